@@ -7,9 +7,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import {
-  type Books,
   type Fields,
-  openBooks,
+  type LedgerReader,
+  openLedgerReader,
   post,
   postPart,
   type Reply,
@@ -32,7 +32,7 @@ const NO_CREDIT = { sid: 900_002, aid: 9_002 }
 const BARRED = { sid: 1_004, aid: 1 }
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   const environment = {
@@ -55,10 +55,10 @@ beforeAll(async () => {
     await catalog.subscribers.insertMany(documents as never[])
   })
   await product.start('realtime')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
@@ -74,12 +74,12 @@ function start(sid: number, more: Fields = {}): Fields {
   return { record_type: 'start_request', ...session, usaget: 'data', usagev: MIB, ...more }
 }
 
-const ownerOf = (index: number) => books.ownerOf(aidOf(index, PER_ACCOUNT), FIRST_SID + index)
+const ownerOf = (index: number) => reader.ownerOf(aidOf(index, PER_ACCOUNT), FIRST_SID + index)
 
 /** What every subscriber of this file has. */
-async function allBooks(): Promise<unknown[]> {
+async function allOwners(): Promise<unknown[]> {
   const owners = Array.from({ length: SUBSCRIBERS }, (_, index) => ownerOf(index))
-  const others = [NO_PLAN, NO_CREDIT, BARRED].map(({ aid, sid }) => books.ownerOf(aid, sid))
+  const others = [NO_PLAN, NO_CREDIT, BARRED].map(({ aid, sid }) => reader.ownerOf(aid, sid))
   const states = await Promise.all([...owners, ...others])
   return states.map(({ sid, buckets, owed, repaid }) => ({ sid, buckets, owed, repaid }))
 }
@@ -160,12 +160,12 @@ describe('a request that is refused', () => {
 
   for (const [what, body, status, returnCode, names, headers] of [...malformed, ...denied]) {
     it(`${what}: ${status}, ${returnCode}, ${names}; nothing moves`, async () => {
-      const before = await allBooks()
+      const before = await allOwners()
       const reply = await send(body, headers)
       expect(reply).toMatchObject({ status, returnCode })
       expect(reply.desc).toContain(names)
       expect(JSON.parse(reply.text).status).toBe(0)
-      expect(await allBooks()).toEqual(before)
+      expect(await allOwners()).toEqual(before)
     })
   }
 
@@ -189,7 +189,7 @@ const everybody = () => Array.from({ length: IN_FLIGHT_MAX }, (_, index) => FIRS
 
 type Damage = (key: string) => Promise<unknown>
 
-const redisClient = () => books.ledger.redis.client
+const redisClient = () => reader.ledger.redis.client
 const setField =
   (field: string, value: string): Damage =>
   (key) =>
@@ -252,7 +252,7 @@ describe('a bad request among good ones', () => {
       // Each has a neighbour in its account, who is among the good ones unless they share it.
       const first = FIRST_SID + IN_FLIGHT_MAX + 2 * index
       const [sid, neighbour] = [first, first + 1]
-      const key = books.ledger.keys.owner(aidOf(sid - FIRST_SID, PER_ACCOUNT), damagedSid ?? sid)
+      const key = reader.ledger.keys.owner(aidOf(sid - FIRST_SID, PER_ACCOUNT), damagedSid ?? sid)
       if (!isNew) expect(await send(start(sid))).toMatchObject({ returnCode: 1 })
       const whole = await redisClient().dumpBuffer(key)
       await damage(key)
@@ -292,14 +292,14 @@ async function whileRedisStands<T>(work: () => Promise<T>): Promise<T> {
 
 describe('connections that are cut', () => {
   it('in the middle of a body leave nothing behind', async () => {
-    const before = await allBooks()
+    const before = await allOwners()
     const whole = JSON.stringify(start(SID))
     const half = whole.slice(0, whole.length / 2)
     const open = await Promise.all(
       everybody().map(() => postPart(product.realtimePort, half, whole.length)),
     )
     for (const socket of open) socket.destroy()
-    expect(await allBooks()).toEqual(before)
+    expect(await allOwners()).toEqual(before)
     expect(outcomes(await fullHouse())).toEqual(granted(IN_FLIGHT_MAX))
   })
 

@@ -50,21 +50,21 @@ describe(`kill -9 at full load, seed ${seed}`, () => {
       const random = new Random(seed + round)
       const firstSid = FIRST_SID + round * SUBSCRIBERS
       const given = { clients: CLIENTS, subscribers: SUBSCRIBERS, firstSid }
-      const books = new ClientLedger({ name: `load-${round}`, ...given })
+      const clientLedger = new ClientLedger({ name: `load-${round}`, ...given })
       const beganMs = performance.now()
-      const load = books.run(product.realtimePort)
-      const counting = countEachSecond(books)
-      await withRecentLogs(product, Promise.all([load, killEach(books, random)]))
+      const load = clientLedger.run(product.realtimePort)
+      const counting = countEachSecond(clientLedger)
+      await withRecentLogs(product, Promise.all([load, killEach(clientLedger, random)]))
       clearInterval(counting)
       figures.loadMs += performance.now() - beganMs
-      await books.finish(product.realtimePort)
-      await untilRecorded(books, round)
+      await clientLedger.finish(product.realtimePort)
+      await untilRecorded(clientLedger, round)
       expect(
-        books.differences(await linesOf(product, round), await spentOf(product, round)),
+        clientLedger.differences(await linesOf(product, round), await spentOf(product, round)),
       ).toEqual([])
-      figures.acknowledged += books.acknowledged
-      figures.refused += books.refused
-      figures.sessions += books.sessions.length
+      figures.acknowledged += clientLedger.acknowledged
+      figures.refused += clientLedger.refused
+      figures.sessions += clientLedger.sessions.length
       tell(round + 1)
     })
   }
@@ -86,36 +86,39 @@ async function startAgain(part: (typeof VICTIMS)[number]): Promise<void> {
   }
 }
 
-function countEachSecond(books: ClientLedger): NodeJS.Timeout {
+function countEachSecond(clientLedger: ClientLedger): NodeJS.Timeout {
   let before = 0
   return setInterval(() => {
-    figures.busiest = Math.max(figures.busiest, books.acknowledged - before)
-    before = books.acknowledged
+    figures.busiest = Math.max(figures.busiest, clientLedger.acknowledged - before)
+    before = clientLedger.acknowledged
   }, 1_000)
 }
 
 /** In another order each round, and each while the load has recovered from the one before. */
-async function killEach(books: ClientLedger, random: Random): Promise<void> {
+async function killEach(clientLedger: ClientLedger, random: Random): Promise<void> {
   try {
-    await waitUntil('the load runs', () => books.acknowledged >= RECOVERED)
+    await waitUntil('the load runs', () => clientLedger.acknowledged >= RECOVERED)
     for (const victim of random.shuffled(VICTIMS)) {
       await pause(random.between(50, 500))
       await product.kill9(victim)
       await pause(random.below(200))
       await startAgain(victim)
       figures.kills += 1
-      const enough = books.acknowledged + RECOVERED
-      await waitUntil(`charging after ${victim} is back`, () => books.acknowledged >= enough)
+      const enough = clientLedger.acknowledged + RECOVERED
+      await waitUntil(`charging after ${victim} is back`, () => clientLedger.acknowledged >= enough)
     }
   } finally {
-    books.stop()
+    clientLedger.stop()
   }
 }
 
 /** The recorder may be behind: what the last lines lack comes. */
-async function untilRecorded(books: ClientLedger, round: number): Promise<void> {
+async function untilRecorded(clientLedger: ClientLedger, round: number): Promise<void> {
   await waitUntil('all lines are on record', async () => {
     const lines = await linesOf(product, round)
-    return books.differences(lines, books.usedBySubscriber()).length === books.complaints.length
+    return (
+      clientLedger.differences(lines, clientLedger.usedBySubscriber()).length ===
+      clientLedger.complaints.length
+    )
   }).catch(() => undefined)
 }

@@ -7,9 +7,9 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import {
-  type Books,
   type Fields,
-  openBooks,
+  type LedgerReader,
+  openLedgerReader,
   post,
   subscriber,
   withCatalog,
@@ -22,7 +22,7 @@ const MONEY = 100_000_000
 const PER_ACCOUNT = 4
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   product = await startProduct({
@@ -32,10 +32,10 @@ beforeAll(async () => {
   const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
   await populate({ ...product, subscribers: 40, subscribersPerAccount: PER_ACCOUNT, credits })
   await product.start('realtime')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
@@ -63,7 +63,7 @@ const DOWN = { status: 503, returnCode: -91, headers: { 'retry-after': '1' } }
 
 /** The one bucket of money, in micros. */
 async function moneyOf(sid: number) {
-  const { buckets } = await books.ownerOf(aidOf(sid - FIRST_SID, PER_ACCOUNT), sid)
+  const { buckets } = await reader.ownerOf(aidOf(sid - FIRST_SID, PER_ACCOUNT), sid)
   expect(buckets).toHaveLength(1)
   const { credited, spent, reserved, free } = buckets[0] ?? {}
   return { credited, spent, reserved, free }
@@ -172,7 +172,7 @@ type Find = Readonly<Record<string, unknown>>
 
 const write = (collection: EntityCollection, document: Fields, mode: 'insert' | 'replace') =>
   withCatalog(product, (catalog) => {
-    const fence = profileFenceOf(books.ledger, systemClock)
+    const fence = profileFenceOf(reader.ledger, systemClock)
     return writeEntity(catalog, collection, document, { mode, timeZone: 'UTC', fence })
   })
 

@@ -11,12 +11,12 @@ import { waitUntil } from '../support/wait.ts'
 
 let product: Product
 let tollgate: Started
-let books: ClientLedger
+let clientLedger: ClientLedger
 
 beforeAll(async () => {
   product = createProduct()
   tollgate = await product.start()
-  books = new ClientLedger({ name: 'lost', clients: 8, subscribers: POPULATION.subscribers })
+  clientLedger = new ClientLedger({ name: 'lost', clients: 8, subscribers: POPULATION.subscribers })
   await populate({ ...storesOf(product), ...POPULATION })
   await charge(300)
   await untilEven()
@@ -43,10 +43,10 @@ function logFile(): string {
 
 /** So many more requests are acknowledged; sessions stay open. */
 async function charge(requests: number): Promise<void> {
-  const enough = books.acknowledged + requests
-  const load = books.run(portOf(tollgate))
-  await waitUntil('it is charged', () => books.acknowledged >= enough)
-  books.stop()
+  const enough = clientLedger.acknowledged + requests
+  const load = clientLedger.run(portOf(tollgate))
+  await waitUntil('it is charged', () => clientLedger.acknowledged >= enough)
+  clientLedger.stop()
   await load
 }
 
@@ -60,11 +60,13 @@ async function stop(): Promise<void> {
 }
 
 const spent = async () =>
-  [...(await spentOf(storesOf(product)))].filter(([sid]) => books.usedBySubscriber().has(sid))
+  [...(await spentOf(storesOf(product)))].filter(([sid]) =>
+    clientLedger.usedBySubscriber().has(sid),
+  )
 
 describe('after the last writes were lost', () => {
   it('the audit fails, and --explain names sessions, lines and operations', async () => {
-    expect(await spent()).not.toEqual([...books.usedBySubscriber()])
+    expect(await spent()).not.toEqual([...clientLedger.usedBySubscriber()])
     const plain = await product.run('audit')
     expect(plain.code).toBe(1)
     const { code, stdout } = await product.run('audit', '--explain')
@@ -88,7 +90,7 @@ describe('after the last writes were lost', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain('account 1001: mended')
     expect(stdout).toMatch(/every unit is accounted for\n$/)
-    expect(await spent()).toEqual([...books.usedBySubscriber()])
+    expect(await spent()).toEqual([...clientLedger.usedBySubscriber()])
     const again = await product.run('audit', '--mend')
     expect(again.code).toBe(0)
     expect(again.stdout).not.toContain('mended')
@@ -102,11 +104,11 @@ describe('after the last writes were lost', () => {
   })
 
   it('sessions that are open go on, and come out even', async () => {
-    await books.finish(portOf(tollgate))
+    await clientLedger.finish(portOf(tollgate))
     // Those that were opened in what was lost are unknown now.
-    expect(books.complaints.every((text) => text.endsWith(': -7'))).toBe(true)
+    expect(clientLedger.complaints.every((text) => text.endsWith(': -7'))).toBe(true)
     await untilEven()
-    expect(await spent()).toEqual([...books.usedBySubscriber()])
+    expect(await spent()).toEqual([...clientLedger.usedBySubscriber()])
     const lines = await linesOf(storesOf(product))
     expect(lines.length).toBeGreaterThan(0)
     await stop()

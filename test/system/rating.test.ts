@@ -10,9 +10,9 @@ import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { tollgate } from '../support/system/command.ts'
 import {
-  type Books,
   type Fields,
-  openBooks,
+  type LedgerReader,
+  openLedgerReader,
   post,
   withCatalog,
 } from '../support/system/exchange.ts'
@@ -31,7 +31,7 @@ const MONEY = 1_000_000
 const DAY_MS = 86_400_000
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   product = await startProduct({ environment: { ...PATIENT, ...RULES } })
@@ -41,10 +41,10 @@ beforeAll(async () => {
   // With the recorder.
   await product.start('admin')
   await product.start('realtime')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
@@ -171,7 +171,7 @@ describe('a family', () => {
     for (const session of ['limit-1', 'limit-2']) {
       expect(await ask('release', session, 1, {})).toMatchObject({ returnCode: 1 })
     }
-    const { buckets } = await books.ownerOf(FAMILY.aid, 0)
+    const { buckets } = await reader.ownerOf(FAMILY.aid, 0)
     expect(buckets.find(({ counter }) => counter === 'credit')).toMatchObject({
       spent: 365_000,
       reserved: 0,
@@ -210,7 +210,7 @@ describe('a team', () => {
     expect(await ask('event', 'account-1', 0, more)).toMatchObject({ returnCode: 1 })
     const value = { disallowed_rates: ['TRAFFIC'] }
     const overrides = [{ type: 'plan', key: 'TEAM', value }]
-    const fence = profileFenceOf(books.ledger, systemClock)
+    const fence = profileFenceOf(reader.ledger, systemClock)
     await write({ type: 'account', aid: TEAM.aid, overrides }, fence)
     expect(await ask('event', 'account-2', 0, more)).toMatchObject({ returnCode: -3 })
   })
@@ -294,7 +294,7 @@ describe('the start', () => {
 describe('a refund', () => {
   it('gives the money back, as a line that takes the first one back', async () => {
     const owner = { aid: aidOf(0, 1), sid: FIRST_SID }
-    const moneyOf = async () => (await books.ownerOf(owner.aid, owner.sid)).buckets[0]?.free
+    const moneyOf = async () => (await reader.ownerOf(owner.aid, owner.sid)).buckets[0]?.free
     const event = { sid: owner.sid, usaget: 'sms', usagev: 2, urt: at('12:00:00') }
     expect(await ask('event', 'refunded', 0, event)).toMatchObject({ grantedVolume: 2 })
     expect(await moneyOf()).toBe(MONEY - 80_000)

@@ -10,7 +10,13 @@ import { type Product, startProduct } from '../support/product/product.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
 import { audit } from '../support/system/auditor.ts'
 import { tollgate as tollgateOn } from '../support/system/command.ts'
-import { type Books, type Fields, openBooks, post, type Reply } from '../support/system/exchange.ts'
+import {
+  type Fields,
+  type LedgerReader,
+  openLedgerReader,
+  post,
+  type Reply,
+} from '../support/system/exchange.ts'
 import type { SessionTruth } from '../support/system/expected-sessions.ts'
 import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -21,17 +27,17 @@ const MIB = 1024 * 1024
 const seed = seedOf()
 const truths: SessionTruth[] = []
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   product = await startProduct({ environment: FAST_EXPIRY })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
   await product.start('realtime')
   await product.start('admin')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
@@ -64,7 +70,7 @@ async function everybody(): Promise<OwnerState[]> {
   const owners: OwnerState[] = []
   for (let index = 0; index < AUDITED.subscribers; index += 1) {
     const aid = aidOf(index, AUDITED.subscribersPerAccount)
-    for (const sid of [FIRST_SID + index, 0]) owners.push(await books.ownerOf(aid, sid))
+    for (const sid of [FIRST_SID + index, 0]) owners.push(await reader.ownerOf(aid, sid))
   }
   return owners
 }
@@ -95,7 +101,7 @@ describe(`redis comes back empty, seed ${seed}`, () => {
     expect(await audit(product, AUDITED, truths)).toEqual([])
     const opened = await post(product.realtimePort, { ...starting('open'), usagev: MIB })
     expect(opened).toMatchObject({ status: 200, returnCode: 1 })
-    const isRecorded = async () => (await streamBacklog(books.ledger)) === 0
+    const isRecorded = async () => (await streamBacklog(reader.ledger)) === 0
     await waitUntil('the recorder catches up', isRecorded)
     before = await balances()
     expect(await reserved()).toBe(MIB)
@@ -178,10 +184,10 @@ describe(`redis comes back empty, seed ${seed}`, () => {
   })
 
   it('gives back every balance as it was, and nothing is reserved', async () => {
-    await books.close()
-    books = await openBooks(product.redisUrl)
-    await waitForRedis(books.ledger.redis, 10_000)
-    const isQuiet = async () => (await openSessions(books.ledger)) === 0
+    await reader.close()
+    reader = await openLedgerReader(product.redisUrl)
+    await waitForRedis(reader.ledger.redis, 10_000)
+    const isQuiet = async () => (await openSessions(reader.ledger)) === 0
     await waitUntil('sessions opened meanwhile expire', isQuiet)
     expect(await reserved()).toBe(0)
     expect(await balances()).toEqual(before)

@@ -17,7 +17,7 @@ import { populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
 import { audit } from '../support/system/auditor.ts'
-import { type Books, openBooks, post } from '../support/system/exchange.ts'
+import { type LedgerReader, openLedgerReader, post } from '../support/system/exchange.ts'
 import type { SessionTruth } from '../support/system/expected-sessions.ts'
 import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -29,19 +29,19 @@ const LIFE_MS = 5_000
 const PATIENCE_MS = 180_000
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 let accounts: Abandoned[] = []
 let truths: SessionTruth[] = []
 
 beforeAll(async () => {
   product = await startProduct({ environment: { ...PATIENT, ...FAST_EXPIRY } })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
   // The admin process has a recorder of its own.
   for (const role of ['realtime', 'admin', 'recorder'] as const) await product.start(role)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
@@ -84,7 +84,7 @@ async function expiredOfWorkload(): Promise<number> {
   let expired = 0
   for (let from = 0; from < truths.length; from += 200) {
     const part = truths.slice(from, from + 200)
-    const owners = await books.ledger.load(
+    const owners = await reader.ledger.load(
       part.map(({ aid, sid, sessionId }) => {
         return { aid, sid, sessionKeys: [sessionKeyOf('http', sessionId)] }
       }),
@@ -113,10 +113,10 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
     })
     const swept = (async () => {
       const nowMs = systemClock.nowMs()
-      accounts = await openAbandoned(books.ledger, SESSIONS, nowMs, nowMs + LIFE_MS)
+      accounts = await openAbandoned(reader.ledger, SESSIONS, nowMs, nowMs + LIFE_MS)
       const isOver = async () =>
         (await figure('tollgate_sessions_expired_total')) >= SESSIONS &&
-        (await openSessions(books.ledger)) < 100
+        (await openSessions(reader.ledger)) < 100
       await waitUntil('the sessions expire', isOver, PATIENCE_MS)
     })().finally(() => {
       isSweeping = false
@@ -127,11 +127,11 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
   })
 
   it('leave nothing reserved, and each has paid once', async () => {
-    const noneOpen = async () => (await openSessions(books.ledger)) === 0
+    const noneOpen = async () => (await openSessions(reader.ledger)) === 0
     await waitUntil('the sessions of the workload expire', noneOpen)
     for (let from = 0; from < accounts.length; from += 200) {
       const part = accounts.slice(from, from + 200)
-      const owners = await books.ledger.load(part.map((one) => ({ ...one, sessionKeys: [] })))
+      const owners = await reader.ledger.load(part.map((one) => ({ ...one, sessionKeys: [] })))
       for (const [index, owner] of owners.entries()) {
         if (owner instanceof Error) throw owner
         const [bucket] = owner.state.buckets
@@ -151,7 +151,7 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
   })
 
   it('have one line each, if they have used anything, which says that they expired', async () => {
-    const drained = async () => (await streamBacklog(books.ledger)) === 0
+    const drained = async () => (await streamBacklog(reader.ledger)) === 0
     await waitUntil('the recorders catch up', drained, PATIENCE_MS)
     const expired = { session_id: /^abandoned-/, state: 'expired', usagev: USED, v: 2, late: false }
     await linesOf(async (lines) => {
@@ -177,7 +177,7 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
     const nothing = { grantedVolume: 0, finalUnit: true }
     expect(answer).toMatchObject({ status: 200, returnCode: 1, ...nothing })
     expect((await post(product.realtimePort, report)).text).toBe(answer.text)
-    const drained = async () => (await streamBacklog(books.ledger)) === 0
+    const drained = async () => (await streamBacklog(reader.ledger)) === 0
     await waitUntil('the line is recorded', drained)
     const found = await linesOf((lines) => lines.find({ session_id }).toArray())
     // The interval that the first half has begun is paid for.

@@ -59,19 +59,19 @@ export class Auditor {
     return this.#withStores(async (ledger, db) => {
       await waitUntil('abandoned sessions expire', async () => (await openSessions(ledger)) === 0)
       await waitUntil('the recorder catches up', async () => (await streamBacklog(ledger)) === 0)
-      const books = new BalanceChecks(await this.#newLines(db), population, sums, topUps)
+      const checks = new BalanceChecks(await this.#newLines(db), population, sums, topUps)
       // All sessions have ended: later ones belong to the next audit.
       this.#sinceMs = Date.now()
-      books.sessions(truths)
+      checks.sessions(truths)
       for (const owner of ownersOf(population)) {
         const [loaded] = await ledger.load([{ ...owner, sessionKeys: [] }])
         if (loaded === undefined || loaded instanceof Error)
-          books.differ(`owner ${owner.sid} damaged`)
-        else books.owner(loaded)
+          checks.differ(`owner ${owner.sid} damaged`)
+        else checks.owner(loaded)
       }
-      books.payers()
-      books.projection(await db.collection('balances').find({}).toArray())
-      return books.differences
+      checks.payers()
+      checks.projection(await db.collection('balances').find({}).toArray())
+      return checks.differences
     })
   }
 

@@ -32,7 +32,7 @@ export interface ClientLine {
   usagev: number
 }
 
-const WANTED_BYTES = 64 * 1024
+const REQUESTED_BYTES = 64 * 1024
 const UPDATES = 6
 const PATIENCE_MS = 60_000
 const RETRY_MS = 20
@@ -103,11 +103,13 @@ export class ClientLedger {
     }
     const ofSessions = this.sessions.flatMap(({ id, sid, usedBytes }) => {
       const found = onLines.get(id) ?? 0
-      return found === usedBytes ? [] : [`${id} of ${sid}: ${found} on lines, told ${usedBytes}`]
+      return found === usedBytes
+        ? []
+        : [`${id} of ${sid}: ${found} on lines, acknowledged ${usedBytes}`]
     })
     const ofBalances = [...this.usedBySubscriber()].flatMap(([sid, used]) => {
       const found = spent.get(sid) ?? 0
-      return found === used ? [] : [`subscriber ${sid}: ${found} spent, told ${used}`]
+      return found === used ? [] : [`subscriber ${sid}: ${found} spent, acknowledged ${used}`]
     })
     return [...this.complaints, ...ofSessions, ...ofBalances]
   }
@@ -121,20 +123,20 @@ interface Request {
 
 /** One connection: one request at a time, repeated until its outcome is known. */
 class Element {
-  readonly #books: ClientLedger
+  readonly #clientLedger: ClientLedger
   #session: ClientSession | undefined
   #number = 0
   #pending: Request | undefined
 
-  constructor(books: ClientLedger) {
-    this.#books = books
+  constructor(clientLedger: ClientLedger) {
+    this.#clientLedger = clientLedger
   }
 
-  async run(port: number, isWanted: () => boolean): Promise<void> {
+  async run(port: number, goesOn: () => boolean): Promise<void> {
     const client = new Client(port)
-    while (isWanted()) {
+    while (goesOn()) {
       this.#pending ??= this.#next(this.#number === UPDATES)
-      await this.#send(client, isWanted)
+      await this.#send(client, goesOn)
     }
     client.close()
   }
@@ -154,23 +156,23 @@ class Element {
 
   #next(isLast: boolean): Request {
     const isFirst = this.#session === undefined
-    this.#session ??= this.#books.open()
+    this.#session ??= this.#clientLedger.open()
     const { id: session_id, sid, grantedBytes: usedBytes } = this.#session
     const record_type = isFirst ? 'start_request' : isLast ? 'release_request' : 'update_request'
     const what = { record_type, session_id, request_num: this.#number, sid, rating_group: 10 }
     const volumes = {
       ...(isFirst ? {} : { used_usagev: usedBytes }),
-      ...(isLast ? {} : { usagev: WANTED_BYTES }),
+      ...(isLast ? {} : { usagev: REQUESTED_BYTES }),
     }
     const body = JSON.stringify({ ...what, usaget: 'data', ...volumes })
     return { body, usedBytes: isFirst ? 0 : usedBytes, isLast: isLast && !isFirst }
   }
 
-  async #send(client: Client, isWanted: () => boolean): Promise<void> {
-    while (isWanted()) {
+  async #send(client: Client, goesOn: () => boolean): Promise<void> {
+    while (goesOn()) {
       const answer = await this.#ask(client)
       if (answer !== null) return this.#take(answer)
-      this.#books.refused += 1
+      this.#clientLedger.refused += 1
       await pause(RETRY_MS)
     }
   }
@@ -180,7 +182,7 @@ class Element {
       const { status, body } = await client.post((this.#pending as Request).body)
       const answer = JSON.parse(body) as Answer
       if (status === 200) return answer
-      const { refusals } = this.#books
+      const { refusals } = this.#clientLedger
       refusals.set(answer.returnCode, (refusals.get(answer.returnCode) ?? 0) + 1)
       return null
     } catch (error) {
@@ -194,13 +196,13 @@ class Element {
     const { body, usedBytes, isLast } = this.#pending as Request
     this.#pending = undefined
     if (returnCode === 1) {
-      this.#books.acknowledged += 1
+      this.#clientLedger.acknowledged += 1
       session.usedBytes += usedBytes
       session.grantedBytes = grantedVolume
       session.isOpen = !isLast
       this.#number += 1
     } else {
-      this.#books.complaints.push(`${body}: ${returnCode}`)
+      this.#clientLedger.complaints.push(`${body}: ${returnCode}`)
       session.isOpen = false
     }
     if (session.isOpen) return

@@ -21,7 +21,7 @@ export function counterDifferences(
     const what = `counter ${aid}:${sid}:${bucket.counter}`
     const known = expected.find(({ counter }) => counter === bucket.counter)
     if (known === undefined) {
-      found.push(`${what} is nobody's`)
+      found.push(`${what} is not expected`)
       continue
     }
     const isCredit = bucket.counter === 'credit'
@@ -32,8 +32,9 @@ export function counterDifferences(
     if (isCredit) owing.set(cycleOf(bucket), bucket.spent)
   }
   for (const cycle of new Set([...owing.keys(), ...credit.byCycle.keys()])) {
-    const [owed, said] = [owing.get(cycle) ?? 0, credit.byCycle.get(cycle) ?? 0]
-    if (owed !== said) found.push(`credit ${aid}:${sid} in ${cycle}: ${owed}, expected ${said}`)
+    const [owed, expectedMicros] = [owing.get(cycle) ?? 0, credit.byCycle.get(cycle) ?? 0]
+    if (owed !== expectedMicros)
+      found.push(`credit ${aid}:${sid} in ${cycle}: ${owed}, expected ${expectedMicros}`)
   }
   return found
 }

@@ -54,7 +54,7 @@ export function postPart(port: number, part: string, length: number): Promise<So
   })
 }
 
-export interface Books {
+export interface LedgerReader {
   ledger: Ledger
   /** The current state of an owner, once Redis answers. */
   ownerOf(aid: number, sid: number): Promise<OwnerState>
@@ -63,7 +63,7 @@ export interface Books {
 
 const log = createLogger({ name: 'test', level: 'silent' })
 
-export async function openBooks(redisUrl: string): Promise<Books> {
+export async function openLedgerReader(redisUrl: string): Promise<LedgerReader> {
   const settings = { url: redisUrl, commandTimeoutMs: 10_000, connectTimeoutMs: 20_000 }
   const redis = openRedis(settings, log)
   const ledger = createLedger(redis, loadConfig({ env: {} }).ledger, 2)

@@ -30,7 +30,7 @@ export interface WorkloadOptions {
   onSession?: (finished: number) => void
 }
 
-interface Wanted {
+interface ServiceRequest {
   rating_group?: number
   usaget: string
   usagev: number
@@ -112,8 +112,10 @@ class NetworkElement {
         ungranted: [],
       })),
     }
-    const wanted = services.map((one): Wanted => ({ ...one, usagev: this.#volume(one.typical) }))
-    const opening = this.#body('start_request', truth, 0, wanted)
+    const requested = services.map(
+      (one): ServiceRequest => ({ ...one, usagev: this.#volume(one.typical) }),
+    )
+    const opening = this.#body('start_request', truth, 0, requested)
     const reply = await this.#exchange(opening, truth)
     if (reply.returnCode !== 1) return truth
     truth.opened = true
@@ -132,26 +134,29 @@ class NetworkElement {
     const updates = random.below(8)
     let number = 1
     for (let update = 0; update < updates; update += 1) {
-      const wanted = this.#report(truth, services, last, true)
+      const requested = this.#report(truth, services, last, true)
       if (random.chance(4)) {
-        await this.#reordered(truth, services, number, wanted)
+        await this.#reordered(truth, services, number, requested)
         number += 2
         last = { ...last, isNewest: false }
         continue
       }
-      const reply = await this.#exchange(this.#body('update_request', truth, number, wanted), truth)
-      this.#account(truth, wanted, reply)
+      const reply = await this.#exchange(
+        this.#body('update_request', truth, number, requested),
+        truth,
+      )
+      this.#account(truth, requested, reply)
       number += 1
       if (reply.returnCode < -1) return
       last = { reply, isNewest: true }
     }
     if (random.chance(5)) return
-    const wanted = this.#report(truth, services, last, false)
+    const requested = this.#report(truth, services, last, false)
     const released = await this.#exchange(
-      this.#body('release_request', truth, number, wanted),
+      this.#body('release_request', truth, number, requested),
       truth,
     )
-    this.#account(truth, wanted, released)
+    this.#account(truth, requested, released)
   }
 
   /**
@@ -161,16 +166,16 @@ class NetworkElement {
     truth: SessionTruth,
     services: readonly (typeof SERVICES)[number][],
     number: number,
-    wanted: Wanted[],
+    requested: ServiceRequest[],
   ): Promise<void> {
-    const later = services.map((one): Wanted => {
+    const later = services.map((one): ServiceRequest => {
       const { rating_group, usaget } = one
       const group = rating_group === undefined ? {} : { rating_group }
       return { ...group, usaget, usagev: this.#volume(one.typical), used_usagev: 1 }
     })
     for (const service of truth.services) service.ungranted.push(1)
     const bodies = [
-      this.#body('update_request', truth, number, wanted),
+      this.#body('update_request', truth, number, requested),
       this.#body('update_request', truth, number + 1, later),
     ]
     // The later one is sent first in half of the cases.
@@ -178,7 +183,7 @@ class NetworkElement {
     if (isSwapped) bodies.reverse()
     const replies = await Promise.all(bodies.map((body) => this.#exchange(body, truth)))
     const [first, second] = (isSwapped ? replies.reverse() : replies) as [Reply, Reply]
-    this.#account(truth, wanted, first)
+    this.#account(truth, requested, first)
     this.#account(truth, later, second)
   }
 
@@ -187,7 +192,7 @@ class NetworkElement {
     services: readonly (typeof SERVICES)[number][],
     { reply, isNewest }: { reply: Reply; isNewest: boolean },
     more: boolean,
-  ): Wanted[] {
+  ): ServiceRequest[] {
     return services.map(({ rating_group, usaget, typical }, index) => {
       const granted = reply.services?.[index]?.grantedVolume ?? 0
       // Sometimes usage exceeds the grant, if only by traffic already in transit.
@@ -204,7 +209,7 @@ class NetworkElement {
     return this.random.between(1, typical * 2)
   }
 
-  #body(type: string, truth: SessionTruth, number: number, services: Wanted[]): string {
+  #body(type: string, truth: SessionTruth, number: number, services: ServiceRequest[]): string {
     const { sid, sessionId: session_id } = truth
     const plain = services.map(({ rating_group, usaget, usagev, used_usagev }) => ({
       rating_group,
@@ -230,17 +235,17 @@ class NetworkElement {
     if (other !== null) truth.repeated += 1
     // Of two concurrent requests either may be the one that a later request has overtaken.
     const isSecond = other !== null && twin !== null && isOvertaken(first.reply)
-    const [told, repeated] = isSecond ? [other, first] : [first, other]
+    const [answer, repeated] = isSecond ? [other, first] : [first, other]
     // An overtaken repetition may be answered "out of order"; nothing else may differ.
-    if (repeated !== null && repeated.text !== told.text && !isOvertaken(repeated.reply)) {
-      truth.complaints.push(`repeated ${body}: ${told.text} and ${repeated.text}`)
+    if (repeated !== null && repeated.text !== answer.text && !isOvertaken(repeated.reply)) {
+      truth.complaints.push(`repeated ${body}: ${answer.text} and ${repeated.text}`)
     }
-    const isUnknowable = isOvertaken(told.reply) && (told.wasLost || twin !== null)
-    return { ...told.reply, isUnknowable }
+    const isUnknowable = isOvertaken(answer.reply) && (answer.wasLost || twin !== null)
+    return { ...answer.reply, isUnknowable }
   }
 
   /** Repeats the request, on any idle connection, until its outcome is known. */
-  async #ask(body: string): Promise<Heard & { wasLost: boolean }> {
+  async #ask(body: string): Promise<Answer & { wasLost: boolean }> {
     let wasLost = false
     const until = performance.now() + this.#options.patienceMs
     for (;;) {
@@ -275,9 +280,9 @@ class NetworkElement {
   }
 
   /** Records the outcome of each report. */
-  #account(truth: SessionTruth, wanted: Wanted[], reply: Reply): void {
+  #account(truth: SessionTruth, requested: ServiceRequest[], reply: Reply): void {
     const isAnswer = SETTLED.includes(reply.returnCode)
-    for (const [index, { used_usagev: units = 0, usagev }] of wanted.entries()) {
+    for (const [index, { used_usagev: units = 0, usagev }] of requested.entries()) {
       const service = isAnswer ? reply.services?.[index] : undefined
       const isSettled = service !== undefined && SETTLED.includes(service.returnCode)
       const otherwise = reply.isUnknowable ? 'unknowable' : 'refused'
@@ -295,7 +300,7 @@ function isOvertaken({ returnCode }: Known): boolean {
 type Known = Omit<Reply, 'isUnknowable'>
 
 /** An answer: its bytes, and their content. */
-interface Heard {
+interface Answer {
   text: string
   reply: Known
 }

@@ -8,7 +8,7 @@ import { type Product, startProduct } from '../../support/product/product.ts'
 import { tollgate } from '../../support/system/command.ts'
 import { setFileTypes } from '../../support/system/dialects/all.ts'
 import { GATEWAY } from '../../support/system/dialects/gateway.ts'
-import { type Books, openBooks, withCatalog } from '../../support/system/exchange.ts'
+import { type LedgerReader, openLedgerReader, withCatalog } from '../../support/system/exchange.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const MIB = 1024 * 1024
@@ -17,7 +17,7 @@ const MONEY = 100_000_000
 const ELEMENTS = 6
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   const environment = {
@@ -30,10 +30,10 @@ beforeAll(async () => {
   await populate({ ...product, subscribers: 12, subscribersPerAccount: 1, credits })
   await setFileTypes(product, form(1))
   await product.start('realtime')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
@@ -98,7 +98,7 @@ const GRANTED = { status: 200, code: 1 }
 const lineOf = (index: number) => ({ line: `L${FIRST_SID + index}` })
 
 async function spentBy(index: number): Promise<number | undefined> {
-  const { buckets } = await books.ownerOf(aidOf(index, 1), FIRST_SID + index)
+  const { buckets } = await reader.ownerOf(aidOf(index, 1), FIRST_SID + index)
   return buckets[0]?.spent
 }
 

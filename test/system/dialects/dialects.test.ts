@@ -9,7 +9,12 @@ import { type DialectAdapter, plainJson } from '../../support/system/dialects/ad
 import { DIALECTS as ALIKE, setAllFileTypes } from '../../support/system/dialects/all.ts'
 import { totals } from '../../support/system/dialects/totals.ts'
 import { diameterWire } from '../../support/system/diameter/wire.ts'
-import { type Books, type Fields, openBooks, withCatalog } from '../../support/system/exchange.ts'
+import {
+  type Fields,
+  type LedgerReader,
+  openLedgerReader,
+  withCatalog,
+} from '../../support/system/exchange.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const wire = diameterWire(() => product.diameterPort)
@@ -19,7 +24,7 @@ const MIB = 1024 * 1024
 const MONEY = 50_000
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   product = await startProduct({ environment: PATIENT })
@@ -29,15 +34,15 @@ beforeAll(async () => {
   await setAllFileTypes(product)
   await product.start('realtime')
   await product.start('admin')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
 async function bucketsOf(index: number) {
-  const { buckets } = await books.ownerOf(aidOf(index, 1), FIRST_SID + index)
+  const { buckets } = await reader.ownerOf(aidOf(index, 1), FIRST_SID + index)
   return buckets.map(({ credited, spent, reserved, free }) => ({ credited, spent, reserved, free }))
 }
 

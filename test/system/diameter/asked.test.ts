@@ -93,7 +93,7 @@ async function topUp(index: number): Promise<void> {
 
 const write = (collection: EntityCollection, document: Fields, mode: 'insert' | 'replace') =>
   withCatalog(node.product, (catalog) => {
-    const fence = profileFenceOf(node.books.ledger, systemClock)
+    const fence = profileFenceOf(node.reader.ledger, systemClock)
     return writeEntity(catalog, collection, document, { mode, timeZone: 'UTC', fence })
   })
 

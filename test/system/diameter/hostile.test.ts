@@ -332,7 +332,7 @@ describe(`requests that are damaged, seed ${seed}`, () => {
       .split('\n')
       .filter((line) => /"level":"(error|fatal)"/.test(line))
     expect(defects).toEqual([])
-    const { ledger } = node.books
+    const { ledger } = node.reader
     await waitUntil('the recorder', async () => (await streamBacklog(ledger)) === 0)
     expect(await tollgate(node.product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
   })

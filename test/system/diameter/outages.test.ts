@@ -102,7 +102,7 @@ describe.each(outages)('a Redis that is $what', ({ what, begin, end }) => {
     expect(await node.moneyOf(next.sid)).toEqual(money(0, 5))
     // What others do is heard of again, too.
     await waitUntil('a request of the node', async () => {
-      await publishSessionEvent(node.books.ledger.redis, {
+      await publishSessionEvent(node.reader.ledger.redis, {
         cause: 'credit',
         aid: aidOf(index, 1),
         sid,
@@ -149,7 +149,7 @@ describe('a node that is not ready', () => {
   it('charges all the same, as over HTTP: who is there has nowhere else to go', async () => {
     const { initial, termination } = dataSession('outages;ready', 6)
     const configure = (value: string) =>
-      node.books.ledger.redis.client.config('SET', 'maxmemory-policy', value)
+      node.reader.ledger.redis.client.config('SET', 'maxmemory-policy', value)
     await meet(6)
     await configure('allkeys-lru')
     try {

@@ -96,12 +96,12 @@ function usedOnce(sessionId: string, sid: number): SessionTruth {
 }
 
 async function percentNow(): Promise<number> {
-  return backlogPercent(await readBacklog(node.books.ledger))
+  return backlogPercent(await readBacklog(node.reader.ledger))
 }
 
 describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under full load', () => {
   it('fills the streams until new sessions are refused; they drain when it is back', async () => {
-    const { product, books, send, insist, moneyOf } = node
+    const { product, reader, send, insist, moneyOf } = node
     const elements = Array.from(
       { length: ELEMENTS },
       (_, index) => new Element(product.realtimePort, FIRST_SID + index),
@@ -113,7 +113,7 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under ful
       expect(await send(session(`first-${sid}`, sid).release(1))).toMatchObject(GRANTED)
     }
     for (const element of elements) expect(await element.open()).toMatchObject(GRANTED)
-    await books.ledger.redis.client.config('SET', 'maxmemory', String(LIMIT))
+    await reader.ledger.redis.client.config('SET', 'maxmemory', String(LIMIT))
     await product.kill9('mongo')
 
     const probe = session('probe', known)
@@ -154,11 +154,11 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under ful
     for (let taken = 1; taken < probes; taken += 1) truths.push(usedOnce(`probe-${taken}`, known))
     truths.push(usedOnce('refused', late))
     // All of this together has not filled Redis.
-    const memory = await books.ledger.redis.client.info('memory')
+    const memory = await reader.ledger.redis.client.info('memory')
     expect(Number(/used_memory:(\d+)/.exec(memory)?.[1])).toBeLessThan(LIMIT)
 
     await product.start('mongo')
-    await waitUntil('an empty backlog', async () => (await streamBacklog(books.ledger)) === 0)
+    await waitUntil('an empty backlog', async () => (await streamBacklog(reader.ledger)) === 0)
     expect(await insist(session('refused', late).start())).toMatchObject(GRANTED)
     expect(await send(session('refused', late).release(1))).toMatchObject(GRANTED)
     expect(await moneyOf(late)).toEqual(money(2, 0))

@@ -38,7 +38,7 @@ afterAll(async () => {
 async function expiryOf(sessionId: string, sid: number): Promise<number | null> {
   const sessionKeys = [sessionKeyOf('http', sessionId)]
   const wanted = { aid: aidOf(sid - FIRST_SID, 1), sid, sessionKeys }
-  const [owner] = await faulty.node.books.ledger.load([wanted])
+  const [owner] = await faulty.node.reader.ledger.load([wanted])
   if (owner === undefined || owner instanceof Error) throw owner ?? new Error('no owner')
   const [found] = owner.sessions
   return found?.state === 'open' ? found.expiresMs : null
@@ -46,7 +46,7 @@ async function expiryOf(sessionId: string, sid: number): Promise<number | null> 
 
 /** Resolves when the sweep has looked at this account, at the session of another time. */
 async function sweepComesRound(sid: number): Promise<void> {
-  const { keys, redis } = faulty.node.books.ledger
+  const { keys, redis } = faulty.node.reader.ledger
   const one = session(`due-${performance.now()}`, sid)
   expect(await faulty.send(one.start())).toMatchObject(GRANTED)
   const aid = aidOf(sid - FIRST_SID, 1)

@@ -95,7 +95,7 @@ describe('a MongoDB that is slow', () => {
 
 describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is restarted', () => {
   it('while sessions go on loses no line and writes none twice', async () => {
-    const { product, books, send } = node
+    const { product, reader, send } = node
     const sessions = [10, 11, 12, 13].map((index) => session(`restarted ${index}`, at(index)))
     for (const one of sessions) expect(await node.insist(one.start())).toMatchObject(GRANTED)
     let number = 0
@@ -119,7 +119,7 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is restarted', ()
     for (const one of sessions) {
       expect(await send(one.release(number + 1))).toMatchObject(GRANTED)
     }
-    await waitUntil('the recorder', async () => (await streamBacklog(books.ledger)) === 0)
+    await waitUntil('the recorder', async () => (await streamBacklog(reader.ledger)) === 0)
     for (const index of [10, 11, 12, 13]) {
       const lines = await linesOf(`restarted ${index}`)
       expect(lines).toMatchObject([{ aprice_micros: (number + 1) * MIB_PRICE }])

@@ -66,10 +66,10 @@ async function writeEntries(): Promise<number> {
 
 describe('a recorder that is 100,000 commits behind', () => {
   it('catches up while charging goes on; every line is exact', async () => {
-    const { product, books, send, moneyOf } = node
+    const { product, reader, send, moneyOf } = node
     await product.start('realtime')
     const reports = await writeEntries()
-    expect(await streamBacklog(books.ledger)).toBeGreaterThanOrEqual(COMMITS / ACCOUNTS)
+    expect(await streamBacklog(reader.ledger)).toBeGreaterThanOrEqual(COMMITS / ACCOUNTS)
 
     let isBehind = true
     const one = session('meanwhile', FIRST_SID)
@@ -86,7 +86,7 @@ describe('a recorder that is 100,000 commits behind', () => {
       await waitUntil(
         'it is no longer behind',
         async () => {
-          return (await streamBacklog(books.ledger)) < 50
+          return (await streamBacklog(reader.ledger)) < 50
         },
         200_000,
       )
@@ -96,7 +96,7 @@ describe('a recorder that is 100,000 commits behind', () => {
     await charging
     expect(updates).toBeGreaterThan(10)
     expect(await send(one.release(updates + 1))).toMatchObject(GRANTED)
-    await waitUntil('all is recorded', async () => (await streamBacklog(books.ledger)) === 0)
+    await waitUntil('all is recorded', async () => (await streamBacklog(reader.ledger)) === 0)
     expect(await moneyOf(FIRST_SID)).toEqual(money(updates + 1, 0))
 
     const lines = await withCatalog(product, (catalog) =>

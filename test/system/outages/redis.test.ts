@@ -38,7 +38,7 @@ afterAll(async () => {
 })
 
 const configure = (name: string, value: string) =>
-  node.books.ledger.redis.client.config('SET', name, value)
+  node.reader.ledger.redis.client.config('SET', name, value)
 const logOf = (role: string) => readFileSync(join(node.product.folder, `${role}.log`), 'utf8')
 const sessionsOf = (name: string, from: number, count: number) =>
   Array.from({ length: count }, (_, index) => {

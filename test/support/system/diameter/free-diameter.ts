@@ -72,11 +72,11 @@ function spawnRelay(node: Node, port: number): Relay & { initialized(): Promise<
   })
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
-  const said: string[] = []
+  const output: string[] = []
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (bytes: Buffer) => said.push(bytes.toString('utf8')))
+    stream.on('data', (bytes: Buffer) => output.push(bytes.toString('utf8')))
   }
-  const log = () => said.join('')
+  const log = () => output.join('')
   return {
     port,
     log,

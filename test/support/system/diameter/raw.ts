@@ -22,7 +22,7 @@ export async function openRaw(port: number): Promise<RawLink> {
   const waiting: { count: number; resolve: () => void }[] = []
   let rest: Buffer = Buffer.alloc(0)
   let hasEnded = false
-  const tell = () => {
+  const resolveWaiting = () => {
     for (const { count, resolve } of waiting) if (hasEnded || messages.length >= count) resolve()
   }
   socket.on('data', (bytes: Buffer) => {
@@ -32,13 +32,13 @@ export async function openRaw(port: number): Promise<RawLink> {
       messages.push(rest.subarray(0, length))
       rest = rest.subarray(length)
     }
-    tell()
+    resolveWaiting()
   })
   socket.on('error', () => undefined)
   const closed = new Promise<void>((resolve) => {
     socket.on('close', () => {
       hasEnded = true
-      tell()
+      resolveWaiting()
       resolve()
     })
   })
@@ -50,7 +50,7 @@ export async function openRaw(port: number): Promise<RawLink> {
     received: (count) =>
       new Promise((resolve) => {
         waiting.push({ count, resolve })
-        tell()
+        resolveWaiting()
       }),
   }
 }

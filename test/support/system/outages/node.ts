@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { aidOf, FIRST_SID, populate } from '../../product/population.ts'
 import { type Product, startProduct } from '../../product/product.ts'
 import { waitUntil } from '../../wait.ts'
-import { type Books, type Fields, openBooks, post, type Reply } from '../exchange.ts'
+import { type Fields, type LedgerReader, openLedgerReader, post, type Reply } from '../exchange.ts'
 
 export const MIB = 1024 * 1024
 /** Micros of one MiB in the demo catalogue. */
@@ -41,7 +41,7 @@ export function money(spentMib: number, reservedMib: number) {
 
 export interface TestNode {
   product: Product
-  books: Books
+  reader: LedgerReader
   send(body: Fields): Promise<Reply>
   /** Repeats a request until its outcome is known. */
   insist(body: Fields): Promise<Reply>
@@ -62,23 +62,23 @@ export async function startNode({ subscribers, environment = {} }: NodeOptions):
   try {
     const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
     await populate({ ...product, subscribers, subscribersPerAccount: 1, credits })
-    return nodeOf(product, await openBooks(product.redisUrl))
+    return nodeOf(product, await openLedgerReader(product.redisUrl))
   } catch (error) {
     await product.stop()
     throw error
   }
 }
 
-function nodeOf(product: Product, books: Books): TestNode {
+function nodeOf(product: Product, reader: LedgerReader): TestNode {
   const send = (body: Fields) => post(product.realtimePort, body)
   return {
     product,
-    books,
+    reader,
     send,
     insist: (body) => insistOn(() => send(body)),
-    moneyOf: (sid) => moneyIn(books, sid),
+    moneyOf: (sid) => moneyIn(reader, sid),
     async stop() {
-      await books.close()
+      await reader.close()
       await product.stop()
     },
   }
@@ -94,8 +94,11 @@ export async function insistOn(send: () => Promise<Reply>): Promise<Reply> {
   return reply as Reply
 }
 
-export async function moneyIn(books: Books, sid: number): Promise<ReturnType<typeof money>> {
-  const { buckets } = await books.ownerOf(aidOf(sid - FIRST_SID, 1), sid)
+export async function moneyIn(
+  reader: LedgerReader,
+  sid: number,
+): Promise<ReturnType<typeof money>> {
+  const { buckets } = await reader.ownerOf(aidOf(sid - FIRST_SID, 1), sid)
   const { credited = 0, spent = 0, reserved = 0, free = 0 } = buckets[0] ?? {}
   return { credited, spent, reserved, free }
 }
