@@ -1,6 +1,6 @@
 /**
- * What goes wrong in a request stays with that request: each is answered by name, moves nothing,
- * and costs those around it nothing.
+ * Errors of a request stay with that request: each is answered by name, moves nothing, and has no
+ * effect on concurrent requests.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -37,9 +37,9 @@ let reader: LedgerReader
 beforeAll(async () => {
   const environment = {
     TOLLGATE_REALTIME_IN_FLIGHT_MAX: String(IN_FLIGHT_MAX),
-    // Starts may take all of it.
+    // Starts may use all slots.
     TOLLGATE_REALTIME_NEW_SESSIONS_PERCENT: '100',
-    // What waits for a Redis that is stopped shall not be given up meanwhile.
+    // Requests that wait for a stopped Redis must not time out meanwhile.
     TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '30000',
     TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '40000',
   }
@@ -67,7 +67,7 @@ const send = (body: Fields | string | Buffer, headers: Record<string, string> = 
 
 let sessions = 0
 
-/** A good opening of a session of its own. */
+/** A valid start of a new session. */
 function start(sid: number, more: Fields = {}): Fields {
   sessions += 1
   const session = { session_id: `session-${sessions}`, request_num: 0, sid }
@@ -76,7 +76,7 @@ function start(sid: number, more: Fields = {}): Fields {
 
 const ownerOf = (index: number) => reader.ownerOf(aidOf(index, PER_ACCOUNT), FIRST_SID + index)
 
-/** What every subscriber of this file has. */
+/** The state of every subscriber of this file. */
 async function allOwners(): Promise<unknown[]> {
   const owners = Array.from({ length: SUBSCRIBERS }, (_, index) => ownerOf(index))
   const others = [NO_PLAN, NO_CREDIT, BARRED].map(({ aid, sid }) => reader.ownerOf(aid, sid))
@@ -93,7 +93,7 @@ type Row = readonly [
   body: Fields | string | Buffer,
   status: number,
   returnCode: number,
-  /** What `desc` says. */
+  /** Expected part of `desc`. */
   names: string,
   headers?: Record<string, string>,
 ]
@@ -145,7 +145,7 @@ const denied: Row[] = [
   ['a number older than the last', later('update', 'open', 4), 200, -9, 'request_num 5 was'],
 ]
 
-describe('a request that is refused', () => {
+describe('a refused request', () => {
   const answered = new Map<number, string>()
   const open = (number: number) => {
     const first = start(SID, { session_id: 'open', request_num: number })
@@ -169,17 +169,17 @@ describe('a request that is refused', () => {
     })
   }
 
-  it('a request number again with the same content: the same bytes; nothing moves', async () => {
+  it('a repeated request number with the same content: the same bytes; nothing moves', async () => {
     const before = await ownerOf(0)
     const reply = await send(open(5))
     expect(reply).toMatchObject({ status: 200, returnCode: 1, text: answered.get(5) })
     expect(await ownerOf(0)).toEqual(before)
   })
 
-  it('the session that was asked for wrongly goes on', async () => {
+  it('the session of the refused requests continues', async () => {
     expect(await send(later('update', 'open', 6))).toMatchObject({ status: 200, returnCode: 1 })
     expect(await send(later('release', 'open', 7))).toMatchObject({ status: 200, returnCode: 1 })
-    // The release of `closed`, and this one.
+    // The releases of `closed` and of this session.
     const spent = 2 * MIB_PRICE
     expect((await ownerOf(0)).buckets).toMatchObject([{ spent, reserved: 0, free: MONEY - spent }])
   })
@@ -195,9 +195,9 @@ const setField =
   (key) =>
     redisClient().hset(key, field, value)
 
-describe('a bad request among good ones', () => {
-  it('costs them nothing', async () => {
-    // With the four that are denied as many as are admitted; the malformed ones take no slot.
+describe('a bad request among valid ones', () => {
+  it('has no effect on them', async () => {
+    // Including the four denied ones, exactly as many as are admitted; malformed ones take no slot.
     const good = everybody().slice(4)
     const states = () => Promise.all(good.map((sid) => ownerOf(sid - FIRST_SID)))
     const before = await states()
@@ -249,7 +249,8 @@ describe('a bad request among good ones', () => {
   it.each(damages.map((row, index) => ({ ...row, index })))(
     'that meets $what fails alone',
     async ({ sid: damagedSid, isNew, damage, index }) => {
-      // Each has a neighbour in its account, who is among the good ones unless they share it.
+      // Each has a neighbour in its account, which is charged too unless the damaged state is
+      // shared.
       const first = FIRST_SID + IN_FLIGHT_MAX + 2 * index
       const [sid, neighbour] = [first, first + 1]
       const key = reader.ledger.keys.owner(aidOf(sid - FIRST_SID, PER_ACCOUNT), damagedSid ?? sid)
@@ -267,7 +268,7 @@ describe('a bad request among good ones', () => {
         const reply = replies[sids.indexOf(sid)]
         expect(reply?.desc).toContain('Stored account is damaged')
         expect(reply?.headers['retry-after']).toBe('1')
-        // Nobody has repaired it by guessing.
+        // The damaged state is kept unchanged.
         expect(await redisClient().dumpBuffer(key)).toEqual(damaged)
       } finally {
         await redisClient().del(key)
@@ -278,7 +279,7 @@ describe('a bad request among good ones', () => {
   )
 })
 
-/** Sends as many requests at once as are admitted. */
+/** Sends as many concurrent requests as are admitted. */
 const fullHouse = () => Promise.all(everybody().map((sid) => send(start(sid))))
 
 async function whileRedisStands<T>(work: () => Promise<T>): Promise<T> {
@@ -290,7 +291,7 @@ async function whileRedisStands<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-describe('connections that are cut', () => {
+describe('closed connections', () => {
   it('in the middle of a body leave nothing behind', async () => {
     const before = await allOwners()
     const whole = JSON.stringify(start(SID))
@@ -303,7 +304,7 @@ describe('connections that are cut', () => {
     expect(outcomes(await fullHouse())).toEqual(granted(IN_FLIGHT_MAX))
   })
 
-  it('before the answer give their slots back when the outcome is there', async () => {
+  it('before the answer release their slots when the outcome is known', async () => {
     await whileRedisStands(async () => {
       const open = await Promise.all(
         everybody().map((sid) => {
@@ -311,7 +312,7 @@ describe('connections that are cut', () => {
           return postPart(product.realtimePort, body, body.length)
         }),
       )
-      // Refused: all the slots are taken.
+      // Refused because all slots are taken.
       await waitUntil('a full house', async () => {
         const probe = send(start(SID))
         probe.catch(() => undefined)
@@ -327,7 +328,7 @@ describe('connections that are cut', () => {
 })
 
 describe('more requests than are admitted', () => {
-  it('are refused at once, while those that are admitted wait and are granted', async () => {
+  it('are refused immediately, while the admitted ones wait and are granted', async () => {
     const EXCESS = 12
     const sids = Array.from({ length: IN_FLIGHT_MAX + EXCESS }, (_, index) => FIRST_SID + index)
     const requests = sids.map((sid) => start(sid))
@@ -338,7 +339,7 @@ describe('more requests than are admitted', () => {
         replies[index] = await send(body)
       })
       await waitUntil('the excess is answered', () => answered().length >= EXCESS)
-      // Also now a request that makes no sense is told so.
+      // Even now a malformed request is reported as such.
       expect(await send('{')).toMatchObject({ status: 400, returnCode: -20 })
       const early = answered()
       expect(outcomes(early)).toEqual(Array.from({ length: EXCESS }, () => '503 -90'))
@@ -349,7 +350,7 @@ describe('more requests than are admitted', () => {
     await Promise.all(under)
     const admitted = answered().filter((_, index) => refused[index] === false)
     expect(outcomes(admitted)).toEqual(granted(IN_FLIGHT_MAX))
-    // The refused ones have left no trace: repeated they are as good as new.
+    // The refused requests have left no trace: repeated, they are granted.
     const again = requests.filter((_, index) => refused[index])
     const repeated = await Promise.all(again.map((body) => send(body)))
     expect(outcomes(repeated)).toEqual(granted(EXCESS))

@@ -1,6 +1,6 @@
 /**
  * `kill -9` of each part in turn while a client charges as fast as it is answered. The client keeps
- * its own account of what was acknowledged, and holds it against lines and balances.
+ * its own record of what was acknowledged, and compares it with lines and balances.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -17,11 +17,13 @@ import { waitUntil } from '../support/wait.ts'
 const seed = seedOf()
 const ROUNDS = Number(process.env['KILL_LOAD_ROUNDS'] ?? 2)
 const CLIENTS = 64
-/** Requests that have to be acknowledged after a part is back, before the next one is killed. */
+/**
+ * Requests that have to be acknowledged after a part is restarted, before the next one is killed.
+ */
 const RECOVERED = 500
 const STARTS_MAX = 5
 const ROLES = ['realtime', 'admin', 'recorder'] as const
-/** A MongoDB that was given is nobody's to kill. */
+/** An external MongoDB cannot be killed. */
 const STORES = process.env['TEST_MONGO_URL'] === undefined ? ['redis', 'mongo'] : ['redis']
 const VICTIMS = [...ROLES, ...STORES] as ((typeof ROLES)[number] | 'redis' | 'mongo')[]
 
@@ -29,7 +31,7 @@ let product: Product
 const figures = { acknowledged: 0, refused: 0, sessions: 0, kills: 0, loadMs: 0, busiest: 0 }
 
 beforeAll(async () => {
-  // A small machine keeps up with its recorder while everything is killed.
+  // On a small machine the recorder falls behind while everything is killed.
   const environment = { TOLLGATE_LEDGER_BACKLOG_REFUSE_PERCENT: '99' }
   product = await startProduct({ appendfsync: 'always', environment })
   await populate({ ...product, ...POPULATION, subscribers: SUBSCRIBERS * ROUNDS })
@@ -37,7 +39,7 @@ beforeAll(async () => {
 })
 afterAll(() => product?.stop())
 
-/** Sums over all rounds so far: how many requests, and how many in the busiest second. */
+/** Prints sums over all rounds so far: all requests, and those of the busiest second. */
 function tell(rounds: number): void {
   const { acknowledged, loadMs, ...sums } = figures
   const perSecond = Math.round(acknowledged / (loadMs / 1000))
@@ -46,7 +48,7 @@ function tell(rounds: number): void {
 
 describe(`kill -9 at full load, seed ${seed}`, () => {
   for (let round = 0; round < ROUNDS; round += 1) {
-    it(`round ${round + 1}: lines and balances are what the client was told`, async () => {
+    it(`round ${round + 1}: lines and balances are as acknowledged to the client`, async () => {
       const random = new Random(seed + round)
       const firstSid = FIRST_SID + round * SUBSCRIBERS
       const given = { clients: CLIENTS, subscribers: SUBSCRIBERS, firstSid }
@@ -69,12 +71,12 @@ describe(`kill -9 at full load, seed ${seed}`, () => {
     })
   }
 
-  it('all rounds together pass the audit', async () => {
+  it('leaves the sums of all rounds on the lines', async () => {
     expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
   })
 })
 
-/** As whoever keeps processes running does: a store may be too busy for the first attempt. */
+/** Retries like a process supervisor: a store may be too busy for the first attempt. */
 async function startAgain(part: (typeof VICTIMS)[number]): Promise<void> {
   for (let left = STARTS_MAX; ; left -= 1) {
     try {
@@ -94,7 +96,7 @@ function countEachSecond(clientLedger: ClientLedger): NodeJS.Timeout {
   }, 1_000)
 }
 
-/** In another order each round, and each while the load has recovered from the one before. */
+/** In random order, each once the load has recovered from the previous one. */
 async function killEach(clientLedger: ClientLedger, random: Random): Promise<void> {
   try {
     await waitUntil('the load runs', () => clientLedger.acknowledged >= RECOVERED)
@@ -112,7 +114,7 @@ async function killEach(clientLedger: ClientLedger, random: Random): Promise<voi
   }
 }
 
-/** The recorder may be behind: what the last lines lack comes. */
+/** Waits until the recorder has written the last lines. */
 async function untilRecorded(clientLedger: ClientLedger, round: number): Promise<void> {
   await waitUntil('all lines are on record', async () => {
     const lines = await linesOf(product, round)

@@ -1,4 +1,4 @@
-/** Ten thousand sessions that end at once: none of their reports is refused, all are settled. */
+/** Ten thousand sessions that end at the same time: no report is refused, all are settled. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
   grantedBy,
@@ -24,9 +24,9 @@ let reader: LedgerReader
 
 beforeAll(async () => {
   product = await startProduct({
-    // As it is by default: what a node admits is bounded by what it answers in 20 ms.
+    // The default: a node admits as many requests as it can answer in 20 ms.
     queueMsMax: loadConfig({ env: {} }).realtime.queueMsMax,
-    // The machine of a test may be slow; nothing here is about time.
+    // The machine may be slow, and this test is not about time.
     environment: {
       TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '60000',
       TOLLGATE_SHUTDOWN_TIMEOUT_MS: '180000',
@@ -46,7 +46,7 @@ afterAll(async () => {
   await product?.stop()
 })
 
-/** Of all subscribers, what is spent and reserved of their data, bytes. */
+/** Spent and reserved data of all subscribers, bytes. */
 async function dataBalances() {
   let [spent, reserved] = [0, 0]
   for (let index = 0; index < SUBSCRIBERS; index += 1) {
@@ -64,7 +64,7 @@ it.each<[ReleaseProtocol, number, number]>([
   ['diameter', 2, 2],
   ['json', 1_000, 1],
   ['keyValue', 1_000, 1],
-])('over %s', async (protocol, connections, services) => {
+])('a mass release over %s settles every report', async (protocol, connections, services) => {
   const before = await dataBalances()
   const mass = { protocol, run: `mass-${protocol}`, sessions: SESSIONS, connections }
   const releases = { ...mass, subscribers: SUBSCRIBERS }

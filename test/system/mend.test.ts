@@ -1,4 +1,4 @@
-/** Redis comes back without its last writes, which are on record: what is wrong, and mending it. */
+/** Redis comes back without its last writes, which are on record: the differences, and the mend. */
 import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -21,7 +21,7 @@ beforeAll(async () => {
   await charge(300)
   await untilEven()
   const sizeBytes = statSync(logFile()).size
-  // From here on Redis will have lost everything.
+  // Redis will lose everything from here on.
   await charge(300)
   const added = await product.run('balance', 'add', ...TOP_UP)
   expect(added.code).toBe(0)
@@ -41,7 +41,7 @@ function logFile(): string {
   return join(folder, name)
 }
 
-/** So many more requests are acknowledged; sessions stay open. */
+/** Charges until this many more requests are acknowledged; sessions stay open. */
 async function charge(requests: number): Promise<void> {
   const enough = clientLedger.acknowledged + requests
   const load = clientLedger.run(portOf(tollgate))
@@ -64,7 +64,7 @@ const spent = async () =>
     clientLedger.usedBySubscriber().has(sid),
   )
 
-describe('after the last writes were lost', () => {
+describe('after Redis has lost its last writes', () => {
   it('the audit fails, and --explain names sessions, lines and operations', async () => {
     expect(await spent()).not.toEqual([...clientLedger.usedBySubscriber()])
     const plain = await product.run('audit')
@@ -85,7 +85,7 @@ describe('after the last writes were lost', () => {
     expect(await spent()).toEqual(before)
   })
 
-  it('--mend settles it by recorded operations, once', async () => {
+  it('--mend settles the differences by recorded operations, once', async () => {
     const { code, stdout, stderr } = await product.run('audit', '--mend')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain('account 1001: mended')
@@ -97,15 +97,15 @@ describe('after the last writes were lost', () => {
     expect(await recorded()).toMatch(/"operation":"mend"/)
   })
 
-  it('what was lost may be repeated: the operation moves nothing', async () => {
+  it('a lost operation may be repeated, and moves nothing', async () => {
     const before = await product.run('balance', 'show', ...FIRST, '--json')
     expect((await product.run('balance', 'add', ...TOP_UP)).code).toBe(0)
     expect((await product.run('balance', 'show', ...FIRST, '--json')).stdout).toBe(before.stdout)
   })
 
-  it('sessions that are open go on, and come out even', async () => {
+  it('open sessions continue, and their usage adds up', async () => {
     await clientLedger.finish(portOf(tollgate))
-    // Those that were opened in what was lost are unknown now.
+    // Sessions opened by the lost writes are now unknown.
     expect(clientLedger.complaints.every((text) => text.endsWith(': -7'))).toBe(true)
     await untilEven()
     expect(await spent()).toEqual([...clientLedger.usedBySubscriber()])
@@ -115,7 +115,7 @@ describe('after the last writes were lost', () => {
   })
 })
 
-/** What docs/OPERATING.md shows of it, line by line, whatever the numbers and times are. */
+/** The example output in docs/OPERATING.md, line by line, with any numbers and times. */
 function documented(): RegExp[] {
   const text = readFileSync(join(ROOT, 'docs/OPERATING.md'), 'utf8')
   const [, example = ''] = text.split('$ tollgate audit --explain\n')

@@ -75,7 +75,7 @@ async function everybody(): Promise<OwnerState[]> {
   return owners
 }
 
-/** Every bucket, without what moves between two looks at a ledger at rest. */
+/** Every bucket, without fields that change between two reads of an idle ledger. */
 async function balances(): Promise<Map<string, unknown>> {
   const owners = await everybody()
   return new Map(
@@ -93,10 +93,10 @@ async function reserved(): Promise<number> {
   return buckets.reduce((sum, bucket) => sum + bucket.reserved, 0)
 }
 
-describe(`redis comes back empty, seed ${seed}`, () => {
+describe(`a Redis that comes back empty, seed ${seed}`, () => {
   let before: Map<string, unknown>
 
-  it('after a workload whose books agree, with a session open', async () => {
+  it('follows a workload without differences, with a session open', async () => {
     await workload(0)
     expect(await audit(product, AUDITED, truths)).toEqual([])
     const opened = await post(product.realtimePort, { ...starting('open'), usagev: MIB })
@@ -107,7 +107,7 @@ describe(`redis comes back empty, seed ${seed}`, () => {
     expect(await reserved()).toBe(MIB)
   })
 
-  it('answers everything with 503, and denies nobody', async () => {
+  it('answers everything with 503, and denies no request', async () => {
     await product.kill9('redis')
     expect((await post(product.realtimePort, starting('dead'))).status).toBe(503)
     rmSync(join(product.folder, 'redis'), { recursive: true })
@@ -126,14 +126,14 @@ describe(`redis comes back empty, seed ${seed}`, () => {
       const release = { ...updating('open'), record_type: 'release_request' }
       for (const body of [starting(`new-${round}`), updating('open'), release, event]) {
         const { status, returnCode } = await post(product.realtimePort, body)
-        // On a machine that stands still for a moment it may also come too late.
+        // On a machine that pauses for a moment the answer may also be late.
         expect(status).toBe(503)
         expect([-91, -92]).toContain(returnCode)
       }
     }
   })
 
-  it('tells an operator what to do', async () => {
+  it('makes commands name the rebuild', async () => {
     const told = { code: 1, stderr: expect.stringContaining("run 'tollgate ledger rebuild'") }
     expect(await tollgate('balance', 'show', '--sid', String(FIRST_SID))).toMatchObject(told)
     expect(await tollgate('audit')).toMatchObject(told)
@@ -141,7 +141,7 @@ describe(`redis comes back empty, seed ${seed}`, () => {
     expect(await tollgate('balance', 'add', ...add)).toMatchObject(told)
   })
 
-  it('is not rebuilt while a store is away', async () => {
+  it('is not rebuilt while a store is unavailable', async () => {
     const away = { TOLLGATE_MONGO_URL: 'mongodb://127.0.0.1:1' }
     const noMongo = await tollgateOn(product, ['ledger', 'rebuild'], away)
     expect([noMongo.code, noMongo.stderr]).toEqual([1, expect.stringMatching(/^.*MongoDB: .*\n$/)])
@@ -151,7 +151,7 @@ describe(`redis comes back empty, seed ${seed}`, () => {
     expect([noRedis.code, noRedis.stderr]).toEqual([1, stderr])
   })
 
-  it('is rebuilt while it is asked: 503 until it is there, then grants', async () => {
+  it('is rebuilt under load: 503 until the rebuild is complete, then grants', async () => {
     const answers: Reply[] = []
     let isAsking = true
     const asking = (async () => {
@@ -183,7 +183,7 @@ describe(`redis comes back empty, seed ${seed}`, () => {
     })
   })
 
-  it('gives back every balance as it was, and nothing is reserved', async () => {
+  it('has every balance as before, and nothing is reserved', async () => {
     await reader.close()
     reader = await openLedgerReader(product.redisUrl)
     await waitForRedis(reader.ledger.redis, 10_000)
@@ -193,14 +193,14 @@ describe(`redis comes back empty, seed ${seed}`, () => {
     expect(await balances()).toEqual(before)
   })
 
-  it('knows no session of before, and opens new ones', async () => {
+  it('has no earlier session, and opens new ones', async () => {
     const update = await post(product.realtimePort, updating('open'))
     expect([update.status, update.returnCode]).toEqual([200, -7])
     const started = await post(product.realtimePort, starting('open'))
     expect([started.status, started.returnCode]).toEqual([200, 1])
   })
 
-  it('goes on: the books agree, and every unit is accounted for', async () => {
+  it('continues: ledger and lines agree, and every unit is accounted for', async () => {
     await workload(1)
     expect(await audit(product, AUDITED, truths)).toEqual([])
     expect(await tollgate('audit')).toMatchObject({ code: 0, stderr: '' })

@@ -1,4 +1,4 @@
-/** The first thread of the built product tells of sessions, also after it was replaced. */
+/** The first thread of the built product publishes session events, also after it was replaced. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -50,7 +50,9 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Until a thread listens a hint is lost. Gives how often the last one was told. */
+/**
+ * Publishes until an event arrives: earlier ones are lost. Returns how often the last one arrived.
+ */
 async function hint(sessionId: string): Promise<number> {
   const isIt = (told: WorkerEvent) => told.kind === 'release' && told.sessionId === sessionId
   await waitUntil(`news of ${sessionId}`, async () => {
@@ -60,7 +62,7 @@ async function hint(sessionId: string): Promise<number> {
   return news.filter(isIt).length
 }
 
-it('goes on telling after it was replaced', async () => {
+it('session events are received again after the thread was replaced', async () => {
   await hint('before')
   await publishSessionEvent(stores.ledger.redis, {
     cause: 'release',

@@ -26,7 +26,7 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     await product.close()
   })
 
-  /** Starts on a small disk, fills it while it charges, and goes on until Redis refuses. */
+  /** Starts on a small disk, fills it while it charges, and continues until Redis refuses. */
   async function fillUnderLoad(environment: Record<string, string>): Promise<Filled> {
     product = createProduct()
     disk = mountSmallDisk(product.dataDir, 160 * MIB)
@@ -44,7 +44,7 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     return { tollgate, clientLedger, load }
   }
 
-  /** After another start: repeats and releases, and holds its books against lines and balances. */
+  /** After another start: repeats and releases, and compares its record with lines and balances. */
   async function expectNothingLost(tollgate: Started, clientLedger: ClientLedger): Promise<void> {
     await clientLedger.finish(portOf(tollgate))
     await waitUntil('the audit is clean', async () => {
@@ -56,7 +56,7 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     ).toEqual([])
   }
 
-  /** SIGTERM, and what `tollgate start` said until it ended. */
+  /** Sends SIGTERM; the output of `tollgate start` until it ended. */
   async function stopOf({ tollgate, clientLedger, load }: Filled) {
     tollgate.signal('SIGTERM')
     const ended = await tollgate.ended
@@ -80,7 +80,7 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
       expect(stderr).toContain(`redis-server (process ${left}) is left running`)
       expect(stderr).toMatch(BOUND)
     } else {
-      // It has ended itself, with all that it had acknowledged on the disk.
+      // It has ended by itself, with everything acknowledged on the disk.
       expect(left).toBeUndefined()
     }
     disk.makeRoom()
@@ -92,7 +92,7 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     expect(processesWith(product.dataDir)).toEqual([])
   })
 
-  it('waits for room, and then ends in order', async () => {
+  it('waits for space, and then ends in order', async () => {
     const filled = await fillUnderLoad({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
     const { tollgate } = filled
     const stopped = stopOf(filled)
@@ -103,7 +103,7 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     await expectNothingLost(await product.start(), filled.clientLedger)
   })
 
-  it('ends at a second signal, and at kill -9, and starts again while it is full', async () => {
+  it('ends at a second signal, and at kill -9, and starts again on the full disk', async () => {
     const filled = await fillUnderLoad({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
     const { tollgate, clientLedger } = filled
     const stopped = stopOf(filled)
@@ -126,7 +126,7 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     await expectNothingLost(again, clientLedger)
   })
 
-  it('"tollgate stop" does the same, and --force names what is lost', async () => {
+  it('by "tollgate stop" does the same, and --force names what is lost', async () => {
     const filled = await fillUnderLoad({
       TOLLGATE_REDIS_APPENDFSYNC: 'everysec',
       TOLLGATE_SHUTDOWN_WRITE_TIMEOUT_MS: '1000',

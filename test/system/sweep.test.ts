@@ -24,7 +24,7 @@ import { waitUntil } from '../support/wait.ts'
 
 const seed = seedOf()
 const SESSIONS = Number(process.env['SWEEP_SESSIONS'] ?? 100_000)
-/** For writing the sessions; those that are written later are due at once. */
+/** Time to write the sessions; those that are written later are due immediately. */
 const LIFE_MS = 5_000
 const PATIENCE_MS = 180_000
 
@@ -45,14 +45,14 @@ afterAll(async () => {
   await product?.stop()
 })
 
-/** The sum of a metric over all processes and labels, of those that have this label if given. */
+/** The sum of a metric over all processes, of samples with this label if given. */
 async function figure(name: string, label = ''): Promise<number> {
   const text = await (await fetch(`${product.adminUrl}/metrics`)).text()
   const own = text.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(label))
   return own.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
-/** Roles that show a figure above 0. */
+/** Roles that report a metric above 0. */
 async function rolesWith(name: string): Promise<string[]> {
   const text = await (await fetch(`${product.adminUrl}/metrics`)).text()
   const own = text.split('\n').filter((line) => line.startsWith(`${name}{`))
@@ -75,7 +75,7 @@ function linesIn(mongo: MongoClient) {
   return mongo.db(product.database).collection('lines')
 }
 
-/** Sessions of the workload that expired; one that was released late is closed by now. */
+/** Expired sessions of the workload; a session released after expiry is closed by now. */
 async function expiredOfWorkload(): Promise<number> {
   const marked = await linesOf((lines) =>
     lines.distinct('session_id', { late: true, session_id: /^audit-/ }),
@@ -99,8 +99,8 @@ async function expiredOfWorkload(): Promise<number> {
   return expired
 }
 
-describe(`${SESSIONS} sessions that expire at once while the product charges, seed ${seed}`, () => {
-  it('are swept by two processes, and charging goes on', async () => {
+describe(`${SESSIONS} sessions that expire at the same time under load, seed ${seed}`, () => {
+  it('are swept by two processes, and charging continues', async () => {
     let isSweeping = true
     const workload = runWorkload({
       seed,
@@ -126,7 +126,7 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
     expect(await figure('tollgate_requests_total', 'outcome="failed"')).toBe(0)
   })
 
-  it('leave nothing reserved, and each has paid once', async () => {
+  it('leave nothing reserved, and are charged once', async () => {
     const noneOpen = async () => (await openSessions(reader.ledger)) === 0
     await waitUntil('the sessions of the workload expire', noneOpen)
     for (let from = 0; from < accounts.length; from += 200) {
@@ -150,7 +150,7 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
     expect(await rolesWith('tollgate_sessions_expired_total')).toEqual(['admin', 'recorder'])
   })
 
-  it('have one line each, if they have used anything, which says that they expired', async () => {
+  it('with usage have one line each, which is marked as expired', async () => {
     const drained = async () => (await streamBacklog(reader.ledger)) === 0
     await waitUntil('the recorders catch up', drained, PATIENCE_MS)
     const expired = { session_id: /^abandoned-/, state: 'expired', usagev: USED, v: 2, late: false }
@@ -162,7 +162,7 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
     })
   })
 
-  it('take late reports, on the line that they had', async () => {
+  it('accept usage reported after expiry, on their existing line', async () => {
     const session_id = sessionIdOf(0)
     const report = {
       record_type: 'update_request',
@@ -180,12 +180,12 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
     const drained = async () => (await streamBacklog(reader.ledger)) === 0
     await waitUntil('the line is recorded', drained)
     const found = await linesOf((lines) => lines.find({ session_id }).toArray())
-    // The interval that the first half has begun is paid for.
+    // The interval started by the first half is already charged.
     const aprice_micros = MIB_PRICE
     expect(found).toMatchObject([{ v: 3, usagev: 2 * USED, aprice_micros, late: true }])
   })
 
-  it('leave books that agree', async () => {
+  it('leave a ledger that agrees with the lines', async () => {
     expect(await audit(product, AUDITED, truths)).toEqual([])
   })
 })

@@ -1,4 +1,4 @@
-/** One story told in every dialect: balances and lines must not tell the difference. */
+/** The same session in every message format: balances and lines must be identical. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '../../support/product/charge-client.ts'
 import { PATIENT } from '../../support/product/patience.ts'
@@ -20,7 +20,9 @@ import { waitUntil } from '../../support/wait.ts'
 const wire = diameterWire(() => product.diameterPort)
 const DIALECTS = [...ALIKE, totals(), wire]
 const MIB = 1024 * 1024
-/** Micros; the demo catalogue asks 2,000 for a MiB of the first rating group, else 10,000. */
+/**
+ * Micros; the demo catalogue charges 2,000 for a MiB of the first rating group, otherwise 10,000.
+ */
 const MONEY = 50_000
 
 let product: Product
@@ -104,7 +106,7 @@ async function story(dialect: DialectAdapter, index: number) {
     return answers
   }
   await tell('start_request', 0, services({ usagev: 4 * MIB }, { usagev: 3 * MIB }))
-  // What is left goes to the first; there is nothing for the second.
+  // The remaining money is granted to the first; the second is denied.
   const [first] = await tell('update_request', 1, [
     ...services(
       { used_usagev: 4 * MIB, usagev: 20 * MIB },
@@ -128,7 +130,7 @@ async function story(dialect: DialectAdapter, index: number) {
 describe('a session with two rating groups, exhausted, topped up and resumed', () => {
   let first: Awaited<ReturnType<typeof story>>
 
-  it('in plain JSON', async () => {
+  it('in plain JSON is granted, charged and recorded', async () => {
     first = await story(plainJson, 0)
     expect(first.lines.length).toBeGreaterThanOrEqual(2)
     expect(first.told).toMatchInlineSnapshot(`
@@ -143,7 +145,7 @@ describe('a session with two rating groups, exhausted, topped up and resumed', (
   })
 
   it.each(DIALECTS.slice(1).map((dialect, index) => [dialect.name, dialect, index + 1] as const))(
-    'in %s: the same grants, balances and lines',
+    'in %s has the same grants, balances and lines',
     async (_name, dialect, index) => {
       expect(await story(dialect, index)).toEqual(first)
     },

@@ -1,4 +1,4 @@
-/** What Diameter peers are told while something is away, too much, or ends. */
+/** Answers to Diameter peers during outages, overload and shutdown. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
@@ -38,7 +38,7 @@ afterAll(async () => {
   await node?.stop()
 })
 
-/** To go elsewhere, as an error of the protocol. */
+/** An answer with DIAMETER_TOO_BUSY, as a protocol error. */
 function expectTooBusy({ named, flags: bits }: Message, sessionId: string): void {
   expect(named).toMatchObject({ 'Result-Code': 3004, 'Session-Id': sessionId })
   expect(bits & (flags.error | flags.request)).toBe(flags.error)
@@ -57,7 +57,7 @@ async function insist(avps: NamedAvps): Promise<Message> {
   return answer as Message
 }
 
-/** The n-th subscriber has been charged before: the node knows who that is. */
+/** Charges the n-th subscriber once, so that the node has its profile in memory. */
 async function meet(index: number): Promise<void> {
   const first = dataSession(`outages;first ${index}`, index)
   expect(resultOf(await insist(first.initial(1)))).toBe(2001)
@@ -81,7 +81,7 @@ describe.each(outages)('a Redis that is $what', ({ what, begin, end }) => {
   const index = what === 'killed' ? 0 : 2
   const name = (which: string) => `outages;${which} while ${what}`
 
-  it('is 3004 for whoever asks; the same connection goes on when it is back', async () => {
+  it('is answered with 3004; the same connection continues when it is back', async () => {
     const { sid, initial, update, termination } = dataSession(name('open'), index)
     const next = dataSession(name('new'), index + 1)
     await meet(index + 1)
@@ -100,7 +100,7 @@ describe.each(outages)('a Redis that is $what', ({ what, begin, end }) => {
     expect(resultOf(await insist(next.initial(5)))).toBe(2001)
     expect(await node.moneyOf(sid)).toEqual(money(5, 5))
     expect(await node.moneyOf(next.sid)).toEqual(money(0, 5))
-    // What others do is heard of again, too.
+    // Session events are received again, too.
     await waitUntil('a request of the node', async () => {
       await publishSessionEvent(node.reader.ledger.redis, {
         cause: 'credit',
@@ -117,7 +117,7 @@ describe.each(outages)('a Redis that is $what', ({ what, begin, end }) => {
 })
 
 describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is killed', () => {
-  it('stops nobody who is known; who is not may come again', async () => {
+  it('affects no cached subscriber; requests of others are answered with 3004', async () => {
     const known = dataSession('outages;known', 4)
     const { sid, initial, update, termination } = known
     const stranger = dataSession('outages;stranger', 5)
@@ -146,7 +146,7 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is killed', () =>
 })
 
 describe('a node that is not ready', () => {
-  it('charges all the same, as over HTTP: who is there has nowhere else to go', async () => {
+  it('still charges, as over HTTP: its connected peers cannot use another node', async () => {
     const { initial, termination } = dataSession('outages;ready', 6)
     const configure = (value: string) =>
       node.reader.ledger.redis.client.config('SET', 'maxmemory-policy', value)
@@ -166,7 +166,7 @@ describe('a node that is not ready', () => {
   })
 })
 
-/** Starts the node again, with other settings. */
+/** Restarts the node with other settings. */
 async function restart(settings: Record<string, string>): Promise<void> {
   expect(await node.product.terminate('realtime')).toBe(0)
   Object.assign(environment, settings)
@@ -174,7 +174,7 @@ async function restart(settings: Record<string, string>): Promise<void> {
   link = await connect()
 }
 
-/** While Redis stands still, nothing that is under way is answered. */
+/** Stops Redis meanwhile, so that no pending request is answered. */
 async function whileUnderWay(begun: () => Promise<void>): Promise<void> {
   process.kill(node.product.pid('redis'), 'SIGSTOP')
   try {
@@ -184,8 +184,8 @@ async function whileUnderWay(begun: () => Promise<void>): Promise<void> {
   }
 }
 
-describe('more than a node takes at once', () => {
-  it('is 3004 without a wait; what was taken is answered', async () => {
+describe('more concurrent requests than a node admits', () => {
+  it('are answered with 3004 immediately; admitted requests are answered', async () => {
     await restart({ ...PATIENT, TOLLGATE_REALTIME_IN_FLIGHT_MAX: '1' })
     const [first, second] = [8, 9].map((index) => dataSession(`outages;busy ${index}`, index))
     if (first === undefined || second === undefined) throw new Error('no sessions')
@@ -208,8 +208,8 @@ describe('more than a node takes at once', () => {
   })
 })
 
-describe('a node that is told to end', () => {
-  it('takes leave of its peers, answers what is under way, and exits with 0', async () => {
+describe('a node that is stopped', () => {
+  it('disconnects its peers, answers pending requests, and exits with 0', async () => {
     const indexes = Array.from({ length: 16 }, (_, index) => 16 + index)
     await Promise.all(indexes.map(meet))
     const sessions = indexes.map((index) => dataSession(`outages;late ${index}`, index))
@@ -221,7 +221,7 @@ describe('a node that is told to end', () => {
     let ended: Promise<number | null> | undefined
     await whileUnderWay(async () => {
       answers = sessions.map((one, index) => ask(one.initial(5), index % 2 === 0 ? link : silent))
-      // Each connection is served in turn: what was sent before this answer is under way.
+      // Each connection is processed in order: earlier requests are pending once this is answered.
       for (const one of [link, silent]) await one.ask(command.watchdog, GATEWAY)
       ended = node.product.terminate('realtime')
       for (const one of [link, silent, ...idle]) {
@@ -229,7 +229,7 @@ describe('a node that is told to end', () => {
         expect(leave.named).toMatchObject({ 'Disconnect-Cause': 0 })
       }
       expectTooBusy(await ask(dataSession('outages;too late', 8).initial(5)), 'outages;too late')
-      // Also the one that does not answer: the times of both have passed.
+      // Including the silent one: the timeouts of both have passed.
       const areGone = () => idle.every(({ isClosed }) => isClosed)
       await waitUntil('those without requests have gone', areGone)
       expect([link.isClosed, silent.isClosed]).toEqual([false, false])

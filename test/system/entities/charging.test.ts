@@ -1,4 +1,4 @@
-/** What is written over the entity API, and what charging makes of it: over HTTP and Diameter. */
+/** The effect of writes over the entity API on charging, over HTTP and Diameter. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
@@ -27,7 +27,7 @@ import {
 import { type Fields, post, type Reply } from '../../support/system/exchange.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-/** Money of everybody, as balances show credit. */
+/** Credit of every subscriber, in the sign of balances. */
 const CREDIT = -10
 
 let product: Product
@@ -43,7 +43,7 @@ beforeAll(async () => {
   await populate({ ...product, subscribers: 0, subscribersPerAccount: 1, credits: [] })
   await product.start('realtime')
   await product.start('admin')
-  // By itself, so that it can be stopped.
+  // A separate process, so that it can be stopped.
   await product.start('recorder')
   client = entityClient(product.adminUrl)
   const { diameterPort: port } = product
@@ -92,7 +92,7 @@ interface Person {
   msisdn: string
 }
 
-/** A subscriber with money, all over HTTP. */
+/** Creates a subscriber with money over HTTP. */
 async function newcomer(more: Fields = {}): Promise<Person> {
   people += 1
   const msisdn = `4479460${String(people).padStart(5, '0')}`
@@ -107,7 +107,7 @@ async function newcomer(more: Fields = {}): Promise<Person> {
 
 type Asked = Reply & Record<string, unknown>
 
-/** A session over /realtime that asks for all there is. */
+/** A session over /realtime that requests all its credit by default. */
 function sessionOf({ msisdn }: Pick<Person, 'msisdn'>, usaget = 'traffic') {
   sessions += 1
   const session_id = `entities-${sessions}`
@@ -128,22 +128,22 @@ function sessionOf({ msisdn }: Pick<Person, 'msisdn'>, usaget = 'traffic') {
   }
 }
 
-/** How much somebody would get, without a session. */
+/** The units that a subscriber would be granted, without opening a session. */
 async function wouldGet(person: Pick<Person, 'msisdn'>, usaget?: string): Promise<number> {
   return (await sessionOf(person, usaget).pretend()).grantedVolume
 }
 
 const balancesOf = (sid: number) => client.rows('balances', { sid })
 
-/** What bounds "within a second" on a machine with much else to do. */
+/** Time limit for "within a second" on a busy machine. */
 const SOON_MS = 10_000
 
 async function soon(what: string, condition: () => Promise<boolean>): Promise<void> {
   await waitUntil(what, condition, SOON_MS)
 }
 
-describe('what the entity API has created', () => {
-  it('is charged: account, plan, rate, prepaid include, subscriber, credit', async () => {
+describe('entities created over the entity API', () => {
+  it('are charged: account, plan, rate, prepaid include, subscriber, credit', async () => {
     const person = await newcomer()
     const session = sessionOf(person)
     await soon('the catalogue', async () => (await wouldGet(person)) === 10_000)
@@ -154,7 +154,7 @@ describe('what the entity API has created', () => {
     ])
   })
 
-  it('shows at once in its balance what was reserved, whatever the recorder does', async () => {
+  it('show reserved units in their balance without the recorder', async () => {
     const person = await newcomer()
     process.kill(product.pid('recorder'), 'SIGSTOP')
     try {
@@ -171,7 +171,7 @@ describe('what the entity API has created', () => {
   })
 })
 
-describe('another price', () => {
+describe('a new price', () => {
   it.each([
     { action: 'closeandnew', price: 0.002, gets: 5_000, from: () => ({}) },
     {
@@ -180,7 +180,7 @@ describe('another price', () => {
       gets: 2_500,
       from: () => ({ from: new Date().toISOString() }),
     },
-  ])('by $action is that of new sessions and of open ones', async (one) => {
+  ])('by $action applies to new sessions and to open ones', async (one) => {
     const person = await newcomer()
     const open = sessionOf(await newcomer())
     const before = await open.start()
@@ -193,7 +193,7 @@ describe('another price', () => {
   })
 })
 
-/** A data session over Diameter that asks for MiB. */
+/** A data session over Diameter that requests MiB. */
 async function diameterSession({ msisdn }: Person, asked = 2_000) {
   sessions += 1
   const id = `entities;${sessions}`
@@ -213,9 +213,9 @@ async function diameterSession({ msisdn }: Person, asked = 2_000) {
     isAsked: (count: number) =>
       waitUntil(`request ${count} for ${id}`, () => asks(command.reAuth) >= count),
     isAborted: () => waitUntil(`an abort of ${id}`, () => asks(command.abortSession) > 0),
-    /** Updates when it is asked to, and only then, until so much is granted. */
+    /** Updates only after a RAR, until the given amount is granted. */
     async comesTo(mib: number) {
-      // What came before, the credit for one, may be told late.
+      // RARs for earlier changes, such as the first credit, may arrive late.
       for (let count = 1; ; count += 1) {
         await waitUntil(`request ${count} for ${id}`, () => asks(command.reAuth) >= count)
         const answer = await say('update', service({ asked, used: 0 }))
@@ -230,8 +230,8 @@ function unitsOf(answer: NamedAvps): unknown {
   return (units as NamedAvps | undefined)?.['CC-Total-Octets']
 }
 
-describe('an open Diameter session is authorized anew', () => {
-  it('when its subscriber gets another plan, at its prices', async () => {
+describe('an open Diameter session receives a RAR', () => {
+  it('when its subscriber changes to another plan, and is charged at its prices', async () => {
     const person = await newcomer()
     const session = await diameterSession(person)
     expect(session.answer).toMatchObject(granted(1_000))
@@ -247,7 +247,7 @@ describe('an open Diameter session is authorized anew', () => {
   it('once for an action that writes two revisions, of the subscriber or of its plan', async () => {
     const [person, marker] = [await newcomer(), await newcomer()]
     const session = await diameterSession(person)
-    // What came before, the new subscribers and their credit, is told by then.
+    // By then earlier changes, the new subscribers and their credit, have been notified.
     const settled = async () => {
       const other = await diameterSession(marker)
       const query = nowOf({ sid: marker.sid })
@@ -270,7 +270,7 @@ describe('an open Diameter session is authorized anew', () => {
     expect(await session.end()).toMatchObject({ 'Result-Code': 2001 })
   })
 
-  it('when its plan gets another price', async () => {
+  it('when its plan has another price', async () => {
     const session = await diameterSession(await newcomer({ plan: 'DEAR' }))
     expect(session.answer).toMatchObject(granted(500))
     const rates = { DATA: { data: { percentage: 4 } } }
@@ -284,7 +284,7 @@ describe('an open Diameter session is authorized anew', () => {
 })
 
 describe('a subscriber', () => {
-  it('that was barred is denied, and one that was closed is not there', async () => {
+  it('is denied while barred, and unknown once closed', async () => {
     const person = await newcomer()
     const open = sessionOf(person)
     expect((await open.start(100)).returnCode).toBe(1)
@@ -294,7 +294,7 @@ describe('a subscriber', () => {
     expect(await sessionOf(person).start()).toMatchObject({ returnCode: -11 })
     expect(await open.update(50)).toMatchObject({ returnCode: -11 })
     await bar(false)
-    // What is denied writes nothing: memory may say so until the next look at the catalogue.
+    // Denials write nothing: the cached profile may be used until the next poll of the catalogue.
     await soon('it to be served', async () => (await sessionOf(person).event(10)).returnCode === 1)
     const [revision = {}] = await client.rows('subscribers', { sid: person.sid })
     await client.done('subscribers/close', { query: { _id: idOf(revision) } })
@@ -302,7 +302,7 @@ describe('a subscriber', () => {
     expect(await open.release(20)).toMatchObject({ returnCode: 1 })
   })
 
-  it('has what a service includes as soon as it is pushed', async () => {
+  it('can use the included units of a service as soon as it is pushed', async () => {
     const person = await newcomer()
     const films = (count: number) => sessionOf(person, 'film').event(count)
     expect(await films(10)).toMatchObject({ returnCode: 1 })
@@ -313,7 +313,7 @@ describe('a subscriber', () => {
       options: { push_fields: [services] },
     })
     expect(await films(100)).toMatchObject({ returnCode: 1 })
-    // Of 110 films 70 were included.
+    // 70 of 110 films were included.
     const balances = await balancesOf(person.sid)
     expect(balances).toContainEqual(expect.objectContaining({ group_name: 'FILMS', spent: 70 }))
     expect(balances).toContainEqual(
@@ -321,7 +321,7 @@ describe('a subscriber', () => {
     )
   })
 
-  it('takes its credit to another account, and uses it there at once', async () => {
+  it('moves its credit to another account, and uses it there immediately', async () => {
     const person = await newcomer()
     const session = sessionOf(person, 'film')
     expect(await session.start(4_000)).toMatchObject({ grantedVolume: 4_000 })
@@ -343,8 +343,8 @@ describe('a subscriber', () => {
   })
 })
 
-describe('a balance that is deleted while sessions hold of it', () => {
-  it('is gone, and they are ended', async () => {
+describe('a balance that is deleted while sessions have reserved from it', () => {
+  it('is removed, and its sessions are ended', async () => {
     const person = await newcomer()
     const [over, away] = [sessionOf(person, 'film'), await diameterSession(person, 100)]
     expect(await over.start(4_000)).toMatchObject({ grantedVolume: 4_000 })
@@ -361,6 +361,6 @@ describe('a balance that is deleted while sessions hold of it', () => {
   })
 })
 
-it('the audit agrees with all of it', async () => {
+it('the audit finds no difference afterwards', async () => {
   expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
 })

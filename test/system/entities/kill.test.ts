@@ -61,7 +61,7 @@ async function createAll(): Promise<Truth> {
   const accounts = [0, 0, 0]
   for (const index of accounts.keys()) accounts[index] = await createAccount(client)
   const sids: number[] = []
-  // Few, so that changes and credit of one meet.
+  // Only two, so that moves and top-ups of the same subscriber overlap.
   for (let index = 0; index < 2; index += 1) {
     const fields = { plan: 'DEMO_PREPAID', msisdn: `4470${index}` }
     sids.push((await createSubscriber(client, accounts[index] as number, fields)).sid)
@@ -86,7 +86,7 @@ interface Revision {
   description: unknown
 }
 
-/** Revisions by begin. */
+/** Revisions ordered by begin. */
 async function chainOf(
   catalog: Catalog,
   collection: 'rates' | 'subscribers',
@@ -104,7 +104,7 @@ async function chainOf(
     .sort((a, b) => a.fromMs - b.fromMs)
 }
 
-/** What is wrong with revisions one after the other; a gap may be where one was closed. */
+/** Errors in a sequence of revisions; a gap is permitted where one was closed. */
 function breaks(chain: readonly Revision[], mayEnd: (atMs: number) => boolean): string[] {
   return chain.flatMap(({ fromMs, toMs }, index) => {
     const next = chain[index + 1]
@@ -120,7 +120,7 @@ async function checkOwn(catalog: Catalog, own: OwnRate): Promise<void> {
   const chain = await chainOf(catalog, 'rates', { key: own.key })
   expect(breaks(chain, (atMs) => own.closes.has(atMs))).toEqual([])
   const { last, closes } = own
-  // Of the last write all is known, if it was answered.
+  // The last write is completely known if it was answered.
   if (last !== null) expect(chain.at(-1)).toMatchObject(last)
   for (const [atMs, isAcknowledged] of closes) {
     if (!isAcknowledged) continue
@@ -150,11 +150,11 @@ async function checkEntities(catalog: Catalog): Promise<void> {
   }
 }
 
-/** Each subscriber has what it was given, in the account in which it is. */
+/** Each subscriber has its acknowledged credit, in its current account. */
 async function checkCredit(): Promise<void> {
   const client = entityClient(product.adminUrl)
   const { topUps, sids, accounts } = truth
-  // What is not known to be done is repeated where it was not begun.
+  // Writes of unknown outcome are repeated in case they were not begun.
   for (const [index, sid] of sids.entries()) {
     const aid = accounts[(index + truth.written) % accounts.length]
     await client.done('subscribers/closeandnew', { query: nowOf({ sid }), update: { aid } })
@@ -184,7 +184,7 @@ async function checkAll(): Promise<void> {
 
 describe(`kill -9 of admin while clients write, seed ${seed}`, () => {
   for (let round = 1; round <= ROUNDS; round += 1) {
-    it(`round ${round}: what was begun is whole, and what was acknowledged is there`, async () => {
+    it(`round ${round}: begun writes are complete, acknowledged writes are stored`, async () => {
       const random = new Random(seed + round)
       Object.assign(truth, { unanswered: 0, written: 0 })
       const client = entityClient(product.adminUrl)

@@ -1,6 +1,6 @@
 /**
- * Outages of MongoDB (the outage matrix of docs/OPERATING.md). One that is killed or stopped is
- * shown in ../live.test.ts, one that is away under load in backlog.test.ts.
+ * Outages of MongoDB (the outage matrix of docs/OPERATING.md). ../live.test.ts covers a MongoDB
+ * that is killed or stopped, backlog.test.ts one that is unavailable under load.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
@@ -38,12 +38,12 @@ afterAll(async () => {
 
 const at = (index: number) => FIRST_SID + index
 
-/** The lines of a session, as far as they are recorded. */
+/** The recorded lines of a session. */
 const linesOf = (sessionId: string) =>
   withCatalog(node.product, (catalog) => catalog.lines.find({ session_id: sessionId }).toArray())
 
 describe('a MongoDB that is slow', () => {
-  it('by less than its time: strangers wait for it, the known do not', async () => {
+  it('within its timeout delays lookups of subscribers, and no cached subscriber', async () => {
     const { send, moneyOf } = node
     const known = session('known to all', at(0))
     expect(await node.insist(known.start())).toMatchObject(GRANTED)
@@ -62,7 +62,7 @@ describe('a MongoDB that is slow', () => {
     expect(await moneyOf(at(1))).toEqual(money(1, 0))
   })
 
-  it('by more: strangers get 503 and never "unknown"; the known are charged', async () => {
+  it('beyond its timeout fails lookups with 503; cached subscribers are charged', async () => {
     const { product, send, insist, moneyOf } = node
     const known = session('known again', at(0))
     const files: number[] = []
@@ -88,13 +88,13 @@ describe('a MongoDB that is slow', () => {
     }
     expect(await send(known.release(4))).toMatchObject(GRANTED)
     expect(await moneyOf(at(0))).toEqual(money(6, 0))
-    // The driver keeps a few connections, and no more after the third time than after the first.
+    // The driver keeps a few connections, and no more after three outages than after one.
     await expectNoLeak(product.pid('realtime'), files[0] ?? 0)
   })
 })
 
 describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is restarted', () => {
-  it('while sessions go on loses no line and writes none twice', async () => {
+  it('while sessions continue loses and doubles no line', async () => {
     const { product, reader, send } = node
     const sessions = [10, 11, 12, 13].map((index) => session(`restarted ${index}`, at(index)))
     for (const one of sessions) expect(await node.insist(one.start())).toMatchObject(GRANTED)
@@ -127,7 +127,7 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is restarted', ()
     }
   })
 
-  it('is away for a stranger only', async () => {
+  it('is unavailable only to uncached subscribers', async () => {
     const { product, send, insist } = node
     const stranger = session('stranger at last', at(20))
     await product.kill9('mongo')
