@@ -185,7 +185,7 @@ describe('a refused request', () => {
   })
 })
 
-const everybody = () => Array.from({ length: IN_FLIGHT_MAX }, (_, index) => FIRST_SID + index)
+const admittedSids = () => Array.from({ length: IN_FLIGHT_MAX }, (_, index) => FIRST_SID + index)
 
 type Damage = (key: string) => Promise<unknown>
 
@@ -198,17 +198,17 @@ const setField =
 describe('a bad request among valid ones', () => {
   it('has no effect on them', async () => {
     // Including the four denied ones, exactly as many as are admitted; malformed ones take no slot.
-    const good = everybody().slice(4)
-    const states = () => Promise.all(good.map((sid) => ownerOf(sid - FIRST_SID)))
+    const valid = admittedSids().slice(4)
+    const states = () => Promise.all(valid.map((sid) => ownerOf(sid - FIRST_SID)))
     const before = await states()
     const replies = await Promise.all([
-      ...good.slice(0, 10).map((sid) => send(start(sid))),
+      ...valid.slice(0, 10).map((sid) => send(start(sid))),
       ...malformed.map(([, body, , , , headers]) => send(body, headers)),
       send(start(77)),
       send(start(NO_PLAN.sid)),
       send(start(SID, { usaget: 'fax' })),
       send(start(NO_CREDIT.sid)),
-      ...good.slice(10).map((sid) => send(start(sid))),
+      ...valid.slice(10).map((sid) => send(start(sid))),
     ])
     expect(outcomes(replies)).toEqual([
       ...granted(10),
@@ -217,7 +217,7 @@ describe('a bad request among valid ones', () => {
       '200 -2',
       '200 -3',
       '200 -1',
-      ...granted(good.length - 10),
+      ...granted(valid.length - 10),
     ])
     const after = await states()
     expect(after.map(({ buckets }) => buckets[0]?.reserved)).toEqual(
@@ -258,8 +258,8 @@ describe('a bad request among valid ones', () => {
       const whole = await redisClient().dumpBuffer(key)
       await damage(key)
       const damaged = await redisClient().dumpBuffer(key)
-      const good = everybody().slice(0, 16)
-      const sids = [neighbour, ...good.slice(0, 8), sid, ...good.slice(8)]
+      const valid = admittedSids().slice(0, 16)
+      const sids = [neighbour, ...valid.slice(0, 8), sid, ...valid.slice(8)]
       try {
         const replies = await Promise.all(sids.map((one) => send(start(one))))
         const refused = damagedSid === 0 ? [sid, neighbour] : [sid]
@@ -280,9 +280,9 @@ describe('a bad request among valid ones', () => {
 })
 
 /** Sends as many concurrent requests as are admitted. */
-const fullHouse = () => Promise.all(everybody().map((sid) => send(start(sid))))
+const sendAdmitted = () => Promise.all(admittedSids().map((sid) => send(start(sid))))
 
-async function whileRedisStands<T>(work: () => Promise<T>): Promise<T> {
+async function whileRedisIsStopped<T>(work: () => Promise<T>): Promise<T> {
   process.kill(product.pid('redis'), 'SIGSTOP')
   try {
     return await work()
@@ -297,23 +297,23 @@ describe('closed connections', () => {
     const whole = JSON.stringify(start(SID))
     const half = whole.slice(0, whole.length / 2)
     const open = await Promise.all(
-      everybody().map(() => postPart(product.realtimePort, half, whole.length)),
+      admittedSids().map(() => postPart(product.realtimePort, half, whole.length)),
     )
     for (const socket of open) socket.destroy()
     expect(await allOwners()).toEqual(before)
-    expect(outcomes(await fullHouse())).toEqual(granted(IN_FLIGHT_MAX))
+    expect(outcomes(await sendAdmitted())).toEqual(granted(IN_FLIGHT_MAX))
   })
 
   it('before the answer release their slots when the outcome is known', async () => {
-    await whileRedisStands(async () => {
+    await whileRedisIsStopped(async () => {
       const open = await Promise.all(
-        everybody().map((sid) => {
+        admittedSids().map((sid) => {
           const body = JSON.stringify(start(sid))
           return postPart(product.realtimePort, body, body.length)
         }),
       )
       // Refused because all slots are taken.
-      await waitUntil('a full house', async () => {
+      await waitUntil('all slots are taken', async () => {
         const probe = send(start(SID))
         probe.catch(() => undefined)
         const reply = await Promise.race([probe, pause(500, null, { ref: false })])
@@ -321,8 +321,8 @@ describe('closed connections', () => {
       })
       for (const socket of open) socket.destroy()
     })
-    await waitUntil('all the slots', async () => {
-      return outcomes(await fullHouse()).every((outcome) => outcome === '200 1')
+    await waitUntil('all slots are free', async () => {
+      return outcomes(await sendAdmitted()).every((outcome) => outcome === '200 1')
     })
   })
 })
@@ -334,7 +334,7 @@ describe('more requests than are admitted', () => {
     const requests = sids.map((sid) => start(sid))
     const replies: (Reply | null)[] = requests.map(() => null)
     const answered = () => replies.filter((reply) => reply !== null)
-    const under = await whileRedisStands(async () => {
+    const under = await whileRedisIsStopped(async () => {
       const sent = requests.map(async (body, index) => {
         replies[index] = await send(body)
       })

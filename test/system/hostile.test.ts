@@ -128,7 +128,7 @@ describe.each(KINDS)('other clients are served on %s during', (httpServer) => {
   }
 
   /** Connections that have sent a text, including refused ones. */
-  async function crowd(count: number, text: string | Buffer): Promise<Socket[]> {
+  async function openSockets(count: number, text: string | Buffer): Promise<Socket[]> {
     const sockets = Array.from({ length: count }, () => {
       const socket = connect({ port: port(), host: '127.0.0.1' })
       socket.on('error', () => undefined)
@@ -153,7 +153,7 @@ describe.each(KINDS)('other clients are served on %s during', (httpServer) => {
     ['bodies that do not end', `${HEAD}Content-Length: 60000\r\n\r\n${'a'.repeat(1000)}`],
   ])('a thousand %s', (_what, text) =>
     under(async () => {
-      const sockets = await crowd(1000, text)
+      const sockets = await openSockets(1000, text)
       await waitUntil('them to be taken', () => descriptors().length > 1000)
       return sockets
     }),
@@ -162,7 +162,10 @@ describe.each(KINDS)('other clients are served on %s during', (httpServer) => {
   it('aborted bodies, a hundred at a time', () =>
     under(async () => {
       for (let round = 0; round < 20; round += 1) {
-        const sockets = await crowd(100, `${HEAD}Content-Length: 60000\r\n\r\n{"record_type":`)
+        const sockets = await openSockets(
+          100,
+          `${HEAD}Content-Length: 60000\r\n\r\n{"record_type":`,
+        )
         for (const socket of sockets) socket.destroy()
       }
       return []
@@ -171,21 +174,29 @@ describe.each(KINDS)('other clients are served on %s during', (httpServer) => {
   it('aborted requests, before their answers', () =>
     under(async () => {
       for (let round = 0; round < 20; round += 1) {
-        const sockets = await crowd(50, post(start(`gone-${round}`)))
+        const sockets = await openSockets(50, post(start(`gone-${round}`)))
         for (const socket of sockets) socket.resetAndDestroy()
       }
       return []
     }))
 
   it('fifty requests in one piece on a connection', () =>
-    under(() => crowd(50, Array.from({ length: 50 }, (_, n) => post(start(`p-${n}`))).join(''))))
+    under(() =>
+      openSockets(50, Array.from({ length: 50 }, (_, n) => post(start(`p-${n}`))).join('')),
+    ))
 
   it('garbage, large heads, and two lengths', () =>
     under(async () => [
-      ...(await crowd(100, Buffer.from(Array.from({ length: 2000 }, (_, n) => (n * 7) % 256)))),
-      ...(await crowd(20, `${HEAD}X: ${'y'.repeat(1_000_000)}`)),
-      ...(await crowd(50, `${HEAD}${'A: b\r\n'.repeat(2000)}\r\n`)),
-      ...(await crowd(50, `${HEAD}Content-Length: 0\r\nContent-Length: 9\r\n\r\n${post('{}')}`)),
+      ...(await openSockets(
+        100,
+        Buffer.from(Array.from({ length: 2000 }, (_, n) => (n * 7) % 256)),
+      )),
+      ...(await openSockets(20, `${HEAD}X: ${'y'.repeat(1_000_000)}`)),
+      ...(await openSockets(50, `${HEAD}${'A: b\r\n'.repeat(2000)}\r\n`)),
+      ...(await openSockets(
+        50,
+        `${HEAD}Content-Length: 0\r\nContent-Length: 9\r\n\r\n${post('{}')}`,
+      )),
     ]))
 
   it.each(['announced', 'in chunks'])('bodies of 10 MB, thirty at a time, %s', async (how) => {
@@ -196,7 +207,7 @@ describe.each(KINDS)('other clients are served on %s during', (httpServer) => {
       ? `${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`
       : `${HEAD}Transfer-Encoding: chunked\r\n\r\n${chunk}`
     await under(async () => {
-      const sockets = await crowd(30, text)
+      const sockets = await openSockets(30, text)
       // The answer is sent before the whole body has arrived, and the body is discarded.
       await waitUntil('the answers', () => sockets.every(({ bytesRead }) => bytesRead > 0))
       await waitUntil('what was sent', () =>
@@ -220,7 +231,7 @@ describe.each(KINDS)('other clients are served on %s during', (httpServer) => {
     }
     const sockets: Socket[] = []
     await waitUntil('a refusal', async () => {
-      sockets.push(...(await crowd(200, '')))
+      sockets.push(...(await openSockets(200, '')))
       await pause(20)
       return !(await isTaken())
     })

@@ -28,7 +28,7 @@ const STORES = process.env['TEST_MONGO_URL'] === undefined ? ['redis', 'mongo'] 
 const VICTIMS = [...ROLES, ...STORES] as ((typeof ROLES)[number] | 'redis' | 'mongo')[]
 
 let product: Product
-const figures = { acknowledged: 0, refused: 0, sessions: 0, kills: 0, loadMs: 0, busiest: 0 }
+const statistics = { acknowledged: 0, refused: 0, sessions: 0, kills: 0, loadMs: 0, busiest: 0 }
 
 beforeAll(async () => {
   // On a small machine the recorder falls behind while everything is killed.
@@ -40,8 +40,8 @@ beforeAll(async () => {
 afterAll(() => product?.stop())
 
 /** Prints sums over all rounds so far: all requests, and those of the busiest second. */
-function tell(rounds: number): void {
-  const { acknowledged, loadMs, ...sums } = figures
+function printStatistics(rounds: number): void {
+  const { acknowledged, loadMs, ...sums } = statistics
   const perSecond = Math.round(acknowledged / (loadMs / 1000))
   process.stdout.write(`${JSON.stringify({ rounds, acknowledged, perSecond, ...sums })}\n`)
 }
@@ -58,16 +58,16 @@ describe(`kill -9 at full load, seed ${seed}`, () => {
       const counting = countEachSecond(clientLedger)
       await withRecentLogs(product, Promise.all([load, killEach(clientLedger, random)]))
       clearInterval(counting)
-      figures.loadMs += performance.now() - beganMs
+      statistics.loadMs += performance.now() - beganMs
       await clientLedger.finish(product.realtimePort)
       await untilRecorded(clientLedger, round)
       expect(
         clientLedger.differences(await linesOf(product, round), await spentOf(product, round)),
       ).toEqual([])
-      figures.acknowledged += clientLedger.acknowledged
-      figures.refused += clientLedger.refused
-      figures.sessions += clientLedger.sessions.length
-      tell(round + 1)
+      statistics.acknowledged += clientLedger.acknowledged
+      statistics.refused += clientLedger.refused
+      statistics.sessions += clientLedger.sessions.length
+      printStatistics(round + 1)
     })
   }
 
@@ -91,7 +91,7 @@ async function startAgain(part: (typeof VICTIMS)[number]): Promise<void> {
 function countEachSecond(clientLedger: ClientLedger): NodeJS.Timeout {
   let before = 0
   return setInterval(() => {
-    figures.busiest = Math.max(figures.busiest, clientLedger.acknowledged - before)
+    statistics.busiest = Math.max(statistics.busiest, clientLedger.acknowledged - before)
     before = clientLedger.acknowledged
   }, 1_000)
 }
@@ -105,7 +105,7 @@ async function killEach(clientLedger: ClientLedger, random: Random): Promise<voi
       await product.kill9(victim)
       await pause(random.below(200))
       await startAgain(victim)
-      figures.kills += 1
+      statistics.kills += 1
       const enough = clientLedger.acknowledged + RECOVERED
       await waitUntil(`charging after ${victim} is back`, () => clientLedger.acknowledged >= enough)
     }

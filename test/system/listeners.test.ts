@@ -77,7 +77,7 @@ describe(`two event-loop threads, seed ${seed}`, () => {
     expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
     let byLoop = await metric('tollgate_loop_requests_total')
     // A snapshot is up to a second old.
-    await waitUntil('figures of both', async () => {
+    await waitUntil('metrics of both', async () => {
       byLoop = await metric('tollgate_loop_requests_total')
       return byLoop.length === 2 && sum(byLoop) === sum(await metric('tollgate_requests_total'))
     })
@@ -140,7 +140,7 @@ describe(`two event-loop threads, seed ${seed}`, () => {
       const cut = Promise.allSettled(waiting)
       await post(product.realtimePort, { record_type: 'none' })
       process.kill(pid, 'SIGTERM')
-      await waitUntil('the door is closed', async () => {
+      await waitUntil('it is not ready', async () => {
         const health = await fetch(`${product.realtimeUrl}/health/ready`).catch(() => null)
         return health === null || health.status === 503
       })

@@ -144,8 +144,8 @@ describe.skipIf(process.env['TEST_MONGO_URL']).each(outages)(
     it('affects no cached subscriber; others are refused until it is back', async () => {
       const [known, unknown] = [FIRST_SID + index, FIRST_SID + index + 1]
       const { start, update, release } = session(name('known'), known)
-      const stranger = session(name('unknown'), unknown).start()
-      const nobody = session(name('nobody'), index).start()
+      const uncached = session(name('unknown'), unknown).start()
+      const missing = session(name('nobody'), index).start()
       expect(await send(start())).toMatchObject(GRANTED)
       await begin()
       try {
@@ -153,16 +153,16 @@ describe.skipIf(process.env['TEST_MONGO_URL']).each(outages)(
         expect(await send(release(2))).toMatchObject(GRANTED)
         // An uncached subscriber cannot be looked up.
         const next = session(name('next'), known).start()
-        const answers = await Promise.all([stranger, nobody, next].map(send))
+        const answers = await Promise.all([uncached, missing, next].map(send))
         expect(answers).toMatchObject([DOWN, DOWN, GRANTED])
         expect(await moneyOf(known)).toEqual(money(2, 1))
         expect(await moneyOf(unknown)).toEqual(money(0, 0))
       } finally {
         await end()
       }
-      await waitUntil('the subscriber', async () => (await send(stranger)).status === 200)
-      expect(await send(stranger)).toMatchObject(GRANTED)
-      expect(await send(nobody)).toMatchObject({ status: 200, returnCode: -2 })
+      await waitUntil('the subscriber', async () => (await send(uncached)).status === 200)
+      expect(await send(uncached)).toMatchObject(GRANTED)
+      expect(await send(missing)).toMatchObject({ status: 200, returnCode: -2 })
       expect(await moneyOf(unknown)).toEqual(money(0, 1))
     })
   },

@@ -281,9 +281,9 @@ describe('the start of the product', () => {
   })
 
   it('skips entities that cannot be used, and counts them', async () => {
-    const figures = async () => (await fetch(`${product.adminUrl}/metrics`)).text()
-    await waitUntil('the figures', async () => (await figures()).includes('catalogue_skipped'))
-    const text = await figures()
+    const metrics = async () => (await fetch(`${product.adminUrl}/metrics`)).text()
+    await waitUntil('the metrics', async () => (await metrics()).includes('catalogue_skipped'))
+    const text = await metrics()
     expect(text).toMatch(/^tollgate_catalogue_skipped\{collection="rates",.*\} 1$/m)
     expect(text).toMatch(/^tollgate_catalogue_skipped\{collection="plans",.*\} 0$/m)
     const names = await (await fetch(`${product.adminUrl}/health/catalogue`)).json()

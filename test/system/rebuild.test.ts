@@ -66,7 +66,7 @@ async function workload(more: number): Promise<void> {
   truths.push(...(await runWorkload({ ...sessions, port: product.realtimePort, ...AUDITED })))
 }
 
-async function everybody(): Promise<OwnerState[]> {
+async function allOwners(): Promise<OwnerState[]> {
   const owners: OwnerState[] = []
   for (let index = 0; index < AUDITED.subscribers; index += 1) {
     const aid = aidOf(index, AUDITED.subscribersPerAccount)
@@ -77,7 +77,7 @@ async function everybody(): Promise<OwnerState[]> {
 
 /** Every bucket, without fields that change between two reads of an idle ledger. */
 async function balances(): Promise<Map<string, unknown>> {
-  const owners = await everybody()
+  const owners = await allOwners()
   return new Map(
     owners.map(({ aid, sid, buckets, owed, repaid, nextBucketId }) => {
       const settled = buckets.map(({ reserved, free, ...bucket }) => {
@@ -89,7 +89,7 @@ async function balances(): Promise<Map<string, unknown>> {
 }
 
 async function reserved(): Promise<number> {
-  const buckets = (await everybody()).flatMap((owner) => owner.buckets)
+  const buckets = (await allOwners()).flatMap((owner) => owner.buckets)
   return buckets.reduce((sum, bucket) => sum + bucket.reserved, 0)
 }
 
@@ -134,11 +134,11 @@ describe(`a Redis that comes back empty, seed ${seed}`, () => {
   })
 
   it('makes commands name the rebuild', async () => {
-    const told = { code: 1, stderr: expect.stringContaining("run 'tollgate ledger rebuild'") }
-    expect(await tollgate('balance', 'show', '--sid', String(FIRST_SID))).toMatchObject(told)
-    expect(await tollgate('audit')).toMatchObject(told)
+    const refusal = { code: 1, stderr: expect.stringContaining("run 'tollgate ledger rebuild'") }
+    expect(await tollgate('balance', 'show', '--sid', String(FIRST_SID))).toMatchObject(refusal)
+    expect(await tollgate('audit')).toMatchObject(refusal)
     const add = ['--sid', String(FIRST_SID), '--include', '1', '--amount', '1']
-    expect(await tollgate('balance', 'add', ...add)).toMatchObject(told)
+    expect(await tollgate('balance', 'add', ...add)).toMatchObject(refusal)
   })
 
   it('is not rebuilt while a store is unavailable', async () => {

@@ -46,7 +46,7 @@ afterAll(async () => {
 })
 
 /** The sum of a metric over all processes, of samples with this label if given. */
-async function figure(name: string, label = ''): Promise<number> {
+async function metricSum(name: string, label = ''): Promise<number> {
   const text = await (await fetch(`${product.adminUrl}/metrics`)).text()
   const own = text.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(label))
   return own.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
@@ -115,15 +115,15 @@ describe(`${SESSIONS} sessions that expire at the same time under load, seed ${s
       const nowMs = systemClock.nowMs()
       accounts = await openAbandoned(reader.ledger, SESSIONS, nowMs, nowMs + LIFE_MS)
       const isOver = async () =>
-        (await figure('tollgate_sessions_expired_total')) >= SESSIONS &&
+        (await metricSum('tollgate_sessions_expired_total')) >= SESSIONS &&
         (await openSessions(reader.ledger)) < 100
       await waitUntil('the sessions expire', isOver, PATIENCE_MS)
     })().finally(() => {
       isSweeping = false
     })
     ;[truths] = await Promise.all([workload, swept])
-    expect(await figure('tollgate_requests_total', 'outcome="granted"')).toBeGreaterThan(100)
-    expect(await figure('tollgate_requests_total', 'outcome="failed"')).toBe(0)
+    expect(await metricSum('tollgate_requests_total', 'outcome="granted"')).toBeGreaterThan(100)
+    expect(await metricSum('tollgate_requests_total', 'outcome="failed"')).toBe(0)
   })
 
   it('leave nothing reserved, and are charged once', async () => {
@@ -144,8 +144,8 @@ describe(`${SESSIONS} sessions that expire at the same time under load, seed ${s
 
   it('are counted once, by either process', async () => {
     const expected = SESSIONS + (await expiredOfWorkload())
-    const counted = () => figure('tollgate_sessions_expired_total')
-    await waitUntil('the figures are published', async () => (await counted()) >= expected)
+    const counted = () => metricSum('tollgate_sessions_expired_total')
+    await waitUntil('the metrics are published', async () => (await counted()) >= expected)
     expect(await counted()).toBe(expected)
     expect(await rolesWith('tollgate_sessions_expired_total')).toEqual(['admin', 'recorder'])
   })

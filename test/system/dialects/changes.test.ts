@@ -135,15 +135,15 @@ describe('a file type that is changed under load', () => {
     const changes = (async () => {
       for (const number of [2, 3, 4]) {
         await setFileTypes(product, form(number))
-        const isTold = () => latest.size === ELEMENTS && [...latest.values()].every(isNew)
+        const isCurrent = () => latest.size === ELEMENTS && [...latest.values()].every(isNew)
         const isNew = (one: number) => one === number
-        await waitUntil(`all answers have form ${number}`, isTold)
+        await waitUntil(`all answers have form ${number}`, isCurrent)
       }
     })().finally(() => {
       isOver = true
     })
-    const [told] = await Promise.all([elements, changes])
-    for (const answers of told) {
+    const [answersByElement] = await Promise.all([elements, changes])
+    for (const answers of answersByElement) {
       expect(answers.filter(({ status, code }) => status !== 200 || code !== 1)).toEqual([])
       const forms = answers.map((answer) => answer.form)
       expect(forms).toEqual(forms.toSorted((one, other) => one - other))

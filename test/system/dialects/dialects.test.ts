@@ -78,14 +78,14 @@ interface Answer {
 }
 
 /** A data session with two rating groups: exhausted, topped up, resumed. */
-async function story(dialect: DialectAdapter, index: number) {
+async function runSession(dialect: DialectAdapter, index: number) {
   const { path, contentType, open } = dialect
   const client = open?.() ?? new Client(product.realtimePort, path, contentType)
   const session_id = `story-${index}`
   const sid = FIRST_SID + index
   const services = (...amounts: readonly { usagev?: number; used_usagev?: number }[]) =>
     amounts.map((amount, group) => ({ rating_group: 10 + 10 * group, usaget: 'data', ...amount }))
-  const say = async (record_type: string, request_num: number, more: readonly Fields[]) => {
+  const send = async (record_type: string, request_num: number, more: readonly Fields[]) => {
     const body = dialect.write({ record_type, session_id, request_num, sid, services: more })
     const { status, body: text } = await client.post(body)
     expect(status, text).toBe(200)
@@ -93,47 +93,47 @@ async function story(dialect: DialectAdapter, index: number) {
     expect(again.body, 'repeated').toBe(text)
     return dialect.read(text) as unknown as Answer
   }
-  const told: string[] = []
-  const tell = async (...request: Parameters<typeof say>) => {
-    const { returnCode, services: answers = [] } = await say(...request)
+  const outcomes: string[] = []
+  const record = async (...request: Parameters<typeof send>) => {
+    const { returnCode, services: answers = [] } = await send(...request)
     const grants = answers.map((one) =>
       [one.returnCode, one.grantedVolume, one.finalUnit].join(' '),
     )
     const buckets = (await bucketsOf(index)).map(({ spent, reserved, free }) =>
       [`spent ${spent}`, `reserved ${reserved}`, `free ${free}`].join(' '),
     )
-    told.push([returnCode, ...grants, ...buckets].join(' | '))
+    outcomes.push([returnCode, ...grants, ...buckets].join(' | '))
     return answers
   }
-  await tell('start_request', 0, services({ usagev: 4 * MIB }, { usagev: 3 * MIB }))
+  await record('start_request', 0, services({ usagev: 4 * MIB }, { usagev: 3 * MIB }))
   // The remaining money is granted to the first; the second is denied.
-  const [first] = await tell('update_request', 1, [
+  const [first] = await record('update_request', 1, [
     ...services(
       { used_usagev: 4 * MIB, usagev: 20 * MIB },
       { used_usagev: 2 * MIB, usagev: 3 * MIB },
     ),
   ])
   const used_usagev = first?.grantedVolume ?? 0
-  await tell('update_request', 2, services({ used_usagev, usagev: MIB }, { usagev: MIB }))
+  await record('update_request', 2, services({ used_usagev, usagev: MIB }, { usagev: MIB }))
   const add = ['balance', 'add', '--sid', String(sid), '--include', '1', '--amount', '0.05']
   expect(await tollgate(product, add)).toMatchObject({ code: 0 })
-  await tell('update_request', 3, services({ usagev: 2 * MIB }, { usagev: MIB }))
-  await tell('release_request', 4, services({ used_usagev: MIB }, { used_usagev: 1 }))
+  await record('update_request', 3, services({ usagev: 2 * MIB }, { usagev: MIB }))
+  await record('release_request', 4, services({ used_usagev: MIB }, { used_usagev: 1 }))
   client.close()
   return {
-    told,
+    outcomes,
     buckets: await bucketsOf(index),
     lines: await linesOf(new RegExp(`^${session_id}`)),
   }
 }
 
 describe('a session with two rating groups, exhausted, topped up and resumed', () => {
-  let first: Awaited<ReturnType<typeof story>>
+  let first: Awaited<ReturnType<typeof runSession>>
 
   it('in plain JSON is granted, charged and recorded', async () => {
-    first = await story(plainJson, 0)
+    first = await runSession(plainJson, 0)
     expect(first.lines.length).toBeGreaterThanOrEqual(2)
-    expect(first.told).toMatchInlineSnapshot(`
+    expect(first.outcomes).toMatchInlineSnapshot(`
       [
         "1 | 1 4194304 false | 1 3145728 false | spent 0 reserved 38000 free 12000",
         "1 | 1 6291456 true | 1 1048576 true | spent 28000 reserved 22000 free 0",
@@ -147,7 +147,7 @@ describe('a session with two rating groups, exhausted, topped up and resumed', (
   it.each(DIALECTS.slice(1).map((dialect, index) => [dialect.name, dialect, index + 1] as const))(
     'in %s has the same grants, balances and lines',
     async (_name, dialect, index) => {
-      expect(await story(dialect, index)).toEqual(first)
+      expect(await runSession(dialect, index)).toEqual(first)
     },
   )
 })

@@ -77,14 +77,14 @@ async function opened(name: string, index: number, asks = 5, over = link) {
   const one = dataSession(name, index)
   const answer = await over.ask(command.creditControl, one.initial(asks))
   expect(answer.named).toMatchObject({ 'Result-Code': 2001 })
-  const say = async (avps: ReturnType<typeof one.initial>, by = over) =>
+  const send = async (avps: ReturnType<typeof one.initial>, by = over) =>
     (await by.ask(command.creditControl, avps)).named
   return {
     answer: answer.named,
     sid: one.sid,
     update: (number: number, mib = 5, by = over) =>
-      say(one.update(number, { asked: mib, used: 0 }), by),
-    end: (number: number, used = 0) => say(one.termination(number, used)),
+      send(one.update(number, { asked: mib, used: 0 }), by),
+    end: (number: number, used = 0) => send(one.termination(number, used)),
   }
 }
 
@@ -108,13 +108,13 @@ async function change(collection: EntityCollection, which: Fields, changes: Fiel
 }
 
 /** Waits until a metric of Diameter has a value. */
-async function figureIs(name: string, labels: string, value: (now: number) => boolean) {
+async function metricIs(name: string, labels: string, value: (now: number) => boolean) {
   const line = new RegExp(`^tollgate_diameter_${name}\\{${labels}.*role="realtime"\\} (\\d+)$`, 'm')
-  let figure = -1
+  let current = -1
   await waitUntil(`${name} ${labels}`, async () => {
     const text = await (await fetch(`${node.product.adminUrl}/metrics`)).text()
-    figure = Number(line.exec(text)?.[1] ?? -1)
-    return value(figure)
+    current = Number(line.exec(text)?.[1] ?? -1)
+    return value(current)
   })
 }
 
@@ -266,7 +266,7 @@ describe('a client', () => {
       await asked(name, 2)
       expect(new Set(askedFor(name).map(({ hopByHopId }) => hopByHopId)).size).toBe(2)
     }
-    await figureIs('server_requests_pending', '', (count) => count === 0)
+    await metricIs('server_requests_pending', '', (count) => count === 0)
     expect(await later.end(1)).toMatchObject({ 'Result-Code': 2001 })
     await again.close()
     expect(askedFor('asked;silent')).toHaveLength(2)
@@ -286,7 +286,7 @@ describe('the metrics', () => {
       ['ASR', 'unanswered'],
     ]) {
       const labels = `kind="${kind}",outcome="${outcome}"`
-      await figureIs('server_requests_total', labels, (count) => count > 0)
+      await metricIs('server_requests_total', labels, (count) => count > 0)
     }
     const message = (direction: string, name: string, type: string, result: string) =>
       `direction="${direction}",command="${name}",type="${type}",result="${result}"`
@@ -296,14 +296,14 @@ describe('the metrics', () => {
       ['RA', '5002'],
       ['AS', '2001'],
     ] as const) {
-      await figureIs('messages_total', message('in', name, 'answer', code), (count) => count > 0)
-      await figureIs('messages_total', message('out', name, 'request', ''), (count) => count > 0)
+      await metricIs('messages_total', message('in', name, 'answer', code), (count) => count > 0)
+      await metricIs('messages_total', message('out', name, 'request', ''), (count) => count > 0)
     }
-    await figureIs('server_requests_dropped_total', '', (count) => count === 0)
-    await figureIs('connections', 'peer="",state="open"', (count) => count === 1)
+    await metricIs('server_requests_dropped_total', '', (count) => count === 0)
+    await metricIs('connections', 'peer="",state="open"', (count) => count === 1)
     // Sessions of clients that did not end them.
-    await figureIs('sessions', '', (count) => count === 4)
+    await metricIs('sessions', '', (count) => count === 4)
     await link.close()
-    await figureIs('connections', 'peer="",state="open"', (count) => count === -1)
+    await metricIs('connections', 'peer="",state="open"', (count) => count === -1)
   })
 })

@@ -69,15 +69,15 @@ describe('a session without services', () => {
     expect(answer).not.toHaveProperty('Granted-Service-Unit')
     expect(await ask(begin)).toEqual(answer)
     expect(await node.moneyOf(poor)).toEqual(money(0, ALL))
-    const poorly = dataSession('attach;poor', 0)
-    expect(await ask(poorly.update(1, { asked: 1 }))).toMatchObject({
+    const poorSession = dataSession('attach;poor', 0)
+    expect(await ask(poorSession.update(1, { asked: 1 }))).toMatchObject({
       'Result-Code': 2001,
       'Multiple-Services-Credit-Control': { 'Result-Code': 4012 },
     })
     const open = JSON.parse((await listed(poor)).stdout) as { session_id: string }[]
     expect(open.map(({ session_id }) => session_id).sort()).toEqual(['attach;poor', 'attach;rich'])
     expect(await ask(rich.termination(1, 0))).toMatchObject({ 'Result-Code': 2001 })
-    expect(await ask(poorly.update(2, { asked: 1 }))).toMatchObject({
+    expect(await ask(poorSession.update(2, { asked: 1 }))).toMatchObject({
       'Multiple-Services-Credit-Control': { 'Granted-Service-Unit': { 'CC-Total-Octets': MIB } },
     })
     const end = { ...creditControl('attach;poor', 'termination', 3, { 'Termination-Cause': 1 }) }

@@ -36,7 +36,7 @@ import {
   type Link,
   requestBytes,
 } from '../../support/system/diameter/link.ts'
-import { beheaded, mutated } from '../../support/system/diameter/mutations.ts'
+import { mutated, withDamagedHeader } from '../../support/system/diameter/mutations.ts'
 import { capabilities, openRaw, type RawLink } from '../../support/system/diameter/raw.ts'
 import {
   MONEY,
@@ -172,12 +172,12 @@ describe('a stream of CER and requests', () => {
 describe('a thousand silent connections', () => {
   it('have no effect on other clients', async () => {
     const pid = node.product.pid('realtime')
-    const crowd = await Promise.all(Array.from({ length: CROWD }, () => openRaw(port())))
+    const idle = await Promise.all(Array.from({ length: CROWD }, () => openRaw(port())))
     await waitUntil('all of them', () => openFiles(pid) >= files + CROWD)
     for (let count = 0; count < 5; count += 1) await charge(1)
     expect(await node.moneyOf(FIRST_SID + 1)).toEqual(money(50, 0))
-    expect(crowd.every(({ messages }) => messages.length === 0)).toBe(true)
-    for (const { socket } of crowd) socket.destroy()
+    expect(idle.every(({ messages }) => messages.length === 0)).toBe(true)
+    for (const { socket } of idle) socket.destroy()
     // Drivers may have opened a few more meanwhile.
     await waitUntil('their end', () => openFiles(pid) < files + CROWD / 10)
   })
@@ -189,8 +189,8 @@ describe('connections that are reset before their answers', () => {
       const raws = await Promise.all(Array.from({ length: ABREAST }, () => openRaw(port())))
       for (const [n, { socket }] of raws.entries()) {
         const name = `hostile;reset ${round} ${n}`
-        const said = [0, 1, 2].map((id) => ccr(event(`${name} ${id}`, 22), id + 2))
-        socket.write(Buffer.concat([capabilities(GATEWAY), ...said]))
+        const requests = [0, 1, 2].map((id) => ccr(event(`${name} ${id}`, 22), id + 2))
+        socket.write(Buffer.concat([capabilities(GATEWAY), ...requests]))
       }
       for (const { socket } of raws) socket.resetAndDestroy()
     }
@@ -300,19 +300,22 @@ describe(`damaged requests, seed ${seed}`, () => {
     for (let done = 0; done < CASES; done += ABREAST) {
       const cases = Array.from({ length: ABREAST }, (_, n) => {
         const whole = valid(done + n + 100)
-        const isHeadless = random.chance(10)
-        return { isHeadless, bytes: (isHeadless ? beheaded : mutated)(whole, random) }
+        const hasDamagedHeader = random.chance(10)
+        return {
+          hasDamagedHeader,
+          bytes: (hasDamagedHeader ? withDamagedHeader : mutated)(whole, random),
+        }
       })
       const answers = await Promise.all(cases.map(({ bytes }) => exchange(bytes)))
-      for (const [n, { isHeadless, bytes }] of cases.entries()) {
+      for (const [n, { hasDamagedHeader, bytes }] of cases.entries()) {
         const got = answers[n] ?? []
         const what = `case ${done + n}: ${bytes.toString('hex')}`
-        if (!isHeadless) expect(got.length, what).toBe(1)
+        if (!hasDamagedHeader) expect(got.length, what).toBe(1)
         for (const each of got) {
           const answer = readMessage(each)
           expect(answer.flags & flags.request, what).toBe(0)
           // A wrong length may split it into two requests.
-          if (!isHeadless) expect(answer.hopByHopId, what).toBe(bytes.readUInt32BE(12))
+          if (!hasDamagedHeader) expect(answer.hopByHopId, what).toBe(bytes.readUInt32BE(12))
           const code = uint32Of(answer.avps, avpCode.resultCode) ?? 0
           expect((answer.flags & flags.error) !== 0, what).toBe(isProtocolError(code))
           expect(textOf(answer.avps, avpCode.originHost), what).toBe(NODE['Origin-Host'])

@@ -58,7 +58,7 @@ async function insist(avps: NamedAvps): Promise<Message> {
 }
 
 /** Charges the n-th subscriber once, so that the node has its profile in memory. */
-async function meet(index: number): Promise<void> {
+async function chargeOnce(index: number): Promise<void> {
   const first = dataSession(`outages;first ${index}`, index)
   expect(resultOf(await insist(first.initial(1)))).toBe(2001)
   expect(resultOf(await insist(first.termination(1, 0)))).toBe(2001)
@@ -84,14 +84,17 @@ describe.each(outages)('a Redis that is $what', ({ what, begin, end }) => {
   it('is answered with 3004; the same connection continues when it is back', async () => {
     const { sid, initial, update, termination } = dataSession(name('open'), index)
     const next = dataSession(name('new'), index + 1)
-    await meet(index + 1)
+    await chargeOnce(index + 1)
     expect((await ask(initial(5))).named).toMatchObject(granted(5))
     await begin()
     try {
-      const said = [update(1, { asked: 5, used: 5 }), next.initial(5)]
-      const [open, fresh] = (await Promise.all(said.map((one) => ask(one)))) as [Message, Message]
+      const requests = [update(1, { asked: 5, used: 5 }), next.initial(5)]
+      const [open, second] = (await Promise.all(requests.map((one) => ask(one)))) as [
+        Message,
+        Message,
+      ]
       expectTooBusy(open, name('open'))
-      expectTooBusy(fresh, name('new'))
+      expectTooBusy(second, name('new'))
       expect(resultOf(await link.ask(command.watchdog, GATEWAY))).toBe(2001)
     } finally {
       await end()
@@ -120,8 +123,8 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is killed', () =>
   it('affects no cached subscriber; requests of others are answered with 3004', async () => {
     const known = dataSession('outages;known', 4)
     const { sid, initial, update, termination } = known
-    const stranger = dataSession('outages;stranger', 5)
-    const nobody = creditControl('outages;nobody', 'initial', 0, {
+    const uncached = dataSession('outages;stranger', 5)
+    const unknown = creditControl('outages;nobody', 'initial', 0, {
       'Subscription-Id': { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': '888001' },
       ...service({ asked: 5 }),
     })
@@ -132,15 +135,15 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is killed', () =>
       const more = dataSession('outages;known, again', 4)
       expect((await ask(more.initial(5))).named).toMatchObject(granted(5))
       expect(resultOf(await ask(more.termination(1, 5)))).toBe(2001)
-      expectTooBusy(await ask(stranger.initial(5)), 'outages;stranger')
-      expectTooBusy(await ask(nobody), 'outages;nobody')
+      expectTooBusy(await ask(uncached.initial(5)), 'outages;stranger')
+      expectTooBusy(await ask(unknown), 'outages;nobody')
     } finally {
       await node.product.start('mongo')
     }
-    expect((await insist(stranger.initial(5))).named).toMatchObject(granted(5))
-    expect(resultOf(await insist(nobody))).toBe(5030)
+    expect((await insist(uncached.initial(5))).named).toMatchObject(granted(5))
+    expect(resultOf(await insist(unknown))).toBe(5030)
     expect(resultOf(await ask(termination(2, 5)))).toBe(2001)
-    expect(resultOf(await ask(stranger.termination(1, 0)))).toBe(2001)
+    expect(resultOf(await ask(uncached.termination(1, 0)))).toBe(2001)
     expect(await node.moneyOf(sid)).toEqual(money(15, 0))
   })
 })
@@ -150,7 +153,7 @@ describe('a node that is not ready', () => {
     const { initial, termination } = dataSession('outages;ready', 6)
     const configure = (value: string) =>
       node.reader.ledger.redis.client.config('SET', 'maxmemory-policy', value)
-    await meet(6)
+    await chargeOnce(6)
     await configure('allkeys-lru')
     try {
       await waitUntil('not ready', async () => {
@@ -189,7 +192,7 @@ describe('more concurrent requests than a node admits', () => {
     await restart({ ...PATIENT, TOLLGATE_REALTIME_IN_FLIGHT_MAX: '1' })
     const [first, second] = [8, 9].map((index) => dataSession(`outages;busy ${index}`, index))
     if (first === undefined || second === undefined) throw new Error('no sessions')
-    for (const index of [8, 9]) await meet(index)
+    for (const index of [8, 9]) await chargeOnce(index)
     let taken: Promise<Message> | undefined
     await whileUnderWay(async () => {
       taken = ask(first.initial(5))
@@ -211,7 +214,7 @@ describe('more concurrent requests than a node admits', () => {
 describe('a node that is stopped', () => {
   it('disconnects its peers, answers pending requests, and exits with 0', async () => {
     const indexes = Array.from({ length: 16 }, (_, index) => 16 + index)
-    await Promise.all(indexes.map(meet))
+    await Promise.all(indexes.map(chargeOnce))
     const sessions = indexes.map((index) => dataSession(`outages;late ${index}`, index))
     const connectSilent = () =>
       connectLink({ port: node.product.diameterPort, identity: GATEWAY, respond: () => null })

@@ -34,22 +34,22 @@ afterAll(async () => {
   await node?.stop()
 })
 
-type Said = Identity & { 'Origin-State-Id'?: number }
+type ClientIdentity = Identity & { 'Origin-State-Id'?: number }
 
-const client = (name: string, stateId?: number): Said => ({
+const client = (name: string, stateId?: number): ClientIdentity => ({
   'Origin-Host': `${name}.${REALM}`,
   'Origin-Realm': REALM,
   ...(stateId !== undefined && { 'Origin-State-Id': stateId }),
 })
 
-async function connect(identity: Said, product = node.product): Promise<Link> {
+async function connect(identity: ClientIdentity, product = node.product): Promise<Link> {
   const link = await connectLink({ port: product.diameterPort, identity })
   open.push(link)
   return link
 }
 
 /** Opens a session of the n-th subscriber that reserves five MiB. */
-async function begin(link: Link, name: string, index: number, sender: Said) {
+async function begin(link: Link, name: string, index: number, sender: ClientIdentity) {
   const session = dataSession(name, index)
   const ask = async (avps: object) =>
     (await link.ask(command.creditControl, { ...avps, ...sender })).named
@@ -62,8 +62,8 @@ async function begin(link: Link, name: string, index: number, sender: Said) {
   }
 }
 
-const holds = async (sid: number) => (await node.moneyOf(sid)).reserved > 0
-const ended = (sid: number) => waitUntil('it has ended', async () => !(await holds(sid)))
+const hasReserved = async (sid: number) => (await node.moneyOf(sid)).reserved > 0
+const ended = (sid: number) => waitUntil('it has ended', async () => !(await hasReserved(sid)))
 
 async function lineStates(sessionId: string): Promise<unknown[]> {
   return withCatalog(node.product, async (catalog) => {
@@ -82,7 +82,7 @@ describe('a client whose Origin-State-Id grows', () => {
     await connect(client('gw1', 99))
     await connect(client('gw1', 101))
     await ended(lost.sid)
-    expect(await holds(kept.sid)).toBe(true)
+    expect(await hasReserved(kept.sid)).toBe(true)
     // Usage reported after expiry is charged, on a line that is marked.
     expect(await lost.end(1, 3)).toMatchObject({ 'Result-Code': 2001 })
     expect(await node.moneyOf(lost.sid)).toEqual(money(3, 0))
@@ -98,7 +98,7 @@ describe('a client whose Origin-State-Id grows', () => {
     await connect({ ...RELAY, 'Origin-State-Id': 6 })
     const next = await begin(relay, 'restart;relay3', 4, client('gw3', 8))
     await ended(lost.sid)
-    expect([await holds(kept.sid), await holds(next.sid)]).toEqual([true, true])
+    expect([await hasReserved(kept.sid), await hasReserved(next.sid)]).toEqual([true, true])
     expect(await next.update(1)).toMatchObject(granted(5))
     for (const one of [kept, next]) await one.end(2, 0)
   })
@@ -123,7 +123,7 @@ describe('a client whose Origin-State-Id grows', () => {
     await other.kill9('realtime')
     await other.start('realtime')
     await connect(client('gw7', 50), other)
-    expect(await holds(lost.sid)).toBe(true)
+    expect(await hasReserved(lost.sid)).toBe(true)
     await connect(client('gw7', 51), other)
     await ended(lost.sid)
   })
@@ -137,7 +137,7 @@ it('an Origin-State-Id that stays, falls, or is 0 ends no session', async () => 
   const lost = await begin(marker, 'restart;marker', 9, client('gw9', 1))
   await connect(client('gw9', 2))
   await ended(lost.sid)
-  expect(await holds(kept.sid)).toBe(true)
+  expect(await hasReserved(kept.sid)).toBe(true)
   expect(await kept.end(1, 1)).toMatchObject({ 'Result-Code': 2001 })
 })
 

@@ -34,7 +34,7 @@ let product: Product
 let client: EntityClient
 let link: Link
 let aid: number
-let people = 0
+let subscribers = 0
 let sessions = 0
 
 beforeAll(async () => {
@@ -93,9 +93,9 @@ interface Person {
 }
 
 /** Creates a subscriber with money over HTTP. */
-async function newcomer(more: Fields = {}): Promise<Person> {
-  people += 1
-  const msisdn = `4479460${String(people).padStart(5, '0')}`
+async function newSubscriber(more: Fields = {}): Promise<Person> {
+  subscribers += 1
+  const msisdn = `4479460${String(subscribers).padStart(5, '0')}`
   const { sid } = await createSubscriber(client, aid, { plan: 'PLAIN', msisdn, ...more })
   const { details } = await client.done('balances/update', {
     query: { sid, pp_includes_external_id: 101 },
@@ -129,7 +129,7 @@ function sessionOf({ msisdn }: Pick<Person, 'msisdn'>, usaget = 'traffic') {
 }
 
 /** The units that a subscriber would be granted, without opening a session. */
-async function wouldGet(person: Pick<Person, 'msisdn'>, usaget?: string): Promise<number> {
+async function grantableUnits(person: Pick<Person, 'msisdn'>, usaget?: string): Promise<number> {
   return (await sessionOf(person, usaget).pretend()).grantedVolume
 }
 
@@ -144,9 +144,9 @@ async function soon(what: string, condition: () => Promise<boolean>): Promise<vo
 
 describe('entities created over the entity API', () => {
   it('are charged: account, plan, rate, prepaid include, subscriber, credit', async () => {
-    const person = await newcomer()
+    const person = await newSubscriber()
     const session = sessionOf(person)
-    await soon('the catalogue', async () => (await wouldGet(person)) === 10_000)
+    await soon('the catalogue', async () => (await grantableUnits(person)) === 10_000)
     expect(await session.start(4_000)).toMatchObject({ returnCode: 1, grantedVolume: 4_000 })
     expect(await session.release(3_000)).toMatchObject({ returnCode: 1 })
     expect(await balancesOf(person.sid)).toMatchObject([
@@ -155,7 +155,7 @@ describe('entities created over the entity API', () => {
   })
 
   it('show reserved units in their balance without the recorder', async () => {
-    const person = await newcomer()
+    const person = await newSubscriber()
     process.kill(product.pid('recorder'), 'SIGSTOP')
     try {
       const session = sessionOf(person)
@@ -181,13 +181,13 @@ describe('a new price', () => {
       from: () => ({ from: new Date().toISOString() }),
     },
   ])('by $action applies to new sessions and to open ones', async (one) => {
-    const person = await newcomer()
-    const open = sessionOf(await newcomer())
+    const person = await newSubscriber()
+    const open = sessionOf(await newSubscriber())
     const before = await open.start()
-    expect(before.grantedVolume).toBe(await wouldGet(person))
+    expect(before.grantedVolume).toBe(await grantableUnits(person))
     const update = { ...one.from(), rates: { traffic: pricePer(1, one.price) } }
     await client.done(`rates/${one.action}`, { query: nowOf({ key: 'TRAFFIC' }), update })
-    await soon('the new price', async () => (await wouldGet(person)) === one.gets)
+    await soon('the new price', async () => (await grantableUnits(person)) === one.gets)
     await soon('it for the session', async () => (await open.update()).grantedVolume === one.gets)
     expect(await open.release()).toMatchObject({ returnCode: 1 })
   })
@@ -205,16 +205,18 @@ async function diameterSession({ msisdn }: Person, asked = 2_000) {
   }
   const asks = (code: number) =>
     link.received.filter((one) => one.command === code && one.named['Session-Id'] === id).length
-  const whose = { 'Subscription-Id': { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': msisdn } }
+  const subscription = {
+    'Subscription-Id': { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': msisdn },
+  }
   return {
-    answer: await say('initial', { ...whose, ...service({ asked }) }),
+    answer: await say('initial', { ...subscription, ...service({ asked }) }),
     end: () => say('termination', { 'Termination-Cause': 1, ...service({ used: 0 }) }),
     asked: () => asks(command.reAuth),
     isAsked: (count: number) =>
       waitUntil(`request ${count} for ${id}`, () => asks(command.reAuth) >= count),
     isAborted: () => waitUntil(`an abort of ${id}`, () => asks(command.abortSession) > 0),
     /** Updates only after a RAR, until the given amount is granted. */
-    async comesTo(mib: number) {
+    async updateUntilGranted(mib: number) {
       // RARs for earlier changes, such as the first credit, may arrive late.
       for (let count = 1; ; count += 1) {
         await waitUntil(`request ${count} for ${id}`, () => asks(command.reAuth) >= count)
@@ -232,20 +234,20 @@ function unitsOf(answer: NamedAvps): unknown {
 
 describe('an open Diameter session receives a RAR', () => {
   it('when its subscriber changes to another plan, and is charged at its prices', async () => {
-    const person = await newcomer()
+    const person = await newSubscriber()
     const session = await diameterSession(person)
     expect(session.answer).toMatchObject(granted(1_000))
     await client.done('subscribers/closeandnew', {
       query: nowOf({ sid: person.sid }),
       update: { plan: 'DEAR' },
     })
-    await session.comesTo(500)
+    await session.updateUntilGranted(500)
     expect(await session.end()).toMatchObject({ 'Result-Code': 2001 })
     expect(await balancesOf(person.sid)).toMatchObject([{ spent: 0, reserved: 0 }])
   })
 
   it('once for an action that writes two revisions, of the subscriber or of its plan', async () => {
-    const [person, marker] = [await newcomer(), await newcomer()]
+    const [person, marker] = [await newSubscriber(), await newSubscriber()]
     const session = await diameterSession(person)
     // By then earlier changes, the new subscribers and their credit, have been notified.
     const settled = async () => {
@@ -271,21 +273,21 @@ describe('an open Diameter session receives a RAR', () => {
   })
 
   it('when its plan has another price', async () => {
-    const session = await diameterSession(await newcomer({ plan: 'DEAR' }))
+    const session = await diameterSession(await newSubscriber({ plan: 'DEAR' }))
     expect(session.answer).toMatchObject(granted(500))
     const rates = { DATA: { data: { percentage: 4 } } }
     await client.done('plans/permanentchange', {
       query: nowOf({ name: 'DEAR' }),
       update: { from: new Date().toISOString(), rates },
     })
-    await session.comesTo(250)
+    await session.updateUntilGranted(250)
     expect(await session.end()).toMatchObject({ 'Result-Code': 2001 })
   })
 })
 
 describe('a subscriber', () => {
   it('is denied while barred, and unknown once closed', async () => {
-    const person = await newcomer()
+    const person = await newSubscriber()
     const open = sessionOf(person)
     expect((await open.start(100)).returnCode).toBe(1)
     const bar = (barred: boolean) =>
@@ -303,7 +305,7 @@ describe('a subscriber', () => {
   })
 
   it('can use the included units of a service as soon as it is pushed', async () => {
-    const person = await newcomer()
+    const person = await newSubscriber()
     const films = (count: number) => sessionOf(person, 'film').event(count)
     expect(await films(10)).toMatchObject({ returnCode: 1 })
     const services = { field_name: 'services', field_values: [{ name: 'FILMS' }] }
@@ -322,7 +324,7 @@ describe('a subscriber', () => {
   })
 
   it('moves its credit to another account, and uses it there immediately', async () => {
-    const person = await newcomer()
+    const person = await newSubscriber()
     const session = sessionOf(person, 'film')
     expect(await session.start(4_000)).toMatchObject({ grantedVolume: 4_000 })
     expect(await session.release(4_000)).toMatchObject({ returnCode: 1 })
@@ -337,15 +339,17 @@ describe('a subscriber', () => {
     expect(await balancesOf(person.sid)).toMatchObject([{ aid: other, free: 5_000_000 }])
     await waitUntil('the lines of the transfer', async () => {
       const lines = await client.rows('lines', { sid: person.sid })
-      const told = lines.map((line) => `${line['operation']} ${line['aid']}`)
-      return told.includes(`transfer_out ${aid}`) && told.includes(`transfer_in ${other}`)
+      const operations = lines.map((line) => `${line['operation']} ${line['aid']}`)
+      return (
+        operations.includes(`transfer_out ${aid}`) && operations.includes(`transfer_in ${other}`)
+      )
     })
   })
 })
 
 describe('a balance that is deleted while sessions have reserved from it', () => {
   it('is removed, and its sessions are ended', async () => {
-    const person = await newcomer()
+    const person = await newSubscriber()
     const [over, away] = [sessionOf(person, 'film'), await diameterSession(person, 100)]
     expect(await over.start(4_000)).toMatchObject({ grantedVolume: 4_000 })
     expect(away.answer).toMatchObject(granted(100))

@@ -87,7 +87,7 @@ interface Revision {
 }
 
 /** Revisions ordered by begin. */
-async function chainOf(
+async function revisionsOf(
   catalog: Catalog,
   collection: 'rates' | 'subscribers',
   filter: Fields,
@@ -105,9 +105,12 @@ async function chainOf(
 }
 
 /** Errors in a sequence of revisions; a gap is permitted where one was closed. */
-function breaks(chain: readonly Revision[], mayEnd: (atMs: number) => boolean): string[] {
-  return chain.flatMap(({ fromMs, toMs }, index) => {
-    const next = chain[index + 1]
+function revisionErrors(
+  revisions: readonly Revision[],
+  mayEnd: (atMs: number) => boolean,
+): string[] {
+  return revisions.flatMap(({ fromMs, toMs }, index) => {
+    const next = revisions[index + 1]
     const isLast = next === undefined
     if (toMs <= fromMs) return [`${fromMs} is empty`]
     if (isLast) return toMs > FOREVER_FROM_MS || mayEnd(toMs) ? [] : [`ends at ${toMs}`]
@@ -117,31 +120,31 @@ function breaks(chain: readonly Revision[], mayEnd: (atMs: number) => boolean): 
 }
 
 async function checkOwn(catalog: Catalog, own: OwnRate): Promise<void> {
-  const chain = await chainOf(catalog, 'rates', { key: own.key })
-  expect(breaks(chain, (atMs) => own.closes.has(atMs))).toEqual([])
+  const revisions = await revisionsOf(catalog, 'rates', { key: own.key })
+  expect(revisionErrors(revisions, (atMs) => own.closes.has(atMs))).toEqual([])
   const { last, closes } = own
   // The last write is completely known if it was answered.
-  if (last !== null) expect(chain.at(-1)).toMatchObject(last)
+  if (last !== null) expect(revisions.at(-1)).toMatchObject(last)
   for (const [atMs, isAcknowledged] of closes) {
     if (!isAcknowledged) continue
-    expect(chain.some(({ toMs }) => toMs === atMs)).toBe(true)
-    expect(chain.some(({ fromMs }) => fromMs === atMs)).toBe(false)
+    expect(revisions.some(({ toMs }) => toMs === atMs)).toBe(true)
+    expect(revisions.some(({ fromMs }) => fromMs === atMs)).toBe(false)
   }
-  const { id = '', fromMs = 0, toMs = 0 } = chain.at(-1) ?? {}
+  const { id = '', fromMs = 0, toMs = 0 } = revisions.at(-1) ?? {}
   own.last = { id, fromMs, toMs }
 }
 
 async function checkEntities(catalog: Catalog): Promise<void> {
   for (const own of truth.own) await checkOwn(catalog, own)
   for (const [key, marks] of truth.shared) {
-    const chain = await chainOf(catalog, 'rates', { key })
-    expect(breaks(chain, () => false)).toEqual([])
-    const there = new Set(chain.map(({ description }) => description))
-    expect(marks.filter((mark) => !there.has(mark))).toEqual([])
+    const revisions = await revisionsOf(catalog, 'rates', { key })
+    expect(revisionErrors(revisions, () => false)).toEqual([])
+    const descriptions = new Set(revisions.map(({ description }) => description))
+    expect(marks.filter((mark) => !descriptions.has(mark))).toEqual([])
   }
   for (const sid of truth.sids) {
-    const chain = await chainOf(catalog, 'subscribers', { type: 'subscriber', sid })
-    expect(breaks(chain, () => false)).toEqual([])
+    const revisions = await revisionsOf(catalog, 'subscribers', { type: 'subscriber', sid })
+    expect(revisionErrors(revisions, () => false)).toEqual([])
   }
   for (const [msisdn, sid] of truth.created) {
     const found = await catalog.subscribers.find({ msisdn } as object).toArray()
@@ -167,8 +170,8 @@ async function checkCredit(): Promise<void> {
     const [subscriber = {}] = details as Fields[]
     const balances = await client.rows('balances', { sid })
     const free = (truth.credited.get(sid) ?? 0) * UNIT
-    const homes = new Set(balances.map(({ aid }) => aid))
-    expect(homes).toEqual(new Set(free === 0 ? [] : [subscriber['aid']]))
+    const aids = new Set(balances.map(({ aid }) => aid))
+    expect(aids).toEqual(new Set(free === 0 ? [] : [subscriber['aid']]))
     expect(balances.reduce((sum, one) => sum + Number(one['free']), 0)).toBe(free)
   }
 }

@@ -49,11 +49,11 @@ describe('a MongoDB that is slow', () => {
     expect(await node.insist(known.start())).toMatchObject(GRANTED)
     proxy.slow(150)
     try {
-      const stranger = session('stranger, slowly', at(1))
-      const replies = await Promise.all([stranger.start(), known.update(1)].map(send))
+      const uncached = session('stranger, slowly', at(1))
+      const replies = await Promise.all([uncached.start(), known.update(1)].map(send))
       expect(replies).toMatchObject([GRANTED, GRANTED])
       expect(await send(session('nobody', 77).start())).toMatchObject({ returnCode: -2 })
-      expect(await send(stranger.release(1))).toMatchObject(GRANTED)
+      expect(await send(uncached.release(1))).toMatchObject(GRANTED)
       expect(await send(known.release(2))).toMatchObject(GRANTED)
     } finally {
       await proxy.restore()
@@ -68,22 +68,22 @@ describe('a MongoDB that is slow', () => {
     const files: number[] = []
     expect(await node.insist(known.start())).toMatchObject(GRANTED)
     for (const round of [1, 2, 3]) {
-      const stranger = session(`stranger ${round}`, at(1 + round))
-      const nobody = session(`nobody ${round}`, 77 + round)
+      const uncached = session(`stranger ${round}`, at(1 + round))
+      const missing = session(`nobody ${round}`, 77 + round)
       proxy.slow(6_000)
       try {
-        const bodies = [stranger.start(), nobody.start(), known.update(round)]
-        const [strange, none, charged] = await Promise.all(bodies.map(send))
-        expect(strange).toMatchObject({ status: 503 })
-        expect(none).toMatchObject({ status: 503 })
+        const bodies = [uncached.start(), missing.start(), known.update(round)]
+        const [uncachedReply, missingReply, charged] = await Promise.all(bodies.map(send))
+        expect(uncachedReply).toMatchObject({ status: 503 })
+        expect(missingReply).toMatchObject({ status: 503 })
         expect(charged).toMatchObject(GRANTED)
         expect(await moneyOf(at(1 + round))).toEqual(money(0, 0))
       } finally {
         await proxy.restore()
       }
-      expect(await insist(stranger.start())).toMatchObject(GRANTED)
-      expect(await insist(nobody.start())).toMatchObject({ returnCode: -2 })
-      expect(await insist(stranger.release(1))).toMatchObject(GRANTED)
+      expect(await insist(uncached.start())).toMatchObject(GRANTED)
+      expect(await insist(missing.start())).toMatchObject({ returnCode: -2 })
+      expect(await insist(uncached.release(1))).toMatchObject(GRANTED)
       files.push(openFiles(product.pid('realtime')))
     }
     expect(await send(known.release(4))).toMatchObject(GRANTED)
@@ -129,11 +129,11 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is restarted', ()
 
   it('is unavailable only to uncached subscribers', async () => {
     const { product, send, insist } = node
-    const stranger = session('stranger at last', at(20))
+    const uncached = session('stranger at last', at(20))
     await product.kill9('mongo')
-    expect(await send(stranger.start())).toMatchObject(DOWN)
+    expect(await send(uncached.start())).toMatchObject(DOWN)
     await product.start('mongo')
-    expect(await insist(stranger.start())).toMatchObject(GRANTED)
-    expect(await insist(stranger.release(1))).toMatchObject(GRANTED)
+    expect(await insist(uncached.start())).toMatchObject(GRANTED)
+    expect(await insist(uncached.release(1))).toMatchObject(GRANTED)
   })
 })

@@ -26,7 +26,7 @@ export function mutated(message: Buffer, random: Random): Buffer {
 }
 
 /** Damages the header. */
-export function beheaded(message: Buffer, random: Random): Buffer {
+export function withDamagedHeader(message: Buffer, random: Random): Buffer {
   const bytes = Buffer.from(message)
   const at = random.pick([0, 1, 2, 3, 4, 5, 6, 7, 8, 11])
   bytes[at] = random.below(256)
@@ -49,8 +49,8 @@ const oneBit: Mutation = (bytes, random) => {
 const inHead =
   (change: (bytes: Buffer, at: number, random: Random) => void): Mutation =>
   (bytes, random) => {
-    const places = headsIn(bytes, HEADER_BYTES, bytes.length)
-    if (places.length > 0) change(bytes, random.pick(places), random)
+    const positions = headsIn(bytes, HEADER_BYTES, bytes.length)
+    if (positions.length > 0) change(bytes, random.pick(positions), random)
     return bytes
   }
 
@@ -104,15 +104,15 @@ function withLength(bytes: Buffer): Buffer {
 
 /** Where AVPs begin, as far as lengths are plausible; what looks like a group is searched too. */
 function headsIn(bytes: Buffer, from: number, end: number): number[] {
-  const places: number[] = []
+  const positions: number[] = []
   for (let at = from; at + 8 <= end; ) {
     const length = bytes.readUIntBE(at + 5, 3)
     if (length < 8 || at + length > end) break
-    places.push(at)
+    positions.push(at)
     const data = at + (((bytes[at + 4] as number) & 0x80) === 0 ? 8 : 12)
     const isLikeGroup = data + 8 <= at + length && bytes.readUInt16BE(data) === 0
-    if (isLikeGroup) places.push(...headsIn(bytes, data, at + length))
+    if (isLikeGroup) positions.push(...headsIn(bytes, data, at + length))
     at += padded(length)
   }
-  return places
+  return positions
 }
