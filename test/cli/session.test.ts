@@ -32,7 +32,7 @@ beforeAll(async () => {
     (hint) => hints.push(hint),
     silent,
   )
-  await waitUntil('hints are heard', () => following.isListening())
+  await waitUntil('session events arrive', () => following.isListening())
   close = () => following.close()
   await insertEntity(stores.catalog, 'subscribers', { aid: 7, sid: 70 })
   await insertEntity(stores.catalog, 'prepaidincludes')
@@ -45,7 +45,7 @@ beforeEach(async () => {
   await emptyLedger(stores.ledger)
   await topUp(stores.ledger, 7, 70, 1_000, 'a')
   await topUp(stores.ledger, 7, 71, 1_000, 'b')
-  await waitUntil('hints of the top-ups', () => hints.length === 2)
+  await waitUntil('session events of the top-ups', () => hints.length === 2)
   hints.length = 0
 })
 
@@ -154,7 +154,7 @@ describe('tollgate session release', () => {
       0,
       `notified all nodes: the network element of ${name} is asked to end it\n`,
     ])
-    await waitUntil('the hint', () => hints.length > 0)
+    await waitUntil('the session event', () => hints.length > 0)
     expect(hints).toEqual([{ cause: 'release', origin: GY, sessionId: 'one' }])
     expect(await stateOf(70, 'one', GY)).toEqual(['open', 100])
     hints.length = 0
@@ -169,7 +169,7 @@ describe('tollgate session release', () => {
         'notified all nodes to end it there\n',
     ])
     expect(await stateOf(70, 'one', GY)).toEqual(['expired', 0])
-    await waitUntil('the hint', () => hints.length > 0)
+    await waitUntil('the session event', () => hints.length > 0)
     hints.length = 0
     const closed = refused(1, 'session one is closed already')
     expect(await run('session', 'release', 'one', '--now')).toEqual(closed)

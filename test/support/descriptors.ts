@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /**
- * What a process holds open (Linux), each as the link of /proc says it, without its connections
- * to others: a driver's pool of connections may grow under load, and that is no leak.
+ * Open descriptors of a process (Linux), each as its link in /proc, without its connections
+ * to others: a driver's connection pool may grow under load, which is not a leak.
  *
- * @param port of the server whose connections count
+ * @param port of the server whose connections are included
  */
 export function heldDescriptors(pid: number, port: number): string[] {
   const outgoing = outgoingSockets(port)

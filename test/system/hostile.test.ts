@@ -154,7 +154,7 @@ describe.each(KINDS)('other clients are served on %s during', (httpServer) => {
   ])('a thousand %s', (_what, text) =>
     under(async () => {
       const sockets = await openSockets(1000, text)
-      await waitUntil('them to be taken', () => descriptors().length > 1000)
+      await waitUntil('them to be accepted', () => descriptors().length > 1000)
       return sockets
     }),
   )

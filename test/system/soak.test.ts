@@ -35,7 +35,7 @@ const FLAT = ['realtime anon MiB', 'admin anon MiB', 'mongo anon MiB', 'redis us
 const FILES_MORE_MAX = 8
 
 /** Short retention, so that a run reaches a steady state. */
-const SOON_FORGOTTEN = {
+const SHORT_RETENTION = {
   TOLLGATE_LEDGER_REPLAY_MS: '10000',
   TOLLGATE_LEDGER_DIRECTORY_TTL_MS: '60000',
 }
@@ -50,7 +50,7 @@ let auditor: Auditor
 let sampler: Sampler
 
 beforeAll(async () => {
-  product = await startProduct({ environment: { ...FAST_EXPIRY, ...SOON_FORGOTTEN } })
+  product = await startProduct({ environment: { ...FAST_EXPIRY, ...SHORT_RETENTION } })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
   auditor = new Auditor(product, AUDITED)
   await product.start('realtime')

@@ -157,7 +157,7 @@ class RunningCluster implements TestCluster {
   }
 
   async untilWhole(masters: number, replicas: number): Promise<void> {
-    await waitUntil('the cluster is whole', async () => {
+    await waitUntil('the cluster is complete', async () => {
       const living = this.nodes.filter((node) => node.isRunning)
       const states = await Promise.all(
         living.map(({ client }) => client.cluster('INFO').catch(() => '')),

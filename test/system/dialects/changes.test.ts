@@ -224,7 +224,7 @@ describe('a document that is broken in the database', () => {
     expect(await other.open()).toMatchObject(GRANTED)
     expect(await other.end()).toMatchObject(GRANTED)
     await setFileTypes(product, form(9))
-    await waitUntil('it is mended', async () => (await session.again()).status === 200)
+    await waitUntil('it is repaired', async () => (await session.again()).status === 200)
     expect(await session.end()).toMatchObject({ ...GRANTED, form: 9 })
   })
 })

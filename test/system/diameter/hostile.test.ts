@@ -197,7 +197,7 @@ describe('connections that are reset before their answers', () => {
     await charge(21)
     const pid = node.product.pid('realtime')
     await waitUntil('their end', () => openFiles(pid) < files + ABREAST)
-    await waitUntil('nothing under way', async () => {
+    await waitUntil('no pending request', async () => {
       const text = await (await fetch(`${node.product.adminUrl}/metrics`)).text()
       return /^tollgate_in_flight\{.*role="realtime"\} 0$/m.test(text)
     })

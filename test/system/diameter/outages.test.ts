@@ -234,14 +234,14 @@ describe('a node that is stopped', () => {
       expectTooBusy(await ask(dataSession('outages;too late', 8).initial(5)), 'outages;too late')
       // Including the silent one: the timeouts of both have passed.
       const areGone = () => idle.every(({ isClosed }) => isClosed)
-      await waitUntil('those without requests have gone', areGone)
+      await waitUntil('idle peers are disconnected', areGone)
       expect([link.isClosed, silent.isClosed]).toEqual([false, false])
     })
     for (const answer of await Promise.all(answers)) {
       expect(answer.named).toMatchObject(granted(5))
     }
-    await waitUntil('the peer that takes leave is gone', () => link.isClosed)
-    await waitUntil('the one that does not is cut off', () => silent.isClosed)
+    await waitUntil('the answering peer is disconnected', () => link.isClosed)
+    await waitUntil('the silent peer is disconnected', () => silent.isClosed)
     expect(await ended).toBe(0)
     await node.product.start('realtime')
     link = await connect()

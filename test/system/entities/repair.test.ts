@@ -91,7 +91,7 @@ describe('an interrupted change', () => {
       const answer = await fetch(`${product.adminUrl}/health/${path}`).catch(() => null)
       return answer === null ? '' : answer.text()
     }
-    await waitUntil('it to live', async () => (await health('live')).includes('live'))
+    await waitUntil('it is running', async () => (await health('live')).includes('live'))
     expect(JSON.parse(await health('ready'))).toMatchObject({
       status: 'unavailable',
       mongo: 'unavailable',

@@ -110,9 +110,9 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is restarted', ()
     for (let round = 0; round < 3; round += 1) {
       await product.kill9('mongo')
       const before = number
-      await waitUntil('charging goes on meanwhile', () => number >= before + 20)
+      await waitUntil('charging continues meanwhile', () => number >= before + 20)
       await product.start('mongo')
-      await waitUntil('charging goes on afterwards', () => number >= before + 40)
+      await waitUntil('charging continues afterwards', () => number >= before + 40)
     }
     isOver = true
     await charging

@@ -78,7 +78,7 @@ describe('a realtime process that is stopped under load', () => {
       // Each connection is processed in order: earlier requests are pending once this is answered.
       await send({ record_type: 'none' })
       ended = product.terminate('realtime')
-      await waitUntil('the door is closed', async () => {
+      await waitUntil('it is not ready', async () => {
         const health = await fetch(`${product.realtimeUrl}/health/ready`).catch(() => null)
         return health === null || health.status === 503
       })
