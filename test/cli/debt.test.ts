@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
 
 type Fields = Record<string, unknown>
-interface Home {
+interface SubscriberRef {
   aid: number
   sid: number
 }
@@ -12,8 +12,8 @@ const WALLET = 71
 let product: Product
 let tollgate: Started
 /** One subscriber that uses only shared balances of its account, and one with its own money. */
-let sharing: Home
-let alone: Home
+let sharing: SubscriberRef
+let alone: SubscriberRef
 
 beforeAll(async () => {
   product = createProduct()
@@ -38,13 +38,13 @@ async function billapi(path: string, params: Fields): Promise<Fields & { details
   return found
 }
 
-async function createdSubscriber(): Promise<Home> {
+async function createdSubscriber(): Promise<SubscriberRef> {
   const place = { address: '1 Mill Road', zip_code: 'AB1 2CD', country: 'UK' }
   const who = { firstname: 'Ada', lastname: 'Byron', email: 'ada@example.org', from: '2020-01-01' }
   const account = await billapi('accounts/create', { update: { ...who, ...place } })
-  const { aid } = account['entity'] as Home
+  const { aid } = account['entity'] as SubscriberRef
   const update = { ...who, ...place, aid, plan: 'DEMO_PREPAID' }
-  const { sid } = (await billapi('subscribers/create', { update }))['entity'] as Home
+  const { sid } = (await billapi('subscribers/create', { update }))['entity'] as SubscriberRef
   return { aid, sid }
 }
 

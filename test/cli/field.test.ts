@@ -6,7 +6,7 @@ const tollgate = useTollgate()
 
 const settings = () => readFieldSettings(tollgate.catalog())
 
-function plant(_id: string, value: unknown) {
+function storeDirectly(_id: string, value: unknown) {
   const more = { rev: 1, changed: new Date(0), changed_by: 'hand' }
   return tollgate.catalog().config.insertOne({ _id, value, ...more })
 }
@@ -31,7 +31,7 @@ describe('tollgate field set', () => {
   it('accepts YAML, and keeps everything else of the category', async () => {
     const other = { field_name: 'other', changeable_props: ['title'] }
     const subscriber = { external_url: 'x', fields: [{ field_name: 'size' }] }
-    await plant('subscribers', { subscriber, account: { fields: [other] }, billable: {} })
+    await storeDirectly('subscribers', { subscriber, account: { fields: [other] }, billable: {} })
     const yaml = 'field_name: vat_number\nunique: true\n'
     const { code, stdout } = await tollgate.pipe(yaml, 'field', 'set', 'accounts', '-')
     expect([code, stdout]).toEqual([0, 'created vat_number\n'])
@@ -80,7 +80,7 @@ describe('tollgate field list', () => {
   })
 
   it('names stored fields that cannot be used', async () => {
-    await plant('rates', { fields: [{ field_name: 'x', mandatry: true }] })
+    await storeDirectly('rates', { fields: [{ field_name: 'x', mandatry: true }] })
     const { code, stderr } = await tollgate.run('field', 'list', 'rates')
     const expected = 'tollgate: stored: rates.fields.0.mandatry is not known\n'
     expect([code, stderr]).toEqual([1, expected])
@@ -109,7 +109,7 @@ describe('tollgate field remove', () => {
   })
 
   it('repairs a configuration that cannot be used', async () => {
-    await plant('rates', { fields: [{ field_name: 'x', mandatry: true }] })
+    await storeDirectly('rates', { fields: [{ field_name: 'x', mandatry: true }] })
     const { code } = await tollgate.run('field', 'remove', 'rates', 'x')
     expect([code, (await settings()).rates]).toEqual([0, { fields: [] }])
   })

@@ -28,7 +28,7 @@ async function stored() {
   return (await readStoredConfig(tollgate.catalog())).file_types
 }
 
-function plant(value: unknown) {
+function storeDirectly(value: unknown) {
   const more = { rev: 1, changed: new Date(0), changed_by: 'hand' }
   return tollgate.catalog().config.insertOne({ _id: 'file_types', value, ...more })
 }
@@ -62,7 +62,7 @@ describe('tollgate filetype set', () => {
 
   it('accepts several documents, and keeps the others as they are', async () => {
     const other = { anything: true }
-    await plant([other, document('A')])
+    await storeDirectly([other, document('A')])
     const list = [document('B'), document('A', { enabled: false })]
     const both = tollgate.file('list.json', JSON.stringify({ file_types: list }))
     const { code, stdout } = await tollgate.run('filetype', 'set', both)
@@ -102,7 +102,7 @@ describe('tollgate filetype set', () => {
 describe('tollgate filetype list', () => {
   it('shows every file type, its source, and whether it can be used', async () => {
     const list = [document('GY'), document('OFF', { enabled: false }), broken('BAD')]
-    await plant([...list, document('xml'), 5])
+    await storeDirectly([...list, document('xml'), 5])
     const table = await tollgate.run('filetype', 'list')
     expect(table.stdout).toMatch(/json +built-in +json +enabled\n/)
     expect(table.stdout).toMatch(/GY +stored +json +enabled\n/)
@@ -120,7 +120,7 @@ describe('tollgate filetype list', () => {
   })
 
   it('shows which document is in effect where two are stored', async () => {
-    await plant([document('GY'), document('GY', { enabled: false })])
+    await storeDirectly([document('GY'), document('GY', { enabled: false })])
     const json = JSON.parse((await tollgate.run('filetype', 'list', '--json')).stdout)
     const states = json.filter(({ name }: { name: string }) => name === 'GY')
     expect(states.map(({ state }: { state: string }) => state)).toEqual(['unusable', 'disabled'])
@@ -129,7 +129,7 @@ describe('tollgate filetype list', () => {
 
 describe('tollgate filetype show', () => {
   it('prints the document as it is stored, so that it can be set again', async () => {
-    await plant([document('GY')])
+    await storeDirectly([document('GY')])
     const yaml = await tollgate.run('filetype', 'show', 'GY')
     expect([yaml.code, parse(yaml.stdout)]).toEqual([0, document('GY')])
     const json = await tollgate.run('filetype', 'show', 'GY', '--json')
@@ -152,7 +152,7 @@ describe('tollgate filetype show', () => {
 
 describe('tollgate filetype remove', () => {
   it('removes stored documents, also those that cannot be used', async () => {
-    await plant([broken('BAD'), document('GY'), document('xml')])
+    await storeDirectly([broken('BAD'), document('GY'), document('xml')])
     expect((await tollgate.run('filetype', 'remove', 'BAD')).stdout).toBe('removed BAD\n')
     expect(await stored()).toEqual([document('GY'), document('xml')])
     const { stdout } = await tollgate.run('filetype', 'remove', 'xml')

@@ -19,7 +19,7 @@ async function stored() {
   return (await readStoredConfig(tollgate.catalog())).peers
 }
 
-function plant(value: unknown) {
+function storeDirectly(value: unknown) {
   const document = { _id: 'peers', rev: 1, value, changed: new Date(0), changed_by: 'hand' }
   return tollgate.catalog().config.insertOne(document)
 }
@@ -158,7 +158,7 @@ describe('tollgate peer list', () => {
   })
 
   it('shows peers that cannot be used, and they can be removed', async () => {
-    await plant([
+    await storeDirectly([
       { name: 'broken', adresses: ['::1'] },
       { name: 'off', disabled: true },
     ])

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const user = (username: string) => tollgate.catalog().users.findOne({ username })
 
-async function enrol(id: string): Promise<void> {
+async function enrolTotp(id: string): Promise<void> {
   const factor = { secret: 'v2:sealed', pending: null, enrolled_at: new Date(0), recovery: [] }
   await tollgate.catalog().secondfactors.insertOne({ _id: id, username: OPS, ...factor })
 }
@@ -73,7 +73,7 @@ describe('tollgate user', () => {
   it('list: shows all users, and no hash', async () => {
     const last_login = new Date(Date.UTC(2026, 0, 2))
     const id = await addUser(tollgate.catalog(), { username: ADMIN, roles: ['admin'], last_login })
-    await enrol(id)
+    await enrolTotp(id)
     await addUser(tollgate.catalog(), { password_generated: true })
     const { stdout } = await tollgate.run('user', 'list', '--json')
     expect(JSON.parse(stdout)).toEqual([
@@ -101,7 +101,7 @@ describe('tollgate user', () => {
 
   it('reset-totp: removes the second factor of a user', async () => {
     const id = await addUser(tollgate.catalog())
-    await enrol(id)
+    await enrolTotp(id)
     const reset = await tollgate.run('user', 'reset-totp', OPS)
     expect([reset.code, reset.stdout]).toEqual([0, `${OPS} has no second factor any more\n`])
     expect(await tollgate.catalog().secondfactors.countDocuments()).toBe(0)

@@ -66,8 +66,8 @@ function createSession({ realtime }: Started, id: string) {
     requestNum += 1
     const what = { session_id: id, sid: 1001, usaget: 'data', rating_group: 10 }
     const used = requestNum > 0 ? { used_usagev: MIB / 2 } : {}
-    const wanted = record_type === 'release_request' ? {} : { usagev: MIB }
-    request = { record_type, ...what, request_num: requestNum, ...used, ...wanted }
+    const requested = record_type === 'release_request' ? {} : { usagev: MIB }
+    request = { record_type, ...what, request_num: requestNum, ...used, ...requested }
     return repeat()
   }
   const sendUntilRefused = async (): Promise<number> => {

@@ -25,14 +25,14 @@ const GROWTH_BYTES_MAX = 96 * MIB
 
 const KINDS = ['native', 'javascript'] as const
 
-interface Good {
+interface Load {
   count(): number
   /** Ends the load; resolves with the number of answers by status and return code. */
   stop(): Promise<Record<string, number>>
 }
 
 /** Sessions of well-behaved clients with their own subscribers, until they are stopped. */
-function charge(port: number): Good {
+function charge(port: number): Load {
   const answers: Record<string, number> = {}
   let total = 0
   let isStopping = false
@@ -99,9 +99,9 @@ describe.each(KINDS)('other clients are served on %s during', (httpServer) => {
     await product.start('realtime')
     await product.start('admin')
     // A first load, so that memory is compared with that of a process under load.
-    const good = charge(port())
-    await waitUntil('a warm process', () => good.count() > 2_000)
-    await good.stop()
+    const load = charge(port())
+    await waitUntil('a warm process', () => load.count() > 2_000)
+    await load.stop()
   })
   afterAll(async () => {
     await product?.stop()
@@ -111,15 +111,15 @@ describe.each(KINDS)('other clients are served on %s during', (httpServer) => {
   async function under(attack: () => Promise<Socket[]>): Promise<void> {
     const pid = product.pid('realtime')
     const before = { descriptors: descriptors(), memory: memoryBytes() }
-    const good = charge(port())
-    await waitUntil('answers', () => good.count() > 0)
+    const load = charge(port())
+    await waitUntil('answers', () => load.count() > 0)
     const sockets = await attack()
     expect(memoryBytes()).toBeLessThan(before.memory + GROWTH_BYTES_MAX)
-    const sofar = good.count()
-    await waitUntil('answers under attack', () => good.count() > sofar + 100)
+    const sofar = load.count()
+    await waitUntil('answers under attack', () => load.count() > sofar + 100)
     for (const socket of sockets) socket.destroy()
-    const answers = await good.stop()
-    expect(answers).toEqual({ '200 1': good.count() })
+    const answers = await load.stop()
+    expect(answers).toEqual({ '200 1': load.count() })
     await backTo(before.descriptors)
     await waitUntil('memory to come back', () => memoryBytes() < before.memory + GROWTH_BYTES_MAX)
     await waitUntil('nothing in flight', async () => (await inFlight()) === '0')

@@ -11,11 +11,11 @@ export async function withRecentLogs<T>(product: Product, work: Promise<T>): Pro
     return await work
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    throw new Error(`${message}\n${lastWords(product)}`, { cause: error })
+    throw new Error(`${message}\n${recentLogs(product)}`, { cause: error })
   }
 }
 
-function lastWords({ folder }: Product): string {
+function recentLogs({ folder }: Product): string {
   const logs = readdirSync(folder).filter((name) => name.endsWith('.log'))
   return logs.map((name) => `${name}:\n${tailOf(join(folder, name))}`).join('\n')
 }

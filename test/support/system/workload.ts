@@ -228,19 +228,19 @@ class NetworkElement {
 
   /** Sends until the outcome is known, and sometimes once more: the answer must be the same. */
   async #exchange(body: string, truth: SessionTruth): Promise<Reply> {
-    const twin = this.random.chance(3) ? this.#ask(body) : null
+    const concurrent = this.random.chance(3) ? this.#ask(body) : null
     const again = this.random.chance(3)
     const first = await this.#ask(body)
-    const other = await (twin ?? (again ? this.#ask(body) : null))
+    const other = await (concurrent ?? (again ? this.#ask(body) : null))
     if (other !== null) truth.repeated += 1
     // Of two concurrent requests either may be the one that a later request has overtaken.
-    const isSecond = other !== null && twin !== null && isOvertaken(first.reply)
+    const isSecond = other !== null && concurrent !== null && isOvertaken(first.reply)
     const [answer, repeated] = isSecond ? [other, first] : [first, other]
     // An overtaken repetition may be answered "out of order"; nothing else may differ.
     if (repeated !== null && repeated.text !== answer.text && !isOvertaken(repeated.reply)) {
       truth.complaints.push(`repeated ${body}: ${answer.text} and ${repeated.text}`)
     }
-    const isUnknowable = isOvertaken(answer.reply) && (answer.wasLost || twin !== null)
+    const isUnknowable = isOvertaken(answer.reply) && (answer.wasLost || concurrent !== null)
     return { ...answer.reply, isUnknowable }
   }
 
@@ -268,11 +268,11 @@ class NetworkElement {
   async #sendOnce(
     client: Connection,
     body: string,
-  ): Promise<{ text: string; reply: Known | null }> {
+  ): Promise<{ text: string; reply: KnownReply | null }> {
     try {
       const { status, body: text } = await client.post(body)
       if (status === UNKNOWN) return { text, reply: null }
-      return { text, reply: this.#dialect.read(text) as unknown as Known }
+      return { text, reply: this.#dialect.read(text) as unknown as KnownReply }
     } catch (error) {
       if (error instanceof ConnectionLostError) return { text: error.message, reply: null }
       throw error
@@ -293,14 +293,14 @@ class NetworkElement {
   }
 }
 
-function isOvertaken({ returnCode }: Known): boolean {
+function isOvertaken({ returnCode }: KnownReply): boolean {
   return returnCode === -9
 }
 
-type Known = Omit<Reply, 'isUnknowable'>
+type KnownReply = Omit<Reply, 'isUnknowable'>
 
 /** An answer: its bytes, and their content. */
 interface Answer {
   text: string
-  reply: Known
+  reply: KnownReply
 }

@@ -17,7 +17,12 @@ import {
   NODE,
   NODE_SETTINGS,
 } from '../../support/system/diameter/gateway-requests.ts'
-import { connectLink, type Link, type Message, polite } from '../../support/system/diameter/link.ts'
+import {
+  answerAsPeer,
+  connectLink,
+  type Link,
+  type Message,
+} from '../../support/system/diameter/link.ts'
 import { type Fields, withCatalog } from '../../support/system/exchange.ts'
 import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
@@ -40,7 +45,7 @@ let link: Link
 function respond(request: WireMessage) {
   const code = answers.get(textOf(request.avps, avpCode.sessionId) ?? '') ?? 2001
   if (code === 0) return null
-  return { ...polite(GATEWAY)(request), 'Result-Code': code }
+  return { ...answerAsPeer(GATEWAY)(request), 'Result-Code': code }
 }
 
 const connect = () => connectLink({ port: node.product.diameterPort, identity: GATEWAY, respond })

@@ -12,7 +12,7 @@ import {
   NODE_SETTINGS,
   subscription,
 } from '../../support/system/diameter/gateway-requests.ts'
-import { connectLink, type Link, polite } from '../../support/system/diameter/link.ts'
+import { answerAsPeer, connectLink, type Link } from '../../support/system/diameter/link.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
 import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
@@ -30,7 +30,7 @@ beforeAll(async () => {
   await node.product.start('realtime')
   await node.product.start('recorder')
   const port = node.product.diameterPort
-  link = await connectLink({ port, identity: GATEWAY, respond: polite(GATEWAY) })
+  link = await connectLink({ port, identity: GATEWAY, respond: answerAsPeer(GATEWAY) })
 })
 afterAll(async () => {
   await link?.close()

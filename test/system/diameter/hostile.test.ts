@@ -238,11 +238,11 @@ describe('a peer that sends thousands of requests and reads no answers', () => {
     })
     pump()
     let most = 0
-    const greedyGone = () => logOf().includes('does not read its answers')
+    const isDisconnected = () => logOf().includes('does not read its answers')
     await waitUntil('the end of it', async () => {
       await charge(10)
       most = Math.max(most, memoryBytes())
-      return isGone || greedyGone()
+      return isGone || isDisconnected()
     })
     expect(sent).toBeGreaterThan(5000)
     expect(most).toBeLessThan(before + GROWTH_BYTES_MAX)

@@ -178,10 +178,10 @@ async function restart(settings: Record<string, string>): Promise<void> {
 }
 
 /** Stops Redis meanwhile, so that no pending request is answered. */
-async function whileUnderWay(begun: () => Promise<void>): Promise<void> {
+async function whileRedisIsStopped(work: () => Promise<void>): Promise<void> {
   process.kill(node.product.pid('redis'), 'SIGSTOP')
   try {
-    await begun()
+    await work()
   } finally {
     process.kill(node.product.pid('redis'), 'SIGCONT')
   }
@@ -194,7 +194,7 @@ describe('more concurrent requests than a node admits', () => {
     if (first === undefined || second === undefined) throw new Error('no sessions')
     for (const index of [8, 9]) await chargeOnce(index)
     let taken: Promise<Message> | undefined
-    await whileUnderWay(async () => {
+    await whileRedisIsStopped(async () => {
       taken = ask(first.initial(5))
       expectTooBusy(await ask(second.initial(5)), 'outages;busy 9')
     })
@@ -222,7 +222,7 @@ describe('a node that is stopped', () => {
     const idle = [await connect(), await connectSilent()]
     let answers: Promise<Message>[] = []
     let ended: Promise<number | null> | undefined
-    await whileUnderWay(async () => {
+    await whileRedisIsStopped(async () => {
       answers = sessions.map((one, index) => ask(one.initial(5), index % 2 === 0 ? link : silent))
       // Each connection is processed in order: earlier requests are pending once this is answered.
       for (const one of [link, silent]) await one.ask(command.watchdog, GATEWAY)

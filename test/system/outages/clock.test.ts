@@ -37,15 +37,15 @@ afterAll(async () => {
 /** When the session expires; null if it is not open. */
 async function expiryOf(sessionId: string, sid: number): Promise<number | null> {
   const sessionKeys = [sessionKeyOf('http', sessionId)]
-  const wanted = { aid: aidOf(sid - FIRST_SID, 1), sid, sessionKeys }
-  const [owner] = await faulty.node.reader.ledger.load([wanted])
+  const request = { aid: aidOf(sid - FIRST_SID, 1), sid, sessionKeys }
+  const [owner] = await faulty.node.reader.ledger.load([request])
   if (owner === undefined || owner instanceof Error) throw owner ?? new Error('no owner')
   const [found] = owner.sessions
   return found?.state === 'open' ? found.expiresMs : null
 }
 
 /** Resolves when the sweep has processed this account, through a session with another expiry. */
-async function sweepComesRound(sid: number): Promise<void> {
+async function sweepHasRun(sid: number): Promise<void> {
   const { keys, redis } = faulty.node.reader.ledger
   const one = session(`due-${performance.now()}`, sid)
   expect(await faulty.send(one.start())).toMatchObject(GRANTED)
@@ -77,7 +77,7 @@ describe.each(steps)('a clock that is stepped by $step ms', ({ step, sid }) => {
     expect(await send(closed.start())).toMatchObject(GRANTED)
     const released = await send(closed.release(1))
     stepClock(step)
-    await sweepComesRound(sid + 4)
+    await sweepHasRun(sid + 4)
     expect(await expiryOf(name('open'), sid)).not.toBeNull()
     expect((await send(open.update(1))).text).toBe(updated.text)
     expect((await send(closed.release(1))).text).toBe(released.text)
@@ -85,7 +85,7 @@ describe.each(steps)('a clock that is stepped by $step ms', ({ step, sid }) => {
     expect(await send(open.update(2))).toMatchObject({ ...GRANTED, grantedVolume: MIB })
     stepClock(0)
     expect(await send(open.update(3))).toMatchObject({ ...GRANTED, grantedVolume: MIB })
-    await sweepComesRound(sid + 4)
+    await sweepHasRun(sid + 4)
     expect(await send(open.release(4))).toMatchObject(GRANTED)
     expect((await send(closed.release(1))).text).toBe(released.text)
     expect(await node.moneyOf(sid)).toEqual(money(4, 0))

@@ -178,7 +178,7 @@ export type Identity = {
 const SUCCESS = 2001
 
 /** What every peer answers: DWR, DPR, and RAR and ASR for a session. */
-export function polite(identity: Identity): Respond {
+export function answerAsPeer(identity: Identity): Respond {
   return (request) => {
     const sessionId = textOf(request.avps, avpCode.sessionId)
     const session = sessionId === undefined ? {} : { 'Session-Id': sessionId }
@@ -204,7 +204,7 @@ export async function connectLink({ port, identity, respond }: PeerOptions): Pro
 /** Connects, and sends nothing. */
 export async function openLink({ port, identity, respond }: PeerOptions): Promise<Link> {
   const socket = connect(port, '127.0.0.1')
-  const link = linkOn(socket, respond ?? polite(identity))
+  const link = linkOn(socket, respond ?? answerAsPeer(identity))
   await once(socket, 'connect')
   return link
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 import type { WireMessage } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
 import { command } from '../../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import { type NamedAvps, namedAvps } from '../../../../src/realtime/diameter/named.ts'
-import { capabilitiesOf, type Identity, type Link, linkOn, polite } from './link.ts'
+import { answerAsPeer, capabilitiesOf, type Identity, type Link, linkOn } from './link.ts'
 
 export interface StubNode {
   readonly port: number
@@ -38,7 +38,7 @@ function answerTo(request: WireMessage, identity: Identity): NamedAvps | null {
   if (request.command === command.capabilitiesExchange) {
     return { 'Result-Code': 2001, ...capabilitiesOf(identity) }
   }
-  const answer = polite(identity)(request)
+  const answer = answerAsPeer(identity)(request)
   if (request.command !== command.creditControl) return answer
   const asked = namedAvps(request.avps)
   return {
