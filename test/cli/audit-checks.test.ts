@@ -45,8 +45,8 @@ const ownerOf = (bucket: Partial<Bucket> = {}, more: Partial<OwnerState> = {}): 
 })
 const texts = (differences: ReturnType<typeof checkConserved>) => differences.map(differenceText)
 
-describe('within the ledger', () => {
-  it('a bucket that comes out even is right', () => {
+describe('the audit within the ledger', () => {
+  it('accepts a bucket whose amounts add up', () => {
     expect(checkConserved(ownerOf())).toEqual([])
   })
 
@@ -55,23 +55,23 @@ describe('within the ledger', () => {
     [{ spent: -1, free: 91 }, 'spent, not negative: 0 expected, -1 found'],
     [{ reserved: -1, free: 41 }, 'reserved, not negative: 0 expected, -1 found'],
     [{ spent: 95, free: -5 }, 'free, not negative: 0 expected, -5 found'],
-  ])('%o is not', (bucket, text) => {
+  ])('reports a bucket with %o', (bucket, text) => {
     expect(texts(checkConserved(ownerOf(bucket)))).toEqual([
       `account 1, subscriber 11, bucket 1: ${text}`,
     ])
   })
 
-  it('free may be negative where there is a limit', () => {
+  it('accepts negative available units of a bucket with a limit', () => {
     expect(checkConserved(ownerOf({ spent: 95, free: -5, limit: 10 }))).toEqual([])
   })
 
-  it('debt is repaid at most once', () => {
+  it('reports debt that is repaid more than once', () => {
     expect(texts(checkConserved(ownerOf({}, { repaid: 21 })))).toEqual([
       'account 1, subscriber 11: repaid, not more than owed: 20 expected, 21 found',
     ])
   })
 
-  it('what is reserved is what open sessions hold, in the buckets of either owner', () => {
+  it('compares reserved units with the reservations of open sessions, for both owners', () => {
     const ref = (owner: 0 | 1, id: number) => ({ owner, id })
     const reservation = {
       units: 12,
@@ -112,7 +112,7 @@ describe('within the ledger', () => {
   })
 })
 
-describe('what is recorded', () => {
+describe('the audit of recorded lines', () => {
   const operation: OperationLine = {
     stamp: 'op',
     aid: 1,
@@ -157,13 +157,13 @@ describe('what is recorded', () => {
     return { own, shared }
   }
 
-  it('adds up to what the ledger has', () => {
+  it('accepts lines that add up to the state of the ledger', () => {
     const { own, shared } = sums()
     expect(checkLines(ownerOf(), own)).toEqual([])
     expect([...shared.buckets]).toEqual([[7, { spent: 3, credited: 0, isCounter: false }]])
   })
 
-  it('adds up over all operations, as they are recorded', () => {
+  it('accepts the lines of every balance operation', () => {
     const pack = { ...emptyOwner(1, 11), nextBucketId: 1 }
     let owner: OwnerState = pack
     const own = emptySums()
@@ -208,7 +208,7 @@ describe('what is recorded', () => {
     expect(own.buckets.get(3)?.isCounter).toBe(true)
   })
 
-  it('that does not add up is named', () => {
+  it('reports lines that do not add up', () => {
     expect(texts(checkLines(ownerOf({ spent: 61 }, { owed: 21 }), sums().own))).toEqual([
       'account 1, subscriber 11, bucket 1: spent, as its lines say: 61 expected, 60 found',
       'account 1, subscriber 11: debt incurred, as its lines say: 21 expected, 20 found',
@@ -219,7 +219,7 @@ describe('what is recorded', () => {
     )
   })
 
-  it('tells debt of the subscriber from that of its account', () => {
+  it('separates the debt of a subscriber from the debt of its account', () => {
     const [own, shared] = [emptySums(), emptySums()]
     addLine(lineDocument({ ...line, debt: 20, accountDebt: 15 }), own, shared)
     const { account_debt_micros: _, ...older } = lineDocument({ ...line, debt: 2 })
@@ -227,7 +227,7 @@ describe('what is recorded', () => {
     expect([own.owed, shared.owed]).toEqual([7, 15])
   })
 
-  it('is projected as of the same version', () => {
+  it('requires the projection to have the version of the ledger', () => {
     const owner = ownerOf()
     const document = balanceDocument(owner, bucketOf(), 'MONEY')
     const debt = balanceDocument(owner, debtBucket(owner), '')
@@ -241,7 +241,7 @@ describe('what is recorded', () => {
     expect(checkProjection({ ...owner, buckets: [] }, [document, debt])).toHaveLength(1)
   })
 
-  it('of a refund of no event credits what it says', () => {
+  it('credits the amount of a refund that refers to no event', () => {
     const payments = [
       { ...payment(0, 4, -30), kind: 'creditedMoney' } as const,
       { ...payment(0, 5, -7), kind: 'creditedUnits' } as const,
@@ -257,7 +257,7 @@ describe('what is recorded', () => {
     ])
   })
 
-  it('of a counter that the ledger has dropped with its cycle is no loss', () => {
+  it('reports no loss of a counter that the ledger has dropped with its cycle', () => {
     const counter = 'group/GOLD/0/CALLS'
     const limit = { ...payment(1, 7, 3), kind: 'limit', counter: 'credit' } as const
     const payments = [{ ...payment(0, 4, 30), kind: 'units', counter } as const, limit]
@@ -273,7 +273,7 @@ describe('what is recorded', () => {
     const dropped = bucketOf({ id: 4, counter, limit: 50 })
     const document = balanceDocument({ ...empty, version: 4 }, dropped, '')
     expect(checkProjection(empty, [document])).toEqual([])
-    // It went with a later version, and only what was a counter goes.
+    // A later version has dropped it, and only counters are dropped.
     expect(checkProjection(empty, [{ ...document, v: 5 }])).toHaveLength(1)
     expect(checkProjection(empty, [{ ...document, counter: '' }])).toHaveLength(1)
   })

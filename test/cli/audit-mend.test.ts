@@ -1,4 +1,4 @@
-/** How the audit makes debt of an account even again where the ledger has lost its last writes. */
+/** How `audit --mend` restores account debt when the ledger has lost its last writes. */
 import { expect, it } from 'vitest'
 import { balanceDocument, debtBucket } from '../../src/catalog/records/balance-document.ts'
 import { lineDocument } from '../../src/catalog/records/line-document.ts'
@@ -15,7 +15,7 @@ const owing = (sid: number, owed: number): OwnerState => ({
   owed,
 })
 
-/** Both owners as the ledger has them, and a line that the ledger has too little of. */
+/** Both owners as the ledger has them, and a line whose amounts are too low in the ledger. */
 function evidenceOf(account: OwnerState, subscriber: OwnerState, ledgerLine: Line, recorded: Line) {
   const line = lineDocument(recorded)
   const owners = [account, subscriber].map((state) => ({
@@ -31,7 +31,7 @@ function evidenceOf(account: OwnerState, subscriber: OwnerState, ledgerLine: Lin
   return { aid: 1, owners, different, later: [], unknown: [], lost: [] } as AccountEvidence
 }
 
-it('what was recorded of each owner is owed again, and its line is of that owner', () => {
+it('recorded debt of each owner is restored, and its line belongs to that owner', () => {
   const standing = { ...lineOf(1, 11, 'a'), debt: 7, accountDebt: 5 }
   const recorded = { ...standing, debt: 14, accountDebt: 8 }
   const { owners, unsettled } = planMend(evidenceOf(owing(0, 5), owing(11, 2), standing, recorded))
@@ -42,7 +42,7 @@ it('what was recorded of each owner is owed again, and its line is of that owner
   ])
 })
 
-it('debt that is recorded otherwise, or not at all, is recorded again', () => {
+it('debt with a different record, or with no record, is recorded again', () => {
   const line = { ...lineOf(1, 11, 'a'), debt: 5, accountDebt: 5 }
   const even = () => evidenceOf(owing(0, 5), owing(11, 0), line, line)
   expect(planMend({ ...even(), different: [] }).owners).toEqual([])

@@ -55,7 +55,7 @@ const audit = (pollsMax = 200) => {
   return auditStores({ ledger, catalog, recording: watchRecorderProgress(ledger, pollsMax) })
 }
 
-/** What is wrong while `harm` is in effect; afterwards all must be well again. */
+/** The differences found while `harm` is in effect; after `heal` there must be none. */
 async function found(harm: () => Promise<unknown>, heal: () => Promise<unknown>) {
   await harm()
   try {
@@ -70,7 +70,7 @@ async function found(harm: () => Promise<unknown>, heal: () => Promise<unknown>)
 
 const ownerKey = () => stores.ledger.keys.owner(1, 10)
 
-it('finds all accounts once, in one pass or in several', async () => {
+it('finds each account once, in one pass or in several', async () => {
   for (const keysPerPass of [1_000_000, 1]) {
     const accounts = []
     for await (const account of findAccounts(stores, keysPerPass)) accounts.push(account)
@@ -82,7 +82,7 @@ it('finds all accounts once, in one pass or in several', async () => {
   }
 })
 
-it('says so when every unit is accounted for', async () => {
+it('reports when every unit is accounted for', async () => {
   const report = await audit()
   expect(report).toMatchObject({
     ok: true,
@@ -102,8 +102,8 @@ it('says so when every unit is accounted for', async () => {
   ])
 })
 
-describe('finds', () => {
-  it('a hold that no session has', async () => {
+describe('the audit finds', () => {
+  it('a reservation that belongs to no session', async () => {
     const state = await loadOwner(stores.ledger, 1, 10)
     const [bucket] = state.buckets
     const harmed = {
@@ -124,7 +124,7 @@ describe('finds', () => {
     ])
   })
 
-  it('a line that is missing', async () => {
+  it('a missing line', async () => {
     const [line] = await stores.catalog.lines.find({ session_id: 'line-1' }).toArray()
     const texts = await found(
       () => stores.catalog.lines.deleteOne({ stamp: line!.stamp }),
@@ -135,7 +135,7 @@ describe('finds', () => {
     ])
   })
 
-  it('an owner that cannot be read', async () => {
+  it('an owner that cannot be decoded', async () => {
     const { client } = stores.ledger.redis
     const state = (await client.hgetBuffer(ownerKey(), 's')) as Buffer
     const texts = await found(
@@ -145,9 +145,9 @@ describe('finds', () => {
     expect(texts).toEqual([expect.stringMatching(/^owner 1:10: an owner is damaged: /)])
   })
 
-  it('entries that nobody records, and whose they are', async () => {
+  it('stream entries that no recorder processes, and their account', async () => {
     const { client } = stores.ledger.redis
-    // On a single Redis an entry may be in any stream.
+    // On a single Redis an entry can be in any stream.
     const stream = stores.ledger.keys.stream(stores.ledger.keys.partitionOf(1))
     await client.xadd(stream, '*', '2:20', '', 'r', 'cannot be read')
     const report = await audit(5)
@@ -156,7 +156,7 @@ describe('finds', () => {
     expect(reportLines(report)).toContain('account 2: its entries are not recorded yet')
   })
 
-  it('entries that nobody records, and that may be of anybody', async () => {
+  it('stream entries that no recorder processes, of an unknown account', async () => {
     const { client } = stores.ledger.redis
     const stream = stores.ledger.keys.stream(0)
     await client.xadd(stream, '*', 'r', 'cannot be read')
@@ -165,10 +165,10 @@ describe('finds', () => {
     expect(report.notRecorded.sort()).toEqual([1, 2, 3])
   })
 
-  it('no difference in what two accounts of one call have, and nobody has recorded', async () => {
+  it('no difference in an unrecorded entry of two accounts from one call', async () => {
     await drain.stop(10_000)
     const commits = await Promise.all(
-      // The stream is that of account 2; account 1 is looked at first.
+      // The entry is in the stream of account 2, but account 1 is audited first.
       [2, 1].map(async (aid) => {
         const state = await loadOwner(stores.ledger, aid, aid * 10)
         return writing({ ...state, version: state.version + 1 })
@@ -183,8 +183,8 @@ describe('finds', () => {
   })
 })
 
-describe('an account that moves while it is looked at', () => {
-  /** Somebody uses units each time after the ledger was read, so many times. */
+describe('an account that changes during the audit', () => {
+  /** Uses units after each read of the ledger, up to `times` times. */
   const moving = async (aid: number, times: number) => {
     await topUp(stores.ledger, aid, aid * 10, 1_000, `op-${aid}`)
     let line: Line = lineOf(aid, aid * 10, `line-${aid}`)
@@ -199,14 +199,14 @@ describe('an account that moves while it is looked at', () => {
     }
   }
 
-  it('is looked at again, until it stands still for a moment', async () => {
+  it('is audited again until it is unchanged between two reads', async () => {
     const { ledger, catalog } = stores
     const stores4 = { ledger, catalog, recording: await moving(4, 5) }
     const findings = await checkAccount(stores4, { aid: 4, sids: [40] })
     expect(findings).toMatchObject({ isMoving: false, differences: [], lines: 2, buckets: 1 })
   })
 
-  it('is named if it never does', async () => {
+  it('is reported if it never stops changing', async () => {
     const { ledger, catalog } = stores
     const stores5 = { ledger, catalog, recording: await moving(5, Number.POSITIVE_INFINITY) }
     const findings = await checkAccount(stores5, { aid: 5, sids: [50] }, 4)

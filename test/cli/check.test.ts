@@ -30,14 +30,14 @@ function store(_id: string, value: unknown) {
 const NO_TAX = { tax: [{ type: 'vat', taxation: 'no' }] }
 
 describe('tollgate check', () => {
-  it('finds nothing wrong with the demo', async () => {
+  it('finds no problem in the demo catalogue', async () => {
     await seedDemoCatalogue(tollgate.catalog())
     const { code, stdout } = await tollgate.run('check')
     expect([code, stdout]).toEqual([0, 'ok: nothing is wrong\n'])
     expect(await checked()).toEqual({ code: 0, report: { ok: true, problems: [], counts: {} } })
   })
 
-  it('tells identifiers that several subscribers have at the same time', async () => {
+  it('reports identifiers that several subscribers have at the same time', async () => {
     const catalog = tollgate.catalog()
     await insertEntity(catalog, 'plans')
     const one = { sid: 21, msisdn: '4917000001', imsi: ['1', '2'] }
@@ -58,7 +58,7 @@ describe('tollgate check', () => {
     expect(report.counts).toEqual({ duplicate_identifier: 2 })
   })
 
-  it('tells nothing of a number that was handed on, or may be shared', async () => {
+  it('reports no number that was reassigned or may be shared', async () => {
     const catalog = tollgate.catalog()
     await insertEntity(catalog, 'plans')
     const number = { msisdn: '4917000001', imsi: [] }
@@ -73,7 +73,7 @@ describe('tollgate check', () => {
     expect((await checked()).code).toBe(0)
   })
 
-  it('tells rates without a tax, and taxes that are named and missing', async () => {
+  it('reports rates without a tax, and taxes that are named but missing', async () => {
     const catalog = tollgate.catalog()
     await insertEntity(catalog, 'rates', { key: 'BARE' })
     await insertEntity(catalog, 'rates', { key: 'FREE', ...NO_TAX })
@@ -91,7 +91,7 @@ describe('tollgate check', () => {
     expect((await checked()).report.counts).toEqual({ missing_tax: 1 })
   })
 
-  it('tells what charging cannot read, and settings that cannot be used', async () => {
+  it('reports documents that charging cannot read, and settings that cannot be used', async () => {
     const catalog = tollgate.catalog()
     const period = { from: new Date(0), to: new Date('2100-01-01') }
     await catalog.rates.insertOne({ key: 'BROKEN', rev: 1, ...period, rates: 7 } as never)

@@ -13,7 +13,7 @@ const sealer = createSealer(KEY)
 const NOW_MS = Date.UTC(2026, 5, 15)
 const LATER_MS = Date.UTC(2050, 0, 1)
 
-/** With `secrets.key`. */
+/** Runs with `secrets.key` set. */
 function run(...args: string[]): Promise<Ended> {
   const file = tollgate.file('settings.yaml', `secrets: { key: '${KEY}' }\n`)
   return tollgate.run('client', ...args, '--config', file)
@@ -29,7 +29,7 @@ const stored = () => readStoredClients(tollgate.catalog())
 const signersAt = async (nowMs: number) => compileClients(await stored(), sealer).signers(nowMs)
 
 describe('tollgate client', () => {
-  it('adds one, whose secret is shown once and stored sealed; rotates and revokes it', async () => {
+  it('adds a client, whose secret is shown once and stored sealed; rotates and revokes it', async () => {
     const options = ['--role', 'read, write', '--from', '2026-01-01', '--to', '2040-01-01']
     const secret = secretIn(await run('add', 'crm', ...options, '--grant', 'client_credentials'))
     const [client] = await signersAt(NOW_MS)
@@ -57,12 +57,12 @@ describe('tollgate client', () => {
       { ...shared, type: 'rotate', old: shown, new: shown },
       { ...shared, type: 'revoke', old: shown, new: null },
     ])
-    const told = JSON.stringify([audit, table.stdout, json.stdout])
+    const output = JSON.stringify([audit, table.stdout, json.stdout])
     const hashes = [secret, next].map((text) => createHash('sha256').update(text).digest('hex'))
-    for (const text of [secret, next, 'v2:', ...hashes]) expect(told).not.toContain(text)
+    for (const text of [secret, next, 'v2:', ...hashes]) expect(output).not.toContain(text)
   })
 
-  it('refuses what is wrong by name, and stores nothing', async () => {
+  it('refuses invalid arguments by name, and stores nothing', async () => {
     const refused = [
       [['add', 'a b'], 'name must be 1 to 64 letters, digits, _, - and .'],
       [['add', 'a', '--to', 'soon'], 'to must be a date'],
@@ -76,7 +76,7 @@ describe('tollgate client', () => {
     expect(await stored()).toEqual([])
   })
 
-  it('may do nothing but read without --role, and does not sign if told so', async () => {
+  it('permits only reads without --role, and does not sign with the option for that', async () => {
     const secret = secretIn(await run('add', 'crm', '--no-signature'))
     expect(await stored()).toMatchObject([{ name: 'crm', roles: ['read'] }])
     expect(JSON.stringify(await stored())).not.toMatch(/"key"|v2:/)
@@ -86,7 +86,7 @@ describe('tollgate client', () => {
     await run('revoke', 'crm')
   })
 
-  it('with another key is listed as one that cannot sign', async () => {
+  it('lists a client sealed with another key as one that cannot sign', async () => {
     secretIn(await run('add', 'new', '--role', 'admin'))
     const taken = await run('add', 'new')
     expect([taken.code, taken.stderr]).toEqual([
@@ -102,7 +102,7 @@ describe('tollgate client', () => {
 })
 
 describe('tollgate secrets', () => {
-  it('shows by which key secrets are sealed, and seals them with another one', async () => {
+  it('shows by which key secrets are sealed, and reseals them with another key', async () => {
     await tollgate.run('client', 'add', 'generated')
     const secret = secretIn(await run('add', 'old'))
     const plain = { roles: ['read'], created_at: '2026-01-01T00:00:00.000Z', created_by: 'test' }

@@ -1,4 +1,6 @@
-/** What others of the machine can read of a running product, and what its processes know. */
+/**
+ * What other users of the machine can read of a running product, and what its processes receive.
+ */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -6,13 +8,13 @@ import { createProduct, type Product, type Started } from '../support/cli/produc
 
 const KEY = 'a key that seals what is secret in the store'
 
-describe('a product that runs', () => {
+describe('a running product', () => {
   let product: Product
   let tollgate: Started
 
   beforeAll(async () => {
     product = createProduct()
-    // As an earlier release has made it.
+    // As an earlier release created them.
     mkdirSync(join(product.dataDir, 'logs'), { recursive: true })
     chmodSync(product.dataDir, 0o755)
     tollgate = await product.start({
@@ -31,7 +33,7 @@ describe('a product that runs', () => {
       return [path.slice(product.dataDir.length + 1), statSync(path).mode & 0o777]
     })
 
-  it('has files and folders that only its user, and its group, may read', () => {
+  it('creates files and folders that only its user and group can read', () => {
     expect(statSync(product.dataDir).mode & 0o777).toBe(0o750)
     const found = modes(product.dataDir)
     const paths = found.map(([path]) => path)
@@ -51,7 +53,7 @@ describe('a product that runs', () => {
     expect([modeOf.get('redis-data'), modeOf.get('mongo')]).toEqual([0o700, 0o700])
   })
 
-  it.runIf(process.platform === 'linux')('tells its processes what they need', () => {
+  it.runIf(process.platform === 'linux')('passes to each process only what it needs', () => {
     const environmentOf = (name: string) => {
       const pid = tollgate.children().get(name)
       const text = readFileSync(`/proc/${pid}/environ`, 'utf8')
@@ -69,7 +71,7 @@ describe('a product that runs', () => {
       expect(environment.get('NODE_NO_WARNINGS'), name).toBe('1')
     }
     expect(environmentOf('mongo').get('NODE_NO_WARNINGS')).toBe('1')
-    // Redis writes its title over what it was given: what is left has no secret.
+    // Redis writes its title over its arguments: the remainder contains no secret.
     for (const name of ['mongo', 'redis-server']) {
       const environment = environmentOf(name)
       expect(

@@ -1,9 +1,9 @@
-/** Debt of an account, and of a subscriber, as an operator meets it in the whole product. */
+/** Debt of an account and of a subscriber, as an operator sees it in the running product. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
 
 type Fields = Record<string, unknown>
-interface Home {
+interface SubscriberRef {
   aid: number
   sid: number
 }
@@ -11,9 +11,9 @@ const WALLET = 71
 
 let product: Product
 let tollgate: Started
-/** A subscriber that lives on what its account shares, and one with money of its own. */
-let sharing: Home
-let alone: Home
+/** One subscriber that uses only shared balances of its account, and one with its own money. */
+let sharing: SubscriberRef
+let alone: SubscriberRef
 
 beforeAll(async () => {
   product = createProduct()
@@ -38,13 +38,13 @@ async function billapi(path: string, params: Fields): Promise<Fields & { details
   return found
 }
 
-async function createdSubscriber(): Promise<Home> {
+async function createdSubscriber(): Promise<SubscriberRef> {
   const place = { address: '1 Mill Road', zip_code: 'AB1 2CD', country: 'UK' }
   const who = { firstname: 'Ada', lastname: 'Byron', email: 'ada@example.org', from: '2020-01-01' }
   const account = await billapi('accounts/create', { update: { ...who, ...place } })
-  const { aid } = account['entity'] as Home
+  const { aid } = account['entity'] as SubscriberRef
   const update = { ...who, ...place, aid, plan: 'DEMO_PREPAID' }
-  const { sid } = (await billapi('subscribers/create', { update }))['entity'] as Home
+  const { sid } = (await billapi('subscribers/create', { update }))['entity'] as SubscriberRef
   return { aid, sid }
 }
 
@@ -62,7 +62,7 @@ async function charge(session_id: string, request_num: number, more: Fields): Pr
   return (await answer.json()) as Fields
 }
 
-async function tell(...args: string[]): Promise<string> {
+async function outputOf(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await product.run(...args)
   expect([code, stderr], args.join(' ')).toEqual([0, ''])
   return stdout
@@ -80,7 +80,7 @@ async function metric(name: string): Promise<number | undefined> {
   return found === undefined ? undefined : Number(found.split(' ').at(-1))
 }
 
-it('over-use of shared money is the account’s, and repaid by its next top-ups', async () => {
+it('over-use of shared money is debt of the account, and its next top-ups repay it', async () => {
   const shared = { aid: sharing.aid, pp_includes_external_id: WALLET }
   await topUp(shared, -0.2)
   await charge('a', 0, { sid: sharing.sid, usagev: 5 })
@@ -90,22 +90,24 @@ it('over-use of shared money is the account’s, and repaid by its next top-ups'
     balances: [{ pp_includes_external_id: WALLET, balance: 0, reserved: 0, debt: 0.6 }],
   })
   expect(await balancesOf({ aid: sharing.aid })).toMatchObject([{ sid: 0, free: 0, debt: 0.6 }])
-  const shown = JSON.parse(await tell('balance', 'show', '--sid', String(sharing.sid), '--json'))
+  const shown = JSON.parse(
+    await outputOf('balance', 'show', '--sid', String(sharing.sid), '--json'),
+  )
   expect(shown).toMatchObject({ debt: 0, shared_debt: 0.6, shared: [{ free: 0 }] })
-  expect(await tell('balance', 'show', '--aid', String(sharing.aid))).toContain('debt 0.6')
+  expect(await outputOf('balance', 'show', '--aid', String(sharing.aid))).toContain('debt 0.6')
   await expect.poll(() => metric('tollgate_debt{owner="account"}'), { timeout: 30_000 }).toBe(0.6)
   expect(await metric('tollgate_debtors{owner="account"}')).toBe(1)
   expect(await metric('tollgate_debt{owner="subscriber"}')).toBe(0)
 
   const add = ['--aid', String(sharing.aid), '--include', String(WALLET), '--amount', '0.1']
-  expect(await tell('balance', 'add', ...add)).toContain('0.1 of it repaid debt')
+  expect(await outputOf('balance', 'add', ...add)).toContain('0.1 of it repaid debt')
   const { line } = await topUp(shared, -1)
   expect(line).toMatchObject({ repaid_micros: 500_000, balance_after: -0.5 })
   expect(await balancesOf({ aid: sharing.aid })).toMatchObject([{ free: 500_000, debt: 0 }])
-  expect(await tell('audit')).toContain('every unit is accounted for')
+  expect(await outputOf('audit')).toContain('every unit is accounted for')
 })
 
-it('debt of a subscriber outlives its balances, and is repaid by its own top-ups', async () => {
+it('debt of a subscriber outlives its balances, and its own top-ups repay it', async () => {
   const money = { sid: alone.sid, pp_includes_external_id: 1 }
   const { entity } = await topUp(money, -0.2)
   await charge('b', 0, { sid: alone.sid, usagev: 5 })
@@ -117,7 +119,7 @@ it('debt of a subscriber outlives its balances, and is repaid by its own top-ups
   expect(await balancesOf({ sid: alone.sid })).toMatchObject([owed])
   const refused = await charge('c', 0, { sid: alone.sid, usagev: 1, balances: true })
   expect(refused).toMatchObject({ returnCode: -1, balances: [{ group: 'debt', debt: 0.6 }] })
-  expect(await tell('balance', 'show', '--sid', String(alone.sid))).toContain('debt 0.6')
+  expect(await outputOf('balance', 'show', '--sid', String(alone.sid))).toContain('debt 0.6')
   await expect
     .poll(() => metric('tollgate_debt{owner="subscriber"}'), { timeout: 30_000 })
     .toBe(0.6)
@@ -125,19 +127,19 @@ it('debt of a subscriber outlives its balances, and is repaid by its own top-ups
   expect(await balancesOf({ sid: alone.sid })).toMatchObject([
     { bucket_id: 2, free: 400_000, debt: 0 },
   ])
-  expect(await tell('audit')).toContain('every unit is accounted for')
+  expect(await outputOf('audit')).toContain('every unit is accounted for')
 })
 
-it('what has ended is not free and says what has lapsed, until it is prolonged', async () => {
+it('an expired balance shows its forfeited units, until it is prolonged', async () => {
   const { sid } = alone
   const pack = ['--sid', String(sid), '--include', '2', '--amount', '77']
-  await tell('balance', 'add', ...pack, '--from', '2025-01-01', '--to', '2025-02-01')
+  await outputOf('balance', 'add', ...pack, '--from', '2025-01-01', '--to', '2025-02-01')
   const [ended] = await balancesOf({ sid, pp_includes_external_id: 2 })
   const nothing = { totals: { data: { usagev: 0 } } }
   expect(ended).toMatchObject({ free: 0, lapsed: 77, credited: 77, balance: nothing })
-  const shown = JSON.parse(await tell('balance', 'show', '--sid', String(sid), '--json'))
+  const shown = JSON.parse(await outputOf('balance', 'show', '--sid', String(sid), '--json'))
   expect(shown.buckets.slice(-1)).toMatchObject([{ free: 0, lapsed: 77, credited: 77 }])
-  const text = await tell('balance', 'show', '--sid', String(sid))
+  const text = await outputOf('balance', 'show', '--sid', String(sid))
   expect(text).toMatch(/DATA_PACK +data +0 +0 +0 +77 +2025-0.*, 77 lapsed/)
   const asked = { sid, usaget: 'data', usagev: 1, balances: true }
   const { balances } = await charge('d', 0, asked)

@@ -17,7 +17,7 @@ afterAll(async () => {
   await redis.close()
 })
 
-it('names the store that did not answer', async () => {
+it('the error names the store that did not answer', async () => {
   const log = createLogger({ name: 'test', level: 'silent' })
   const settings = { url: proxy.url, commandTimeoutMs: 2_000, connectTimeoutMs: 20_000 }
   const connection = openRedis(settings, log)

@@ -6,7 +6,7 @@ const tollgate = useTollgate()
 
 const settings = () => readFieldSettings(tollgate.catalog())
 
-function plant(_id: string, value: unknown) {
+function storeDirectly(_id: string, value: unknown) {
   const more = { rev: 1, changed: new Date(0), changed_by: 'hand' }
   return tollgate.catalog().config.insertOne({ _id, value, ...more })
 }
@@ -17,7 +17,7 @@ const put = (collection: string, value: unknown) =>
   tollgate.pipe(JSON.stringify(value), 'field', 'set', collection, '-')
 
 describe('tollgate field set', () => {
-  it('creates and replaces, and says what it was', async () => {
+  it('creates and replaces a field, and reports which', async () => {
     const file = tollgate.file('field.json', JSON.stringify(COLOUR))
     const first = await tollgate.run('field', 'set', 'plans', file)
     expect([first.code, first.stdout, first.stderr]).toEqual([0, 'created colour\n', ''])
@@ -28,10 +28,10 @@ describe('tollgate field set', () => {
     expect(by).toBe('cli')
   })
 
-  it('takes YAML, and leaves all else of the category as it is', async () => {
+  it('accepts YAML, and keeps everything else of the category', async () => {
     const other = { field_name: 'other', changeable_props: ['title'] }
     const subscriber = { external_url: 'x', fields: [{ field_name: 'size' }] }
-    await plant('subscribers', { subscriber, account: { fields: [other] }, billable: {} })
+    await storeDirectly('subscribers', { subscriber, account: { fields: [other] }, billable: {} })
     const yaml = 'field_name: vat_number\nunique: true\n'
     const { code, stdout } = await tollgate.pipe(yaml, 'field', 'set', 'accounts', '-')
     expect([code, stdout]).toEqual([0, 'created vat_number\n'])
@@ -39,7 +39,7 @@ describe('tollgate field set', () => {
     expect((await settings()).subscribers).toEqual({ subscriber, account, billable: {} })
   })
 
-  it('says what stands in place of a field that is there from the start', async () => {
+  it('reports when it replaces a built-in field', async () => {
     const { stdout } = await put('accounts', { field_name: 'address', mandatory: false })
     expect(stdout).toBe('created address, replacing the default field\n')
   })
@@ -54,14 +54,14 @@ describe('tollgate field set', () => {
       [COLOUR, COLOUR],
       "subscribers.account.fields.1.field_name 'colour' is there twice",
     ],
-  ])('%s %j is refused by path, and nothing is stored', async (collection, value, message) => {
+  ])('refuses %s %j with the path, and stores nothing', async (collection, value, message) => {
     const { code, stdout, stderr } = await put(collection, value)
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain(message)
     expect(await tollgate.catalog().config.countDocuments()).toBe(0)
   })
 
-  it.each(['lines', 'prepaidincludes', 'nothing'])('there are none of %s', async (collection) => {
+  it.each(['lines', 'prepaidincludes', 'nothing'])('finds no fields of %s', async (collection) => {
     const { code, stderr } = await put(collection, COLOUR)
     expect([code, stderr]).toEqual([2, expect.stringContaining('accounts, subscribers, plans,')])
     expect(stderr).toContain(`not for '${collection}'`)
@@ -69,7 +69,7 @@ describe('tollgate field set', () => {
 })
 
 describe('tollgate field list', () => {
-  it('shows fields from the start and stored ones', async () => {
+  it('shows built-in and stored fields', async () => {
     await put('accounts', [COLOUR, { field_name: 'address', type: 'text', editable: false }])
     const table = await tollgate.run('field', 'list', 'accounts')
     expect(table.stdout).toMatch(/aid +start +integer +unique generated/)
@@ -79,8 +79,8 @@ describe('tollgate field list', () => {
     expect(json).toContainEqual({ ...COLOUR, from: 'stored' })
   })
 
-  it('names what cannot be used', async () => {
-    await plant('rates', { fields: [{ field_name: 'x', mandatry: true }] })
+  it('names stored fields that cannot be used', async () => {
+    await storeDirectly('rates', { fields: [{ field_name: 'x', mandatry: true }] })
     const { code, stderr } = await tollgate.run('field', 'list', 'rates')
     const expected = 'tollgate: stored: rates.fields.0.mandatry is not known\n'
     expect([code, stderr]).toEqual([1, expected])
@@ -88,7 +88,7 @@ describe('tollgate field list', () => {
 })
 
 describe('tollgate field remove', () => {
-  it('takes a stored one away', async () => {
+  it('removes a stored field', async () => {
     await put('rates', [COLOUR, { field_name: 'invoice_label', mandatory: true }])
     const [first, second] = [
       await tollgate.run('field', 'remove', 'rates', 'colour'),
@@ -103,13 +103,13 @@ describe('tollgate field remove', () => {
   it.each([
     ['invoice_label', 'invoice_label is a default field and cannot be removed'],
     ['none', "rates have no field none: see 'tollgate field list rates'"],
-  ])('of %s says why not', async (name, message) => {
+  ])('of %s reports why it cannot be removed', async (name, message) => {
     const { code, stderr } = await tollgate.run('field', 'remove', 'rates', name)
     expect([code, stderr]).toEqual([1, `tollgate: ${message}\n`])
   })
 
-  it('mends what cannot be used', async () => {
-    await plant('rates', { fields: [{ field_name: 'x', mandatry: true }] })
+  it('repairs a configuration that cannot be used', async () => {
+    await storeDirectly('rates', { fields: [{ field_name: 'x', mandatry: true }] })
     const { code } = await tollgate.run('field', 'remove', 'rates', 'x')
     expect([code, (await settings()).rates]).toEqual([0, { fields: [] }])
   })

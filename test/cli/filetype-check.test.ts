@@ -4,7 +4,7 @@ import { useTollgate } from '../support/cli/tollgate.ts'
 
 const tollgate = useTollgate()
 
-/** As spec/realtime.md 1.2 has it: conditions, several units, rules of its own, hidden fields. */
+/** A document with conditions, several units, rules of its own and hidden fields. */
 const GY = {
   file_type: 'GY',
   parser: { type: 'json', structure: [{ name: 'debug', checked: false }] },
@@ -77,7 +77,7 @@ async function check(document: unknown, message: unknown) {
 }
 
 describe('tollgate filetype check', () => {
-  it('shows step by step how a message is read', async () => {
+  it('shows step by step how a message is decoded', async () => {
     const { code, ok, of, steps } = await check(GY, START)
     expect([code, ok]).toEqual([0, true])
     expect(steps).toEqual([
@@ -116,7 +116,7 @@ describe('tollgate filetype check', () => {
     })
   })
 
-  it('shows of each service which entry matched, and its volumes', async () => {
+  it('shows for each service which entry matched, and its volumes', async () => {
     const { of } = await check(GY, START)
     expect(of('services.0')?.result).toEqual({
       mapping: 'processor.usaget_mapping.1',
@@ -140,7 +140,7 @@ describe('tollgate filetype check', () => {
     })
   })
 
-  it('shows who is looked for, by what it is rated, and both answers', async () => {
+  it('shows which subscriber is looked up, how usage is rated, and both answers', async () => {
     const { of } = await check(GY, { ...START, units: [{ rg: 7, asked: 1 }] })
     expect(of('subscriber')?.result).toEqual({
       named: null,
@@ -151,7 +151,7 @@ describe('tollgate filetype check', () => {
     expect(of('answer if denied')?.result).toBe('{"code":-1,"given":0}')
   })
 
-  it('shows what filters keep from being charged', async () => {
+  it('shows what filters exclude from charging', async () => {
     const { ok, of } = await check(GY, { ...START, free: 'yes', units: [{ rg: 7, asked: 1 }] })
     expect([ok, of('services.0')?.result]).toMatchObject([true, { filter: 'skip' }])
     expect(of('request')?.result).toContain('is not charged')
@@ -159,7 +159,7 @@ describe('tollgate filetype check', () => {
     expect(of('answer if denied')).toBeUndefined()
   })
 
-  it('shows what is wrong with a message, and the answer to it', async () => {
+  it('shows the decode errors of a message, and the answer to it', async () => {
     const { code, ok, of } = await check(GY, { ...START, when: 'soon' })
     expect([code, ok, of('request')]).toMatchObject([1, false, { ok: false }])
     expect(of('request')?.result).toMatchObject({ field: 'when' })
@@ -205,14 +205,14 @@ describe('tollgate filetype check', () => {
     expect(plain.of('message')?.result).toMatchObject({ call: 'a%2Fb', line: '+4917' })
   })
 
-  it('shows what is wrong with a document', async () => {
+  it('shows the errors of a document', async () => {
     const document = { ...GY, parser: { type: 'tap3' } }
     const { code, steps, of } = await check(document, START)
     expect([code, steps]).toEqual([1, ['document']])
     expect(of('document')?.result).toMatchObject({ path: 'file_types.GY.parser.type' })
   })
 
-  it('writes it for a person, with nothing of the message that a terminal obeys', async () => {
+  it('prints a readable report, without control characters of the message', async () => {
     const file = tollgate.file('document.json', JSON.stringify(GY))
     const message = { ...START, '\u001b[2J': '\u001b[2J', units: [] }
     const ended = await tollgate.pipe(
@@ -234,7 +234,7 @@ describe('tollgate filetype check', () => {
     [['-', '--sample', '-'], 2, 'only one of FILE and --sample can be standard input'],
     [['-'], 2, '--sample is missing'],
     [['-', '--sample', '/nowhere/body'], 1, 'cannot read /nowhere/body'],
-  ])('%j is refused', async (args, code, message) => {
+  ])('refuses %j', async (args, code, message) => {
     const ended = await tollgate.pipe(JSON.stringify(GY), 'filetype', 'check', ...args)
     expect([ended.code, ended.stdout]).toEqual([code, ''])
     expect(ended.stderr).toContain(message)

@@ -28,7 +28,7 @@ async function stored() {
   return (await readStoredConfig(tollgate.catalog())).file_types
 }
 
-function plant(value: unknown) {
+function storeDirectly(value: unknown) {
   const more = { rev: 1, changed: new Date(0), changed_by: 'hand' }
   return tollgate.catalog().config.insertOne({ _id: 'file_types', value, ...more })
 }
@@ -43,7 +43,7 @@ realtime: {used_usagev_field: used}
 `
 
 describe('tollgate filetype set', () => {
-  it('takes a document in JSON, and says what it was', async () => {
+  it('accepts a JSON document, and reports what it has changed', async () => {
     const file = tollgate.file('gy.json', JSON.stringify(document('GY')))
     const first = await tollgate.run('filetype', 'set', file)
     expect([first.code, first.stdout, first.stderr]).toEqual([0, 'created GY\n', ''])
@@ -54,15 +54,15 @@ describe('tollgate filetype set', () => {
     expect(by).toBe('cli')
   })
 
-  it('takes YAML, and standard input', async () => {
+  it('accepts YAML, and standard input', async () => {
     const { code, stdout } = await tollgate.pipe(YAML, 'filetype', 'set', '-')
     expect([code, stdout]).toEqual([0, 'created GY\n'])
     expect(await stored()).toEqual([parse(YAML)])
   })
 
-  it('takes several, and leaves the others as they are', async () => {
+  it('accepts several documents, and keeps the others as they are', async () => {
     const other = { anything: true }
-    await plant([other, document('A')])
+    await storeDirectly([other, document('A')])
     const list = [document('B'), document('A', { enabled: false })]
     const both = tollgate.file('list.json', JSON.stringify({ file_types: list }))
     const { code, stdout } = await tollgate.run('filetype', 'set', both)
@@ -70,7 +70,7 @@ describe('tollgate filetype set', () => {
     expect(await stored()).toEqual([other, list[1], list[0]])
   })
 
-  it('says that it stands in place of a built-in one', async () => {
+  it('reports when it replaces a built-in file type', async () => {
     const { stdout } = await tollgate.pipe(JSON.stringify(document('xml')), 'filetype', 'set', '-')
     expect(stdout).toBe('created xml, replacing the built-in one\n')
   })
@@ -86,23 +86,23 @@ describe('tollgate filetype set', () => {
     [JSON.stringify([document('A'), broken('B')]), '-: file_types.B.parser.type must be'],
     [JSON.stringify([document('A'), document('A')]), "-: file_types.A.file_type 'A' is there"],
     [JSON.stringify([document('A'), 5]), '-: file_types.1 must be an object'],
-  ])('%j is refused by path, and nothing is stored', async (input, message) => {
+  ])('refuses %j with the path, and stores nothing', async (input, message) => {
     const { code, stdout, stderr } = await tollgate.pipe(input, 'filetype', 'set', '-')
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain(`tollgate: ${message}`)
     expect(await stored()).toEqual([])
   })
 
-  it('names a file that is not there', async () => {
+  it('names a file that does not exist', async () => {
     const { code, stderr } = await tollgate.run('filetype', 'set', '/nowhere/gy.yaml')
     expect([code, stderr]).toEqual([1, expect.stringContaining('cannot read /nowhere/gy.yaml')])
   })
 })
 
 describe('tollgate filetype list', () => {
-  it('shows what there is, from where, and whether it can be used', async () => {
+  it('shows every file type, its source, and whether it can be used', async () => {
     const list = [document('GY'), document('OFF', { enabled: false }), broken('BAD')]
-    await plant([...list, document('xml'), 5])
+    await storeDirectly([...list, document('xml'), 5])
     const table = await tollgate.run('filetype', 'list')
     expect(table.stdout).toMatch(/json +built-in +json +enabled\n/)
     expect(table.stdout).toMatch(/GY +stored +json +enabled\n/)
@@ -119,8 +119,8 @@ describe('tollgate filetype list', () => {
     expect(json.filter(({ name }: { name: string }) => name === 'xml')).toHaveLength(1)
   })
 
-  it('shows of one that is stored twice which one holds', async () => {
-    await plant([document('GY'), document('GY', { enabled: false })])
+  it('shows which document is in effect where two are stored', async () => {
+    await storeDirectly([document('GY'), document('GY', { enabled: false })])
     const json = JSON.parse((await tollgate.run('filetype', 'list', '--json')).stdout)
     const states = json.filter(({ name }: { name: string }) => name === 'GY')
     expect(states.map(({ state }: { state: string }) => state)).toEqual(['unusable', 'disabled'])
@@ -128,15 +128,15 @@ describe('tollgate filetype list', () => {
 })
 
 describe('tollgate filetype show', () => {
-  it('gives the document as it is stored, to be set again', async () => {
-    await plant([document('GY')])
+  it('prints the document as it is stored, so that it can be set again', async () => {
+    await storeDirectly([document('GY')])
     const yaml = await tollgate.run('filetype', 'show', 'GY')
     expect([yaml.code, parse(yaml.stdout)]).toEqual([0, document('GY')])
     const json = await tollgate.run('filetype', 'show', 'GY', '--json')
     expect(JSON.parse(json.stdout)).toEqual(document('GY'))
   })
 
-  it('gives built-in ones', async () => {
+  it('prints built-in documents', async () => {
     const { code, stdout } = await tollgate.run('filetype', 'show', 'xml')
     expect([code, parse(stdout)]).toMatchObject([0, { file_type: 'xml' }])
   })
@@ -144,15 +144,15 @@ describe('tollgate filetype show', () => {
   it.each([
     ['NONE', 'there is no file type NONE'],
     ['json', 'json is the plain format of docs/WIRE.md and has no document'],
-  ])('has no document of %s', async (name, message) => {
+  ])('reports that there is no document of %s', async (name, message) => {
     const { code, stderr } = await tollgate.run('filetype', 'show', name)
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
   })
 })
 
 describe('tollgate filetype remove', () => {
-  it('removes what is stored, also what cannot be used', async () => {
-    await plant([broken('BAD'), document('GY'), document('xml')])
+  it('removes stored documents, also those that cannot be used', async () => {
+    await storeDirectly([broken('BAD'), document('GY'), document('xml')])
     expect((await tollgate.run('filetype', 'remove', 'BAD')).stdout).toBe('removed BAD\n')
     expect(await stored()).toEqual([document('GY'), document('xml')])
     const { stdout } = await tollgate.run('filetype', 'remove', 'xml')
@@ -164,7 +164,7 @@ describe('tollgate filetype remove', () => {
     ['NONE', 'there is no file type NONE'],
     ['json', 'json is built in and cannot be removed'],
     ['xml', 'xml is built in and cannot be removed'],
-  ])('leaves %s', async (name, message) => {
+  ])('keeps %s', async (name, message) => {
     const { code, stderr } = await tollgate.run('filetype', 'remove', name)
     expect([code, stderr]).toEqual([1, expect.stringContaining(message)])
   })

@@ -40,16 +40,16 @@ function begin(...args: string[]) {
     TOLLGATE_LEDGER_PARTITIONS: '4',
   }
   const child = spawn(process.execPath, [BIN, ...args], { env })
-  const said = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].on('data', (bytes: Buffer) => {
-      said[name] += bytes.toString('utf8')
+      output[name] += bytes.toString('utf8')
     })
   }
   const ended = new Promise<Ended>((resolve) => {
-    child.once('close', (code) => resolve({ code, ...said }))
+    child.once('close', (code) => resolve({ code, ...output }))
   })
-  return { child, said, ended }
+  return { child, output, ended }
 }
 
 const run = (...args: string[]) => begin(...args).ended
@@ -63,7 +63,7 @@ function fileOf(name: string, text: string): string {
 const settings = () => fileOf('settings.json', JSON.stringify({ map: ACCOUNT_COLUMNS }))
 
 describe('tollgate import', () => {
-  it('imports all rows, and says so', async () => {
+  it('imports all rows, and reports them', async () => {
     const file = fileOf('good.csv', accountsCsv(3))
     const { code, stdout, stderr } = await run('import', 'accounts', file, '--settings', settings())
     expect([code, stdout]).toEqual([0, '3 of 3 rows imported, 0 failed\n'])
@@ -71,7 +71,7 @@ describe('tollgate import', () => {
     expect(await stores.catalog.subscribers.countDocuments()).toBe(3)
   })
 
-  it('lists rows that failed, and writes all of them into a file', async () => {
+  it('lists the rows that failed, and writes all of them into a file', async () => {
     const bad = Array.from({ length: 22 }, () => 'Ada')
     const file = fileOf('bad.csv', [ACCOUNT_HEADER, accountLine(1), ...bad].join('\n'))
     const failed = join(folder, 'failed.jsonl')
@@ -86,7 +86,7 @@ describe('tollgate import', () => {
     expect(lines[0]).toBe(JSON.stringify({ row: '3', text }))
   })
 
-  it('a dry run writes nothing', async () => {
+  it('writes nothing in a dry run', async () => {
     const file = fileOf('dry.csv', accountsCsv(2))
     const args = ['--settings', settings(), '--dry-run', '--json']
     const { code, stdout, stderr } = await run('import', 'accounts', file, ...args)
@@ -97,7 +97,7 @@ describe('tollgate import', () => {
     expect(await stores.catalog.subscribers.countDocuments()).toBe(0)
   })
 
-  it('goes on where it was killed', async () => {
+  it('resumes where it was killed', async () => {
     const count = 5000
     const file = fileOf('many.csv', accountsCsv(count))
     const { child, ended } = begin('import', 'accounts', file, '--settings', settings())
@@ -119,14 +119,14 @@ describe('tollgate import', () => {
     [['accounts', '/nowhere/x.csv'], 1, 'there is no file /nowhere/x.csv'],
     [['accounts', fileURLToPath(import.meta.url)], 1, 'is not valid CSV'],
     [['accounts', fileURLToPath(import.meta.url), '--operation', 'close'], 1, 'is not allowed'],
-  ])('%j is refused', async (args, exitCode, message) => {
+  ])('refuses %j', async (args, exitCode, message) => {
     const { code, stderr } = await run('import', ...args)
     expect([code, stderr]).toEqual([exitCode, expect.stringContaining(message)])
   })
 })
 
 describe('tollgate export', () => {
-  it('writes what an import takes back', async () => {
+  it('writes a file that an import accepts', async () => {
     await insertEntity(stores.catalog, 'discounts', { description: '=1' })
     const output = join(folder, 'out.csv')
     const done = await run('export', 'discounts', '--output', output)
@@ -138,7 +138,7 @@ describe('tollgate export', () => {
     expect(await stores.catalog.discounts.findOne({})).toMatchObject({ description: '=1' })
   })
 
-  it('finds by a query, of any collection with revisions', async () => {
+  it('selects by a query, in any collection with revisions', async () => {
     const account = { type: 'account', sid: undefined, plan: undefined }
     for (const aid of [1, 2]) await insertEntity(stores.catalog, 'subscribers', { ...account, aid })
     const args = ['--query', '{"aid":2}', '--format', 'jsonl']
@@ -152,7 +152,7 @@ describe('tollgate export', () => {
     [['discounts', '--query', '{"colour":1}'], 1, 'colour is not known here'],
     [['discounts', '--format', 'xls'], 1, 'format must be csv or jsonl'],
     [['discounts', '--output', '/nowhere/x.csv'], 1, 'cannot write /nowhere/x.csv'],
-  ])('%j is refused', async (args, exitCode, message) => {
+  ])('refuses %j', async (args, exitCode, message) => {
     const { code, stderr } = await run('export', ...args)
     expect([code, stderr]).toEqual([exitCode, expect.stringContaining(message)])
   })

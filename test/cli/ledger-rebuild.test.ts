@@ -40,14 +40,14 @@ beforeAll(async () => {
   stores = await startTestStores()
 })
 afterAll(() => stores.close())
-/** What is left of a ledger that was lost: nothing in Redis, and its epoch on record. */
+/** The state after a ledger was lost: Redis is empty, and the epoch is on record. */
 beforeEach(async () => {
   const { catalog, ledger } = stores
   await ledger.redis.client.flushall()
   await catalog.balances.deleteMany({})
   await catalog.lines.deleteMany({})
   await epochRecordOf(catalog).write(TEST_EPOCH)
-  // This connection has seen the loss; otherwise it is told of it by its first call afterwards.
+  // Makes this connection detect the loss now; otherwise its first call afterwards fails with it.
   await expect(loadOwner(ledger, 1, 1)).rejects.toBeInstanceOf(LedgerLostError)
 })
 
@@ -71,8 +71,8 @@ const write = (...lines: LineDocument[]) => stores.catalog.lines.insertMany(line
 
 const restored = (sid = 1) => loadOwner(stores.ledger, 1, sid)
 
-describe('gives back', () => {
-  it('what was credited and spent; what was reserved is free again', async () => {
+describe('a rebuild restores', () => {
+  it('credited and spent amounts; what was reserved is available again', async () => {
     const before = bucketOf(100, { spent: 30, reserved: 20, free: 50, priority: 3, toMs: 99 })
     await project(owner(1, 5, [before, bucketOf(7, { id: 4 })], { owed: 9, repaid: 4 }))
     const shared = bucketOf(10, { id: 2, kind: 'units', usaget: 'data', limit: 5, free: 10 })
@@ -94,7 +94,7 @@ describe('gives back', () => {
     ])
   })
 
-  it('what lines have and the projection not yet: usage, debt, top-ups, repaid debt', async () => {
+  it('usage, debt, top-ups and repaid debt of lines that the projection lacks', async () => {
     await project(owner(1, 5, [bucketOf(100, { spent: 30, free: 70, toMs: 50 })]))
     await write(operation(1, 60), operation(5, 40), usage('a', [paid(30)]))
     await write(usage('b', [paid(25)], 8))
@@ -112,7 +112,7 @@ describe('gives back', () => {
     ])
   })
 
-  it('what was archived away: the projection has more than all lines', async () => {
+  it('archived amounts: the projection has more than the sum of all lines', async () => {
     const state = owner(1, 50, [bucketOf(100, { spent: 60, free: 40 })], { owed: 9, repaid: 9 })
     await project(state)
     await write(operation(40, 20), usage('a', [paid(5)], 2), operation(51, 30))
@@ -121,7 +121,7 @@ describe('gives back', () => {
     expect((await restored()).buckets).toMatchObject([{ credited: 130, spent: 60, free: 70 }])
   })
 
-  it('a bucket of which only top-ups tell, as they left it', async () => {
+  it('a bucket that is recorded by top-ups only, as they left it', async () => {
     const units = { kind: 'units', usaget: 'data', bucketId: 3, fromMs: 5 } as const
     await write(operation(1, 100, units), operation(2, 20, { ...units, toMs: 77 }))
     await write(usage('a', [paid(30, { kind: 'units', bucketId: 3 })]))
@@ -144,7 +144,7 @@ describe('gives back', () => {
     ])
   })
 
-  it('what the account shares, paid for by the lines of all its subscribers', async () => {
+  it('shared buckets of the account, charged by the lines of all its subscribers', async () => {
     await project(owner(0, 5, [bucketOf(100)]))
     await write(usage('a', [paid(30, { owner: 1 })], 0, 1))
     await write(usage('b', [paid(12, { owner: 1 })], 0, 2))
@@ -153,14 +153,14 @@ describe('gives back', () => {
     expect(await restored(1)).toMatchObject({ version: 0, buckets: [] })
   })
 
-  it('debt of somebody who has no bucket, and of the account beside it', async () => {
+  it('debt of a subscriber without a bucket, and of its account', async () => {
     await write(usage('a', [], 12), lineDocument({ ...lineOf(1, 1, 'b'), debt: 9, accountDebt: 6 }))
     await run()
     expect(await restored()).toMatchObject({ owed: 15, repaid: 0, buckets: [] })
     expect(await restored(0)).toMatchObject({ owed: 6, repaid: 0, buckets: [] })
   })
 
-  it('operation ids that are still kept, so that a repetition moves nothing', async () => {
+  it('operation ids that are still stored, so that a repetition moves nothing', async () => {
     const old = operation(1, 5, { atMs: NOW_MS - operationKeepMs - 1 })
     const before = { ...operationOf('v2', 40), toMs: FOREVER_MS, version: 2, priority: 7 }
     const recent = { ...before, before: -123_456_789_012, after: -123_456_788_972 }
@@ -176,7 +176,7 @@ describe('gives back', () => {
     expect(await client.exists(stores.ledger.keys.operation(1, 'v1'))).toBe(0)
   })
 
-  it('more owners and operations of an account than go into one call', async () => {
+  it('more owners and operations of an account than fit into one call', async () => {
     for (let sid = 1; sid <= 45; sid += 1) await project(owner(sid, 1, [bucketOf(sid)]))
     const many = Array.from({ length: 230 }, (_, index) => operation(index + 2, 1))
     await write(...many)
@@ -189,7 +189,7 @@ describe('gives back', () => {
   })
 })
 
-describe('never gives more than is known to have been credited, and says so', () => {
+describe('a rebuild never restores more than was credited on record, and reports it', () => {
   const lost = async () => {
     const [account] = await run()
     return account!.owners.flatMap(({ losses }) =>
@@ -205,21 +205,21 @@ describe('never gives more than is known to have been credited, and says so', ()
     expect((await restored()).buckets).toMatchObject([{ credited: 100, spent: 100, free: 0 }])
   })
 
-  it('but with a limit, where that is credit on account', async () => {
+  it('except with a limit, where the excess is credit on account', async () => {
     await project(owner(1, 5, [bucketOf(100, { limit: 50 })]))
     await write(usage('a', [paid(130)]))
     expect(await lost()).toEqual([])
     expect((await restored()).buckets).toMatchObject([{ credited: 100, spent: 130, free: -30 }])
   })
 
-  it('where nobody knows what was credited', async () => {
+  it('where no credit is on record', async () => {
     await write(usage('a', [paid(30, { bucketId: 4 })]))
     const what = 'no top-up is on record; spent'
     expect(await lost()).toEqual([[4, what, 30]])
     expect(await restored()).toMatchObject({ version: 0, buckets: [] })
   })
 
-  it('where more was taken away, or more debt repaid', async () => {
+  it('where more was withdrawn, or more debt repaid', async () => {
     await write(operation(4, -5), operation(5, 20, { bucketId: 2, repaid: 20 }))
     expect(await lost()).toEqual([
       [1, 'more was taken away than is known to have been credited', 5],
@@ -246,8 +246,8 @@ describe('never gives more than is known to have been credited, and says so', ()
   })
 })
 
-describe('is refused', () => {
-  it('where the ledger is there, or never was', async () => {
+describe('a rebuild is refused', () => {
+  it('where the ledger exists, or never existed', async () => {
     await run()
     await expect(run()).rejects.toThrow('the ledger is there: nothing to rebuild')
     await stores.ledger.redis.client.flushall()
@@ -256,7 +256,7 @@ describe('is refused', () => {
     expect(await lostPartitions(stores.ledger.redis, partitions)).toHaveLength(partitions)
   })
 
-  it('with other partitions than the ledger had; nothing is noted in the empty redis', async () => {
+  it('with another number of partitions, and writes nothing into the empty Redis', async () => {
     await epochRecordOf(stores.catalog).write('1-4-before')
     const { client } = stores.ledger.redis
     await client.flushall()
@@ -268,7 +268,7 @@ describe('is refused', () => {
     expect(await client.dbsize()).toBe(0)
   })
 
-  it('while another one is at it, which goes on', async () => {
+  it('while another one is running, which continues', async () => {
     await project(owner(1, 1, [bucketOf(100)]))
     const slow = run({ settleMs: 300 })
     const { client } = stores.ledger.redis
@@ -280,12 +280,12 @@ describe('is refused', () => {
     expect(await client.exists(lock)).toBe(0)
   })
 
-  it('where redis was emptied meanwhile: nothing begins on half of the accounts', async () => {
+  it('where Redis was emptied meanwhile: no epoch begins with half of the accounts', async () => {
     await project(owner(1, 1, [bucketOf(100)]))
     const slow = run({ settleMs: 2_000 })
     const { client } = stores.ledger.redis
     const { meta } = stores.ledger.keys
-    // The last that it writes before it waits for recorders.
+    // The last write before it waits for recorders.
     await waitUntil('it waits', async () => (await client.hexists(meta, 'format')) === 1)
     const failed = expect(slow).rejects.toThrow('redis was unavailable meanwhile')
     await client.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'no').catch(() => undefined)
@@ -312,7 +312,7 @@ it('a dry run reports the same, and writes nothing', async () => {
   expect(await contents(stores.ledger)).toEqual(before)
 })
 
-it('broken off anywhere, it is done again: nothing is charged before its end', async () => {
+it('an interrupted rebuild is repeated: nothing is charged before it is complete', async () => {
   const { ledger, catalog } = stores
   for (const aid of [1, 2, 3, 4]) await project({ ...owner(1, 1, [bucketOf(aid)]), aid })
   const until = (end: number) => {
@@ -331,7 +331,7 @@ it('broken off anywhere, it is done again: nothing is charged before its end', a
   const noted = { ...rebuildStores(), record: failing }
   await expect(rebuild(noted, SETTINGS, () => undefined)).rejects.toThrow('killed')
   await expect(loadOwner(ledger, 1, 1)).rejects.toBeInstanceOf(LedgerLostError)
-  // Some of the epochs have begun.
+  // Some of the epochs have already begun.
   await ledger.redis.client.set(ledger.keys.epoch(3), '2-begun')
   await expect(loadOwner(ledger, 1, 1)).rejects.toBeInstanceOf(LedgerLostError)
   await run()
@@ -345,7 +345,7 @@ it('broken off anywhere, it is done again: nothing is charged before its end', a
   }
 })
 
-it('begins the next epoch, with fences that no profile read before satisfies', async () => {
+it('a rebuild begins the next epoch, with fences that no earlier profile satisfies', async () => {
   const { ledger, catalog } = stores
   await project(owner(1, 1, [bucketOf(1)]))
   await ledger.raiseFence(1, 1, true, 17)
@@ -355,11 +355,11 @@ it('begins the next epoch, with fences that no profile read before satisfies', a
   expect(loaded).toMatchObject({ fence: { number: NOW_MS, dirty: true, changedMs: 17 } })
 })
 
-describe('with the recorder', () => {
+describe('with the recorder, a rebuild', () => {
   let drain: Drain | undefined
   afterAll(() => drain?.stop(100))
 
-  it('brings the projection up to date by itself, and the audit is clean', async () => {
+  it('updates the projection without further commands, and the audit is clean', async () => {
     const { ledger, catalog } = stores
     await run()
     drain = startDrain({
@@ -385,7 +385,7 @@ describe('with the recorder', () => {
     expect(await run()).toHaveLength(5)
     expect(await audit()).toMatchObject({ ok: true, accounts: 5, sessions: 0, lines: 10 })
     expect((await catalog.balances.findOne({ sid: 10 }))?.v).toBeGreaterThan(VERSIONS_SKIPPED)
-    // The same operation id again moves nothing; another one goes on from what was given back.
+    // The same operation id moves nothing; another one operates on the restored balance.
     expect(await topUp(ledger, 1, 10, 1_000, 'op-1')).toMatchObject({ before: 0, after: 1_000 })
     expect(await topUp(ledger, 1, 10, 7, 'more')).toMatchObject({ before: 900, after: 907 })
     expect(await audit()).toMatchObject({ ok: true, lines: 11 })

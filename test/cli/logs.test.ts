@@ -14,11 +14,11 @@ it.each([
   ['Segmentation fault', '[mongo] Segmentation fault'],
   ['null', undefined],
   ['', undefined],
-])('a person sees of %s: %s', (line, shown) => {
+])('log output for a person, given %s: %s', (line, shown) => {
   expect(terminalLine('mongo', line)).toBe(shown)
 })
 
-it('files have everything, and one older file is kept', () => {
+it('log files contain every line, and one older file is kept', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tg-logs-'))
   try {
     const file = join(folder, 'admin.log')
@@ -36,7 +36,7 @@ it('files have everything, and one older file is kept', () => {
   }
 })
 
-it('others of the machine cannot read them, nor those of an earlier release', () => {
+it('other users cannot read log files, nor those of an earlier release', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tg-logs-'))
   try {
     const logs = openLogs(join(folder, 'logs'))
@@ -55,7 +55,7 @@ it('others of the machine cannot read them, nor those of an earlier release', ()
 
 const problem = mountProblem()
 
-it.skipIf(problem !== undefined)(`goes on while the disk is full (${problem ?? 'tried'})`, () => {
+it.skipIf(problem !== undefined)(`logs despite a full disk (${problem ?? 'tried'})`, () => {
   const folder = mkdtempSync(join(tmpdir(), 'tg-logs-'))
   const disk = mountSmallDisk(folder, 1024 * 1024)
   try {
@@ -63,7 +63,7 @@ it.skipIf(problem !== undefined)(`goes on while the disk is full (${problem ?? '
     const sink = logs.sink('admin')
     sink('{"level":"info","msg":"before"}')
     disk.fill()
-    // What is left of the last block takes a few.
+    // The rest of the last block has room for a few lines.
     for (let count = 0; count < 1000; count += 1) sink('{"level":"info","msg":"meanwhile"}')
     disk.makeRoom()
     sink('{"level":"info","msg":"afterwards"}')

@@ -21,19 +21,19 @@ afterAll(() => product?.close())
 const show = () => product.run('balance', 'show', '--sid', '1001', '--json')
 const ready = async () => (await fetch(`${tollgate.admin}/health/ready`)).status
 
-it('starts on a data folder whose ledger is lost, and says which command to run', async () => {
+it('start on a data folder whose ledger is lost names the command to run', async () => {
   expect(tollgate.output()).toContain('REDIS HAS LOST THE LEDGER')
   expect(tollgate.output()).toContain('tollgate -- ledger rebuild')
   const log = () => readFileSync(join(product.dataDir, 'logs', 'realtime.log'), 'utf8')
   await waitUntil('it is in the log', () => log().includes('`tollgate ledger rebuild`'))
   expect(JSON.parse(await shell(tollgate.curls[0]!))).toMatchObject({ returnCode: -91 })
   expect(await ready()).toBe(503)
-  const told = "tollgate: redis has lost the ledger: run 'tollgate ledger rebuild'\n"
-  expect(await show()).toEqual({ code: 1, stdout: '', stderr: told })
+  const message = "tollgate: redis has lost the ledger: run 'tollgate ledger rebuild'\n"
+  expect(await show()).toEqual({ code: 1, stdout: '', stderr: message })
   expect(await product.run('seed', 'demo')).toMatchObject({ code: 0, stderr: '' })
 })
 
-it('is healed while it runs, after a look at what would come of it', async () => {
+it('a rebuild restores a running product, after a dry run that shows its effect', async () => {
   const rehearsed = await product.run('ledger', 'rebuild', '--dry-run')
   expect(rehearsed).toMatchObject({ code: 0, stderr: '' })
   const [account, ...rest] = rehearsed.stdout.trim().split('\n')
@@ -44,7 +44,7 @@ it('is healed while it runs, after a look at what would come of it', async () =>
   expect(rebuilt).toMatchObject({ code: 0, stderr: '' })
   expect(rebuilt.stdout).toMatch(/^1 accounts restored: .*\n.*is restored, epoch 2-/m)
   await waitUntil('it is ready again', async () => (await ready()) === 200)
-  // The first request of a worker after the loss may be the one that finds out.
+  // The first request of a worker after the loss may be the one that detects it.
   const isGranted = async () => JSON.parse(await shell(tollgate.curls[0]!)).returnCode === 1
   await waitUntil('it charges again', isGranted)
   const { buckets } = JSON.parse((await show()).stdout)
@@ -52,7 +52,7 @@ it('is healed while it runs, after a look at what would come of it', async () =>
   expect(pack).toMatchObject({ credited: 1024 * 1024 ** 2, spent: 11 * 1024 ** 2 })
 })
 
-it('does so for nobody twice', async () => {
+it('a second rebuild is refused', async () => {
   const again = await product.run('ledger', 'rebuild')
   const stderr = 'tollgate: the ledger is there: nothing to rebuild\n'
   expect(again).toEqual({ code: 1, stdout: '', stderr })

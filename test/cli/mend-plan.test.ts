@@ -28,7 +28,7 @@ function ownerOf(buckets: Bucket[], more: Partial<OwnerState> = {}): OwnerState 
   return { ...emptyOwner(1, 10), version: 5, nextBucketId: 9, buckets, ...more }
 }
 
-/** On record as of a version, with sums of lines that differ from the ledger as given. */
+/** Recorded as of a version, with sums of lines that differ from the ledger as given. */
 function evidenceOf(
   state: OwnerState,
   sums: Partial<Pick<OwnerSums, 'owed' | 'repaid'>>,
@@ -37,7 +37,7 @@ function evidenceOf(
   recorded: OwnerState = state,
 ): AccountEvidence {
   const lines = Object.entries(buckets).map(
-    ([id, said]) => [Number(id), { isCounter: false, ...said }] as const,
+    ([id, bucketSums]) => [Number(id), { isCounter: false, ...bucketSums }] as const,
   )
   const owner: OwnerEvidence = {
     state,
@@ -63,12 +63,12 @@ function planOf(evidence: AccountEvidence): OwnerPlan {
 const NOTHING = { credited: 0, spent: 0, owed: 0, repaid: 0 }
 
 describe('a mend', () => {
-  it('is not needed where ledger and record are the same', () => {
+  it('is not needed where ledger and record agree', () => {
     const same = { 1: { spent: 100, credited: 1_000 } }
     expect(planMend(evidenceOf(ownerOf([UNITS]), {}, same)).owners).toEqual([])
   })
 
-  it('charges what lines have, and needs no further line for it', () => {
+  it('charges the amounts of lines, and needs no further line for them', () => {
     const evidence = evidenceOf(ownerOf([UNITS]), {}, { 1: { spent: 300, credited: 1_000 } }, 8)
     const { after, buckets } = planOf(evidence)
     expect(after.version).toBe(9)
@@ -76,14 +76,14 @@ describe('a mend', () => {
     expect(buckets).toMatchObject([{ mended: NOTHING, unpaid: 0 }])
   })
 
-  it('credits what top-ups on record have', () => {
+  it('credits the top-ups on record', () => {
     const evidence = evidenceOf(ownerOf([UNITS]), {}, { 1: { spent: 100, credited: 1_200 } })
     const { after, buckets } = planOf(evidence)
     expect(after.buckets).toEqual([{ ...UNITS, credited: 1_200, free: 1_050 }])
     expect(buckets).toMatchObject([{ mended: NOTHING }])
   })
 
-  it('lets stand what the ledger has more, and gives it a line', () => {
+  it('keeps what the ledger has beyond the record, and writes a line for it', () => {
     const evidence = evidenceOf(ownerOf([UNITS]), {}, { 1: { spent: 70, credited: 900 } })
     const { after, buckets } = planOf(evidence)
     expect(after.buckets).toEqual([UNITS])
@@ -93,7 +93,7 @@ describe('a mend', () => {
     ])
   })
 
-  it('writes off units that are not there, never what sessions hold', () => {
+  it('writes off missing units, never those that sessions have reserved', () => {
     const evidence = evidenceOf(ownerOf([UNITS]), {}, { 1: { spent: 1_100, credited: 1_000 } })
     const { after, buckets } = planOf(evidence)
     expect(after.buckets).toEqual([{ ...UNITS, credited: 1_150, spent: 1_100, free: 0 }])
@@ -104,7 +104,7 @@ describe('a mend', () => {
     ])
   })
 
-  it('makes money that is not there debt', () => {
+  it('turns missing money into debt', () => {
     const evidence = evidenceOf(ownerOf([MONEY]), {}, { 2: { spent: 1_100, credited: 1_000 } })
     const { after, buckets, debt } = planOf(evidence)
     expect(after.buckets).toEqual([{ ...MONEY, spent: 950, free: 0 }])
@@ -113,7 +113,7 @@ describe('a mend', () => {
     expect(debt).toEqual(NOTHING)
   })
 
-  it('takes over debt, and what of it was repaid', () => {
+  it('restores debt, and how much of it was repaid', () => {
     const same = { 1: { spent: 100, credited: 1_000 } }
     const evidence = evidenceOf(ownerOf([UNITS], { owed: 5 }), { owed: 90, repaid: 40 }, same)
     const { after, debt } = planOf(evidence)
@@ -121,7 +121,7 @@ describe('a mend', () => {
     expect(debt).toEqual(NOTHING)
   })
 
-  it('opens a bucket again that only the record has, but no counter that is over', () => {
+  it('reopens a bucket that only the record has, but not a counter of an ended cycle', () => {
     const counter = { ...UNITS, id: 3, counter: 'credit', limit: 10 }
     const recorded = ownerOf([UNITS, { ...MONEY, id: 9 }, counter])
     const same = { 1: { spent: 100, credited: 1_000 } }
@@ -140,7 +140,7 @@ describe('a mend', () => {
     ])
   })
 
-  it('records a balance anew where only its record is of another state', () => {
+  it('records a balance again where only its record has another state', () => {
     const same = { 1: { spent: 100, credited: 1_000 } }
     const evidence = evidenceOf(ownerOf([UNITS]), {}, same, 7)
     const { after, buckets } = planOf(evidence)
@@ -152,7 +152,7 @@ describe('a mend', () => {
     })
   })
 
-  it('leaves to a person what is damaged, or has no terms on record', () => {
+  it('leaves buckets that are damaged, or have no terms on record, to a person', () => {
     const damaged = ownerOf([{ ...UNITS, free: 1 }])
     const two = { 1: { spent: 300, credited: 1_000 }, 7: { spent: 0, credited: 10 } }
     expect(planMend(evidenceOf(damaged, {}, two))).toEqual({

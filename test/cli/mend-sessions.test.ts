@@ -12,31 +12,31 @@ const KEY = 'k'.repeat(22)
 
 /** An open session that has used 30 units of one service, and its owner as evidence. */
 function openSession() {
-  const scene = new RatingFixture()
+  const fixture = new RatingFixture()
   const grants = { requested: 50 }
-  scene.send({ kind: 'start', sessionId: 's', services: [serviceRequest(grants)] })
-  scene.send({
+  fixture.send({ kind: 'start', sessionId: 's', services: [serviceRequest(grants)] })
+  fixture.send({
     kind: 'update',
     sessionId: 's',
     requestNumber: 2,
     services: [serviceRequest({ ...grants, used: 30 })],
   })
-  const session = scene.sessions.get('s') as Session
+  const session = fixture.sessions.get('s') as Session
   const [standing] = segmentLines(session, KEY)
   if (standing === undefined) throw new Error('the session has no line')
-  const state = scene.subscriber
+  const state = fixture.subscriber
   const sessions = [{ sessionKey: KEY, session }]
   const owner = { state, sessions, sums: emptySums(), projected: [] }
   return { session, standing, owner }
 }
 
-describe('an open session that lacks what is on record', () => {
-  it('stays as it is where its lines are those on record', () => {
+describe('the mend of an open session whose usage is missing in the ledger', () => {
+  it('changes nothing where its lines match the record', () => {
     const { owner } = openSession()
     expect(followingSessions(owner, [], [])).toEqual([])
   })
 
-  it('counts what a newer line has more as reported, and writes over that line', () => {
+  it('counts the additional usage of a newer line as reported, and replaces that line', () => {
     const { owner, standing } = openSession()
     const recorded = lineDocument({ ...standing, version: 9, used: standing.used + 12 })
     const different: SegmentLine[] = [{ ledgerLine: standing, recorded }]
@@ -45,7 +45,7 @@ describe('an open session that lacks what is on record', () => {
     expect(service).toMatchObject({ usedTotal: 42, segment: { version: 10, used: 30 } })
   })
 
-  it('does not write over lines of segments that only the record has', () => {
+  it('does not replace lines of segments that only the record has', () => {
     const { owner, session, standing } = openSession()
     const line = { ...standing, stamp: standing.stamp.replace(/-\d+$/, '-2'), used: 20, charged: 4 }
     const later: LaterLine = {

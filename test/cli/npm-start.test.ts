@@ -8,7 +8,7 @@ beforeAll(() => {
 })
 afterAll(() => product.close())
 
-it('stops the node when the process of npm start gets SIGTERM', async () => {
+it('npm start stops the node on SIGTERM', async () => {
   const npm = await product.start({}, ['npm', 'start'])
   expect(processesWith(product.dataDir)).not.toEqual([])
   npm.signal('SIGTERM')

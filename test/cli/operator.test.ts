@@ -1,4 +1,4 @@
-/** What the command line does is recorded under the name of the machine's user. */
+/** Actions of the command line are recorded under the name of the machine's user. */
 import { userInfo } from 'node:os'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { operator, recordByOperator, writeConfigByOperator } from '../../src/cli/operator.ts'
@@ -10,11 +10,11 @@ beforeAll(async () => {
 })
 afterAll(() => open.close())
 
-it('is the user of the machine', () => {
+it('the operator is the user of the machine', () => {
   expect(operator()).toEqual({ by: 'cli', id: '', name: userInfo().username, address: '' })
 })
 
-it('records a change of the configuration, without hashes of keys', async () => {
+it('a change of the configuration is recorded, without hashes of keys', async () => {
   const { catalog } = open
   const peer = { name: 'pgw', keys: [{ sha256: 'abc', created: 'now' }] }
   await writeConfigByOperator(catalog, 'peers', () => [peer])
@@ -30,7 +30,7 @@ it('records a change of the configuration, without hashes of keys', async () => 
   expect(JSON.stringify(found)).not.toContain('abc')
 })
 
-it('records nothing of a change that is refused', async () => {
+it('a refused change is not recorded', async () => {
   const { catalog } = open
   await catalog.audit.deleteMany({})
   const refused = writeConfigByOperator(catalog, 'peers', () => {

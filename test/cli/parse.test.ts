@@ -41,7 +41,7 @@ describe('a command line', () => {
     ['field list --help', { name: 'field list', help: true }],
     ['field list accounts -h', { name: 'field list', COLLECTION: 'accounts', help: true }],
     ['--version', { name: 'version' }],
-  ])('%j is understood', (line, expected) => {
+  ])('%j is parsed', (line, expected) => {
     expect(parse(line)).toEqual(expected)
   })
 
@@ -62,13 +62,13 @@ describe('a command line', () => {
     expect(() => parse(line)).toThrow(new UsageError(message))
   })
 
-  it('says how a negative amount is written', () => {
+  it('explains how a negative amount is written', () => {
     expect(() => parse('balance add --amount -5')).toThrow("use '--amount=-XYZ'")
   })
 })
 
-describe('a value', () => {
-  it('of a number must be one', () => {
+describe('the value of an option', () => {
+  it('must be a number where one is required', () => {
     expect(optionalNumber({ sid: '1001' }, 'sid')).toBe(1001)
     expect(optionalNumber({}, 'sid')).toBeUndefined()
     for (const sid of ['0', '-1', '1.5', 'x', '', '99999999999999999']) {
@@ -84,7 +84,7 @@ describe('a value', () => {
     }
   })
 
-  it('that is needed must be there', () => {
+  it('is mandatory where it is required', () => {
     expect(() => requiredText({}, 'amount')).toThrow(new UsageError('--amount is missing'))
   })
 })
@@ -97,7 +97,7 @@ describe('help', () => {
     `help ${name}`,
   ])
 
-  it.each(asked.filter((line) => line !== 'help help'))('%j is answered with its usage', (line) => {
+  it.each(asked.filter((line) => line !== 'help help'))('%j prints its usage', (line) => {
     const { command, options } = parseCommandLine(line.split(' '))
     expect(options['help']).toBe(true)
     const text = commandHelpText(command)

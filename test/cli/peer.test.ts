@@ -19,7 +19,7 @@ async function stored() {
   return (await readStoredConfig(tollgate.catalog())).peers
 }
 
-function plant(value: unknown) {
+function storeDirectly(value: unknown) {
   const document = { _id: 'peers', rev: 1, value, changed: new Date(0), changed_by: 'hand' }
   return tollgate.catalog().config.insertOne(document)
 }
@@ -46,7 +46,7 @@ describe('tollgate peer add', () => {
     })
   })
 
-  it('lets in without limits if none are given', async () => {
+  it('sets no limits if none are given', async () => {
     keyIn(await tollgate.run('peer', 'add', 'open'))
     const [peer] = compilePeers(await stored()).all
     expect(peer).toMatchObject({ requestsPerSecond: 0, fileTypes: null })
@@ -63,14 +63,14 @@ describe('tollgate peer add', () => {
     [['peer', 'add', 'a', '--realm', 'x.net'], 2, 'peer add: --origin-realm and --realm need'],
     [['peer', 'rotate', 'a'], 1, 'there is no peer a'],
     [['peer', 'remove', 'a'], 1, 'there is no peer a'],
-  ])('%j is refused, and nothing is stored', async (args, code, message) => {
+  ])('refuses %j, and stores nothing', async (args, code, message) => {
     const ended = await tollgate.run(...args)
     expect([ended.code, ended.stdout]).toEqual([code, ''])
     expect(ended.stderr).toContain(`tollgate: ${message}`)
     expect(await stored()).toEqual([])
   })
 
-  it('lets in by a certificate, without a key', async () => {
+  it('admits a peer by certificate, without a key', async () => {
     const names = ['--certificate', 'PGW1.example.net,pgw1']
     const { code, stdout } = await tollgate.run('peer', 'add', 'pgw-1', ...names)
     expect([code, stdout]).toEqual([
@@ -84,7 +84,7 @@ describe('tollgate peer add', () => {
     expect(list).toContain('pgw1.example.net pgw1')
   })
 
-  it('refuses a name that is taken', async () => {
+  it('refuses a name that is already used', async () => {
     keyIn(await tollgate.run('peer', 'add', 'pgw-1'))
     const before = await stored()
     const { code, stdout, stderr } = await tollgate.run('peer', 'add', 'pgw-1')
@@ -95,7 +95,7 @@ describe('tollgate peer add', () => {
 })
 
 describe('tollgate peer add --origin-host', () => {
-  it('lets in over Diameter, without a key', async () => {
+  it('admits a Diameter peer without a key', async () => {
     const host = ['--origin-host', 'PGW1.example.net', '--origin-realm', 'Example.net']
     const added = await tollgate.run('peer', 'add', 'pgw-1', ...host, '--realm', 'a.net,*')
     expect([added.code, added.stderr]).toEqual([0, ''])
@@ -110,7 +110,7 @@ describe('tollgate peer add --origin-host', () => {
     expect(listed.stdout).toMatch(/pgw-1 +enabled +none +pgw1\.example\.net +all/)
   })
 
-  it('refuses a host that another one has', async () => {
+  it('refuses a host that another peer has', async () => {
     await tollgate.run('peer', 'add', 'pgw-1', '--origin-host', 'pgw.example.net')
     const second = await tollgate.run('peer', 'add', 'pgw-2', '--origin-host', 'PGW.example.net')
     expect(second.code).toBe(1)
@@ -120,7 +120,7 @@ describe('tollgate peer add --origin-host', () => {
 })
 
 describe('tollgate peer rotate', () => {
-  it('adds a key, so that both hold until the old one is dropped', async () => {
+  it('adds a key; both are valid until the old one is dropped', async () => {
     const first = keyIn(await tollgate.run('peer', 'add', 'pgw-1', '--rate', '5'))
     const second = keyIn(await tollgate.run('peer', 'rotate', 'pgw-1'))
     const both = compilePeers(await stored())
@@ -136,7 +136,7 @@ describe('tollgate peer rotate', () => {
 })
 
 describe('tollgate peer list', () => {
-  it('has no keys, and of their hashes only the beginning', async () => {
+  it('shows no keys, and only the beginning of their hashes', async () => {
     const key = keyIn(await tollgate.run('peer', 'add', 'pgw-1', '--address', '10.0.0.0/8'))
     keyIn(await tollgate.run('peer', 'add', 'pgw-2', '--rate', '5', '--file-type', 'GY'))
     const [table, json] = await Promise.all([
@@ -157,8 +157,8 @@ describe('tollgate peer list', () => {
     ])
   })
 
-  it('shows who cannot be used, and they can be removed', async () => {
-    await plant([
+  it('shows peers that cannot be used, and they can be removed', async () => {
+    await storeDirectly([
       { name: 'broken', adresses: ['::1'] },
       { name: 'off', disabled: true },
     ])
@@ -177,13 +177,13 @@ describe('tollgate peer list', () => {
     expect(await stored()).toEqual([{ name: 'off', disabled: true }])
   })
 
-  it('says that there is nobody', async () => {
+  it('reports that there are no peers', async () => {
     expect((await tollgate.run('peer', 'list')).stdout).toBe('there are no peers\n')
   })
 })
 
-describe('two who add at the same time', () => {
-  it('are both there', async () => {
+describe('two peers that are added at the same time', () => {
+  it('are both stored', async () => {
     const names = ['a', 'b', 'c', 'd']
     await Promise.all(names.map((name) => tollgate.run('peer', 'add', name)))
     const found = compilePeers(await stored()).all.map(({ name }) => name)

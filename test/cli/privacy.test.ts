@@ -34,17 +34,17 @@ async function run(...args: string[]) {
     TOLLGATE_LEDGER_PARTITIONS: String(ledger.keys.partitions),
   }
   const child = spawn(process.execPath, [BIN, ...args], { env })
-  const said = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].on('data', (bytes: Buffer) => {
-      said[name] += bytes.toString('utf8')
+      output[name] += bytes.toString('utf8')
     })
   }
   const [code] = await once(child, 'close')
-  return { code: code as number, ...said }
+  return { code: code as number, ...output }
 }
 
-it('erase a subscriber, who must have left, and show what was done', async () => {
+it('erase removes a subscriber that must have left, and reports what was done', async () => {
   const refused = await run('erase', '--sid', '71')
   expect(refused).toMatchObject({ code: 1, stdout: '' })
   expect(refused.stderr).toContain('subscriber 71 is in force until')
@@ -65,7 +65,7 @@ it('erase a subscriber, who must have left, and show what was done', async () =>
   expect((await run('job', 'list')).stdout).toMatch(/erase +subscribers\/70 +done/)
 })
 
-it('verify the chain of audit records, also against an end that was seen before', async () => {
+it('audit --records verifies the chain of records, also against an earlier end', async () => {
   const first = await run('audit', '--records')
   expect(first).toMatchObject({ code: 0, stderr: '' })
   const [, end = ''] = /the chain ends with (\d+:[0-9a-f]{64})\n/.exec(first.stdout) ?? []

@@ -1,6 +1,6 @@
 /**
- * README.md, "Manage customers and prices", and docs/TUTORIAL.md: the lines are pasted into a
- * shell, as they are.
+ * README.md, "Manage customers and prices", and docs/TUTORIAL.md: their lines run in a shell as
+ * they are.
  */
 import { execFile } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
@@ -23,7 +23,7 @@ beforeAll(async () => {
 })
 afterAll(() => product.close())
 
-/** What is to be pasted, at the ports that were free. */
+/** The lines to run, with the ports of this test. */
 function lines(): string {
   const read = (path: string) => readFileSync(join(HOUSE, path), 'utf8')
   const text = read('README.md') + read('docs/TUTORIAL.md')
@@ -38,7 +38,7 @@ function lines(): string {
     .replace(/\bdata\//g, `${product.dataDir}/`)
 }
 
-/** Charges five minutes; a new price takes a moment to be known. */
+/** Charges five minutes, and repeats until a new price is in effect. */
 async function charge(sid: number, usaget: string): Promise<void> {
   let attempt = 0
   const session = () => ({ session_id: `film-${sid}-${attempt}`, sid, usaget })
@@ -61,7 +61,7 @@ async function realtime(request: object): Promise<{ returnCode: number }> {
   return (await answer.json()) as { returnCode: number }
 }
 
-/** Each line of what they write. */
+/** Runs the text in a shell; the lines of its output. */
 function paste(text: string): Promise<string[]> {
   return new Promise((resolve, reject) => {
     const env = { ...process.env, TOLLGATE_DATA_DIR: product.dataDir }
@@ -73,10 +73,10 @@ function paste(text: string): Promise<string[]> {
 }
 
 describe('the lines of README.md', () => {
-  it('keep a customer, charge it, and change a price', async () => {
-    const said = await paste(`umask 022\n${lines()}`)
+  it('create a customer, charge it, and change a price', async () => {
+    const outputs = await paste(`umask 022\n${lines()}`)
     expect(statSync(join(product.dataDir, 'cookies')).mode & 0o777).toBe(0o600)
-    const [login, changed, account, plan, rate, subscriber, topUp, start, release] = said
+    const [login, changed, account, plan, rate, subscriber, topUp, start, release] = outputs
     expect(JSON.parse(login ?? '')).toMatchObject({
       status: 1,
       details: { user: 'admin', must_change_password: true },
@@ -84,7 +84,7 @@ describe('the lines of README.md', () => {
     expect(JSON.parse(changed ?? '')).toMatchObject({ status: 1, details: true })
     const [, aid] = /^account (\d+)$/.exec(account ?? '') ?? []
     const [, sid] = /^subscriber (\d+)$/.exec(subscriber ?? '') ?? []
-    const answers = said.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
+    const answers = outputs.filter((line) => line.startsWith('{')).map((line) => JSON.parse(line))
     for (const answer of answers) expect(answer).toMatchObject({ status: 1 })
     expect(answers).toHaveLength(14)
     expect(JSON.parse(plan ?? '')).toMatchObject({ details: true, entity: { name: 'VIEWER' } })
@@ -96,7 +96,7 @@ describe('the lines of README.md', () => {
     expect(JSON.parse(release ?? '')).toMatchObject({ returnCode: 1 })
     const [left, recorded, , clip, revisions, last, made] = answers.slice(-7)
     expect(made).toMatchObject({ status: 1, entity: { username: 'ada@example.org' } })
-    expect(said.slice(-6).join('\n')).toMatch(/\b[0-9a-f]{32}\b/)
+    expect(outputs.slice(-6).join('\n')).toMatch(/\b[0-9a-f]{32}\b/)
     expect(left.details).toMatchObject([{ ...owner, balance: { cost: -4.9 } }])
     expect(recorded.details).toMatchObject([
       { type: 'balance', aprice: -5 },
@@ -109,7 +109,7 @@ describe('the lines of README.md', () => {
     expect(last.details).toMatchObject([{ pp_includes_name: 'MONEY', balance: { cost: -4.87 } }])
   })
 
-  it('are done as well by a client that is generated from the description of the API', async () => {
+  it('also work with a client that is generated from the description of the API', async () => {
     const { stdout } = await product.run('client', 'add', 'shop', '--role', 'read,write')
     const secret = /^[0-9a-f]{32}$/m.exec(stdout)?.[0] ?? ''
     const path = new URL('../admin/entities/openapi/client/walk.ts', import.meta.url).href

@@ -1,4 +1,4 @@
-/** What is given back of counters: included units and money that were used, and what is owed. */
+/** Restored counters: included units and money that were used, and debt. */
 import { describe, expect, it } from 'vitest'
 import { balanceDocument, debtBucket } from '../../src/catalog/records/balance-document.ts'
 import { balanceLineDocument } from '../../src/catalog/records/documents.ts'
@@ -51,18 +51,18 @@ const paid = (more: Partial<Payment>): Payment => ({
 })
 
 function restored(states: readonly OwnerState[], payments: Payment[], usedMs = NOW_MS) {
-  const books = new AccountRecords(1, { operationsMs: 0, countersMs: NOW_MS - 63 * DAY_MS })
+  const records = new AccountRecords(1, { operationsMs: 0, countersMs: NOW_MS - 63 * DAY_MS })
   for (const state of states) {
-    for (const bucket of state.buckets) books.addProjection(balanceDocument(state, bucket, ''))
+    for (const bucket of state.buckets) records.addProjection(balanceDocument(state, bucket, ''))
   }
   const line = { ...lineOf(1, 1, 'a'), firstMs: usedMs, lastMs: usedMs, payments }
-  books.addLine(lineDocument(line))
-  const owners = books.restore()
+  records.addLine(lineDocument(line))
+  const owners = records.restore()
   return { owners, account: { aid: 1, lines: 1, operations: 0, owners } }
 }
 
 describe('counters', () => {
-  it('count again what was used; what was reserved is not', () => {
+  it('count used units again, but not reserved ones', () => {
     const { owners, account } = restored([owner(1, [group()])], [paid({ amount: 45 })])
     expect(owners[0]?.state?.buckets).toEqual([group({ spent: 45, reserved: 0, free: -45 })])
     expect(owners[0]?.losses).toEqual([])
@@ -79,7 +79,7 @@ describe('counters', () => {
     })
   })
 
-  it('of an account count what limits say, beside what was paid', () => {
+  it('of an account count the recorded limits, beside payments', () => {
     const credit = group({ kind: 'totalCost', counter: 'credit', spent: 3, reserved: 0, free: -3 })
     const { owners } = restored(
       [owner(0, [credit]), owner(1, [credit])],
@@ -93,14 +93,14 @@ describe('counters', () => {
     }
   })
 
-  it('that nothing counts in any more stay away', () => {
+  it('are not restored once no usage can count in them', () => {
     const old = group({ toMs: NOW_MS - 64 * DAY_MS, reserved: 0, free: -40 })
     const current = group({ id: 2, reserved: 0, free: -40 })
     const { owners } = restored([owner(1, [old, current])], [paid({ amount: 40 })])
     expect(owners[0]).toMatchObject({ state: { buckets: [current] }, losses: [] })
   })
 
-  it('of which only lines tell begin anew, and that is a loss unless it is long ago', () => {
+  it('known only from lines start from zero, which is a loss unless it is long ago', () => {
     const { owners } = restored([], [paid({ amount: 40 })])
     expect(owners[0]).toMatchObject({ state: null, losses: [{ bucket: 1, amount: 40 }] })
     expect(owners[0]?.losses[0]?.what).toBe(
@@ -111,7 +111,7 @@ describe('counters', () => {
   })
 })
 
-describe('what refunds of no event have credited', () => {
+describe('the credit of a refund that refers to no event', () => {
   const money = (credited: number) => ({
     ...bucketOf(credited, { toMs: NOW_MS + DAY_MS }),
     credited,
@@ -120,9 +120,9 @@ describe('what refunds of no event have credited', () => {
     free: credited,
   })
   const refunded = (projected: number, topUp: number, amount: number) => {
-    const books = new AccountRecords(1, { operationsMs: -1, countersMs: 0 })
+    const records = new AccountRecords(1, { operationsMs: -1, countersMs: 0 })
     const { id } = money(0)
-    books.addProjection(balanceDocument(owner(1, [money(projected)]), money(projected), ''))
+    records.addProjection(balanceDocument(owner(1, [money(projected)]), money(projected), ''))
     const include = { externalId: 1, kind: 'totalCost', usaget: '', priority: 0, unlimited: false }
     const operation = {
       include,
@@ -132,26 +132,26 @@ describe('what refunds of no event have credited', () => {
       mode: 'inc',
     } as BalanceOperation
     const done = operate({ ...owner(1, []), version: 0, nextBucketId: id }, operation, NOW_MS)
-    books.addLine(balanceLineDocument(lineOfOperation(done, operation, 'o'), ''))
+    records.addLine(balanceLineDocument(lineOfOperation(done, operation, 'o'), ''))
     const payment = paid({ kind: 'creditedMoney', bucketId: id, amount: -amount, counter: '' })
     const line = { ...lineOf(1, 1, 'a'), charged: -amount, payments: [payment] }
-    books.addLine(lineDocument(line))
-    return books.restore()[0]?.state?.buckets[0]
+    records.addLine(lineDocument(line))
+    return records.restore()[0]?.state?.buckets[0]
   }
 
-  it('is there, whether the projection has it or not', () => {
+  it('is restored, whether the projection includes it or not', () => {
     expect(refunded(100, 100, 25)).toMatchObject({ credited: 125, free: 125, spent: 0 })
     expect(refunded(125, 100, 25)).toMatchObject({ credited: 125, free: 125, spent: 0 })
   })
 
-  it('is not there twice where lines were archived', () => {
+  it('is not restored twice where lines were archived', () => {
     expect(refunded(325, 100, 25)).toMatchObject({ credited: 325, free: 325 })
   })
 })
 
 /** The projection as of `projected` operations; the lines of all of them. */
 function rebuilt(operations: readonly BalanceOperation[], projected: number) {
-  const books = new AccountRecords(1, { operationsMs: -1, countersMs: 0 })
+  const records = new AccountRecords(1, { operationsMs: -1, countersMs: 0 })
   const lines: OperationLine[] = []
   let state: OwnerState = { ...owner(1, []), version: 0, nextBucketId: 1 }
   for (const [index, operation] of operations.entries()) {
@@ -159,10 +159,10 @@ function rebuilt(operations: readonly BalanceOperation[], projected: number) {
     state = done.owner
     lines.push(lineOfOperation(done, operation, `o${index}`))
     if (index + 1 !== projected) continue
-    for (const bucket of state.buckets) books.addProjection(balanceDocument(state, bucket, ''))
+    for (const bucket of state.buckets) records.addProjection(balanceDocument(state, bucket, ''))
   }
-  for (const line of lines) books.addLine(balanceLineDocument(line, ''))
-  return { state, lines, books, restored: books.restore()[0] }
+  for (const line of lines) records.addLine(balanceLineDocument(line, ''))
+  return { state, lines, records, restored: records.restore()[0] }
 }
 
 function lineOfOperation(
@@ -216,7 +216,7 @@ describe('operations', () => {
   ]
 
   it.each(operations.map((_, index) => index))(
-    'give the same state, whether the projection has the first %i of them or all',
+    'result in the same state, whether the projection has the first %i or all of them',
     (projected) => {
       const { state, restored } = rebuilt(operations, projected)
       expect(restored?.losses).toEqual([])
@@ -226,22 +226,22 @@ describe('operations', () => {
     },
   )
 
-  it('are given back as they were, for those who repeat them', () => {
-    const { lines, books } = rebuilt(operations, 0)
-    expect(books.operations).toEqual(lines)
+  it('are restored unchanged, for clients that repeat them', () => {
+    const { lines, records } = rebuilt(operations, 0)
+    expect(records.operations).toEqual(lines)
   })
 })
 
-it('debt without a bucket comes back as it was last, also where its lines are archived', () => {
-  const books = new AccountRecords(1, { operationsMs: 0, countersMs: NOW_MS })
+it('debt without a bucket is restored in its last state, also where its lines are archived', () => {
+  const records = new AccountRecords(1, { operationsMs: 0, countersMs: NOW_MS })
   for (const sid of [0, 1]) {
     const state = { ...owner(sid, []), owed: 9, repaid: 4 + sid }
-    books.addProjection(balanceDocument(state, debtBucket(state), ''))
-    // The counter was dropped with its cycle, when more was owed.
+    records.addProjection(balanceDocument(state, debtBucket(state), ''))
+    // The counter was dropped with its cycle, when the debt was higher.
     const earlier = { ...state, version: 3, owed: 30, repaid: 0 }
-    books.addProjection(balanceDocument(earlier, group({ id: 2, toMs: 1 }), ''))
+    records.addProjection(balanceDocument(earlier, group({ id: 2, toMs: 1 }), ''))
   }
-  expect(books.restore().map(({ state, losses }) => ({ state, losses }))).toMatchObject([
+  expect(records.restore().map(({ state, losses }) => ({ state, losses }))).toMatchObject([
     { state: { sid: 0, owed: 9, repaid: 4, buckets: [], nextBucketId: 9 }, losses: [] },
     { state: { sid: 1, owed: 9, repaid: 5, buckets: [], nextBucketId: 9 }, losses: [] },
   ])

@@ -1,4 +1,4 @@
-/** What a rebuild reads of the record: corrections by `tollgate audit --mend` among it. */
+/** What a rebuild reads of the record, including corrections by `tollgate audit --mend`. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordedAccounts } from '../../src/cli/rebuild/recorded.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
@@ -40,7 +40,7 @@ async function creditOnRecord(): Promise<number[]> {
   return credits
 }
 
-it('a correction counts by what it adds to the sums, not by its amount', async () => {
+it('a correction counts by its change of the sums, not by its amount', async () => {
   expect(await creditOnRecord()).toEqual([1_000])
   const { lines } = stores.catalog
   const line = await lines.findOne({ operation_id: 'first' })

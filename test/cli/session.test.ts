@@ -32,7 +32,7 @@ beforeAll(async () => {
     (hint) => hints.push(hint),
     silent,
   )
-  await waitUntil('hints are heard', () => following.isListening())
+  await waitUntil('session events arrive', () => following.isListening())
   close = () => following.close()
   await insertEntity(stores.catalog, 'subscribers', { aid: 7, sid: 70 })
   await insertEntity(stores.catalog, 'prepaidincludes')
@@ -45,7 +45,7 @@ beforeEach(async () => {
   await emptyLedger(stores.ledger)
   await topUp(stores.ledger, 7, 70, 1_000, 'a')
   await topUp(stores.ledger, 7, 71, 1_000, 'b')
-  await waitUntil('hints of the top-ups', () => hints.length === 2)
+  await waitUntil('session events of the top-ups', () => hints.length === 2)
   hints.length = 0
 })
 
@@ -59,17 +59,17 @@ async function run(...args: string[]) {
     TOLLGATE_LEDGER_PARTITIONS: String(ledger.keys.partitions),
   }
   const child = spawn(process.execPath, [BIN, ...args], { env })
-  const said = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name].on('data', (bytes: Buffer) => {
-      said[name] += bytes.toString('utf8')
+      output[name] += bytes.toString('utf8')
     })
   }
   const [code] = await once(child, 'close')
-  return { code: code as number, ...said }
+  return { code: code as number, ...output }
 }
 
-/** A session that holds 100 units. */
+/** A session that has reserved 100 units. */
 function open(sid: number, sessionId: string, origin: string) {
   return openSession(stores.ledger, { aid: 7, sid, sessionId, origin }, 100, EXPIRES_MS)
 }
@@ -87,7 +87,7 @@ const refused = (code: number, text: string) => ({
   stderr: `tollgate: ${text}\n`,
 })
 
-it('tollgate balance add hints at what it has moved, before it ends', async () => {
+it('tollgate balance add publishes a session event for its change before it exits', async () => {
   const add = ['balance', 'add', '--sid', '70', '--include', '1', '--amount', '5']
   for (let times = 1; times <= 2; times += 1) {
     expect(await run(...add, '--operation-id', 'x')).toMatchObject({ code: 0, stderr: '' })
@@ -132,7 +132,7 @@ describe('tollgate session list', () => {
     expect(table.stdout).toMatch(/71 +two +http/)
   })
 
-  it('of one who is closed takes the account beside', async () => {
+  it('of a closed subscriber requires the account as well', async () => {
     await open(71, 'two', 'http')
     expect(await run('session', 'list', '--sid', '71')).toEqual(
       refused(1, 'there is no subscriber 71 now'),
@@ -146,7 +146,7 @@ describe('tollgate session list', () => {
 })
 
 describe('tollgate session release', () => {
-  it('tells the nodes, and leaves the rest to the network element', async () => {
+  it('notifies the nodes, and leaves the release to the network element', async () => {
     await open(70, 'one', GY)
     const { code, stdout } = await run('session', 'release', 'one')
     const name = `session one of ${GY} (subscriber 70, account 7)`
@@ -154,13 +154,13 @@ describe('tollgate session release', () => {
       0,
       `notified all nodes: the network element of ${name} is asked to end it\n`,
     ])
-    await waitUntil('the hint', () => hints.length > 0)
+    await waitUntil('the session event', () => hints.length > 0)
     expect(hints).toEqual([{ cause: 'release', origin: GY, sessionId: 'one' }])
     expect(await stateOf(70, 'one', GY)).toEqual(['open', 100])
     hints.length = 0
   })
 
-  it('ends it at once, and tells the nodes too', async () => {
+  it('releases immediately with --force, and notifies the nodes too', async () => {
     await open(70, 'one', GY)
     const { code, stdout } = await run('session', 'release', 'one', '--origin', GY, '--now')
     expect([code, stdout]).toEqual([
@@ -169,14 +169,14 @@ describe('tollgate session release', () => {
         'notified all nodes to end it there\n',
     ])
     expect(await stateOf(70, 'one', GY)).toEqual(['expired', 0])
-    await waitUntil('the hint', () => hints.length > 0)
+    await waitUntil('the session event', () => hints.length > 0)
     hints.length = 0
     const closed = refused(1, 'session one is closed already')
     expect(await run('session', 'release', 'one', '--now')).toEqual(closed)
     expect(await run('session', 'release', 'one', '--origin', GY)).toEqual(closed)
   })
 
-  it('asks which, where two network elements have the same id', async () => {
+  it('asks which session is meant where two network elements use the same id', async () => {
     await open(70, 'one', GY)
     await open(71, 'one', 'http')
     const text = `session one is open under ${GY} and http: say which with --origin`
@@ -186,7 +186,7 @@ describe('tollgate session release', () => {
     expect(await stateOf(71, 'one', 'http')).toEqual(['expired', 0])
   })
 
-  it('refuses by name what cannot be done', async () => {
+  it('refuses impossible requests by name', async () => {
     await open(70, 'web', 'http')
     expect(await run('session', 'release', 'none')).toEqual(refused(1, 'there is no session none'))
     const elsewhere = `there is no session web of ${GY}`

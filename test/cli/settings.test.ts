@@ -11,7 +11,7 @@ const set = (category: string, value: unknown, ...more: string[]) =>
 const revOf = (stdout: string) => /rev (\d+)$/m.exec(stdout)?.[1] ?? ''
 
 describe('tollgate settings', () => {
-  it('stores, shows, takes back and restores, and says who it was', async () => {
+  it('stores, shows, reverts and restores settings, and shows who changed them', async () => {
     const first = await set('rates.fields', [COLOUR])
     expect([first.code, first.stderr]).toEqual([0, ''])
     expect(first.stdout).toMatch(/^set rates\.fields: rev \d+\n- field_name: colour\n/)
@@ -30,7 +30,7 @@ describe('tollgate settings', () => {
     expect([type, key, user]).toEqual(['set', 'rates', expect.objectContaining({ by: 'cli' })])
   })
 
-  it('takes YAML, and a change only of the revision that is meant', async () => {
+  it('accepts YAML, and requires the expected revision for a change', async () => {
     const file = tollgate.file('security.yaml', 'session:\n  idle_minutes: 20\n')
     const { stdout } = await settings('set', 'security', file, '--rev', '0')
     expect(stdout).toContain('idle_minutes: 20')
@@ -39,7 +39,7 @@ describe('tollgate settings', () => {
     expect(late.stderr).toMatch(/^tollgate: security was changed by others: it is at rev \d+, not/)
   })
 
-  it('names what is wrong, and writes nothing', async () => {
+  it('names invalid settings, and writes nothing', async () => {
     const refused = [
       await set('security', { session: { idle_minutes: 'x' } }),
       await set('securty', {}),
@@ -53,7 +53,7 @@ describe('tollgate settings', () => {
     expect(await tollgate.catalog().config.countDocuments()).toBe(0)
   })
 
-  it('lists what there is', async () => {
+  it('lists all settings', async () => {
     const { stdout } = await settings('list')
     expect(stdout).toMatch(/taxation +yes +Tax for rates/)
     expect(stdout).toMatch(/billrun +no +The billing cycle/)

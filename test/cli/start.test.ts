@@ -33,7 +33,7 @@ describe('a newcomer', () => {
     return shown.buckets.find(({ name }: { name: string }) => name === 'DATA_PACK')
   }
 
-  it('pastes three lines, and a session is opened, updated and released', async () => {
+  it('runs three lines, and a session is opened, updated and released', async () => {
     expect([...pids.keys()].sort()).toEqual(['admin', 'mongo', 'realtime', 'redis-server'])
     expect(tollgate.curls).toHaveLength(3)
     const answers = []
@@ -45,7 +45,7 @@ describe('a newcomer', () => {
     ])
   })
 
-  it('sees in the balance what the session used', async () => {
+  it('sees the usage of the session in the balance', async () => {
     expect(await packOf()).toMatchObject({
       kind: 'units',
       credited: 1024 * MIB,
@@ -72,7 +72,7 @@ describe('a newcomer', () => {
     expect(JSON.parse(stdout).buckets).toMatchObject([{ free: 7.5, credited: 7.5 }])
   })
 
-  it('is told how to repeat what may have been done', async () => {
+  it('learns how to repeat an operation whose outcome is unknown', async () => {
     const config = join(product.dataDir, 'replicas.yaml')
     writeFileSync(config, 'redis: { replicaAcks: 1 }\n')
     const add = ['balance', 'add', '--sid', '1003', '--include', '1', '--amount', '1']
@@ -94,7 +94,7 @@ describe('a newcomer', () => {
     [['--aid', '1', '--include', '1', '--amount', '1'], 1, 'belongs to subscribers: use --sid'],
     [['--sid', '1002', '--include', '1', '--amount=-99'], 1, 'less than 99'],
     [['--include', '1', '--amount', '1'], 2, 'give --sid for a subscriber, or --aid'],
-  ])('is told why a balance cannot be changed: %j', async (args, code, reason) => {
+  ])('learns why a balance cannot be changed: %j', async (args, code, reason) => {
     const ended = await product.run('balance', 'add', ...args)
     expect(ended.code).toBe(code)
     expect(ended.stderr).toContain(reason)
@@ -113,7 +113,7 @@ describe('a newcomer', () => {
     expect((await product.run('audit')).stdout).toMatch(/every unit is accounted for\n$/)
   })
 
-  it('sees the figures of all processes in one place, and that all is well', async () => {
+  it('sees the metrics of all processes in one place, and that all is well', async () => {
     const metrics = async () => (await fetch(`${tollgate.admin}/metrics`)).text()
     await expect
       .poll(metrics)
@@ -122,7 +122,7 @@ describe('a newcomer', () => {
     expect((await fetch(`${tollgate.admin}/health/ready`)).status).toBe(200)
   })
 
-  it('seeds again, and nothing happens', async () => {
+  it('seeds again without any effect', async () => {
     expect(await product.run('seed', 'demo')).toEqual({
       code: 0,
       stdout: 'nothing to do: the store has entities\n',
@@ -130,7 +130,7 @@ describe('a newcomer', () => {
     })
   })
 
-  it('is refused a second one on the same data, by name', async () => {
+  it('cannot start a second product on the same data, and sees why', async () => {
     const { code, stderr } = await product.run('start')
     expect(code).toBe(1)
     expect(stderr).toMatch(/^tollgate: tollgate is already running in .* \(process \d+\)\n$/)
@@ -138,7 +138,7 @@ describe('a newcomer', () => {
   })
 
   it.each(['realtime', 'admin', 'redis-server', 'mongo'])(
-    'has %s back after it was killed, at the same place',
+    'has %s running again after it was killed, at the same address',
     async (name) => {
       process.kill(tollgate.children().get(name) ?? 0, 'SIGKILL')
       const isBack = () => {
@@ -160,10 +160,10 @@ describe('a newcomer', () => {
     },
   )
 
-  it('a standby takes over when charging is killed, and another one is prepared', async () => {
+  it('sees a standby take over when charging is killed, and another one start', async () => {
     const charging = () => rolesOf(tollgate.pid, 'realtime')
     await expect.poll(() => charging().length).toBe(2)
-    // The standby is the later one, and has said nothing yet.
+    // The standby is the later one, and has not printed anything yet.
     const [active, standby] = charging()
     process.kill(active ?? 0, 'SIGKILL')
     const charge = () =>
@@ -176,7 +176,7 @@ describe('a newcomer', () => {
     pids.set('realtime', standby ?? 0)
   })
 
-  it('stops it with Ctrl-C, and nothing stays behind', async () => {
+  it('stops it with Ctrl-C, and no process remains', async () => {
     const all = [...tollgate.children().values()]
     tollgate.signal('SIGINT')
     const { code, stdout } = await tollgate.ended
@@ -190,7 +190,7 @@ describe('a newcomer', () => {
     })
   })
 
-  it('starts it again, and everything is as it was', async () => {
+  it('starts it again with all its data', async () => {
     const before = tollgate.curls
     tollgate = await product.start()
     expect(tollgate.curls).not.toEqual(before)
@@ -198,11 +198,11 @@ describe('a newcomer', () => {
     expect((await product.run('audit')).code).toBe(0)
   })
 
-  it('kills it, and what it had started ends by itself; the next start cleans up', async () => {
+  it('kills it, and its processes end by themselves; the next start cleans up', async () => {
     const children = tollgate.children()
     tollgate.signal('SIGKILL')
     await tollgate.ended
-    // Redis has no way to notice; the next start ends it.
+    // Redis cannot notice that its parent has ended; the next start ends it.
     children.delete('redis-server')
     const alive = () => [...children.values()].filter(isAlive)
     await expect.poll(alive).toEqual([])
@@ -214,8 +214,8 @@ describe('a newcomer', () => {
   })
 })
 
-describe('a request that is under way when everything stops', () => {
-  it('is answered, as late as it may be', async () => {
+describe('a request in progress when the product stops', () => {
+  it('is answered, however late', async () => {
     const product = createProduct()
     try {
       const tollgate = await product.start({
@@ -233,7 +233,7 @@ describe('a request that is under way when everything stops', () => {
         return ((await response.json()) as { returnCode: number }).returnCode
       }
       process.kill(redis, 'SIGSTOP')
-      // The second one to arrive is refused at once, which shows that the first is under way.
+      // The second request is refused immediately, which shows that the first is in progress.
       const both = [charge('one'), charge('two')]
       expect(await Promise.race(both)).toBe(-90)
       tollgate.signal('SIGTERM')
@@ -250,8 +250,8 @@ describe('a request that is under way when everything stops', () => {
   })
 })
 
-describe('a role by itself', () => {
-  it('records on the stores that run, and ends in order', async () => {
+describe('a role started alone', () => {
+  it('records on the running stores, and ends in order', async () => {
     const product = createProduct()
     try {
       await expect(product.role('recorder')).rejects.toThrow('tollgate is not running in')
@@ -275,8 +275,8 @@ describe('a role by itself', () => {
   })
 })
 
-describe('a start that fails', () => {
-  it('names the port that is taken, and leaves nothing behind', async () => {
+describe('a failed start', () => {
+  it('names the port that is in use, and leaves nothing behind', async () => {
     const product = createProduct()
     const blocker = createServer()
     const port = await new Promise<number>((resolve) => {
@@ -315,7 +315,7 @@ describe('a start that fails', () => {
 })
 
 describe('the command line', () => {
-  it('that is not understood ends with 2, a setting that is wrong with 1', async () => {
+  it('exits with 2 if it is invalid, with 1 if a setting is wrong', async () => {
     const product = createProduct()
     try {
       expect(await product.run('strat')).toEqual({

@@ -3,7 +3,7 @@ import { createSupervisor, type Running, type StandbyProcess } from '../../src/c
 
 const log = { warn: () => undefined, error: () => undefined }
 
-/** Something that runs until it is told to end, by the test or by its keeper. */
+/** A process that runs until it is ended, by the test or by its supervisor. */
 function fakes() {
   const started: { end: (how: string) => void; isRunning: boolean }[] = []
   const begin = async (): Promise<Running> => {
@@ -21,20 +21,20 @@ function fakes() {
   return { started, begin }
 }
 
-it('starts again what ends unasked, and not what was stopped', async () => {
+it('a supervisor restarts a process that ends unexpectedly, not one that was stopped', async () => {
   const { started, begin } = fakes()
-  const keeper = createSupervisor({ name: 'part', begin, log })
-  await keeper.start()
+  const supervisor = createSupervisor({ name: 'part', begin, log })
+  await supervisor.start()
   started[0]?.end('SIGKILL')
   await expect.poll(() => started.length).toBe(2)
-  await keeper.stop()
+  await supervisor.stop()
   expect(started.map(({ isRunning }) => isRunning)).toEqual([false, false])
 })
 
-it('tries again when a later start fails', async () => {
+it('a supervisor tries again when a later start fails', async () => {
   const { started, begin } = fakes()
   let failures = 0
-  const keeper = createSupervisor({
+  const supervisor = createSupervisor({
     name: 'part',
     begin: async () => {
       if (started.length === 1 && failures++ === 0) throw new Error('not now')
@@ -42,40 +42,40 @@ it('tries again when a later start fails', async () => {
     },
     log,
   })
-  await keeper.start()
+  await supervisor.start()
   started[0]?.end('code 1')
   await expect.poll(() => started.length).toBe(2)
   expect(failures).toBeGreaterThan(0)
-  await keeper.stop()
+  await supervisor.stop()
 })
 
-it('passes on why the first start fails', async () => {
-  const keeper = createSupervisor({
+it('a supervisor reports why the first start failed', async () => {
+  const supervisor = createSupervisor({
     name: 'part',
     begin: () => Promise.reject(new Error('port in use')),
     log,
   })
-  await expect(keeper.start()).rejects.toThrow('port in use')
-  await keeper.stop()
+  await expect(supervisor.start()).rejects.toThrow('port in use')
+  await supervisor.stop()
 })
 
-it('stopped while it starts, ends what has started, and starts nothing more', async () => {
+it('a supervisor stopped during a start ends what has started, and starts no more', async () => {
   const { started, begin } = fakes()
   let go: () => void = () => undefined
   const gate = new Promise<void>((resolve) => {
     go = resolve
   })
-  const keeper = createSupervisor({ name: 'part', begin: () => gate.then(begin), log })
-  const starting = keeper.start()
-  const stopping = keeper.stop()
+  const supervisor = createSupervisor({ name: 'part', begin: () => gate.then(begin), log })
+  const starting = supervisor.start()
+  const stopping = supervisor.stop()
   go()
   await Promise.all([starting, stopping])
   expect(started.map(({ isRunning }) => isRunning)).toEqual([false])
-  await expect(keeper.start()).rejects.toThrow('tollgate is stopping')
+  await expect(supervisor.start()).rejects.toThrow('tollgate is stopping')
 })
 
 describe('a spare', () => {
-  /** Spares that take over as parts of `fakes`, or fail to. */
+  /** Spares that are activated as parts of `fakes`, or fail to be. */
   function spares(begin: () => Promise<Running>) {
     const prepared: { end: (how: string) => void; hasTakenOver: boolean; isStopped: boolean }[] = []
     const prepare = (): StandbyProcess => {
@@ -99,7 +99,7 @@ describe('a spare', () => {
     return { prepared, prepare }
   }
 
-  it('takes over from what has ended, and another one is prepared', async () => {
+  it('replaces an ended process, and another spare is started', async () => {
     const { started, begin } = fakes()
     let begun = 0
     const { prepared, prepare } = spares(begin)
@@ -107,8 +107,8 @@ describe('a spare', () => {
       begun += 1
       return begin()
     }
-    const keeper = createSupervisor({ name: 'part', begin: first, prepare, log })
-    await keeper.start()
+    const supervisor = createSupervisor({ name: 'part', begin: first, prepare, log })
+    await supervisor.start()
     for (const index of [0, 1, 2]) {
       await expect.poll(() => prepared.length).toBe(index + 1)
       started[index]?.end('SIGKILL')
@@ -116,31 +116,31 @@ describe('a spare', () => {
       await expect.poll(() => started.length).toBe(index + 2)
     }
     expect(begun).toBe(1)
-    await keeper.stop()
+    await supervisor.stop()
     expect(started.every(({ isRunning }) => !isRunning)).toBe(true)
   })
 
-  it('that ends is prepared again, and is stopped with the rest', async () => {
+  it('that ends is started again, and is stopped with the others', async () => {
     const { started, begin } = fakes()
     const { prepared, prepare } = spares(begin)
-    const keeper = createSupervisor({ name: 'part', begin, prepare, log })
-    await keeper.start()
+    const supervisor = createSupervisor({ name: 'part', begin, prepare, log })
+    await supervisor.start()
     await expect.poll(() => prepared.length).toBe(1)
     prepared[0]?.end('SIGKILL')
     await expect.poll(() => prepared.length).toBe(2)
-    await keeper.stop()
+    await supervisor.stop()
     expect(prepared[1]).toMatchObject({ isStopped: true, hasTakenOver: false })
     expect(started.map(({ isRunning }) => isRunning)).toEqual([false])
   })
 
-  it('that cannot take over: it is started in the other way', async () => {
+  it('that cannot be activated is replaced by a regular start', async () => {
     const { started, begin } = fakes()
     const { prepared, prepare } = spares(() => Promise.reject(new Error('port in use')))
-    const keeper = createSupervisor({ name: 'part', begin, prepare, log })
-    await keeper.start()
+    const supervisor = createSupervisor({ name: 'part', begin, prepare, log })
+    await supervisor.start()
     await expect.poll(() => prepared.length).toBe(1)
     started[0]?.end('SIGKILL')
     await expect.poll(() => started.length).toBe(2)
-    await keeper.stop()
+    await supervisor.stop()
   })
 })

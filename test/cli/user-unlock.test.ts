@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 describe('tollgate user unlock', () => {
-  it('lets in whom everybody has guessed at, and records it', async () => {
+  it('unlocks a user locked by failed logins, and records it', async () => {
     const keys = openExpiringKeys(stores.ledger.redis, AUTH_KEYS)
     const clock = { nowMs: () => Date.UTC(2026, 5, 15) }
     const settings = createCurrentSettings(stores.catalog, clock, 0)
@@ -47,7 +47,7 @@ describe('tollgate user unlock', () => {
     })
   })
 
-  it('names a user that there is not, but takes any of a directory', async () => {
+  it('names a local user that does not exist, but accepts any user of a directory', async () => {
     await expect(unlockUser('nobody@example.org', {}, file)).rejects.toThrow(
       'there is no user nobody@example.org',
     )

@@ -18,7 +18,7 @@ afterEach(async () => {
 
 const user = (username: string) => tollgate.catalog().users.findOne({ username })
 
-async function enrol(id: string): Promise<void> {
+async function enrolTotp(id: string): Promise<void> {
   const factor = { secret: 'v2:sealed', pending: null, enrolled_at: new Date(0), recovery: [] }
   await tollgate.catalog().secondfactors.insertOne({ _id: id, username: OPS, ...factor })
 }
@@ -44,7 +44,7 @@ describe('tollgate user', () => {
     expect(all).not.toMatch(new RegExp(`${password}|argon2`))
   })
 
-  it('add and password: take one from standard input, and show none', async () => {
+  it('add and password: read a password from standard input, and show none', async () => {
     const options = ['--role', 'admin', '--password-stdin']
     const added = await tollgate.pipe('correct horse\n', 'user', 'add', OPS, ...options)
     expect([added.code, added.stderr]).toEqual([0, ''])
@@ -60,7 +60,7 @@ describe('tollgate user', () => {
     expect((await audited()).map(([, type]) => type)).toEqual(['create', 'changepassword'])
   })
 
-  it('asks for no change where the settings do not, unless it is told to', async () => {
+  it('add: requires a password change only if the settings or the option say so', async () => {
     await setSecurity(tollgate.catalog(), { password: { change_given: false } })
     const given = ['--password-stdin']
     await tollgate.pipe('correct horse', 'user', 'add', OPS, '--role', 'read', ...given)
@@ -70,10 +70,10 @@ describe('tollgate user', () => {
     await setSecurity(tollgate.catalog(), {})
   })
 
-  it('list: shows who there is, and no hash', async () => {
+  it('list: shows all users, and no hash', async () => {
     const last_login = new Date(Date.UTC(2026, 0, 2))
     const id = await addUser(tollgate.catalog(), { username: ADMIN, roles: ['admin'], last_login })
-    await enrol(id)
+    await enrolTotp(id)
     await addUser(tollgate.catalog(), { password_generated: true })
     const { stdout } = await tollgate.run('user', 'list', '--json')
     expect(JSON.parse(stdout)).toEqual([
@@ -99,9 +99,9 @@ describe('tollgate user', () => {
     expect(table.stdout).not.toContain('argon2')
   })
 
-  it('reset-totp: takes the second factor of a user away', async () => {
+  it('reset-totp: removes the second factor of a user', async () => {
     const id = await addUser(tollgate.catalog())
-    await enrol(id)
+    await enrolTotp(id)
     const reset = await tollgate.run('user', 'reset-totp', OPS)
     expect([reset.code, reset.stdout]).toEqual([0, `${OPS} has no second factor any more\n`])
     expect(await tollgate.catalog().secondfactors.countDocuments()).toBe(0)
@@ -110,7 +110,7 @@ describe('tollgate user', () => {
     expect([again.code, again.stderr]).toEqual([1, `tollgate: ${OPS} has no second factor\n`])
   })
 
-  it('remove: shuts one out, but the last admin', async () => {
+  it('remove: removes a user, except the last admin', async () => {
     await addUser(tollgate.catalog(), { username: ADMIN, roles: ['admin'] })
     await addUser(tollgate.catalog(), { roles: ['admin'] })
     expect(await tollgate.run('user', 'remove', OPS)).toMatchObject({
@@ -140,7 +140,7 @@ describe('tollgate user', () => {
       'password must have 12 to 256 characters',
     ],
     [['password', ADMIN, '--password-stdin'], 'two\nlines', 1, 'the password must be one line'],
-  ])('%j with %j is refused, and nothing is stored', async (args, input, code, text) => {
+  ])('refuses %j with %j, and stores nothing', async (args, input, code, text) => {
     await addUser(tollgate.catalog(), { username: ADMIN, roles: ['admin'] })
     const before = await tollgate.catalog().users.find().toArray()
     const ended = await tollgate.pipe(input, 'user', ...args)

@@ -1,4 +1,4 @@
-/** Compose cannot run here: what it would start is read, and tried where that is possible. */
+/** Compose cannot run here: its file is checked, and its commands run where that is possible. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
@@ -50,7 +50,7 @@ const all = Object.entries(services)
 const NODES = ['realtime', 'admin'] as const
 const STORES = ['redis', 'mongo'] as const
 
-/** As compose does it where the operator has set nothing. */
+/** As compose interpolates it if the operator has set no variable. */
 function interpolated(document: string): string {
   return document.replace(/\$\{(\w+)(?::-([^}]*))?\}/g, (_, name, byDefault) => {
     if (byDefault === undefined) throw new Error(`${name} has no default`)
@@ -58,14 +58,14 @@ function interpolated(document: string): string {
   })
 }
 
-/** Of `2g`, `512m` or, as Redis has it, `1gb`. */
+/** Bytes of `2g`, `512m` or, in Redis notation, `1gb`. */
 function bytesOf(size: string): number {
   const [, count = '', unit = ''] = /^(\d+)([mg])b?$/.exec(size) ?? []
   return Number(count) * (unit === 'g' ? 1024 ** 3 : 1024 ** 2)
 }
 
 describe('docker-compose.yml', () => {
-  it('has the node and its stores, each of a pinned version, started again when it ends', () => {
+  it('has the node and its stores, each with a pinned version and restarted when it ends', () => {
     expect(Object.keys(services)).toEqual([...NODES, ...STORES])
     for (const [name, { image, restart }] of all) {
       expect(image, name).toMatch(/^[a-z]+:\d+\.\d+(\.\d+)?$/)
@@ -76,7 +76,7 @@ describe('docker-compose.yml', () => {
     for (const name of NODES) expect(services[name].image).toBe(`tollgate:${version}`)
   })
 
-  it.each(NODES)('gives %s settings that are known and of use', (name) => {
+  it.each(NODES)('sets only known and effective settings of %s', (name) => {
     const { environment = {}, command, ports, stop_grace_period } = services[name]
     const config = loadConfig({ env: environment })
     expect(Object.keys(environment).every((one) => one.startsWith('TOLLGATE_'))).toBe(true)
@@ -88,7 +88,7 @@ describe('docker-compose.yml', () => {
     }
     const open = sections.map((section) => config[section].port)
     expect(ports).toEqual(open.map((port) => `127.0.0.1:${port}:${port}`))
-    // What it does not run is not opened either.
+    // A listener that it does not run is not opened.
     const other = name === 'admin' ? config.realtime : config.admin
     expect(other).toMatchObject({ host: '127.0.0.1' })
     expect(other.openTo).not.toBe('network')
@@ -107,7 +107,7 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  it('lets nobody at the stores but the node, and keeps what they have', () => {
+  it('exposes the stores to the node only, and keeps their data', () => {
     expect(networks['stores']).toEqual({ internal: true })
     for (const store of STORES) {
       expect(services[store].networks).toEqual(['stores'])
@@ -119,13 +119,13 @@ describe('docker-compose.yml', () => {
     expect(Object.keys(volumes)).toEqual(kept.map((one) => one.split(':')[0]))
   })
 
-  it('keeps the first password where the image says, and reaches no further with it', async () => {
+  it('keeps the first password in the documented place, and passes it nowhere else', async () => {
     const { environment = {}, volumes: own, ports } = services.admin
     const image = readFileSync(join(HOUSE, 'Dockerfile'), 'utf8')
     const folder = /^ENV TOLLGATE_DATA_DIR=(\S+)$/m.exec(image)?.[1]
     expect(own).toContain(`admin:${folder}`)
     expect(text).toContain(`exec admin cat ${folder}/admin-password`)
-    // It would not listen else; what is published is for this machine.
+    // Otherwise it would not listen; the port is published on this machine only.
     const config = loadConfig({ env: environment })
     const hasGeneratedPassword = async () => true
     await checkListening({ config, hasGeneratedPassword })
@@ -135,7 +135,7 @@ describe('docker-compose.yml', () => {
     for (const port of ports ?? []) expect(port).toMatch(/^127\.0\.0\.1:/)
   })
 
-  it('gives no container more than it needs', () => {
+  it('grants no container more than it needs', () => {
     for (const [name, service] of all) {
       expect(service, name).toMatchObject({
         read_only: true,
@@ -146,18 +146,18 @@ describe('docker-compose.yml', () => {
       expect(service.pids_limit, name).toBeGreaterThan(0)
       expect(bytesOf(service.mem_limit ?? ''), name).toBeGreaterThan(0)
     }
-    // Those of the node have their user from the image; the others would begin as root.
+    // The image of the node sets a user; the others would begin as root.
     for (const store of STORES) expect(services[store].user).toMatch(/^(?:redis|mongodb)$/)
   })
 
-  it('lets each write where it must: folders of its own, and one for what is passing', () => {
+  it('allows each service to write only to its own folders and a temporary one', () => {
     const places = ({ volumes: own = [], tmpfs = [] }: Service) =>
       [...own, ...tmpfs].map((one) => one.replace(/^[a-z-]+:(?=\/)/, '').replace(/:.*$/, ''))
     expect(places(services.realtime)).toEqual(['/tmp'])
     expect(places(services.admin)).toEqual(['/data', '/tmp'])
     expect(places(services.redis)).toEqual(['/data', '/tmp'])
     expect(places(services.mongo)).toEqual(['/data/db', '/data/configdb', '/tmp'])
-    // An upload of this size has to fit; in the memory of the container it would not.
+    // An upload of this size does not fit into the memory of the container.
     const { importBytesMax } = loadConfig({ env: {} }).entities
     expect(bytesOf(services.admin.mem_limit ?? '')).toBeLessThanOrEqual(importBytesMax)
     expect(services.admin.tmpfs).toBeUndefined()
@@ -166,27 +166,27 @@ describe('docker-compose.yml', () => {
     }
   })
 
-  it('has Redis refuse before its container is full, also while it rewrites its log', () => {
+  it('makes Redis refuse before its container is full, also while it rewrites its log', () => {
     const { command, mem_limit = '' } = services.redis
     const maxmemory = command[command.indexOf('--maxmemory') + 1] ?? ''
     expect(bytesOf(maxmemory)).toBeGreaterThan(0)
     expect(2 * bytesOf(maxmemory)).toBeLessThanOrEqual(bytesOf(mem_limit))
   })
 
-  it('has no secrets in it, and no variable without a default', () => {
+  it('contains no secrets, and no variable without a default', () => {
     const settings = text.replace('TOLLGATE_ADMIN_GENERATED_PASSWORD: network', '')
     expect(settings).not.toMatch(/\/\/[^/\s]*:[^/\s]*@|passw?o?r?d?[:=]\s*\S/i)
     expect(() => interpolated('a: $' + '{B}')).toThrow('B has no default')
   })
 
-  it('asks the control plane where it listens', async () => {
+  it('checks the health of the control plane at its address', async () => {
     const [, command, option, script = ''] = services.admin.healthcheck?.test ?? []
     expect([command, option]).toEqual(['node', '-e'])
     expect(script).toContain('http://127.0.0.1:8182/health/ready')
     expect(await runScript(script, 8182, 1)).toBe(1)
   })
 
-  it('makes the replica set that the node asks for', () => {
+  it('initiates the replica set that the node connects to', () => {
     const { command, healthcheck } = services.mongo
     const name = command[command.indexOf('--replSet') + 1]
     const { TOLLGATE_MONGO_URL: url = '' } = services.realtime.environment ?? {}
@@ -194,7 +194,7 @@ describe('docker-compose.yml', () => {
     const script = healthcheck?.test.at(-1) ?? ''
     expect(script).toContain(`_id: '${name}'`)
     expect(script).toContain(`host: '${new URL(url).host}'`)
-    // It is a script at least.
+    // The script can at least be parsed.
     expect(() => new Function(script)).not.toThrow()
   })
 })
@@ -210,7 +210,7 @@ describe('Redis with the command line of docker-compose.yml', () => {
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('is one that the ledger can rely on, without a warning', async () => {
+  it('is reliable enough for the ledger, without a warning', async () => {
     const program = await findRedis(folder)
     const [name, ...flags] = services.redis.command
     expect(name).toBe('redis-server')

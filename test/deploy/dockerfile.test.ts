@@ -1,4 +1,4 @@
-/** The image cannot be built here: its build is done step by step in a folder, without Docker. */
+/** The image cannot be built here: its build steps run in a folder, without Docker. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import {
   cpSync,
@@ -43,12 +43,12 @@ describe('.dockerignore', () => {
     'test/a.ts',
     '.env',
     'dist/a',
-  ])('keeps %s out', (path) => {
+  ])('excludes %s', (path) => {
     expect(isIgnored(path)).toBe(true)
   })
 
   it.each(['package.json', 'src/main.ts', 'src/ledger/lua/commit.lua', 'scripts/build.mjs'])(
-    'lets %s in',
+    'includes %s',
     (path) => {
       expect(isIgnored(path)).toBe(false)
     },
@@ -56,13 +56,13 @@ describe('.dockerignore', () => {
 })
 
 describe('the image', () => {
-  it('is made in two stages, of one pinned version of Node that is maintained', () => {
+  it('is built in two stages, from one pinned and maintained version of Node', () => {
     expect(stages).toHaveLength(2)
     expect(final.image).toBe(build.image.replace(/ AS build$/, ''))
     expect(final.image).toMatch(/^node:(24|26)-[a-z]+-slim$/)
   })
 
-  it('copies what is there, and nothing of the building', () => {
+  it('copies existing files, and nothing that only the build needs', () => {
     const ours = [...copiesOf(build), ...copiesOf(final)].filter(({ from }) => from === undefined)
     for (const source of ours.flatMap(({ sources }) => sources)) {
       expect(existsSync(join(HOUSE, source)), source).toBe(true)
@@ -80,10 +80,10 @@ describe('the image', () => {
     expect(textsOf(build, 'RUN').at(-1)).toMatch(/^npm prune --omit=dev/)
   })
 
-  it('runs as a user who is not root, and opens no port by itself', () => {
+  it('runs as a user other than root, and opens no port by itself', () => {
     expect(textsOf(final, 'USER')).toEqual(['node'])
     expect(textsOf(final, 'ENV')).toEqual(['NODE_ENV=production', 'TOLLGATE_DATA_DIR=/data'])
-    // Its user may write there, and nowhere else; nobody but it may read there.
+    // Only its own user can read and write there, and it can write nowhere else.
     expect(textsOf(final, 'RUN')).toEqual(['install -d -o node -g node -m 700 /data'])
     expect(textsOf(final, 'EXPOSE')).toEqual(['8181 8182 3868'])
   })
@@ -110,7 +110,7 @@ describe('the image', () => {
     }
   })
 
-  it('has the product in it', () => {
+  it('contains the product', () => {
     const at = { build: join(folder, 'build'), final: join(folder, 'final') }
     for (const one of copiesOf(build)) copy(one, HOUSE, at.build)
     for (const command of textsOf(build, 'RUN')) run(command, at.build)
@@ -122,7 +122,7 @@ describe('the image', () => {
       spawnSync(process.execPath, [main, ...args], { cwd: at.final, env: {}, encoding: 'utf8' })
     const { version } = JSON.parse(read('package.json'))
     expect(tollgate('version')).toMatchObject({ status: 0, stdout: `${version}\n` })
-    // Default settings are there; a store of its own is not.
+    // It contains default settings, but no store.
     for (const role of ['admin', ...(JSON.parse(textsOf(final, 'CMD')[0] ?? '') as string[])]) {
       expect(tollgate(role).stderr).toContain('tollgate is not running in ./data')
     }
@@ -130,7 +130,7 @@ describe('the image', () => {
   })
 })
 
-/** What npm does needs the network and a minute; the modules of the house stand in. */
+/** npm needs the network and a minute; the modules of this repository replace its result. */
 function run(command: string, cwd: string): void {
   const modules = join(cwd, 'node_modules')
   if (command.startsWith('npm ci')) symlinkSync(join(HOUSE, 'node_modules'), modules)
@@ -145,7 +145,7 @@ function copy({ from, sources, target }: Copy, root: string, folderOfStage: stri
     mkdirSync(dirname(to), { recursive: true })
     const filter = (one: string) =>
       from !== undefined || one === root || !isIgnored(relative(root, one))
-    // The modules that stand in are a link, and stay one.
+    // The modules are a link, and stay a link.
     if (statSync(path).isDirectory() && source.endsWith('node_modules')) symlinkSync(path, to)
     else cpSync(path, to, { recursive: true, filter })
   }

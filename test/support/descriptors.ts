@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 /**
- * What a process holds open (Linux), each as the link of /proc says it, without its connections
- * to others: a driver's pool of connections may grow under load, and that is no leak.
+ * Open descriptors of a process (Linux), each as its link in /proc, without its connections
+ * to others: a driver's connection pool may grow under load, which is not a leak.
  *
- * @param port of the server whose connections count
+ * @param port of the server whose connections are included
  */
 export function heldDescriptors(pid: number, port: number): string[] {
   const outgoing = outgoingSockets(port)
@@ -16,7 +16,7 @@ export function heldDescriptors(pid: number, port: number): string[] {
   return held
 }
 
-/** A socket that was reset and not closed is in no table, so it counts as held. */
+/** A socket that was reset but not closed is in neither table, so it counts as held. */
 function outgoingSockets(port: number): Set<string> {
   const sockets = new Set<string>()
   for (const table of ['/proc/net/tcp', '/proc/net/tcp6']) {
@@ -31,10 +31,10 @@ function outgoingSockets(port: number): Set<string> {
   return sockets
 }
 
-/** State of a socket that listens. */
+/** The state LISTEN of a socket. */
 const LISTEN = '0A'
 
-/** Null if it was closed meanwhile. */
+/** Null if the descriptor was closed meanwhile. */
 function linkOf(path: string): string | null {
   try {
     return readlinkSync(path)

@@ -1,4 +1,4 @@
-/** A ledger on a Redis that need not have been installed for it. */
+/** A ledger on a Redis that may already have one. */
 import { beginEpoch } from '../../src/ledger/install.ts'
 import { createLedger, type Ledger, type LedgerSettings } from '../../src/ledger/ledger.ts'
 import type { RedisConnection } from '../../src/store/redis.ts'
@@ -16,7 +16,7 @@ export async function openTestLedger(
   return ledger
 }
 
-/** Takes everything away, and leaves an empty ledger. */
+/** Deletes all data, and installs an empty ledger. */
 export async function emptyLedger(ledger: Ledger): Promise<void> {
   await ledger.redis.onEachMaster((master) => master.flushall())
   await begin(ledger)

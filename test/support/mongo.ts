@@ -1,5 +1,6 @@
 /**
- * A MongoDB for tests: TEST_MONGO_URL if it is set, else an embedded one in a folder of its own.
+ * A MongoDB for tests: TEST_MONGO_URL if it is set, otherwise an embedded one in a folder of its
+ * own.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -9,7 +10,7 @@ import { MongoClient } from 'mongodb'
 
 export interface TestMongo {
   url: string
-  /** A database that nobody else uses. */
+  /** A database that no other test uses. */
   database: string
   close(): Promise<void>
 }
@@ -18,7 +19,7 @@ export async function startTestMongo(): Promise<TestMongo> {
   const database = `tollgate_test_${randomBytes(6).toString('hex')}`
   const url = process.env['TEST_MONGO_URL']
   if (url !== undefined) return { url, database, close: () => dropDatabase(url, database) }
-  // Only here: with a server of one's own the embedded one need not even load.
+  // Imported only here: with TEST_MONGO_URL the embedded server need not be loaded.
   const { startMongoServer } = await import('../../src/embedded/mongo/server.ts')
   const folder = mkdtempSync(join(tmpdir(), 'tg-mongo-'))
   const server = await startMongoServer({

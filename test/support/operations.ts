@@ -1,8 +1,8 @@
 /**
- * How much a call does, as a number that is the same on every machine: how often each block of the
- * code runs, as V8 counts it for coverage. What the engine does itself (indexOf, slice, regular
- * expressions) is not counted. Only what is compiled after this has been imported has counters, so
- * it must be the first import of a test.
+ * The work of a call as a number that is the same on every machine: how often each block of code
+ * runs, as V8 counts it for coverage. Work inside the engine (indexOf, slice, regular expressions)
+ * is not counted. Only code compiled after this module is imported has counters, so it must be the
+ * first import of a test.
  */
 import { type Profiler, Session } from 'node:inspector'
 
@@ -11,9 +11,9 @@ session.connect()
 post('Profiler.enable')
 post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
 
-/** Blocks of code that ran during the call, of the product and of the libraries that it uses. */
+/** Blocks of code that ran during the call, of the product and of its libraries. */
 export function operationsOf(run: () => void): number {
-  // What was counted until now is gone then.
+  // Resets the counters.
   post('Profiler.takePreciseCoverage')
   run()
   const { result } = post('Profiler.takePreciseCoverage') as Profiler.TakePreciseCoverageReturnType
@@ -25,7 +25,7 @@ export function operationsOf(run: () => void): number {
   return sum
 }
 
-/** The answer is there when the call returns: a session with its own thread is synchronous. */
+/** Returns the answer synchronously: a session with its own thread calls back before it returns. */
 function post(method: string, parameters: object = {}): unknown {
   let result: unknown
   session.post(method, parameters, (error, answer) => {

@@ -1,4 +1,4 @@
-/** Packed values as they stand in Redis; the product writes them into calls only. */
+/** Packed values as Redis stores them; the product writes them only as arguments of calls. */
 import type { Session } from '../../src/domain/session.ts'
 import { type StreamRecord, writeRecordBlock } from '../../src/ledger/record-packing.ts'
 import { writeSessionBlock } from '../../src/ledger/session-packing.ts'

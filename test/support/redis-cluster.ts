@@ -1,2 +1,2 @@
-/** The benchmark has a cluster, too: it is the same one. */
+/** Shared with the benchmark. */
 export { type ClusterNode, startTestCluster, type TestCluster } from './product/cluster.ts'

@@ -27,12 +27,12 @@ export type RedisOwner = {
 }
 
 /**
- * A process of its own that starts an embedded Redis, to be ended in ways that a test cannot end
- * itself. Compiled from the sources here, so that no build is needed.
+ * A separate process that starts an embedded Redis, to be ended in ways in which a test cannot end
+ * itself. Compiled from these sources, so that no build is needed.
  */
 export async function startRedisOwner(folder: string, dataDir: string): Promise<RedisOwner> {
   compile(folder)
-  // Found from here: the compiled copy lies outside the source tree, where setup unpacks Redis.
+  // Resolved here: the compiled copy lies outside the source tree, where setup unpacks Redis.
   const program = JSON.stringify(await findRedis(dataDir))
   const child = spawn(process.execPath, [join(folder, 'owner.mjs'), dataDir, program], {
     stdio: ['pipe', 'pipe', 'inherit'],
@@ -48,7 +48,7 @@ export async function startRedisOwner(folder: string, dataDir: string): Promise<
   return { process: child, redisPid: pid, socketPath, exit }
 }
 
-/** What it uses of other rooms: nothing with a package behind it. */
+/** The files it uses of other modules: none that imports a package. */
 const OTHERS: Readonly<Record<string, readonly string[]>> = {
   '../runtime': ['clock.ts', 'file-modes.ts'],
   '../config': ['environment.ts'],

@@ -6,7 +6,7 @@ import { type EmbeddedRedis, type RedisExit, startRedis } from '../../src/embedd
 import { runDirFor } from '../../src/embedded/run-dir.ts'
 
 export type TestRedisOptions = {
-  /** 'always' by default: what a test saw acknowledged survives `kill9`. */
+  /** 'always' by default: acknowledged writes of a test survive `kill9`. */
   readonly appendfsync?: AppendFsync
   readonly maxmemoryBytes?: number
 }
@@ -14,11 +14,11 @@ export type TestRedisOptions = {
 export type TestRedis = {
   readonly url: string
   readonly socketPath: string
-  /** Of the Redis that runs now; another one after `restart`. */
+  /** Of the running Redis; changes with `restart`. */
   readonly pid: number
   /** Ends Redis and removes its folder. */
   close(): Promise<void>
-  /** `kill -9`; gives when Redis is gone. */
+  /** `kill -9`; resolves when Redis has ended. */
   kill9(): Promise<RedisExit>
   /** Starts Redis again on the same data and the same socket, after ending it if it runs. */
   restart(): Promise<void>

@@ -1,4 +1,4 @@
-/** A small disk of its own for a test that fills it. */
+/** A small disk for a test that fills it. */
 import { execFileSync } from 'node:child_process'
 import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,13 +8,13 @@ export interface SmallDisk {
   readonly path: string
   /** Leaves no byte free. */
   fill(): void
-  /** Gives back what `fill` has taken. */
+  /** Frees the space that `fill` has used. */
   makeRoom(): void
-  /** Also from under what still uses it. */
+  /** Removes the disk even if processes still use it. */
   remove(): void
 }
 
-/** Why there can be no disk of one's own here; undefined if there can. */
+/** Why no small disk can be mounted here; undefined if it can. */
 export function mountProblem(): string | undefined {
   const folder = mkdtempSync(join(tmpdir(), 'tg-disk-'))
   try {

@@ -1,18 +1,18 @@
 /**
  * Requests that two programs could delimit in two ways (RFC 9112, 11.2), each with a second one
- * hidden behind it. The same for every server that reads HTTP.
+ * hidden behind it. The same for every HTTP server.
  */
 
 export interface Smuggled {
   readonly name: string
   readonly text: string
-  /** uWebSockets.js takes it for an incomplete head, and ends the connection in silence later. */
+  /** uWebSockets.js reads an incomplete head, and ends the connection later without an answer. */
   readonly isSilent: boolean
 }
 
 export interface Target {
   readonly line: string
-  /** Headers that every request has. */
+  /** Headers of every request. */
   readonly headers: string
 }
 
@@ -20,10 +20,10 @@ const CHUNKED = 'Transfer-Encoding: chunked\r\n'
 
 type Row = readonly [name: string, text: string, more?: { readonly isSilent: boolean }]
 
-/** What may be answered to them. */
+/** The permitted status codes of answers. */
 export const REFUSALS = [400, 411, 505]
 
-/** `hidden`: the request that must never run, with its length told rightly. */
+/** `hidden`: the request that must never run, with its correct length. */
 export function smuggledRequests({ line, headers }: Target, hidden: string): Smuggled[] {
   const host = 'Host: t\r\n'
   const head = `${line} HTTP/1.1\r\n${host}${headers}`

@@ -1,4 +1,4 @@
-/** Stands between a client and its store, and plays the outages that networks have. */
+/** A proxy between a client and its store that simulates outages of the network. */
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 
@@ -6,11 +6,11 @@ export interface StoreProxy {
   url: string
   /** Refuses and ends connections. */
   cut(): Promise<void>
-  /** Takes what is sent and answers nothing. */
+  /** Reads what is sent and answers nothing. */
   hang(): void
-  /** Bytes that were taken and not passed on. */
+  /** Bytes that were read and not forwarded. */
   taken(): number
-  /** Hands on what the store answers only after so many milliseconds. */
+  /** Forwards answers of the store with this delay, in milliseconds. */
   slow(delayMs: number): void
   restore(): Promise<void>
   close(): Promise<void>
@@ -24,7 +24,7 @@ export async function startStoreProxy(storeUrl: string): Promise<StoreProxy> {
   let takenBytes = 0
   let delayMs = 0
   const join = (from: Socket, to: Socket, isAnswer: boolean) => {
-    // One after the other, also where the delay changes between them.
+    // In order, also where the delay changes between two chunks.
     let earlier = Promise.resolve()
     const hand = async (bytes: Buffer, waitMs: number, before: Promise<void>) => {
       await Promise.all([before, pause(waitMs)])
@@ -88,7 +88,7 @@ function addressOf(url: string): { path: string } | { host: string; port: number
   return { host, port: Number(port) }
 }
 
-/** The same, but for the host. */
+/** The same URL with the host of the proxy. */
 function proxiedUrl(url: string, port: number): string {
   const address = `127.0.0.1:${port}`
   const mongoHost = MONGO.exec(url)?.[1]
@@ -108,7 +108,7 @@ function listenOn(server: Server, port: number): Promise<number> {
   })
 }
 
-/** While nobody listened, the port may have become somebody else's for a moment. */
+/** While the proxy did not listen, another process may have used its port for a moment. */
 async function listenAgain(server: Server, port: number, attemptsLeft = 200): Promise<void> {
   try {
     await listenOn(server, port)

@@ -1,13 +1,13 @@
 import { accessSync, constants } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** Daemons are installed in folders that the PATH of an ordinary user lacks. */
+/** Daemons are installed in folders that are missing in the PATH of an ordinary user. */
 const DAEMON_FOLDERS = ['/usr/sbin', '/usr/local/sbin']
 
 /**
- * Absolute path of a program of another project that a test runs beside the product, such as
- * tshark. `.ci/run` hides these programs on the PATH, so that everything else runs as on a new
- * machine, and names their folders in `TEST_TOOLS_PATH`.
+ * Absolute path of an external program that a test runs beside the product, such as tshark.
+ * `.ci/run` hides these programs on the PATH, so that everything else runs as on a new machine, and
+ * names their folders in `TEST_TOOLS_PATH`.
  */
 export function toolPath(name: string): string | undefined {
   const folders = [process.env['TEST_TOOLS_PATH'], process.env['PATH']]

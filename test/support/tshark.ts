@@ -6,50 +6,50 @@ import { join } from 'node:path'
 import { toolPath } from './tools.ts'
 
 const TSHARK = toolPath('tshark')
-/** Tests that need it skip by name where it is absent. */
+/** Tests that need it are skipped by name if it is missing. */
 export const hasTshark = TSHARK !== undefined
 
 export interface SharkAvp {
   code: number
   vendor: number
-  /** Bits of the AVP. */
+  /** Flags of the AVP. */
   flags: number
-  /** With its header, without padding. */
+  /** Including its header, without padding. */
   length: number
   /** Undefined if tshark does not know it. */
   name: string | undefined
-  /** As tshark shows it; of groups the bytes. */
+  /** As tshark shows it; the bytes of groups. */
   value: string
-  /** Of a group. */
+  /** Members of a group. */
   avps: SharkAvp[]
 }
 
 export interface SharkMessage {
-  /** Bits of the header. */
+  /** Flags of the header. */
   flags: number
   command: number
   application: number
   hopByHopId: number
   endToEndId: number
   avps: SharkAvp[]
-  /** What tshark warns of: malformed, unknown, values that it does not know. */
+  /** Warnings of tshark: malformed, unknown AVPs, unknown values. */
   problems: string[]
 }
 
 const PORT = 3868
 const HEAD_BYTES = 54
-/** So that the length of a packet, and of what is captured of it, has room. */
+/** Small enough for the length field of a packet and of its capture. */
 const SEGMENT_BYTES = 60_000
 const CAPTURED_MAX = 262_144
 const ETHERNET = Buffer.from('0200000000020200000000010800', 'hex')
 const TIMEOUT_MS = 120_000
 const OUTPUT_MAX = 1 << 28
-/** PI_WARN of wireshark; errors are above. */
+/** PI_WARN of wireshark; errors have higher values. */
 const WARNING = 0x600000
 
 /**
- * Decodes messages, each by itself, in order. Rejects if tshark fails, or sees fewer: it takes
- * nothing below 36 bytes for Diameter, and nothing with reserved bits in its header.
+ * Decodes messages separately, in order. Rejects if tshark fails, or finds fewer: it does not
+ * recognise Diameter in fewer than 36 bytes, or with reserved bits in the header.
  */
 export async function tsharkOf(messages: readonly Buffer[]): Promise<SharkMessage[]> {
   const folder = mkdtempSync(join(tmpdir(), 'tg-tshark-'))
@@ -75,7 +75,7 @@ function jsonOf(file: string): Promise<string> {
   })
 }
 
-/** A capture file (pcap) of one TCP connection in which one side sends all of it. */
+/** A capture file (pcap) of one TCP connection in which one side sends all messages. */
 export function captureOf(messages: readonly Buffer[]): Buffer {
   const head = Buffer.alloc(24)
   head.writeUInt32LE(0xa1b2c3d4, 0)
@@ -102,7 +102,7 @@ function recordOf(bytes: number): Buffer {
   return record
 }
 
-/** Ethernet, IPv4 and TCP; checksums are none. */
+/** Ethernet, IPv4 and TCP; checksums are zero. */
 function packetHead(bytes: number, sequence: number): Buffer {
   const head = Buffer.alloc(HEAD_BYTES)
   ETHERNET.copy(head)
@@ -132,7 +132,7 @@ interface Packet {
 
 function messagesIn(packets: readonly Packet[]): SharkMessage[] {
   const messages: SharkMessage[] = []
-  /** Of packets that hold a message only in part. */
+  /** Problems of packets that contain only a part of a message. */
   let problems: string[] = []
   for (const { _source } of packets) {
     problems.push(...problemsIn(_source.layers))
@@ -168,7 +168,7 @@ function avpsIn(tree: Tree): SharkAvp[] {
   })
 }
 
-/** The key of what an AVP holds, among those of its header. */
+/** The key of an AVP's content, among those of its header. */
 function isValue(key: string): boolean {
   return key.startsWith('diameter.') && !/^diameter\.(avp|flags)\b/.test(key)
 }

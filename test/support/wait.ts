@@ -1,4 +1,4 @@
-/** Waits for a condition, and fails by name when it does not come. */
+/** Waits for a condition, and fails with its name if it does not become true. */
 import { setTimeout as pause } from 'node:timers/promises'
 
 export async function waitUntil(

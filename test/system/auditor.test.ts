@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => product?.stop())
 
 describe(`the auditor, seed ${seed}`, () => {
-  it(`agrees with the books after ${SESSIONS} sessions`, async () => {
+  it(`finds no difference after ${SESSIONS} sessions`, async () => {
     const truths = await runWorkload({
       seed,
       port: product.realtimePort,
@@ -37,7 +37,7 @@ describe(`the auditor, seed ${seed}`, () => {
     expect(await auditor.audit(truths)).toEqual([])
     expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
     expect(auditor.counted()).toEqual(countersOf(AUDITED.mix))
-    // Some have used up what they may owe, and most have not.
+    // Some have reached their limit, and most have not.
     const postpaid = truths.filter(({ sid }) => kindOf(sid) === 'postpaid')
     const refused = postpaid.filter(({ opened }) => !opened).length
     expect(refused).toBeGreaterThan(0)

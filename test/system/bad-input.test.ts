@@ -1,15 +1,15 @@
 /**
- * What goes wrong in a request stays with that request: each is answered by name, moves nothing,
- * and costs those around it nothing.
+ * Errors of a request stay with that request: each is answered by name, moves nothing, and has no
+ * effect on concurrent requests.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import {
-  type Books,
   type Fields,
-  openBooks,
+  type LedgerReader,
+  openLedgerReader,
   post,
   postPart,
   type Reply,
@@ -32,14 +32,14 @@ const NO_CREDIT = { sid: 900_002, aid: 9_002 }
 const BARRED = { sid: 1_004, aid: 1 }
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   const environment = {
     TOLLGATE_REALTIME_IN_FLIGHT_MAX: String(IN_FLIGHT_MAX),
-    // Starts may take all of it.
+    // Starts may use all slots.
     TOLLGATE_REALTIME_NEW_SESSIONS_PERCENT: '100',
-    // What waits for a Redis that is stopped shall not be given up meanwhile.
+    // Requests that wait for a stopped Redis must not time out meanwhile.
     TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '30000',
     TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '40000',
   }
@@ -55,10 +55,10 @@ beforeAll(async () => {
     await catalog.subscribers.insertMany(documents as never[])
   })
   await product.start('realtime')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
@@ -67,19 +67,19 @@ const send = (body: Fields | string | Buffer, headers: Record<string, string> = 
 
 let sessions = 0
 
-/** A good opening of a session of its own. */
+/** A valid start of a new session. */
 function start(sid: number, more: Fields = {}): Fields {
   sessions += 1
   const session = { session_id: `session-${sessions}`, request_num: 0, sid }
   return { record_type: 'start_request', ...session, usaget: 'data', usagev: MIB, ...more }
 }
 
-const ownerOf = (index: number) => books.ownerOf(aidOf(index, PER_ACCOUNT), FIRST_SID + index)
+const ownerOf = (index: number) => reader.ownerOf(aidOf(index, PER_ACCOUNT), FIRST_SID + index)
 
-/** What every subscriber of this file has. */
-async function allBooks(): Promise<unknown[]> {
+/** The state of every subscriber of this file. */
+async function allOwners(): Promise<unknown[]> {
   const owners = Array.from({ length: SUBSCRIBERS }, (_, index) => ownerOf(index))
-  const others = [NO_PLAN, NO_CREDIT, BARRED].map(({ aid, sid }) => books.ownerOf(aid, sid))
+  const others = [NO_PLAN, NO_CREDIT, BARRED].map(({ aid, sid }) => reader.ownerOf(aid, sid))
   const states = await Promise.all([...owners, ...others])
   return states.map(({ sid, buckets, owed, repaid }) => ({ sid, buckets, owed, repaid }))
 }
@@ -93,7 +93,7 @@ type Row = readonly [
   body: Fields | string | Buffer,
   status: number,
   returnCode: number,
-  /** What `desc` says. */
+  /** Expected part of `desc`. */
   names: string,
   headers?: Record<string, string>,
 ]
@@ -145,7 +145,7 @@ const denied: Row[] = [
   ['a number older than the last', later('update', 'open', 4), 200, -9, 'request_num 5 was'],
 ]
 
-describe('a request that is refused', () => {
+describe('a refused request', () => {
   const answered = new Map<number, string>()
   const open = (number: number) => {
     const first = start(SID, { session_id: 'open', request_num: number })
@@ -160,55 +160,55 @@ describe('a request that is refused', () => {
 
   for (const [what, body, status, returnCode, names, headers] of [...malformed, ...denied]) {
     it(`${what}: ${status}, ${returnCode}, ${names}; nothing moves`, async () => {
-      const before = await allBooks()
+      const before = await allOwners()
       const reply = await send(body, headers)
       expect(reply).toMatchObject({ status, returnCode })
       expect(reply.desc).toContain(names)
       expect(JSON.parse(reply.text).status).toBe(0)
-      expect(await allBooks()).toEqual(before)
+      expect(await allOwners()).toEqual(before)
     })
   }
 
-  it('a request number again with the same content: the same bytes; nothing moves', async () => {
+  it('a repeated request number with the same content: the same bytes; nothing moves', async () => {
     const before = await ownerOf(0)
     const reply = await send(open(5))
     expect(reply).toMatchObject({ status: 200, returnCode: 1, text: answered.get(5) })
     expect(await ownerOf(0)).toEqual(before)
   })
 
-  it('the session that was asked for wrongly goes on', async () => {
+  it('the session of the refused requests continues', async () => {
     expect(await send(later('update', 'open', 6))).toMatchObject({ status: 200, returnCode: 1 })
     expect(await send(later('release', 'open', 7))).toMatchObject({ status: 200, returnCode: 1 })
-    // The release of `closed`, and this one.
+    // The releases of `closed` and of this session.
     const spent = 2 * MIB_PRICE
     expect((await ownerOf(0)).buckets).toMatchObject([{ spent, reserved: 0, free: MONEY - spent }])
   })
 })
 
-const everybody = () => Array.from({ length: IN_FLIGHT_MAX }, (_, index) => FIRST_SID + index)
+const admittedSids = () => Array.from({ length: IN_FLIGHT_MAX }, (_, index) => FIRST_SID + index)
 
 type Damage = (key: string) => Promise<unknown>
 
-const redisClient = () => books.ledger.redis.client
+const redisClient = () => reader.ledger.redis.client
 const setField =
   (field: string, value: string): Damage =>
   (key) =>
     redisClient().hset(key, field, value)
 
-describe('a bad request among good ones', () => {
-  it('costs them nothing', async () => {
-    // With the four that are denied as many as are admitted; the malformed ones take no slot.
-    const good = everybody().slice(4)
-    const states = () => Promise.all(good.map((sid) => ownerOf(sid - FIRST_SID)))
+describe('a bad request among valid ones', () => {
+  it('has no effect on them', async () => {
+    // Including the four denied ones, exactly as many as are admitted; malformed ones take no slot.
+    const valid = admittedSids().slice(4)
+    const states = () => Promise.all(valid.map((sid) => ownerOf(sid - FIRST_SID)))
     const before = await states()
     const replies = await Promise.all([
-      ...good.slice(0, 10).map((sid) => send(start(sid))),
+      ...valid.slice(0, 10).map((sid) => send(start(sid))),
       ...malformed.map(([, body, , , , headers]) => send(body, headers)),
       send(start(77)),
       send(start(NO_PLAN.sid)),
       send(start(SID, { usaget: 'fax' })),
       send(start(NO_CREDIT.sid)),
-      ...good.slice(10).map((sid) => send(start(sid))),
+      ...valid.slice(10).map((sid) => send(start(sid))),
     ])
     expect(outcomes(replies)).toEqual([
       ...granted(10),
@@ -217,7 +217,7 @@ describe('a bad request among good ones', () => {
       '200 -2',
       '200 -3',
       '200 -1',
-      ...granted(good.length - 10),
+      ...granted(valid.length - 10),
     ])
     const after = await states()
     expect(after.map(({ buckets }) => buckets[0]?.reserved)).toEqual(
@@ -249,16 +249,17 @@ describe('a bad request among good ones', () => {
   it.each(damages.map((row, index) => ({ ...row, index })))(
     'that meets $what fails alone',
     async ({ sid: damagedSid, isNew, damage, index }) => {
-      // Each has a neighbour in its account, who is among the good ones unless they share it.
+      // Each has a neighbour in its account, which is charged too unless the damaged state is
+      // shared.
       const first = FIRST_SID + IN_FLIGHT_MAX + 2 * index
       const [sid, neighbour] = [first, first + 1]
-      const key = books.ledger.keys.owner(aidOf(sid - FIRST_SID, PER_ACCOUNT), damagedSid ?? sid)
+      const key = reader.ledger.keys.owner(aidOf(sid - FIRST_SID, PER_ACCOUNT), damagedSid ?? sid)
       if (!isNew) expect(await send(start(sid))).toMatchObject({ returnCode: 1 })
       const whole = await redisClient().dumpBuffer(key)
       await damage(key)
       const damaged = await redisClient().dumpBuffer(key)
-      const good = everybody().slice(0, 16)
-      const sids = [neighbour, ...good.slice(0, 8), sid, ...good.slice(8)]
+      const valid = admittedSids().slice(0, 16)
+      const sids = [neighbour, ...valid.slice(0, 8), sid, ...valid.slice(8)]
       try {
         const replies = await Promise.all(sids.map((one) => send(start(one))))
         const refused = damagedSid === 0 ? [sid, neighbour] : [sid]
@@ -267,7 +268,7 @@ describe('a bad request among good ones', () => {
         const reply = replies[sids.indexOf(sid)]
         expect(reply?.desc).toContain('Stored account is damaged')
         expect(reply?.headers['retry-after']).toBe('1')
-        // Nobody has repaired it by guessing.
+        // The damaged state is kept unchanged.
         expect(await redisClient().dumpBuffer(key)).toEqual(damaged)
       } finally {
         await redisClient().del(key)
@@ -278,10 +279,10 @@ describe('a bad request among good ones', () => {
   )
 })
 
-/** Sends as many requests at once as are admitted. */
-const fullHouse = () => Promise.all(everybody().map((sid) => send(start(sid))))
+/** Sends as many concurrent requests as are admitted. */
+const sendAdmitted = () => Promise.all(admittedSids().map((sid) => send(start(sid))))
 
-async function whileRedisStands<T>(work: () => Promise<T>): Promise<T> {
+async function whileRedisIsStopped<T>(work: () => Promise<T>): Promise<T> {
   process.kill(product.pid('redis'), 'SIGSTOP')
   try {
     return await work()
@@ -290,29 +291,29 @@ async function whileRedisStands<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-describe('connections that are cut', () => {
+describe('closed connections', () => {
   it('in the middle of a body leave nothing behind', async () => {
-    const before = await allBooks()
+    const before = await allOwners()
     const whole = JSON.stringify(start(SID))
     const half = whole.slice(0, whole.length / 2)
     const open = await Promise.all(
-      everybody().map(() => postPart(product.realtimePort, half, whole.length)),
+      admittedSids().map(() => postPart(product.realtimePort, half, whole.length)),
     )
     for (const socket of open) socket.destroy()
-    expect(await allBooks()).toEqual(before)
-    expect(outcomes(await fullHouse())).toEqual(granted(IN_FLIGHT_MAX))
+    expect(await allOwners()).toEqual(before)
+    expect(outcomes(await sendAdmitted())).toEqual(granted(IN_FLIGHT_MAX))
   })
 
-  it('before the answer give their slots back when the outcome is there', async () => {
-    await whileRedisStands(async () => {
+  it('before the answer release their slots when the outcome is known', async () => {
+    await whileRedisIsStopped(async () => {
       const open = await Promise.all(
-        everybody().map((sid) => {
+        admittedSids().map((sid) => {
           const body = JSON.stringify(start(sid))
           return postPart(product.realtimePort, body, body.length)
         }),
       )
-      // Refused: all the slots are taken.
-      await waitUntil('a full house', async () => {
+      // Refused because all slots are taken.
+      await waitUntil('all slots are taken', async () => {
         const probe = send(start(SID))
         probe.catch(() => undefined)
         const reply = await Promise.race([probe, pause(500, null, { ref: false })])
@@ -320,25 +321,25 @@ describe('connections that are cut', () => {
       })
       for (const socket of open) socket.destroy()
     })
-    await waitUntil('all the slots', async () => {
-      return outcomes(await fullHouse()).every((outcome) => outcome === '200 1')
+    await waitUntil('all slots are free', async () => {
+      return outcomes(await sendAdmitted()).every((outcome) => outcome === '200 1')
     })
   })
 })
 
 describe('more requests than are admitted', () => {
-  it('are refused at once, while those that are admitted wait and are granted', async () => {
+  it('are refused immediately, while the admitted ones wait and are granted', async () => {
     const EXCESS = 12
     const sids = Array.from({ length: IN_FLIGHT_MAX + EXCESS }, (_, index) => FIRST_SID + index)
     const requests = sids.map((sid) => start(sid))
     const replies: (Reply | null)[] = requests.map(() => null)
     const answered = () => replies.filter((reply) => reply !== null)
-    const under = await whileRedisStands(async () => {
+    const under = await whileRedisIsStopped(async () => {
       const sent = requests.map(async (body, index) => {
         replies[index] = await send(body)
       })
       await waitUntil('the excess is answered', () => answered().length >= EXCESS)
-      // Also now a request that makes no sense is told so.
+      // Even now a malformed request is reported as such.
       expect(await send('{')).toMatchObject({ status: 400, returnCode: -20 })
       const early = answered()
       expect(outcomes(early)).toEqual(Array.from({ length: EXCESS }, () => '503 -90'))
@@ -349,7 +350,7 @@ describe('more requests than are admitted', () => {
     await Promise.all(under)
     const admitted = answered().filter((_, index) => refused[index] === false)
     expect(outcomes(admitted)).toEqual(granted(IN_FLIGHT_MAX))
-    // The refused ones have left no trace: repeated they are as good as new.
+    // The refused requests have left no trace: repeated, they are granted.
     const again = requests.filter((_, index) => refused[index])
     const repeated = await Promise.all(again.map((body) => send(body)))
     expect(outcomes(repeated)).toEqual(granted(EXCESS))

@@ -1,4 +1,4 @@
-/** The product over a Redis Cluster: the books agree, also when a master dies under load. */
+/** The product on a Redis Cluster: ledger and lines agree, also when a master dies under load. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate } from '../support/product/population.ts'
@@ -14,7 +14,7 @@ import { waitUntil } from '../support/wait.ts'
 
 const seed = seedOf()
 const SESSIONS = 300
-/** Sessions that have to finish once the cluster is whole again. */
+/** Sessions that have to finish once the cluster is complete again. */
 const RECOVERED = 48
 
 let cluster: TestCluster
@@ -39,7 +39,7 @@ afterAll(async () => {
 })
 
 describe(`a Redis Cluster, seed ${seed}`, () => {
-  it('has every account in one slot and all of them in their places', async () => {
+  it('keeps each account in one slot, and uses all masters', async () => {
     truths.push(...(await runWorkload(workload(1))))
     expect(await audit(product, AUDITED, truths)).toEqual([])
   })

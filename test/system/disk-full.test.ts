@@ -1,4 +1,4 @@
-/** The embedded stores share a disk: what the product does when it is full, and afterwards. */
+/** The embedded stores share a disk: behaviour of the product while it is full, and afterwards. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
 import { mountProblem, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
@@ -6,7 +6,7 @@ import { type Fields, post } from '../support/system/exchange.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const MIB = 1024 * 1024
-/** Store down; or unknown: Redis with `always` ends in the midst of a request, again and again. */
+/** Store down, or unknown: with `always` Redis ends during requests, repeatedly. */
 const REFUSED = [-91, -92]
 const problem = mountProblem()
 const title = problem === undefined ? 'a full disk' : `a full disk (skipped: ${problem})`
@@ -20,7 +20,7 @@ describe.skipIf(problem !== undefined)(title, () => {
     await product.close()
   })
 
-  it.each(['everysec', 'always'])('with appendfsync %s: 503, and back', async (appendfsync) => {
+  it.each(['everysec', 'always'])('appendfsync %s: 503, then recovery', async (appendfsync) => {
     product = createProduct()
     disk = mountSmallDisk(product.dataDir, 96 * MIB)
     const tollgate = await product.start({ TOLLGATE_REDIS_APPENDFSYNC: appendfsync })
@@ -42,7 +42,7 @@ describe.skipIf(problem !== undefined)(title, () => {
     }
     await waitUntil('it is ready', () => isReady(tollgate))
     expect(await spent(product)).toBe(session.usedBytes() + late.usedBytes())
-    await waitUntil('the books are even', async () => {
+    await waitUntil('the audit succeeds', async () => {
       const { stdout } = await product.run('audit')
       return stdout.includes('every unit is accounted for')
     })
@@ -51,7 +51,7 @@ describe.skipIf(problem !== undefined)(title, () => {
   })
 })
 
-/** One network session that asks for a MiB at a time, and may repeat its last request. */
+/** One network session that requests a MiB at a time, and may repeat its last request. */
 function createSession({ realtime }: Started, id: string) {
   const port = Number(new URL(realtime).port)
   let request: Fields = {}
@@ -66,8 +66,8 @@ function createSession({ realtime }: Started, id: string) {
     requestNum += 1
     const what = { session_id: id, sid: 1001, usaget: 'data', rating_group: 10 }
     const used = requestNum > 0 ? { used_usagev: MIB / 2 } : {}
-    const wanted = record_type === 'release_request' ? {} : { usagev: MIB }
-    request = { record_type, ...what, request_num: requestNum, ...used, ...wanted }
+    const requested = record_type === 'release_request' ? {} : { usagev: MIB }
+    request = { record_type, ...what, request_num: requestNum, ...used, ...requested }
     return repeat()
   }
   const sendUntilRefused = async (): Promise<number> => {

@@ -1,6 +1,6 @@
 /**
- * Slow and hostile clients against the real product: whatever they do, the others get their right
- * answers meanwhile, and when they have gone the process has what it had before.
+ * Slow and hostile clients against the real product: other clients get correct answers meanwhile,
+ * and afterwards the process has no more resources than before.
  */
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
@@ -18,19 +18,21 @@ const CLIENTS = 8
 const CONNECTIONS_MAX = 1500
 const MIB = 1024 * 1024
 const HEAD = 'POST /realtime HTTP/1.1\r\nHost: t\r\n'
-/** What garbage collection and caches may add; what leaks per connection or request exceeds it. */
+/**
+ * Permitted growth from garbage collection and caches; a leak per connection or request exceeds it.
+ */
 const GROWTH_BYTES_MAX = 96 * MIB
 
 const KINDS = ['native', 'javascript'] as const
 
-interface Good {
+interface Load {
   count(): number
-  /** Ends the load; gives the answers by status and return code. */
+  /** Ends the load; resolves with the number of answers by status and return code. */
   stop(): Promise<Record<string, number>>
 }
 
-/** Sessions of good clients, each with subscribers of its own, until they are stopped. */
-function charge(port: number): Good {
+/** Sessions of well-behaved clients with their own subscribers, until they are stopped. */
+function charge(port: number): Load {
   const answers: Record<string, number> = {}
   let total = 0
   let isStopping = false
@@ -64,11 +66,11 @@ function charge(port: number): Good {
 
 let run = 0
 
-describe.each(KINDS)('while others misbehave: %s', (httpServer) => {
+describe.each(KINDS)('other clients are served on %s during', (httpServer) => {
   let product: Product
   const port = () => product.realtimePort
   const descriptors = () => heldDescriptors(product.pid('realtime'), port())
-  /** What stays beyond the two that chance may add is named. */
+  /** Names the remaining descriptors, except for two that may be open by chance. */
   const backTo = async (before: readonly string[]) => {
     const isBack = () => descriptors().length <= before.length + 2
     await waitUntil('descriptors to come back', isBack).catch((error: Error) => {
@@ -96,28 +98,28 @@ describe.each(KINDS)('while others misbehave: %s', (httpServer) => {
     await populate({ ...product, subscribers: SUBSCRIBERS, subscribersPerAccount: 1, credits })
     await product.start('realtime')
     await product.start('admin')
-    // A first load, so that what is compared is a process that has been at work.
-    const good = charge(port())
-    await waitUntil('a warm process', () => good.count() > 2_000)
-    await good.stop()
+    // A first load, so that memory is compared with that of a process under load.
+    const load = charge(port())
+    await waitUntil('a warm process', () => load.count() > 2_000)
+    await load.stop()
   })
   afterAll(async () => {
     await product?.stop()
   })
 
-  /** Attacks under load; the attack resolves at its worst, with what it holds open. */
+  /** Attacks under load; the attack resolves at its peak, with its open sockets. */
   async function under(attack: () => Promise<Socket[]>): Promise<void> {
     const pid = product.pid('realtime')
     const before = { descriptors: descriptors(), memory: memoryBytes() }
-    const good = charge(port())
-    await waitUntil('answers', () => good.count() > 0)
+    const load = charge(port())
+    await waitUntil('answers', () => load.count() > 0)
     const sockets = await attack()
     expect(memoryBytes()).toBeLessThan(before.memory + GROWTH_BYTES_MAX)
-    const sofar = good.count()
-    await waitUntil('answers under attack', () => good.count() > sofar + 100)
+    const sofar = load.count()
+    await waitUntil('answers under attack', () => load.count() > sofar + 100)
     for (const socket of sockets) socket.destroy()
-    const answers = await good.stop()
-    expect(answers).toEqual({ '200 1': good.count() })
+    const answers = await load.stop()
+    expect(answers).toEqual({ '200 1': load.count() })
     await backTo(before.descriptors)
     await waitUntil('memory to come back', () => memoryBytes() < before.memory + GROWTH_BYTES_MAX)
     await waitUntil('nothing in flight', async () => (await inFlight()) === '0')
@@ -125,8 +127,8 @@ describe.each(KINDS)('while others misbehave: %s', (httpServer) => {
     expect((await fetch(`${product.realtimeUrl}/health/ready`)).status).toBe(200)
   }
 
-  /** Connections that have sent a text; those that are refused are there too. */
-  async function crowd(count: number, text: string | Buffer): Promise<Socket[]> {
+  /** Connections that have sent a text, including refused ones. */
+  async function openSockets(count: number, text: string | Buffer): Promise<Socket[]> {
     const sockets = Array.from({ length: count }, () => {
       const socket = connect({ port: port(), host: '127.0.0.1' })
       socket.on('error', () => undefined)
@@ -151,42 +153,53 @@ describe.each(KINDS)('while others misbehave: %s', (httpServer) => {
     ['bodies that do not end', `${HEAD}Content-Length: 60000\r\n\r\n${'a'.repeat(1000)}`],
   ])('a thousand %s', (_what, text) =>
     under(async () => {
-      const sockets = await crowd(1000, text)
-      await waitUntil('them to be taken', () => descriptors().length > 1000)
+      const sockets = await openSockets(1000, text)
+      await waitUntil('them to be accepted', () => descriptors().length > 1000)
       return sockets
     }),
   )
 
-  it('bodies that are cut, a hundred at a time', () =>
+  it('aborted bodies, a hundred at a time', () =>
     under(async () => {
       for (let round = 0; round < 20; round += 1) {
-        const sockets = await crowd(100, `${HEAD}Content-Length: 60000\r\n\r\n{"record_type":`)
+        const sockets = await openSockets(
+          100,
+          `${HEAD}Content-Length: 60000\r\n\r\n{"record_type":`,
+        )
         for (const socket of sockets) socket.destroy()
       }
       return []
     }))
 
-  it('requests that are given up before the answer', () =>
+  it('aborted requests, before their answers', () =>
     under(async () => {
       for (let round = 0; round < 20; round += 1) {
-        const sockets = await crowd(50, post(start(`gone-${round}`)))
+        const sockets = await openSockets(50, post(start(`gone-${round}`)))
         for (const socket of sockets) socket.resetAndDestroy()
       }
       return []
     }))
 
   it('fifty requests in one piece on a connection', () =>
-    under(() => crowd(50, Array.from({ length: 50 }, (_, n) => post(start(`p-${n}`))).join(''))))
+    under(() =>
+      openSockets(50, Array.from({ length: 50 }, (_, n) => post(start(`p-${n}`))).join('')),
+    ))
 
   it('garbage, large heads, and two lengths', () =>
     under(async () => [
-      ...(await crowd(100, Buffer.from(Array.from({ length: 2000 }, (_, n) => (n * 7) % 256)))),
-      ...(await crowd(20, `${HEAD}X: ${'y'.repeat(1_000_000)}`)),
-      ...(await crowd(50, `${HEAD}${'A: b\r\n'.repeat(2000)}\r\n`)),
-      ...(await crowd(50, `${HEAD}Content-Length: 0\r\nContent-Length: 9\r\n\r\n${post('{}')}`)),
+      ...(await openSockets(
+        100,
+        Buffer.from(Array.from({ length: 2000 }, (_, n) => (n * 7) % 256)),
+      )),
+      ...(await openSockets(20, `${HEAD}X: ${'y'.repeat(1_000_000)}`)),
+      ...(await openSockets(50, `${HEAD}${'A: b\r\n'.repeat(2000)}\r\n`)),
+      ...(await openSockets(
+        50,
+        `${HEAD}Content-Length: 0\r\nContent-Length: 9\r\n\r\n${post('{}')}`,
+      )),
     ]))
 
-  it.each(['announced', 'in chunks'])('bodies of 10 MB, thirty at once, %s', async (how) => {
+  it.each(['announced', 'in chunks'])('bodies of 10 MB, thirty at a time, %s', async (how) => {
     const body = 'x'.repeat(10 * MIB)
     const isAnnounced = how === 'announced'
     const chunk = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`
@@ -194,8 +207,8 @@ describe.each(KINDS)('while others misbehave: %s', (httpServer) => {
       ? `${HEAD}Content-Length: ${body.length}\r\n\r\n${body}`
       : `${HEAD}Transfer-Encoding: chunked\r\n\r\n${chunk}`
     await under(async () => {
-      const sockets = await crowd(30, text)
-      // It is refused before it has come, and what comes is not kept.
+      const sockets = await openSockets(30, text)
+      // The answer is sent before the whole body has arrived, and the body is discarded.
       await waitUntil('the answers', () => sockets.every(({ bytesRead }) => bytesRead > 0))
       await waitUntil('what was sent', () =>
         sockets.every(({ writableLength, destroyed }) => writableLength === 0 || destroyed),
@@ -204,7 +217,7 @@ describe.each(KINDS)('while others misbehave: %s', (httpServer) => {
     })
   })
 
-  it('more connections than are taken: refused, and taken again when there is room', async () => {
+  it('more connections than the limit: refused, and accepted again when others close', async () => {
     const before = descriptors()
     const kept = new Client(port())
     expect((await kept.post(start('kept'))).status).toBe(200)
@@ -218,11 +231,11 @@ describe.each(KINDS)('while others misbehave: %s', (httpServer) => {
     }
     const sockets: Socket[] = []
     await waitUntil('a refusal', async () => {
-      sockets.push(...(await crowd(200, '')))
+      sockets.push(...(await openSockets(200, '')))
       await pause(20)
       return !(await isTaken())
     })
-    // What came between two looks of the native server is over the limit.
+    // The native server counts periodically: connections between two counts exceed the limit.
     expect(descriptors().length).toBeLessThan(before.length + 2 * CONNECTIONS_MAX)
     expect((await kept.post(start('kept'))).status).toBe(200)
     kept.close()

@@ -1,6 +1,6 @@
 /**
  * `kill -9` of each part in turn while a client charges as fast as it is answered. The client keeps
- * its own account of what was acknowledged, and holds it against lines and balances.
+ * its own record of what was acknowledged, and compares it with lines and balances.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -17,19 +17,21 @@ import { waitUntil } from '../support/wait.ts'
 const seed = seedOf()
 const ROUNDS = Number(process.env['KILL_LOAD_ROUNDS'] ?? 2)
 const CLIENTS = 64
-/** Requests that have to be acknowledged after a part is back, before the next one is killed. */
+/**
+ * Requests that have to be acknowledged after a part is restarted, before the next one is killed.
+ */
 const RECOVERED = 500
 const STARTS_MAX = 5
 const ROLES = ['realtime', 'admin', 'recorder'] as const
-/** A MongoDB that was given is nobody's to kill. */
+/** An external MongoDB cannot be killed. */
 const STORES = process.env['TEST_MONGO_URL'] === undefined ? ['redis', 'mongo'] : ['redis']
 const VICTIMS = [...ROLES, ...STORES] as ((typeof ROLES)[number] | 'redis' | 'mongo')[]
 
 let product: Product
-const figures = { acknowledged: 0, refused: 0, sessions: 0, kills: 0, loadMs: 0, busiest: 0 }
+const statistics = { acknowledged: 0, refused: 0, sessions: 0, kills: 0, loadMs: 0, busiest: 0 }
 
 beforeAll(async () => {
-  // A small machine keeps up with its recorder while everything is killed.
+  // On a small machine the recorder falls behind while everything is killed.
   const environment = { TOLLGATE_LEDGER_BACKLOG_REFUSE_PERCENT: '99' }
   product = await startProduct({ appendfsync: 'always', environment })
   await populate({ ...product, ...POPULATION, subscribers: SUBSCRIBERS * ROUNDS })
@@ -37,44 +39,44 @@ beforeAll(async () => {
 })
 afterAll(() => product?.stop())
 
-/** Sums over all rounds so far: how many requests, and how many in the busiest second. */
-function tell(rounds: number): void {
-  const { acknowledged, loadMs, ...sums } = figures
+/** Prints sums over all rounds so far: all requests, and those of the busiest second. */
+function printStatistics(rounds: number): void {
+  const { acknowledged, loadMs, ...sums } = statistics
   const perSecond = Math.round(acknowledged / (loadMs / 1000))
   process.stdout.write(`${JSON.stringify({ rounds, acknowledged, perSecond, ...sums })}\n`)
 }
 
 describe(`kill -9 at full load, seed ${seed}`, () => {
   for (let round = 0; round < ROUNDS; round += 1) {
-    it(`round ${round + 1}: lines and balances are what the client was told`, async () => {
+    it(`round ${round + 1}: lines and balances are as acknowledged to the client`, async () => {
       const random = new Random(seed + round)
       const firstSid = FIRST_SID + round * SUBSCRIBERS
       const given = { clients: CLIENTS, subscribers: SUBSCRIBERS, firstSid }
-      const books = new ClientLedger({ name: `load-${round}`, ...given })
+      const clientLedger = new ClientLedger({ name: `load-${round}`, ...given })
       const beganMs = performance.now()
-      const load = books.run(product.realtimePort)
-      const counting = countEachSecond(books)
-      await withRecentLogs(product, Promise.all([load, killEach(books, random)]))
+      const load = clientLedger.run(product.realtimePort)
+      const counting = countEachSecond(clientLedger)
+      await withRecentLogs(product, Promise.all([load, killEach(clientLedger, random)]))
       clearInterval(counting)
-      figures.loadMs += performance.now() - beganMs
-      await books.finish(product.realtimePort)
-      await untilRecorded(books, round)
+      statistics.loadMs += performance.now() - beganMs
+      await clientLedger.finish(product.realtimePort)
+      await untilRecorded(clientLedger, round)
       expect(
-        books.differences(await linesOf(product, round), await spentOf(product, round)),
+        clientLedger.differences(await linesOf(product, round), await spentOf(product, round)),
       ).toEqual([])
-      figures.acknowledged += books.acknowledged
-      figures.refused += books.refused
-      figures.sessions += books.sessions.length
-      tell(round + 1)
+      statistics.acknowledged += clientLedger.acknowledged
+      statistics.refused += clientLedger.refused
+      statistics.sessions += clientLedger.sessions.length
+      printStatistics(round + 1)
     })
   }
 
-  it('all rounds together pass the audit', async () => {
+  it('leaves the sums of all rounds on the lines', async () => {
     expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
   })
 })
 
-/** As whoever keeps processes running does: a store may be too busy for the first attempt. */
+/** Retries like a process supervisor: a store may be too busy for the first attempt. */
 async function startAgain(part: (typeof VICTIMS)[number]): Promise<void> {
   for (let left = STARTS_MAX; ; left -= 1) {
     try {
@@ -86,36 +88,39 @@ async function startAgain(part: (typeof VICTIMS)[number]): Promise<void> {
   }
 }
 
-function countEachSecond(books: ClientLedger): NodeJS.Timeout {
+function countEachSecond(clientLedger: ClientLedger): NodeJS.Timeout {
   let before = 0
   return setInterval(() => {
-    figures.busiest = Math.max(figures.busiest, books.acknowledged - before)
-    before = books.acknowledged
+    statistics.busiest = Math.max(statistics.busiest, clientLedger.acknowledged - before)
+    before = clientLedger.acknowledged
   }, 1_000)
 }
 
-/** In another order each round, and each while the load has recovered from the one before. */
-async function killEach(books: ClientLedger, random: Random): Promise<void> {
+/** In random order, each once the load has recovered from the previous one. */
+async function killEach(clientLedger: ClientLedger, random: Random): Promise<void> {
   try {
-    await waitUntil('the load runs', () => books.acknowledged >= RECOVERED)
+    await waitUntil('the load runs', () => clientLedger.acknowledged >= RECOVERED)
     for (const victim of random.shuffled(VICTIMS)) {
       await pause(random.between(50, 500))
       await product.kill9(victim)
       await pause(random.below(200))
       await startAgain(victim)
-      figures.kills += 1
-      const enough = books.acknowledged + RECOVERED
-      await waitUntil(`charging after ${victim} is back`, () => books.acknowledged >= enough)
+      statistics.kills += 1
+      const enough = clientLedger.acknowledged + RECOVERED
+      await waitUntil(`charging after ${victim} is back`, () => clientLedger.acknowledged >= enough)
     }
   } finally {
-    books.stop()
+    clientLedger.stop()
   }
 }
 
-/** The recorder may be behind: what the last lines lack comes. */
-async function untilRecorded(books: ClientLedger, round: number): Promise<void> {
+/** Waits until the recorder has written the last lines. */
+async function untilRecorded(clientLedger: ClientLedger, round: number): Promise<void> {
   await waitUntil('all lines are on record', async () => {
     const lines = await linesOf(product, round)
-    return books.differences(lines, books.usedBySubscriber()).length === books.complaints.length
+    return (
+      clientLedger.differences(lines, clientLedger.usedBySubscriber()).length ===
+      clientLedger.complaints.length
+    )
   }).catch(() => undefined)
 }

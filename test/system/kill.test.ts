@@ -16,10 +16,10 @@ const seed = seedOf()
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 3)
 const SESSIONS = 300
 const AUDITED = audited(ROUNDS)
-/** Sessions that have to finish after a part is back, before the next one is killed. */
+/** Sessions that have to finish after a part is restarted, before the next one is killed. */
 const RECOVERED = 24
 const ROLES = ['realtime', 'admin', 'recorder'] as const
-/** A MongoDB that was given is nobody's to kill. */
+/** An external MongoDB cannot be killed. */
 const STORES = process.env['TEST_MONGO_URL'] === undefined ? ['redis', 'mongo'] : ['redis']
 const VICTIMS = [...ROLES, ...STORES] as ((typeof ROLES)[number] | 'redis' | 'mongo')[]
 
@@ -27,7 +27,7 @@ let product: Product
 let auditor: Auditor
 
 beforeAll(async () => {
-  // The admin process has a recorder too: two of them share the streams.
+  // The admin process has a recorder too: two recorders share the streams.
   product = await startProduct({ appendfsync: 'always', environment: FAST_EXPIRY })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
   await setAllFileTypes(product)
@@ -36,10 +36,10 @@ beforeAll(async () => {
 })
 afterAll(() => product?.stop())
 
-/** Sessions that the workload of this round has finished. */
+/** Finished sessions of the workload of this round. */
 let finished = 0
 
-/** Kills a part while the load goes on, leaves it dead for a moment, and sees the load recover. */
+/** Kills a part under load, leaves it dead for a moment, and waits until the load recovers. */
 async function killOne(random: Random, victim: (typeof VICTIMS)[number]): Promise<void> {
   await pause(random.between(50, 700))
   await product.kill9(victim)
@@ -68,11 +68,11 @@ describe(`kill -9 under load, seed ${seed}`, () => {
           finished = count
         },
       })
-      // In another order each round; a rejected workload must not go unnoticed meanwhile.
+      // In random order; a rejected workload must be reported meanwhile.
       const victims = random.shuffled(VICTIMS)
       const kills = (async () => {
         for (const victim of victims) await killOne(random, victim)
-        // For the next round, and in the middle of the load: otherwise nobody could pay any more.
+        // For the next round, and during the load: otherwise no subscriber could pay any longer.
         auditor.credited(await topUp({ ...product, ...AUDITED, credits: CREDITS }, `${round}`))
       })().finally(() => {
         isKilling = false
@@ -83,7 +83,7 @@ describe(`kill -9 under load, seed ${seed}`, () => {
     })
   }
 
-  it('all rounds together are what the lines say', async () => {
+  it('leaves the sums of all rounds on the lines', async () => {
     expect(await auditor.auditWhole()).toEqual([])
     expect(auditor.counted()).toEqual(countersOf(AUDITED.mix))
     expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })

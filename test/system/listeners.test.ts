@@ -1,4 +1,6 @@
-/** The product with two event loops (`realtime.listeners`), as its clients and operators see it. */
+/**
+ * The product with two event-loop threads (`realtime.listeners`), as clients and operators see it.
+ */
 import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as openConnection, type Socket } from 'node:net'
@@ -53,7 +55,7 @@ const work = (round: number, goesOn: () => boolean, onSession: (count: number) =
     onSession,
   })
 
-/** The lines of a metric of the realtime process. */
+/** Samples of a metric of the realtime process. */
 async function metric(name: string): Promise<{ labels: string; value: number }[]> {
   const text = await (await fetch(`${product.adminUrl}/metrics`)).text()
   const found = [...text.matchAll(new RegExp(`^${name}\\{(.*role="realtime")\\} (\\d+)$`, 'gm'))]
@@ -63,8 +65,8 @@ async function metric(name: string): Promise<{ labels: string; value: number }[]
 const sum = (values: readonly { value: number }[]) =>
   values.reduce((total, { value }) => total + value, 0)
 
-describe(`two event loops, seed ${seed}`, () => {
-  it('charge the same sessions over any connection, and the books are right', async () => {
+describe(`two event-loop threads, seed ${seed}`, () => {
+  it('charge the same sessions over any connection, without a difference', async () => {
     const truths = await work(
       1,
       () => false,
@@ -75,17 +77,17 @@ describe(`two event loops, seed ${seed}`, () => {
     expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
     let byLoop = await metric('tollgate_loop_requests_total')
     // A snapshot is up to a second old.
-    await waitUntil('figures of both', async () => {
+    await waitUntil('metrics of both', async () => {
       byLoop = await metric('tollgate_loop_requests_total')
       return byLoop.length === 2 && sum(byLoop) === sum(await metric('tollgate_requests_total'))
     })
     expect(Math.min(...byLoop.map(({ value }) => value))).toBeGreaterThan(sum(byLoop) / 10)
-    // The workers of both have met the same accounts.
+    // The workers of both have charged the same accounts.
     expect(sum(await metric('tollgate_commit_conflicts_total'))).toBeGreaterThan(0)
     expect(await metric('process_resident_memory_bytes')).toHaveLength(1)
   })
 
-  it('lose nothing acknowledged when they are killed, or told to end, under load', async () => {
+  it('lose nothing acknowledged when they are killed or stopped under load', async () => {
     let isGoing = true
     let finished = 0
     const progress = async (what: string) => {
@@ -114,7 +116,7 @@ describe(`two event loops, seed ${seed}`, () => {
     expect(await auditor.audit(truths)).toEqual([])
   })
 
-  it('end in order with code 1 when one of them has a defect, and say which', async () => {
+  it('end in order with code 1 when one of them has a defect, and log which', async () => {
     const before = await connect(product.realtimePort)
     writeFileSync(fault, '')
     expect(await exitCode()).toBe(1)
@@ -125,7 +127,7 @@ describe(`two event loops, seed ${seed}`, () => {
     rmSync(fault)
   })
 
-  it('exit with code 1 upon a second signal, also with requests under way', async () => {
+  it('exit with code 1 on a second signal, even with pending requests', async () => {
     Object.assign(environment, PATIENT)
     await product.start('realtime')
     const pid = product.pid('realtime')
@@ -138,7 +140,7 @@ describe(`two event loops, seed ${seed}`, () => {
       const cut = Promise.allSettled(waiting)
       await post(product.realtimePort, { record_type: 'none' })
       process.kill(pid, 'SIGTERM')
-      await waitUntil('the door is closed', async () => {
+      await waitUntil('it is not ready', async () => {
         const health = await fetch(`${product.realtimeUrl}/health/ready`).catch(() => null)
         return health === null || health.status === 503
       })
@@ -151,7 +153,7 @@ describe(`two event loops, seed ${seed}`, () => {
   })
 })
 
-/** Waits for the end of the realtime process, without telling it to. */
+/** Waits until the realtime process ends, without a signal. */
 async function exitCode(): Promise<number | null> {
   const pid = product.pid('realtime')
   await waitUntil('the process ends', () => !existsSync(`/proc/${pid}`))
@@ -161,7 +163,7 @@ async function exitCode(): Promise<number | null> {
 async function connect(port: number): Promise<Socket> {
   const socket = openConnection({ port, host: '127.0.0.1' })
   await once(socket, 'connect')
-  // It is reset by a process that ends.
+  // The ending process resets the connection.
   socket.on('error', () => undefined)
   return socket
 }

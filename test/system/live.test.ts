@@ -1,4 +1,4 @@
-/** What happens to the product while it charges: stores that go and come, changes, restarts. */
+/** Behaviour of the product while it charges: outages of stores, changes, restarts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { profileFenceOf } from '../../src/admin/profile-fence.ts'
 import type { EntityCollection } from '../../src/catalog/entities/entity-table.ts'
@@ -7,9 +7,9 @@ import { systemClock } from '../../src/runtime/clock.ts'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import {
-  type Books,
   type Fields,
-  openBooks,
+  type LedgerReader,
+  openLedgerReader,
   post,
   subscriber,
   withCatalog,
@@ -22,7 +22,7 @@ const MONEY = 100_000_000
 const PER_ACCOUNT = 4
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   product = await startProduct({
@@ -32,10 +32,10 @@ beforeAll(async () => {
   const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
   await populate({ ...product, subscribers: 40, subscribersPerAccount: PER_ACCOUNT, credits })
   await product.start('realtime')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
@@ -61,22 +61,22 @@ function session(session_id: string, sid: number) {
 const GRANTED = { status: 200, returnCode: 1 }
 const DOWN = { status: 503, returnCode: -91, headers: { 'retry-after': '1' } }
 
-/** The one bucket of money, in micros. */
+/** The single money bucket, in micros. */
 async function moneyOf(sid: number) {
-  const { buckets } = await books.ownerOf(aidOf(sid - FIRST_SID, PER_ACCOUNT), sid)
+  const { buckets } = await reader.ownerOf(aidOf(sid - FIRST_SID, PER_ACCOUNT), sid)
   expect(buckets).toHaveLength(1)
   const { credited, spent, reserved, free } = buckets[0] ?? {}
   return { credited, spent, reserved, free }
 }
 
-/** What a bucket says after so many MiB were spent and so many are reserved. */
+/** The state of a bucket after this many MiB were spent and reserved. */
 function money(spentMib: number, reservedMib: number) {
   const [spent, reserved] = [spentMib * MIB_PRICE, reservedMib * MIB_PRICE]
   return { credited: MONEY, spent, reserved, free: MONEY - spent - reserved }
 }
 
 describe('a Redis that is killed', () => {
-  it('is a named outage until it is back; the repeated request tells the truth', async () => {
+  it('is a named outage until it is back; the repeated request returns the outcome', async () => {
     const sid = FIRST_SID
     const { start, update, release } = session('outage', sid)
     expect(await send(start())).toMatchObject(GRANTED)
@@ -104,7 +104,7 @@ describe('a Redis that is killed', () => {
 })
 
 describe('a Redis that hangs', () => {
-  it('is an outage too; what it did with the request when it woke is found out', async () => {
+  it('is an outage too; the repeated request returns the outcome of the first', async () => {
     const sid = FIRST_SID + 24
     const { start, update, release } = session('hanging', sid)
     expect(await send(start())).toMatchObject(GRANTED)
@@ -141,28 +141,28 @@ describe.skipIf(process.env['TEST_MONGO_URL']).each(outages)(
     const index = what === 'killed' ? 8 : 16
     const name = (which: string) => `${which} while ${what}`
 
-    it('stops nobody who is known; who is not is an outage, found when it is back', async () => {
+    it('affects no cached subscriber; others are refused until it is back', async () => {
       const [known, unknown] = [FIRST_SID + index, FIRST_SID + index + 1]
       const { start, update, release } = session(name('known'), known)
-      const stranger = session(name('unknown'), unknown).start()
-      const nobody = session(name('nobody'), index).start()
+      const uncached = session(name('unknown'), unknown).start()
+      const missing = session(name('nobody'), index).start()
       expect(await send(start())).toMatchObject(GRANTED)
       await begin()
       try {
         expect(await send(update(1))).toMatchObject(GRANTED)
         expect(await send(release(2))).toMatchObject(GRANTED)
-        // Whether there is such a subscriber nobody can tell.
+        // An uncached subscriber cannot be looked up.
         const next = session(name('next'), known).start()
-        const answers = await Promise.all([stranger, nobody, next].map(send))
+        const answers = await Promise.all([uncached, missing, next].map(send))
         expect(answers).toMatchObject([DOWN, DOWN, GRANTED])
         expect(await moneyOf(known)).toEqual(money(2, 1))
         expect(await moneyOf(unknown)).toEqual(money(0, 0))
       } finally {
         await end()
       }
-      await waitUntil('the subscriber', async () => (await send(stranger)).status === 200)
-      expect(await send(stranger)).toMatchObject(GRANTED)
-      expect(await send(nobody)).toMatchObject({ status: 200, returnCode: -2 })
+      await waitUntil('the subscriber', async () => (await send(uncached)).status === 200)
+      expect(await send(uncached)).toMatchObject(GRANTED)
+      expect(await send(missing)).toMatchObject({ status: 200, returnCode: -2 })
       expect(await moneyOf(unknown)).toEqual(money(0, 1))
     })
   },
@@ -172,11 +172,11 @@ type Find = Readonly<Record<string, unknown>>
 
 const write = (collection: EntityCollection, document: Fields, mode: 'insert' | 'replace') =>
   withCatalog(product, (catalog) => {
-    const fence = profileFenceOf(books.ledger, systemClock)
+    const fence = profileFenceOf(reader.ledger, systemClock)
     return writeEntity(catalog, collection, document, { mode, timeZone: 'UTC', fence })
   })
 
-/** Changes the one revision there is, as the entity API will. */
+/** Changes the only revision, as the entity API does. */
 async function change(collection: EntityCollection, which: Find, changes: Fields): Promise<void> {
   const stored = await withCatalog(product, (catalog) =>
     catalog.run('find', () => (catalog[collection] as typeof catalog.plans).findOne(which)),
@@ -185,8 +185,8 @@ async function change(collection: EntityCollection, which: Find, changes: Fields
   await write(collection, { ...stored, ...changes }, 'replace')
 }
 
-describe('a change under the running product', () => {
-  it('that bars a subscriber holds from the next request on; what it used is settled', async () => {
+describe('a change while the product runs', () => {
+  it('that bars a subscriber applies to its next request, and used units are settled', async () => {
     const sid = FIRST_SID + 3
     const { start, update, release } = session('barred', sid)
     expect(await send(start())).toMatchObject(GRANTED)
@@ -200,16 +200,16 @@ describe('a change under the running product', () => {
     expect(await moneyOf(sid)).toEqual(money(2, 0))
   })
 
-  it('that adds a subscriber lets it in', async () => {
+  it('that adds a subscriber makes it known', async () => {
     const sid = 900_001
     const opening = session('new', sid).start()
     expect(await send(opening)).toMatchObject({ returnCode: -2 })
     await write('subscribers', subscriber(sid, 9_001), 'insert')
-    // Known, and without credit.
+    // Known, but without credit.
     await waitUntil('the subscriber', async () => (await send(opening)).returnCode === -1)
   })
 
-  it('of a price holds for the next grants', async () => {
+  it('of a price applies to the next grants', async () => {
     const sid = FIRST_SID + 4
     const everything = { usaget: 'sms', usagev: 1_000_000, pretend: true }
     let asked = 0
@@ -239,7 +239,7 @@ describe('a change under the running product', () => {
     expect(await moneyOf(sid)).toEqual(money(0, 0))
   })
 
-  it('to a new revision of a price holds for events from then on', async () => {
+  it('to a new revision of a price applies to events from its begin', async () => {
     const sid = FIRST_SID + 5
     const everything = { usaget: 'call', usagev: 10_000_000, pretend: true }
     const at = new Date(Date.now() - 3_600_000)
@@ -250,7 +250,7 @@ describe('a change under the running product', () => {
     }
     const [earlier, now] = [new Date(at.getTime() - 1), new Date()]
     const before = await grantedAt(now)
-    // 100.00 less 0.05 for access, at 0.10 a minute.
+    // 100.00 minus 0.05 for access, at 0.10 a minute.
     expect(before).toBe(999 * 60)
     await change('rates', { key: 'CALL' }, { to: at })
     const tier = { from: 0, to: 'UNLIMITED', interval: 60, price: 0.2 }
@@ -268,7 +268,7 @@ describe('a change under the running product', () => {
 })
 
 describe('a restart of the realtime process', () => {
-  it('leaves open sessions as they are, and they go on', async () => {
+  it('leaves open sessions unchanged, and they continue', async () => {
     const sid = FIRST_SID + 6
     const { start, update, release } = session('survivor', sid)
     expect(await send(start())).toMatchObject(GRANTED)

@@ -1,4 +1,4 @@
-/** Ten thousand sessions that end at once: none of their reports is refused, all are settled. */
+/** Ten thousand sessions that end at the same time: no report is refused, all are settled. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import {
   grantedBy,
@@ -11,7 +11,7 @@ import {
 import { loadConfig } from '../../src/config/load.ts'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
-import { type Books, openBooks } from '../support/system/exchange.ts'
+import { type LedgerReader, openLedgerReader } from '../support/system/exchange.ts'
 
 const SESSIONS = 10_000
 const SUBSCRIBERS = 500
@@ -20,13 +20,13 @@ const BESIDE = 8
 const GIB = 1024 ** 3
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   product = await startProduct({
-    // As it is by default: what a node admits is bounded by what it answers in 20 ms.
+    // The default: a node admits as many requests as it can answer in 20 ms.
     queueMsMax: loadConfig({ env: {} }).realtime.queueMsMax,
-    // The machine of a test may be slow; nothing here is about time.
+    // The machine may be slow, and this test is not about time.
     environment: {
       TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '60000',
       TOLLGATE_SHUTDOWN_TIMEOUT_MS: '180000',
@@ -39,18 +39,18 @@ beforeAll(async () => {
   const sizes = { subscribers: SUBSCRIBERS, subscribersPerAccount: PER_ACCOUNT }
   await populate({ ...product, ...sizes, credits })
   await product.start('realtime')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
-/** Of all subscribers, what is spent and reserved of their data, bytes. */
-async function dataBooks() {
+/** Spent and reserved data of all subscribers, bytes. */
+async function dataBalances() {
   let [spent, reserved] = [0, 0]
   for (let index = 0; index < SUBSCRIBERS; index += 1) {
-    const { buckets } = await books.ownerOf(aidOf(index, PER_ACCOUNT), FIRST_SID + index)
+    const { buckets } = await reader.ownerOf(aidOf(index, PER_ACCOUNT), FIRST_SID + index)
     for (const bucket of buckets) {
       if (bucket.prepaidIncludeId !== 2) continue
       spent += bucket.spent
@@ -64,19 +64,19 @@ it.each<[ReleaseProtocol, number, number]>([
   ['diameter', 2, 2],
   ['json', 1_000, 1],
   ['keyValue', 1_000, 1],
-])('over %s', async (protocol, connections, services) => {
-  const before = await dataBooks()
+])('a mass release over %s settles every report', async (protocol, connections, services) => {
+  const before = await dataBalances()
   const mass = { protocol, run: `mass-${protocol}`, sessions: SESSIONS, connections }
   const releases = { ...mass, subscribers: SUBSCRIBERS }
   await openSessions(product, { ...releases, connections: Math.min(connections, 64) })
-  expect((await dataBooks()).reserved).toBeGreaterThan(before.reserved)
+  expect((await dataBalances()).reserved).toBeGreaterThan(before.reserved)
   const updates = await startUpdates(product, `beside-${protocol}`, BESIDE)
   const { answers } = await releaseAll(product, releases)
   await updates.stop()
   expect(answers).toEqual({ [grantedBy(protocol)]: SESSIONS })
   const beside = updates.figures().answers
   expect(Object.keys(beside)).toEqual([grantedBy('json')])
-  const after = await dataBooks()
+  const after = await dataBalances()
   const used = SESSIONS * services * USED + (beside['200 1'] ?? 0) * USED
   expect(after.spent - before.spent).toBe(used)
 })

@@ -1,4 +1,4 @@
-/** Redis comes back without its last writes, which are on record: what is wrong, and mending it. */
+/** Redis comes back without its last writes, which are on record: the differences, and the mend. */
 import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -11,17 +11,17 @@ import { waitUntil } from '../support/wait.ts'
 
 let product: Product
 let tollgate: Started
-let books: ClientLedger
+let clientLedger: ClientLedger
 
 beforeAll(async () => {
   product = createProduct()
   tollgate = await product.start()
-  books = new ClientLedger({ name: 'lost', clients: 8, subscribers: POPULATION.subscribers })
+  clientLedger = new ClientLedger({ name: 'lost', clients: 8, subscribers: POPULATION.subscribers })
   await populate({ ...storesOf(product), ...POPULATION })
   await charge(300)
   await untilEven()
   const sizeBytes = statSync(logFile()).size
-  // From here on Redis will have lost everything.
+  // Redis will lose everything from here on.
   await charge(300)
   const added = await product.run('balance', 'add', ...TOP_UP)
   expect(added.code).toBe(0)
@@ -41,12 +41,12 @@ function logFile(): string {
   return join(folder, name)
 }
 
-/** So many more requests are acknowledged; sessions stay open. */
+/** Charges until this many more requests are acknowledged; sessions stay open. */
 async function charge(requests: number): Promise<void> {
-  const enough = books.acknowledged + requests
-  const load = books.run(portOf(tollgate))
-  await waitUntil('it is charged', () => books.acknowledged >= enough)
-  books.stop()
+  const enough = clientLedger.acknowledged + requests
+  const load = clientLedger.run(portOf(tollgate))
+  await waitUntil('it is charged', () => clientLedger.acknowledged >= enough)
+  clientLedger.stop()
   await load
 }
 
@@ -60,11 +60,13 @@ async function stop(): Promise<void> {
 }
 
 const spent = async () =>
-  [...(await spentOf(storesOf(product)))].filter(([sid]) => books.usedBySubscriber().has(sid))
+  [...(await spentOf(storesOf(product)))].filter(([sid]) =>
+    clientLedger.usedBySubscriber().has(sid),
+  )
 
-describe('after the last writes were lost', () => {
+describe('after Redis has lost its last writes', () => {
   it('the audit fails, and --explain names sessions, lines and operations', async () => {
-    expect(await spent()).not.toEqual([...books.usedBySubscriber()])
+    expect(await spent()).not.toEqual([...clientLedger.usedBySubscriber()])
     const plain = await product.run('audit')
     expect(plain.code).toBe(1)
     const { code, stdout } = await product.run('audit', '--explain')
@@ -83,37 +85,37 @@ describe('after the last writes were lost', () => {
     expect(await spent()).toEqual(before)
   })
 
-  it('--mend settles it by recorded operations, once', async () => {
+  it('--mend settles the differences by recorded operations, once', async () => {
     const { code, stdout, stderr } = await product.run('audit', '--mend')
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toContain('account 1001: mended')
     expect(stdout).toMatch(/every unit is accounted for\n$/)
-    expect(await spent()).toEqual([...books.usedBySubscriber()])
+    expect(await spent()).toEqual([...clientLedger.usedBySubscriber()])
     const again = await product.run('audit', '--mend')
     expect(again.code).toBe(0)
     expect(again.stdout).not.toContain('mended')
     expect(await recorded()).toMatch(/"operation":"mend"/)
   })
 
-  it('what was lost may be repeated: the operation moves nothing', async () => {
+  it('a lost operation may be repeated, and moves nothing', async () => {
     const before = await product.run('balance', 'show', ...FIRST, '--json')
     expect((await product.run('balance', 'add', ...TOP_UP)).code).toBe(0)
     expect((await product.run('balance', 'show', ...FIRST, '--json')).stdout).toBe(before.stdout)
   })
 
-  it('sessions that are open go on, and come out even', async () => {
-    await books.finish(portOf(tollgate))
-    // Those that were opened in what was lost are unknown now.
-    expect(books.complaints.every((text) => text.endsWith(': -7'))).toBe(true)
+  it('open sessions continue, and their usage adds up', async () => {
+    await clientLedger.finish(portOf(tollgate))
+    // Sessions opened by the lost writes are now unknown.
+    expect(clientLedger.complaints.every((text) => text.endsWith(': -7'))).toBe(true)
     await untilEven()
-    expect(await spent()).toEqual([...books.usedBySubscriber()])
+    expect(await spent()).toEqual([...clientLedger.usedBySubscriber()])
     const lines = await linesOf(storesOf(product))
     expect(lines.length).toBeGreaterThan(0)
     await stop()
   })
 })
 
-/** What docs/OPERATING.md shows of it, line by line, whatever the numbers and times are. */
+/** The example output in docs/OPERATING.md, line by line, with any numbers and times. */
 function documented(): RegExp[] {
   const text = readFileSync(join(ROOT, 'docs/OPERATING.md'), 'utf8')
   const [, example = ''] = text.split('$ tollgate audit --explain\n')

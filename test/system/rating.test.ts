@@ -10,9 +10,9 @@ import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { tollgate } from '../support/system/command.ts'
 import {
-  type Books,
   type Fields,
-  openBooks,
+  type LedgerReader,
+  openLedgerReader,
   post,
   withCatalog,
 } from '../support/system/exchange.ts'
@@ -31,24 +31,24 @@ const MONEY = 1_000_000
 const DAY_MS = 86_400_000
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   product = await startProduct({ environment: { ...PATIENT, ...RULES } })
   const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
   await populate({ ...product, subscribers: 1, subscribersPerAccount: 1, credits })
   await withCatalog(product, writeTariffs)
-  // With the recorder.
+  // Includes the recorder.
   await product.start('admin')
   await product.start('realtime')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
-/** A time of yesterday, in UTC: all of a test is in one cycle, whatever day it is. */
+/** A time of yesterday, in UTC: the whole test is in one cycle, whatever the date. */
 function at(time: string): string {
   const day = new Date(Math.floor(systemClock.nowMs() / DAY_MS) * DAY_MS - DAY_MS)
   return `${day.toISOString().slice(0, 10)}T${time}Z`
@@ -60,7 +60,7 @@ const ask = async (kind: string, session_id: string, request_num: number, more: 
   return answer as typeof answer & Record<string, unknown>
 }
 
-/** A session that uses so many units of a call, all that it asks for. */
+/** A session that uses `units` of a call, all that it requests. */
 async function call(session_id: string, units: number, more: Fields) {
   const urt = at('12:00:00')
   const usage = { usaget: 'call', urt }
@@ -71,7 +71,7 @@ async function call(session_id: string, units: number, more: Fields) {
   })
 }
 
-/** The lines of a session as MongoDB has them in the end, by segment. */
+/** The final lines of a session in MongoDB, by segment. */
 async function linesOf(session_id: string, count = 1): Promise<Record<string, unknown>[]> {
   let lines: Record<string, unknown>[] = []
   await waitUntil(`the lines of ${session_id}`, async () => {
@@ -90,7 +90,7 @@ describe('a family', () => {
   const first = { sid: FAMILY.first }
   const second = { sid: FAMILY.second }
 
-  it('shares its minutes; what goes beyond is priced and taxed', async () => {
+  it('shares its minutes; calls beyond them are charged and taxed', async () => {
     await call('minutes-1', 200, { ...first, called_number: NATIONAL })
     await call('minutes-2', 180, { ...second, called_number: NATIONAL })
     const [one] = await linesOf('minutes-1')
@@ -126,7 +126,7 @@ describe('a family', () => {
     })
   })
 
-  it('has the messages of a service twice where it is held twice', async () => {
+  it('has the messages of a service twice if it has the service twice', async () => {
     const event = { ...first, usaget: 'sms', usagev: 7, urt: at('12:10:00') }
     expect(await ask('event', 'messages', 0, event)).toMatchObject({ grantedVolume: 7 })
     expect(await linesOf('messages')).toMatchObject([
@@ -155,15 +155,15 @@ describe('a family', () => {
     ])
   })
 
-  it('is granted what both limits leave: its own, and that of the account', async () => {
+  it('is granted what both limits permit: its own, and that of the account', async () => {
     const usage = { usaget: 'call', usagev: 600, called_number: MOBILE, urt: at('12:20:00') }
-    // 0.04 of 0.5 are owed: access and two minutes are 0.45.
+    // 0.04 of 0.5 are spent: access and two minutes are 0.45.
     const one = await ask('start', 'limit-1', 0, { ...first, ...usage, balances: true })
     expect(one).toMatchObject({ grantedVolume: 120, finalUnit: true })
     expect(one['balances']).toContainEqual(
       expect.objectContaining({ group: 'credit', balance: 0.01, reserved: 0.45 }),
     )
-    // Of 1 the account owes 0.365 and has reserved 0.45: half of access and a minute is left.
+    // Of 1 the account has spent 0.365 and reserved 0.45: enough for half of access and a minute.
     const two = await ask('start', 'limit-2', 0, { ...second, ...usage })
     expect(two).toMatchObject({ grantedVolume: 60, finalUnit: true })
     const three = await ask('start', 'limit-3', 0, { ...second, ...usage })
@@ -171,7 +171,7 @@ describe('a family', () => {
     for (const session of ['limit-1', 'limit-2']) {
       expect(await ask('release', session, 1, {})).toMatchObject({ returnCode: 1 })
     }
-    const { buckets } = await books.ownerOf(FAMILY.aid, 0)
+    const { buckets } = await reader.ownerOf(FAMILY.aid, 0)
     expect(buckets.find(({ counter }) => counter === 'credit')).toMatchObject({
       spent: 365_000,
       reserved: 0,
@@ -188,7 +188,7 @@ describe('a team', () => {
       return writeEntity(catalog, 'subscribers', { from: SINCE, ...document }, options)
     })
 
-  it('pools what each brings, also one who comes later', async () => {
+  it('pools the shares of all subscribers, including later ones', async () => {
     expect(await ask('event', 'pool-1', 0, { ...event, usagev: 1_500 })).toMatchObject({
       grantedVolume: 1_500,
     })
@@ -205,12 +205,12 @@ describe('a team', () => {
     })
   })
 
-  it('is charged by what its account says as soon as that is written', async () => {
+  it('is charged under an override of its account as soon as that is written', async () => {
     const more = { ...event, usagev: 10 }
     expect(await ask('event', 'account-1', 0, more)).toMatchObject({ returnCode: 1 })
     const value = { disallowed_rates: ['TRAFFIC'] }
     const overrides = [{ type: 'plan', key: 'TEAM', value }]
-    const fence = profileFenceOf(books.ledger, systemClock)
+    const fence = profileFenceOf(reader.ledger, systemClock)
     await write({ type: 'account', aid: TEAM.aid, overrides }, fence)
     expect(await ask('event', 'account-2', 0, more)).toMatchObject({ returnCode: -3 })
   })
@@ -219,11 +219,11 @@ describe('a team', () => {
 describe('a single', () => {
   const caller = { calling_number: '015900002', called_number: NATIONAL }
 
-  it('is found by the rules, and pays by the time of day', async () => {
+  it('is identified by the rules, and pays by the time of day', async () => {
     const usage = { ...caller, usaget: 'call', usagev: 600 }
     const start = await ask('start', 'bands', 0, { ...usage, urt: at('17:58:00') })
     expect(start).toMatchObject({ grantedVolume: 600, sid: SINGLE.sid, validityTime: 120 })
-    // What a report does not name again is as it was.
+    // Fields that a report omits keep their values.
     const report = { usaget: 'call', used_usagev: 300, usagev: 600, urt: at('18:03:00') }
     expect(await ask('update', 'bands', 1, report)).toMatchObject({ grantedVolume: 600 })
     const rest = { usaget: 'call', used_usagev: 60, urt: at('18:04:00') }
@@ -235,7 +235,7 @@ describe('a single', () => {
     ])
   })
 
-  it('is charged what it was told when it asked', async () => {
+  it('is charged the price of an earlier enquiry', async () => {
     const event = { ...caller, usaget: 'call', usagev: 90, urt: at('13:00:00') }
     const asked = await ask('event', 'asked', 0, { ...event, pretend: true })
     expect(asked).toMatchObject({ returnCode: 1, grantedVolume: 90, aprice: 0.2 })
@@ -258,7 +258,7 @@ describe('a single', () => {
     ).toBe(0)
   })
 
-  it('is refused without anything to identify it by', async () => {
+  it('is refused without any identifier', async () => {
     const event = { usaget: 'call', usagev: 90, called_number: NATIONAL }
     expect(await ask('event', 'nobody', 0, event)).toMatchObject({ status: 400, returnCode: -20 })
     expect(
@@ -267,7 +267,7 @@ describe('a single', () => {
   })
 })
 
-describe('the start', () => {
+describe('the start of the product', () => {
   it('is refused by a rule that cannot be used', async () => {
     const wrong = { TOLLGATE_RATING_CUSTOMER_IDENTIFICATION: '{"call":[{"src_key":"a"}]}' }
     const other = await startProduct({ environment: wrong })
@@ -280,10 +280,10 @@ describe('the start', () => {
     }
   })
 
-  it('leaves out what cannot be used, and counts it', async () => {
-    const figures = async () => (await fetch(`${product.adminUrl}/metrics`)).text()
-    await waitUntil('the figures', async () => (await figures()).includes('catalogue_skipped'))
-    const text = await figures()
+  it('skips entities that cannot be used, and counts them', async () => {
+    const metrics = async () => (await fetch(`${product.adminUrl}/metrics`)).text()
+    await waitUntil('the metrics', async () => (await metrics()).includes('catalogue_skipped'))
+    const text = await metrics()
     expect(text).toMatch(/^tollgate_catalogue_skipped\{collection="rates",.*\} 1$/m)
     expect(text).toMatch(/^tollgate_catalogue_skipped\{collection="plans",.*\} 0$/m)
     const names = await (await fetch(`${product.adminUrl}/health/catalogue`)).json()
@@ -292,9 +292,9 @@ describe('the start', () => {
 })
 
 describe('a refund', () => {
-  it('gives the money back, as a line that takes the first one back', async () => {
+  it('returns the money, with a line that reverses the first one', async () => {
     const owner = { aid: aidOf(0, 1), sid: FIRST_SID }
-    const moneyOf = async () => (await books.ownerOf(owner.aid, owner.sid)).buckets[0]?.free
+    const moneyOf = async () => (await reader.ownerOf(owner.aid, owner.sid)).buckets[0]?.free
     const event = { sid: owner.sid, usaget: 'sms', usagev: 2, urt: at('12:00:00') }
     expect(await ask('event', 'refunded', 0, event)).toMatchObject({ grantedVolume: 2 })
     expect(await moneyOf()).toBe(MONEY - 80_000)
@@ -311,9 +311,9 @@ describe('a refund', () => {
   })
 })
 
-/** Last: it changes the tax of all. */
+/** Last, because it changes the tax of all subscribers. */
 describe('a tax that is set while the node charges', () => {
-  it('holds for sessions that begin a moment later, without a restart', async () => {
+  it('applies to sessions that begin shortly afterwards, without a restart', async () => {
     const event = { sid: FIRST_SID, usaget: 'traffic', usagev: 1, urt: at('12:40:00') }
     let number = 0
     const taxesNow = async () => {

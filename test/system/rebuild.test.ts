@@ -10,7 +10,13 @@ import { type Product, startProduct } from '../support/product/product.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
 import { audit } from '../support/system/auditor.ts'
 import { tollgate as tollgateOn } from '../support/system/command.ts'
-import { type Books, type Fields, openBooks, post, type Reply } from '../support/system/exchange.ts'
+import {
+  type Fields,
+  type LedgerReader,
+  openLedgerReader,
+  post,
+  type Reply,
+} from '../support/system/exchange.ts'
 import type { SessionTruth } from '../support/system/expected-sessions.ts'
 import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -21,17 +27,17 @@ const MIB = 1024 * 1024
 const seed = seedOf()
 const truths: SessionTruth[] = []
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   product = await startProduct({ environment: FAST_EXPIRY })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
   await product.start('realtime')
   await product.start('admin')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
@@ -60,18 +66,18 @@ async function workload(more: number): Promise<void> {
   truths.push(...(await runWorkload({ ...sessions, port: product.realtimePort, ...AUDITED })))
 }
 
-async function everybody(): Promise<OwnerState[]> {
+async function allOwners(): Promise<OwnerState[]> {
   const owners: OwnerState[] = []
   for (let index = 0; index < AUDITED.subscribers; index += 1) {
     const aid = aidOf(index, AUDITED.subscribersPerAccount)
-    for (const sid of [FIRST_SID + index, 0]) owners.push(await books.ownerOf(aid, sid))
+    for (const sid of [FIRST_SID + index, 0]) owners.push(await reader.ownerOf(aid, sid))
   }
   return owners
 }
 
-/** Every bucket, without what moves between two looks at a ledger at rest. */
+/** Every bucket, without fields that change between two reads of an idle ledger. */
 async function balances(): Promise<Map<string, unknown>> {
-  const owners = await everybody()
+  const owners = await allOwners()
   return new Map(
     owners.map(({ aid, sid, buckets, owed, repaid, nextBucketId }) => {
       const settled = buckets.map(({ reserved, free, ...bucket }) => {
@@ -83,25 +89,25 @@ async function balances(): Promise<Map<string, unknown>> {
 }
 
 async function reserved(): Promise<number> {
-  const buckets = (await everybody()).flatMap((owner) => owner.buckets)
+  const buckets = (await allOwners()).flatMap((owner) => owner.buckets)
   return buckets.reduce((sum, bucket) => sum + bucket.reserved, 0)
 }
 
-describe(`redis comes back empty, seed ${seed}`, () => {
+describe(`a Redis that comes back empty, seed ${seed}`, () => {
   let before: Map<string, unknown>
 
-  it('after a workload whose books agree, with a session open', async () => {
+  it('follows a workload without differences, with a session open', async () => {
     await workload(0)
     expect(await audit(product, AUDITED, truths)).toEqual([])
     const opened = await post(product.realtimePort, { ...starting('open'), usagev: MIB })
     expect(opened).toMatchObject({ status: 200, returnCode: 1 })
-    const isRecorded = async () => (await streamBacklog(books.ledger)) === 0
+    const isRecorded = async () => (await streamBacklog(reader.ledger)) === 0
     await waitUntil('the recorder catches up', isRecorded)
     before = await balances()
     expect(await reserved()).toBe(MIB)
   })
 
-  it('answers everything with 503, and denies nobody', async () => {
+  it('answers everything with 503, and denies no request', async () => {
     await product.kill9('redis')
     expect((await post(product.realtimePort, starting('dead'))).status).toBe(503)
     rmSync(join(product.folder, 'redis'), { recursive: true })
@@ -120,22 +126,22 @@ describe(`redis comes back empty, seed ${seed}`, () => {
       const release = { ...updating('open'), record_type: 'release_request' }
       for (const body of [starting(`new-${round}`), updating('open'), release, event]) {
         const { status, returnCode } = await post(product.realtimePort, body)
-        // On a machine that stands still for a moment it may also come too late.
+        // On a machine that pauses for a moment the answer may also be late.
         expect(status).toBe(503)
         expect([-91, -92]).toContain(returnCode)
       }
     }
   })
 
-  it('tells an operator what to do', async () => {
-    const told = { code: 1, stderr: expect.stringContaining("run 'tollgate ledger rebuild'") }
-    expect(await tollgate('balance', 'show', '--sid', String(FIRST_SID))).toMatchObject(told)
-    expect(await tollgate('audit')).toMatchObject(told)
+  it('makes commands name the rebuild', async () => {
+    const refusal = { code: 1, stderr: expect.stringContaining("run 'tollgate ledger rebuild'") }
+    expect(await tollgate('balance', 'show', '--sid', String(FIRST_SID))).toMatchObject(refusal)
+    expect(await tollgate('audit')).toMatchObject(refusal)
     const add = ['--sid', String(FIRST_SID), '--include', '1', '--amount', '1']
-    expect(await tollgate('balance', 'add', ...add)).toMatchObject(told)
+    expect(await tollgate('balance', 'add', ...add)).toMatchObject(refusal)
   })
 
-  it('is not rebuilt while a store is away', async () => {
+  it('is not rebuilt while a store is unavailable', async () => {
     const away = { TOLLGATE_MONGO_URL: 'mongodb://127.0.0.1:1' }
     const noMongo = await tollgateOn(product, ['ledger', 'rebuild'], away)
     expect([noMongo.code, noMongo.stderr]).toEqual([1, expect.stringMatching(/^.*MongoDB: .*\n$/)])
@@ -145,7 +151,7 @@ describe(`redis comes back empty, seed ${seed}`, () => {
     expect([noRedis.code, noRedis.stderr]).toEqual([1, stderr])
   })
 
-  it('is rebuilt while it is asked: 503 until it is there, then grants', async () => {
+  it('is rebuilt under load: 503 until the rebuild is complete, then grants', async () => {
     const answers: Reply[] = []
     let isAsking = true
     const asking = (async () => {
@@ -177,24 +183,24 @@ describe(`redis comes back empty, seed ${seed}`, () => {
     })
   })
 
-  it('gives back every balance as it was, and nothing is reserved', async () => {
-    await books.close()
-    books = await openBooks(product.redisUrl)
-    await waitForRedis(books.ledger.redis, 10_000)
-    const isQuiet = async () => (await openSessions(books.ledger)) === 0
+  it('has every balance as before, and nothing is reserved', async () => {
+    await reader.close()
+    reader = await openLedgerReader(product.redisUrl)
+    await waitForRedis(reader.ledger.redis, 10_000)
+    const isQuiet = async () => (await openSessions(reader.ledger)) === 0
     await waitUntil('sessions opened meanwhile expire', isQuiet)
     expect(await reserved()).toBe(0)
     expect(await balances()).toEqual(before)
   })
 
-  it('knows no session of before, and opens new ones', async () => {
+  it('has no earlier session, and opens new ones', async () => {
     const update = await post(product.realtimePort, updating('open'))
     expect([update.status, update.returnCode]).toEqual([200, -7])
     const started = await post(product.realtimePort, starting('open'))
     expect([started.status, started.returnCode]).toEqual([200, 1])
   })
 
-  it('goes on: the books agree, and every unit is accounted for', async () => {
+  it('continues: ledger and lines agree, and every unit is accounted for', async () => {
     await workload(1)
     expect(await audit(product, AUDITED, truths)).toEqual([])
     expect(await tollgate('audit')).toMatchObject({ code: 0, stderr: '' })

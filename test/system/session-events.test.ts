@@ -1,4 +1,4 @@
-/** The first thread of the built product tells of sessions, also after it was replaced. */
+/** The first thread of the built product publishes session events, also after it was replaced. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { waitUntil } from '../support/wait.ts'
 
 const log = createLogger({ name: 'test', level: 'silent' })
 const folder = mkdtempSync(join(tmpdir(), 'tg-news-'))
-const news: WorkerEvent[] = []
+const events: WorkerEvent[] = []
 let stores: TestStores
 let pool: Pool
 
@@ -41,7 +41,7 @@ beforeAll(async () => {
     log,
     onBatch: () => undefined,
     onStats: () => undefined,
-    onEvent: (told) => news.push(told),
+    onEvent: (event) => events.push(event),
   })
 })
 afterAll(async () => {
@@ -50,25 +50,28 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Until a thread listens a hint is lost. Gives how often the last one was told. */
-async function hint(sessionId: string): Promise<number> {
-  const isIt = (told: WorkerEvent) => told.kind === 'release' && told.sessionId === sessionId
-  await waitUntil(`news of ${sessionId}`, async () => {
+/**
+ * Publishes until an event arrives: earlier ones are lost. Returns how often the last one arrived.
+ */
+async function publishUntilReceived(sessionId: string): Promise<number> {
+  const isExpected = (event: WorkerEvent) =>
+    event.kind === 'release' && event.sessionId === sessionId
+  await waitUntil(`event of ${sessionId}`, async () => {
     await publishSessionEvent(stores.ledger.redis, { cause: 'release', origin: 'o', sessionId })
-    return news.some(isIt)
+    return events.some(isExpected)
   })
-  return news.filter(isIt).length
+  return events.filter(isExpected).length
 }
 
-it('goes on telling after it was replaced', async () => {
-  await hint('before')
+it('session events are received again after the thread was replaced', async () => {
+  await publishUntilReceived('before')
   await publishSessionEvent(stores.ledger.redis, {
     cause: 'release',
     origin: 'o',
     sessionId: 'once',
   })
-  await hint('after')
-  const once = news.filter((told) => told.kind === 'release' && told.sessionId === 'once')
+  await publishUntilReceived('after')
+  const once = events.filter((event) => event.kind === 'release' && event.sessionId === 'once')
   expect(once).toHaveLength(1)
   for (const sessionId of ['x1', 'x2', 'x3', 'x4']) {
     const fault = { sessionId, what: 'exits', when: 'before' }
@@ -78,5 +81,5 @@ it('goes on telling after it was replaced', async () => {
     )
     expect(outcome).toMatchObject({ reason: 'timedOut' })
   }
-  await hint('replaced')
+  await publishUntilReceived('replaced')
 })

@@ -1,6 +1,6 @@
 /**
- * The product under the audited workload for SOAK_MINUTES, audited in windows. However short, the
- * books must agree and descriptors come back; that memory is flat can be told of a long run only.
+ * The product under the audited workload for SOAK_MINUTES, audited in windows. In any run, ledger
+ * and lines must agree and descriptors return to their number; flat memory requires a long run.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -18,28 +18,28 @@ const RUN_MS = MINUTES * 60_000
 const WINDOW_MS = Math.min(60_000, RUN_MS / 2)
 const SAMPLE_MS = Math.min(5_000, RUN_MS / 40)
 const CLIENTS = 24
-/** With the time that a session takes some hundred sessions a second: a load, but no overload. */
+/** With the duration of a session some hundred sessions per second: a load, but no overload. */
 const PAUSE_MS_MAX = 300
-/** So many first credits are given in each window, as about so much is used. */
+/** First credits granted in each window, roughly what is used. */
 const CREDITS_PER_WINDOW = 4
 const THOUSANDS_PER_MINUTE = 6
 const AUDITED = audited(MINUTES * THOUSANDS_PER_MINUTE)
 
-/** Below this the heaps have not yet found their size. */
+/** In shorter runs the heaps have not yet reached their size. */
 const FLAT_MINUTES_MIN = 5
-/** The last quarter may have more than the second by this factor and so many MiB. */
+/** The last quarter may exceed the second by this factor and this many MiB. */
 const GROWTH_MAX = 1.1
 const GROWTH_MIB_MAX = 8
 const FLAT = ['realtime anon MiB', 'admin anon MiB', 'mongo anon MiB', 'redis used MiB']
-/** Drivers keep some connections more or less as they like. */
+/** Drivers open and close some connections on their own. */
 const FILES_MORE_MAX = 8
 
-/** What is kept for a time is forgotten within the run, so that it can come to a steady state. */
-const SOON_FORGOTTEN = {
+/** Short retention, so that a run reaches a steady state. */
+const SHORT_RETENTION = {
   TOLLGATE_LEDGER_REPLAY_MS: '10000',
   TOLLGATE_LEDGER_DIRECTORY_TTL_MS: '60000',
 }
-/** A MongoDB that was given has no process here. */
+/** An external MongoDB has no process here. */
 const PARTS: readonly Part[] = [
   ...(['realtime', 'admin', 'redis'] as const),
   ...(process.env['TEST_MONGO_URL'] === undefined ? (['mongo'] as const) : []),
@@ -50,7 +50,7 @@ let auditor: Auditor
 let sampler: Sampler
 
 beforeAll(async () => {
-  product = await startProduct({ environment: { ...FAST_EXPIRY, ...SOON_FORGOTTEN } })
+  product = await startProduct({ environment: { ...FAST_EXPIRY, ...SHORT_RETENTION } })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
   auditor = new Auditor(product, AUDITED)
   await product.start('realtime')
@@ -62,7 +62,10 @@ afterAll(async () => {
   await product?.stop()
 })
 
-/** Load for the time of a window, with a top-up in its middle; then the books. Opened sessions. */
+/**
+ * Load for the time of a window, with a top-up in its middle; then an audit. Returns the number of
+ * opened sessions.
+ */
 async function runWindow(number: number): Promise<number> {
   const untilMs = performance.now() + WINDOW_MS
   const workload = runWorkload({
@@ -85,7 +88,7 @@ async function runWindow(number: number): Promise<number> {
   return sessions.filter((one) => one.opened).length
 }
 
-/** Takes samples until told to end. */
+/** Takes samples until `isOver`. */
 async function keepSampling(isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     await sampler.sample()
@@ -97,7 +100,7 @@ function isFlat({ quarters: [, second = 0, , last = 0] }: Trend): boolean {
   return last <= second * GROWTH_MAX + GROWTH_MIB_MAX
 }
 
-/** One window after the other, watched: sessions of each, and descriptors after the first. */
+/** Consecutive windows with samples: sessions of each, and descriptors after the first. */
 async function runWindows(): Promise<{ opened: number[]; files: Record<string, number> }> {
   const opened: number[] = []
   let files: Record<string, number> = {}
@@ -106,7 +109,7 @@ async function runWindows(): Promise<{ opened: number[]; files: Record<string, n
   const windows = async () => {
     while (performance.now() < untilMs && !isOver) {
       opened.push(await runWindow(opened.length + 1))
-      // Connections are made when they are first needed.
+      // Connections are made on first use.
       if (opened.length === 1) files = sampler.files()
     }
   }
@@ -127,7 +130,7 @@ async function expectFilesBack(before: Record<string, number>): Promise<void> {
 
 describe(`a soak of ${MINUTES} minutes, seed ${seed}`, () => {
   it(
-    'the books agree all the time, descriptors come back, memory is flat in the long run',
+    'ledger and lines agree throughout, descriptors come back, memory is flat in a long run',
     async () => {
       const { opened, files } = await runWindows()
       expect(await auditor.auditWhole()).toEqual([])

@@ -26,41 +26,41 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     await product.close()
   })
 
-  /** Starts on a small disk, fills it while it charges, and goes on until Redis refuses. */
+  /** Starts on a small disk, fills it while it charges, and continues until Redis refuses. */
   async function fillUnderLoad(environment: Record<string, string>): Promise<Filled> {
     product = createProduct()
     disk = mountSmallDisk(product.dataDir, 160 * MIB)
     const tollgate = await product.start(environment)
-    const books = new ClientLedger({
+    const clientLedger = new ClientLedger({
       name: 'full',
       clients: 24,
       subscribers: POPULATION.subscribers,
     })
     await populate({ ...storesOf(product), ...POPULATION })
-    const load = books.run(portOf(tollgate))
-    await waitUntil('the load runs', () => books.acknowledged > 2_000)
+    const load = clientLedger.run(portOf(tollgate))
+    await waitUntil('the load runs', () => clientLedger.acknowledged > 2_000)
     disk.fill()
-    await waitUntil('charges are refused', () => books.refused > 100)
-    return { tollgate, books, load }
+    await waitUntil('charges are refused', () => clientLedger.refused > 100)
+    return { tollgate, clientLedger, load }
   }
 
-  /** After another start: repeats and releases, and holds its books against lines and balances. */
-  async function expectNothingLost(tollgate: Started, books: ClientLedger): Promise<void> {
-    await books.finish(portOf(tollgate))
+  /** After another start: repeats and releases, and compares its record with lines and balances. */
+  async function expectNothingLost(tollgate: Started, clientLedger: ClientLedger): Promise<void> {
+    await clientLedger.finish(portOf(tollgate))
     await waitUntil('the audit is clean', async () => {
       const { stdout } = await product.run('audit')
       return stdout.includes('every unit is accounted for')
     })
     expect(
-      books.differences(await linesOf(storesOf(product)), await spentOf(storesOf(product))),
+      clientLedger.differences(await linesOf(storesOf(product)), await spentOf(storesOf(product))),
     ).toEqual([])
   }
 
-  /** SIGTERM, and what `tollgate start` said until it ended. */
-  async function stopOf({ tollgate, books, load }: Filled) {
+  /** Sends SIGTERM; the output of `tollgate start` until it ended. */
+  async function stopOf({ tollgate, clientLedger, load }: Filled) {
     tollgate.signal('SIGTERM')
     const ended = await tollgate.ended
-    books.stop()
+    clientLedger.stop()
     await load
     return ended
   }
@@ -80,19 +80,19 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
       expect(stderr).toContain(`redis-server (process ${left}) is left running`)
       expect(stderr).toMatch(BOUND)
     } else {
-      // It has ended itself, with all that it had acknowledged on the disk.
+      // It has ended by itself, with everything acknowledged on the disk.
       expect(left).toBeUndefined()
     }
     disk.makeRoom()
     const again = await product.start(environment)
     if (left !== undefined) expect(isAlive(left)).toBe(true)
-    await expectNothingLost(again, filled.books)
+    await expectNothingLost(again, filled.clientLedger)
     again.signal('SIGTERM')
     expect((await again.ended).code).toBe(0)
     expect(processesWith(product.dataDir)).toEqual([])
   })
 
-  it('waits for room, and then ends in order', async () => {
+  it('waits for space, and then ends in order', async () => {
     const filled = await fillUnderLoad({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
     const { tollgate } = filled
     const stopped = stopOf(filled)
@@ -100,12 +100,12 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     disk.makeRoom()
     expect((await stopped).code).toBe(0)
     expect(processesWith(product.dataDir)).toEqual([])
-    await expectNothingLost(await product.start(), filled.books)
+    await expectNothingLost(await product.start(), filled.clientLedger)
   })
 
-  it('ends at a second signal, and at kill -9, and starts again while it is full', async () => {
+  it('ends at a second signal, and at kill -9, and starts again on the full disk', async () => {
     const filled = await fillUnderLoad({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
-    const { tollgate, books } = filled
+    const { tollgate, clientLedger } = filled
     const stopped = stopOf(filled)
     await waitUntil('it waits', () => tollgate.output().includes('make room on the disk'))
     tollgate.signal('SIGINT')
@@ -123,10 +123,10 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     disk.makeRoom()
     const again = await product.start({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
     expect(isAlive(left)).toBe(true)
-    await expectNothingLost(again, books)
+    await expectNothingLost(again, clientLedger)
   })
 
-  it('"tollgate stop" does the same, and --force names what is lost', async () => {
+  it('by "tollgate stop" does the same, and --force names what is lost', async () => {
     const filled = await fillUnderLoad({
       TOLLGATE_REDIS_APPENDFSYNC: 'everysec',
       TOLLGATE_SHUTDOWN_WRITE_TIMEOUT_MS: '1000',
@@ -153,6 +153,6 @@ const BOUND = new RegExp(
 
 interface Filled {
   tollgate: Started
-  books: ClientLedger
+  clientLedger: ClientLedger
   load: Promise<void>
 }

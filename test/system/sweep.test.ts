@@ -17,42 +17,42 @@ import { populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
 import { audit } from '../support/system/auditor.ts'
-import { type Books, openBooks, post } from '../support/system/exchange.ts'
+import { type LedgerReader, openLedgerReader, post } from '../support/system/exchange.ts'
 import type { SessionTruth } from '../support/system/expected-sessions.ts'
 import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const seed = seedOf()
 const SESSIONS = Number(process.env['SWEEP_SESSIONS'] ?? 100_000)
-/** For writing the sessions; those that are written later are due at once. */
+/** Time to write the sessions; those that are written later are due immediately. */
 const LIFE_MS = 5_000
 const PATIENCE_MS = 180_000
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 let accounts: Abandoned[] = []
 let truths: SessionTruth[] = []
 
 beforeAll(async () => {
   product = await startProduct({ environment: { ...PATIENT, ...FAST_EXPIRY } })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
   // The admin process has a recorder of its own.
   for (const role of ['realtime', 'admin', 'recorder'] as const) await product.start(role)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
-/** The sum of a metric over all processes and labels, of those that have this label if given. */
-async function figure(name: string, label = ''): Promise<number> {
+/** The sum of a metric over all processes, of samples with this label if given. */
+async function metricSum(name: string, label = ''): Promise<number> {
   const text = await (await fetch(`${product.adminUrl}/metrics`)).text()
   const own = text.split('\n').filter((line) => line.startsWith(`${name}{`) && line.includes(label))
   return own.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0)
 }
 
-/** Roles that show a figure above 0. */
+/** Roles that report a metric above 0. */
 async function rolesWith(name: string): Promise<string[]> {
   const text = await (await fetch(`${product.adminUrl}/metrics`)).text()
   const own = text.split('\n').filter((line) => line.startsWith(`${name}{`))
@@ -75,7 +75,7 @@ function linesIn(mongo: MongoClient) {
   return mongo.db(product.database).collection('lines')
 }
 
-/** Sessions of the workload that expired; one that was released late is closed by now. */
+/** Expired sessions of the workload; a session released after expiry is closed by now. */
 async function expiredOfWorkload(): Promise<number> {
   const marked = await linesOf((lines) =>
     lines.distinct('session_id', { late: true, session_id: /^audit-/ }),
@@ -84,7 +84,7 @@ async function expiredOfWorkload(): Promise<number> {
   let expired = 0
   for (let from = 0; from < truths.length; from += 200) {
     const part = truths.slice(from, from + 200)
-    const owners = await books.ledger.load(
+    const owners = await reader.ledger.load(
       part.map(({ aid, sid, sessionId }) => {
         return { aid, sid, sessionKeys: [sessionKeyOf('http', sessionId)] }
       }),
@@ -99,8 +99,8 @@ async function expiredOfWorkload(): Promise<number> {
   return expired
 }
 
-describe(`${SESSIONS} sessions that expire at once while the product charges, seed ${seed}`, () => {
-  it('are swept by two processes, and charging goes on', async () => {
+describe(`${SESSIONS} sessions that expire at the same time under load, seed ${seed}`, () => {
+  it('are swept by two processes, and charging continues', async () => {
     let isSweeping = true
     const workload = runWorkload({
       seed,
@@ -113,25 +113,25 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
     })
     const swept = (async () => {
       const nowMs = systemClock.nowMs()
-      accounts = await openAbandoned(books.ledger, SESSIONS, nowMs, nowMs + LIFE_MS)
+      accounts = await openAbandoned(reader.ledger, SESSIONS, nowMs, nowMs + LIFE_MS)
       const isOver = async () =>
-        (await figure('tollgate_sessions_expired_total')) >= SESSIONS &&
-        (await openSessions(books.ledger)) < 100
+        (await metricSum('tollgate_sessions_expired_total')) >= SESSIONS &&
+        (await openSessions(reader.ledger)) < 100
       await waitUntil('the sessions expire', isOver, PATIENCE_MS)
     })().finally(() => {
       isSweeping = false
     })
     ;[truths] = await Promise.all([workload, swept])
-    expect(await figure('tollgate_requests_total', 'outcome="granted"')).toBeGreaterThan(100)
-    expect(await figure('tollgate_requests_total', 'outcome="failed"')).toBe(0)
+    expect(await metricSum('tollgate_requests_total', 'outcome="granted"')).toBeGreaterThan(100)
+    expect(await metricSum('tollgate_requests_total', 'outcome="failed"')).toBe(0)
   })
 
-  it('leave nothing reserved, and each has paid once', async () => {
-    const noneOpen = async () => (await openSessions(books.ledger)) === 0
+  it('leave nothing reserved, and are charged once', async () => {
+    const noneOpen = async () => (await openSessions(reader.ledger)) === 0
     await waitUntil('the sessions of the workload expire', noneOpen)
     for (let from = 0; from < accounts.length; from += 200) {
       const part = accounts.slice(from, from + 200)
-      const owners = await books.ledger.load(part.map((one) => ({ ...one, sessionKeys: [] })))
+      const owners = await reader.ledger.load(part.map((one) => ({ ...one, sessionKeys: [] })))
       for (const [index, owner] of owners.entries()) {
         if (owner instanceof Error) throw owner
         const [bucket] = owner.state.buckets
@@ -144,14 +144,14 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
 
   it('are counted once, by either process', async () => {
     const expected = SESSIONS + (await expiredOfWorkload())
-    const counted = () => figure('tollgate_sessions_expired_total')
-    await waitUntil('the figures are published', async () => (await counted()) >= expected)
+    const counted = () => metricSum('tollgate_sessions_expired_total')
+    await waitUntil('the metrics are published', async () => (await counted()) >= expected)
     expect(await counted()).toBe(expected)
     expect(await rolesWith('tollgate_sessions_expired_total')).toEqual(['admin', 'recorder'])
   })
 
-  it('have one line each, if they have used anything, which says that they expired', async () => {
-    const drained = async () => (await streamBacklog(books.ledger)) === 0
+  it('with usage have one line each, which is marked as expired', async () => {
+    const drained = async () => (await streamBacklog(reader.ledger)) === 0
     await waitUntil('the recorders catch up', drained, PATIENCE_MS)
     const expired = { session_id: /^abandoned-/, state: 'expired', usagev: USED, v: 2, late: false }
     await linesOf(async (lines) => {
@@ -162,7 +162,7 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
     })
   })
 
-  it('take late reports, on the line that they had', async () => {
+  it('accept usage reported after expiry, on their existing line', async () => {
     const session_id = sessionIdOf(0)
     const report = {
       record_type: 'update_request',
@@ -177,15 +177,15 @@ describe(`${SESSIONS} sessions that expire at once while the product charges, se
     const nothing = { grantedVolume: 0, finalUnit: true }
     expect(answer).toMatchObject({ status: 200, returnCode: 1, ...nothing })
     expect((await post(product.realtimePort, report)).text).toBe(answer.text)
-    const drained = async () => (await streamBacklog(books.ledger)) === 0
+    const drained = async () => (await streamBacklog(reader.ledger)) === 0
     await waitUntil('the line is recorded', drained)
     const found = await linesOf((lines) => lines.find({ session_id }).toArray())
-    // The interval that the first half has begun is paid for.
+    // The interval started by the first half is already charged.
     const aprice_micros = MIB_PRICE
     expect(found).toMatchObject([{ v: 3, usagev: 2 * USED, aprice_micros, late: true }])
   })
 
-  it('leave books that agree', async () => {
+  it('leave a ledger that agrees with the lines', async () => {
     expect(await audit(product, AUDITED, truths)).toEqual([])
   })
 })

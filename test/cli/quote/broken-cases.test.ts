@@ -124,7 +124,7 @@ const BROKEN: [string, Json, string, string | RegExp][] = [
 ]
 
 describe('a broken case', () => {
-  it.each(BROKEN)('names the field: %s', (_what, value, field, why) => {
+  it.each(BROKEN)('is reported by field: %s', (_what, value, field, why) => {
     const clean = JSON.parse(JSON.stringify(value))
     const matching = typeof why === 'string' ? why : expect.stringMatching(why)
     const { name } = clean
@@ -136,13 +136,13 @@ describe('a broken case', () => {
     })
   })
 
-  it('is told in one line', () => {
+  it('is reported in one line', () => {
     const error = `{"field":"${TIER}.interval","why":"must be above 0, is 0"}`
     const line = quoteLine(quoteCase(priced(tier({ interval: 0 }))))
     expect(line).toBe(`{"name":"a story","error":${error},"ok":false}`)
   })
 
-  it('may not use the session of an earlier event again', () => {
+  it('must not reuse the session of an earlier event', () => {
     const session = { record_type: 'event_request', session_id: 's' }
     const { error } = quoteCase(quoteCaseOf({ events: [call(1, session), call(2, session)] }))
     expect(error).toEqual({ field: 'events.1.session_id', why: 'is used by an earlier event' })
@@ -155,14 +155,14 @@ describe('a broken case', () => {
       (deep: unknown) => quoteCaseOf({ expect: [{ aprice: deep }] }),
       'expect.0.aprice.0',
     ],
-  ])('is nested too deep: %s', (_what, caseOf, path) => {
+  ])('is nested too deeply: %s', (_what, caseOf, path) => {
     const deep = JSON.parse(`${'['.repeat(100_000)}${']'.repeat(100_000)}`)
     const { error } = JSON.parse(quoteLine(quoteCase(caseOf(deep))))
     expect(error.field.startsWith(path)).toBe(true)
     expect(error.why).toBe('is nested deeper than 100 objects and lists')
   })
 
-  it.each([null, 1, 'text', []])('may be something else: %j', (value) => {
+  it.each([null, 1, 'text', []])('may be a value other than an object: %j', (value) => {
     expect(quoteCase(value, STANDARD, 'line 3')).toEqual({
       name: 'line 3',
       results: [],
@@ -171,7 +171,7 @@ describe('a broken case', () => {
     })
   })
 
-  it('is called by its line if it is no JSON or has no name', () => {
+  it('is identified by its line if it is not JSON or has no name', () => {
     expect(quoteText('{"name":', 4, STANDARD)).toEqual({
       name: 'line 4',
       results: [],

@@ -29,21 +29,21 @@ const bad = JSON.stringify(quoteCaseOf({ name: 'bad', expect: [{ aprice: 0.6 }] 
 const silent = JSON.stringify(prepaid(1, { name: 'silent' }))
 
 describe('tollgate quote --cases', () => {
-  it('answers line by line without any store, and ends well if all is as expected', async () => {
+  it('answers line by line without any store, and exits with 0 if all is as expected', async () => {
     const ended = await product.run('quote', '--cases', fileOf(good, '', silent, ''))
     expect([ended.code, ended.stderr]).toEqual([0, ''])
-    const told = ended.stdout
+    const result = ended.stdout
       .trimEnd()
       .split('\n')
       .map((line) => JSON.parse(line))
-    expect(told).toMatchObject([
+    expect(result).toMatchObject([
       { name: 'good', results: [{ aprice: 0.61 }], ok: true },
       { name: 'silent', results: [{ granted: 61 }] },
     ])
-    expect(told[1]).not.toHaveProperty('ok')
+    expect(result[1]).not.toHaveProperty('ok')
   })
 
-  it('ends with 1 if a case is broken or not as expected, and answers the others', async () => {
+  it('exits with 1 if a case is broken or not as expected, and answers the others', async () => {
     const { code, stdout, stderr } = await product.run('quote', '--cases', fileOf(bad, '{', good))
     expect([code, stderr]).toEqual([1, 'tollgate: 2 of 3 cases are broken or not as expected\n'])
     expect(
@@ -65,7 +65,7 @@ describe('tollgate quote --cases', () => {
     expect(JSON.parse(answer)).toMatchObject({ name: 'good', ok: true })
   })
 
-  it('stops when nobody reads on', async () => {
+  it('stops when its output is closed', async () => {
     const bin = new URL('../../../bin/tollgate.mjs', import.meta.url).pathname
     const path = fileOf(...Array.from({ length: 5_000 }, () => good))
     const errors = join(folder, 'errors')
@@ -74,7 +74,7 @@ describe('tollgate quote --cases', () => {
     expect(readFileSync(errors, 'utf8')).toBe('')
   })
 
-  it('ends with 1 if the file cannot be read', async () => {
+  it('exits with 1 if the file cannot be read', async () => {
     const { code, stderr } = await product.run('quote', '--cases', join(folder, 'none'))
     expect(code).toBe(1)
     expect(stderr).toMatch(/^tollgate: cannot read .*none: ENOENT/)
@@ -90,7 +90,7 @@ describe('tollgate quote --cases', () => {
       ['--sid', '1', '--usagev', '1', '--usaget', 'call', '--urt', 'noon'],
       "--urt must be a date, not 'noon'",
     ],
-  ])('ends with 2 if it is not understood: %j', async (args, why) => {
+  ])('exits with 2 if the command line is invalid: %j', async (args, why) => {
     const { code, stderr } = await product.run('quote', ...args)
     expect([code, stderr]).toEqual([2, expect.stringContaining(why)])
   })
@@ -110,12 +110,12 @@ describe('tollgate quote --sid', () => {
     return JSON.parse(stdout)
   }
 
-  it('says what charging would answer now, and moves nothing', async () => {
+  it('shows what charging would answer now, and moves nothing', async () => {
     const before = await balances()
     const { code, stdout, stderr } = await product.run(...ask, '--json')
     expect([code, stderr]).toEqual([0, ''])
-    const told = JSON.parse(stdout)
-    expect(told).toMatchObject({ granted: 10_485_760, returnCode: 1, rating: expect.anything() })
+    const result = JSON.parse(stdout)
+    expect(result).toMatchObject({ granted: 10_485_760, returnCode: 1, rating: expect.anything() })
     expect(await balances()).toEqual(before)
     const body = JSON.stringify({
       record_type: 'start_request',
@@ -130,21 +130,21 @@ describe('tollgate quote --sid', () => {
     const headers = { 'content-type': 'application/json' }
     const answer = await fetch(url, { method: 'POST', headers, body })
     expect(await answer.json()).toMatchObject({
-      grantedVolume: told.granted,
-      aprice: told.aprice,
-      rateKey: told.arate_key,
-      rating: told.rating,
+      grantedVolume: result.granted,
+      aprice: result.aprice,
+      rateKey: result.arate_key,
+      rating: result.rating,
     })
   })
 
-  it('says it to a person as a table', async () => {
+  it('prints a table for people', async () => {
     const { code, stdout } = await product.run(...ask)
     expect(code).toBe(0)
     expect(stdout).toMatch(/granted +10485760 of 10485760 data/)
     expect(stdout).toMatch(/paid by bucket \d+ \(include \d+\)/)
   })
 
-  it('ends with 1 if nothing is granted, or nobody is there', async () => {
+  it('exits with 1 if nothing is granted, or the subscriber does not exist', async () => {
     const { code, stdout } = await product.run(...ask, '--rate', 'NONE')
     expect([code, stdout]).toEqual([1, 'data 10485760: denied (No rate, or rate is blocked)\n'])
     const nobody = await product.run('quote', '--sid', '7', '--usaget', 'data', '--usagev', '1')

@@ -4,7 +4,7 @@ import { quoteCase, quoteLine } from '../../../src/cli/quote/quote-case.ts'
 
 const BLOCK = /^```json (case|answer|mismatches)=(\S+)\n([\s\S]*?)\n```$/gm
 
-/** Examples by name, each with its parts. */
+/** The examples of a document by name, each with its parts. */
 function examplesIn(file: string): Map<string, Record<string, unknown>> {
   const examples = new Map<string, Record<string, unknown>>()
   const text = readFileSync(new URL(`../../../${file}`, import.meta.url), 'utf8')
@@ -25,10 +25,13 @@ describe.each([
     expect([...examples.keys()]).toEqual(names)
   })
 
-  it.each([...examples])('%s: what is told', (_name, { case: value, answer, mismatches }) => {
-    const told = JSON.parse(quoteLine(quoteCase(value)))
-    if (answer !== undefined) expect(told).toEqual(answer)
-    if (mismatches !== undefined) expect(told).toMatchObject({ ok: false, mismatches })
-    if (answer === undefined && mismatches === undefined) expect(told.ok).toBe(true)
-  })
+  it.each([...examples])(
+    '%s: the result is correct',
+    (_name, { case: value, answer, mismatches }) => {
+      const result = JSON.parse(quoteLine(quoteCase(value)))
+      if (answer !== undefined) expect(result).toEqual(answer)
+      if (mismatches !== undefined) expect(result).toMatchObject({ ok: false, mismatches })
+      if (answer === undefined && mismatches === undefined) expect(result.ok).toBe(true)
+    },
+  )
 })

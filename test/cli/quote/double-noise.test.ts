@@ -3,16 +3,16 @@ import { describe, expect, it } from 'vitest'
 import { quoteCase } from '../../../src/cli/quote/quote-case.ts'
 import {
   call,
+  eventFields,
   type Json,
   prepaid,
   quoteCaseOf,
   rate,
   resultsOf,
-  told,
   wallet,
 } from '../../support/cli/quote/case-builder.ts'
 
-/** What a program makes of 0.3. */
+/** 0.3 with the rounding error of doubles. */
 const NOISE = 0.1 * 3
 const TEXT = '0.30000000000000004'
 
@@ -21,7 +21,7 @@ const priced = (base: Json, more: Json = {}) =>
   quoteCaseOf({ catalogue: { rates: [rate('T01', 'call', base)], ...more }, events: [call(2)] })
 const planned = (plan: Json) => priced(tier({ price: 1 }), { plans: [{ name: 'P', ...plan }] })
 
-describe('a number with the noise of a double is the decimal that it stands for', () => {
+describe('a number with the rounding error of a double is read as the intended decimal', () => {
   it.each<[string, (noise: unknown) => Json, number]>([
     ['a price', (price) => priced(tier({ price })), 0.6],
     ['an access price', (access) => priced({ access, ...tier({ price: 1 }) }), 2.3],
@@ -45,17 +45,17 @@ describe('a number with the noise of a double is the decimal that it stands for'
     ],
     ['units of usage', (usagev) => ({ ...quoteCaseOf(), events: [call(usagev as number)] }), 0.01],
   ])('%s', (_, of, aprice) => {
-    for (const noise of [NOISE, TEXT]) expect(told(of(noise), 'aprice')).toEqual([[aprice]])
+    for (const noise of [NOISE, TEXT]) expect(eventFields(of(noise), 'aprice')).toEqual([[aprice]])
   })
 
   it('in taxes, limits and balances', () => {
     const taxes = [{ key: 'DEFAULT_VAT', rate: NOISE }]
     const taxed = priced(tier({ price: 1 }), { taxes })
-    expect(told(taxed, 'final_charge')).toEqual([[2.6]])
+    expect(eventFields(taxed, 'final_charge')).toEqual([[2.6]])
     const limited = { ...quoteCaseOf(), subscriber: { plan: 'P', credit_limit: NOISE } }
-    expect(told(limited, 'granted')).toEqual([[30]])
+    expect(eventFields(limited, 'granted')).toEqual([[30]])
     const paid = prepaid(NOISE)
-    expect(told(paid, 'granted')).toEqual([[30]])
+    expect(eventFields(paid, 'granted')).toEqual([[30]])
     expect(resultsOf({ ...paid, expect: [{ aprice: NOISE }] })).toHaveLength(1)
     expect(quoteCase({ ...paid, expect: [{ aprice: NOISE }] }).ok).toBe(true)
     const buckets = [wallet(1 / 3)]
@@ -66,14 +66,14 @@ describe('a number with the noise of a double is the decimal that it stands for'
     })
   })
 
-  it('and one that stands for none is refused, with field and value', () => {
+  it('and a number too far from any decimal is refused, with field and value', () => {
     const field = 'catalogue.rates.0.rates.call.BASE.rate.0.price'
     const why = 'has more than 12 decimals: 0.3333333333333333'
     expect(quoteCase(priced(tier({ price: 1 / 3 }))).error).toEqual({ field, why })
   })
 })
 
-it('a price may be a decimal of the store', () => {
+it('a price may be a Decimal128 of the store', () => {
   const price = Decimal128.fromString('0.30')
   const [result] = resultsOf(priced(tier({ price })))
   expect(result?.aprice).toBe(0.6)

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { quoteCase } from '../../../src/cli/quote/quote-case.ts'
 import { call, quoteCaseOf } from '../../support/cli/quote/case-builder.ts'
 
-/** What is found to differ; null if the case is as expected. */
+/** The differences found; null if the case is as expected. */
 function verdict(...expected: object[]) {
   const { ok, mismatches } = quoteCase(
     quoteCaseOf({ events: [call(61), call(1)], expect: expected }),
@@ -11,8 +11,8 @@ function verdict(...expected: object[]) {
   return mismatches ?? null
 }
 
-describe('what a case expects', () => {
-  it('is a part of the result, and numbers by value', () => {
+describe('the expectation of a case', () => {
+  it('matches a part of the result, and numbers by value', () => {
     expect(verdict()).toBeNull()
     expect(verdict({})).toBeNull()
     expect(verdict({ aprice: 0.61, granted: '61.0' }, { aprice: '1e-2' })).toBeNull()
@@ -20,7 +20,7 @@ describe('what a case expects', () => {
     expect(verdict({ tax_data: { taxes: [] } })).toBeNull()
   })
 
-  it('is told where it differs', () => {
+  it('is reported where the result differs', () => {
     expect(verdict({ aprice: 0.6100001, granted: 61 }, { arate_key: 'T02' })).toEqual([
       { event: 0, field: 'aprice', expected: 0.6100001, actual: 0.61 },
       { event: 1, field: 'arate_key', expected: 'T02', actual: 'T01' },
@@ -30,7 +30,7 @@ describe('what a case expects', () => {
     ])
   })
 
-  it('differs where nothing is there', () => {
+  it('is not met where the result has no value', () => {
     expect(verdict({ price: 1 })).toEqual([{ event: 0, field: 'price', expected: 1 }])
     expect(verdict({}, {}, { aprice: 1 })).toEqual([
       { event: 2, field: '', expected: { aprice: 1 } },
@@ -38,8 +38,8 @@ describe('what a case expects', () => {
     expect(verdict({ rating: { step: 'price' } })).toMatchObject([{ event: 0, field: 'rating' }])
   })
 
-  it('leaves a case without it without a verdict', () => {
-    const told = quoteCase(quoteCaseOf())
-    expect('ok' in told || 'mismatches' in told).toBe(false)
+  it('is optional: a case without it has no verdict', () => {
+    const result = quoteCase(quoteCaseOf())
+    expect('ok' in result || 'mismatches' in result).toBe(false)
   })
 })

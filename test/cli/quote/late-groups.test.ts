@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { call, type Json, quoteCaseOf, told } from '../../support/cli/quote/case-builder.ts'
+import { call, eventFields, type Json, quoteCaseOf } from '../../support/cli/quote/case-builder.ts'
 
-/** Two weeks of 100 units from the 5th of January; calls cost 0.01 beyond. */
+/** Two weeks of 100 units from 5 January; calls beyond them cost 0.01. */
 function pack(dates: readonly [string, number][], more: Json = {}): unknown[] {
   const include = { groups: { G: { value: 100, usage_types: ['call'] } } }
   const value = quoteCaseOf({
@@ -10,7 +10,7 @@ function pack(dates: readonly [string, number][], more: Json = {}): unknown[] {
     events: dates.map(([date, units]) => call(units, { urt: `${date}T12:00:00Z` })),
     ...more,
   })
-  return told(value, 'in_group', 'over_group', 'aprice')
+  return eventFields(value, 'in_group', 'over_group', 'aprice')
 }
 
 const [ALL, NOTHING] = [
@@ -18,8 +18,8 @@ const [ALL, NOTHING] = [
   [0, 10, 0.1],
 ]
 
-describe('late usage inside the period of its service', () => {
-  it('has the units of that period, two and more cycles later', () => {
+describe('usage reported after expiry, within the period of its service', () => {
+  it('uses the units of that period, two and more cycles later', () => {
     for (const now of ['2026-03-10', '2026-04-10', '2026-05-20']) {
       expect(
         pack([
@@ -31,7 +31,7 @@ describe('late usage inside the period of its service', () => {
     }
   })
 
-  it('has what the period has left, whatever was used since', () => {
+  it('uses the remaining units of the period, whatever was used since', () => {
     const other = { name: 'OTHER', balance_period: '+1 month' }
     const include = { groups: { H: { value: 7, usage_types: ['call'] } } }
     const dates: [string, number][] = [
@@ -60,7 +60,7 @@ describe('late usage inside the period of its service', () => {
     ])
   })
 
-  it('has nothing once the period is closed, so that no unit is included twice', () => {
+  it('uses nothing once the period is closed, so that no unit is included twice', () => {
     expect(
       pack([
         ['2026-06-10', 10],
@@ -69,7 +69,7 @@ describe('late usage inside the period of its service', () => {
     ).toEqual([NOTHING, NOTHING])
   })
 
-  it('before and after the period has nothing of it', () => {
+  it('uses nothing of the period before its begin and after its end', () => {
     const dates: [string, number][] = [
       ['2026-03-10', 10],
       ['2026-01-04', 10],

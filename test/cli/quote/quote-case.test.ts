@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { quoteCase } from '../../../src/cli/quote/quote-case.ts'
 import {
   call,
+  eventFields,
   perUnit,
   prepaid,
   quoteCaseOf,
   rate,
   resultsOf,
-  told,
   WALLET,
   wallet,
 } from '../../support/cli/quote/case-builder.ts'
@@ -15,7 +15,7 @@ import {
 const AMOUNTS = ['granted', 'aprice', 'in_group', 'over_group', 'out_group'] as const
 
 describe('a case of the tariff bench', () => {
-  it('tells price, groups, rate, tax and how the price came about', () => {
+  it('shows price, groups, rate, tax and how the price is calculated', () => {
     const value = prepaid(10, {
       catalogue: { services: [{ name: 'S1' }] },
       subscriber: {
@@ -79,28 +79,28 @@ describe('a case of the tariff bench', () => {
     })
   })
 
-  it('carries balances from event to event, and grants what they pay', () => {
+  it('carries balances from event to event, and grants what they can pay for', () => {
     const events = [call(60), call(60), call(1)]
-    expect(told(prepaid(1, { events }), 'granted', 'aprice', 'returnCode')).toEqual([
+    expect(eventFields(prepaid(1, { events }), 'granted', 'aprice', 'returnCode')).toEqual([
       [60, 0.6, 1],
       [40, 0.4, 1],
       [0, 0, -1],
     ])
   })
 
-  it('grants an event request whole or not at all', () => {
+  it('grants an event request completely or not at all', () => {
     const events = [call(101, { record_type: 'event_request' }), call(100)]
-    expect(told(prepaid(1, { events }), 'granted', 'aprice', 'returnCode', 'desc')).toEqual([
+    expect(eventFields(prepaid(1, { events }), 'granted', 'aprice', 'returnCode', 'desc')).toEqual([
       [0, 0, -1, 'No available balances'],
       [100, 1, 1, 'Success'],
     ])
   })
 
-  it('gives back what an earlier event took, once', () => {
+  it('refunds an earlier event, once', () => {
     const session = { record_type: 'event_request', session_id: 'e1' }
     const refund = { refund: true, session_id: 'e1', urt: '2026-01-06T00:00:00Z' }
     const events = [call(60, session), refund, call(100), refund]
-    expect(told(prepaid(1, { events }), ...AMOUNTS, 'returnCode')).toEqual([
+    expect(eventFields(prepaid(1, { events }), ...AMOUNTS, 'returnCode')).toEqual([
       [60, 0.6, 0, 0, 60, 1],
       [60, -0.6, 0, 0, -60, 1],
       [100, 1, 0, 0, 100, 1],
@@ -108,7 +108,7 @@ describe('a case of the tariff bench', () => {
     ])
   })
 
-  it('prices a negative volume backwards, and moves nothing', () => {
+  it('prices a negative volume in reverse, and moves nothing', () => {
     const base = { access: 0.2, rate: [{ from: 0, to: 'UNLIMITED', interval: 60, price: 1 }] }
     const groups = { G: { value: 100, usage_types: { call: {} } } }
     const catalogue = {
@@ -116,22 +116,22 @@ describe('a case of the tariff bench', () => {
       plans: [{ name: 'P', connection_type: 'prepaid', include: { groups } }],
     }
     const events = [call(-61), call(100), call(-61)]
-    expect(told(quoteCaseOf({ catalogue, events }), ...AMOUNTS)).toEqual([
+    expect(eventFields(quoteCaseOf({ catalogue, events }), ...AMOUNTS)).toEqual([
       [-61, -2.2, 0, 0, -61],
       [100, 0, 100, 0, 0],
       [-61, -2.2, 0, 0, -61],
     ])
   })
 
-  it('takes the rate of no units, and nothing for them', () => {
+  it('finds the rate for zero units, and charges nothing', () => {
     const events = [call(0), call(0, { rate: 'T02' })]
-    expect(told(prepaid(0, { events }), 'returnCode', 'granted', 'arate_key')).toEqual([
+    expect(eventFields(prepaid(0, { events }), 'returnCode', 'granted', 'arate_key')).toEqual([
       [1, 0, 'T01'],
       [-3, 0, ''],
     ])
   })
 
-  it('knows several subscribers, and what their account shares', () => {
+  it('supports several subscribers, and shared balances of their account', () => {
     const value = {
       ...quoteCaseOf({ catalogue: { prepaidincludes: [{ ...WALLET, shared: true }] } }),
       subscriber: undefined,
@@ -141,14 +141,14 @@ describe('a case of the tariff bench', () => {
       ],
       events: [call(60, { sid: 6 }), call(60), call(1, { sid: 7 })],
     }
-    expect(told(value, 'granted', 'returnCode')).toEqual([
+    expect(eventFields(value, 'granted', 'returnCode')).toEqual([
       [60, 1],
       [40, 1],
       [0, -2],
     ])
   })
 
-  it('shares a pool by what each subscriber holds', () => {
+  it('pools a shared group by the services of each subscriber', () => {
     const groups = { G: { value: 50, usage_types: { call: {} }, account_pool: true } }
     const value = {
       ...quoteCaseOf({ catalogue: { services: [{ name: 'S', include: { groups } }] } }),
@@ -159,7 +159,7 @@ describe('a case of the tariff bench', () => {
       ],
       events: [call(140, { sid: 1 }), call(20, { sid: 2 })],
     }
-    expect(told(value, ...AMOUNTS)).toEqual([
+    expect(eventFields(value, ...AMOUNTS)).toEqual([
       [140, 0, 140, 0, 0],
       [20, 0.1, 10, 10, 0],
     ])
@@ -168,7 +168,7 @@ describe('a case of the tariff bench', () => {
     ])
   })
 
-  it('adds up an event that goes on past the end of a time band', () => {
+  it('adds up an event that extends beyond the end of a time band', () => {
     const night = { name: 'night', from: '22:00', to: '06:00', ...perUnit(0.01) }
     const base = { ...perUnit(0.1), bands: [night] }
     const event = call(120, { urt: '2026-01-05T21:59:00Z', eurt: '2026-01-05T22:01:00Z' })
@@ -183,7 +183,7 @@ describe('a case of the tariff bench', () => {
     ])
   })
 
-  it('taxes, rounds the final charge, scales the price, and says what they were', () => {
+  it('taxes, rounds the final charge, scales the price, and shows each step', () => {
     const rounding_rules = { rounding_type: 'up', rounding_decimals: 0 }
     const catalogue = {
       rates: [rate('T01', 'call', perUnit(0.01), { rounding_rules })],
@@ -191,12 +191,12 @@ describe('a case of the tariff bench', () => {
     }
     const config = { default_tax: 'VAT' }
     const value = quoteCaseOf({ catalogue, config })
-    expect(told(value, 'aprice', 'final_charge', 'before_rounding')).toEqual([
+    expect(eventFields(value, 'aprice', 'final_charge', 'before_rounding')).toEqual([
       [0.8547008547, 1, { aprice: 0.61, final_charge: 0.7137 }],
     ])
-    expect(told(quoteCaseOf({ catalogue }), 'returnCode', 'final_charge')).toEqual([[1, 1]])
+    expect(eventFields(quoteCaseOf({ catalogue }), 'returnCode', 'final_charge')).toEqual([[1, 1]])
     const missing = quoteCaseOf({ catalogue, config: { default_tax: 'GST' } })
-    expect(told(missing, 'returnCode', 'desc')).toEqual([[-5, 'Tax not found']])
+    expect(eventFields(missing, 'returnCode', 'desc')).toEqual([[-5, 'Tax not found']])
   })
 
   it.each([
@@ -206,16 +206,16 @@ describe('a case of the tariff bench', () => {
     1767637865,
     '1767637865.5',
     { sec: 1767637865, usec: 0 },
-  ])('takes a time as the entity API and the wire write it: %j', (time) => {
+  ])('accepts a time as the entity API and the wire write it: %j', (time) => {
     const date = typeof time === 'object' ? time : '2026-01-05T18:31:05Z'
     const catalogue = {
       rates: [rate('T01', 'call', perUnit(0.01), { from: date, to: { sec: 1e10, usec: 0 } })],
     }
     const events = [call(1, { urt: time }), call(1, { urt: '2026-01-05T18:31:04Z' })]
-    expect(told(quoteCaseOf({ catalogue, events }), 'returnCode')).toEqual([[1], [-3]])
+    expect(eventFields(quoteCaseOf({ catalogue, events }), 'returnCode')).toEqual([[1], [-3]])
   })
 
-  it('takes an account and a subscriber as they are read', () => {
+  it('accepts an account and a subscriber as the entity API returns them', () => {
     const read = {
       revision_info: { status: 'active' },
       creation_time: '2026-01-01T00:00:00+0000',
@@ -223,10 +223,10 @@ describe('a case of the tariff bench', () => {
     }
     const account = { ...read, aid: 1, tenant_return_url: 'https://ui.example.org/' }
     const subscriber = { ...read, aid: 1, plan: 'P' }
-    expect(told(quoteCaseOf({ account, subscriber }), 'granted')).toEqual([[61]])
+    expect(eventFields(quoteCaseOf({ account, subscriber }), 'granted')).toEqual([[61]])
   })
 
-  it('matches where an event names no rate', () => {
+  it('finds the rate by matching where an event names none', () => {
     const rate_calculators = {
       retail: {
         call: [[{ type: 'longestPrefix', rate_key: 'params.prefix', line_key: 'dialled' }]],
@@ -241,16 +241,16 @@ describe('a case of the tariff bench', () => {
       { usaget: 'call', usagev: 1, uf: { dialled: '49301' } },
     ]
     const value = quoteCaseOf({ catalogue: { rates }, config: { rate_calculators }, events })
-    expect(told(value, 'arate_key', 'aprice')).toEqual([
+    expect(eventFields(value, 'arate_key', 'aprice')).toEqual([
       ['ABROAD', 1],
       ['CITY', 2],
     ])
   })
 
-  it('lets a free number through', () => {
+  it('allows a call to a free number', () => {
     const events = [call(60, { called_number: '1121' })]
     const value = prepaid(0, { config: { free_numbers: ['112*'] }, events })
-    expect(told(value, 'granted', 'aprice', 'arate_key')).toEqual([[60, 0, 'FREE']])
+    expect(eventFields(value, 'granted', 'aprice', 'arate_key')).toEqual([[60, 0, 'FREE']])
   })
 
   it('counts by the cycles of the time zone that it names', () => {
@@ -262,14 +262,18 @@ describe('a case of the tariff bench', () => {
       call(50, { urt: '2026-01-31T22:59:59Z' }),
     ]
     const config = { time_zone: 'Europe/Berlin' }
-    expect(told(quoteCaseOf({ catalogue, config, events }), 'in_group')).toEqual([[50], [50], [0]])
+    expect(eventFields(quoteCaseOf({ catalogue, config, events }), 'in_group')).toEqual([
+      [50],
+      [50],
+      [0],
+    ])
   })
 
-  it('pays in advance where there is credit, unless the plan says otherwise', () => {
+  it('charges in advance where there is credit, unless the plan says otherwise', () => {
     const plans = [{ name: 'P', connection_type: 'postpaid' }]
-    expect(told(prepaid(0.5), 'granted')).toEqual([[50]])
-    expect(told(prepaid(0.5, { catalogue: { plans } }), 'granted')).toEqual([[61]])
-    expect(told(quoteCaseOf(), 'granted')).toEqual([[61]])
+    expect(eventFields(prepaid(0.5), 'granted')).toEqual([[50]])
+    expect(eventFields(prepaid(0.5, { catalogue: { plans } }), 'granted')).toEqual([[61]])
+    expect(eventFields(quoteCaseOf(), 'granted')).toEqual([[61]])
   })
 
   it('prices overlapping tiers by their sizes', () => {
@@ -278,12 +282,12 @@ describe('a case of the tariff bench', () => {
       { from: 0, to: 1, interval: 1, price: 100 },
     ]
     const catalogue = { rates: [rate('T01', 'call', { rate: tiers, access: 1000 })] }
-    expect(told(quoteCaseOf({ catalogue, events: [call(11)] }), 'aprice')).toEqual([[1110]])
+    expect(eventFields(quoteCaseOf({ catalogue, events: [call(11)] }), 'aprice')).toEqual([[1110]])
   })
 })
 
 describe('fractions of units', () => {
-  it('counts as finely as volumes, unit buckets and groups are written', () => {
+  it('are counted as precisely as volumes, unit buckets and groups are written', () => {
     const groups = { G: { value: 0.5, usage_types: { call: {} } } }
     const catalogue = {
       rates: [rate('T01', 'call', { rate: [{ from: 0, to: 0.7, interval: 0.1, price: 0.3 }] })],
@@ -296,7 +300,7 @@ describe('fractions of units', () => {
     const buckets = [wallet(0.7), { pp_includes_external_id: 8, value: 0.25 }]
     const events = [call(1.05), call(0.1)]
     const value = quoteCaseOf({ catalogue, subscriber: { plan: 'P', buckets }, events })
-    expect(told(value, ...AMOUNTS)).toEqual([
+    expect(eventFields(value, ...AMOUNTS)).toEqual([
       // 0.5 of the group, 0.25 of the bucket, and two of three intervals.
       [0.95, 0.6, 0.5, 0.45, 0],
       [0, 0, 0, 0, 0],
@@ -310,31 +314,35 @@ describe('fractions of units', () => {
     ])
   })
 
-  it('grants whole units where only tiers have fractions', () => {
+  it('are granted as whole units where only tiers have fractions', () => {
     const tier = { from: 0, to: 'UNLIMITED', interval: 0.5, price: 0.4 }
     const catalogue = { rates: [rate('T01', 'call', { rate: [tier] })] }
-    expect(told(prepaid(1, { catalogue, events: [call(3)] }), 'granted', 'aprice')).toEqual([
+    expect(eventFields(prepaid(1, { catalogue, events: [call(3)] }), 'granted', 'aprice')).toEqual([
       [1, 0.8],
     ])
   })
 })
 
-describe('the most that a case can cost', () => {
+describe('the maximum cost of a case', () => {
   const billion = { rates: [rate('T01', 'call', perUnit(1e9))] }
 
-  it('is of a billing cycle on a postpaid plan', () => {
+  it('is that of a billing cycle on a postpaid plan', () => {
     const urts = ['2026-01-10', '2026-01-11', '2026-02-01'].map((day) => `${day}T00:00:00Z`)
     const events = urts.map((urt) => call(3, { urt }))
-    expect(told(quoteCaseOf({ catalogue: billion, events }), 'granted')).toEqual([[3], [1], [3]])
+    expect(eventFields(quoteCaseOf({ catalogue: billion, events }), 'granted')).toEqual([
+      [3],
+      [1],
+      [3],
+    ])
   })
 
-  it('is what the buckets have on a prepaid plan', () => {
+  it('is the balance of the buckets on a prepaid plan', () => {
     const buckets = [wallet(4_503_599_627), wallet(4_503_599_627)]
     const value = prepaid(1, {
       catalogue: billion,
       subscriber: { plan: 'P', buckets },
       events: [call(13), call(13)],
     })
-    expect(told(value, 'granted')).toEqual([[9], [0]])
+    expect(eventFields(value, 'granted')).toEqual([[9], [0]])
   })
 })

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { call, type Json, quoteCaseOf, told } from '../../support/cli/quote/case-builder.ts'
+import { call, eventFields, type Json, quoteCaseOf } from '../../support/cli/quote/case-builder.ts'
 
 const GROUPS = { groups: { G: { value: 100, usage_types: ['call'] } } }
 const LIMITED = { name: 'S', limit_cycles: 1, price: [{ from: 0, to: 1, price: 5 }] }
 
-/** For each date whether a call at its noon is included (UTC). */
+/** For each date, whether a call at noon UTC is included. */
 function includedAt(value: Json, dates: readonly string[], more: Json = {}): unknown[] {
   const events = dates.map((date) => call(10, { urt: `${date}T12:00:00Z`, ...more }))
-  return told({ ...value, events }, 'in_group').map((found) => (found as number[])[0] === 10)
+  return eventFields({ ...value, events }, 'in_group').map((found) => (found as number[])[0] === 10)
 }
 
 interface Case {
@@ -43,7 +43,7 @@ describe('a service that its plan includes ends', () => {
     ])
   })
 
-  it('with the highest end of its prices, if limit_cycles does not say', () => {
+  it('with the last tier of its prices, if limit_cycles is not set', () => {
     const dates = ['2026-03-20', '2026-04-09', '2026-04-10']
     const service = { limit_cycles: null, price: [{ from: 0, to: 3, price: 5 }] }
     expect(includedAt(held({ plan: INCLUDED, service }), dates)).toEqual([true, true, false])
@@ -58,7 +58,7 @@ describe('a service that its plan includes ends', () => {
     expect(includedAt(held({ plan: INCLUDED, service }), dates)).toEqual([true, false])
   })
 
-  it('by the plan, which goes on through revisions of the subscriber', () => {
+  it('by the plan, which continues through revisions of the subscriber', () => {
     const revision = (from: string, to: string, plan = 'P') => ({
       sid: 1,
       aid: 1,
@@ -84,7 +84,7 @@ describe('a service that its plan includes ends', () => {
     ).toEqual([true, true, false, true, false])
   })
 
-  it('never, where nothing tells when it began', () => {
+  it('never, where its begin is not known', () => {
     const { subscriber: _, ...rest } = held({ plan: INCLUDED })
     const subscriber = { plan: 'P' }
     expect(includedAt({ ...rest, subscriber }, ['2026-01-10', '2026-12-10'])).toEqual([true, true])
@@ -104,7 +104,7 @@ describe('a service of a subscriber ends', () => {
     [own({ quantity: 3 }), [true, true, false]],
     [own({ to: '2170-01-01' }), [true, true, false]],
     [own({ to: '2026-02-01' }), [true, false, false]],
-  ])('%j', (subscriber, expected) => {
+  ])('on schedule: %j', (subscriber, expected) => {
     expect(includedAt(held({ subscriber }), dates)).toEqual(expected)
   })
 
@@ -114,7 +114,7 @@ describe('a service of a subscriber ends', () => {
     const at = (time_zone?: string) => {
       const subscriber = { services: [entry], ...(time_zone && { time_zone }) }
       const events = urts.map((urt) => call(10, { urt }))
-      return told({ ...held({ subscriber }), events }, 'in_group').flat()
+      return eventFields({ ...held({ subscriber }), events }, 'in_group').flat()
     }
     expect(at()).toEqual([10, 10, 0])
     // In Tokyo it began on the 31st, and February has 28 days.
@@ -150,24 +150,24 @@ describe('a service of an account ends', () => {
     ])
   })
 
-  it('for all its subscribers at once, whatever their time zones', () => {
+  it('for all its subscribers at the same time, whatever their time zones', () => {
     const subscriber = { time_zone: 'Pacific/Auckland' }
     const events = ['2026-01-31T23:59:59Z', '2026-02-01T00:00:00Z'].map((urt) => call(10, { urt }))
     const value = { ...held({ subscriber, more: { account } }), events }
-    expect(told(value, 'in_group').flat()).toEqual([10, 0])
+    expect(eventFields(value, 'in_group').flat()).toEqual([10, 0])
   })
 })
 
 describe('limit_cycles', () => {
-  it.each([0, -1, 'x', [1]])('of %j is refused', (limit_cycles) => {
+  it.each([0, -1, 'x', [1]])('refuses %j', (limit_cycles) => {
     expect(() => includedAt(held({ plan: INCLUDED, service: { limit_cycles } }), [])).toThrow(
       /^catalogue.services.0.limit_cycles must/,
     )
   })
 })
 
-describe('what is pooled', () => {
-  it('has the shares of those who hold it still', () => {
+describe('a pooled group', () => {
+  it('has the shares of the subscribers that still have the service', () => {
     const pooled = { groups: { G: { value: 100, usage_types: ['call'], account_pool: true } } }
     const subscribers = [1, 2].map((sid) => ({
       sid,
@@ -180,6 +180,6 @@ describe('what is pooled', () => {
       ...call(200, { urt: `${date}T12:00:00Z`, sid: 2 }),
     }))
     const value = { ...rest, subscribers, events, config: { cycle_day: 10 } }
-    expect(told(value, 'in_group').flat()).toEqual([200, 100])
+    expect(eventFields(value, 'in_group').flat()).toEqual([200, 100])
   })
 })

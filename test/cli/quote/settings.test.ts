@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { STANDARD, settingsOf } from '../../../src/cli/quote/settings.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 
-it('an installation that changes no default is what config/default.yaml says', () => {
+it('quote defaults are the values of config/default.yaml', () => {
   const { rating } = loadConfig({ env: {} })
   const plain = (settings: typeof STANDARD) => ({
     ...settings,

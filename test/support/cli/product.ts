@@ -1,4 +1,4 @@
-/** The built product as a person runs it, on a data folder of its own. */
+/** The built product as a user runs it, on a data folder of its own. */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -23,20 +23,20 @@ export interface Product {
   run(...args: string[]): Promise<Ended>
   /** `tollgate start`, or a command in the project's folder, until it has printed its addresses. */
   start(env?: Record<string, string>, command?: string[]): Promise<Started>
-  /** One role by itself, on the stores that run; resolves when it is ready. */
+  /** Starts one role on the running stores; resolves when it is ready. */
   role(name: string): Promise<{ signal(name: NodeJS.Signals): void; ended: Promise<Ended> }>
-  /** Ends what a failed test has left, and removes the data. */
+  /** Ends the processes that a failed test has left, and removes the data. */
   close(): Promise<void>
 }
 
 export interface Started {
   readonly pid: number
-  /** What it has written so far. */
+  /** The output so far. */
   output(): string
   readonly realtime: string
   readonly admin: string
   readonly curls: string[]
-  /** The processes that it has started, by role. */
+  /** Its child processes, by role. */
   children(): Map<string, number>
   signal(name: NodeJS.Signals): void
   readonly ended: Promise<Ended>
@@ -80,8 +80,8 @@ export function createProduct(): Product {
       const args = [BIN, name]
       const child = spawn(process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] })
       open.push(child)
-      const { said, ended } = listenTo(child)
-      await until(ended, said, () => said.stdout.includes('"ready"'))
+      const { printed, ended } = listenTo(child)
+      await until(ended, printed, () => printed.stdout.includes('"ready"'))
       return { signal: (signal) => child.kill(signal), ended }
     },
     async close() {
@@ -98,58 +98,62 @@ function withoutSettings(): Record<string, string | undefined> {
   )
 }
 
-interface Said {
+interface Printed {
   stdout: string
   stderr: string
 }
 
-function listenTo(child: ChildProcess): { said: Said; ended: Promise<Ended> } {
-  const said = { stdout: '', stderr: '' }
+function listenTo(child: ChildProcess): { printed: Printed; ended: Promise<Ended> } {
+  const printed = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {
     child[name]?.on('data', (bytes: Buffer) => {
-      said[name] += bytes.toString('utf8')
+      printed[name] += bytes.toString('utf8')
     })
   }
   const ended = new Promise<Ended>((resolve) => {
-    child.once('close', (code) => resolve({ code, ...said }))
+    child.once('close', (code) => resolve({ code, ...printed }))
   })
-  return { said, ended }
+  return { printed, ended }
 }
 
-/** Waits for what a process says; rejects with all that it said if it ends or takes too long. */
-async function until(ended: Promise<Ended>, said: Said, isSaid: () => boolean): Promise<void> {
+/** Waits for output of a process; rejects with all its output if it ends or the time is over. */
+async function until(
+  ended: Promise<Ended>,
+  printed: Printed,
+  isPrinted: () => boolean,
+): Promise<void> {
   let code: number | null | undefined
   void ended.then((end) => {
     code = end.code
   })
   const lastPoll = START_TIMEOUT_MS / POLL_MS
-  for (let poll = 0; !isSaid(); poll += 1) {
+  for (let poll = 0; !isPrinted(); poll += 1) {
     const how = code === undefined ? 'does not start' : `ended with code ${code}`
     if (code !== undefined || poll > lastPoll) {
-      throw new Error(`tollgate ${how}:\n${said.stdout}${said.stderr}`)
+      throw new Error(`tollgate ${how}:\n${printed.stdout}${printed.stderr}`)
     }
     await delay(POLL_MS)
   }
 }
 
 async function started(child: ChildProcess): Promise<Started> {
-  const { said, ended } = listenTo(child)
-  await until(ended, said, () => said.stdout.includes('balance show'))
+  const { printed, ended } = listenTo(child)
+  await until(ended, printed, () => printed.stdout.includes('balance show'))
   const addressOf = (name: string, path: string) =>
-    new RegExp(`${name} +(http://[^/\\s]+)${path}`).exec(said.stdout)?.[1] ?? ''
+    new RegExp(`${name} +(http://[^/\\s]+)${path}`).exec(printed.stdout)?.[1] ?? ''
   return {
     pid: child.pid ?? 0,
-    output: () => said.stdout + said.stderr,
+    output: () => printed.stdout + printed.stderr,
     realtime: addressOf('charging', '/realtime'),
     admin: addressOf('metrics', '/metrics'),
-    curls: said.stdout.split('\n').filter((line) => line.startsWith('curl ')),
+    curls: printed.stdout.split('\n').filter((line) => line.startsWith('curl ')),
     children: () => childrenOf(child.pid ?? 0),
     signal: (name) => child.kill(name),
     ended,
   }
 }
 
-/** Runs a line as a shell does. */
+/** Runs a line in a shell. */
 export function shell(line: string): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile('sh', ['-c', line], (error, stdout) => (error ? reject(error) : resolve(stdout)))
@@ -161,7 +165,7 @@ export function isAlive(pid: number): boolean {
   return stat !== '' && !/\) Z /.test(stat)
 }
 
-/** Processes of a role that a process has started, the oldest first. */
+/** Child processes of a role, the oldest first. */
 export function rolesOf(parent: number, role: string): number[] {
   const startOf = (pid: number) => {
     const fields = textOf(`/proc/${pid}/stat`).split(') ')[1]?.split(' ') ?? []
@@ -188,7 +192,7 @@ function childrenOf(parent: number): Map<string, number> {
   return children
 }
 
-/** Processes whose command line names a folder: what was started for it. */
+/** Processes whose command line names a folder. */
 export function processesWith(folder: string): number[] {
   return processes().filter(
     (pid) => pid !== process.pid && textOf(`/proc/${pid}/cmdline`).includes(folder) && isAlive(pid),

@@ -19,7 +19,7 @@ export const owner = (sid: number, version: number, buckets: Bucket[], more = {}
   ...more,
 })
 
-/** An operation on bucket 1 of subscriber 1 that made this version. */
+/** An operation on bucket 1 of subscriber 1 that created this version. */
 export const operation = (version: number, amount: number, more: Partial<OperationLine> = {}) => {
   const made = { ...operationOf(`v${version}`, amount), version, priority: 7 }
   const after = (more.before ?? 0) + amount - (more.repaid ?? 0)

@@ -1,4 +1,4 @@
-/** The built command line on a MongoDB of its own, for commands that need no other store. */
+/** The built command line with its own MongoDB, for commands that need no other store. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,14 +13,14 @@ const BIN = fileURLToPath(new URL('../../../bin/tollgate.mjs', import.meta.url))
 
 export interface Tollgate {
   run(...args: string[]): Promise<Ended>
-  /** With standard input. */
+  /** Runs a command with standard input. */
   pipe(input: string, ...args: string[]): Promise<Ended>
-  /** Writes a file and gives its path. */
+  /** Writes a file and returns its path. */
   file(name: string, text: string): string
   catalog(): Catalog
 }
 
-/** The configuration is emptied after each test. */
+/** The configuration is deleted after each test. */
 export function useTollgate(): Tollgate {
   const folder = mkdtempSync(join(tmpdir(), 'tg-command-'))
   let mongo: TestMongo
@@ -61,15 +61,15 @@ export function useTollgate(): Tollgate {
 }
 
 function ended(child: ReturnType<typeof spawn>, input: string): Promise<Ended> {
-  const said = { stdout: '', stderr: '' }
+  const output = { stdout: '', stderr: '' }
   child.stdout?.on('data', (bytes: Buffer) => {
-    said.stdout += bytes.toString('utf8')
+    output.stdout += bytes.toString('utf8')
   })
   child.stderr?.on('data', (bytes: Buffer) => {
-    said.stderr += bytes.toString('utf8')
+    output.stderr += bytes.toString('utf8')
   })
   child.stdin?.end(input)
   return new Promise((resolve) => {
-    child.once('close', (code) => resolve({ code, ...said }))
+    child.once('close', (code) => resolve({ code, ...output }))
   })
 }

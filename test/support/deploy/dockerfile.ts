@@ -1,8 +1,8 @@
-/** Reads a Dockerfile and a .dockerignore, as far as ours use the language. */
+/** Parses a Dockerfile and a .dockerignore, as far as this repository uses their syntax. */
 
 export interface Instruction {
   keyword: string
-  /** The rest, on one line. */
+  /** The arguments, on one line. */
   text: string
 }
 
@@ -11,7 +11,7 @@ export interface Stage {
   instructions: Instruction[]
 }
 
-/** The stages in order, with the defaults of ARGs before the first one put in. */
+/** The stages in order; defaults of ARGs before the first stage are inserted. */
 export function parseDockerfile(text: string): Stage[] {
   const stages: Stage[] = []
   const defaults = new Map<string, string>()
@@ -51,7 +51,9 @@ export function copiesOf(stage: Stage): Copy[] {
     })
 }
 
-/** Whether a path of the repository stays out of the build. The last pattern that fits decides. */
+/**
+ * Whether the build context excludes a path of the repository. The last matching pattern decides.
+ */
 export function ignoredBy(dockerignore: string): (path: string) => boolean {
   const patterns = dockerignore
     .split('\n')

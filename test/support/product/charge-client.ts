@@ -1,5 +1,5 @@
 /**
- * A lean HTTP client on one kept-alive connection: its own cost counts on a machine of two cores.
+ * A small HTTP client on one keep-alive connection: on a machine of two cores its own cost counts.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -13,7 +13,7 @@ export class ConnectionLostError extends Error {
   override name = 'ConnectionLostError'
 }
 
-/** Sends one request at a time; connects when it has to. */
+/** Sends one request at a time; connects when necessary. */
 export class Client {
   #socket: Socket | null = null
   #received = ''

@@ -11,7 +11,7 @@ import { waitUntil } from '../wait.ts'
 
 const MASTERS = 3
 const SLOTS = 16_384
-/** How long a node is silent before the others take it for dead, ms. */
+/** How long a node is silent before the others consider it failed, ms. */
 const NODE_TIMEOUT_MS = 1_500
 /** The bus of a cluster listens 10,000 above the port of its clients. */
 const PORT_MAX = 55_000
@@ -20,18 +20,18 @@ export interface ClusterNode {
   readonly port: number
   readonly pid: number
   readonly client: Redis
-  /** `kill -9`; resolves when it is gone. */
+  /** `kill -9`; resolves when the process has ended. */
   kill9(): Promise<void>
-  /** Starts it again on its data. */
+  /** Starts it again with its data. */
   start(): Promise<void>
 }
 
 export interface TestCluster {
   url: string
   nodes: readonly ClusterNode[]
-  /** The nodes that are masters now, as those that live see it. */
+  /** The current masters, as the running nodes report them. */
   masters(): Promise<ClusterNode[]>
-  /** Resolves when every slot is served and each of so many masters has a replica in sync. */
+  /** Resolves when every slot is served and each of `masters` masters has a replica in sync. */
   untilWhole(masters: number, replicas: number): Promise<void>
   close(): Promise<void>
 }
@@ -93,7 +93,7 @@ class Node implements ClusterNode {
       'maxmemory-policy': 'noeviction',
       'cluster-enabled': 'yes',
       'cluster-node-timeout': NODE_TIMEOUT_MS,
-      // A part that is away must not stop the others; and no replica is too old to take over.
+      // A missing part must not stop the others; and no replica is too old to be promoted.
       'cluster-require-full-coverage': 'no',
       'cluster-replica-validity-factor': 0,
       'repl-diskless-sync-delay': 0,
@@ -128,7 +128,7 @@ class RunningCluster implements TestCluster {
     return `redis-cluster://${this.nodes.map(({ port }) => `127.0.0.1:${port}`).join(',')}`
   }
 
-  /** Makes one cluster of the nodes: the first half are masters, the others their replicas. */
+  /** Joins the nodes into one cluster: the first half are masters, the others their replicas. */
   async join(): Promise<void> {
     const [first, ...others] = this.nodes.map((node) => node.client) as [Redis, ...Redis[]]
     for (const node of this.nodes.slice(1)) await first.cluster('MEET', '127.0.0.1', node.port)
@@ -157,7 +157,7 @@ class RunningCluster implements TestCluster {
   }
 
   async untilWhole(masters: number, replicas: number): Promise<void> {
-    await waitUntil('the cluster is whole', async () => {
+    await waitUntil('the cluster is complete', async () => {
       const living = this.nodes.filter((node) => node.isRunning)
       const states = await Promise.all(
         living.map(({ client }) => client.cluster('INFO').catch(() => '')),
@@ -181,7 +181,7 @@ function isServed(info: string): boolean {
   return info.includes('cluster_state:ok') && info.includes(`cluster_slots_ok:${SLOTS}`)
 }
 
-/** A master that nobody follows any more may take itself for one; then nobody is online. */
+/** A master without replicas may still report itself as master, without any replica online. */
 async function roleOf({ client, isRunning }: Node): Promise<{ role: string; online: number }> {
   const info = isRunning ? await client.info('replication').catch(() => '') : ''
   const role = /^role:(\w+)/m.exec(info)?.[1] ?? 'away'

@@ -1,4 +1,4 @@
-/** A command as an operator runs it, beside the processes. */
+/** Runs commands of the product as an operator does, beside its processes. */
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { PATIENT } from './patience.ts'
@@ -12,7 +12,7 @@ export interface Ended {
   stderr: string
 }
 
-/** Runs `tollgate` on the stores of the product; `environment` replaces some of that. */
+/** Runs `tollgate` on the stores of the product; `environment` overrides some settings. */
 export function tollgate(
   product: Product,
   args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Settings of a node that waits for its stores while a machine stands still for seconds, because
- * others use it too: for what is not about outages.
+ * Settings of a node that tolerates stores that pause for seconds, because the machine is shared:
+ * for tests that are not about outages.
  */
 export const PATIENT = {
   TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '20000',

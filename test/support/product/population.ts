@@ -1,4 +1,4 @@
-/** Subscribers, catalogue and first credit for the benchmark and the tests of the whole product. */
+/** Subscribers, catalogue and first credit for the benchmark and the system tests. */
 
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import { seedDemoCatalogue } from '../../../src/catalog/demo.ts'
@@ -21,14 +21,14 @@ export interface Population {
   redisUrl: string
   mongoUrl: string
   database: string
-  /** Subscribers 100,001 and on. */
+  /** How many, from subscriber 100,001 on. */
   subscribers: number
   subscribersPerAccount: number
-  /** First credit of each, by prepaid include of the demo catalogue; micros or units. */
+  /** First credit of each subscriber, by prepaid include of the demo catalogue; micros or units. */
   credits: { prepaidIncludeId: number; amount: number }[]
-  /** What there is beside the demo catalogue, in an order in which it can be written. */
+  /** Entities besides the demo catalogue, in an order in which they can be written. */
   entities?: readonly Entity[]
-  /** Fields of the n-th subscriber, from 0, that are not as everybody has them. */
+  /** Fields of the n-th subscriber, from 0, that differ from the others. */
   fieldsOf?: (index: number) => Fields
 }
 
@@ -36,7 +36,7 @@ type Fields = Readonly<Record<string, unknown>>
 
 export interface Entity {
   collection: EntityCollection
-  /** Valid since the population is. */
+  /** Valid from the begin of the population. */
   document: Fields
 }
 
@@ -73,14 +73,14 @@ export async function populate(population: Population): Promise<void> {
 }
 
 /**
- * Gives each its credits again. `name` is part of the operation ids, and makes it another top-up.
- * The results, once all are acknowledged.
+ * Gives each subscriber its credits again. `name` is part of the operation ids, and makes it a new
+ * top-up. Resolves with the results once all are acknowledged.
  */
 export function topUp(population: Population, name: string): Promise<OperationLine[]> {
   return withCatalog(population, (catalog) => giveCredit(population, catalog, name))
 }
 
-/** Opens the catalogue for a piece of work. */
+/** Opens the catalogue while `work` runs. */
 export async function withCatalog<T>(
   { mongoUrl: url, database }: Pick<Population, 'mongoUrl' | 'database'>,
   work: (catalog: Catalog) => Promise<T>,
@@ -125,9 +125,9 @@ export async function prepaidIncludes(
   return found
 }
 
-/** Others may be charging meanwhile. */
+/** Other clients may charge at the same time. */
 const ATTEMPTS_MAX = 100
-/** Nobody repeats these top-ups later, and many of them should not fill Redis. */
+/** These top-ups are never repeated, and many of them should not fill Redis. */
 const OPERATION_KEEP_MS = 60_000
 
 async function giveCredit(

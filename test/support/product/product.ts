@@ -1,7 +1,7 @@
 /**
  * The real product in a folder of its own: Redis, the embedded MongoDB and the roles as processes,
- * each of which can be killed and started again. For the benchmark and the tests of the whole.
- * TEST_MONGO_URL puts another MongoDB in the place of the embedded one.
+ * each of which can be killed and started again. For the benchmark and the system tests.
+ * TEST_MONGO_URL replaces the embedded MongoDB.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -18,14 +18,17 @@ export type Role = 'realtime' | 'admin' | 'recorder'
 
 export interface ProductOptions {
   appendfsync?: 'always' | 'everysec'
-  /** Somebody else's Redis, or cluster, in the place of one of its own. */
+  /** An existing Redis, or cluster, instead of its own. */
   redisUrl?: string
-  /** Likewise; with that of another product and its database they are nodes of one installation. */
+  /**
+   * An existing MongoDB; with that of another product and its database they are nodes of one
+   * installation.
+   */
   mongoUrl?: string
   database?: string
   /** The roles to start; `recorder` alone runs outside the admin process. */
   roles?: readonly Role[]
-  /** `realtime.queueMsMax`; by default so long that tests are not refused on a busy machine. */
+  /** `realtime.queueMsMax`; high by default so that a busy machine refuses no requests of tests. */
   queueMsMax?: number
   /** More settings, as TOLLGATE_* variables. */
   environment?: Record<string, string>
@@ -40,20 +43,20 @@ export interface Product {
   redisUrl: string
   mongoUrl: string
   database: string
-  /** Process ids of what runs now. */
+  /** The process id of a running part. */
   pid(part: Role | 'redis' | 'mongo'): number
-  /** `kill -9`; resolves when the process is gone. */
+  /** `kill -9`; resolves when the process has ended. */
   kill9(part: Role | 'redis' | 'mongo'): Promise<void>
   /** Starts a part that was killed; resolves when it is ready. */
   start(part: Role | 'redis' | 'mongo'): Promise<void>
-  /** Ends a role as an operator would (SIGTERM); gives its exit code. */
+  /** Ends a role as an operator would (SIGTERM); resolves with its exit code. */
   terminate(role: Role): Promise<number | null>
   /** Resolves when the role answers on its readiness address. */
   ready(role: 'realtime' | 'admin'): Promise<void>
   stop(): Promise<void>
 }
 
-/** Of the project, whether this is compiled or not. */
+/** The root of the project, whether this is compiled or not. */
 export const ROOT = projectRoot()
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -62,7 +65,7 @@ function projectRoot(): string {
   return here.endsWith('dist') ? dirname(here) : here
 }
 
-/** A port that nobody uses now. */
+/** A port that is currently free. */
 export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -79,7 +82,7 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
 }
 
 const QUEUE_MS_MAX = 10_000
-/** So long that a role does not give up a Redis that starts on a busy machine. */
+/** Long enough that a role waits for a Redis that starts on a busy machine. */
 const CONNECT_TIMEOUT_MS = 10_000
 
 class RunningProduct implements Product {
@@ -111,7 +114,7 @@ class RunningProduct implements Product {
       this.adminUrl = `http://127.0.0.1:${this.#adminPort}`
       await this.start('redis')
       await this.start('mongo')
-      // Seeding comes between the stores and the roles.
+      // Seeding runs after the stores and before the roles.
     } catch (error) {
       await this.stop()
       throw error
@@ -232,7 +235,7 @@ class RunningProduct implements Product {
         ...this.#options.environment,
       },
     })
-    // The child has it; one more for each start would add up in a long test.
+    // The child has its own descriptor; one more for each start would add up in a long test.
     closeSync(log)
     return child
   }

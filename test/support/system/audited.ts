@@ -1,17 +1,17 @@
-/** The population that the audited workloads share: few accounts, so that clients meet in them. */
+/** The population of the audited workloads: few accounts, so that clients share them. */
 import { randomInt } from 'node:crypto'
 import { mixed } from './mixed.ts'
 
 const GIB = 1024 ** 3
 
-/** Micros of money and bytes of data; small enough that many run out. */
+/** Micros of money and bytes of data; few enough that many run out. */
 const MONEY = 20_000_000
 const DATA = GIB / 4
 const SHARED = 4 * GIB
 
 const SIZE = { subscribers: 120, subscribersPerAccount: 12 }
 
-/** For so many thousand sessions: what is included and owed at most is not topped up meanwhile. */
+/** For this many thousand sessions: included units and postpaid limits are not topped up. */
 export function audited(thousands: number) {
   const own = { 1: MONEY, 2: DATA }
   return { ...SIZE, own, shared: { 3: SHARED }, ...mixed(SIZE, thousands) }
@@ -25,14 +25,14 @@ export const CREDITS = [
   { prepaidIncludeId: 3, amount: SHARED },
 ]
 
-/** Abandoned sessions expire while the test looks on. */
+/** Abandoned sessions expire during the test. */
 export const FAST_EXPIRY = {
   TOLLGATE_SESSION_VALIDITY_MS: '5000',
   TOLLGATE_SESSION_GRACE_MS: '1000',
   TOLLGATE_SWEEP_INTERVAL_MS: '200',
 }
 
-/** AUDIT_SEED, or a fresh one: it stands in the name of the test. */
+/** AUDIT_SEED, or a random one: the title of the test contains it. */
 export function seedOf(): number {
   return Number(process.env['AUDIT_SEED'] ?? randomInt(1, 2 ** 31))
 }

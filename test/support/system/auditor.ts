@@ -1,7 +1,8 @@
 /**
- * The auditor: knows from the workload's account what must be true at the end, prices it again by
- * its own arithmetic, and holds it against the ledger in Redis and the lines in MongoDB. Each audit
- * reads only the lines since the one before and keeps sums, so that any number of them can follow.
+ * The auditor: derives from the workload's record what must be true at the end, prices it again by
+ * its own arithmetic, and compares it with the ledger in Redis and the lines in MongoDB. Each audit
+ * reads only the lines since the previous one and keeps sums, so that any number of them can
+ * follow.
  */
 import { type Db, MongoClient } from 'mongodb'
 import type { OperationLine } from '../../../src/domain/line.ts'
@@ -16,7 +17,9 @@ import { type AuditedPopulation, BalanceChecks, Sums, TopUps } from './balance-c
 import type { SessionTruth } from './expected-sessions.ts'
 import type { LineView } from './line-check.ts'
 
-/** Every difference found; empty if the books agree. For a product that is audited only once. */
+/**
+ * Every difference found; empty if ledger and lines agree. For a product that is audited only once.
+ */
 export function audit(
   product: Product,
   population: AuditedPopulation,
@@ -32,7 +35,7 @@ export class Auditor {
   readonly #population: AuditedPopulation
   readonly #sums = new Sums()
   readonly #topUps = new TopUps()
-  /** Begin of the events that were not audited yet. */
+  /** Begin of the events that no audit has covered yet. */
   #sinceMs = 0
 
   constructor(product: Product, population: AuditedPopulation) {
@@ -40,14 +43,14 @@ export class Auditor {
     this.#population = population
   }
 
-  /** Takes note of top-ups that were acknowledged. */
+  /** Records acknowledged top-ups. */
   credited(operations: readonly OperationLine[]): void {
     for (const operation of operations) this.#topUps.add(operation)
   }
 
   /**
-   * Every difference found since the last audit; empty if the books agree. `truths` are all
-   * sessions since then, none of which goes on. Waits until the recorder has caught up.
+   * Every difference found since the last audit; empty if there is none. `truths` are all sessions
+   * since then, all of which have ended. Waits until the recorder has caught up.
    */
   async audit(truths: readonly SessionTruth[]): Promise<string[]> {
     const sums = this.#sums
@@ -56,28 +59,28 @@ export class Auditor {
     return this.#withStores(async (ledger, db) => {
       await waitUntil('abandoned sessions expire', async () => (await openSessions(ledger)) === 0)
       await waitUntil('the recorder catches up', async () => (await streamBacklog(ledger)) === 0)
-      const books = new BalanceChecks(await this.#newLines(db), population, sums, topUps)
-      // All sessions have ended: what is begun from now on is for the next audit.
+      const checks = new BalanceChecks(await this.#newLines(db), population, sums, topUps)
+      // All sessions have ended: later ones belong to the next audit.
       this.#sinceMs = Date.now()
-      books.sessions(truths)
+      checks.sessions(truths)
       for (const owner of ownersOf(population)) {
         const [loaded] = await ledger.load([{ ...owner, sessionKeys: [] }])
         if (loaded === undefined || loaded instanceof Error)
-          books.differ(`owner ${owner.sid} damaged`)
-        else books.owner(loaded)
+          checks.differ(`owner ${owner.sid} damaged`)
+        else checks.owner(loaded)
       }
-      books.payers()
-      books.projection(await db.collection('balances').find({}).toArray())
-      return books.differences
+      checks.payers()
+      checks.projection(await db.collection('balances').find({}).toArray())
+      return checks.differences
     })
   }
 
-  /** Names of the counters that have counted anything so far. */
+  /** Names of the counters that have counted any usage so far. */
   counted(): ReadonlySet<string> {
     return this.#sums.counted
   }
 
-  /** Whether all lines there are, of whomever, still sum up to what the audits have seen. */
+  /** Whether all lines of all subscribers sum up to the results of the audits. */
   auditWhole(): Promise<string[]> {
     return this.#withStores(async (_, db) => {
       const whole = new Sums()
@@ -88,7 +91,7 @@ export class Auditor {
     })
   }
 
-  /** By an index, so that the lines of all audits before cost nothing. */
+  /** Reads by an index, so that the lines of earlier audits cost nothing. */
   async #newLines(db: Db): Promise<LineView[]> {
     const lines: LineView[] = []
     const urt = { $gte: new Date(this.#sinceMs) }

@@ -1,6 +1,6 @@
 /**
- * What must be true of the lines and balances, by arithmetic of its own. Knows no store: it is told
- * the lines, what was acknowledged, and the states, and collects the differences.
+ * What must be true of lines and balances, by independent arithmetic. Accesses no store: it
+ * receives the lines, the acknowledged usage and the states, and collects the differences.
  */
 import type { Bucket } from '../../../src/domain/bucket.ts'
 import type { OperationLine } from '../../../src/domain/line.ts'
@@ -16,22 +16,22 @@ export interface AuditedPopulation {
   /** First credit of each own bucket, by prepaid include, and of each account's shared ones. */
   own: Record<number, number>
   shared: Record<number, number>
-  /** Absent: all subscribers are plain. */
+  /** Undefined if all subscribers are plain. */
   mix?: Mix
 }
 
 /** A balance of the projection in MongoDB. */
 export type BalanceView = Readonly<Record<string, unknown>>
 
-/** What lines and top-ups say that moved, summed over all that was ever audited. */
+/** Amounts that lines and top-ups have moved, summed over all audits. */
 export class Sums {
   /** What each bucket paid, by `aid:sid:bucket`. */
   readonly paid = new Map<string, number>()
-  /** Names of counters that lines have counted in. */
+  /** Names of counters in which lines have counted. */
   readonly counted = new Set<string>()
-  /** Over-use that nothing could pay, by `aid:sid` of who owes it. */
+  /** Debt from over-use, by `aid:sid` of the debtor. */
   readonly owed = new Map<string, number>()
-  /** Prices by `aid:sid`, then cycle; what of them can be over-use, at most. */
+  /** Prices by `aid:sid`, then cycle; and how much of them can be over-use, at most. */
   readonly prices = new Map<string, Map<string, number>>()
   readonly mayExceed = new Map<string, number>()
 
@@ -48,11 +48,11 @@ export class Sums {
     const prices = this.prices.get(name) ?? new Map<string, number>()
     this.prices.set(name, prices)
     add(prices, line.billrun, line.aprice_micros)
-    // What is reported after the end of its session was not granted any more.
+    // Usage reported after expiry was no longer granted.
     if (line.late) add(this.mayExceed, name, line.aprice_micros)
   }
 
-  /** How these differ from others, by name. */
+  /** The differences to other sums, by name. */
   differencesTo(others: Sums): string[] {
     return [
       ...mapDifferences('paid by bucket', this.paid, others.paid),
@@ -61,11 +61,11 @@ export class Sums {
   }
 }
 
-/** What top-ups have given after the first credit. */
+/** Amounts of top-ups after the first credit. */
 export class TopUps {
   /** By `aid:sid:include`. */
   readonly credited = new Map<string, number>()
-  /** What went to debt: by `aid:sid:bucket`, and by `aid:sid`. */
+  /** Amounts that repaid debt: by `aid:sid:bucket`, and by `aid:sid`. */
   readonly repaidOf = new Map<string, number>()
   readonly repaid = new Map<string, number>()
 
@@ -92,7 +92,7 @@ function mapDifferences(
   })
 }
 
-/** One audit: lines and sessions since the last one, states as they are now. */
+/** One audit: lines and sessions since the last one, current states. */
 export class BalanceChecks {
   readonly differences: string[] = []
   readonly #bySession = new Map<string, LineView[]>()
@@ -102,7 +102,7 @@ export class BalanceChecks {
   readonly #topUps: TopUps
   readonly #population: AuditedPopulation
 
-  /** Adds the lines to `sums`, which knows those before. */
+  /** Adds the lines to `sums`, which contains the earlier ones. */
   constructor(
     lines: readonly LineView[],
     population: AuditedPopulation,
@@ -137,7 +137,9 @@ export class BalanceChecks {
     if (found !== expected) this.differ(`${what}: ${found}, expected ${expected}`)
   }
 
-  /** Every acknowledged unit is on the lines of its session, and every line is of a session. */
+  /**
+   * Every acknowledged unit is on the lines of its session, and every line belongs to a session.
+   */
   sessions(truths: readonly SessionTruth[]): void {
     for (const truth of truths) this.#session(truth)
     const known = new Set(truths.map((truth) => truth.lineSessionId))
@@ -172,7 +174,7 @@ export class BalanceChecks {
     }
   }
 
-  /** A limit of credit holds for what is granted; what is used beyond it has its price. */
+  /** A credit limit applies to grants; usage beyond it is still charged. */
   #mayExceed({ aid, sid }: SessionTruth, service: ServiceTruth, line?: LineView): void {
     if (line === undefined) return
     for (const units of service.ungranted) {
@@ -182,8 +184,8 @@ export class BalanceChecks {
   }
 
   /**
-   * Nothing is held, and every bucket holds its credit less what the lines say it paid and what
-   * top-ups repaid; counters have counted from 0, and to what they include at most.
+   * Nothing is reserved, and every bucket has its credit minus payments on lines and repaid debt;
+   * counters have counted from 0, and at most what they include.
    */
   owner(owner: LoadedOwner): void {
     const { aid, sid, buckets, owed, repaid } = owner.state
@@ -212,7 +214,9 @@ export class BalanceChecks {
     this.#equal(`${who} repaid`, repaid, topUps.repaid.get(who) ?? 0)
   }
 
-  /** What lines say of the credit of a postpaid subscriber, or of all those of an account. */
+  /**
+   * The sums of lines for the credit of a postpaid subscriber, or of all subscribers of an account.
+   */
   #creditOf(aid: number, sid: number): CreditTruth {
     const byCycle = new Map<string, number>()
     let mayExceed = 0
@@ -226,7 +230,7 @@ export class BalanceChecks {
     return { byCycle, mayExceed }
   }
 
-  /** Once all owners are known: nobody else has paid. */
+  /** Runs once all owners are known: no other bucket has paid. */
   payers(): void {
     for (const [name, amount] of this.#sums.paid) {
       if (!this.#found.has(name)) this.differ(`bucket ${name} is not there, and paid ${amount}`)

@@ -1,38 +1,38 @@
 /**
- * A client from outside that keeps its own account of what it was told, and holds it against
- * balances and lines afterwards. It knows the plain JSON dialect and nothing else of the product.
+ * An external client that keeps its own record of acknowledged answers, and compares it with
+ * balances and lines afterwards. It knows the plain JSON format and nothing else of the product.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client, ConnectionLostError } from '../product/charge-client.ts'
 import { FIRST_SID } from '../product/population.ts'
 
 export interface ClientOptions {
-  /** Begins the names of all sessions. */
+  /** Prefix of all session ids. */
   name: string
-  /** Connections, each with a session of its own at a time. */
+  /** Connections, each with one session at a time. */
   clients: number
   subscribers: number
-  /** Of the first of them; `FIRST_SID` if not given. */
+  /** The first of the subscribers; `FIRST_SID` by default. */
   firstSid?: number
 }
 
 export interface ClientSession {
   readonly id: string
   readonly sid: number
-  /** Bytes of reports that were acknowledged. */
+  /** Acknowledged bytes of reports. */
   usedBytes: number
-  /** Bytes of the last answer: what the next report has used. */
+  /** Bytes granted by the last answer: the usage of the next report. */
   grantedBytes: number
   isOpen: boolean
 }
 
-/** What a client reads of a line. */
+/** The fields of a line that a client reads. */
 export interface ClientLine {
   session_id: string
   usagev: number
 }
 
-const WANTED_BYTES = 64 * 1024
+const REQUESTED_BYTES = 64 * 1024
 const UPDATES = 6
 const PATIENCE_MS = 60_000
 const RETRY_MS = 20
@@ -42,15 +42,15 @@ interface Answer {
   grantedVolume: number
 }
 
-/** One client or many, on as many connections; `run` and `finish` may alternate. */
+/** One or many clients, on as many connections; `run` and `finish` may alternate. */
 export class ClientLedger {
   readonly sessions: ClientSession[] = []
-  /** Answers that contradict what was told before. */
+  /** Answers that contradict earlier ones. */
   readonly complaints: string[] = []
-  /** Requests that were acknowledged, and answers that were none (503, lost connections). */
+  /** Acknowledged requests, and requests without an outcome (503, lost connections). */
   acknowledged = 0
   refused = 0
-  /** Return codes of answers with status 503, and how often each came. */
+  /** Return codes of answers with status 503, and their counts. */
   readonly refusals = new Map<number, number>()
   #isRunning = false
   readonly #options: ClientOptions
@@ -61,7 +61,7 @@ export class ClientLedger {
     this.#elements = Array.from({ length: options.clients }, () => new Element(this))
   }
 
-  /** Charges as fast as answers come, until `stop`: what has no answer then stays unknown. */
+  /** Charges as fast as answers arrive, until `stop`: unanswered requests then stay unknown. */
   async run(port: number): Promise<void> {
     this.#isRunning = true
     await Promise.all(this.#elements.map((element) => element.run(port, () => this.#isRunning)))
@@ -71,7 +71,7 @@ export class ClientLedger {
     this.#isRunning = false
   }
 
-  /** Repeats what has no answer until it has one, and releases what is open. */
+  /** Repeats unanswered requests until they are answered, and releases open sessions. */
   async finish(port: number): Promise<void> {
     const until = performance.now() + PATIENCE_MS
     const isPatient = () => performance.now() < until
@@ -95,7 +95,7 @@ export class ClientLedger {
     return used
   }
 
-  /** How lines and balances differ from what was acknowledged. */
+  /** The differences of lines and balances from what was acknowledged. */
   differences(lines: readonly ClientLine[], spent: ReadonlyMap<number, number>): string[] {
     const onLines = new Map<string, number>()
     for (const { session_id, usagev } of lines) {
@@ -103,11 +103,13 @@ export class ClientLedger {
     }
     const ofSessions = this.sessions.flatMap(({ id, sid, usedBytes }) => {
       const found = onLines.get(id) ?? 0
-      return found === usedBytes ? [] : [`${id} of ${sid}: ${found} on lines, told ${usedBytes}`]
+      return found === usedBytes
+        ? []
+        : [`${id} of ${sid}: ${found} on lines, acknowledged ${usedBytes}`]
     })
     const ofBalances = [...this.usedBySubscriber()].flatMap(([sid, used]) => {
       const found = spent.get(sid) ?? 0
-      return found === used ? [] : [`subscriber ${sid}: ${found} spent, told ${used}`]
+      return found === used ? [] : [`subscriber ${sid}: ${found} spent, acknowledged ${used}`]
     })
     return [...this.complaints, ...ofSessions, ...ofBalances]
   }
@@ -119,22 +121,22 @@ interface Request {
   isLast: boolean
 }
 
-/** One connection: a request at a time, repeated until its outcome is known. */
+/** One connection: one request at a time, repeated until its outcome is known. */
 class Element {
-  readonly #books: ClientLedger
+  readonly #clientLedger: ClientLedger
   #session: ClientSession | undefined
   #number = 0
   #pending: Request | undefined
 
-  constructor(books: ClientLedger) {
-    this.#books = books
+  constructor(clientLedger: ClientLedger) {
+    this.#clientLedger = clientLedger
   }
 
-  async run(port: number, isWanted: () => boolean): Promise<void> {
+  async run(port: number, goesOn: () => boolean): Promise<void> {
     const client = new Client(port)
-    while (isWanted()) {
+    while (goesOn()) {
       this.#pending ??= this.#next(this.#number === UPDATES)
-      await this.#send(client, isWanted)
+      await this.#send(client, goesOn)
     }
     client.close()
   }
@@ -154,23 +156,23 @@ class Element {
 
   #next(isLast: boolean): Request {
     const isFirst = this.#session === undefined
-    this.#session ??= this.#books.open()
+    this.#session ??= this.#clientLedger.open()
     const { id: session_id, sid, grantedBytes: usedBytes } = this.#session
     const record_type = isFirst ? 'start_request' : isLast ? 'release_request' : 'update_request'
     const what = { record_type, session_id, request_num: this.#number, sid, rating_group: 10 }
     const volumes = {
       ...(isFirst ? {} : { used_usagev: usedBytes }),
-      ...(isLast ? {} : { usagev: WANTED_BYTES }),
+      ...(isLast ? {} : { usagev: REQUESTED_BYTES }),
     }
     const body = JSON.stringify({ ...what, usaget: 'data', ...volumes })
     return { body, usedBytes: isFirst ? 0 : usedBytes, isLast: isLast && !isFirst }
   }
 
-  async #send(client: Client, isWanted: () => boolean): Promise<void> {
-    while (isWanted()) {
+  async #send(client: Client, goesOn: () => boolean): Promise<void> {
+    while (goesOn()) {
       const answer = await this.#ask(client)
       if (answer !== null) return this.#take(answer)
-      this.#books.refused += 1
+      this.#clientLedger.refused += 1
       await pause(RETRY_MS)
     }
   }
@@ -180,7 +182,7 @@ class Element {
       const { status, body } = await client.post((this.#pending as Request).body)
       const answer = JSON.parse(body) as Answer
       if (status === 200) return answer
-      const { refusals } = this.#books
+      const { refusals } = this.#clientLedger
       refusals.set(answer.returnCode, (refusals.get(answer.returnCode) ?? 0) + 1)
       return null
     } catch (error) {
@@ -194,13 +196,13 @@ class Element {
     const { body, usedBytes, isLast } = this.#pending as Request
     this.#pending = undefined
     if (returnCode === 1) {
-      this.#books.acknowledged += 1
+      this.#clientLedger.acknowledged += 1
       session.usedBytes += usedBytes
       session.grantedBytes = grantedVolume
       session.isOpen = !isLast
       this.#number += 1
     } else {
-      this.#books.complaints.push(`${body}: ${returnCode}`)
+      this.#clientLedger.complaints.push(`${body}: ${returnCode}`)
       session.isOpen = false
     }
     if (session.isOpen) return

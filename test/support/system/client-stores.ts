@@ -1,15 +1,15 @@
-/** What the books of a client are held against: lines and balances in the stores of a product. */
+/** Lines and balances in the stores of a product, to be compared with the record of a client. */
 
 import { mongoSocketIn, mongoUrlOf } from '../../../src/cli/stores.ts'
 import { runDirFor } from '../../../src/embedded/run-dir.ts'
 import type { Product, Started } from '../cli/product.ts'
 import { FIRST_AID, FIRST_SID } from '../product/population.ts'
 import type { ClientLine } from './client-ledger.ts'
-import { openBooks, withCatalog } from './exchange.ts'
+import { openLedgerReader, withCatalog } from './exchange.ts'
 
-/** Of one client. */
+/** Subscribers of one client. */
 export const SUBSCRIBERS = 40
-/** Bytes of data that nobody uses up. */
+/** Bytes of data that no test uses up. */
 const DATA_PACK = 2
 const CREDIT = 2 ** 45
 
@@ -48,14 +48,14 @@ export async function linesOf(stores: StoreAddresses, client = 0): Promise<Clien
   ) as Promise<ClientLine[]>
 }
 
-/** What these subscribers have spent, in bytes. */
+/** Bytes that these subscribers have spent. */
 export async function spentOf(stores: StoreAddresses, client = 0): Promise<Map<number, number>> {
-  const books = await openBooks(stores.redisUrl)
+  const reader = await openLedgerReader(stores.redisUrl)
   try {
     const spent = new Map<number, number>()
     const first = client * SUBSCRIBERS
     for (let index = first; index < first + SUBSCRIBERS; index += 1) {
-      const { buckets } = await books.ownerOf(FIRST_AID + index, FIRST_SID + index)
+      const { buckets } = await reader.ownerOf(FIRST_AID + index, FIRST_SID + index)
       const data = buckets.filter(({ prepaidIncludeId }) => prepaidIncludeId === DATA_PACK)
       spent.set(
         FIRST_SID + index,
@@ -64,6 +64,6 @@ export async function spentOf(stores: StoreAddresses, client = 0): Promise<Map<n
     }
     return spent
   } finally {
-    await books.close()
+    await reader.close()
   }
 }

@@ -1,2 +1,2 @@
-/** The benchmark runs commands, too: by the same function. */
+/** Shared with the benchmark. */
 export { type Ended, tollgate } from '../product/command.ts'

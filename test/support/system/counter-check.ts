@@ -2,13 +2,13 @@
 import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
 import type { ExpectedCounter } from './mixed.ts'
 
-/** What lines say of credit: micros by cycle, and how far a limit can have been exceeded. */
+/** The credit on lines: micros by cycle, and by how much a limit can be exceeded. */
 export interface CreditTruth {
   byCycle: ReadonlyMap<string, number>
   mayExceed: number
 }
 
-/** Every difference of the counters of an owner that may have those `expected`. */
+/** Every difference between the counters of an owner and the `expected` ones. */
 export function counterDifferences(
   { aid, sid, buckets }: OwnerState,
   expected: readonly ExpectedCounter[],
@@ -21,7 +21,7 @@ export function counterDifferences(
     const what = `counter ${aid}:${sid}:${bucket.counter}`
     const known = expected.find(({ counter }) => counter === bucket.counter)
     if (known === undefined) {
-      found.push(`${what} is nobody's`)
+      found.push(`${what} is not expected`)
       continue
     }
     const isCredit = bucket.counter === 'credit'
@@ -32,13 +32,14 @@ export function counterDifferences(
     if (isCredit) owing.set(cycleOf(bucket), bucket.spent)
   }
   for (const cycle of new Set([...owing.keys(), ...credit.byCycle.keys()])) {
-    const [owed, said] = [owing.get(cycle) ?? 0, credit.byCycle.get(cycle) ?? 0]
-    if (owed !== said) found.push(`credit ${aid}:${sid} in ${cycle}: ${owed}, expected ${said}`)
+    const [owed, expectedMicros] = [owing.get(cycle) ?? 0, credit.byCycle.get(cycle) ?? 0]
+    if (owed !== expectedMicros)
+      found.push(`credit ${aid}:${sid} in ${cycle}: ${owed}, expected ${expectedMicros}`)
   }
   return found
 }
 
-/** A cycle has the name of the month in which it ends. */
+/** A cycle is named after the month in which it ends. */
 function cycleOf({ toMs }: Bucket): string {
   const end = new Date(toMs)
   return `${end.getUTCFullYear()}${String(end.getUTCMonth() + 1).padStart(2, '0')}`

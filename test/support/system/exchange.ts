@@ -1,4 +1,4 @@
-/** What a test of the running product speaks: one exchange at a time, and a look into the books. */
+/** Single requests to the running product, and access to its ledger and catalogue. */
 import { type IncomingHttpHeaders, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
@@ -19,7 +19,7 @@ export interface Reply {
   grantedVolume: number
 }
 
-/** Sends one request on a connection of its own. Fields are sent as JSON, a text as it is. */
+/** Sends one request on a connection of its own. Fields are sent as JSON, a text unchanged. */
 export function post(
   port: number,
   body: Fields | string | Buffer,
@@ -54,16 +54,16 @@ export function postPart(port: number, part: string, length: number): Promise<So
   })
 }
 
-export interface Books {
+export interface LedgerReader {
   ledger: Ledger
-  /** The owner as it stands, once Redis answers. */
+  /** The current state of an owner, once Redis answers. */
   ownerOf(aid: number, sid: number): Promise<OwnerState>
   close(): Promise<void>
 }
 
 const log = createLogger({ name: 'test', level: 'silent' })
 
-export async function openBooks(redisUrl: string): Promise<Books> {
+export async function openLedgerReader(redisUrl: string): Promise<LedgerReader> {
   const settings = { url: redisUrl, commandTimeoutMs: 10_000, connectTimeoutMs: 20_000 }
   const redis = openRedis(settings, log)
   const ledger = createLedger(redis, loadConfig({ env: {} }).ledger, 2)
@@ -79,7 +79,7 @@ export async function openBooks(redisUrl: string): Promise<Books> {
   }
 }
 
-/** Does something with the catalogue of the product, on a connection of its own. */
+/** Runs `work` with the catalogue of the product, on a connection of its own. */
 export async function withCatalog<T>(
   { mongoUrl: url, database }: { mongoUrl: string; database: string },
   work: (catalog: Catalog) => Promise<T>,
@@ -92,7 +92,7 @@ export async function withCatalog<T>(
   }
 }
 
-/** A subscriber as the population has them, with other fields. */
+/** A subscriber like those of the population, with other fields. */
 export function subscriber(sid: number, aid: number, more: Fields = {}): Record<string, unknown> {
   const from = new Date(Date.UTC(2020, 0, 1))
   const to = new Date(Date.UTC(2170, 0, 1))

@@ -1,11 +1,11 @@
-/** What a workload knows of its sessions when it has ended, and what that means for their lines. */
+/** What a workload knows of its sessions when it has ended, and which lines follow from it. */
 
-/** Units that a report added to the ones before, and what is known to have become of it. */
+/** Units of one report, and its known outcome. */
 export interface Report {
   units: number
   /**
-   * `unknowable`: the answer was lost, a request sent at the same time overtook it, and its
-   * repetition is now out of order, whether or not it had been settled.
+   * `unknowable`: the answer was lost, a concurrent request overtook it, and its repetition is now
+   * out of order, whether or not it had been settled.
    */
   fate: 'settled' | 'refused' | 'unknowable'
 }
@@ -13,40 +13,42 @@ export interface Report {
 export interface ServiceTruth {
   ratingGroup: number | null
   usaget: string
-  /** In the order of the request numbers. */
+  /** Ordered by request number. */
   reports: Report[]
-  /** Units of reports that may have been used without a grant, whatever became of the report. */
+  /**
+   * Units of reports that may have been used without a grant, whatever the outcome of the report.
+   */
   ungranted: number[]
 }
 
 /** What is known for certain of one session when the workload has ended. */
 export interface SessionTruth {
   sessionId: string
-  /** As the lines have it. */
+  /** The session id on its lines. */
   lineSessionId: string
   aid: number
   sid: number
   opened: boolean
-  /** Name of the dialect, and how many of its requests were answered a second time. */
+  /** Name of the message format, and how many of its requests were answered a second time. */
   dialect: string
   repeated: number
-  /** Reports say what was used in the session so far: each settles those before it. */
+  /** Reports contain the total usage of the session: each settles the earlier ones. */
   countsTotals: boolean
   services: ServiceTruth[]
   /** Answers that were wrong in themselves. */
   complaints: string[]
 }
 
-/** What the lines of a service may come to. */
+/** The possible sums of the lines of a service. */
 export interface Expected {
-  /** Units: one of these. */
+  /** Possible units: one of these. */
   used: number[]
-  /** Reports that moved something for certain, and those that may have. */
+  /** Reports that certainly moved units, and those that may have. */
   moved: number
   mayHaveMoved: number
 }
 
-/** A session of which nothing is known yet but who has it; in plain JSON. */
+/** A session of which only its subscriber is known; in plain JSON. */
 export function sessionTruth(given: Pick<SessionTruth, 'sessionId' | 'aid' | 'sid'>): SessionTruth {
   const { sessionId: lineSessionId } = given
   const dialect = { dialect: 'json', repeated: 0, countsTotals: false }
@@ -57,7 +59,7 @@ export function expectedOf({ countsTotals }: SessionTruth, { reports }: ServiceT
   return countsTotals ? byTotals(reports) : byReports(reports)
 }
 
-/** Each report counts for itself. */
+/** Each report counts separately. */
 function byReports(reports: readonly Report[]): Expected {
   const expected: Expected = { used: [0], moved: 0, mayHaveMoved: 0 }
   for (const { units, fate } of reports) {
@@ -69,7 +71,7 @@ function byReports(reports: readonly Report[]): Expected {
   return expected
 }
 
-/** The last one that was settled counts for all before it, or one after it that may have been. */
+/** The last settled report includes all earlier ones; a later one may also have been settled. */
 function byTotals(reports: readonly Report[]): Expected {
   let [total, settled, moved, mayHaveMoved] = [0, 0, 0, 0]
   let later: number[] = []

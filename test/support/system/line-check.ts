@@ -1,4 +1,6 @@
-/** What must be true of a line in itself: units and money add up, and the price is the rate's. */
+/**
+ * What must be true of a line in itself: units and money add up, and the price is that of the rate.
+ */
 import { type Kind, type Mix, PLANS } from './mixed.ts'
 
 export interface PaymentView {
@@ -41,7 +43,7 @@ interface Price {
   access: number
 }
 
-/** The demo catalogue's prices: micros per interval, access. Written down here a second time. */
+/** Prices of the demo catalogue: micros per interval, access. Deliberately duplicated here. */
 const PRICES: Readonly<Record<string, Price>> = {
   DATA: { interval: 1_048_576, micros: 10_000, access: 0 },
   DATA_10: { interval: 1_048_576, micros: 2_000, access: 0 },
@@ -49,7 +51,7 @@ const PRICES: Readonly<Record<string, Price>> = {
   SMS: { interval: 1, micros: 40_000, access: 0 },
 }
 
-/** Micros for begun intervals; `access` if any units bear it. Null for a rate not known here. */
+/** Micros for started intervals; `access` if any units are charged. Null for an unknown rate. */
 export function priceAt(rateKey: string, units: number, access: boolean): number | null {
   const price = PRICES[rateKey]
   if (price === undefined) return null
@@ -57,14 +59,14 @@ export function priceAt(rateKey: string, units: number, access: boolean): number
   return begun * price.micros + (access && begun > 0 ? price.access : 0)
 }
 
-/** Who paid how much: units and micros. */
+/** Units and micros by funding source. */
 interface Paid {
   groupUnits: number
   groupMicros: number
   bucketUnits: number
   bucketMicros: number
   creditMicros: number
-  /** Counted against the limit of the account. */
+  /** Micros counted against the limit of the account. */
   limitMicros: number
 }
 

@@ -1,11 +1,11 @@
-// Loaded by each thread of the product: makes the second event loop fail when it is told to.
+// Loaded by each thread of the product: the second event-loop thread fails once a file exists.
 import { existsSync } from 'node:fs'
 import { workerData } from 'node:worker_threads'
 
-const told = process.env.TEST_LOOP_FAULT
-if (workerData?.loop === 1 && told !== undefined) {
+const faultFile = process.env.TEST_LOOP_FAULT
+if (workerData?.loop === 1 && faultFile !== undefined) {
   const timer = setInterval(() => {
-    if (!existsSync(told)) return
+    if (!existsSync(faultFile)) return
     clearInterval(timer)
     throw new Error('a defect of the test')
   }, 20)

@@ -1,7 +1,7 @@
 /**
- * Three kinds of subscribers, in turns, so that each account has some of each: plain ones of the
+ * Three kinds of subscribers in rotation, so that each account has some of each: plain ones of the
  * demo catalogue; prepaid ones with included units and money; postpaid ones with limits. The
- * entities, and what the books have to expect of them.
+ * entities, and their counters as the audit expects them.
  */
 import { aidOf, type Entity, FIRST_SID } from '../product/population.ts'
 
@@ -15,7 +15,7 @@ export const PLANS: Readonly<Record<Kind, string>> = {
   postpaid: 'AUDIT_POSTPAID',
 }
 
-/** A counter by its name, and what it may come to: units or micros. */
+/** A counter by its name, and its maximum: units or micros. */
 export interface ExpectedCounter {
   counter: string
   kind: 'units' | 'totalCost'
@@ -23,21 +23,21 @@ export interface ExpectedCounter {
 }
 
 export interface Mix {
-  /** Usage types that groups are meant for, by kind. */
+  /** Usage types of groups, by kind. */
   grouped: Readonly<Record<Kind, readonly string[]>>
   /** Counters that a subscriber of a kind may have, and an account. */
   own: Readonly<Record<Kind, readonly ExpectedCounter[]>>
   shared: readonly ExpectedCounter[]
 }
 
-/** What a population has whose subscribers are all plain. */
+/** For a population of plain subscribers only. */
 export const UNMIXED: Mix = {
   grouped: { plain: [], included: [], postpaid: [] },
   own: { plain: [], included: [], postpaid: [] },
   shared: [],
 }
 
-/** The names of all counters that there can be. */
+/** The names of all possible counters. */
 export function countersOf({ own, shared }: Mix): Set<string> {
   return new Set([...Object.values(own).flat(), ...shared].map(({ counter }) => counter))
 }
@@ -56,10 +56,10 @@ export function kindOf(sid: number): Kind {
 const MIB = 1024 * 1024
 const MICROS_PER_CENT = 10_000
 const CALLS = 'AUDIT_CALLS'
-/** Of the instance of the service that everybody has. */
+/** Id of the service instance that every subscriber has. */
 const SERVICE_ID = 7
 
-/** For a thousand sessions: enough for most of them, and not for all. */
+/** For a thousand sessions: enough for most of them, but not for all. */
 const DATA_MIB = 40
 const SHARED_SECONDS = 3_000
 const CALL_CENTS = 80
@@ -71,7 +71,7 @@ interface Size {
   subscribersPerAccount: number
 }
 
-/** For so many thousand sessions in a cycle. */
+/** For this many thousand sessions in a cycle. */
 export function mixed({ subscribers, subscribersPerAccount }: Size, thousands: number): Mixed {
   const times = (amount: number) => Math.ceil(amount * thousands)
   const money = (cents: number) => times(cents) / 100

@@ -1,4 +1,4 @@
-/** A seeded generator of random numbers: the same seed, the same workload. */
+/** A seeded generator of random numbers: the same seed results in the same workload. */
 export class Random {
   #state: number
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0
   }
 
-  /** From 0 up to and without `limit`. */
+  /** From 0 to `limit`, exclusive. */
   below(limit: number): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1)
@@ -27,7 +27,7 @@ export class Random {
     return items[this.below(items.length)] as T
   }
 
-  /** The same items in another order. */
+  /** The same items in random order. */
   shuffled<T>(items: readonly T[]): T[] {
     const rest = [...items]
     return items.map(() => rest.splice(this.below(rest.length), 1)[0] as T)

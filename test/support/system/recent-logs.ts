@@ -1,4 +1,4 @@
-/** What the parts of a product have logged lately: why a test has failed may stand there. */
+/** Recent log output of the parts of a product: it may show why a test has failed. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Product } from '../product/product.ts'
@@ -11,11 +11,11 @@ export async function withRecentLogs<T>(product: Product, work: Promise<T>): Pro
     return await work
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    throw new Error(`${message}\n${lastWords(product)}`, { cause: error })
+    throw new Error(`${message}\n${recentLogs(product)}`, { cause: error })
   }
 }
 
-function lastWords({ folder }: Product): string {
+function recentLogs({ folder }: Product): string {
   const logs = readdirSync(folder).filter((name) => name.endsWith('.log'))
   return logs.map((name) => `${name}:\n${tailOf(join(folder, name))}`).join('\n')
 }

@@ -1,4 +1,4 @@
-/** Watches what the parts of the product take while it runs: memory, descriptors, queues. */
+/** Samples the resources of the parts of a running product: memory, descriptors, queues. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createLedger, type Ledger } from '../../../src/ledger/ledger.ts'
@@ -9,12 +9,12 @@ import type { Product } from '../product/product.ts'
 
 export type Part = 'realtime' | 'admin' | 'redis' | 'mongo'
 
-/** One look; sizes in MiB. */
+/** One sample; sizes in MiB. */
 export type Sample = Readonly<Record<string, number>>
 
 const MIB = 1024 * 1024
 
-/** Anonymous memory of a process, MiB: without files mapped, which is what LMDB reads from. */
+/** Anonymous memory of a process, MiB: without mapped files, through which LMDB reads. */
 export function anonymousMib(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
@@ -38,7 +38,7 @@ export class Sampler {
     this.#ledger = createLedger(redis, loadConfig({ env: {} }).ledger, 1)
   }
 
-  /** `parts` run from now to the end. */
+  /** `parts` must run from now to the end. */
   static async open(product: Product, parts: readonly Part[]): Promise<Sampler> {
     const limits = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
     const log = createLogger({ name: 'sampler', level: 'silent' })
@@ -62,7 +62,7 @@ export class Sampler {
     this.samples.push(sample)
   }
 
-  /** Descriptors now, by part. */
+  /** Current number of descriptors, by part. */
   files(): Record<string, number> {
     return Object.fromEntries(
       this.#parts.map((part) => [part, openFiles(this.#product.pid(part))] as const),
@@ -73,7 +73,7 @@ export class Sampler {
     return this.#redis.close()
   }
 
-  /** Used JavaScript heap of the main thread of each role, bytes, as the product itself tells. */
+  /** Used JavaScript heap of the main thread of each role in bytes, as the product reports it. */
   async #heaps(): Promise<[string, number][]> {
     const text = await (await fetch(`${this.#product.adminUrl}/metrics`)).text()
     const found = text.matchAll(/^nodejs_heap_size_used_bytes\{([^}]*)\} (\S+)$/gm)
@@ -91,7 +91,7 @@ export interface Trend {
   max: number
 }
 
-/** What each figure came to over the run, in the order in which they were sampled. */
+/** The trend of each value over the run, in the order in which they were sampled. */
 export function trendsOf(samples: readonly Sample[]): Trend[] {
   const names = new Set(samples.flatMap((sample) => Object.keys(sample)))
   return [...names].map((name) => {
@@ -112,7 +112,7 @@ function medianOf(values: readonly number[]): number {
   return [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] ?? 0
 }
 
-/** For people. */
+/** A table for people. */
 export function tableOf(trends: readonly Trend[]): string {
   const row = (cells: readonly string[]) =>
     cells.map((cell, index) => (index === 0 ? cell.padEnd(20) : cell.padStart(10))).join('')

@@ -1,16 +1,16 @@
-/** A catalogue with one of each kind of price, and who it is for: rating.test.ts. */
+/** A catalogue with one of each kind of price, and its subscribers, for rating.test.ts. */
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { writeEntity } from '../../../src/catalog/revisions/write.ts'
 
 export const SINCE = '2020-01-01 00:00:00'
 
-/** Accounts and their subscribers; the third of the team comes later. */
+/** Accounts and their subscribers; the third subscriber of the team is added later. */
 export const FAMILY = { aid: 9_001, first: 90_011, second: 90_012 }
 export const TEAM = { aid: 9_003, first: 90_031, second: 90_032, third: 90_033 }
 export const SINGLE = { aid: 9_002, sid: 90_021, msisdn: '4915900002' }
 
-/** Settings that go with it. */
+/** Settings of this catalogue. */
 export const RULES = {
   TOLLGATE_RATING_DEFAULT_TAX: 'DEFAULT_VAT',
   TOLLGATE_RATING_RATE_CALCULATORS: JSON.stringify({
@@ -118,7 +118,7 @@ const ENTITIES: readonly (readonly [EntityCollection, Record<string, unknown>])[
   ['subscribers', subscriber(SINGLE.sid, SINGLE.aid, 'SINGLE', { msisdn: SINGLE.msisdn })],
 ]
 
-/** A rate that somebody stored past all checks: it can be used for nothing. */
+/** A rate stored without any checks: it cannot be used. */
 const BROKEN = {
   key: 'BROKEN',
   rev: 0,

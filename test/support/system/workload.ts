@@ -1,7 +1,7 @@
 /**
  * A seeded workload of network elements: sessions with several services, retransmitted, reordered,
- * abandoned. It keeps account of nothing but what it was told, and repeats what it does not know
- * the outcome of, until it knows.
+ * abandoned. It records only what was acknowledged, and repeats requests until their outcome is
+ * known.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Client, ConnectionLostError } from '../product/charge-client.ts'
@@ -13,24 +13,24 @@ import { Random } from './random.ts'
 export interface WorkloadOptions {
   seed: number
   port: number
-  /** What the element of an index, from 0, speaks; all of them plain JSON without it. */
+  /** The message format of the n-th element, from 0; plain JSON by default. */
   dialect?: (index: number) => DialectAdapter
   sessions: number
   subscribers: number
   subscribersPerAccount: number
-  /** Network elements at work at the same time. */
+  /** Concurrent network elements. */
   clients: number
-  /** How long a request is repeated before the workload gives up, ms. */
+  /** How long a request is repeated before the workload fails, ms. */
   patienceMs: number
-  /** Most that an element pauses after a session, ms; without it not at all. */
+  /** Maximum pause of an element after a session, ms; none by default. */
   pauseMsMax?: number
-  /** Goes on beyond `sessions` while this is true. */
+  /** Continues beyond `sessions` while this is true. */
   goesOn?: () => boolean
   /** Called after each finished session. */
   onSession?: (finished: number) => void
 }
 
-interface Wanted {
+interface ServiceRequest {
   rating_group?: number
   usaget: string
   usagev: number
@@ -51,9 +51,9 @@ const SERVICES: readonly { rating_group?: number; usaget: string; typical: numbe
   { usaget: 'call', typical: 180 },
   { usaget: 'sms', typical: 3 },
 ]
-/** Codes after which usage that was reported is settled. */
+/** Return codes that settle the reported usage. */
 const SETTLED = [1, -1]
-/** HTTP status where the outcome is not known, in all dialects: ask again. */
+/** HTTP status of an unknown outcome, in all formats: repeat the request. */
 const UNKNOWN = 503
 
 export async function runWorkload(options: WorkloadOptions): Promise<SessionTruth[]> {
@@ -76,7 +76,7 @@ export async function runWorkload(options: WorkloadOptions): Promise<SessionTrut
 
 class NetworkElement {
   readonly random: Random
-  /** Connections that carry no request now. */
+  /** Connections without a pending request. */
   readonly #idle: Connection[] = []
   readonly #options: WorkloadOptions
   readonly #dialect: DialectAdapter
@@ -112,8 +112,10 @@ class NetworkElement {
         ungranted: [],
       })),
     }
-    const wanted = services.map((one): Wanted => ({ ...one, usagev: this.#volume(one.typical) }))
-    const opening = this.#body('start_request', truth, 0, wanted)
+    const requested = services.map(
+      (one): ServiceRequest => ({ ...one, usagev: this.#volume(one.typical) }),
+    )
+    const opening = this.#body('start_request', truth, 0, requested)
     const reply = await this.#exchange(opening, truth)
     if (reply.returnCode !== 1) return truth
     truth.opened = true
@@ -132,51 +134,56 @@ class NetworkElement {
     const updates = random.below(8)
     let number = 1
     for (let update = 0; update < updates; update += 1) {
-      const wanted = this.#report(truth, services, last, true)
+      const requested = this.#report(truth, services, last, true)
       if (random.chance(4)) {
-        await this.#reordered(truth, services, number, wanted)
+        await this.#reordered(truth, services, number, requested)
         number += 2
         last = { ...last, isNewest: false }
         continue
       }
-      const reply = await this.#exchange(this.#body('update_request', truth, number, wanted), truth)
-      this.#account(truth, wanted, reply)
+      const reply = await this.#exchange(
+        this.#body('update_request', truth, number, requested),
+        truth,
+      )
+      this.#account(truth, requested, reply)
       number += 1
       if (reply.returnCode < -1) return
       last = { reply, isNewest: true }
     }
     if (random.chance(5)) return
-    const wanted = this.#report(truth, services, last, false)
+    const requested = this.#report(truth, services, last, false)
     const released = await this.#exchange(
-      this.#body('release_request', truth, number, wanted),
+      this.#body('release_request', truth, number, requested),
       truth,
     )
-    this.#account(truth, wanted, released)
+    this.#account(truth, requested, released)
   }
 
-  /** Two updates at once on two connections: either order is possible, each has its own outcome. */
+  /**
+   * Two concurrent updates on two connections: either order is possible, each has its own outcome.
+   */
   async #reordered(
     truth: SessionTruth,
     services: readonly (typeof SERVICES)[number][],
     number: number,
-    wanted: Wanted[],
+    requested: ServiceRequest[],
   ): Promise<void> {
-    const later = services.map((one): Wanted => {
+    const later = services.map((one): ServiceRequest => {
       const { rating_group, usaget } = one
       const group = rating_group === undefined ? {} : { rating_group }
       return { ...group, usaget, usagev: this.#volume(one.typical), used_usagev: 1 }
     })
     for (const service of truth.services) service.ungranted.push(1)
     const bodies = [
-      this.#body('update_request', truth, number, wanted),
+      this.#body('update_request', truth, number, requested),
       this.#body('update_request', truth, number + 1, later),
     ]
-    // As often as not the later one is sent first.
+    // The later one is sent first in half of the cases.
     const isSwapped = number % 2 === 0
     if (isSwapped) bodies.reverse()
     const replies = await Promise.all(bodies.map((body) => this.#exchange(body, truth)))
     const [first, second] = (isSwapped ? replies.reverse() : replies) as [Reply, Reply]
-    this.#account(truth, wanted, first)
+    this.#account(truth, requested, first)
     this.#account(truth, later, second)
   }
 
@@ -185,10 +192,10 @@ class NetworkElement {
     services: readonly (typeof SERVICES)[number][],
     { reply, isNewest }: { reply: Reply; isNewest: boolean },
     more: boolean,
-  ): Wanted[] {
+  ): ServiceRequest[] {
     return services.map(({ rating_group, usaget, typical }, index) => {
       const granted = reply.services?.[index]?.grantedVolume ?? 0
-      // Now and then more is used than was granted, if only by what was on its way.
+      // Sometimes usage exceeds the grant, if only by traffic already in transit.
       const excess = this.random.chance(5) ? this.random.below(typical) : 0
       const used = this.random.below(granted + 1) + excess
       const ungranted = isNewest ? used - granted : used
@@ -202,7 +209,7 @@ class NetworkElement {
     return this.random.between(1, typical * 2)
   }
 
-  #body(type: string, truth: SessionTruth, number: number, services: Wanted[]): string {
+  #body(type: string, truth: SessionTruth, number: number, services: ServiceRequest[]): string {
     const { sid, sessionId: session_id } = truth
     const plain = services.map(({ rating_group, usaget, usagev, used_usagev }) => ({
       rating_group,
@@ -221,24 +228,24 @@ class NetworkElement {
 
   /** Sends until the outcome is known, and sometimes once more: the answer must be the same. */
   async #exchange(body: string, truth: SessionTruth): Promise<Reply> {
-    const twin = this.random.chance(3) ? this.#ask(body) : null
+    const concurrent = this.random.chance(3) ? this.#ask(body) : null
     const again = this.random.chance(3)
     const first = await this.#ask(body)
-    const other = await (twin ?? (again ? this.#ask(body) : null))
+    const other = await (concurrent ?? (again ? this.#ask(body) : null))
     if (other !== null) truth.repeated += 1
-    // Of two that were sent at once either may be the one that a later request has overtaken.
-    const isSecond = other !== null && twin !== null && isOvertaken(first.reply)
-    const [told, repeated] = isSecond ? [other, first] : [first, other]
-    // A repetition that was overtaken may be told so; nothing else may differ.
-    if (repeated !== null && repeated.text !== told.text && !isOvertaken(repeated.reply)) {
-      truth.complaints.push(`repeated ${body}: ${told.text} and ${repeated.text}`)
+    // Of two concurrent requests either may be the one that a later request has overtaken.
+    const isSecond = other !== null && concurrent !== null && isOvertaken(first.reply)
+    const [answer, repeated] = isSecond ? [other, first] : [first, other]
+    // An overtaken repetition may be answered "out of order"; nothing else may differ.
+    if (repeated !== null && repeated.text !== answer.text && !isOvertaken(repeated.reply)) {
+      truth.complaints.push(`repeated ${body}: ${answer.text} and ${repeated.text}`)
     }
-    const isUnknowable = isOvertaken(told.reply) && (told.wasLost || twin !== null)
-    return { ...told.reply, isUnknowable }
+    const isUnknowable = isOvertaken(answer.reply) && (answer.wasLost || concurrent !== null)
+    return { ...answer.reply, isUnknowable }
   }
 
-  /** Repeats the request, on whatever connection is free, until its outcome is known. */
-  async #ask(body: string): Promise<Heard & { wasLost: boolean }> {
+  /** Repeats the request, on any idle connection, until its outcome is known. */
+  async #ask(body: string): Promise<Answer & { wasLost: boolean }> {
     let wasLost = false
     const until = performance.now() + this.#options.patienceMs
     for (;;) {
@@ -257,25 +264,25 @@ class NetworkElement {
     return open?.() ?? new Client(this.#options.port, path, contentType)
   }
 
-  /** `reply` null: the outcome stays unknown. */
+  /** `reply` is null if the outcome stays unknown. */
   async #sendOnce(
     client: Connection,
     body: string,
-  ): Promise<{ text: string; reply: Known | null }> {
+  ): Promise<{ text: string; reply: KnownReply | null }> {
     try {
       const { status, body: text } = await client.post(body)
       if (status === UNKNOWN) return { text, reply: null }
-      return { text, reply: this.#dialect.read(text) as unknown as Known }
+      return { text, reply: this.#dialect.read(text) as unknown as KnownReply }
     } catch (error) {
       if (error instanceof ConnectionLostError) return { text: error.message, reply: null }
       throw error
     }
   }
 
-  /** Takes down what the answer says of each report. */
-  #account(truth: SessionTruth, wanted: Wanted[], reply: Reply): void {
+  /** Records the outcome of each report. */
+  #account(truth: SessionTruth, requested: ServiceRequest[], reply: Reply): void {
     const isAnswer = SETTLED.includes(reply.returnCode)
-    for (const [index, { used_usagev: units = 0, usagev }] of wanted.entries()) {
+    for (const [index, { used_usagev: units = 0, usagev }] of requested.entries()) {
       const service = isAnswer ? reply.services?.[index] : undefined
       const isSettled = service !== undefined && SETTLED.includes(service.returnCode)
       const otherwise = reply.isUnknowable ? 'unknowable' : 'refused'
@@ -286,14 +293,14 @@ class NetworkElement {
   }
 }
 
-function isOvertaken({ returnCode }: Known): boolean {
+function isOvertaken({ returnCode }: KnownReply): boolean {
   return returnCode === -9
 }
 
-type Known = Omit<Reply, 'isUnknowable'>
+type KnownReply = Omit<Reply, 'isUnknowable'>
 
-/** An answer: its bytes, and what they say. */
-interface Heard {
+/** An answer: its bytes, and their content. */
+interface Answer {
   text: string
-  reply: Known
+  reply: KnownReply
 }

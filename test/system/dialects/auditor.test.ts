@@ -1,4 +1,7 @@
-/** Network elements that all speak another way charge the same accounts: the books must agree. */
+/**
+ * Network elements with different message formats charge the same accounts: ledger and lines must
+ * agree.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate } from '../../support/product/population.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'
@@ -24,8 +27,8 @@ beforeAll(async () => {
 })
 afterAll(() => product?.stop())
 
-describe(`the auditor with every dialect at once, seed ${seed}`, () => {
-  it(`agrees with the books after ${SESSIONS} sessions`, async () => {
+describe(`the auditor with every message format at once, seed ${seed}`, () => {
+  it(`finds no difference after ${SESSIONS} sessions`, async () => {
     const truths = await runWorkload({
       seed,
       port: product.realtimePort,
@@ -40,7 +43,7 @@ describe(`the auditor with every dialect at once, seed ${seed}`, () => {
     expect(await auditor.audit(truths)).toEqual([])
     expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
     expect(auditor.counted()).toEqual(countersOf(AUDITED.mix))
-    // Each dialect has had its share, and has been asked the same twice.
+    // Each format was used, and had repeated requests.
     const names = [...DIALECTS.map(({ name }) => name), 'running totals']
     expect(new Set(truths.map(({ dialect }) => dialect))).toEqual(new Set(names))
     for (const name of names) {

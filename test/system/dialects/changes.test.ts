@@ -1,4 +1,4 @@
-/** File types that are changed, broken and removed while network elements speak them. */
+/** File types that are changed, broken and removed while network elements use them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bump } from '../../../src/catalog/revisions/revisions.ts'
 import { Client } from '../../support/product/charge-client.ts'
@@ -8,7 +8,7 @@ import { type Product, startProduct } from '../../support/product/product.ts'
 import { tollgate } from '../../support/system/command.ts'
 import { setFileTypes } from '../../support/system/dialects/all.ts'
 import { GATEWAY } from '../../support/system/dialects/gateway.ts'
-import { type Books, openBooks, withCatalog } from '../../support/system/exchange.ts'
+import { type LedgerReader, openLedgerReader, withCatalog } from '../../support/system/exchange.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const MIB = 1024 * 1024
@@ -17,7 +17,7 @@ const MONEY = 100_000_000
 const ELEMENTS = 6
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   const environment = {
@@ -30,14 +30,14 @@ beforeAll(async () => {
   await populate({ ...product, subscribers: 12, subscribersPerAccount: 1, credits })
   await setFileTypes(product, form(1))
   await product.start('realtime')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
-/** The format of the gateway; each answer says which form of it this is. */
+/** The gateway format; each answer contains the number of its form. */
 function form(number: number, more: object = {}) {
   const { response } = GATEWAY
   const fields = [...response.fields, { response_field_name: 'head.form', constant: number }]
@@ -51,7 +51,7 @@ interface Answer {
   form: number
 }
 
-/** A session of one gateway, which has a connection of its own. */
+/** A session of one gateway, with its own connection. */
 class Session {
   number = 0
   last = ''
@@ -79,7 +79,7 @@ class Session {
     return answer
   }
 
-  /** Once more what was sent last. */
+  /** Repeats the last request. */
   async again(): Promise<Answer> {
     const { status, body: text } = await this.#client.post(this.last)
     const { head = {}, ...error } = JSON.parse(text)
@@ -98,11 +98,11 @@ const GRANTED = { status: 200, code: 1 }
 const lineOf = (index: number) => ({ line: `L${FIRST_SID + index}` })
 
 async function spentBy(index: number): Promise<number | undefined> {
-  const { buckets } = await books.ownerOf(aidOf(index, 1), FIRST_SID + index)
+  const { buckets } = await reader.ownerOf(aidOf(index, 1), FIRST_SID + index)
   return buckets[0]?.spent
 }
 
-/** New sessions until one is granted, by the form that is given: those before were refused. */
+/** Opens sessions until one is granted in the given form; earlier ones are refused. */
 async function untilGranted(name: string, head: object, formNumber: number): Promise<Session> {
   let attempt = 0
   let session = new Session(name, head)
@@ -116,7 +116,7 @@ async function untilGranted(name: string, head: object, formNumber: number): Pro
 }
 
 describe('a file type that is changed under load', () => {
-  it('answers every request, and the later ones in the new form', async () => {
+  it('answers every request, and later ones in the new form', async () => {
     let isOver = false
     const latest = new Map<number, number>()
     const element = async (index: number) => {
@@ -135,15 +135,15 @@ describe('a file type that is changed under load', () => {
     const changes = (async () => {
       for (const number of [2, 3, 4]) {
         await setFileTypes(product, form(number))
-        const isTold = () => latest.size === ELEMENTS && [...latest.values()].every(isNew)
+        const isCurrent = () => latest.size === ELEMENTS && [...latest.values()].every(isNew)
         const isNew = (one: number) => one === number
-        await waitUntil(`all answers have form ${number}`, isTold)
+        await waitUntil(`all answers have form ${number}`, isCurrent)
       }
     })().finally(() => {
       isOver = true
     })
-    const [told] = await Promise.all([elements, changes])
-    for (const answers of told) {
+    const [answersByElement] = await Promise.all([elements, changes])
+    for (const answers of answersByElement) {
       expect(answers.filter(({ status, code }) => status !== 200 || code !== 1)).toEqual([])
       const forms = answers.map((answer) => answer.form)
       expect(forms).toEqual(forms.toSorted((one, other) => one - other))
@@ -151,7 +151,7 @@ describe('a file type that is changed under load', () => {
     }
   })
 
-  it('is gone when it is removed, and its sessions go on when it is back', async () => {
+  it('is unknown after its removal, and its sessions continue once it is restored', async () => {
     const session = new Session('removed', lineOf(6))
     expect(await session.open()).toMatchObject(GRANTED)
     const decided = await session.more()
@@ -169,8 +169,8 @@ describe('a file type that is changed under load', () => {
   })
 })
 
-describe('rules that are changed', () => {
-  it('identify new sessions, and the open ones stay with whom they are', async () => {
+describe('changed rules', () => {
+  it('identify new sessions, and open sessions keep their subscriber', async () => {
     const before = new Session('identified', lineOf(7))
     expect(await before.open()).toMatchObject(GRANTED)
     const imsi = `00102${String(FIRST_SID + 8).padStart(10, '0')}`
@@ -184,7 +184,7 @@ describe('rules that are changed', () => {
     expect([await spentBy(7), await spentBy(8)]).toEqual([10_000, 10_000])
   })
 
-  it('find the rates of what is asked from then on; what was granted keeps its own', async () => {
+  it('rate new requests, and granted units keep their rate', async () => {
     const byField = (line_key: string) => {
       const filters = [{ type: 'match', rate_key: 'key', line_key }]
       return { rate_calculators: { retail: { '*': { priorities: [{ filters }] } } } }
@@ -197,7 +197,7 @@ describe('rules that are changed', () => {
     await setFileTypes(product, form(7, byField('head.offer')))
     const after = await untilGranted('offered', { ...lineOf(8), offer: 'DATA_10' }, 7)
     expect(await before.more()).toMatchObject({ ...GRANTED, form: 7 })
-    // Nothing is granted to who says nothing that the new rules could use; what was used is paid.
+    // Without the field that the new rules need nothing is granted, but used units are charged.
     expect(await without.more()).toMatchObject({ status: 200, code: -3, form: 7 })
     const spent = await spentBy(8)
     for (const session of [before, after]) expect(await session.end()).toMatchObject(GRANTED)
@@ -207,8 +207,8 @@ describe('rules that are changed', () => {
   })
 })
 
-describe('a document that somebody breaks past the commands', () => {
-  it('makes its file type unknown and says why; the others go on', async () => {
+describe('a document that is broken in the database', () => {
+  it('makes its file type unknown and reports why; other file types stay in use', async () => {
     await setFileTypes(product, form(8), { ...form(8), file_type: 'OTHER' })
     const session = await untilGranted('broken', lineOf(11), 8)
     const broken = { ...form(8), parser: { type: 'soap' } }
@@ -224,13 +224,13 @@ describe('a document that somebody breaks past the commands', () => {
     expect(await other.open()).toMatchObject(GRANTED)
     expect(await other.end()).toMatchObject(GRANTED)
     await setFileTypes(product, form(9))
-    await waitUntil('it is mended', async () => (await session.again()).status === 200)
+    await waitUntil('it is repaired', async () => (await session.again()).status === 200)
     expect(await session.end()).toMatchObject({ ...GRANTED, form: 9 })
   })
 })
 
 describe.skipIf(process.env['TEST_MONGO_URL'])('without MongoDB', () => {
-  it('the file types that are known stay in use, and change when it is back', async () => {
+  it('known file types stay in use, and change when MongoDB is back', async () => {
     await setFileTypes(product, form(10))
     const session = await untilGranted('away', lineOf(0), 10)
     await product.kill9('mongo')

@@ -1,4 +1,4 @@
-/** One story told in every dialect: balances and lines must not tell the difference. */
+/** The same session in every message format: balances and lines must be identical. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '../../support/product/charge-client.ts'
 import { PATIENT } from '../../support/product/patience.ts'
@@ -9,17 +9,24 @@ import { type DialectAdapter, plainJson } from '../../support/system/dialects/ad
 import { DIALECTS as ALIKE, setAllFileTypes } from '../../support/system/dialects/all.ts'
 import { totals } from '../../support/system/dialects/totals.ts'
 import { diameterWire } from '../../support/system/diameter/wire.ts'
-import { type Books, type Fields, openBooks, withCatalog } from '../../support/system/exchange.ts'
+import {
+  type Fields,
+  type LedgerReader,
+  openLedgerReader,
+  withCatalog,
+} from '../../support/system/exchange.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const wire = diameterWire(() => product.diameterPort)
 const DIALECTS = [...ALIKE, totals(), wire]
 const MIB = 1024 * 1024
-/** Micros; the demo catalogue asks 2,000 for a MiB of the first rating group, else 10,000. */
+/**
+ * Micros; the demo catalogue charges 2,000 for a MiB of the first rating group, otherwise 10,000.
+ */
 const MONEY = 50_000
 
 let product: Product
-let books: Books
+let reader: LedgerReader
 
 beforeAll(async () => {
   product = await startProduct({ environment: PATIENT })
@@ -29,15 +36,15 @@ beforeAll(async () => {
   await setAllFileTypes(product)
   await product.start('realtime')
   await product.start('admin')
-  books = await openBooks(product.redisUrl)
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
-  await books?.close()
+  await reader?.close()
   await product?.stop()
 })
 
 async function bucketsOf(index: number) {
-  const { buckets } = await books.ownerOf(aidOf(index, 1), FIRST_SID + index)
+  const { buckets } = await reader.ownerOf(aidOf(index, 1), FIRST_SID + index)
   return buckets.map(({ credited, spent, reserved, free }) => ({ credited, spent, reserved, free }))
 }
 
@@ -71,14 +78,14 @@ interface Answer {
 }
 
 /** A data session with two rating groups: exhausted, topped up, resumed. */
-async function story(dialect: DialectAdapter, index: number) {
+async function runSession(dialect: DialectAdapter, index: number) {
   const { path, contentType, open } = dialect
   const client = open?.() ?? new Client(product.realtimePort, path, contentType)
   const session_id = `story-${index}`
   const sid = FIRST_SID + index
   const services = (...amounts: readonly { usagev?: number; used_usagev?: number }[]) =>
     amounts.map((amount, group) => ({ rating_group: 10 + 10 * group, usaget: 'data', ...amount }))
-  const say = async (record_type: string, request_num: number, more: readonly Fields[]) => {
+  const send = async (record_type: string, request_num: number, more: readonly Fields[]) => {
     const body = dialect.write({ record_type, session_id, request_num, sid, services: more })
     const { status, body: text } = await client.post(body)
     expect(status, text).toBe(200)
@@ -86,47 +93,47 @@ async function story(dialect: DialectAdapter, index: number) {
     expect(again.body, 'repeated').toBe(text)
     return dialect.read(text) as unknown as Answer
   }
-  const told: string[] = []
-  const tell = async (...request: Parameters<typeof say>) => {
-    const { returnCode, services: answers = [] } = await say(...request)
+  const outcomes: string[] = []
+  const record = async (...request: Parameters<typeof send>) => {
+    const { returnCode, services: answers = [] } = await send(...request)
     const grants = answers.map((one) =>
       [one.returnCode, one.grantedVolume, one.finalUnit].join(' '),
     )
     const buckets = (await bucketsOf(index)).map(({ spent, reserved, free }) =>
       [`spent ${spent}`, `reserved ${reserved}`, `free ${free}`].join(' '),
     )
-    told.push([returnCode, ...grants, ...buckets].join(' | '))
+    outcomes.push([returnCode, ...grants, ...buckets].join(' | '))
     return answers
   }
-  await tell('start_request', 0, services({ usagev: 4 * MIB }, { usagev: 3 * MIB }))
-  // What is left goes to the first; there is nothing for the second.
-  const [first] = await tell('update_request', 1, [
+  await record('start_request', 0, services({ usagev: 4 * MIB }, { usagev: 3 * MIB }))
+  // The remaining money is granted to the first; the second is denied.
+  const [first] = await record('update_request', 1, [
     ...services(
       { used_usagev: 4 * MIB, usagev: 20 * MIB },
       { used_usagev: 2 * MIB, usagev: 3 * MIB },
     ),
   ])
   const used_usagev = first?.grantedVolume ?? 0
-  await tell('update_request', 2, services({ used_usagev, usagev: MIB }, { usagev: MIB }))
+  await record('update_request', 2, services({ used_usagev, usagev: MIB }, { usagev: MIB }))
   const add = ['balance', 'add', '--sid', String(sid), '--include', '1', '--amount', '0.05']
   expect(await tollgate(product, add)).toMatchObject({ code: 0 })
-  await tell('update_request', 3, services({ usagev: 2 * MIB }, { usagev: MIB }))
-  await tell('release_request', 4, services({ used_usagev: MIB }, { used_usagev: 1 }))
+  await record('update_request', 3, services({ usagev: 2 * MIB }, { usagev: MIB }))
+  await record('release_request', 4, services({ used_usagev: MIB }, { used_usagev: 1 }))
   client.close()
   return {
-    told,
+    outcomes,
     buckets: await bucketsOf(index),
     lines: await linesOf(new RegExp(`^${session_id}`)),
   }
 }
 
 describe('a session with two rating groups, exhausted, topped up and resumed', () => {
-  let first: Awaited<ReturnType<typeof story>>
+  let first: Awaited<ReturnType<typeof runSession>>
 
-  it('in plain JSON', async () => {
-    first = await story(plainJson, 0)
+  it('in plain JSON is granted, charged and recorded', async () => {
+    first = await runSession(plainJson, 0)
     expect(first.lines.length).toBeGreaterThanOrEqual(2)
-    expect(first.told).toMatchInlineSnapshot(`
+    expect(first.outcomes).toMatchInlineSnapshot(`
       [
         "1 | 1 4194304 false | 1 3145728 false | spent 0 reserved 38000 free 12000",
         "1 | 1 6291456 true | 1 1048576 true | spent 28000 reserved 22000 free 0",
@@ -138,9 +145,9 @@ describe('a session with two rating groups, exhausted, topped up and resumed', (
   })
 
   it.each(DIALECTS.slice(1).map((dialect, index) => [dialect.name, dialect, index + 1] as const))(
-    'in %s: the same grants, balances and lines',
+    'in %s has the same grants, balances and lines',
     async (_name, dialect, index) => {
-      expect(await story(dialect, index)).toEqual(first)
+      expect(await runSession(dialect, index)).toEqual(first)
     },
   )
 })

@@ -1,4 +1,6 @@
-/** What the node asks its clients: to authorize their sessions anew (RAR), or to end them (ASR). */
+/**
+ * Requests of the node to its clients: re-authorization of sessions (RAR), or their abort (ASR).
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { profileFenceOf } from '../../../src/admin/profile-fence.ts'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
@@ -15,12 +17,17 @@ import {
   NODE,
   NODE_SETTINGS,
 } from '../../support/system/diameter/gateway-requests.ts'
-import { connectLink, type Link, type Message, polite } from '../../support/system/diameter/link.ts'
+import {
+  answerAsPeer,
+  connectLink,
+  type Link,
+  type Message,
+} from '../../support/system/diameter/link.ts'
 import { type Fields, withCatalog } from '../../support/system/exchange.ts'
 import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-/** All that a subscriber has, in MiB. */
+/** The complete credit of a subscriber, in MiB. */
 const ALL = 10_000
 /** MiB that one unit of money buys. */
 const PER_UNIT = 100
@@ -30,7 +37,7 @@ const environment = {
   TOLLGATE_DIAMETER_ANSWER_TIMEOUT_MS: '500',
   TOLLGATE_CATALOG_POLL_MS: '50',
 }
-/** Result-Code with which a client answers for a session, where it is not 2001; 0: not at all. */
+/** Result-Code with which a client answers for a session, if not 2001; 0 if it does not answer. */
 const answers = new Map<string, number>()
 let node: TestNode
 let link: Link
@@ -38,7 +45,7 @@ let link: Link
 function respond(request: WireMessage) {
   const code = answers.get(textOf(request.avps, avpCode.sessionId) ?? '') ?? 2001
   if (code === 0) return null
-  return { ...polite(GATEWAY)(request), 'Result-Code': code }
+  return { ...answerAsPeer(GATEWAY)(request), 'Result-Code': code }
 }
 
 const connect = () => connectLink({ port: node.product.diameterPort, identity: GATEWAY, respond })
@@ -54,7 +61,7 @@ afterAll(async () => {
   await node?.stop()
 })
 
-/** Requests of the node for a session, in their order. */
+/** Requests of the node for a session, in order. */
 function askedFor(sessionId: string, links: readonly Link[] = [link]): Message[] {
   const all = links.flatMap(({ received }) => received)
   return all.filter(({ command: code, named }) => {
@@ -63,26 +70,26 @@ function askedFor(sessionId: string, links: readonly Link[] = [link]): Message[]
   })
 }
 
-/** The n-th of them. */
+/** Waits for the n-th of them. */
 async function asked(sessionId: string, count = 1, over = link): Promise<Message> {
   const all = () => askedFor(sessionId, [over])
   await waitUntil(`request ${count} for ${sessionId}`, () => all().length >= count)
   return all()[count - 1] as Message
 }
 
-/** A session of the n-th subscriber that is open. */
+/** An open session of the n-th subscriber. */
 async function opened(name: string, index: number, asks = 5, over = link) {
   const one = dataSession(name, index)
   const answer = await over.ask(command.creditControl, one.initial(asks))
   expect(answer.named).toMatchObject({ 'Result-Code': 2001 })
-  const say = async (avps: ReturnType<typeof one.initial>, by = over) =>
+  const send = async (avps: ReturnType<typeof one.initial>, by = over) =>
     (await by.ask(command.creditControl, avps)).named
   return {
     answer: answer.named,
     sid: one.sid,
     update: (number: number, mib = 5, by = over) =>
-      say(one.update(number, { asked: mib, used: 0 }), by),
-    end: (number: number, used = 0) => say(one.termination(number, used)),
+      send(one.update(number, { asked: mib, used: 0 }), by),
+    end: (number: number, used = 0) => send(one.termination(number, used)),
   }
 }
 
@@ -93,11 +100,11 @@ async function topUp(index: number): Promise<void> {
 
 const write = (collection: EntityCollection, document: Fields, mode: 'insert' | 'replace') =>
   withCatalog(node.product, (catalog) => {
-    const fence = profileFenceOf(node.books.ledger, systemClock)
+    const fence = profileFenceOf(node.reader.ledger, systemClock)
     return writeEntity(catalog, collection, document, { mode, timeZone: 'UTC', fence })
   })
 
-/** Changes the one revision there is, as an operator's tools do. */
+/** Changes the only revision, as an operator's tools do. */
 async function change(collection: EntityCollection, which: Fields, changes: Fields): Promise<void> {
   const stored = await withCatalog(node.product, (catalog) =>
     (catalog[collection] as typeof catalog.plans).findOne(which),
@@ -105,19 +112,19 @@ async function change(collection: EntityCollection, which: Fields, changes: Fiel
   await write(collection, { ...stored, ...changes }, 'replace')
 }
 
-/** A figure of Diameter, once it is so. */
-async function figureIs(name: string, labels: string, value: (now: number) => boolean) {
+/** Waits until a metric of Diameter has a value. */
+async function metricIs(name: string, labels: string, value: (now: number) => boolean) {
   const line = new RegExp(`^tollgate_diameter_${name}\\{${labels}.*role="realtime"\\} (\\d+)$`, 'm')
-  let figure = -1
+  let current = -1
   await waitUntil(`${name} ${labels}`, async () => {
     const text = await (await fetch(`${node.product.adminUrl}/metrics`)).text()
-    figure = Number(line.exec(text)?.[1] ?? -1)
-    return value(figure)
+    current = Number(line.exec(text)?.[1] ?? -1)
+    return value(current)
   })
 }
 
-describe('a session that is asked to authorize anew', () => {
-  it('after a top-up: it gets what is there now', async () => {
+describe('a session receives a RAR', () => {
+  it('after a top-up, and is granted the new credit', async () => {
     const session = await opened('asked;topped', 0, 2 * ALL)
     expect(session.answer).toMatchObject(granted(ALL))
     await topUp(0)
@@ -135,7 +142,7 @@ describe('a session that is asked to authorize anew', () => {
     expect(await session.end(2)).toMatchObject({ 'Result-Code': 2001 })
   })
 
-  it('after a change of its subscriber: it is told of it', async () => {
+  it('after a change of its subscriber, and is answered accordingly', async () => {
     const session = await opened('asked;barred', 1)
     const { sid } = session
     await change('subscribers', { sid }, { barred: true })
@@ -149,7 +156,7 @@ describe('a session that is asked to authorize anew', () => {
 
   it('only if it is open', async () => {
     const open = await opened('asked;open', 2)
-    // What came last is asked first.
+    // The most recently used session is notified first.
     const ended = await opened('asked;ended', 2)
     const never = dataSession('asked;never', 2).update(1, { used: 1 })
     await link.ask(command.creditControl, never)
@@ -161,7 +168,7 @@ describe('a session that is asked to authorize anew', () => {
     await open.end(1)
   })
 
-  it('over the connection by which it came last', async () => {
+  it('over the connection of its last request', async () => {
     const other = await connect()
     const session = await opened('asked;moved', 3)
     expect(await session.update(1, 5, other)).toMatchObject({ 'Result-Code': 2001 })
@@ -172,7 +179,7 @@ describe('a session that is asked to authorize anew', () => {
     await other.close()
   })
 
-  it('with all others after a change of a rate', async () => {
+  it('with all other sessions after a change of a rate', async () => {
     const other = await connect()
     const sessions = [
       await opened('asked;all1', 4, 2 * ALL),
@@ -194,10 +201,10 @@ describe('a session that is asked to authorize anew', () => {
   })
 })
 
-describe('a session that is to end', () => {
+describe('a session receives an ASR', () => {
   const release = (...args: string[]) => tollgate(node.product, ['session', 'release', ...args])
 
-  it('because an operator says so: its client ends it', async () => {
+  it('when an operator releases it, and its client ends it', async () => {
     const session = await opened('asked;released', 8)
     expect(await release('asked;released')).toMatchObject({ code: 0, stderr: '' })
     const request = await asked('asked;released')
@@ -211,17 +218,17 @@ describe('a session that is to end', () => {
     expect(await node.moneyOf(session.sid)).toMatchObject({ reserved: 0, spent: 40_000 })
   })
 
-  it('and has been ended here already', async () => {
+  it('when an operator has already ended it', async () => {
     const session = await opened('asked;now', 9)
     expect(await release('asked;now', '--now')).toMatchObject({ code: 0, stderr: '' })
     expect(await node.moneyOf(session.sid)).toEqual(money(0, 0))
     expect((await asked('asked;now')).command).toBe(command.abortSession)
-    // What was used without the node's knowledge is paid all the same.
+    // Usage reported after the end is still charged.
     expect(await session.end(1, 2)).toMatchObject({ 'Result-Code': 2001 })
     expect(await node.moneyOf(session.sid)).toMatchObject({ reserved: 0, spent: 40_000 })
   })
 
-  it('because its subscriber is not there any more: what it used is paid', async () => {
+  it('when its subscriber has ended, and its usage is charged', async () => {
     const session = await opened('asked;closed', 10)
     await change('subscribers', { sid: session.sid }, { to: new Date() })
     expect((await asked('asked;closed')).command).toBe(command.abortSession)
@@ -231,7 +238,7 @@ describe('a session that is to end', () => {
 })
 
 describe('a client', () => {
-  it('that will ask later, or knows nothing of the session, is taken at its word', async () => {
+  it('that answers 5002 receives no further RAR for the session, unlike 2002', async () => {
     answers.set('asked;limited', 2002).set('asked;forgotten', 5002)
     await opened('asked;limited', 12)
     await opened('asked;forgotten', 12)
@@ -242,7 +249,7 @@ describe('a client', () => {
     expect(askedFor('asked;forgotten')).toHaveLength(1)
   })
 
-  it('that does not answer, or is gone, is asked once more, unless it comes', async () => {
+  it('that does not answer is asked once more, unless it sends a request', async () => {
     for (const name of ['silent', 'silent, to end', 'cut', 'comes']) answers.set(`asked;${name}`, 0)
     const other = await connect()
     const coming = await opened('asked;comes', 17)
@@ -256,7 +263,7 @@ describe('a client', () => {
     await tollgate(node.product, ['session', 'release', 'asked;silent, to end'])
     await asked('asked;cut', 1, other)
     await other.close()
-    // By another session of the same client the node knows where it is now.
+    // Another session of the same client tells the node its new connection.
     const again = await connect()
     const later = await opened('asked;later', 16, 5, again)
     await asked('asked;cut', 1, again)
@@ -264,7 +271,7 @@ describe('a client', () => {
       await asked(name, 2)
       expect(new Set(askedFor(name).map(({ hopByHopId }) => hopByHopId)).size).toBe(2)
     }
-    await figureIs('server_requests_pending', '', (count) => count === 0)
+    await metricIs('server_requests_pending', '', (count) => count === 0)
     expect(await later.end(1)).toMatchObject({ 'Result-Code': 2001 })
     await again.close()
     expect(askedFor('asked;silent')).toHaveLength(2)
@@ -274,8 +281,8 @@ describe('a client', () => {
   })
 })
 
-describe('the figures', () => {
-  it('tell of requests, sessions and connections', async () => {
+describe('the metrics', () => {
+  it('count requests, sessions and connections', async () => {
     for (const [kind, outcome] of [
       ['RAR', 'success'],
       ['RAR', 'refused'],
@@ -284,7 +291,7 @@ describe('the figures', () => {
       ['ASR', 'unanswered'],
     ]) {
       const labels = `kind="${kind}",outcome="${outcome}"`
-      await figureIs('server_requests_total', labels, (count) => count > 0)
+      await metricIs('server_requests_total', labels, (count) => count > 0)
     }
     const message = (direction: string, name: string, type: string, result: string) =>
       `direction="${direction}",command="${name}",type="${type}",result="${result}"`
@@ -294,14 +301,14 @@ describe('the figures', () => {
       ['RA', '5002'],
       ['AS', '2001'],
     ] as const) {
-      await figureIs('messages_total', message('in', name, 'answer', code), (count) => count > 0)
-      await figureIs('messages_total', message('out', name, 'request', ''), (count) => count > 0)
+      await metricIs('messages_total', message('in', name, 'answer', code), (count) => count > 0)
+      await metricIs('messages_total', message('out', name, 'request', ''), (count) => count > 0)
     }
-    await figureIs('server_requests_dropped_total', '', (count) => count === 0)
-    await figureIs('connections', 'peer="",state="open"', (count) => count === 1)
-    // Those of clients that did not end them.
-    await figureIs('sessions', '', (count) => count === 4)
+    await metricIs('server_requests_dropped_total', '', (count) => count === 0)
+    await metricIs('connections', 'peer="",state="open"', (count) => count === 1)
+    // Sessions of clients that did not end them.
+    await metricIs('sessions', '', (count) => count === 4)
     await link.close()
-    await figureIs('connections', 'peer="",state="open"', (count) => count === -1)
+    await metricIs('connections', 'peer="",state="open"', (count) => count === -1)
   })
 })

@@ -12,12 +12,12 @@ import {
   NODE_SETTINGS,
   subscription,
 } from '../../support/system/diameter/gateway-requests.ts'
-import { connectLink, type Link, polite } from '../../support/system/diameter/link.ts'
+import { answerAsPeer, connectLink, type Link } from '../../support/system/diameter/link.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
 import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-/** MiB that use up all that a subscriber has. */
+/** MiB that use up the complete credit of a subscriber. */
 const ALL = 10_000
 const MSI: NamedAvps = { 'Multiple-Services-Indicator': 1 }
 const [poor, shared] = [0, 1].map((index) => FIRST_SID + index) as [number, number]
@@ -30,7 +30,7 @@ beforeAll(async () => {
   await node.product.start('realtime')
   await node.product.start('recorder')
   const port = node.product.diameterPort
-  link = await connectLink({ port, identity: GATEWAY, respond: polite(GATEWAY) })
+  link = await connectLink({ port, identity: GATEWAY, respond: answerAsPeer(GATEWAY) })
 })
 afterAll(async () => {
   await link?.close()
@@ -60,7 +60,7 @@ describe('a session without services', () => {
   const first = (name: string, sid: number) =>
     creditControl(name, 'initial', 0, { ...MSI, ...subscription(sid) })
 
-  it('is open without money, for its services, and pays for what they used', async () => {
+  it('is open without money, and its services are charged for what they used', async () => {
     const rich = dataSession('attach;rich', 0)
     expect(await ask(rich.initial(2 * ALL))).toMatchObject({ 'Result-Code': 2001 })
     const begin = first('attach;poor', poor)
@@ -69,26 +69,26 @@ describe('a session without services', () => {
     expect(answer).not.toHaveProperty('Granted-Service-Unit')
     expect(await ask(begin)).toEqual(answer)
     expect(await node.moneyOf(poor)).toEqual(money(0, ALL))
-    const poorly = dataSession('attach;poor', 0)
-    expect(await ask(poorly.update(1, { asked: 1 }))).toMatchObject({
+    const poorSession = dataSession('attach;poor', 0)
+    expect(await ask(poorSession.update(1, { asked: 1 }))).toMatchObject({
       'Result-Code': 2001,
       'Multiple-Services-Credit-Control': { 'Result-Code': 4012 },
     })
     const open = JSON.parse((await listed(poor)).stdout) as { session_id: string }[]
     expect(open.map(({ session_id }) => session_id).sort()).toEqual(['attach;poor', 'attach;rich'])
     expect(await ask(rich.termination(1, 0))).toMatchObject({ 'Result-Code': 2001 })
-    expect(await ask(poorly.update(2, { asked: 1 }))).toMatchObject({
+    expect(await ask(poorSession.update(2, { asked: 1 }))).toMatchObject({
       'Multiple-Services-Credit-Control': { 'Granted-Service-Unit': { 'CC-Total-Octets': MIB } },
     })
     const end = { ...creditControl('attach;poor', 'termination', 3, { 'Termination-Cause': 1 }) }
     expect(await ask(end)).toMatchObject({ 'Result-Code': 2001 })
     expect(await node.moneyOf(poor)).toEqual(money(0, 0))
-    // It was granted something, and has used none of it.
+    // It was granted units and has used none of them.
     await waitUntil('its line', async () => (await linesOf('attach;poor')).length === 1)
     expect(await linesOf('attach;poor')).toMatchObject([{ usagev: 0, aprice: 0 }])
   })
 
-  it('is asked to authorize anew, and to end', async () => {
+  it('receives a RAR and an ASR', async () => {
     expect(await ask(first('attach;asked', shared))).toMatchObject({ 'Result-Code': 2001 })
     const add = ['balance', 'add', '--sid', String(shared), '--include', '1', '--amount', '1']
     expect(await tollgate(node.product, add)).toMatchObject({ code: 0 })
@@ -102,7 +102,7 @@ describe('a session without services', () => {
     expect(await ask(end)).toMatchObject({ 'Result-Code': 2001 })
   })
 
-  it('is not for who is unknown', async () => {
+  it('is refused for an unknown subscriber', async () => {
     expect(await ask(first('attach;nobody', 77))).toMatchObject({ 'Result-Code': 5030 })
   })
 })
@@ -115,7 +115,7 @@ describe('services of one rating group', () => {
   })
   const octets = (mib: number) => ({ 'CC-Total-Octets': mib * MIB })
 
-  it('are lines of their own', async () => {
+  it('have separate lines', async () => {
     const message = (type: 'initial' | 'termination', number: number, services: NamedAvps[]) =>
       creditControl('attach;services', type, number, {
         ...(type === 'initial' ? subscription(FIRST_SID + 2) : { 'Termination-Cause': 1 }),

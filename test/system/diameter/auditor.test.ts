@@ -1,6 +1,6 @@
 /**
- * Network elements that speak Diameter, whose connections are cut and whose requests come again
- * over others, beside some that speak JSON: the books must agree.
+ * Network elements that speak Diameter, whose connections are cut and whose requests are repeated
+ * over others, beside some that speak JSON: ledger and lines must agree.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate } from '../../support/product/population.ts'
@@ -16,7 +16,7 @@ import { runWorkload } from '../../support/system/workload.ts'
 const seed = seedOf()
 const SESSIONS = Number(process.env['AUDIT_SESSIONS'] ?? 600)
 const AUDITED = audited(SESSIONS / 1000)
-/** So many of a hundred requests lose their connection. */
+/** Percentage of requests that lose their connection. */
 const CUT_PERCENT = 4
 
 let product: Product
@@ -30,7 +30,7 @@ beforeAll(async () => {
 afterAll(() => product?.stop())
 
 describe(`the auditor over Diameter, seed ${seed}`, () => {
-  it(`agrees with the books after ${SESSIONS} sessions`, async () => {
+  it(`finds no difference after ${SESSIONS} sessions`, async () => {
     const wire = diameterWire(() => product.diameterPort, CUT_PERCENT)
     const truths = await runWorkload({
       seed,

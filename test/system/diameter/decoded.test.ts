@@ -25,7 +25,7 @@ import { hasTshark, type SharkAvp, type SharkMessage, tsharkOf } from '../../sup
 
 /** More than the credit of a subscriber, in MiB. */
 const TOO_MUCH = 20_000
-/** Barred, and of the demo catalogue. */
+/** A barred subscriber of the demo catalogue. */
 const BARRED: NamedAvps = {
   'Subscription-Id': { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': '447700900004' },
 }
@@ -49,7 +49,7 @@ const without = (name: string, avps: NamedAvps): NamedAvps =>
 const session = dataSession('decoded;1', 0)
 const asks = (sid: number, asked = 5) => ({ ...subscription(sid), ...service({ asked }) })
 
-/** What is asked, and the code of the message that it gets. */
+/** Requests, and the Result-Code of their answers. */
 const CASES: readonly [code: number, name: string, avps: NamedAvps, ask?: Ask][] = [
   [2001, 'a session', session.initial(5)],
   [2001, 'its update', session.update(1, { asked: 5, used: 5 })],
@@ -100,7 +100,7 @@ const CASES: readonly [code: number, name: string, avps: NamedAvps, ask?: Ask][]
   ],
 ]
 
-describe('what the node says', () => {
+describe('the messages of the node', () => {
   const environment: Record<string, string> = {
     ...NODE_SETTINGS,
     TOLLGATE_DIAMETER_REALMS: 'served.example',
@@ -108,7 +108,7 @@ describe('what the node says', () => {
   let node: TestNode
   const links: Link[] = []
   let link: Link
-  /** It repeats what nobody knows: tshark warns of that, too. */
+  /** It contains an unknown AVP, of which tshark warns as well. */
   let notKnown: Message
 
   const keep = (one: Link) => {
@@ -134,13 +134,13 @@ describe('what the node says', () => {
     await node?.stop()
   })
 
-  it.each(CASES)('%i for %s', async (code, _, avps, ask) => {
+  it.each(CASES)('answer %i for %s', async (code, _, avps, ask) => {
     const answer = await link.ask(command.creditControl, avps, ask)
     expect(answer.named).toMatchObject({ 'Result-Code': code })
     expect((answer.flags & flags.error) !== 0).toBe(code >= 3000 && code < 4000)
   })
 
-  it('5001 for an AVP that it has to know, and does not', async () => {
+  it('answer 5001 for an unknown AVP with the M bit', async () => {
     const other = await connectLink({ port: node.product.diameterPort, identity: GATEWAY })
     const asked = first('decoded;21', asks(payer))
     const more = { avps: [avp(9999, Buffer.from('abc'))] }
@@ -149,7 +149,7 @@ describe('what the node says', () => {
     expect(notKnown.named).toMatchObject({ 'Result-Code': 5001 })
   })
 
-  it('3001 for a command that it does not have', async () => {
+  it('answer 3001 for an unsupported command', async () => {
     const end = { 'Session-Id': 'decoded;20', ...GATEWAY, 'Destination-Realm': 'node.example' }
     const asked = { ...end, 'Auth-Application-Id': 4, 'Termination-Cause': 1 }
     const answer = await link.ask(command.sessionTermination, asked)
@@ -159,14 +159,14 @@ describe('what the node says', () => {
   it.each<[number, NamedAvps]>([
     [5010, { ...capabilitiesOf(GATEWAY), 'Auth-Application-Id': 16777238 }],
     [5005, without('Product-Name', capabilitiesOf(GATEWAY))],
-  ])('%i for a peer that it does not take', async (code, capabilities) => {
+  ])('answer %i for a peer that is not accepted', async (code, capabilities) => {
     const port = node.product.diameterPort
     const other = keep(await openLink({ port, identity: GATEWAY }))
     const answer = await other.ask(command.capabilitiesExchange, capabilities)
     expect(answer.named).toMatchObject({ 'Result-Code': code })
   })
 
-  it('asks for sessions to come again, and to end', async () => {
+  it('request re-authorization and abort of sessions', async () => {
     await link.ask(command.creditControl, first('decoded;topped', asks(topped)))
     const add = ['balance', 'add', '--sid', String(topped), '--include', '1', '--amount', '1']
     expect(await tollgate(node.product, add)).toMatchObject({ code: 0 })
@@ -178,7 +178,7 @@ describe('what the node says', () => {
     expect(asked.named).toMatchObject({ 'Session-Id': 'decoded;released' })
   })
 
-  it('takes leave', async () => {
+  it('disconnect a peer', async () => {
     const other = await connect()
     expect((await other.ask(command.watchdog, GATEWAY)).named).toMatchObject({
       'Result-Code': 2001,
@@ -187,7 +187,7 @@ describe('what the node says', () => {
     expect(leave.named).toMatchObject({ 'Result-Code': 2001 })
   })
 
-  it('says where to go at the end, and until when', async () => {
+  it('name the redirect server at the end of the credit, and the quota holding time', async () => {
     await restart({
       TOLLGATE_SESSION_FINAL_UNIT_ACTION: 'redirect',
       TOLLGATE_SESSION_REDIRECT_ADDRESS: 'https://shop.example/top-up',
@@ -208,7 +208,7 @@ describe('what the node says', () => {
   it.each([
     ['Restriction-Filter-Rule', 'permit in ip from any to 192.0.2.7'],
     ['Filter-Id', 'portal'],
-  ])('says what is let through at the end: %s', async (name, filter) => {
+  ])('name the permitted traffic at the end of the credit: %s', async (name, filter) => {
     await restart({
       TOLLGATE_SESSION_FINAL_UNIT_ACTION: 'restrict',
       TOLLGATE_SESSION_RESTRICTION_FILTERS: filter,
@@ -224,33 +224,33 @@ describe('what the node says', () => {
     })
   })
 
-  it('asks whether a peer is there, and tells it when it stops', async () => {
+  it('check an idle peer, and disconnect it when the node stops', async () => {
     await restart({ TOLLGATE_DIAMETER_WATCHDOG_MS: '1000' })
     await link.receives(command.watchdog, 'request')
     expect(await node.product.terminate('realtime')).toBe(0)
     await link.receives(command.disconnectPeer, 'request')
   })
 
-  describe.skipIf(!hasTshark)('to tshark (not installed: skipped)', () => {
+  describe.skipIf(!hasTshark)('decoded by tshark (not installed: skipped)', () => {
     let decoded: SharkMessage[]
     beforeAll(async () => {
       decoded = await tsharkOf(links.flatMap(({ received }) => received.map(({ bytes }) => bytes)))
     })
 
-    it('is without a warning', () => {
+    it('cause no warning', () => {
       const commands = new Set(decoded.map((message) => message.command))
       expect([...commands].sort()).toEqual([257, 258, 272, 274, 275, 280, 282])
       expect(decoded.filter(({ problems }) => problems.length > 0).map(shown)).toEqual([])
     })
 
-    it('shows the AVP that the node does not know', async () => {
+    it('show the AVP that the node does not know', async () => {
       const [answer] = await tsharkOf([notKnown.bytes])
       const failed = answer?.avps.find(({ name }) => name === 'Failed-AVP')
       expect(failed?.avps).toMatchObject([{ code: 9999, value: '61:62:63' }])
       expect(answer?.problems).toEqual([expect.stringContaining('Unknown AVP 9999')])
     })
 
-    it('has names that it knows, and values', () => {
+    it('have known names and values', () => {
       const all = decoded.flatMap(({ avps }) => avps.flatMap(withMembers))
       expect(all.filter(({ name }) => name === undefined)).toEqual([])
       const codes = decoded.flatMap(({ avps }) => avps).filter(({ code }) => code === 268)

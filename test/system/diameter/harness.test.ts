@@ -13,8 +13,8 @@ import { type StubNode, startStubNode } from '../../support/system/diameter/stub
 const NODE = { 'Origin-Host': 'node.node.example', 'Origin-Realm': 'node.example' }
 const CLIENT = { 'Origin-Host': `gateway.${CLIENT_REALM}`, 'Origin-Realm': CLIENT_REALM }
 
-/** That the relay of the other tests does what they suppose, whatever the node does. */
-describe.skipIf(!hasFreeDiameter)('freeDiameter and a stub (not installed: skipped)', () => {
+/** The relay of the other tests behaves as they assume, whatever the node does. */
+describe.skipIf(!hasFreeDiameter)('freeDiameter with a stub node (not installed: skipped)', () => {
   let node: StubNode
   let relay: Relay
   let client: Link
@@ -41,7 +41,7 @@ describe.skipIf(!hasFreeDiameter)('freeDiameter and a stub (not installed: skipp
     'CC-Request-Number': number,
   })
 
-  it('passes requests on, with a Route-Record, and the answers back', async () => {
+  it('forwards requests with a Route-Record, and returns the answers', async () => {
     const answer = await client.ask(command.creditControl, request(0), { endToEndId: 4711 })
     expect(answer).toMatchObject({
       endToEndId: 4711,
@@ -54,7 +54,7 @@ describe.skipIf(!hasFreeDiameter)('freeDiameter and a stub (not installed: skipp
     expect(capabilities?.named).toMatchObject(RELAY)
   })
 
-  it('passes requests of the node to the client', async () => {
+  it('forwards requests of the node to the client', async () => {
     const answer = await node.links[0]?.ask(command.reAuth, {
       'Session-Id': 'gateway;1;1',
       ...NODE,
@@ -69,7 +69,7 @@ describe.skipIf(!hasFreeDiameter)('freeDiameter and a stub (not installed: skipp
     })
   })
 
-  it('connects again', async () => {
+  it('reconnects', async () => {
     const { port } = node
     await node.close()
     node = await startStubNode(NODE, port)

@@ -1,6 +1,6 @@
 /**
- * Connections that are cut up, silent, greedy or damaged, against the real product: whatever they
- * do, others are served, and the books agree at the end.
+ * Fragmented, silent, greedy or damaged connections to the real product: other clients are served
+ * meanwhile, and ledger and lines agree at the end.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ import {
   type Link,
   requestBytes,
 } from '../../support/system/diameter/link.ts'
-import { beheaded, mutated } from '../../support/system/diameter/mutations.ts'
+import { mutated, withDamagedHeader } from '../../support/system/diameter/mutations.ts'
 import { capabilities, openRaw, type RawLink } from '../../support/system/diameter/raw.ts'
 import {
   MONEY,
@@ -50,18 +50,18 @@ import { waitUntil } from '../../support/wait.ts'
 
 const seed = seedOf()
 const CASES = Number(process.env['DIAMETER_CASES'] ?? 3000)
-/** Connections at the same time. */
+/** Concurrent connections. */
 const ABREAST = 64
 const CROWD = 1000
 const MIB = 1024 * 1024
-/** What garbage collection and caches may add. */
+/** Permitted growth from garbage collection and caches. */
 const GROWTH_BYTES_MAX = 96 * MIB
 /** Micros of one message in the demo catalogue. */
 const SMS_PRICE = 40_000
 
 let node: TestNode
 let link: Link
-/** Files and sockets that the node has open, before anything came. */
+/** Files and sockets that the node has open before any connection. */
 let files = 0
 const port = () => node.product.diameterPort
 
@@ -86,7 +86,7 @@ afterAll(async () => {
 
 const ccr = (avps: NamedAvps, id: number) => requestBytes(command.creditControl, id, avps)
 
-/** An event of its own name. */
+/** An event with the given session id. */
 function event(name: string, index: number, action = 0): NamedAvps {
   return creditControl(name, 'event', 0, {
     'Service-Context-Id': '32274@3gpp.org',
@@ -98,7 +98,7 @@ function event(name: string, index: number, action = 0): NamedAvps {
 
 let sessions = 0
 
-/** A whole session of another client, all of which must be answered. */
+/** A complete session of another client, all of which must be answered. */
 async function charge(index: number): Promise<void> {
   sessions += 1
   const one = dataSession(`hostile;good ${sessions}`, index)
@@ -124,7 +124,7 @@ describe('a stream of CER and requests', () => {
   const answersOf = async (raw: RawLink) => {
     await raw.received(1 + COUNT)
     const idOf = (bytes: Buffer) => bytes.readUInt32BE(12)
-    // Charging may end in any order.
+    // Requests may finish in any order.
     const sorted = [...raw.messages].sort((one, other) => idOf(one) - idOf(other))
     raw.socket.destroy()
     return sorted.map((bytes) => bytes.toString('hex'))
@@ -144,14 +144,14 @@ describe('a stream of CER and requests', () => {
     expect(codes).toEqual(Array(1 + COUNT).fill(2001))
   })
 
-  it('cut anywhere into two is answered the same, and charged once', async () => {
+  it('cut at any point into two is answered the same, and charged once', async () => {
     for (let from = 1; from < stream.length; from += ABREAST) {
       const cuts = Array.from({ length: ABREAST }, (_, n) => from + n)
       const raws = await Promise.all(
         cuts.filter((cut) => cut < stream.length).map(() => openRaw(port())),
       )
       for (const [n, { socket }] of raws.entries()) socket.write(stream.subarray(0, from + n))
-      // Sockets are read in the order in which something came: the first parts have been.
+      // Sockets are read in order of arrival: the first parts have been read.
       await link.ask(command.watchdog, GATEWAY)
       for (const [n, { socket }] of raws.entries()) socket.write(stream.subarray(from + n))
       for (const raw of raws) expect(await answersOf(raw)).toEqual(expected)
@@ -159,7 +159,7 @@ describe('a stream of CER and requests', () => {
     expect(await node.moneyOf(FIRST_SID)).toMatchObject({ spent: COUNT * SMS_PRICE, reserved: 0 })
   })
 
-  it('byte by byte, too', async () => {
+  it('sent byte by byte is answered the same', async () => {
     const raw = await openRaw(port())
     for (let at = 0; at < stream.length; at += 1) {
       raw.socket.write(stream.subarray(at, at + 1))
@@ -169,47 +169,47 @@ describe('a stream of CER and requests', () => {
   })
 })
 
-describe('a thousand connections that say nothing', () => {
-  it('cost the others nothing', async () => {
+describe('a thousand silent connections', () => {
+  it('have no effect on other clients', async () => {
     const pid = node.product.pid('realtime')
-    const crowd = await Promise.all(Array.from({ length: CROWD }, () => openRaw(port())))
+    const idle = await Promise.all(Array.from({ length: CROWD }, () => openRaw(port())))
     await waitUntil('all of them', () => openFiles(pid) >= files + CROWD)
     for (let count = 0; count < 5; count += 1) await charge(1)
     expect(await node.moneyOf(FIRST_SID + 1)).toEqual(money(50, 0))
-    expect(crowd.every(({ messages }) => messages.length === 0)).toBe(true)
-    for (const { socket } of crowd) socket.destroy()
-    // Drivers may have opened a few more by now.
+    expect(idle.every(({ messages }) => messages.length === 0)).toBe(true)
+    for (const { socket } of idle) socket.destroy()
+    // Drivers may have opened a few more meanwhile.
     await waitUntil('their end', () => openFiles(pid) < files + CROWD / 10)
   })
 })
 
 describe('connections that are reset before their answers', () => {
-  it('leave nothing under way, and nothing open', async () => {
+  it('leave no pending request, and nothing open', async () => {
     for (let round = 0; round < 10; round += 1) {
       const raws = await Promise.all(Array.from({ length: ABREAST }, () => openRaw(port())))
       for (const [n, { socket }] of raws.entries()) {
         const name = `hostile;reset ${round} ${n}`
-        const said = [0, 1, 2].map((id) => ccr(event(`${name} ${id}`, 22), id + 2))
-        socket.write(Buffer.concat([capabilities(GATEWAY), ...said]))
+        const requests = [0, 1, 2].map((id) => ccr(event(`${name} ${id}`, 22), id + 2))
+        socket.write(Buffer.concat([capabilities(GATEWAY), ...requests]))
       }
       for (const { socket } of raws) socket.resetAndDestroy()
     }
     await charge(21)
     const pid = node.product.pid('realtime')
     await waitUntil('their end', () => openFiles(pid) < files + ABREAST)
-    await waitUntil('nothing under way', async () => {
+    await waitUntil('no pending request', async () => {
       const text = await (await fetch(`${node.product.adminUrl}/metrics`)).text()
       return /^tollgate_in_flight\{.*role="realtime"\} 0$/m.test(text)
     })
-    // Whatever has arrived is paid, each once.
+    // Every request that arrived is charged once.
     const { spent, reserved } = await node.moneyOf(FIRST_SID + 22)
     expect([spent % SMS_PRICE, reserved]).toEqual([0, 0])
     expect(spent).toBeLessThanOrEqual(3 * 10 * ABREAST * SMS_PRICE)
   })
 })
 
-describe('a peer that asks thousands of times and never reads', () => {
-  it('is read no further and cut off; others are served meanwhile', async () => {
+describe('a peer that sends thousands of requests and reads no answers', () => {
+  it('is no longer read and is disconnected; other clients are served meanwhile', async () => {
     const memoryBytes = () => {
       const status = readFileSync(`/proc/${node.product.pid('realtime')}/status`, 'utf8')
       return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024
@@ -219,7 +219,7 @@ describe('a peer that asks thousands of times and never reads', () => {
     )
     const raw = await openRaw(port())
     raw.socket.write(capabilities(GATEWAY))
-    // At first it reads: what is compared is a process that has been at work.
+    // It reads at first, so that memory is compared with that of a process under load.
     for (let count = 0; count < 10; count += 1) raw.socket.write(batch)
     await raw.received(1 + 10 * 500)
     const before = memoryBytes()
@@ -238,11 +238,11 @@ describe('a peer that asks thousands of times and never reads', () => {
     })
     pump()
     let most = 0
-    const greedyGone = () => logOf().includes('does not read its answers')
+    const isDisconnected = () => logOf().includes('does not read its answers')
     await waitUntil('the end of it', async () => {
       await charge(10)
       most = Math.max(most, memoryBytes())
-      return isGone || greedyGone()
+      return isGone || isDisconnected()
     })
     expect(sent).toBeGreaterThan(5000)
     expect(most).toBeLessThan(before + GROWTH_BYTES_MAX)
@@ -256,7 +256,7 @@ describe('a peer that asks thousands of times and never reads', () => {
 
 const logOf = () => readFileSync(join(node.product.folder, 'realtime.log'), 'utf8')
 
-describe(`requests that are damaged, seed ${seed}`, () => {
+describe(`damaged requests, seed ${seed}`, () => {
   const random = new Random(seed)
   const PROXY = { 'Proxy-Host': 'proxy.client.example', 'Proxy-State': 'abc' }
   /** Any request of a session, an event, or the base protocol. */
@@ -287,7 +287,7 @@ describe(`requests that are damaged, seed ${seed}`, () => {
     ])()
   }
 
-  /** Sends one request on a connection of its own, and no more; gives what came after CEA. */
+  /** Sends a single request on a new connection; returns the messages after the CEA. */
   const exchange = async (bytes: Buffer): Promise<Buffer[]> => {
     const raw = await openRaw(port())
     raw.socket.end(Buffer.concat([capabilities(GATEWAY), bytes]))
@@ -300,19 +300,22 @@ describe(`requests that are damaged, seed ${seed}`, () => {
     for (let done = 0; done < CASES; done += ABREAST) {
       const cases = Array.from({ length: ABREAST }, (_, n) => {
         const whole = valid(done + n + 100)
-        const isHeadless = random.chance(10)
-        return { isHeadless, bytes: (isHeadless ? beheaded : mutated)(whole, random) }
+        const hasDamagedHeader = random.chance(10)
+        return {
+          hasDamagedHeader,
+          bytes: (hasDamagedHeader ? withDamagedHeader : mutated)(whole, random),
+        }
       })
       const answers = await Promise.all(cases.map(({ bytes }) => exchange(bytes)))
-      for (const [n, { isHeadless, bytes }] of cases.entries()) {
+      for (const [n, { hasDamagedHeader, bytes }] of cases.entries()) {
         const got = answers[n] ?? []
         const what = `case ${done + n}: ${bytes.toString('hex')}`
-        if (!isHeadless) expect(got.length, what).toBe(1)
+        if (!hasDamagedHeader) expect(got.length, what).toBe(1)
         for (const each of got) {
           const answer = readMessage(each)
           expect(answer.flags & flags.request, what).toBe(0)
-          // A wrong length may make two of one.
-          if (!isHeadless) expect(answer.hopByHopId, what).toBe(bytes.readUInt32BE(12))
+          // A wrong length may split it into two requests.
+          if (!hasDamagedHeader) expect(answer.hopByHopId, what).toBe(bytes.readUInt32BE(12))
           const code = uint32Of(answer.avps, avpCode.resultCode) ?? 0
           expect((answer.flags & flags.error) !== 0, what).toBe(isProtocolError(code))
           expect(textOf(answer.avps, avpCode.originHost), what).toBe(NODE['Origin-Host'])
@@ -325,14 +328,14 @@ describe(`requests that are damaged, seed ${seed}`, () => {
       expect(codes, `${code}`).toContain(code)
   })
 
-  it('leave a node that is well, and books that agree', async () => {
+  it('leave a healthy node, and a ledger that agrees with the lines', async () => {
     expect((await fetch(`${node.product.realtimeUrl}/health/ready`)).status).toBe(200)
     expect(link.isClosed).toBe(false)
     const defects = logOf()
       .split('\n')
       .filter((line) => /"level":"(error|fatal)"/.test(line))
     expect(defects).toEqual([])
-    const { ledger } = node.books
+    const { ledger } = node.reader
     await waitUntil('the recorder', async () => (await streamBacklog(ledger)) === 0)
     expect(await tollgate(node.product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
   })

@@ -1,4 +1,4 @@
-/** `kill -9` of the node, and of its Redis, while network elements repeat what they do not know. */
+/** `kill -9` of the node, and of its Redis, while network elements repeat unanswered requests. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate, topUp } from '../../support/product/population.ts'
@@ -18,9 +18,9 @@ const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 2)
 const SESSIONS = 150
 const AUDITED = audited(ROUNDS)
 const VICTIMS = ['realtime', 'redis', 'realtime'] as const
-/** Sessions that have to finish after a part is back, before the next one is killed. */
+/** Sessions that have to finish after a part is restarted, before the next one is killed. */
 const RECOVERED = 24
-/** So many of a hundred requests lose their connection by themselves. */
+/** Percentage of requests that lose their connection on their own. */
 const CUT_PERCENT = 2
 
 let product: Product
@@ -76,7 +76,7 @@ describe(`kill -9 under a load of Diameter, seed ${seed}`, () => {
     })
   }
 
-  it('all rounds together are what the lines say', async () => {
+  it('leaves the sums of all rounds on the lines', async () => {
     expect(await auditor.auditWhole()).toEqual([])
     expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
   })

@@ -1,4 +1,4 @@
-/** What Diameter peers are told while something is away, too much, or ends. */
+/** Answers to Diameter peers during outages, overload and shutdown. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
@@ -38,7 +38,7 @@ afterAll(async () => {
   await node?.stop()
 })
 
-/** To go elsewhere, as an error of the protocol. */
+/** An answer with DIAMETER_TOO_BUSY, as a protocol error. */
 function expectTooBusy({ named, flags: bits }: Message, sessionId: string): void {
   expect(named).toMatchObject({ 'Result-Code': 3004, 'Session-Id': sessionId })
   expect(bits & (flags.error | flags.request)).toBe(flags.error)
@@ -57,8 +57,8 @@ async function insist(avps: NamedAvps): Promise<Message> {
   return answer as Message
 }
 
-/** The n-th subscriber has been charged before: the node knows who that is. */
-async function meet(index: number): Promise<void> {
+/** Charges the n-th subscriber once, so that the node has its profile in memory. */
+async function chargeOnce(index: number): Promise<void> {
   const first = dataSession(`outages;first ${index}`, index)
   expect(resultOf(await insist(first.initial(1)))).toBe(2001)
   expect(resultOf(await insist(first.termination(1, 0)))).toBe(2001)
@@ -81,17 +81,20 @@ describe.each(outages)('a Redis that is $what', ({ what, begin, end }) => {
   const index = what === 'killed' ? 0 : 2
   const name = (which: string) => `outages;${which} while ${what}`
 
-  it('is 3004 for whoever asks; the same connection goes on when it is back', async () => {
+  it('is answered with 3004; the same connection continues when it is back', async () => {
     const { sid, initial, update, termination } = dataSession(name('open'), index)
     const next = dataSession(name('new'), index + 1)
-    await meet(index + 1)
+    await chargeOnce(index + 1)
     expect((await ask(initial(5))).named).toMatchObject(granted(5))
     await begin()
     try {
-      const said = [update(1, { asked: 5, used: 5 }), next.initial(5)]
-      const [open, fresh] = (await Promise.all(said.map((one) => ask(one)))) as [Message, Message]
+      const requests = [update(1, { asked: 5, used: 5 }), next.initial(5)]
+      const [open, second] = (await Promise.all(requests.map((one) => ask(one)))) as [
+        Message,
+        Message,
+      ]
       expectTooBusy(open, name('open'))
-      expectTooBusy(fresh, name('new'))
+      expectTooBusy(second, name('new'))
       expect(resultOf(await link.ask(command.watchdog, GATEWAY))).toBe(2001)
     } finally {
       await end()
@@ -100,9 +103,9 @@ describe.each(outages)('a Redis that is $what', ({ what, begin, end }) => {
     expect(resultOf(await insist(next.initial(5)))).toBe(2001)
     expect(await node.moneyOf(sid)).toEqual(money(5, 5))
     expect(await node.moneyOf(next.sid)).toEqual(money(0, 5))
-    // What others do is heard of again, too.
+    // Session events are received again, too.
     await waitUntil('a request of the node', async () => {
-      await publishSessionEvent(node.books.ledger.redis, {
+      await publishSessionEvent(node.reader.ledger.redis, {
         cause: 'credit',
         aid: aidOf(index, 1),
         sid,
@@ -117,11 +120,11 @@ describe.each(outages)('a Redis that is $what', ({ what, begin, end }) => {
 })
 
 describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is killed', () => {
-  it('stops nobody who is known; who is not may come again', async () => {
+  it('affects no cached subscriber; requests of others are answered with 3004', async () => {
     const known = dataSession('outages;known', 4)
     const { sid, initial, update, termination } = known
-    const stranger = dataSession('outages;stranger', 5)
-    const nobody = creditControl('outages;nobody', 'initial', 0, {
+    const uncached = dataSession('outages;stranger', 5)
+    const unknown = creditControl('outages;nobody', 'initial', 0, {
       'Subscription-Id': { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': '888001' },
       ...service({ asked: 5 }),
     })
@@ -132,25 +135,25 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is killed', () =>
       const more = dataSession('outages;known, again', 4)
       expect((await ask(more.initial(5))).named).toMatchObject(granted(5))
       expect(resultOf(await ask(more.termination(1, 5)))).toBe(2001)
-      expectTooBusy(await ask(stranger.initial(5)), 'outages;stranger')
-      expectTooBusy(await ask(nobody), 'outages;nobody')
+      expectTooBusy(await ask(uncached.initial(5)), 'outages;stranger')
+      expectTooBusy(await ask(unknown), 'outages;nobody')
     } finally {
       await node.product.start('mongo')
     }
-    expect((await insist(stranger.initial(5))).named).toMatchObject(granted(5))
-    expect(resultOf(await insist(nobody))).toBe(5030)
+    expect((await insist(uncached.initial(5))).named).toMatchObject(granted(5))
+    expect(resultOf(await insist(unknown))).toBe(5030)
     expect(resultOf(await ask(termination(2, 5)))).toBe(2001)
-    expect(resultOf(await ask(stranger.termination(1, 0)))).toBe(2001)
+    expect(resultOf(await ask(uncached.termination(1, 0)))).toBe(2001)
     expect(await node.moneyOf(sid)).toEqual(money(15, 0))
   })
 })
 
 describe('a node that is not ready', () => {
-  it('charges all the same, as over HTTP: who is there has nowhere else to go', async () => {
+  it('still charges, as over HTTP: its connected peers cannot use another node', async () => {
     const { initial, termination } = dataSession('outages;ready', 6)
     const configure = (value: string) =>
-      node.books.ledger.redis.client.config('SET', 'maxmemory-policy', value)
-    await meet(6)
+      node.reader.ledger.redis.client.config('SET', 'maxmemory-policy', value)
+    await chargeOnce(6)
     await configure('allkeys-lru')
     try {
       await waitUntil('not ready', async () => {
@@ -166,7 +169,7 @@ describe('a node that is not ready', () => {
   })
 })
 
-/** Starts the node again, with other settings. */
+/** Restarts the node with other settings. */
 async function restart(settings: Record<string, string>): Promise<void> {
   expect(await node.product.terminate('realtime')).toBe(0)
   Object.assign(environment, settings)
@@ -174,24 +177,24 @@ async function restart(settings: Record<string, string>): Promise<void> {
   link = await connect()
 }
 
-/** While Redis stands still, nothing that is under way is answered. */
-async function whileUnderWay(begun: () => Promise<void>): Promise<void> {
+/** Stops Redis meanwhile, so that no pending request is answered. */
+async function whileRedisIsStopped(work: () => Promise<void>): Promise<void> {
   process.kill(node.product.pid('redis'), 'SIGSTOP')
   try {
-    await begun()
+    await work()
   } finally {
     process.kill(node.product.pid('redis'), 'SIGCONT')
   }
 }
 
-describe('more than a node takes at once', () => {
-  it('is 3004 without a wait; what was taken is answered', async () => {
+describe('more concurrent requests than a node admits', () => {
+  it('are answered with 3004 immediately; admitted requests are answered', async () => {
     await restart({ ...PATIENT, TOLLGATE_REALTIME_IN_FLIGHT_MAX: '1' })
     const [first, second] = [8, 9].map((index) => dataSession(`outages;busy ${index}`, index))
     if (first === undefined || second === undefined) throw new Error('no sessions')
-    for (const index of [8, 9]) await meet(index)
+    for (const index of [8, 9]) await chargeOnce(index)
     let taken: Promise<Message> | undefined
-    await whileUnderWay(async () => {
+    await whileRedisIsStopped(async () => {
       taken = ask(first.initial(5))
       expectTooBusy(await ask(second.initial(5)), 'outages;busy 9')
     })
@@ -208,10 +211,10 @@ describe('more than a node takes at once', () => {
   })
 })
 
-describe('a node that is told to end', () => {
-  it('takes leave of its peers, answers what is under way, and exits with 0', async () => {
+describe('a node that is stopped', () => {
+  it('disconnects its peers, answers pending requests, and exits with 0', async () => {
     const indexes = Array.from({ length: 16 }, (_, index) => 16 + index)
-    await Promise.all(indexes.map(meet))
+    await Promise.all(indexes.map(chargeOnce))
     const sessions = indexes.map((index) => dataSession(`outages;late ${index}`, index))
     const connectSilent = () =>
       connectLink({ port: node.product.diameterPort, identity: GATEWAY, respond: () => null })
@@ -219,9 +222,9 @@ describe('a node that is told to end', () => {
     const idle = [await connect(), await connectSilent()]
     let answers: Promise<Message>[] = []
     let ended: Promise<number | null> | undefined
-    await whileUnderWay(async () => {
+    await whileRedisIsStopped(async () => {
       answers = sessions.map((one, index) => ask(one.initial(5), index % 2 === 0 ? link : silent))
-      // Each connection is served in turn: what was sent before this answer is under way.
+      // Each connection is processed in order: earlier requests are pending once this is answered.
       for (const one of [link, silent]) await one.ask(command.watchdog, GATEWAY)
       ended = node.product.terminate('realtime')
       for (const one of [link, silent, ...idle]) {
@@ -229,16 +232,16 @@ describe('a node that is told to end', () => {
         expect(leave.named).toMatchObject({ 'Disconnect-Cause': 0 })
       }
       expectTooBusy(await ask(dataSession('outages;too late', 8).initial(5)), 'outages;too late')
-      // Also the one that does not answer: the times of both have passed.
+      // Including the silent one: the timeouts of both have passed.
       const areGone = () => idle.every(({ isClosed }) => isClosed)
-      await waitUntil('those without requests have gone', areGone)
+      await waitUntil('idle peers are disconnected', areGone)
       expect([link.isClosed, silent.isClosed]).toEqual([false, false])
     })
     for (const answer of await Promise.all(answers)) {
       expect(answer.named).toMatchObject(granted(5))
     }
-    await waitUntil('the peer that takes leave is gone', () => link.isClosed)
-    await waitUntil('the one that does not is cut off', () => silent.isClosed)
+    await waitUntil('the answering peer is disconnected', () => link.isClosed)
+    await waitUntil('the silent peer is disconnected', () => silent.isClosed)
     expect(await ended).toBe(0)
     await node.product.start('realtime')
     link = await connect()

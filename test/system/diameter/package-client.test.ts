@@ -70,7 +70,7 @@ describe('the package diameter as a client', () => {
       ['Requested-Service-Unit', [['CC-Service-Specific-Units', messages]]],
     ])
 
-  it('has a whole session', async () => {
+  it('has a complete session', async () => {
     const opened = await ask('package;1', 'INITIAL_REQUEST', 0, [
       ...subscription(FIRST_SID),
       ...service(5, 0),
@@ -102,7 +102,7 @@ describe('the package diameter as a client', () => {
     expect(await node.moneyOf(FIRST_SID)).toEqual(money(8, 0))
   })
 
-  it('pays for events, is paid back, and asks before', async () => {
+  it('is charged for events, refunded, and answered price enquiries', async () => {
     const paid = (spent: number) => ({ credited: MONEY, spent, reserved: 0, free: MONEY - spent })
     const sid = FIRST_SID + 1
     const debited = await event('package;e1', 0, 'DIRECT_DEBITING', 3)
@@ -125,7 +125,7 @@ describe('the package diameter as a client', () => {
     expect(await node.moneyOf(sid)).toMatchObject({ free: MONEY, reserved: 0 })
   })
 
-  it('is told what is wrong', async () => {
+  it('receives an error code for invalid requests', async () => {
     const unknown = await ask('package;2', 'INITIAL_REQUEST', 0, [
       ...subscription(77),
       ...service(1, 0),
@@ -145,7 +145,7 @@ describe('the package diameter as a client', () => {
     expect(elsewhere).toMatchObject({ 'Result-Code': 'DIAMETER_UNABLE_TO_DELIVER', isError: true })
   })
 
-  it('is asked to come again after a top-up', async () => {
+  it('receives a RAR after a top-up', async () => {
     const sid = FIRST_SID + 2
     await ask('package;4', 'INITIAL_REQUEST', 0, [...subscription(sid), ...service(5, 0)])
     const add = ['balance', 'add', '--sid', String(sid), '--include', '1', '--amount', '1']

@@ -1,4 +1,4 @@
-/** Refunds over Diameter (RFC 8506 section 6.4) and over JSON, with their lines and the books. */
+/** Refunds over Diameter (RFC 8506 section 6.4) and over JSON, with their lines and balances. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
@@ -68,7 +68,7 @@ const has = (credited: number, spent: number) => ({
   free: MONEY + credited - spent,
 })
 
-/** What the lines of a session say. */
+/** Content of the lines of a session. */
 async function linesOf(sessionId: string, count: number) {
   return withCatalog(node.product, async (catalog) => {
     const read = () => catalog.lines.find({ session_id: sessionId }).toArray()
@@ -84,7 +84,7 @@ async function linesOf(sessionId: string, count: number) {
 }
 
 describe('REFUND_ACCOUNT', () => {
-  it('credits money and units that no event took, once, at whatever time', async () => {
+  it('credits money and units without reference to an event, once, at any time', async () => {
     const money = await event(0, 'refund;money', 0, REFUND, units(euros(25, -1)))
     expect(money).toMatchObject({
       'Result-Code': 2001,
@@ -141,7 +141,7 @@ describe('REFUND_ACCOUNT', () => {
     expect((await moneyOf(3)).credited).toBeGreaterThan(MONEY)
   })
 
-  it('gives back a part of an event, in units and in money', async () => {
+  it('refunds a part of an event, in units and in money', async () => {
     await event(4, 'refund;part', 0, DEBIT, messages(10))
     expect(await moneyOf(4)).toEqual(has(0, 10 * SMS_PRICE))
     const part = await event(4, 'refund;part', 1, REFUND, messages(4))
@@ -160,7 +160,7 @@ describe('REFUND_ACCOUNT', () => {
     ])
   })
 
-  it('is denied beyond the limit, and where nothing is left', async () => {
+  it('is denied beyond the limit, and where nothing remains to be refunded', async () => {
     const most = await event(5, 'refund;most', 0, REFUND, units(euros(1001, -1)))
     expect(most).toMatchObject({
       'Result-Code': 5003,
@@ -185,8 +185,8 @@ describe('REFUND_ACCOUNT', () => {
   })
 })
 
-describe('the same as JSON', () => {
-  it('credits, refunds in part, and says what is wrong', async () => {
+describe('the same refunds as JSON', () => {
+  it('are credited, in part as well, and refused by name', async () => {
     const sid = FIRST_SID + 7
     const send = (session_id: string, request_num: number, more: object) =>
       node.send({ record_type: 'event_request', session_id, request_num, sid, ...more })
@@ -213,7 +213,7 @@ describe('the same as JSON', () => {
   })
 })
 
-it('leaves books that agree', async () => {
+it('refunds leave a ledger that agrees with the lines', async () => {
   const audit = await tollgate(node.product, ['audit'])
   expect(audit).toMatchObject({ code: 0, stderr: '' })
   expect(audit.stdout).toContain('every unit is accounted for')

@@ -26,8 +26,8 @@ import { hasTshark, tsharkOf } from '../../support/tshark.ts'
 
 const SUBSCRIBERS = 4
 
-/** A gateway that knows only the relay, and a node that does. */
-describe.skipIf(!hasFreeDiameter)('behind freeDiameter (not installed: skipped)', () => {
+/** A gateway that connects only to the relay, and a node that does as well. */
+describe.skipIf(!hasFreeDiameter)('a node behind freeDiameter (not installed: skipped)', () => {
   const environment: Record<string, string> = { ...NODE_SETTINGS }
   let node: TestNode
   let tap: Tap
@@ -52,14 +52,14 @@ describe.skipIf(!hasFreeDiameter)('behind freeDiameter (not installed: skipped)'
   const ask = (avps: ReturnType<ReturnType<typeof dataSession>['initial']>, more = {}) =>
     gateway.ask(command.creditControl, avps, more)
 
-  /** The connection of the relay to the node, as it is the n-th. */
+  /** The n-th connection of the relay to the node. */
   const connection = (index: number) => {
     const found = tap.connections[index]
     if (found === undefined) throw new Error(`no connection ${index}`)
     return found
   }
 
-  it('says who it is', async () => {
+  it('identifies itself', async () => {
     const { fromRelay, fromNode } = connection(0)
     const asked = await arrived(fromRelay, command.capabilitiesExchange, 'request')
     expect(asked.named).toMatchObject(RELAY)
@@ -96,7 +96,7 @@ describe.skipIf(!hasFreeDiameter)('behind freeDiameter (not installed: skipped)'
     expect(passed.named).toMatchObject({ ...GATEWAY, 'Route-Record': GATEWAY['Origin-Host'] })
   })
 
-  it('gives what comes again the same answer, with the T bit or without', async () => {
+  it('returns the same answer to a repeated request, with the T bit or without', async () => {
     const session = dataSession('gateway;relay;2', 1)
     await ask(session.initial(5))
     const update = session.update(1, { asked: 5, used: 5 })
@@ -120,7 +120,7 @@ describe.skipIf(!hasFreeDiameter)('behind freeDiameter (not installed: skipped)'
     expect(answer.named).toMatchObject({ ...NODE, 'Result-Code': 2001 })
   })
 
-  it('goes on with a session after the node was killed, over another connection', async () => {
+  it('continues a session over another connection after it was killed', async () => {
     const session = dataSession('gateway;relay;3', 2)
     const opened = await ask(session.initial(5))
     expect(opened.named).toMatchObject({ 'Result-Code': 2001, ...granted(5) })
@@ -135,7 +135,7 @@ describe.skipIf(!hasFreeDiameter)('behind freeDiameter (not installed: skipped)'
     expect(await node.moneyOf(session.sid)).toEqual(money(10, 0))
   })
 
-  it('asks the relay whether it is there', async () => {
+  it('sends a watchdog to the relay', async () => {
     const { fromRelay, fromNode } = connection(1)
     const asked = await arrived(fromNode, command.watchdog, 'request', 2)
     expect(asked.named).toMatchObject(NODE)
@@ -143,7 +143,7 @@ describe.skipIf(!hasFreeDiameter)('behind freeDiameter (not installed: skipped)'
     expect(answer.named).toMatchObject({ ...RELAY, 'Result-Code': 2001 })
   })
 
-  it('asks the gateway to come again after a top-up', async () => {
+  it('sends a RAR to the gateway after a top-up', async () => {
     const session = dataSession('gateway;relay;4', 3)
     await ask(session.initial(5))
     const add = ['balance', 'add', '--sid', String(session.sid), '--include', '1']
@@ -171,7 +171,7 @@ describe.skipIf(!hasFreeDiameter)('behind freeDiameter (not installed: skipped)'
     })
   })
 
-  it('says good-bye', async () => {
+  it('disconnects in order', async () => {
     expect(await node.product.terminate('realtime')).toBe(0)
     const { fromRelay, fromNode } = connection(1)
     const asked = await arrived(fromNode, command.disconnectPeer, 'request')
@@ -180,7 +180,7 @@ describe.skipIf(!hasFreeDiameter)('behind freeDiameter (not installed: skipped)'
     expect(answer.named).toMatchObject({ ...RELAY, 'Result-Code': 2001 })
   })
 
-  it.skipIf(!hasTshark)('says nothing of which tshark warns (not installed: skipped)', async () => {
+  it.skipIf(!hasTshark)('causes no tshark warning (not installed: skipped)', async () => {
     const messages = tap.connections.flatMap(({ fromNode }) => fromNode.map(({ bytes }) => bytes))
     const decoded = await tsharkOf(messages)
     expect(decoded.flatMap(({ problems }) => problems)).toEqual([])

@@ -1,4 +1,4 @@
-/** `tollgate diameter send`, with the examples of the documents, against the product. */
+/** `tollgate diameter send`, with the examples of the documentation, against the product. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,7 +10,7 @@ import { tollgate } from '../../support/system/command.ts'
 import { creditControl } from '../../support/system/diameter/wire.ts'
 
 const root = fileURLToPath(new URL('../../../', import.meta.url))
-/** The first example of YAML behind a heading. */
+/** The first YAML example below a heading. */
 function exampleOf(document: string, heading: string): string {
   const text = readFileSync(join(root, document), 'utf8')
   const behind = text.slice(text.indexOf(heading))
@@ -42,7 +42,7 @@ function answersIn(stdout: string): Record<string, unknown>[] {
 }
 
 describe('tollgate diameter send', () => {
-  it('sends the examples, and shows their answers', async () => {
+  it('sends the examples, and prints their answers', async () => {
     const session = await send(exampleOf('docs/DIAMETER.md', '## How to begin'))
     expect(session).toMatchObject({ code: 0, stderr: '' })
     const [opened, ended] = answersIn(session.stdout)
@@ -65,7 +65,7 @@ describe('tollgate diameter send', () => {
     })
   })
 
-  it('sends captured bytes as they are', async () => {
+  it('sends captured bytes unchanged', async () => {
     const example = parse(exampleOf('README.md', '## Diameter'))
     const first = creditControl({ 'Session-Id': 'captured;1', ...example }).toString('hex')
     const last = { 'Session-Id': 'captured;1', 'CC-Request-Type': 3, 'CC-Request-Number': 1 }
@@ -78,7 +78,7 @@ describe('tollgate diameter send', () => {
     ])
   })
 
-  it('ends with 1 where an answer is no success', async () => {
+  it('exits with 1 if an answer is not a success', async () => {
     const { code, stdout } = await send('{"CC-Request-Type":2,"CC-Request-Number":1}')
     expect(code).toBe(1)
     expect(answersIn(stdout)).toMatchObject([
@@ -94,13 +94,13 @@ describe('tollgate diameter send', () => {
     ['0100001480000110', 'message 1 has a wrong length field'],
     ['', 'is empty'],
     ['a: b: c', 'is neither JSON nor YAML'],
-  ])('says what is wrong with %j', async (content, why) => {
+  ])('names the error of %j', async (content, why) => {
     const { code, stdout, stderr } = await send(content)
     expect([code, stdout]).toEqual([1, ''])
     expect(stderr).toContain(why)
   })
 
-  it('says who does not answer', async () => {
+  it('names the peer that does not answer', async () => {
     const port = await freePort()
     const { code, stderr } = await send('{"CC-Request-Type":1}', '--port', String(port))
     expect(code).toBe(1)

@@ -16,9 +16,9 @@ function messageOf(...avps: WireAvp[]): Buffer {
   return writeMessage({ ...head, hopByHopId: 7, endToEndId: 0xfffffffe, avps: [...avps, last] })
 }
 
-/** What other tests rest on: that tshark is asked rightly, and complains when it should. */
+/** Assumptions of the other tests: tshark is called correctly, and reports problems. */
 describe.skipIf(!hasTshark)('tshark (not installed: skipped)', () => {
-  it('reads headers, values and groups', async () => {
+  it('decodes headers, values and groups', async () => {
     const named = {
       'Session-Id': 'a;1',
       'Result-Code': 2001,
@@ -66,7 +66,7 @@ describe.skipIf(!hasTshark)('tshark (not installed: skipped)', () => {
     expect(broken?.problems.join()).toMatch(warning)
   })
 
-  it('puts a long message together', async () => {
+  it('reassembles a long message', async () => {
     const long = 'x'.repeat(150_000)
     const [message] = await tsharkOf([messageOf(textAvp(avpCode.sessionId, long))])
     expect(message).toMatchObject({ command: command.creditControl, problems: [] })

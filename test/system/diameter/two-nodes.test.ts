@@ -1,4 +1,4 @@
-/** Requests of one session that come to two nodes of an installation, in whatever order. */
+/** Requests of one session that arrive at two nodes of an installation, in any order. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   command,
@@ -21,7 +21,7 @@ import {
 import { connectLink, type Link, type Message } from '../../support/system/diameter/link.ts'
 import { MONEY, money, startNode, type TestNode } from '../../support/system/outages/node.ts'
 
-/** Names of one length, so that nothing else of an answer is in another place. */
+/** Names of the same length, so that the other bytes of an answer have the same offsets. */
 const HOSTS = ['node1.node.example', 'node2.node.example'] as const
 /** Micros of one message in the demo catalogue. */
 const SMS_PRICE = 40_000
@@ -55,14 +55,14 @@ afterAll(async () => {
 
 let endToEndId = 0x5000_0000
 
-/** Asks a node; the hop-by-hop identifier is that of the connection. */
+/** Sends a request to a node; the hop-by-hop identifier is that of the connection. */
 function ask(at: 0 | 1, avps: NamedAvps, more: { isRepeated?: boolean; endToEndId?: number } = {}) {
   const bits = flags.proxiable | (more.isRepeated === true ? flags.retransmitted : 0)
   endToEndId += 1
   return links[at].ask(command.creditControl, avps, { endToEndId, ...more, flags: bits })
 }
 
-/** An answer without its identifiers, as the first node would give it. */
+/** An answer without its identifiers, with the name of the first node. */
 function content({ bytes }: Message): string {
   const text = bytes.subarray(HEADER_BYTES).toString('latin1')
   return bytes.subarray(0, 12).toString('latin1') + text.replace(HOSTS[1], HOSTS[0])
@@ -96,7 +96,7 @@ describe('a request that is repeated at another node', () => {
     }
   })
 
-  it('while it is under way at the first', async () => {
+  it('gets the same answer while it is pending at the first', async () => {
     const { sid, initial, update, termination } = dataSession('nodes;at once', 1)
     const steps = [initial(5), ...[1, 2, 3, 4].map((n) => update(n, { asked: 5, used: 5 }))]
     for (const avps of [...steps, termination(5, 5)]) {
@@ -107,7 +107,7 @@ describe('a request that is repeated at another node', () => {
     expect(await node.moneyOf(sid)).toEqual(money(25, 0))
   })
 
-  it('with another content is refused', async () => {
+  it('is refused if its content differs', async () => {
     const { sid, initial, update, termination } = dataSession('nodes;other', 2)
     await ask(0, initial(5))
     await ask(0, update(1, { asked: 5, used: 5 }))
@@ -119,7 +119,7 @@ describe('a request that is repeated at another node', () => {
 })
 
 describe('a session', () => {
-  it('goes on at another node, also where nobody is named, and is found there', async () => {
+  it('continues at another node, even if no host is named, and receives a RAR there', async () => {
     const { sid, initial, update, termination } = dataSession('nodes;moves', 3)
     expect((await ask(0, initial(5))).named).toMatchObject(granted(5))
     for (const number of [1, 2, 3, 4]) {
@@ -143,7 +143,7 @@ describe('a session', () => {
 })
 
 describe('an event without a number', () => {
-  it('is told apart by its end-to-end identifier, at whatever node', async () => {
+  it('is identified by its end-to-end identifier, at any node', async () => {
     const sid = FIRST_SID + 4
     const eventOf = (name: string) => {
       const { 'CC-Request-Number': _number, ...event } = creditControl(name, 'event', 0, {
@@ -166,7 +166,7 @@ describe('an event without a number', () => {
       expect(content(repeated)).toBe(content(first))
     }
     expect(await node.moneyOf(sid)).toEqual(paid(2))
-    // Another one under the same name: an event is a session, and this one has ended.
+    // Same session id, other identifier: an event is a session, and this one has ended.
     const another = await ask(1, eventOf('nodes;event'), { endToEndId: 78 })
     expect(another.named).toMatchObject({ 'Result-Code': 5002 })
     expect(await node.moneyOf(sid)).toEqual(paid(2))

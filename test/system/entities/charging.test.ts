@@ -1,4 +1,4 @@
-/** What is written over the entity API, and what charging makes of it: over HTTP and Diameter. */
+/** The effect of writes over the entity API on charging, over HTTP and Diameter. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
@@ -13,7 +13,7 @@ import {
   NODE_SETTINGS,
   service,
 } from '../../support/system/diameter/gateway-requests.ts'
-import { connectLink, type Link, polite } from '../../support/system/diameter/link.ts'
+import { answerAsPeer, connectLink, type Link } from '../../support/system/diameter/link.ts'
 import {
   createAccount,
   createSubscriber,
@@ -27,14 +27,14 @@ import {
 import { type Fields, post, type Reply } from '../../support/system/exchange.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-/** Money of everybody, as balances show credit. */
+/** Credit of every subscriber, in the sign of balances. */
 const CREDIT = -10
 
 let product: Product
 let client: EntityClient
 let link: Link
 let aid: number
-let people = 0
+let subscribers = 0
 let sessions = 0
 
 beforeAll(async () => {
@@ -43,11 +43,11 @@ beforeAll(async () => {
   await populate({ ...product, subscribers: 0, subscribersPerAccount: 1, credits: [] })
   await product.start('realtime')
   await product.start('admin')
-  // By itself, so that it can be stopped.
+  // A separate process, so that it can be stopped.
   await product.start('recorder')
   client = entityClient(product.adminUrl)
   const { diameterPort: port } = product
-  link = await connectLink({ port, identity: GATEWAY, respond: polite(GATEWAY) })
+  link = await connectLink({ port, identity: GATEWAY, respond: answerAsPeer(GATEWAY) })
   await createCatalogue()
 }, 120_000)
 afterAll(async () => {
@@ -87,15 +87,15 @@ async function createCatalogue(): Promise<void> {
   aid = await createAccount(client)
 }
 
-interface Person {
+interface Subscriber {
   sid: number
   msisdn: string
 }
 
-/** A subscriber with money, all over HTTP. */
-async function newcomer(more: Fields = {}): Promise<Person> {
-  people += 1
-  const msisdn = `4479460${String(people).padStart(5, '0')}`
+/** Creates a subscriber with money over HTTP. */
+async function newSubscriber(more: Fields = {}): Promise<Subscriber> {
+  subscribers += 1
+  const msisdn = `4479460${String(subscribers).padStart(5, '0')}`
   const { sid } = await createSubscriber(client, aid, { plan: 'PLAIN', msisdn, ...more })
   const { details } = await client.done('balances/update', {
     query: { sid, pp_includes_external_id: 101 },
@@ -105,17 +105,17 @@ async function newcomer(more: Fields = {}): Promise<Person> {
   return { sid, msisdn }
 }
 
-type Asked = Reply & Record<string, unknown>
+type EventReply = Reply & Record<string, unknown>
 
-/** A session over /realtime that asks for all there is. */
-function sessionOf({ msisdn }: Pick<Person, 'msisdn'>, usaget = 'traffic') {
+/** A session over /realtime that requests all its credit by default. */
+function sessionOf({ msisdn }: Pick<Subscriber, 'msisdn'>, usaget = 'traffic') {
   sessions += 1
   const session_id = `entities-${sessions}`
   let request_num = -1
-  const ask = async (kind: string, more: Fields): Promise<Asked> => {
+  const ask = async (kind: string, more: Fields): Promise<EventReply> => {
     request_num += 1
     const what = { record_type: `${kind}_request`, session_id, request_num }
-    return (await post(product.realtimePort, { ...what, msisdn, usaget, ...more })) as Asked
+    return (await post(product.realtimePort, { ...what, msisdn, usaget, ...more })) as EventReply
   }
   const all = { usagev: 1_000_000 }
   return {
@@ -128,50 +128,53 @@ function sessionOf({ msisdn }: Pick<Person, 'msisdn'>, usaget = 'traffic') {
   }
 }
 
-/** How much somebody would get, without a session. */
-async function wouldGet(person: Pick<Person, 'msisdn'>, usaget?: string): Promise<number> {
-  return (await sessionOf(person, usaget).pretend()).grantedVolume
+/** The units that a subscriber would be granted, without opening a session. */
+async function grantableUnits(
+  subscriber: Pick<Subscriber, 'msisdn'>,
+  usaget?: string,
+): Promise<number> {
+  return (await sessionOf(subscriber, usaget).pretend()).grantedVolume
 }
 
 const balancesOf = (sid: number) => client.rows('balances', { sid })
 
-/** What bounds "within a second" on a machine with much else to do. */
+/** Time limit for "within a second" on a busy machine. */
 const SOON_MS = 10_000
 
 async function soon(what: string, condition: () => Promise<boolean>): Promise<void> {
   await waitUntil(what, condition, SOON_MS)
 }
 
-describe('what the entity API has created', () => {
-  it('is charged: account, plan, rate, prepaid include, subscriber, credit', async () => {
-    const person = await newcomer()
-    const session = sessionOf(person)
-    await soon('the catalogue', async () => (await wouldGet(person)) === 10_000)
+describe('entities created over the entity API', () => {
+  it('are charged: account, plan, rate, prepaid include, subscriber, credit', async () => {
+    const subscriber = await newSubscriber()
+    const session = sessionOf(subscriber)
+    await soon('the catalogue', async () => (await grantableUnits(subscriber)) === 10_000)
     expect(await session.start(4_000)).toMatchObject({ returnCode: 1, grantedVolume: 4_000 })
     expect(await session.release(3_000)).toMatchObject({ returnCode: 1 })
-    expect(await balancesOf(person.sid)).toMatchObject([
+    expect(await balancesOf(subscriber.sid)).toMatchObject([
       { aid, pp_includes_name: 'PURSE', spent: 3_000_000, reserved: 0, free: 7_000_000 },
     ])
   })
 
-  it('shows at once in its balance what was reserved, whatever the recorder does', async () => {
-    const person = await newcomer()
+  it('show reserved units in their balance without the recorder', async () => {
+    const subscriber = await newSubscriber()
     process.kill(product.pid('recorder'), 'SIGSTOP')
     try {
-      const session = sessionOf(person)
+      const session = sessionOf(subscriber)
       expect(await session.start(4_000)).toMatchObject({ grantedVolume: 4_000 })
       const held = { credited: 10_000_000, reserved: 4_000_000, free: 6_000_000 }
-      expect(await balancesOf(person.sid)).toMatchObject([held])
+      expect(await balancesOf(subscriber.sid)).toMatchObject([held])
       await session.release(4_000)
       const spent = { spent: 4_000_000, reserved: 0, balance: { cost: -6 } }
-      expect(await balancesOf(person.sid)).toMatchObject([spent])
+      expect(await balancesOf(subscriber.sid)).toMatchObject([spent])
     } finally {
       process.kill(product.pid('recorder'), 'SIGCONT')
     }
   })
 })
 
-describe('another price', () => {
+describe('a new price', () => {
   it.each([
     { action: 'closeandnew', price: 0.002, gets: 5_000, from: () => ({}) },
     {
@@ -180,21 +183,21 @@ describe('another price', () => {
       gets: 2_500,
       from: () => ({ from: new Date().toISOString() }),
     },
-  ])('by $action is that of new sessions and of open ones', async (one) => {
-    const person = await newcomer()
-    const open = sessionOf(await newcomer())
+  ])('by $action applies to new sessions and to open ones', async (one) => {
+    const subscriber = await newSubscriber()
+    const open = sessionOf(await newSubscriber())
     const before = await open.start()
-    expect(before.grantedVolume).toBe(await wouldGet(person))
+    expect(before.grantedVolume).toBe(await grantableUnits(subscriber))
     const update = { ...one.from(), rates: { traffic: pricePer(1, one.price) } }
     await client.done(`rates/${one.action}`, { query: nowOf({ key: 'TRAFFIC' }), update })
-    await soon('the new price', async () => (await wouldGet(person)) === one.gets)
+    await soon('the new price', async () => (await grantableUnits(subscriber)) === one.gets)
     await soon('it for the session', async () => (await open.update()).grantedVolume === one.gets)
     expect(await open.release()).toMatchObject({ returnCode: 1 })
   })
 })
 
-/** A data session over Diameter that asks for MiB. */
-async function diameterSession({ msisdn }: Person, asked = 2_000) {
+/** A data session over Diameter that requests MiB. */
+async function diameterSession({ msisdn }: Subscriber, asked = 2_000) {
   sessions += 1
   const id = `entities;${sessions}`
   let number = 0
@@ -205,17 +208,19 @@ async function diameterSession({ msisdn }: Person, asked = 2_000) {
   }
   const asks = (code: number) =>
     link.received.filter((one) => one.command === code && one.named['Session-Id'] === id).length
-  const whose = { 'Subscription-Id': { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': msisdn } }
+  const subscription = {
+    'Subscription-Id': { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': msisdn },
+  }
   return {
-    answer: await say('initial', { ...whose, ...service({ asked }) }),
+    answer: await say('initial', { ...subscription, ...service({ asked }) }),
     end: () => say('termination', { 'Termination-Cause': 1, ...service({ used: 0 }) }),
     asked: () => asks(command.reAuth),
     isAsked: (count: number) =>
       waitUntil(`request ${count} for ${id}`, () => asks(command.reAuth) >= count),
     isAborted: () => waitUntil(`an abort of ${id}`, () => asks(command.abortSession) > 0),
-    /** Updates when it is asked to, and only then, until so much is granted. */
-    async comesTo(mib: number) {
-      // What came before, the credit for one, may be told late.
+    /** Updates only after a RAR, until the given amount is granted. */
+    async updateUntilGranted(mib: number) {
+      // RARs for earlier changes, such as the first credit, may arrive late.
       for (let count = 1; ; count += 1) {
         await waitUntil(`request ${count} for ${id}`, () => asks(command.reAuth) >= count)
         const answer = await say('update', service({ asked, used: 0 }))
@@ -230,24 +235,24 @@ function unitsOf(answer: NamedAvps): unknown {
   return (units as NamedAvps | undefined)?.['CC-Total-Octets']
 }
 
-describe('an open Diameter session is authorized anew', () => {
-  it('when its subscriber gets another plan, at its prices', async () => {
-    const person = await newcomer()
-    const session = await diameterSession(person)
+describe('an open Diameter session receives a RAR', () => {
+  it('when its subscriber changes to another plan, and is charged at its prices', async () => {
+    const subscriber = await newSubscriber()
+    const session = await diameterSession(subscriber)
     expect(session.answer).toMatchObject(granted(1_000))
     await client.done('subscribers/closeandnew', {
-      query: nowOf({ sid: person.sid }),
+      query: nowOf({ sid: subscriber.sid }),
       update: { plan: 'DEAR' },
     })
-    await session.comesTo(500)
+    await session.updateUntilGranted(500)
     expect(await session.end()).toMatchObject({ 'Result-Code': 2001 })
-    expect(await balancesOf(person.sid)).toMatchObject([{ spent: 0, reserved: 0 }])
+    expect(await balancesOf(subscriber.sid)).toMatchObject([{ spent: 0, reserved: 0 }])
   })
 
   it('once for an action that writes two revisions, of the subscriber or of its plan', async () => {
-    const [person, marker] = [await newcomer(), await newcomer()]
-    const session = await diameterSession(person)
-    // What came before, the new subscribers and their credit, is told by then.
+    const [subscriber, marker] = [await newSubscriber(), await newSubscriber()]
+    const session = await diameterSession(subscriber)
+    // By then earlier changes, the new subscribers and their credit, have been notified.
     const settled = async () => {
       const other = await diameterSession(marker)
       const query = nowOf({ sid: marker.sid })
@@ -258,7 +263,7 @@ describe('an open Diameter session is authorized anew', () => {
     }
     await settled()
     for (const [path, query, update] of [
-      ['subscribers/closeandnew', { sid: person.sid }, { firstname: 'y' }],
+      ['subscribers/closeandnew', { sid: subscriber.sid }, { firstname: 'y' }],
       ['plans/closeandnew', { name: 'DEAR' }, { description: 'z' }],
     ] as const) {
       const before = session.asked()
@@ -270,97 +275,105 @@ describe('an open Diameter session is authorized anew', () => {
     expect(await session.end()).toMatchObject({ 'Result-Code': 2001 })
   })
 
-  it('when its plan gets another price', async () => {
-    const session = await diameterSession(await newcomer({ plan: 'DEAR' }))
+  it('when its plan has another price', async () => {
+    const session = await diameterSession(await newSubscriber({ plan: 'DEAR' }))
     expect(session.answer).toMatchObject(granted(500))
     const rates = { DATA: { data: { percentage: 4 } } }
     await client.done('plans/permanentchange', {
       query: nowOf({ name: 'DEAR' }),
       update: { from: new Date().toISOString(), rates },
     })
-    await session.comesTo(250)
+    await session.updateUntilGranted(250)
     expect(await session.end()).toMatchObject({ 'Result-Code': 2001 })
   })
 })
 
 describe('a subscriber', () => {
-  it('that was barred is denied, and one that was closed is not there', async () => {
-    const person = await newcomer()
-    const open = sessionOf(person)
+  it('is denied while barred, and unknown once closed', async () => {
+    const subscriber = await newSubscriber()
+    const open = sessionOf(subscriber)
     expect((await open.start(100)).returnCode).toBe(1)
     const bar = (barred: boolean) =>
-      client.done('subscribers/update', { query: nowOf({ sid: person.sid }), update: { barred } })
+      client.done('subscribers/update', {
+        query: nowOf({ sid: subscriber.sid }),
+        update: { barred },
+      })
     await bar(true)
-    expect(await sessionOf(person).start()).toMatchObject({ returnCode: -11 })
+    expect(await sessionOf(subscriber).start()).toMatchObject({ returnCode: -11 })
     expect(await open.update(50)).toMatchObject({ returnCode: -11 })
     await bar(false)
-    // What is denied writes nothing: memory may say so until the next look at the catalogue.
-    await soon('it to be served', async () => (await sessionOf(person).event(10)).returnCode === 1)
-    const [revision = {}] = await client.rows('subscribers', { sid: person.sid })
+    // Denials write nothing: the cached profile may be used until the next poll of the catalogue.
+    await soon(
+      'it to be served',
+      async () => (await sessionOf(subscriber).event(10)).returnCode === 1,
+    )
+    const [revision = {}] = await client.rows('subscribers', { sid: subscriber.sid })
     await client.done('subscribers/close', { query: { _id: idOf(revision) } })
-    expect(await sessionOf(person).start()).toMatchObject({ returnCode: -2 })
+    expect(await sessionOf(subscriber).start()).toMatchObject({ returnCode: -2 })
     expect(await open.release(20)).toMatchObject({ returnCode: 1 })
   })
 
-  it('has what a service includes as soon as it is pushed', async () => {
-    const person = await newcomer()
-    const films = (count: number) => sessionOf(person, 'film').event(count)
+  it('can use the included units of a service as soon as it is pushed', async () => {
+    const subscriber = await newSubscriber()
+    const films = (count: number) => sessionOf(subscriber, 'film').event(count)
     expect(await films(10)).toMatchObject({ returnCode: 1 })
     const services = { field_name: 'services', field_values: [{ name: 'FILMS' }] }
     await client.done('subscribers/update', {
-      query: nowOf({ sid: person.sid }),
+      query: nowOf({ sid: subscriber.sid }),
       update: {},
       options: { push_fields: [services] },
     })
     expect(await films(100)).toMatchObject({ returnCode: 1 })
-    // Of 110 films 70 were included.
-    const balances = await balancesOf(person.sid)
+    // 70 of 110 films were included.
+    const balances = await balancesOf(subscriber.sid)
     expect(balances).toContainEqual(expect.objectContaining({ group_name: 'FILMS', spent: 70 }))
     expect(balances).toContainEqual(
       expect.objectContaining({ pp_includes_name: 'PURSE', spent: 40_000 }),
     )
   })
 
-  it('takes its credit to another account, and uses it there at once', async () => {
-    const person = await newcomer()
-    const session = sessionOf(person, 'film')
+  it('moves its credit to another account, and uses it there immediately', async () => {
+    const subscriber = await newSubscriber()
+    const session = sessionOf(subscriber, 'film')
     expect(await session.start(4_000)).toMatchObject({ grantedVolume: 4_000 })
     expect(await session.release(4_000)).toMatchObject({ returnCode: 1 })
     const other = await createAccount(client)
     await client.done('subscribers/closeandnew', {
-      query: nowOf({ sid: person.sid }),
+      query: nowOf({ sid: subscriber.sid }),
       update: { aid: other },
     })
-    const there = sessionOf(person, 'film')
+    const there = sessionOf(subscriber, 'film')
     expect(await there.start()).toMatchObject({ returnCode: 1, grantedVolume: 6_000 })
     expect(await there.release(1_000)).toMatchObject({ returnCode: 1 })
-    expect(await balancesOf(person.sid)).toMatchObject([{ aid: other, free: 5_000_000 }])
+    expect(await balancesOf(subscriber.sid)).toMatchObject([{ aid: other, free: 5_000_000 }])
     await waitUntil('the lines of the transfer', async () => {
-      const lines = await client.rows('lines', { sid: person.sid })
-      const told = lines.map((line) => `${line['operation']} ${line['aid']}`)
-      return told.includes(`transfer_out ${aid}`) && told.includes(`transfer_in ${other}`)
+      const lines = await client.rows('lines', { sid: subscriber.sid })
+      const operations = lines.map((line) => `${line['operation']} ${line['aid']}`)
+      return (
+        operations.includes(`transfer_out ${aid}`) && operations.includes(`transfer_in ${other}`)
+      )
     })
   })
 })
 
-describe('a balance that is deleted while sessions hold of it', () => {
-  it('is gone, and they are ended', async () => {
-    const person = await newcomer()
-    const [over, away] = [sessionOf(person, 'film'), await diameterSession(person, 100)]
+describe('a balance that is deleted while sessions have reserved from it', () => {
+  it('is removed, and its sessions are ended', async () => {
+    const subscriber = await newSubscriber()
+    const [over, away] = [sessionOf(subscriber, 'film'), await diameterSession(subscriber, 100)]
     expect(await over.start(4_000)).toMatchObject({ grantedVolume: 4_000 })
     expect(away.answer).toMatchObject(granted(100))
-    const [balance = {}] = await balancesOf(person.sid)
+    const [balance = {}] = await balancesOf(subscriber.sid)
     expect(balance).toMatchObject({ reserved: 5_000_000 })
     expect(await client.done('balances/delete', { query: { _id: idOf(balance) } })).toMatchObject({
       details: true,
     })
-    expect(await balancesOf(person.sid)).toEqual([])
+    expect(await balancesOf(subscriber.sid)).toEqual([])
     await away.isAborted()
     expect(await over.update(0)).toMatchObject({ returnCode: -8 })
-    expect(await sessionOf(person, 'film').start()).toMatchObject({ returnCode: -1 })
+    expect(await sessionOf(subscriber, 'film').start()).toMatchObject({ returnCode: -1 })
   })
 })
 
-it('the audit agrees with all of it', async () => {
+it('the audit finds no difference afterwards', async () => {
   expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })
 })

@@ -61,7 +61,7 @@ async function createAll(): Promise<Truth> {
   const accounts = [0, 0, 0]
   for (const index of accounts.keys()) accounts[index] = await createAccount(client)
   const sids: number[] = []
-  // Few, so that changes and credit of one meet.
+  // Only two, so that moves and top-ups of the same subscriber overlap.
   for (let index = 0; index < 2; index += 1) {
     const fields = { plan: 'DEMO_PREPAID', msisdn: `4470${index}` }
     sids.push((await createSubscriber(client, accounts[index] as number, fields)).sid)
@@ -86,8 +86,8 @@ interface Revision {
   description: unknown
 }
 
-/** Revisions by begin. */
-async function chainOf(
+/** Revisions ordered by begin. */
+async function revisionsOf(
   catalog: Catalog,
   collection: 'rates' | 'subscribers',
   filter: Fields,
@@ -104,10 +104,13 @@ async function chainOf(
     .sort((a, b) => a.fromMs - b.fromMs)
 }
 
-/** What is wrong with revisions one after the other; a gap may be where one was closed. */
-function breaks(chain: readonly Revision[], mayEnd: (atMs: number) => boolean): string[] {
-  return chain.flatMap(({ fromMs, toMs }, index) => {
-    const next = chain[index + 1]
+/** Errors in a sequence of revisions; a gap is permitted where one was closed. */
+function revisionErrors(
+  revisions: readonly Revision[],
+  mayEnd: (atMs: number) => boolean,
+): string[] {
+  return revisions.flatMap(({ fromMs, toMs }, index) => {
+    const next = revisions[index + 1]
     const isLast = next === undefined
     if (toMs <= fromMs) return [`${fromMs} is empty`]
     if (isLast) return toMs > FOREVER_FROM_MS || mayEnd(toMs) ? [] : [`ends at ${toMs}`]
@@ -117,31 +120,31 @@ function breaks(chain: readonly Revision[], mayEnd: (atMs: number) => boolean): 
 }
 
 async function checkOwn(catalog: Catalog, own: OwnRate): Promise<void> {
-  const chain = await chainOf(catalog, 'rates', { key: own.key })
-  expect(breaks(chain, (atMs) => own.closes.has(atMs))).toEqual([])
+  const revisions = await revisionsOf(catalog, 'rates', { key: own.key })
+  expect(revisionErrors(revisions, (atMs) => own.closes.has(atMs))).toEqual([])
   const { last, closes } = own
-  // Of the last write all is known, if it was answered.
-  if (last !== null) expect(chain.at(-1)).toMatchObject(last)
+  // The last write is completely known if it was answered.
+  if (last !== null) expect(revisions.at(-1)).toMatchObject(last)
   for (const [atMs, isAcknowledged] of closes) {
     if (!isAcknowledged) continue
-    expect(chain.some(({ toMs }) => toMs === atMs)).toBe(true)
-    expect(chain.some(({ fromMs }) => fromMs === atMs)).toBe(false)
+    expect(revisions.some(({ toMs }) => toMs === atMs)).toBe(true)
+    expect(revisions.some(({ fromMs }) => fromMs === atMs)).toBe(false)
   }
-  const { id = '', fromMs = 0, toMs = 0 } = chain.at(-1) ?? {}
+  const { id = '', fromMs = 0, toMs = 0 } = revisions.at(-1) ?? {}
   own.last = { id, fromMs, toMs }
 }
 
 async function checkEntities(catalog: Catalog): Promise<void> {
   for (const own of truth.own) await checkOwn(catalog, own)
   for (const [key, marks] of truth.shared) {
-    const chain = await chainOf(catalog, 'rates', { key })
-    expect(breaks(chain, () => false)).toEqual([])
-    const there = new Set(chain.map(({ description }) => description))
-    expect(marks.filter((mark) => !there.has(mark))).toEqual([])
+    const revisions = await revisionsOf(catalog, 'rates', { key })
+    expect(revisionErrors(revisions, () => false)).toEqual([])
+    const descriptions = new Set(revisions.map(({ description }) => description))
+    expect(marks.filter((mark) => !descriptions.has(mark))).toEqual([])
   }
   for (const sid of truth.sids) {
-    const chain = await chainOf(catalog, 'subscribers', { type: 'subscriber', sid })
-    expect(breaks(chain, () => false)).toEqual([])
+    const revisions = await revisionsOf(catalog, 'subscribers', { type: 'subscriber', sid })
+    expect(revisionErrors(revisions, () => false)).toEqual([])
   }
   for (const [msisdn, sid] of truth.created) {
     const found = await catalog.subscribers.find({ msisdn } as object).toArray()
@@ -150,11 +153,11 @@ async function checkEntities(catalog: Catalog): Promise<void> {
   }
 }
 
-/** Each subscriber has what it was given, in the account in which it is. */
+/** Each subscriber has its acknowledged credit, in its current account. */
 async function checkCredit(): Promise<void> {
   const client = entityClient(product.adminUrl)
   const { topUps, sids, accounts } = truth
-  // What is not known to be done is repeated where it was not begun.
+  // Writes of unknown outcome are repeated in case they were not begun.
   for (const [index, sid] of sids.entries()) {
     const aid = accounts[(index + truth.written) % accounts.length]
     await client.done('subscribers/closeandnew', { query: nowOf({ sid }), update: { aid } })
@@ -167,8 +170,8 @@ async function checkCredit(): Promise<void> {
     const [subscriber = {}] = details as Fields[]
     const balances = await client.rows('balances', { sid })
     const free = (truth.credited.get(sid) ?? 0) * UNIT
-    const homes = new Set(balances.map(({ aid }) => aid))
-    expect(homes).toEqual(new Set(free === 0 ? [] : [subscriber['aid']]))
+    const aids = new Set(balances.map(({ aid }) => aid))
+    expect(aids).toEqual(new Set(free === 0 ? [] : [subscriber['aid']]))
     expect(balances.reduce((sum, one) => sum + Number(one['free']), 0)).toBe(free)
   }
 }
@@ -184,7 +187,7 @@ async function checkAll(): Promise<void> {
 
 describe(`kill -9 of admin while clients write, seed ${seed}`, () => {
   for (let round = 1; round <= ROUNDS; round += 1) {
-    it(`round ${round}: what was begun is whole, and what was acknowledged is there`, async () => {
+    it(`round ${round}: begun writes are complete, acknowledged writes are stored`, async () => {
       const random = new Random(seed + round)
       Object.assign(truth, { unanswered: 0, written: 0 })
       const client = entityClient(product.adminUrl)

@@ -1,4 +1,4 @@
-/** What a dead process has left of a change is finished before the control plane is ready. */
+/** Intents of a dead process are recovered before the control plane is ready. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
@@ -21,14 +21,14 @@ beforeAll(async () => {
 })
 afterAll(() => product?.stop())
 
-/** A process of another machine whose time is up. */
+/** A process of another machine whose lease has expired. */
 const GONE = { holder: { host: 'elsewhere', pid: 1, instance: 'gone' }, expires: new Date(0) }
 
 function lockOf(chain: string, change: Fields): Fields {
   return { _id: chain, group: chain, first: chain, token: 't', ...GONE, change }
 }
 
-/** Leaves a closeandnew of a rate of which so many of its two writes are done. */
+/** Leaves a closeandnew of a rate with `done` of its two writes done. */
 async function leaveHalf(catalog: Catalog, key: string, done: number): Promise<void> {
   const old = await catalog.rates.findOne({ key })
   if (old === null) throw new Error('not created')
@@ -62,8 +62,8 @@ const WHOLE = [
   [MIDDLE, new Date(FOREVER_MS)],
 ]
 
-describe('a change that was cut off', () => {
-  it('is whole as soon as the process is ready, beside one that cannot be finished', async () => {
+describe('an interrupted change', () => {
+  it('is complete when the process is ready, beside one that cannot be finished', async () => {
     const keys = ['HALF_0', 'HALF_1', 'HALF_2']
     for (const key of keys) await createRate(key)
     await product.kill9('admin')
@@ -76,12 +76,12 @@ describe('a change that was cut off', () => {
     await product.start('admin')
     for (const key of keys) expect(await periodsOf(key)).toEqual(WHOLE)
     const left = await withCatalog(product, ({ entitylocks }) => entitylocks.find().toArray())
-    // What follows from it is kept, and the entity is free.
+    // Its follow-up operation is kept, and the entity is unlocked.
     expect(left.map(({ _id }) => _id)).toEqual([expect.stringMatching(/^unfinished\//)])
     await withCatalog(product, ({ entitylocks }) => entitylocks.deleteMany({}))
   })
 
-  it.skipIf(process.env['TEST_MONGO_URL'])('waits for a MongoDB that is away', async () => {
+  it.skipIf(process.env['TEST_MONGO_URL'])('is recovered once MongoDB is back', async () => {
     await createRate('LATER')
     await product.kill9('admin')
     await withCatalog(product, (catalog) => leaveHalf(catalog, 'LATER', 1))
@@ -91,7 +91,7 @@ describe('a change that was cut off', () => {
       const answer = await fetch(`${product.adminUrl}/health/${path}`).catch(() => null)
       return answer === null ? '' : answer.text()
     }
-    await waitUntil('it to live', async () => (await health('live')).includes('live'))
+    await waitUntil('it is running', async () => (await health('live')).includes('live'))
     expect(JSON.parse(await health('ready'))).toMatchObject({
       status: 'unavailable',
       mongo: 'unavailable',

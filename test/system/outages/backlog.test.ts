@@ -1,6 +1,6 @@
 /**
- * MongoDB is away and the load stays: the streams grow until new sessions are refused, and what is
- * open goes on (design.md §3).
+ * MongoDB is unavailable under load: the streams grow until new sessions are refused, and open
+ * sessions continue.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backlogPercent, readBacklog } from '../../../src/ledger/backlog.ts'
@@ -27,16 +27,16 @@ import {
 import { waitUntil } from '../../support/wait.ts'
 
 const SUBSCRIBERS = 64
-/** Network elements, each with a session of its own. */
+/** Network elements with one session each. */
 const ELEMENTS = 24
-/** Small, so that the load of a moment is a backlog. */
+/** Small, so that a short load fills it. */
 const LIMIT = 8 * MIB
-/** Updates of each session that is open while new ones are refused. */
+/** Updates of each open session while new ones are refused. */
 const UPDATES_AFTER = 40
 
 let node: TestNode
 beforeAll(async () => {
-  // Closed sessions shall not fill the memory that this is about.
+  // Closed sessions must not fill the memory measured here.
   const environment = { ...PATIENT, TOLLGATE_LEDGER_REPLAY_MS: '1000' }
   node = await startNode({ subscribers: SUBSCRIBERS, environment })
   await node.product.start('realtime')
@@ -44,7 +44,7 @@ beforeAll(async () => {
 })
 afterAll(() => node?.stop())
 
-/** One session that reports as fast as it is answered, and keeps account of what was taken. */
+/** One session that reports as fast as it is answered, and counts acknowledged reports. */
 class Element {
   readonly truth: SessionTruth
   reports = 0
@@ -72,7 +72,7 @@ class Element {
     while (!isEnough()) await this.report('update')
   }
 
-  /** Releases, and gives what must be on the lines. */
+  /** Releases, and returns what must be on the lines. */
   async end(): Promise<SessionTruth> {
     await this.report('release')
     this.#client.close()
@@ -84,7 +84,7 @@ class Element {
   }
 }
 
-/** So many reports of a MiB each. */
+/** The usage of `reports` reports of a MiB each. */
 function used(reports: number): Pick<SessionTruth, 'services'> {
   const all = Array.from({ length: reports }, (): Report => ({ units: MIB, fate: 'settled' }))
   return { services: [{ ratingGroup: null, usaget: 'data', reports: all, ungranted: [] }] }
@@ -96,24 +96,24 @@ function usedOnce(sessionId: string, sid: number): SessionTruth {
 }
 
 async function percentNow(): Promise<number> {
-  return backlogPercent(await readBacklog(node.books.ledger))
+  return backlogPercent(await readBacklog(node.reader.ledger))
 }
 
-describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under full load', () => {
+describe.skipIf(process.env['TEST_MONGO_URL'])('an unavailable MongoDB under full load', () => {
   it('fills the streams until new sessions are refused; they drain when it is back', async () => {
-    const { product, books, send, insist, moneyOf } = node
+    const { product, reader, send, insist, moneyOf } = node
     const elements = Array.from(
       { length: ELEMENTS },
       (_, index) => new Element(product.realtimePort, FIRST_SID + index),
     )
-    // Known before MongoDB goes, and with no session of its own.
+    // Cached before the outage, and without an open session.
     const [known, late] = [FIRST_SID + ELEMENTS, FIRST_SID + ELEMENTS + 1]
     for (const sid of [known, late]) {
       expect(await insist(session(`first-${sid}`, sid).start())).toMatchObject(GRANTED)
       expect(await send(session(`first-${sid}`, sid).release(1))).toMatchObject(GRANTED)
     }
     for (const element of elements) expect(await element.open()).toMatchObject(GRANTED)
-    await books.ledger.redis.client.config('SET', 'maxmemory', String(LIMIT))
+    await reader.ledger.redis.client.config('SET', 'maxmemory', String(LIMIT))
     await product.kill9('mongo')
 
     const probe = session('probe', known)
@@ -143,7 +143,7 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under ful
     })
     expect(await moneyOf(late)).toEqual(money(1, 0))
 
-    // All that is open goes on; the complaints of the elements would tell.
+    // All open sessions continue; otherwise the elements would report complaints.
     const truths = await Promise.all(
       elements.map(async (element) => {
         for (let update = 0; update < UPDATES_AFTER; update += 1) await element.report('update')
@@ -153,12 +153,12 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is away under ful
     for (const sid of [known, late]) truths.push(usedOnce(`first-${sid}`, sid))
     for (let taken = 1; taken < probes; taken += 1) truths.push(usedOnce(`probe-${taken}`, known))
     truths.push(usedOnce('refused', late))
-    // All of this together has not filled Redis.
-    const memory = await books.ledger.redis.client.info('memory')
+    // None of this has filled Redis.
+    const memory = await reader.ledger.redis.client.info('memory')
     expect(Number(/used_memory:(\d+)/.exec(memory)?.[1])).toBeLessThan(LIMIT)
 
     await product.start('mongo')
-    await waitUntil('an empty backlog', async () => (await streamBacklog(books.ledger)) === 0)
+    await waitUntil('an empty backlog', async () => (await streamBacklog(reader.ledger)) === 0)
     expect(await insist(session('refused', late).start())).toMatchObject(GRANTED)
     expect(await send(session('refused', late).release(1))).toMatchObject(GRANTED)
     expect(await moneyOf(late)).toEqual(money(2, 0))

@@ -1,4 +1,4 @@
-/** A clock that is set, in all threads and in the sweep (the matrix of docs/OPERATING.md). */
+/** Steps of the clock, in all threads and in the sweep (the matrix of docs/OPERATING.md). */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { indexMember, sessionKeyOf } from '../../../src/ledger/keys.ts'
 import { type Recorder, startRecorder } from '../../../src/recorder/start.ts'
@@ -10,7 +10,7 @@ import { GRANTED, MIB, money, session } from '../../support/system/outages/node.
 import { waitUntil } from '../../support/wait.ts'
 
 const VALIDITY_MS = 1_000
-/** Larger than the steps, by so much that a slow machine does not matter. */
+/** Much larger than the steps, so that a slow machine does not matter. */
 const GRACE_MS = 120_000
 
 let faulty: FaultyNode
@@ -37,21 +37,21 @@ afterAll(async () => {
 /** When the session expires; null if it is not open. */
 async function expiryOf(sessionId: string, sid: number): Promise<number | null> {
   const sessionKeys = [sessionKeyOf('http', sessionId)]
-  const wanted = { aid: aidOf(sid - FIRST_SID, 1), sid, sessionKeys }
-  const [owner] = await faulty.node.books.ledger.load([wanted])
+  const request = { aid: aidOf(sid - FIRST_SID, 1), sid, sessionKeys }
+  const [owner] = await faulty.node.reader.ledger.load([request])
   if (owner === undefined || owner instanceof Error) throw owner ?? new Error('no owner')
   const [found] = owner.sessions
   return found?.state === 'open' ? found.expiresMs : null
 }
 
-/** Resolves when the sweep has looked at this account, at the session of another time. */
-async function sweepComesRound(sid: number): Promise<void> {
-  const { keys, redis } = faulty.node.books.ledger
+/** Resolves when the sweep has processed this account, through a session with another expiry. */
+async function sweepHasRun(sid: number): Promise<void> {
+  const { keys, redis } = faulty.node.reader.ledger
   const one = session(`due-${performance.now()}`, sid)
   expect(await faulty.send(one.start())).toMatchObject(GRANTED)
   const aid = aidOf(sid - FIRST_SID, 1)
   const member = indexMember(aid, sid, sessionKeyOf('http', one.start().session_id))
-  // Before any clock's time, so that it seems due; the sweep sees that it is not, and moves it.
+  // Appears due at any clock; the sweep finds that it is not, and moves it.
   const index = keys.expiry(keys.partitionOf(aid))
   for (let round = 0; round < 2; round += 1) {
     await redis.client.zadd(index, 'XX', 1, member)
@@ -65,10 +65,10 @@ const steps = [
   { step: -10_000, sid: FIRST_SID + 6 },
 ]
 
-describe.each(steps)('a clock that is set by $step ms', ({ step, sid }) => {
+describe.each(steps)('a clock that is stepped by $step ms', ({ step, sid }) => {
   const name = (what: string) => `${what} ${step}`
 
-  it('takes no grant and no answer away', async () => {
+  it('invalidates no grant and no answer', async () => {
     const { send, stepClock, node } = faulty
     const open = session(name('open'), sid)
     const closed = session(name('closed'), sid + 2)
@@ -77,7 +77,7 @@ describe.each(steps)('a clock that is set by $step ms', ({ step, sid }) => {
     expect(await send(closed.start())).toMatchObject(GRANTED)
     const released = await send(closed.release(1))
     stepClock(step)
-    await sweepComesRound(sid + 4)
+    await sweepHasRun(sid + 4)
     expect(await expiryOf(name('open'), sid)).not.toBeNull()
     expect((await send(open.update(1))).text).toBe(updated.text)
     expect((await send(closed.release(1))).text).toBe(released.text)
@@ -85,7 +85,7 @@ describe.each(steps)('a clock that is set by $step ms', ({ step, sid }) => {
     expect(await send(open.update(2))).toMatchObject({ ...GRANTED, grantedVolume: MIB })
     stepClock(0)
     expect(await send(open.update(3))).toMatchObject({ ...GRANTED, grantedVolume: MIB })
-    await sweepComesRound(sid + 4)
+    await sweepHasRun(sid + 4)
     expect(await send(open.release(4))).toMatchObject(GRANTED)
     expect((await send(closed.release(1))).text).toBe(released.text)
     expect(await node.moneyOf(sid)).toEqual(money(4, 0))
@@ -110,8 +110,8 @@ describe.each(steps)('a clock that is set by $step ms', ({ step, sid }) => {
   })
 })
 
-describe('a clock that is set beyond validity and grace', () => {
-  it('ends what is open, once, and gives back what it held', async () => {
+describe('a clock that is stepped beyond validity and grace', () => {
+  it('ends open sessions once, and releases their reservations', async () => {
     const { send, stepClock, node } = faulty
     const sid = FIRST_SID + 20
     const one = session('beyond', sid)

@@ -1,6 +1,6 @@
 /**
- * Outages of MongoDB (the outage matrix of docs/OPERATING.md). One that is killed or stopped is
- * shown in ../live.test.ts, one that is away under load in backlog.test.ts.
+ * Outages of MongoDB (the outage matrix of docs/OPERATING.md). ../live.test.ts covers a MongoDB
+ * that is killed or stopped, backlog.test.ts one that is unavailable under load.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
@@ -38,22 +38,22 @@ afterAll(async () => {
 
 const at = (index: number) => FIRST_SID + index
 
-/** The lines of a session, as far as they are recorded. */
+/** The recorded lines of a session. */
 const linesOf = (sessionId: string) =>
   withCatalog(node.product, (catalog) => catalog.lines.find({ session_id: sessionId }).toArray())
 
 describe('a MongoDB that is slow', () => {
-  it('by less than its time: strangers wait for it, the known do not', async () => {
+  it('within its timeout delays lookups of subscribers, and no cached subscriber', async () => {
     const { send, moneyOf } = node
     const known = session('known to all', at(0))
     expect(await node.insist(known.start())).toMatchObject(GRANTED)
     proxy.slow(150)
     try {
-      const stranger = session('stranger, slowly', at(1))
-      const replies = await Promise.all([stranger.start(), known.update(1)].map(send))
+      const uncached = session('stranger, slowly', at(1))
+      const replies = await Promise.all([uncached.start(), known.update(1)].map(send))
       expect(replies).toMatchObject([GRANTED, GRANTED])
       expect(await send(session('nobody', 77).start())).toMatchObject({ returnCode: -2 })
-      expect(await send(stranger.release(1))).toMatchObject(GRANTED)
+      expect(await send(uncached.release(1))).toMatchObject(GRANTED)
       expect(await send(known.release(2))).toMatchObject(GRANTED)
     } finally {
       await proxy.restore()
@@ -62,40 +62,40 @@ describe('a MongoDB that is slow', () => {
     expect(await moneyOf(at(1))).toEqual(money(1, 0))
   })
 
-  it('by more: strangers get 503 and never "unknown"; the known are charged', async () => {
+  it('beyond its timeout fails lookups with 503; cached subscribers are charged', async () => {
     const { product, send, insist, moneyOf } = node
     const known = session('known again', at(0))
     const files: number[] = []
     expect(await node.insist(known.start())).toMatchObject(GRANTED)
     for (const round of [1, 2, 3]) {
-      const stranger = session(`stranger ${round}`, at(1 + round))
-      const nobody = session(`nobody ${round}`, 77 + round)
+      const uncached = session(`stranger ${round}`, at(1 + round))
+      const missing = session(`nobody ${round}`, 77 + round)
       proxy.slow(6_000)
       try {
-        const bodies = [stranger.start(), nobody.start(), known.update(round)]
-        const [strange, none, charged] = await Promise.all(bodies.map(send))
-        expect(strange).toMatchObject({ status: 503 })
-        expect(none).toMatchObject({ status: 503 })
+        const bodies = [uncached.start(), missing.start(), known.update(round)]
+        const [uncachedReply, missingReply, charged] = await Promise.all(bodies.map(send))
+        expect(uncachedReply).toMatchObject({ status: 503 })
+        expect(missingReply).toMatchObject({ status: 503 })
         expect(charged).toMatchObject(GRANTED)
         expect(await moneyOf(at(1 + round))).toEqual(money(0, 0))
       } finally {
         await proxy.restore()
       }
-      expect(await insist(stranger.start())).toMatchObject(GRANTED)
-      expect(await insist(nobody.start())).toMatchObject({ returnCode: -2 })
-      expect(await insist(stranger.release(1))).toMatchObject(GRANTED)
+      expect(await insist(uncached.start())).toMatchObject(GRANTED)
+      expect(await insist(missing.start())).toMatchObject({ returnCode: -2 })
+      expect(await insist(uncached.release(1))).toMatchObject(GRANTED)
       files.push(openFiles(product.pid('realtime')))
     }
     expect(await send(known.release(4))).toMatchObject(GRANTED)
     expect(await moneyOf(at(0))).toEqual(money(6, 0))
-    // The driver keeps a few connections, and no more after the third time than after the first.
+    // The driver keeps a few connections, and no more after three outages than after one.
     await expectNoLeak(product.pid('realtime'), files[0] ?? 0)
   })
 })
 
 describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is restarted', () => {
-  it('while sessions go on loses no line and writes none twice', async () => {
-    const { product, books, send } = node
+  it('while sessions continue loses and doubles no line', async () => {
+    const { product, reader, send } = node
     const sessions = [10, 11, 12, 13].map((index) => session(`restarted ${index}`, at(index)))
     for (const one of sessions) expect(await node.insist(one.start())).toMatchObject(GRANTED)
     let number = 0
@@ -110,16 +110,16 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is restarted', ()
     for (let round = 0; round < 3; round += 1) {
       await product.kill9('mongo')
       const before = number
-      await waitUntil('charging goes on meanwhile', () => number >= before + 20)
+      await waitUntil('charging continues meanwhile', () => number >= before + 20)
       await product.start('mongo')
-      await waitUntil('charging goes on afterwards', () => number >= before + 40)
+      await waitUntil('charging continues afterwards', () => number >= before + 40)
     }
     isOver = true
     await charging
     for (const one of sessions) {
       expect(await send(one.release(number + 1))).toMatchObject(GRANTED)
     }
-    await waitUntil('the recorder', async () => (await streamBacklog(books.ledger)) === 0)
+    await waitUntil('the recorder', async () => (await streamBacklog(reader.ledger)) === 0)
     for (const index of [10, 11, 12, 13]) {
       const lines = await linesOf(`restarted ${index}`)
       expect(lines).toMatchObject([{ aprice_micros: (number + 1) * MIB_PRICE }])
@@ -127,13 +127,13 @@ describe.skipIf(process.env['TEST_MONGO_URL'])('a MongoDB that is restarted', ()
     }
   })
 
-  it('is away for a stranger only', async () => {
+  it('is unavailable only to uncached subscribers', async () => {
     const { product, send, insist } = node
-    const stranger = session('stranger at last', at(20))
+    const uncached = session('stranger at last', at(20))
     await product.kill9('mongo')
-    expect(await send(stranger.start())).toMatchObject(DOWN)
+    expect(await send(uncached.start())).toMatchObject(DOWN)
     await product.start('mongo')
-    expect(await insist(stranger.start())).toMatchObject(GRANTED)
-    expect(await insist(stranger.release(1))).toMatchObject(GRANTED)
+    expect(await insist(uncached.start())).toMatchObject(GRANTED)
+    expect(await insist(uncached.release(1))).toMatchObject(GRANTED)
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The end of a realtime process (the outage matrix of docs/OPERATING.md). One that is killed under
- * load is shown in ../kill.test.ts, sessions that outlive a restart in ../live.test.ts.
+ * The end of a realtime process (the outage matrix of docs/OPERATING.md). ../kill.test.ts covers a
+ * process that is killed under load, ../live.test.ts sessions that outlive a restart.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { PATIENT } from '../../support/product/patience.ts'
@@ -25,8 +25,8 @@ afterAll(() => node?.stop())
 
 const sids = Array.from({ length: ELEMENTS }, (_, index) => FIRST_SID + index)
 
-describe('a realtime process that is told to end under load', () => {
-  it('has answered whatever it has charged, and exits with 0', async () => {
+describe('a realtime process that is stopped under load', () => {
+  it('has answered everything it has charged, and exits with 0', async () => {
     const { product, send, moneyOf } = node
     const granted = new Map<number, string[]>()
     let answers = 0
@@ -40,7 +40,7 @@ describe('a realtime process that is told to end under load', () => {
         if (reply?.returnCode === 1) mine.push(name)
         else if (reply !== null) expect(reply).toMatchObject({ status: 503, returnCode: -90 })
         answers += 1
-        // Also who is cut off stays, until it is certain that nobody answers any more.
+        // A client that is cut off repeats until it is certain that no process answers.
         if (reply === null && isEnding) return
       }
     }
@@ -61,10 +61,10 @@ describe('a realtime process that is told to end under load', () => {
     }
   })
 
-  it('waits for the store with what it has admitted, and answers it', async () => {
+  it('waits for the store with admitted requests, and answers them', async () => {
     const { product, send, moneyOf } = node
     const late = sids.map((sid) => session(`late-${sid}`, sid + ELEMENTS))
-    // Known, so that only Redis is needed.
+    // Cached, so that only Redis is needed.
     for (const one of late) {
       const first = session(`first-${one.sid}`, one.sid)
       expect(await send(first.start())).toMatchObject(GRANTED)
@@ -75,10 +75,10 @@ describe('a realtime process that is told to end under load', () => {
     let ended: Promise<number | null>
     try {
       replies = late.map((one) => send(one.start()))
-      // Each connection is served in turn: what was sent before this answer is under way.
+      // Each connection is processed in order: earlier requests are pending once this is answered.
       await send({ record_type: 'none' })
       ended = product.terminate('realtime')
-      await waitUntil('the door is closed', async () => {
+      await waitUntil('it is not ready', async () => {
         const health = await fetch(`${product.realtimeUrl}/health/ready`).catch(() => null)
         return health === null || health.status === 503
       })

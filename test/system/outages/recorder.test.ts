@@ -1,6 +1,6 @@
 /**
- * A recorder that is far behind (the outage matrix of docs/OPERATING.md). One that is killed under
- * load is shown in ../kill.test.ts.
+ * A recorder that is far behind (the outage matrix of docs/OPERATING.md). ../kill.test.ts covers
+ * one that is killed under load.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
@@ -25,7 +25,7 @@ import {
 } from '../../support/workers/processor-fixture.ts'
 
 const COMMITS = 100_000
-/** One subscriber of each account: those of one call share an entry. */
+/** One subscriber of each account: several in one call share an entry. */
 const ACCOUNTS = 100
 const MILLION = 1_000_000
 const PRICE = 10_000
@@ -44,7 +44,7 @@ afterAll(async () => {
 
 const sids = Array.from({ length: ACCOUNTS }, (_, index) => index * 100 + 1)
 
-/** Sessions that a worker charges, a commit for each request; gives how many updates each had. */
+/** Sessions charged by a worker, one commit for each request; returns the updates of each. */
 async function writeEntries(): Promise<number> {
   for (const sid of sids) {
     expect(aidOf(sid)).toBe((sid - 1) / 100 + 1)
@@ -65,11 +65,11 @@ async function writeEntries(): Promise<number> {
 }
 
 describe('a recorder that is 100,000 commits behind', () => {
-  it('catches up while charging goes on; every line is exact', async () => {
-    const { product, books, send, moneyOf } = node
+  it('catches up while charging continues; every line is exact', async () => {
+    const { product, reader, send, moneyOf } = node
     await product.start('realtime')
     const reports = await writeEntries()
-    expect(await streamBacklog(books.ledger)).toBeGreaterThanOrEqual(COMMITS / ACCOUNTS)
+    expect(await streamBacklog(reader.ledger)).toBeGreaterThanOrEqual(COMMITS / ACCOUNTS)
 
     let isBehind = true
     const one = session('meanwhile', FIRST_SID)
@@ -86,7 +86,7 @@ describe('a recorder that is 100,000 commits behind', () => {
       await waitUntil(
         'it is no longer behind',
         async () => {
-          return (await streamBacklog(books.ledger)) < 50
+          return (await streamBacklog(reader.ledger)) < 50
         },
         200_000,
       )
@@ -96,7 +96,7 @@ describe('a recorder that is 100,000 commits behind', () => {
     await charging
     expect(updates).toBeGreaterThan(10)
     expect(await send(one.release(updates + 1))).toMatchObject(GRANTED)
-    await waitUntil('all is recorded', async () => (await streamBacklog(books.ledger)) === 0)
+    await waitUntil('all is recorded', async () => (await streamBacklog(reader.ledger)) === 0)
     expect(await moneyOf(FIRST_SID)).toEqual(money(updates + 1, 0))
 
     const lines = await withCatalog(product, (catalog) =>

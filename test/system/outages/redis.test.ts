@@ -1,6 +1,6 @@
 /**
- * Outages of Redis (the outage matrix of docs/OPERATING.md). What a single request meets in a Redis
- * that is killed or stopped is shown in ../live.test.ts.
+ * Outages of Redis (the outage matrix of docs/OPERATING.md). ../live.test.ts covers single requests
+ * to a Redis that is killed or stopped.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -38,7 +38,7 @@ afterAll(async () => {
 })
 
 const configure = (name: string, value: string) =>
-  node.books.ledger.redis.client.config('SET', name, value)
+  node.reader.ledger.redis.client.config('SET', name, value)
 const logOf = (role: string) => readFileSync(join(node.product.folder, `${role}.log`), 'utf8')
 const sessionsOf = (name: string, from: number, count: number) =>
   Array.from({ length: count }, (_, index) => {
@@ -48,7 +48,7 @@ const sessionsOf = (name: string, from: number, count: number) =>
 const codes = (replies: readonly Reply[]) => [...new Set(replies.map((one) => one.returnCode))]
 
 describe('a Redis that is killed under load', () => {
-  it('again and again leaves no socket and no reservation behind', async () => {
+  it('repeatedly leaves no socket and no reservation behind', async () => {
     const { product, send, insist, moneyOf } = node
     const sessions = sessionsOf('killed', 0, 20)
     const started = await Promise.all(sessions.map((one) => send(one.start())))
@@ -68,8 +68,8 @@ describe('a Redis that is killed under load', () => {
   })
 })
 
-describe('a Redis that is full', () => {
-  it('is an outage that moves nothing; with memory again everything goes on', async () => {
+describe('a full Redis', () => {
+  it('is an outage that moves nothing; with free memory everything continues', async () => {
     const { send, insist, moneyOf } = node
     const [first, second] = sessionsOf('full', 20, 2)
     if (first === undefined || second === undefined) throw new Error('no sessions')
@@ -80,11 +80,11 @@ describe('a Redis that is full', () => {
       for (const body of [first.update(2), first.release(3)]) {
         expect(await send(body)).toMatchObject(DOWN)
       }
-      // Who looks at the memory just now says that before: -90 in place of -91.
+      // A check of the memory at this moment may refuse first: -90 instead of -91.
       for (const body of [second.start(), second.event()]) {
         expect((await send(body)).status).toBe(503)
       }
-      // What needs no memory is answered still.
+      // Requests that need no memory are still answered.
       expect((await send(first.update(1))).text).toBe(granted.text)
       expect(await moneyOf(first.sid)).toEqual(money(1, 1))
       expect(await moneyOf(second.sid)).toEqual(money(0, 0))
@@ -103,7 +103,7 @@ describe('a Redis that is full', () => {
 describe('a Redis that would evict', () => {
   const healthOf = async (url: string) => (await fetch(`${url}/health/ready`)).text()
 
-  it('is found while it runs: an error in the log, not ready; charging goes on', async () => {
+  it('is detected while it runs: an error in the log, not ready; charging continues', async () => {
     const { product, send, insist, moneyOf } = node
     const [one] = sessionsOf('evicting', 24, 1)
     if (one === undefined) throw new Error('no session')
@@ -129,7 +129,7 @@ describe('a Redis that would evict', () => {
     await product.ready('admin')
   })
 
-  it.each(['realtime', 'admin'] as const)('is refused when %s starts', async (role) => {
+  it.each(['realtime', 'admin'] as const)('is refused at the start of %s', async (role) => {
     const { product } = node
     expect(await product.terminate(role)).toBe(0)
     await configure('maxmemory-policy', 'allkeys-lru')
@@ -143,8 +143,8 @@ describe('a Redis that would evict', () => {
   })
 })
 
-describe('a Redis that is slow', () => {
-  it('by less than the time of a command: everything is answered', async () => {
+describe('a slow Redis', () => {
+  it('within the command timeout answers everything', async () => {
     const { send, moneyOf } = node
     const sessions = sessionsOf('slow', 26, 12)
     proxy.slow(300)
@@ -162,7 +162,7 @@ describe('a Redis that is slow', () => {
     for (const one of sessions) expect(await moneyOf(one.sid)).toEqual(money(2, 0))
   })
 
-  it('by more is an outage; what it did all the same is found out by repeating', async () => {
+  it('beyond the command timeout is an outage; repeated requests return the outcome', async () => {
     const { product, send, insist, moneyOf } = node
     const sessions = sessionsOf('slower', 40, 12)
     expect(codes(await Promise.all(sessions.map((one) => send(one.start()))))).toEqual([1])
@@ -172,7 +172,7 @@ describe('a Redis that is slow', () => {
       try {
         const replies = await Promise.all(sessions.map((one) => send(one.update(round))))
         expect(replies.map(({ status }) => status)).toEqual(sessions.map(() => 503))
-        // It had been done: only the answer came too late.
+        // It was executed: only the answer was late.
         for (const one of sessions) expect(await moneyOf(one.sid)).toEqual(money(round, 1))
       } finally {
         await proxy.restore()
@@ -180,7 +180,7 @@ describe('a Redis that is slow', () => {
       const repeated = await Promise.all(sessions.map((one) => insist(one.update(round))))
       expect(codes(repeated)).toEqual([1])
       for (const one of sessions) expect(await moneyOf(one.sid)).toEqual(money(round, 1))
-      // What the driver of MongoDB opens when it is needed first is no leak: it stays one.
+      // A connection that the MongoDB driver opens on first use is not a leak.
       if (round === 1) files = openFiles(product.pid('realtime'))
     }
     expect(codes(await Promise.all(sessions.map((one) => insist(one.release(3)))))).toEqual([1])

@@ -35,7 +35,7 @@ const faults = (['throws', 'exits', 'spins'] as const).flatMap((what) =>
   (['before', 'after'] as const).map((when) => ({ what, when })),
 )
 
-/** Updates from the second on, until told to stop; all must be granted. Gives the last number. */
+/** Updates from the second on, while `goesOn`; all must be granted. Returns the last number. */
 async function chargeAlong(one: Session, goesOn: () => boolean): Promise<number> {
   let number = 1
   while (goesOn()) {
@@ -50,15 +50,15 @@ describe.each(faults)('a worker that $what $when it has charged', ({ what, when 
   const first = FIRST_SID + cell * 6
   const name = `${what} ${when}`
 
-  it('answers "timed out"; repeated, the request tells what happened; others go on', async () => {
+  it('answers "timed out"; a repetition returns the outcome; other workers continue', async () => {
     const { send, insist, arm, node } = faulty
-    // Accounts follow the subscribers: the even ones go to one worker, the odd ones to the other.
+    // Workers are chosen by account: the even ones use one worker, the odd ones the other.
     const [victim, bystander, neighbour] = [0, 1, 2].map((index) =>
       session(`${name} ${index}`, first + index),
     ) as [Session, Session, Session]
     for (const one of [victim, bystander, neighbour]) {
       expect(await insist(one.start())).toMatchObject(GRANTED)
-      // From here on its account is known, and its subscriber in the memory of that worker.
+      // From here on its account and subscriber are in the memory of that worker.
       expect(await insist(one.update(1))).toMatchObject(GRANTED)
     }
     let isOver = false
@@ -72,11 +72,11 @@ describe.each(faults)('a worker that $what $when it has charged', ({ what, when 
         [victim, neighbour].map((one) => send(one.update(2))),
       )
       expect(failed).toMatchObject(TIMED_OUT)
-      // One that spins before it charges has not come to it yet, or has meanwhile.
+      // A worker that spins before charging may charge the request before or after this point.
       if (what !== 'spins' || when === 'after') {
         expect(await node.moneyOf(victim.sid)).toEqual(money(when === 'after' ? 2 : 1, 1))
       }
-      // It shares the thread: it may be answered, or not in time, but never wrongly.
+      // It shares the thread: its answer may be late or missing, but never wrong.
       expect([1, -91, -92]).toContain(beside?.returnCode)
       for (const one of [victim, neighbour]) repeated.push(await insist(one.update(2)))
     } finally {
@@ -96,8 +96,8 @@ describe.each(faults)('a worker that $what $when it has charged', ({ what, when 
   })
 })
 
-describe('a worker that spins on and on', () => {
-  it('is replaced; what it had charged is found, and its sessions go on', async () => {
+describe('a worker that never stops spinning', () => {
+  it('is replaced; its charged request is found, and its sessions continue', async () => {
     const { send, insist, arm, node } = faulty
     const one = session('spins on', FIRST_SID + 44)
     expect(await insist(one.start())).toMatchObject(GRANTED)
@@ -111,7 +111,7 @@ describe('a worker that spins on and on', () => {
   })
 })
 
-describe('a worker that ends ten times', () => {
+describe('a worker that exits ten times', () => {
   it('leaves no socket and no file behind', async () => {
     const { send, insist, arm } = faulty
     const one = session('ends', FIRST_SID + 40)

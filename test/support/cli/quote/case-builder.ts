@@ -1,4 +1,4 @@
-/** Cases of the tariff bench in few words. */
+/** Builds cases of the tariff bench. */
 import { type QuoteResult, quoteCase } from '../../../../src/cli/quote/quote-case.ts'
 
 export type Json = Record<string, unknown>
@@ -31,7 +31,7 @@ export function call(usagev: number, more: Json = {}): Json {
   return { usaget: 'call', usagev, rate: 'T01', urt: '2026-01-05T18:31:05Z', ...more }
 }
 
-/** The wallet that most stories are paid from. */
+/** The wallet that most cases are paid from. */
 export const WALLET = { external_id: 7, charging_by: 'total_cost' }
 
 export function wallet(value: number): Json {
@@ -48,8 +48,8 @@ export function prepaid(money: number, more: { catalogue?: Json } & Json = {}): 
   })
 }
 
-/** What is told of each event: only these fields. */
-export function told(value: Json, ...fields: string[]): unknown[] {
+/** The given fields of each event result. */
+export function eventFields(value: Json, ...fields: string[]): unknown[] {
   return resultsOf(value).map((result) => fields.map((field) => (result as unknown as Json)[field]))
 }
 

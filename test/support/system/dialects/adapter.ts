@@ -1,23 +1,23 @@
-/** How a network element of the tests speaks: the fields of plain JSON, written in its dialect. */
+/** How a network element of the tests writes the fields of plain JSON in its message format. */
 import type { Client } from '../../product/charge-client.ts'
 import type { Fields } from '../exchange.ts'
 
-/** Sends a request and gives its answer. Rejects with `ConnectionLostError`. */
+/** Sends a request and returns its answer. Rejects with `ConnectionLostError`. */
 export type Connection = Pick<Client, 'post' | 'close'>
 
 export interface DialectAdapter {
   name: string
   path: string
   contentType: string
-  /** A connection, where it is not one of HTTP. */
+  /** Opens a connection, unless the format uses HTTP. */
   open?(): Connection
-  /** What the lines have in the place of a session id, if it is another. */
+  /** The session id on lines, if it differs. */
   lineSessionId?(sessionId: string): string
   /** Reports are written as totals of the session so far. */
   countsTotals?: boolean
-  /** A request of the plain JSON dialect, in this one. */
+  /** Writes a request of the plain JSON format in this one. */
   write(fields: Fields): string
-  /** An answer of this dialect, with the names of plain JSON. */
+  /** Reads an answer of this format, with the names of plain JSON. */
   read(text: string): Fields
 }
 

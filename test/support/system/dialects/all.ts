@@ -1,4 +1,4 @@
-/** Every dialect there is, and the file types that some of them need. */
+/** Every message format, and the file types that some of them need. */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Product } from '../../product/product.ts'
@@ -9,15 +9,15 @@ import { GATEWAY, gateway } from './gateway.ts'
 import { keyValue, xml } from './texts.ts'
 import { TOTALS, totals } from './totals.ts'
 
-/** Without memory: one adapter does for all network elements. */
+/** Stateless: one adapter serves all network elements. */
 export const DIALECTS = [plainJson, keyValue, xml, diameterByName, diameterByCode, gateway]
 
-/** So many network elements in turn speak each of the dialects, and one more counts totals. */
+/** Network elements use each of the formats in turn, and one more that counts totals. */
 export function inTurn(index: number): DialectAdapter {
   return DIALECTS[index % (DIALECTS.length + 1)] ?? totals()
 }
 
-/** Stores documents as an operator would. Throws with what the command says. */
+/** Stores documents as an operator would. Throws the error output of the command. */
 export async function setFileTypes(product: Product, ...documents: object[]): Promise<void> {
   const file = join(product.folder, 'file-types.json')
   writeFileSync(file, JSON.stringify(documents))
@@ -25,7 +25,7 @@ export async function setFileTypes(product: Product, ...documents: object[]): Pr
   if (code !== 0) throw new Error(stderr)
 }
 
-/** What `DIALECTS` and `inTurn` need beside the built-in ones. */
+/** The file types that `DIALECTS` and `inTurn` need besides the built-in ones. */
 export function setAllFileTypes(product: Product): Promise<void> {
   return setFileTypes(product, GATEWAY, TOTALS)
 }

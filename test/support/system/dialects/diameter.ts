@@ -10,7 +10,7 @@ const REQUEST_TYPES: Readonly<Record<string, number>> = {
   event_request: 4,
 }
 
-/** What the answers of plain JSON say; several have one code, and are told apart by their text. */
+/** Return codes of plain JSON; several share one code, and are distinguished by their text. */
 const RETURN_CODES: Readonly<Record<number, number>> = {
   2001: 1,
   4012: -1,
@@ -20,7 +20,7 @@ const RETURN_CODES: Readonly<Record<number, number>> = {
   5002: -7,
 }
 
-/** A list of services has several contexts: each names its own where its units do not say it. */
+/** Services of several contexts: each names its own unless its units imply it. */
 const CONTEXTS: Readonly<Record<string, string>> = { sms: '32274@3gpp.org' }
 
 const UNITS: Readonly<Record<string, string>> = {
@@ -29,7 +29,7 @@ const UNITS: Readonly<Record<string, string>> = {
   sms: 'CC-Service-Specific-Units',
 }
 
-/** Names to codes, of all that is written and read here. */
+/** Codes by name, of every AVP written and read here. */
 const CODES: Readonly<Record<string, string>> = {
   'Session-Id': '263',
   'Service-Context-Id': '461',
@@ -112,7 +112,7 @@ function codeOf(resultCode: number, message: unknown): number {
   return RETURN_CODES[resultCode] ?? -20
 }
 
-/** The code outside is that of success also where each service is denied. */
+/** The code of the message is success even where each service is denied. */
 function overall(code: number, services: readonly { returnCode: number }[]): number {
   if (code !== 1 || services.some(({ returnCode }) => returnCode === 1)) return code
   return services[0]?.returnCode ?? code

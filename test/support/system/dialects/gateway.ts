@@ -1,4 +1,6 @@
-/** A format that an operator has described: other names, nested, and two fields for the session. */
+/**
+ * A format described by an operator: other names, nested fields, and two fields for the session.
+ */
 import type { Fields } from '../exchange.ts'
 import type { DialectAdapter } from './adapter.ts'
 

@@ -2,7 +2,7 @@
 import type { Fields } from '../exchange.ts'
 import type { DialectAdapter } from './adapter.ts'
 
-/** What such texts cannot tell from a text: the numbers and truths of an answer. */
+/** These formats do not distinguish texts from the numbers and booleans of an answer. */
 function readable(text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true'
   return /^-?\d{1,15}(?:\.\d+)?$/.test(text) ? Number(text) : text
@@ -64,7 +64,7 @@ function elements(fields: Fields): string {
 
 const ELEMENT = /<(\w+)>([\s\S]*?)<\/\1>/g
 
-/** Enough for answers, in which no element is within another of its name. */
+/** Sufficient for answers, in which no element contains another of its name. */
 function fieldsIn(xml: string): Nested {
   const fields: Nested = {}
   for (const [, name = '', inner = ''] of xml.matchAll(ELEMENT)) {

@@ -1,6 +1,6 @@
 /**
- * A format that an operator has described, in lines of text: data in kibibytes, time as a clock
- * shows it, and in each report what the session has used so far.
+ * A format described by an operator, in lines of text: data in kibibytes, time as on a clock, and
+ * in each report the total usage of the session so far.
  */
 import type { DialectAdapter } from './adapter.ts'
 
@@ -60,7 +60,7 @@ interface Service {
 const KIB = 1024
 
 /** A division by a power of two is exact, and needs ten decimals at most. */
-function told(usaget: string, units: number): string {
+function unitText(usaget: string, units: number): string {
   if (usaget === 'data') return (units / KIB).toFixed(10)
   if (usaget === 'call') return new Date(units * 1000).toISOString().slice(11, 19)
   return String(units)
@@ -86,7 +86,7 @@ function servicesIn(fields: ReadonlyMap<string, string>) {
   return services
 }
 
-/** One network element, which remembers what each of its sessions has used. */
+/** One network element, which stores the usage of each of its sessions. */
 export function totals(): DialectAdapter {
   const used = new Map<string, number>()
   const add = (session: unknown, { rating_group, usaget, used_usagev = 0 }: Service) => {
@@ -107,9 +107,9 @@ export function totals(): DialectAdapter {
         const { rating_group, usaget, usagev, used_usagev } = service
         lines.push(`usage.${at}.kind: ${usaget}`)
         if (rating_group !== undefined) lines.push(`usage.${at}.group: ${rating_group}`)
-        if (usagev !== undefined) lines.push(`usage.${at}.ask: ${told(usaget, usagev)}`)
+        if (usagev !== undefined) lines.push(`usage.${at}.ask: ${unitText(usaget, usagev)}`)
         if (used_usagev === undefined) continue
-        lines.push(`usage.${at}.total: ${told(usaget, add(session_id, service))}`)
+        lines.push(`usage.${at}.total: ${unitText(usaget, add(session_id, service))}`)
       }
       return lines.join('\n')
     },

@@ -16,7 +16,9 @@ const folder = FOLDERS.find((one) => existsSync(join(one, 'dict_dcca.fdx')))
 
 const FREE_DIAMETER = toolPath('freeDiameterd')
 
-/** freeDiameter with its dictionaries, and openssl: it needs a certificate, used or not. */
+/**
+ * freeDiameter with its dictionaries, and openssl: it needs a certificate even if it is not used.
+ */
 export const hasFreeDiameter = [folder, FREE_DIAMETER, toolPath('openssl')].every(
   (path) => path !== undefined,
 )
@@ -25,16 +27,16 @@ export const RELAY: Identity = {
   'Origin-Host': 'relay.relay.example',
   'Origin-Realm': 'relay.example',
 }
-/** Who may connect to it, besides the node: any host of this realm. */
+/** Any host of this realm may connect to it, besides the node. */
 export const CLIENT_REALM = 'client.example'
-/** The least that it takes. */
+/** The minimum that it accepts. */
 export const WATCHDOG_SECONDS = 6
 
 export interface Relay {
   readonly port: number
-  /** What it has written. */
+  /** Its output. */
   log(): string
-  /** Waits until it has connected to the node, for the time of that number. */
+  /** Waits until it has connected to the node for the given number of times. */
   connected(count?: number): Promise<void>
   stop(): Promise<void>
 }
@@ -44,10 +46,10 @@ export interface Node {
   port: number
 }
 
-/** Its port was free when it was chosen: another process may have been faster. */
+/** Another process may use the free port before freeDiameter does. */
 const ATTEMPTS = 3
 
-/** Starts it; it connects to the node as soon as there is one, again and again. */
+/** Starts the relay; it connects to the node as soon as there is one, and reconnects. */
 export async function startRelay(node: Node): Promise<Relay> {
   for (let attempt = 1; ; attempt += 1) {
     const relay = spawnRelay(node, await freePort())
@@ -70,11 +72,11 @@ function spawnRelay(node: Node, port: number): Relay & { initialized(): Promise<
   })
   const kill = () => child.kill('SIGKILL')
   process.once('exit', kill)
-  const said: string[] = []
+  const output: string[] = []
   for (const stream of [child.stdout, child.stderr]) {
-    stream.on('data', (bytes: Buffer) => said.push(bytes.toString('utf8')))
+    stream.on('data', (bytes: Buffer) => output.push(bytes.toString('utf8')))
   }
-  const log = () => said.join('')
+  const log = () => output.join('')
   return {
     port,
     log,
@@ -108,7 +110,7 @@ async function until(
   }
 }
 
-/** It has nothing to lose: its own shutdown waits for seconds. */
+/** Kills it: there is nothing to lose, and its own shutdown takes seconds. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const ended = once(child, 'exit')
@@ -122,10 +124,10 @@ function writeConfiguration(home: string, port: number, node: Node): void {
   const subject = ['-subj', `/CN=${RELAY['Origin-Host']}`, '-days', '2']
   const files = ['-keyout', at('key.pem'), '-out', at('cert.pem')]
   openssl('req', '-x509', ...keys, ...subject, ...files)
-  // Given, since it would look for primes of its own.
+  // Given, because otherwise it would search for primes.
   const group = ['-algorithm', 'DH', '-pkeyopt', 'group:ffdhe2048']
   openssl('genpkey', '-genparam', ...group, '-out', at('dh.pem'))
-  // The flag says that those peers need no TLS.
+  // With this flag those peers need no TLS.
   writeFileSync(at('clients.conf'), `ALLOW_IPSEC *.${CLIENT_REALM}\n`)
   const lines = [
     `Identity = "${RELAY['Origin-Host']}";`,

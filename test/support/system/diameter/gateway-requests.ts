@@ -21,13 +21,13 @@ export const NODE_SETTINGS = {
 }
 
 export const MIB = 1024 * 1024
-/** It has the price of `MIB_PRICE` in the demo catalogue. */
+/** Its price is `MIB_PRICE` in the demo catalogue. */
 const RATING_GROUP = 20
 
 const DATA = '32251@3gpp.org'
 export const REQUEST_TYPE = { initial: 1, update: 2, termination: 3, event: 4 } as const
 
-/** What every CCR has. */
+/** The AVPs of every CCR. */
 export function creditControl(
   sessionId: string,
   type: keyof typeof REQUEST_TYPE,
@@ -46,7 +46,7 @@ export function creditControl(
   }
 }
 
-/** The subscriber of a number, as gateways name it. */
+/** The Subscription-Id of a number, as gateways send it. */
 export function subscription(sid: number): NamedAvps {
   const number = `88800${String(sid).padStart(9, '0')}`
   return {
@@ -71,7 +71,7 @@ export function service({ asked, used }: Mib): NamedAvps {
   }
 }
 
-/** What is granted of that service, with its code. */
+/** The granted units of that service, with its code. */
 export function granted(mib: number): NamedAvps {
   return {
     'Multiple-Services-Credit-Control': {
@@ -89,7 +89,7 @@ export function dataSession(sessionId: string, index: number) {
     sid,
     initial: (asked: number) =>
       creditControl(sessionId, 'initial', 0, { ...subscription(sid), ...service({ asked }) }),
-    /** It names nobody: the node knows the session. */
+    /** It names no subscriber: the node knows the session. */
     update: (number: number, mib: Mib) => creditControl(sessionId, 'update', number, service(mib)),
     termination: (number: number, used: number) =>
       creditControl(sessionId, 'termination', number, {

@@ -1,4 +1,4 @@
-/** One Diameter connection of a test, as its own peer: every byte is of `message.ts`. */
+/** One Diameter connection of a test as a peer of its own: every byte comes from `message.ts`. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import {
@@ -19,7 +19,7 @@ import {
 import { type NamedAvps, namedAvps, wireAvps } from '../../../../src/realtime/diameter/named.ts'
 import { waitUntil } from '../../wait.ts'
 
-/** AVPs of the answer to a request of the other side; null: it is not answered. */
+/** AVPs of the answer to a request of the other side; null if it is not answered. */
 export type Respond = (request: WireMessage) => NamedAvps | null
 
 export interface Message extends WireMessage {
@@ -29,18 +29,18 @@ export interface Message extends WireMessage {
 
 export interface Ask {
   application?: number
-  /** Besides that of a request; by default proxiable. */
+  /** In addition to the flag of a request; by default proxiable. */
   flags?: number
   endToEndId?: number
-  /** After the others, as they are. */
+  /** Appended unchanged. */
   avps?: readonly WireAvp[]
 }
 
 export interface Link {
-  /** What the other side has sent, in its order. */
+  /** Received messages, in order. */
   readonly received: readonly Message[]
   readonly isClosed: boolean
-  /** Sends a request; the answer. Rejects when the connection ends without one. */
+  /** Sends a request; resolves with its answer. Rejects when the connection ends without one. */
   ask(commandCode: number, avps: NamedAvps, more?: Ask): Promise<Message>
   /** Waits for the n-th request or answer of a command. */
   receives(commandCode: number, kind: 'request' | 'answer', count?: number): Promise<Message>
@@ -49,7 +49,7 @@ export interface Link {
 
 const ANSWER_TIMEOUT_MS = 60_000
 
-/** Calls `take` with each whole message that comes. */
+/** Calls `take` with each complete message received. */
 export function onMessages(socket: Socket, take: (message: Message) => void): void {
   let rest: Buffer = Buffer.alloc(0)
   socket.on('data', (bytes: Buffer) => {
@@ -62,7 +62,7 @@ export function onMessages(socket: Socket, take: (message: Message) => void): vo
   })
 }
 
-/** A socket's messages, both ways; requests are answered as `respond` says. */
+/** The messages of a socket in both directions; requests are answered by `respond`. */
 export function linkOn(socket: Socket, respond: Respond): Link {
   const received: Message[] = []
   const waiting = new Map<number, (answer: Message | Error) => void>()
@@ -78,7 +78,7 @@ export function linkOn(socket: Socket, respond: Respond): Link {
     const avps = respond(message)
     if (avps !== null) socket.write(answerTo(message, avps))
   })
-  // Who asks is told when it closes.
+  // Waiting requests are rejected when the socket closes.
   socket.on('error', () => undefined)
   socket.on('close', () => {
     isClosed = true
@@ -115,7 +115,7 @@ export function linkOn(socket: Socket, respond: Respond): Link {
   }
 }
 
-/** Waits until a list has so many requests or answers of a command; gives the last of them. */
+/** Waits until a list has `count` requests or answers of a command; returns the last of them. */
 export async function arrived(
   messages: readonly Message[],
   commandCode: number,
@@ -137,7 +137,7 @@ function messageOf(bytes: Buffer): Message {
   return { ...message, named: namedAvps(message.avps), bytes }
 }
 
-/** The bytes of a request; its end-to-end identifier is the other one, unless told otherwise. */
+/** The bytes of a request; its end-to-end identifier is the hop-by-hop identifier by default. */
 export function requestBytes(
   commandCode: number,
   id: number,
@@ -155,7 +155,7 @@ export function requestBytes(
   })
 }
 
-/** Between neighbours. */
+/** Commands between neighbours. */
 const BASE_COMMANDS: ReadonlySet<number> = new Set([
   command.capabilitiesExchange,
   command.watchdog,
@@ -178,7 +178,7 @@ export type Identity = {
 const SUCCESS = 2001
 
 /** What every peer answers: DWR, DPR, and RAR and ASR for a session. */
-export function polite(identity: Identity): Respond {
+export function answerAsPeer(identity: Identity): Respond {
   return (request) => {
     const sessionId = textOf(request.avps, avpCode.sessionId)
     const session = sessionId === undefined ? {} : { 'Session-Id': sessionId }
@@ -192,7 +192,7 @@ export interface PeerOptions {
   respond?: Respond
 }
 
-/** Connects, and has exchanged capabilities. Rejects if that fails. */
+/** Connects, and exchanges capabilities. Rejects if that fails. */
 export async function connectLink({ port, identity, respond }: PeerOptions): Promise<Link> {
   const link = await openLink({ port, identity, ...(respond && { respond }) })
   const answer = await link.ask(command.capabilitiesExchange, capabilitiesOf(identity))
@@ -201,10 +201,10 @@ export async function connectLink({ port, identity, respond }: PeerOptions): Pro
   throw new Error(`refused: ${JSON.stringify(answer.named)}`)
 }
 
-/** Connects, and says nothing. */
+/** Connects, and sends nothing. */
 export async function openLink({ port, identity, respond }: PeerOptions): Promise<Link> {
   const socket = connect(port, '127.0.0.1')
-  const link = linkOn(socket, respond ?? polite(identity))
+  const link = linkOn(socket, respond ?? answerAsPeer(identity))
   await once(socket, 'connect')
   return link
 }

@@ -1,4 +1,4 @@
-/** Requests that have been damaged, as gateways under development and worse peers send them. */
+/** Damaged requests, as gateways under development and hostile peers send them. */
 import {
   avp,
   groupAvp,
@@ -10,13 +10,13 @@ import {
 import { HEADER_BYTES } from '../../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { Random } from '../random.ts'
 
-/** Codes of AVPs of which some are groups, some belong elsewhere, and some are not known. */
+/** Codes of AVPs: some are groups, some belong to other commands, and some are unknown. */
 const CODES = [1, 263, 264, 268, 284, 415, 416, 431, 437, 443, 446, 456, 461, 873, 9_999_999]
 const LENGTHS = [0, 1, 7, 8, 9, 11, 12, 13, 0xffff, 0xffffff]
 
 type Mutation = (bytes: Buffer, random: Random) => Buffer
 
-/** Damages a whole message; what is left of its header is that of a request with its length. */
+/** Damages a whole message; the remaining header is that of a request with its length. */
 export function mutated(message: Buffer, random: Random): Buffer {
   let bytes: Buffer = Buffer.from(message)
   for (let count = random.between(1, 3); count > 0; count -= 1) {
@@ -26,7 +26,7 @@ export function mutated(message: Buffer, random: Random): Buffer {
 }
 
 /** Damages the header. */
-export function beheaded(message: Buffer, random: Random): Buffer {
+export function withDamagedHeader(message: Buffer, random: Random): Buffer {
   const bytes = Buffer.from(message)
   const at = random.pick([0, 1, 2, 3, 4, 5, 6, 7, 8, 11])
   bytes[at] = random.below(256)
@@ -45,22 +45,22 @@ const oneBit: Mutation = (bytes, random) => {
   return bytes
 }
 
-/** Changes the head of one AVP, at whatever depth. */
+/** Changes the header of one AVP, at any depth. */
 const inHead =
   (change: (bytes: Buffer, at: number, random: Random) => void): Mutation =>
   (bytes, random) => {
-    const places = headsIn(bytes, HEADER_BYTES, bytes.length)
-    if (places.length > 0) change(bytes, random.pick(places), random)
+    const positions = headsIn(bytes, HEADER_BYTES, bytes.length)
+    if (positions.length > 0) change(bytes, random.pick(positions), random)
     return bytes
   }
 
-/** The end is missing; the header says so. */
+/** Truncates the message; the header has the shorter length. */
 const truncated: Mutation = (bytes, random) => {
   const end = HEADER_BYTES + 4 * random.below((bytes.length - HEADER_BYTES) / 4 + 1)
   return withLength(bytes.subarray(0, end))
 }
 
-/** Changes the list of AVPs, where it can still be read as one. */
+/** Changes the list of AVPs, if it can still be parsed. */
 const inList =
   (change: (avps: WireAvp[], at: number, random: Random) => void): Mutation =>
   (bytes, random) => {
@@ -102,17 +102,17 @@ function withLength(bytes: Buffer): Buffer {
   return bytes
 }
 
-/** Where AVPs begin, as far as lengths lead; what looks like a group is looked into. */
+/** Where AVPs begin, as far as lengths are plausible; what looks like a group is searched too. */
 function headsIn(bytes: Buffer, from: number, end: number): number[] {
-  const places: number[] = []
+  const positions: number[] = []
   for (let at = from; at + 8 <= end; ) {
     const length = bytes.readUIntBE(at + 5, 3)
     if (length < 8 || at + length > end) break
-    places.push(at)
+    positions.push(at)
     const data = at + (((bytes[at + 4] as number) & 0x80) === 0 ? 8 : 12)
     const isLikeGroup = data + 8 <= at + length && bytes.readUInt16BE(data) === 0
-    if (isLikeGroup) places.push(...headsIn(bytes, data, at + length))
+    if (isLikeGroup) positions.push(...headsIn(bytes, data, at + length))
     at += padded(length)
   }
-  return places
+  return positions
 }

@@ -1,9 +1,9 @@
-/** The package `diameter`, which others wrote, as the client of a node. */
+/** The package `diameter`, an independent implementation, as the client of a node. */
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 
-/** AVPs as that package has them: pairs, of which a name may come more than once. */
+/** AVPs in the form of that package: pairs, in which a name may occur more than once. */
 export type Pairs = readonly (readonly [name: string, value: PairValue])[]
 export type PairValue = string | number | Long | Pairs
 
@@ -33,13 +33,13 @@ interface Package {
 
 type PackageSocket = Socket & { diameterConnection: PackageConnection }
 
-/** A value that came once, or those of a name in a list. */
+/** The value of a name that occurs once, or a list of its values. */
 export type Named = { readonly [name: string]: unknown }
 
 export interface PackageClient {
-  /** Sends a request; its answer by the names of its AVPs, with the error bit. */
+  /** Sends a request; resolves with its answer by the names of its AVPs, and the error bit. */
   ask(command: string, sessionId: string, avps: Pairs): Promise<Named & { isError: boolean }>
-  /** What the node has asked, in its order. */
+  /** Requests of the node, in order. */
   readonly asked: readonly (Named & { command: string })[]
   close(): Promise<void>
 }
@@ -50,7 +50,7 @@ const ORIGIN: Pairs = [
   ['Origin-Realm', 'client.example'],
 ]
 
-/** Connects, and has exchanged capabilities. */
+/** Connects, and exchanges capabilities. */
 export async function connectPackage(port: number): Promise<PackageClient> {
   const load = createRequire(import.meta.url)
   const { createConnection } = load('diameter') as Package

@@ -1,4 +1,4 @@
-/** A connection that sends bytes as they are, right or wrong, and keeps what comes. */
+/** A connection that sends arbitrary bytes, and keeps what it receives. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { writeMessage } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
@@ -8,11 +8,11 @@ import { capabilitiesOf, type Identity } from './link.ts'
 
 export interface RawLink {
   readonly socket: Socket
-  /** Whole messages, in the order in which they came. */
+  /** Complete messages, in the order in which they arrived. */
   readonly messages: readonly Buffer[]
-  /** Resolves when so many have come, or no more can. */
+  /** Resolves when `count` messages have arrived, or no more can. */
   received(count: number): Promise<void>
-  /** Resolves when the other side has closed it, or has been found gone. */
+  /** Resolves when the other side has closed it, or has been found closed. */
   readonly closed: Promise<void>
 }
 
@@ -22,7 +22,7 @@ export async function openRaw(port: number): Promise<RawLink> {
   const waiting: { count: number; resolve: () => void }[] = []
   let rest: Buffer = Buffer.alloc(0)
   let hasEnded = false
-  const tell = () => {
+  const resolveWaiting = () => {
     for (const { count, resolve } of waiting) if (hasEnded || messages.length >= count) resolve()
   }
   socket.on('data', (bytes: Buffer) => {
@@ -32,13 +32,13 @@ export async function openRaw(port: number): Promise<RawLink> {
       messages.push(rest.subarray(0, length))
       rest = rest.subarray(length)
     }
-    tell()
+    resolveWaiting()
   })
   socket.on('error', () => undefined)
   const closed = new Promise<void>((resolve) => {
     socket.on('close', () => {
       hasEnded = true
-      tell()
+      resolveWaiting()
       resolve()
     })
   })
@@ -50,7 +50,7 @@ export async function openRaw(port: number): Promise<RawLink> {
     received: (count) =>
       new Promise((resolve) => {
         waiting.push({ count, resolve })
-        tell()
+        resolveWaiting()
       }),
   }
 }

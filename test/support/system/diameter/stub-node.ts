@@ -1,19 +1,19 @@
-/** A small credit-control server in the place of the node: the tests of the harness rest on it. */
+/** A small credit-control server that replaces the node in tests of the harness. */
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import type { WireMessage } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
 import { command } from '../../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import { type NamedAvps, namedAvps } from '../../../../src/realtime/diameter/named.ts'
-import { capabilitiesOf, type Identity, type Link, linkOn, polite } from './link.ts'
+import { answerAsPeer, capabilitiesOf, type Identity, type Link, linkOn } from './link.ts'
 
 export interface StubNode {
   readonly port: number
-  /** Its connections, in the order of their coming. */
+  /** Its connections, in the order in which they were opened. */
   readonly links: readonly Link[]
   close(): Promise<void>
 }
 
-/** Grants what is asked, at a port; 0 is any. */
+/** Grants what is requested, at a port; 0 is any. */
 export async function startStubNode(identity: Identity, port = 0): Promise<StubNode> {
   const links: Link[] = []
   const server = createServer((socket) => {
@@ -38,7 +38,7 @@ function answerTo(request: WireMessage, identity: Identity): NamedAvps | null {
   if (request.command === command.capabilitiesExchange) {
     return { 'Result-Code': 2001, ...capabilitiesOf(identity) }
   }
-  const answer = polite(identity)(request)
+  const answer = answerAsPeer(identity)(request)
   if (request.command !== command.creditControl) return answer
   const asked = namedAvps(request.avps)
   return {

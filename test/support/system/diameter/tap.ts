@@ -1,4 +1,4 @@
-/** Stands between a relay and a node, and notes what each of them says. */
+/** A proxy between a relay and a node that records the messages of both. */
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { type Message, onMessages } from './link.ts'
@@ -10,7 +10,7 @@ export interface TappedConnection {
 
 export interface Tap {
   readonly port: number
-  /** Those that the node has taken, in their order. */
+  /** Connections that the node has accepted, in order. */
   readonly connections: readonly TappedConnection[]
   close(): Promise<void>
 }

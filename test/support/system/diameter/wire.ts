@@ -1,6 +1,6 @@
 /**
- * Network elements of the tests that speak Diameter over TCP: what the JSON form of Diameter says,
- * as the bytes of real peers.
+ * Network elements of the tests that speak Diameter over TCP: the content of the JSON form of
+ * Diameter, as the bytes of real peers.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { DiameterClient } from '../../../../bench/diameter-client.ts'
@@ -30,12 +30,12 @@ const REQUEST = {
   hopByHopId: 0,
 }
 const TOO_BUSY = 3004
-/** Of no service: what units are of tells it. */
+/** Belongs to no service: the service follows from the units. */
 const CONTEXT = 'test@example.net'
 
 let endToEndIds = 0
 
-/** A CCR of these AVPs, with what all have. */
+/** A CCR of these AVPs, with those that every CCR has. */
 export function creditControl(avps: NamedAvps, more: { retransmitted?: boolean } = {}): Buffer {
   endToEndIds = (endToEndIds + 1) >>> 0
   const { 'Session-Id': sessionId = '', ...others } = avps
@@ -62,7 +62,7 @@ export function answerOf(bytes: Buffer): NamedAvps {
   return namedAvps(readMessage(bytes).avps)
 }
 
-/** One connection of the workload. `cutPercent` of the requests lose theirs before the answer. */
+/** One connection of the workload. `cutPercent` of the requests lose it before the answer. */
 class WireElement {
   readonly #client: DiameterClient
   readonly #cuts: () => boolean
@@ -72,7 +72,7 @@ class WireElement {
     this.#cuts = cuts
   }
 
-  /** As the client for HTTP does it; the text is hexadecimal, without the identifiers. */
+  /** Same interface as the HTTP client; the text is hexadecimal, without the identifiers. */
   async post(body: string): Promise<{ status: number; body: string }> {
     const message = JSON.parse(body) as NamedAvps
     try {
@@ -101,12 +101,12 @@ function isUnreachable(error: unknown): boolean {
   return error instanceof Error && 'code' in error
 }
 
-/** Identifiers are the request's own: all else of a repeated answer must be the same. */
+/** A repeated answer differs only in the identifiers, which belong to its request. */
 function withoutIds(answer: Buffer): Buffer {
   return Buffer.from(answer).fill(0, 12, HEADER_BYTES)
 }
 
-/** `cutPercent`: how many requests lose their connection before they are answered. */
+/** `cutPercent`: percentage of requests whose connection is cut before they are answered. */
 export function diameterWire(port: () => number, cutPercent = 0): DialectAdapter {
   let requests = 0
   const cuts = () => {
@@ -121,7 +121,7 @@ export function diameterWire(port: () => number, cutPercent = 0): DialectAdapter
   }
 }
 
-/** The form over HTTP has a list of services, also of one. */
+/** The form over HTTP has a list of services, even for one. */
 function listed(key: string, value: unknown): unknown {
   return key === 'Multiple-Services-Credit-Control' && !Array.isArray(value) ? [value] : value
 }

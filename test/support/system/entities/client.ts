@@ -1,8 +1,8 @@
-/** A client of the entity API over HTTP, and what tests of the whole product create by it. */
+/** A client of the entity API over HTTP, and the entities that system tests create with it. */
 import type { Fields } from '../exchange.ts'
 
 export interface Answer {
-  /** 1, or 0 for what was refused. */
+  /** 1, or 0 if refused. */
   readonly status: number
   readonly message?: string
   readonly details: unknown
@@ -19,9 +19,9 @@ export interface Call {
 }
 
 export interface EntityClient {
-  /** The answer, whatever it says. Rejects if there is none. */
+  /** The answer, accepted or refused. Rejects if there is none. */
   call(action: string, call: Call): Promise<Answer>
-  /** Likewise; rejects if it was refused. */
+  /** Like `call`, but rejects if the request was refused. */
   done(action: string, call: Call): Promise<Answer>
   /** Rows of a `get`. */
   rows(collection: string, query: Fields): Promise<Fields[]>
@@ -56,7 +56,7 @@ export function entityClient(adminUrl: string): EntityClient {
   }
 }
 
-/** Of the `_id` that an answer shows. */
+/** The `_id` of an entity in an answer. */
 export function idOf(entity: Fields): string {
   return String((entity['_id'] as { $id: unknown }).$id)
 }
@@ -89,7 +89,7 @@ export async function createSubscriber(
   return { ...entity, sid: Number(entity['sid']) }
 }
 
-/** The document whose revision holds now; writes with it say which one they are about. */
+/** The document whose revision is valid now; a write with it names that revision. */
 export function nowOf(key: Fields): Fields {
   return { ...key, effective_date: new Date().toISOString() }
 }

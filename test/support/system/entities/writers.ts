@@ -1,6 +1,6 @@
 /**
- * Clients that write over the entity API until it does not answer any more, and what they know
- * then: what was acknowledged, and what may have been done or not.
+ * Clients that write over the entity API until it stops answering, and their record: which writes
+ * were acknowledged, and which may or may not have been done.
  */
 import type { Fields } from '../exchange.ts'
 import type { Random } from '../random.ts'
@@ -14,11 +14,11 @@ export const FOREVER_FROM_MS = Date.UTC(2100, 0, 1)
 /** The last revision of a rate that only one client changes. */
 export interface OwnRate {
   readonly key: string
-  /** Null: the last write was not answered, or none was made. */
+  /** Null if the last write was not answered, or there was none. */
   last: { id: string; fromMs: number; toMs: number } | null
-  /** Where the next change may begin. */
+  /** Earliest begin of the next change. */
   nextMs: number
-  /** Ends of revisions that were closed, by when: true if that was acknowledged. */
+  /** Ends of closed revisions, by time: true if acknowledged. */
   readonly closes: Map<number, boolean>
 }
 
@@ -28,28 +28,28 @@ export interface TopUp {
   readonly key: string
 }
 
-/** What all of them know together. */
+/** The combined record of all writers. */
 export interface Truth {
-  /** Rates that all change, with the descriptions that were acknowledged. */
+  /** Rates that all writers change, with the acknowledged descriptions. */
   readonly shared: ReadonlyMap<string, string[]>
   readonly own: readonly OwnRate[]
   readonly accounts: readonly number[]
   readonly sids: readonly number[]
-  /** Acknowledged, by subscriber. */
+  /** Acknowledged top-ups, by subscriber. */
   readonly credited: Map<number, number>
-  /** Not acknowledged. */
+  /** Top-ups that were not acknowledged. */
   topUps: TopUp[]
-  /** Numbers of subscribers, by what they were created with; null: not answered. */
+  /** Numbers of subscribers, by what they were created with; null if not answered. */
   readonly created: Map<string, number | null>
-  /** Of the last run. */
+  /** Unanswered requests of the last run. */
   unanswered: number
   written: number
 }
 
-/** Tells keys and marks of one run from those of others. */
+/** Distinguishes keys and marks of one run from those of others. */
 let marks = 0
 
-/** Writes one after the other; resolves when one is not answered. */
+/** Writes repeatedly; resolves when a write is not answered. */
 export async function writeUntilCut(
   client: EntityClient,
   truth: Truth,
@@ -65,7 +65,7 @@ export async function writeUntilCut(
       truth.written += 1
     } catch (error) {
       if (error instanceof TypeError || error instanceof SyntaxError) {
-        // What fetch says when the connection ends.
+        // The error of fetch when the connection ends.
         truth.unanswered += 1
         return
       }
@@ -118,7 +118,7 @@ export function shownMs(value: unknown): number {
   return sec * 1000 + usec / 1000
 }
 
-/** Somewhere within what there is. */
+/** Begins a revision at a random time within the existing ones. */
 async function changeShared({ client, truth, random, mark }: Write): Promise<void> {
   const [key, acknowledged] = random.pick([...truth.shared])
   const from = new Date(BEGIN_MS + random.between(1, 2 ** 31) * 50).toISOString()
@@ -127,7 +127,7 @@ async function changeShared({ client, truth, random, mark }: Write): Promise<voi
     query,
     update: { from, description: mark },
   })
-  // By chance there is one that begins then.
+  // Refused if a revision happens to begin at that time.
   if (answer.status === 1) acknowledged.push(mark)
 }
 
@@ -159,7 +159,7 @@ export async function repeatTopUp(
 async function move({ client, truth, random }: Write): Promise<void> {
   const sid = random.pick(truth.sids)
   const aid = random.pick(truth.accounts)
-  // Refused where another change has just begun a revision in this very millisecond.
+  // Refused if another change has begun a revision in the same millisecond.
   await client.call('subscribers/closeandnew', { query: nowOf({ sid }), update: { aid } })
 }
 

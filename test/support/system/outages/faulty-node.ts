@@ -1,4 +1,4 @@
-/** A realtime room in this process, with workers that fail when they are told to. */
+/** The realtime module in this process, with workers that fail on demand. */
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { loadConfig } from '../../../../src/config/load.ts'
@@ -22,11 +22,11 @@ export interface FaultyNode {
   node: TestNode
   realtime: Realtime
   config: ReturnType<typeof loadConfig>
-  /** The machine's clock, and what `stepClock` has added. */
+  /** The machine's clock plus the offset of `stepClock`. */
   clock: Clock
   send(body: Fields): Promise<Reply>
   insist(body: Fields): Promise<Reply>
-  /** Fails once, in the worker that meets the session first. */
+  /** Fails once, in the first worker that processes the session. */
   arm(fault: Fault): void
   /** Sets the clock of the main thread, and of each worker from its next batch on. */
   stepClock(offsetMs: number): void
@@ -61,7 +61,7 @@ export async function startFaultyNode(
     clock,
     workerFile: new URL('./faulty-worker.mjs', import.meta.url),
   })
-  /** A worker reads it whole or not at all. */
+  /** Written atomically for the workers that read it. */
   const note = (name: string, value: object) => {
     writeFileSync(join(folder, `${name}.new`), JSON.stringify(value))
     renameSync(join(folder, `${name}.new`), join(folder, name))

@@ -1,5 +1,5 @@
 // The product's worker, in which a test can arm one fault: for a session, before or after its
-// request has been charged. Its clock is that of the machine and what the test adds to it.
+// request has been charged. Its clock is that of the machine plus the offset set by the test.
 import { readFileSync, renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { workerData } from 'node:worker_threads'
@@ -21,7 +21,7 @@ function readNote(name) {
   }
 }
 
-/** The fault that is armed for one of these requests: whoever finds it disarms it. */
+/** The fault armed for one of these requests; the first worker to find it disarms it. */
 function faultFor(requests, when) {
   const fault = readNote('fault.json')
   if (fault?.when !== when) return null

@@ -1,9 +1,9 @@
-/** A node with subscribers of known credit: what the cells of the outage matrix share. */
+/** A node with subscribers of known credit, shared by the tests of the outage matrix. */
 import { readdirSync } from 'node:fs'
 import { aidOf, FIRST_SID, populate } from '../../product/population.ts'
 import { type Product, startProduct } from '../../product/product.ts'
 import { waitUntil } from '../../wait.ts'
-import { type Books, type Fields, openBooks, post, type Reply } from '../exchange.ts'
+import { type Fields, type LedgerReader, openLedgerReader, post, type Reply } from '../exchange.ts'
 
 export const MIB = 1024 * 1024
 /** Micros of one MiB in the demo catalogue. */
@@ -16,7 +16,7 @@ export const DOWN = { status: 503, returnCode: -91, headers: { 'retry-after': '1
 export const DATA = { usaget: 'data', usagev: MIB }
 const USED = { usaget: 'data', used_usagev: MIB }
 
-/** The requests of one session: each reports one MiB and asks for the next. */
+/** The requests of one session: each reports one MiB and requests the next. */
 export function session(session_id: string, sid: number) {
   const later = (kind: string, request_num: number, more: Fields) => ({
     record_type: `${kind}_request`,
@@ -33,7 +33,7 @@ export function session(session_id: string, sid: number) {
   }
 }
 
-/** What a bucket says after so many MiB were spent and so many are reserved. */
+/** The state of a bucket after this many MiB were spent and reserved. */
 export function money(spentMib: number, reservedMib: number) {
   const [spent, reserved] = [spentMib * MIB_PRICE, reservedMib * MIB_PRICE]
   return { credited: MONEY, spent, reserved, free: MONEY - spent - reserved }
@@ -41,50 +41,50 @@ export function money(spentMib: number, reservedMib: number) {
 
 export interface TestNode {
   product: Product
-  books: Books
+  reader: LedgerReader
   send(body: Fields): Promise<Reply>
   /** Repeats a request until its outcome is known. */
   insist(body: Fields): Promise<Reply>
-  /** The one bucket of money, in micros. */
+  /** The single money bucket, in micros. */
   moneyOf(sid: number): Promise<ReturnType<typeof money>>
   stop(): Promise<void>
 }
 
 export interface NodeOptions {
   subscribers: number
-  /** Read when a role starts: what is put there later holds from then on. */
+  /** Read when a role starts: later changes apply to roles started afterwards. */
   environment?: Record<string, string>
 }
 
-/** Stores and subscribers, each with an account of its own; the roles are started by the test. */
+/** Stores and subscribers, each with an account of its own; the test starts the roles. */
 export async function startNode({ subscribers, environment = {} }: NodeOptions): Promise<TestNode> {
   const product = await startProduct({ appendfsync: 'always', environment })
   try {
     const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
     await populate({ ...product, subscribers, subscribersPerAccount: 1, credits })
-    return nodeOf(product, await openBooks(product.redisUrl))
+    return nodeOf(product, await openLedgerReader(product.redisUrl))
   } catch (error) {
     await product.stop()
     throw error
   }
 }
 
-function nodeOf(product: Product, books: Books): TestNode {
+function nodeOf(product: Product, reader: LedgerReader): TestNode {
   const send = (body: Fields) => post(product.realtimePort, body)
   return {
     product,
-    books,
+    reader,
     send,
     insist: (body) => insistOn(() => send(body)),
-    moneyOf: (sid) => moneyIn(books, sid),
+    moneyOf: (sid) => moneyIn(reader, sid),
     async stop() {
-      await books.close()
+      await reader.close()
       await product.stop()
     },
   }
 }
 
-/** Sends until the answer is no outage. */
+/** Sends until the answer is not an outage. */
 export async function insistOn(send: () => Promise<Reply>): Promise<Reply> {
   let reply: Reply | undefined
   await waitUntil('a definite answer', async () => {
@@ -94,18 +94,21 @@ export async function insistOn(send: () => Promise<Reply>): Promise<Reply> {
   return reply as Reply
 }
 
-export async function moneyIn(books: Books, sid: number): Promise<ReturnType<typeof money>> {
-  const { buckets } = await books.ownerOf(aidOf(sid - FIRST_SID, 1), sid)
+export async function moneyIn(
+  reader: LedgerReader,
+  sid: number,
+): Promise<ReturnType<typeof money>> {
+  const { buckets } = await reader.ownerOf(aidOf(sid - FIRST_SID, 1), sid)
   const { credited = 0, spent = 0, reserved = 0, free = 0 } = buckets[0] ?? {}
   return { credited, spent, reserved, free }
 }
 
-/** Files and sockets that a process has open. */
+/** Open files and sockets of a process. */
 export function openFiles(pid: number): number {
   return readdirSync(`/proc/${pid}/fd`).length
 }
 
-/** Waits until a process has no more files and sockets open than it had before. */
+/** Waits until a process has no more files and sockets open than before. */
 export async function expectNoLeak(pid: number, before: number): Promise<void> {
   await waitUntil(`at most ${before} open files`, () => openFiles(pid) <= before)
 }
