@@ -9,12 +9,12 @@ import {
   startMongoProcess,
 } from '../support/embedded/mongo-process.ts'
 
-/** KILL_ROUNDS for more. A server that is not ours is never killed: TEST_MONGO_URL has no part. */
+/** Set KILL_ROUNDS for more. Only the embedded server is killed, never that of TEST_MONGO_URL. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 5)
 const WRITERS = 12
 const ACKNOWLEDGED_MIN = 300
 
-/** What a writer knows of its own document: what was acknowledged, and what it last tried. */
+/** State of a writer's document: the acknowledged version and the last attempted one. */
 type Known = { acknowledged: number; tried: number; lastWasDelete: boolean; triedDelete: boolean }
 
 let built: ReturnType<typeof compileEmbedded>
@@ -29,8 +29,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe('the embedded MongoDB killed in the midst of writes', () => {
-  it(`${ROUNDS} times: nothing acknowledged is lost, no document is half`, async () => {
+describe('the embedded MongoDB killed during writes', () => {
+  it(`${ROUNDS} times: no acknowledged write is lost, no document is incomplete`, async () => {
     const known = new Map<string, Known>()
     const claimed = new Map<number, string>()
     for (let round = 0; round < ROUNDS; round++) {
@@ -90,7 +90,7 @@ async function writeUntilKilled(server: MongoProcess, work: Work): Promise<void>
     if (++acknowledged === ACKNOWLEDGED_MIN) server.child.kill('SIGKILL')
   }
   const writers = Array.from({ length: WRITERS }, (_, writer) => write(work, writer, count))
-  // Each of them ends with the connection it has lost.
+  // Each writer ends with the connection that it has lost.
   for (const end of await Promise.allSettled(writers)) expect(end.status).toBe('rejected')
 }
 
@@ -102,7 +102,7 @@ async function write(work: Work, writer: number, count: () => void): Promise<nev
   }
 }
 
-/** All writers want each stamp; one gets it. */
+/** All writers compete for each stamp; one of them wins. */
 async function claim({ claims, claimed }: Work, by: string, stamp: number): Promise<void> {
   try {
     await claims.insertOne({ _id: `${stamp}.${by}`, stamp, by })
@@ -158,7 +158,7 @@ async function check(
   for (const [stamp, by] of claimed) expect(stored.get(stamp)).toBe(by)
 }
 
-/** The last acknowledged change is there, or the one that was on its way when the server died. */
+/** The last acknowledged change is stored, or the change in flight when the server was killed. */
 function fits(mine: Known, version: number | undefined): boolean {
   const isOnItsWay = mine.tried > mine.acknowledged
   if (version === undefined) return mine.lastWasDelete || (isOnItsWay && mine.triedDelete)
@@ -166,7 +166,7 @@ function fits(mine: Known, version: number | undefined): boolean {
   return !mine.lastWasDelete && version === mine.acknowledged
 }
 
-/** Each index finds what a look at all documents finds. */
+/** Each index returns the same documents as a full scan. */
 async function checkIndexes(lines: Docs, docs: readonly Document[]): Promise<void> {
   const ids = (found: readonly Document[]) => found.map(({ _id }) => String(_id)).sort()
   const wanted: [filter: Document, test: (doc: Document) => boolean][] = [

@@ -48,7 +48,7 @@ function listen(
 const listening = ({ subscription }: ReturnType<typeof listen>) =>
   waitUntil('it listens', () => subscription.isListening())
 
-it('brings each message to all who listen to its channel', async () => {
+it('the bus delivers each message to all subscribers of its channel', async () => {
   const [one, two] = [listen(redis), listen(redis)]
   await Promise.all([listening(one), listening(two)])
   expect(await publish(redis, 'tollgate:other', 'x')).toBe(true)
@@ -61,7 +61,7 @@ it('brings each message to all who listen to its channel', async () => {
   ])
 })
 
-it('goes on after what its listener throws, and hears nothing once it is closed', async () => {
+it('the bus survives an exception of a listener, and delivers nothing after it is closed', async () => {
   const first = listen(redis, (payload) => {
     if (payload === 'a') throw new Error('a defect')
   })
@@ -77,7 +77,7 @@ it('goes on after what its listener throws, and hears nothing once it is closed'
   expect(first.heard).toEqual(['a', 'b'])
 })
 
-it('is no error while Redis is away, and listens again when it is back', async () => {
+it('the bus tolerates an unavailable Redis, and subscribes again when it is back', async () => {
   const proxy = await startStoreProxy(server.url)
   open.push(() => proxy.close())
   const through = await connect(proxy.url)
@@ -94,7 +94,7 @@ it('is no error while Redis is away, and listens again when it is back', async (
   expect(ear.heard).toEqual(['found'])
 })
 
-it('notices by itself that the other end does not answer any more', async () => {
+it('the bus detects on its own that the other end no longer answers', async () => {
   const proxy = await startStoreProxy(server.url)
   open.push(() => proxy.close())
   const through = await connect(proxy.url)
@@ -107,7 +107,7 @@ it('notices by itself that the other end does not answer any more', async () => 
   await listening(ear)
 })
 
-it('hears in a cluster what any node was told, also when its own node has gone', async () => {
+it('the bus receives messages from any node of a cluster, even after its own node is gone', async () => {
   const cluster = await startTestCluster()
   open.push(() => cluster.close())
   const both = [await connect(cluster.url), await connect(cluster.url)] as const

@@ -10,7 +10,7 @@ import { startTestRedis } from '../support/redis.ts'
 import { mountProblem, mountSmallDisk } from '../support/small-disk.ts'
 import { waitUntil } from '../support/wait.ts'
 
-it('says once that a master lacks the replicas that a commit waits for', async () => {
+it('the policy watch reports once that a master lacks the replicas that a commit waits for', async () => {
   const server = await startTestRedis()
   const silent = createLogger({ name: 'test', level: 'silent' })
   const settings = { url: server.url, commandTimeoutMs: 1_000, connectTimeoutMs: 1_000 }
@@ -43,7 +43,7 @@ it('says once that a master lacks the replicas that a commit waits for', async (
 const problem = mountProblem()
 const why = problem === undefined ? '' : ` (skipped: ${problem})`
 
-it.skipIf(problem !== undefined)(`says while a master cannot write${why}`, async () => {
+it.skipIf(problem !== undefined)(`the policy watch reports a master that cannot write${why}`, async () => {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-full-'))
   const disk = mountSmallDisk(join(folder, 'disk'), 16 * 1024 * 1024)
   const silent = createLogger({ name: 'test', level: 'silent' })

@@ -28,14 +28,14 @@ function watchOf(catalog: Catalog) {
   return { watch, told, records, names }
 }
 
-/** As the rooms store it that write settings. */
+/** Stores a setting in the same form as the modules that write settings. */
 async function put(catalog: Catalog, _id: string, rev: number, value: unknown) {
   const document = { _id, rev, value, changed: new Date(0), changed_by: 'test' }
   await catalog.config.replaceOne({ _id }, document, { upsert: true })
 }
 
 describe('a watch of clients', () => {
-  it('tells of them and of the window when they are read, and when they change', async () => {
+  it('publishes the clients and the signature window on the first read and after changes', async () => {
     const catalog = await store.open()
     const { watch, told, names } = watchOf(catalog)
     expect(await watch.start()).toBe(true)
@@ -53,7 +53,7 @@ describe('a watch of clients', () => {
     expect(names()).toEqual([])
   })
 
-  it('leaves out, and logs without its key, what cannot be used', async () => {
+  it('skips unusable clients and logs them without their keys', async () => {
     const catalog = await store.open()
     const { watch, records, names } = watchOf(catalog)
     const other = { ...change, sealer: createSealer('another key') }
@@ -67,7 +67,7 @@ describe('a watch of clients', () => {
     expect(JSON.stringify(records)).not.toContain('v1:')
   })
 
-  it('keeps those that are known while MongoDB is away', async () => {
+  it('keeps the cached clients while MongoDB is unavailable', async () => {
     const catalog = await store.open()
     await put(catalog, 'shared_secret', 1, withClient([], { name: 'crm' }, change).list)
     const { watch, names } = watchOf(catalog)

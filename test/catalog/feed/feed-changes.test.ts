@@ -4,7 +4,7 @@ import { insertEntity, recordingLog, useStore } from '../../support/catalog/stor
 
 const store = useStore()
 
-it('tells when the catalogue is another one, but not the first time', async () => {
+it('feed changes report a replaced catalogue, but not the first one', async () => {
   const catalog = await store.open()
   await insertEntity(catalog, 'rates')
   const { log } = recordingLog()

@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const watch of watches.splice(0)) await watch.stop()
 })
 
-/** A watch that polls when it is told to, unless a test wants it to do so by itself. */
+/** A watch that polls on request, unless a test needs automatic polling. */
 function watchOf(catalog: Catalog, pollMs = 3_600_000) {
   const { log, records } = recordingLog()
   const told: StoredConfig[] = []
@@ -33,7 +33,7 @@ function write(catalog: Catalog, value: unknown) {
 }
 
 describe('a watch of the stored configuration', () => {
-  it('tells of it when it is first read, and when it changes', async () => {
+  it('publishes the configuration on the first read and after changes', async () => {
     const catalog = await store.open()
     const { watch, told } = watchOf(catalog)
     expect(watch.loaded()).toBe(false)
@@ -48,7 +48,7 @@ describe('a watch of the stored configuration', () => {
     expect(told.slice(1)).toEqual([{ file_types: [], peers: ['a'], taxation: {} }])
   })
 
-  it('reads no values where nothing has changed', async () => {
+  it('reads no values if nothing has changed', async () => {
     const catalog = await store.open()
     const done: string[] = []
     const counted: Catalog = {
@@ -65,7 +65,7 @@ describe('a watch of the stored configuration', () => {
     expect(done).toEqual(['read the revision of the stored configuration'])
   })
 
-  it('finds what a writer has left who died before anybody was told', async () => {
+  it('finds the change of a writer that died before it published an event', async () => {
     const catalog = await store.open()
     const { watch, told } = watchOf(catalog)
     await write(catalog, [])
@@ -75,7 +75,7 @@ describe('a watch of the stored configuration', () => {
     expect(told.at(-1)?.peers).toEqual(['a'])
   })
 
-  it('takes an older state of the store as a change', async () => {
+  it('treats an older state of the store as a change', async () => {
     const catalog = await store.open()
     await write(catalog, ['a'])
     const { watch, told } = watchOf(catalog)
@@ -95,7 +95,7 @@ describe('a watch of the stored configuration', () => {
 })
 
 describe('an outage', () => {
-  it('keeps what is known, is logged once, and what changed meanwhile is found', async () => {
+  it('keeps the cached configuration, is logged once, and the changes made meanwhile are found', async () => {
     const proxy = await startStoreProxy(store.url())
     try {
       const database = `config_${new ObjectId().toHexString()}`
@@ -117,7 +117,7 @@ describe('an outage', () => {
     }
   })
 
-  it('at the start is told from a configuration in which nothing is', async () => {
+  it('at start is distinguished from an empty configuration', async () => {
     const proxy = await startStoreProxy(store.url())
     try {
       await proxy.cut()

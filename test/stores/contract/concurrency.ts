@@ -16,7 +16,7 @@ type Failure = {
   readonly keyValue?: unknown
 }
 
-/** Does the work so often at once; gives what was done and how the others were refused. */
+/** Runs an operation several times concurrently; returns the results and the error codes. */
 async function atOnce<T>(
   times: number,
   work: (n: number) => Promise<T>,
@@ -31,7 +31,7 @@ async function atOnce<T>(
   return { done, refused }
 }
 
-/** Until it is no duplicate: a real server may refuse one of two first comers. */
+/** Retries after a duplicate key: a real server may refuse one of two concurrent first inserts. */
 async function persistently(work: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
@@ -54,8 +54,8 @@ function inserting(db: Database): void {
     ['a key missing in part', { a: 1, k: 1 }, { k: 7 }, { a: null, k: 7 }],
   ]
 
-  describe('inserts of one unique key at once', () => {
-    it.each(KEYS)('let one win: %s', async (_name, pattern, doc, keyValue) => {
+  describe('concurrent inserts with one unique key', () => {
+    it.each(KEYS)('have one winner: %s', async (_name, pattern, doc, keyValue) => {
       const collection = fresh(db)
       await collection.createIndex(pattern, { unique: true })
       const insert = (n: number) => collection.insertOne({ ...doc, writer: n })
@@ -67,7 +67,7 @@ function inserting(db: Database): void {
       expect(await collection.countDocuments()).toBe(1)
     })
 
-    it('let one win: _id', async () => {
+    it('have one winner: _id', async () => {
       const collection = fresh(db)
       const { done, refused } = await atOnce(24, (n) => collection.insertOne({ _id: 'x', n }))
       expect(done).toHaveLength(1)
@@ -75,7 +75,7 @@ function inserting(db: Database): void {
       for (const failure of refused) expect(failure).toMatchObject(expected)
     })
 
-    it('of many keys give each key once, whatever the order of the writers', async () => {
+    it('of many keys insert each key once, regardless of the order of the writers', async () => {
       const collection = fresh(db)
       await collection.createIndex({ k: 1 }, { unique: true })
       const keys = Array.from({ length: 40 }, (_, k) => k)
@@ -91,7 +91,7 @@ function inserting(db: Database): void {
       expect(found.map((doc) => doc['k'])).toEqual(keys)
     })
 
-    it('hold while an index is made: it is there and holds, or is refused', async () => {
+    it('are checked while an index is created: it is either complete and enforced, or refused', async () => {
       const collection = fresh(db)
       await collection.insertOne({ k: -1 })
       const making = collection.createIndex({ k: 1 }, { unique: true }).catch((error) => error)
@@ -105,11 +105,11 @@ function inserting(db: Database): void {
 }
 
 function upserting(db: Database): void {
-  describe('upserts of one key at once', () => {
+  describe('concurrent upserts of one key', () => {
     it.each([
       ['_id', undefined, '_id'],
       ['a unique field', { k: 1 } as const, 'k'],
-    ])('give one document with all updates in it: %s', async (_name, index, field) => {
+    ])('produce one document with all updates: %s', async (_name, index, field) => {
       const collection = fresh(db)
       if (index) await collection.createIndex(index, { unique: true })
       await atOnce(40, (n) => {
@@ -122,7 +122,7 @@ function upserting(db: Database): void {
       expect(new Set(doc?.['seen'] as number[]).size).toBe(40)
     })
 
-    it('tell exactly one that it inserted', async () => {
+    it('report exactly one insert', async () => {
       const collection = fresh(db)
       const { done } = await atOnce(20, async () => {
         let upserted = 0
@@ -136,7 +136,7 @@ function upserting(db: Database): void {
       expect(done.reduce((sum, count) => sum + count, 0)).toBe(1)
     })
 
-    it('by replacement leave one whole document', async () => {
+    it('by replacement leave one complete document', async () => {
       const collection = fresh(db)
       await atOnce(20, (n) =>
         persistently(() =>
@@ -159,8 +159,8 @@ function counting(db: Database): void {
       { sort: { _id: 1 }, returnDocument: 'after' },
     )
 
-  describe('updates at once', () => {
-    it('lose none, by $inc of updateOne and of findOneAndUpdate', async () => {
+  describe('concurrent updates', () => {
+    it('are all applied, by $inc of updateOne and of findOneAndUpdate', async () => {
       const collection = fresh(db)
       await collection.insertOne({ _id: 1, n: 0 })
       await atOnce(60, async (i): Promise<void> => {
@@ -170,7 +170,7 @@ function counting(db: Database): void {
       expect(await collection.findOne()).toEqual({ _id: 1, n: 60 })
     })
 
-    it('that ask for the value before, let one win (compare and set)', async () => {
+    it('that require the previous value have one winner (compare and set)', async () => {
       const collection = fresh(db)
       await collection.insertOne({ _id: 1, revision: 0 })
       const { done } = await atOnce(20, (by) =>
@@ -181,7 +181,7 @@ function counting(db: Database): void {
       expect(await collection.findOne()).toMatchObject({ revision: 1 })
     })
 
-    it('that claim documents, claim each once', async () => {
+    it('that claim documents claim each one once', async () => {
       const collection = fresh(db)
       await collection.insertMany(Array.from({ length: 15 }, (_, n) => ({ _id: n })))
       const { done } = await atOnce(25, (owner) => claim(collection, owner))
@@ -190,14 +190,14 @@ function counting(db: Database): void {
       expect(done.filter((doc) => doc === null)).toHaveLength(10)
     })
 
-    it('that delete a document, delete it once', async () => {
+    it('that delete a document delete it once', async () => {
       const collection = fresh(db)
       await collection.insertOne({ _id: 1 })
       const { done } = await atOnce(20, () => collection.deleteOne({ _id: 1 }))
       expect(done.filter(({ deletedCount }) => deletedCount === 1)).toHaveLength(1)
     })
 
-    it('that would make two keys equal are refused, and readers never see both', async () => {
+    it('that would create a duplicate key are refused, and readers never see both values', async () => {
       const collection = fresh(db)
       await collection.createIndex({ k: 1 }, { unique: true })
       await collection.insertMany(Array.from({ length: 10 }, (_, n) => ({ _id: n, k: n })))
