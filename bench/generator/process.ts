@@ -1,4 +1,4 @@
-/** The process of the load generator: runs one job after the other, by messages of its parent. */
+/** The process of the load generator: runs one job after the other, received as messages. */
 import { performance } from 'node:perf_hooks'
 import { DiameterLink } from './diameter-link.ts'
 import { FlowRun } from './flow-run.ts'
@@ -18,7 +18,7 @@ interface Standing {
 
 const standing = new Map<string, Standing>()
 const RELEASE_SECONDS = 60
-/** Looks after the end of a closed loop that got no answer. */
+/** Interval of checks for the end of a closed loop without answers. */
 const LOOK_MS = 100
 
 function standingOf(flow: Flow): Standing {
@@ -39,7 +39,7 @@ function standingOf(flow: Flow): Standing {
   return one
 }
 
-/** By ring: who takes the answers of a link now. */
+/** By ring: the run that receives the answers of a link. */
 const running = new Map<SessionRing, FlowRun>()
 
 function linkOf({ protocol }: Flow, options: LinkOptions): Link {

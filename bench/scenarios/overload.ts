@@ -1,6 +1,6 @@
 /**
- * Beyond saturation, with the ledger slowed down so that the generator has little to do: what is
- * still served, how long it takes, what becomes of the rest, and how soon all is well again.
+ * Load beyond saturation, with a slowed-down ledger so that the generator has little to do:
+ * admitted requests, latency, outcome of the rest, and time to recover.
  */
 
 import type { Product } from '../../test/support/product/product.ts'
@@ -16,20 +16,20 @@ import type { Bench, Goal, Scenario } from '../scenario.ts'
 
 const MULTIPLES = [0.5, 0.8, 1, 1.5, 3]
 const CONNECTIONS = 512
-/** They fill two batches, so that the ledger never waits, and nobody is refused. */
+/** Enough to fill two batches, so that the ledger is never idle and nothing is refused. */
 const SATURATING = 16
-/** Small batches, one at a time, so that few requests saturate commits of a few milliseconds. */
+/** Small batches, one at a time, so that few requests saturate slow commits. */
 const BATCH_SIZE_MAX = 8
 const GENERATOR_CORE_MAX = 0.3
-/** Of a tenth of a second in which all was well: a machine that others use is late at times. */
+/** Tolerated share per tenth of a second without overload: a shared machine is sometimes late. */
 const UNWELL_SHARE_MAX = 0.01
-/** What is served beyond saturation by more than this was no saturation. */
+/** If more than this multiple of saturation is admitted, it was not saturation. */
 const SERVED_MAX = 1.2
-/** So that looking for what is due does not cost the generator more than sending it. */
+/** Checking for due requests should not cost the generator more than sending them. */
 const TICK_MS = 2
-/** Windows of each multiple, of which the median counts: the machine may pause for others. */
+/** Windows of each multiple; the median is used because the machine may pause for others. */
 const ROUNDS = 3
-/** After the load: half of saturation for so long, in which all must be well again. */
+/** Half of saturation after the load, for this long; the product must recover within it. */
 const AFTER = { share: 0.5, seconds: 3 }
 const SLICE_MS = 100
 
@@ -78,7 +78,7 @@ export const overloadScenario: Scenario = {
   },
 }
 
-/** What a closed loop comes to that keeps the ledger busy. */
+/** The rate of a closed loop that keeps the ledger busy. */
 async function saturate(bench: Bench, product: Product, generator: Generator): Promise<number> {
   const { seconds } = bench.settings
   const sizes = { connections: SATURATING, outstanding: SATURATING, sessions: SATURATING * 8 }
@@ -132,8 +132,8 @@ function mediansOf(multiple: number, rounds: readonly Round[]): Beyond {
 }
 
 /**
- * Until when more than one in a hundred of a tenth of a second was refused or late after the load,
- * ms; all of the time if something was never answered.
+ * Time after the load until no tenth of a second has more than one percent of refused or late
+ * requests, ms; the whole duration if a request was never answered.
  */
 export function recoveryOf({ slices, unanswered }: PhaseResult): number {
   const bad = slices.findLastIndex(({ refused, late, inTime }) => {

@@ -1,4 +1,4 @@
-/** Ten thousand sessions that end at once, beside sessions that go on. */
+/** Ten thousand sessions that end at the same time, while other sessions continue. */
 
 import type { Product } from '../../test/support/product/product.ts'
 import {
@@ -16,20 +16,20 @@ import { PAUSED } from './json.ts'
 
 const SESSIONS = 10_000
 const STEADY = 2_000
-/** Sessions that go on, each with one request under way. */
+/** Continuing sessions, each with one request under way. */
 const BESIDE = 16
 const CONNECTIONS: Readonly<Record<ReleaseProtocol, number>> = {
   diameter: 2,
   json: 1_000,
   keyValue: 1_000,
 }
-/** What the others may take while it lasts, ms. */
+/** Upper bound for their latency meanwhile, ms. */
 const P99_MS_MAX = 200
 
 interface Round {
   protocol: ReleaseProtocol
   answers: Answers
-  /** Releases per second: all at once, and before that a few at a time. */
+  /** Releases per second: all at the same time, and before that a few at a time. */
   perSecond: number
   steadyPerSecond: number
   before: Beside

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { checkImports, HOMES, importsOf, ROOMS, roomOf } from './imports.ts'
 import { HOUSE, readTree, report, type SourceFile } from './tree.ts'
 
-/** Files that the planted imports may name. */
+/** Files that the imports in these tests may refer to. */
 const NEIGHBOURS: readonly SourceFile[] = [
   ...Object.keys(ROOMS).map((room) => ({ path: `src/${room}/a.ts`, text: '' })),
   { path: 'src/catalog/signature/a.ts', text: '' },
@@ -14,21 +14,21 @@ function problems(path: string, text: string): readonly string[] {
   return checkImports([...rest, { path, text }]).map((violation) => violation.rule)
 }
 
-describe('the house', () => {
+describe('the project', () => {
   const files = readTree(HOUSE, ['src'])
 
-  it('keeps the import table, and every package in its home', () => {
+  it('respects the import table and the module of every package', () => {
     expect(files.length).toBeGreaterThan(0)
     expect(report(checkImports(files))).toEqual([])
   })
 
-  it('has no room that the import table does not know', () => {
+  it('has no module that is missing in the import table', () => {
     const rooms = new Set(files.map(({ path }) => roomOf(path)))
     const unknown = [...rooms].filter((room) => room !== 'main' && !Object.hasOwn(ROOMS, room))
     expect(unknown).toEqual([])
   })
 
-  it('has an import table without circles, but for entering oneself', () => {
+  it('has an import table without cycles, except imports within a module', () => {
     const table: Readonly<Record<string, readonly string[]>> = ROOMS
     const reach = (room: string, way: readonly string[]): void => {
       expect(way).not.toContain(room)
@@ -68,12 +68,12 @@ describe('an import is refused', () => {
     ['src/domain/b.ts', 'node:fs', 'domain is pure: no node:fs'],
     ['src/domain/b.ts', 'decimal.js', 'domain is pure: no decimal.js'],
     ['src/rating/b.ts', 'msgpackr', 'rating is pure: no msgpackr'],
-  ])('into a pure room: %s %s', (path, specifier, rule) => {
+  ])('into a pure module: %s %s', (path, specifier, rule) => {
     expect(problems(path, `import x from '${specifier}'`)).toEqual([rule])
   })
 
   it.each([...Object.keys(HOMES), '@fastify/cookie', 'mongodb/lib/x'])(
-    'of a package outside its home: %s',
+    'of a package outside its module: %s',
     (specifier) => {
       expect(problems('src/recorder/b.ts', `import type { x } from '${specifier}'`)).toHaveLength(1)
       expect(problems('src/recorder/b.ts', `import '${specifier}'`)).toHaveLength(1)
@@ -85,7 +85,7 @@ describe('an import is refused', () => {
     ['src/realtime/http/b.ts', "import { x } from 'piscina'"],
     ['src/realtime/pool.ts', "import { x } from 'uWebSockets.js'"],
     ['src/store/b.ts', "import { x } from 'mongodb'"],
-  ])('of a package from a neighbouring home: %s %s', (path, text) => {
+  ])('of a package from a neighbouring module: %s %s', (path, text) => {
     expect(problems(path, text)).toHaveLength(1)
   })
 
@@ -95,7 +95,7 @@ describe('an import is refused', () => {
     expect(problems('src/admin/b.ts', "await import('../embedded/a.ts')")).toEqual([])
   })
 
-  it('of catalog by realtime, unless it is a type or of signatures', () => {
+  it('of catalog by realtime, unless it is a type or part of signatures', () => {
     const rule = 'realtime may import only types from catalog'
     const compiled = "import { x } from '../catalog/signature/a.ts'"
     expect(problems('src/realtime/b.ts', compiled)).toEqual([])
@@ -124,7 +124,7 @@ describe('an import is allowed', () => {
     expect(problems(path, text)).toEqual([])
   })
 
-  it('when it stands in a comment or in a text', () => {
+  it('in a comment or in a text', () => {
     const text = "// import { x } from '../ledger/a.ts'\nconst t = \"import '../ledger/a.ts'\""
     expect(importsOf({ path: 'src/domain/b.ts', text })).toEqual([])
   })

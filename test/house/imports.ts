@@ -2,7 +2,7 @@ import { posix } from 'node:path'
 import ts from 'typescript'
 import { isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
 
-/** The import table: which rooms of src a room may enter. Every room may enter itself. */
+/** The import table: the modules of src that a module may import. A module may import itself. */
 export const ROOMS = {
   domain: [],
   rating: ['domain'],
@@ -59,18 +59,18 @@ export const ROOMS = {
   embedded: ['config', 'runtime'],
 } as const satisfies Record<string, readonly string[]>
 
-/** Room to room where only types may pass: the code behind them must not be loaded there. */
+/** Module to module where only types may be imported: the code behind them must not be loaded. */
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { realtime: ['catalog'] }
-/** But for the parts of such rooms that have no store behind them. */
+/** Exceptions: parts of such modules that use no store. */
 const PURE_PARTS = ['src/catalog/signature/']
 
-/** Rooms in which nothing from outside the house is known; exceptions by name. */
+/** Modules that import nothing from outside the project; exceptions by name. */
 const PURE: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   rating: ['decimal.js', 're2js'],
 }
 
-/** Packages with a home: a path prefix of src under which alone they may be imported. */
+/** Packages with a module: a path prefix of src, the only one under which they may be imported. */
 export const HOMES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['store/', 'ledger/'],
   mongodb: ['catalog/'],
@@ -165,7 +165,7 @@ export function packageOf(specifier: string): string {
   return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? specifier)
 }
 
-/** All that is wrong with the imports of src. Files outside src are not looked at. */
+/** All violations in the imports of src. Files outside src are not checked. */
 export function checkImports(files: readonly SourceFile[]): readonly Violation[] {
   const paths = new Set(files.map((file) => file.path))
   return files.filter(isTypeScript).flatMap((file) => {
@@ -213,7 +213,7 @@ function checkPackage(path: string, specifier: string): string | undefined {
   return `${name} is used only in src/${home.join(' and src/')}`
 }
 
-/** The module of a file in src: its first folder, or `main` for the loose files of src. */
+/** The module of a file in src: its first folder, or `main` for the files directly in src. */
 export function roomOf(path: string): string {
   const [, first = '', second] = path.split('/')
   return second === undefined ? 'main' : first

@@ -12,7 +12,7 @@ const FORBIDDEN_FOLDERS: ReadonlySet<string> = new Set(
 const TEXT_ENDINGS = ['.ts', '.lua', '.mjs']
 const DEFAULT_EXPORT_FILES: ReadonlySet<string> = new Set(['src/workers/main.ts'])
 
-/** What only one room may touch, because it is an effect or a hidden input. */
+/** Effects and hidden inputs that only one module may use. */
 const ONLY_HOME: Readonly<Record<string, string>> = {
   'process.env': 'src/config/',
   'process.stdout': 'src/runtime/',
@@ -24,7 +24,7 @@ const ONLY_HOME: Readonly<Record<string, string>> = {
   'Math.random': 'src/runtime/',
 }
 
-/** All rules of style for files of src, bench and test; see docs/STYLE.md for the reasons. */
+/** All style rules for files of src, bench and test; docs/STYLE.md has the reasons. */
 export function checkStyle(files: readonly SourceFile[]): readonly Violation[] {
   return [
     ...files.flatMap(checkNames),
@@ -74,7 +74,7 @@ function checkFunctions(file: SourceFile): readonly Violation[] {
   const violations: Violation[] = []
   walk(file, (node, line) => {
     if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return
-    // A describe block groups tests; each test in it is a function of its own.
+    // A describe block groups tests; each test in it is a function by itself.
     if (file.path.startsWith('test/') && isDescribeBody(node)) return
     const lines = source.getLineAndCharacterOfPosition(node.end).line + 2 - line
     if (lines > FUNCTION_LINES_MAX) {
@@ -99,7 +99,7 @@ function checkSyntax(file: SourceFile): readonly Violation[] {
   walk(file, (node, line) => {
     const add = (rule: string) => violations.push({ path: file.path, line, rule })
     if (ts.isEnumDeclaration(node)) add('no enum')
-    // What adds to the types of a package is named by a text: there is no other way.
+    // Extending the types of a package requires a quoted module name: there is no other way.
     if (ts.isModuleDeclaration(node) && !ts.isStringLiteral(node.name)) add('no namespace')
     if (node.kind === ts.SyntaxKind.AnyKeyword) add('no any')
     const isDefault =
@@ -180,14 +180,14 @@ function membersUsed(node: ts.Node): readonly string[] {
   return []
 }
 
-/** Name of an object, also when it is reached through globalThis. */
+/** Name of an object, even if it is accessed through globalThis. */
 function ownerOf(node: ts.Expression): string | undefined {
   if (ts.isIdentifier(node)) return node.text
   const isGlobal = ts.isPropertyAccessExpression(node) && isNamed(node.expression, 'globalThis')
   return isGlobal ? node.name.text : undefined
 }
 
-/** Whether a name stands for the global, and is not a key or a member of something else. */
+/** True if a name refers to the global, and is not a key or a member of another object. */
 function isGlobalUse(node: ts.Identifier): boolean {
   const { parent } = node
   if (ts.isPropertyAccessExpression(parent) && parent.name === node) {
@@ -214,7 +214,7 @@ function checkReadmes(files: readonly SourceFile[]): readonly Violation[] {
     .map((path) => ({ path, line: 1, rule: 'each room has a README.md' }))
 }
 
-/** src/main.ts wires: it may choose (if), but not loop, calculate or define classes. */
+/** src/main.ts wires modules: it may choose (if), but not loop, calculate or define classes. */
 function checkWiring(file: SourceFile): readonly Violation[] {
   const violations: Violation[] = []
   walk(file, (node, line) => {

@@ -56,7 +56,7 @@ export function codeContract(db: Database): void {
 }
 
 function commands(db: Database): void {
-  describe('the error codes of a server', () => {
+  describe('commands with an error code of the server', () => {
     it.each(COMMANDS.map(([command, code]) => [command('c'), code, command] as const))(
       '%j with code %i',
       async (_shown, code, command) => {
@@ -73,7 +73,7 @@ function commands(db: Database): void {
       expect(await collection.indexes()).toHaveLength(1)
     })
 
-    it('accepts any number as the direction of an index key, by its sign', async () => {
+    it('an index direction can be any number: only its sign counts', async () => {
       const collection = fresh(db)
       await collection.createIndex({ a: 5, b: -0.5 } as never)
       await collection.insertMany([
