@@ -1,6 +1,7 @@
-// How long charging is away when its process is killed: starts the built product on embedded stores
-// in a folder of its own, kills the process that has the port (kill -9) again and again, and prints
-// the milliseconds until a charge is answered with 200, by rounds.
+// Downtime of charging after its process is killed: starts the built product on embedded stores in
+// its own folder, repeatedly kills the process that has the port (kill -9), and prints the
+// milliseconds until a charge is answered with 200, by round.
+//
 //   node scripts/restart-time.mjs [--rounds 5] [--pause 10000]
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
@@ -15,7 +16,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
-    // Between two kills: a standby has to be prepared in it.
+    // Between two kills, long enough to prepare a standby.
     pause: { type: 'string', default: '10000' },
   },
 })

@@ -1,6 +1,7 @@
-// Runs the built product once with the Node that runs this: start on embedded stores in a folder of
-// its own, a session as the README shows it, refusals, metrics, the balance, the end. Prints one
-// line per check and ends with 1 if one failed; --json FILE leaves the figures as vitest would.
+// Runs the built product once with the current Node: start on embedded stores in its own folder, a
+// session as in the README, refusals, metrics, the balance, the end. Prints one line per check and
+// exits with 1 if one failed; --json FILE writes the results in the format of vitest.
+//
 //   npx -y -p node@24 node scripts/smoke.mjs [--json FILE]
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
@@ -16,10 +17,10 @@ const START_MS = 60_000
 const END_MS = 20_000
 const MIB = 1024 * 1024
 
-/** Major versions of Node with a binary of uWebSockets.js. */
+/** Major versions of Node for which uWebSockets.js has a binary. */
 const NATIVE_NODES = [20, 22]
 
-/** Starts everything; `addresses` resolves when it says where it is. */
+/** Starts everything; `addresses` resolves when the product prints its addresses. */
 function startProduct(env) {
   const child = spawn(process.execPath, [BIN, 'start'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   let said = ''
@@ -46,7 +47,7 @@ function command(env, ...args) {
   })
 }
 
-/** One answer as status and body; the connection is kept from one request to the next. */
+/** An answer as status and body; connections are kept alive between requests. */
 async function ask(url, body, type = 'application/json') {
   const init = body === undefined ? {} : { method: 'POST', body, headers: { 'Content-Type': type } }
   const response = await within(10_000, url, fetch(url, init))
