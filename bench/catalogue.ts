@@ -116,11 +116,11 @@ async function main(): Promise<void> {
   const database = `catalogue_${process.pid}`
   const catalog = await openCatalog({ url, database, timeoutMs: 10_000, appName: 'bench' })
   const log = createLogger({ name: 'bench', level: 'error' })
-  let told = 0
+  let reported = 0
   const finder = new RateFinder(compileCalculators({}), ['{called_number}', '{USAGET}'])
   const onRates = (changed: readonly ChangedRateRevisions[]) => {
     finder.update(changed)
-    told += changed.length
+    reported += changed.length
   }
   const options = { catalog, log, clock: systemClock, pollMs: 3_600_000, onRates }
   try {
@@ -131,7 +131,7 @@ async function main(): Promise<void> {
     await measured('doing nothing', () => new Promise((resolve) => setTimeout(resolve, 1000)))
     const feed = createCatalogFeed(options)
     await measured('first load', () => load(feed, rates))
-    say(`told of ${told} rates`)
+    say(`told of ${reported} rates`)
     await change(catalog, changes)
     await measured(`${changes} changes`, () => load(feed, rates))
     await change(catalog, 1)

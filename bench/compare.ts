@@ -35,7 +35,7 @@ const { values, positionals } = parseArgs({
   },
 })
 /** Default scenarios of runs; files are compared with all that they contain. */
-const USUAL = 'json,diameter,keyvalue'
+const DEFAULT_SCENARIOS = 'json,diameter,keyvalue'
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 /** Each run is a separate process, so that none starts warm. */
@@ -47,7 +47,14 @@ async function runAll(count: number): Promise<Results[]> {
     for (let run = 1; run <= count; run += 1) {
       say(`run ${run} of ${count}`)
       const file = join(folder, `${run}.json`)
-      const chosen = ['--only', values.only ?? USUAL, '--seconds', values.seconds, '--json', file]
+      const chosen = [
+        '--only',
+        values.only ?? DEFAULT_SCENARIOS,
+        '--seconds',
+        values.seconds,
+        '--json',
+        file,
+      ]
       const child = spawn(process.execPath, [program, ...chosen], {
         stdio: ['ignore', 'ignore', 'inherit'],
       })

@@ -12,7 +12,7 @@ import { type Product, startProduct } from '../test/support/product/product.ts'
 import { cpuMicros } from './cpu.ts'
 import { DiameterClient } from './diameter-client.ts'
 import { gatewayRequest, MIB } from './diameter-messages.ts'
-import { type LoadResult, meetSubscribers, runLoad } from './load.ts'
+import { type LoadResult, runLoad, warmSubscribers } from './load.ts'
 
 const { values } = parseArgs({
   options: {
@@ -163,7 +163,7 @@ async function main(): Promise<void> {
     await product.start('realtime')
     await product.start('admin')
     say('warming up')
-    await meetSubscribers(product.realtimePort, SUBSCRIBERS)
+    await warmSubscribers(product.realtimePort, SUBSCRIBERS)
     await runJson(product.realtimePort, 'warm', DURATION_MS / 2)
     await runDiameter(product.diameterPort, 'warm', DURATION_MS / 2)
     const ratios: number[] = []

@@ -18,7 +18,7 @@ const SUBSCRIBERS = Number(values.subscribers)
 const REQUESTS = Number(values.requests)
 const PER_ACCOUNT = 10
 /** Discarded: V8 is still compiling. */
-const WARMING = 3_000
+const WARMUP_REQUESTS = 3_000
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 interface Call {
@@ -117,7 +117,7 @@ try {
   await populate({ redisUrl, mongoUrl, database, ...people })
   await product.start('admin')
   let ceiling = 0
-  for (const call of CALLS.slice(0, 2)) await measure(product.adminUrl, call, WARMING)
+  for (const call of CALLS.slice(0, 2)) await measure(product.adminUrl, call, WARMUP_REQUESTS)
   for (const call of CALLS) {
     const sorted = await measure(product.adminUrl, call)
     const median = quantile(sorted, 0.5)

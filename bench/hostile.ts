@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 import { populate } from '../test/support/product/population.ts'
 import { startProduct } from '../test/support/product/product.ts'
 import { cpuMicros } from './cpu.ts'
-import { meetSubscribers, runLoad, sessionBodies } from './load.ts'
+import { runLoad, sessionBodies, warmSubscribers } from './load.ts'
 
 const { values } = parseArgs({
   options: {
@@ -107,7 +107,7 @@ async function main(): Promise<void> {
     const subscribers = { subscribers: SUBSCRIBERS, subscribersPerAccount: 1 }
     await populate({ ...product, ...subscribers, credits })
     await product.start('realtime')
-    await meetSubscribers(product.realtimePort, SUBSCRIBERS)
+    await warmSubscribers(product.realtimePort, SUBSCRIBERS)
     await measure()
     for (const name of Object.keys(attacks)) {
       const throughputs: number[] = []

@@ -65,7 +65,7 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
  * Sends a pretended start of every subscriber, so that a node with warm caches is measured, and not
  * its first contact with each subscriber.
  */
-export async function meetSubscribers(port: number, subscribers: number): Promise<void> {
+export async function warmSubscribers(port: number, subscribers: number): Promise<void> {
   let next = 0
   const walk = async () => {
     const client = new Client(port)

@@ -24,7 +24,7 @@ export interface MassRelease {
 export type Answers = Record<string, number>
 
 /** Bytes requested by a session in each service, and reported as used at its end. */
-export const ASKED = MIB
+export const REQUESTED = MIB
 export const USED = MIB / 2
 /** Starts under way at a time. */
 const STARTS = 64
@@ -92,7 +92,7 @@ function diameterSender(product: Product, mass: MassRelease): Sender {
         number: kind === 'start' ? 0 : 1,
         msisdn: `88800${String(sidOf(mass, session)).padStart(9, '0')}`,
         used: USED,
-        requested: ASKED,
+        requested: REQUESTED,
       })
       return String(resultCodeOf(await client.send(request)))
     },
@@ -120,11 +120,11 @@ function httpSender(product: Product, mass: MassRelease): Sender {
         ...(kind === 'start' ? { sid: sidOf(mass, session) } : {}),
         usaget: 'data',
         rating_group: 10,
-        ...(kind === 'start' ? { usagev: ASKED } : { used_usagev: USED }),
+        ...(kind === 'start' ? { usagev: REQUESTED } : { used_usagev: USED }),
       }
       const pairs = Object.entries(fields).map(([name, value]) => `${name}=${value}`)
       const text = isJson ? JSON.stringify(fields) : pairs.join('&')
-      const { status, body } = await postSurely(client, text)
+      const { status, body } = await postWithRetry(client, text)
       const code = /^-?\d+/.exec(body.slice(body.indexOf(mark) + mark.length))?.[0] ?? ''
       return `${status} ${code}`
     },
@@ -135,7 +135,7 @@ function httpSender(product: Product, mass: MassRelease): Sender {
 }
 
 /** Repeats the request on a new connection: a full accept queue drops some connections. */
-async function postSurely(client: Client, body: string): Promise<Answer> {
+async function postWithRetry(client: Client, body: string): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await client.post(body)
@@ -170,9 +170,9 @@ export async function startUpdates(product: Product, run: string, sessions: numb
       return `${status} ${JSON.parse(body).returnCode}`
     }
     const sid = FIRST_SID + session
-    await post({ record_type: 'start_request', request_num: 0, sid, usagev: ASKED })
+    await post({ record_type: 'start_request', request_num: 0, sid, usagev: REQUESTED })
     for (let number = 1; !isOver; number += 1) {
-      const volumes = { usagev: ASKED, used_usagev: USED }
+      const volumes = { usagev: REQUESTED, used_usagev: USED }
       const sentMs = performance.now()
       const answer = await post({ record_type: 'update_request', request_num: number, ...volumes })
       latencies.push(performance.now() - sentMs)

@@ -28,7 +28,7 @@ const CALLS = 2_000
 const now = () => performance.now()
 const say = (name: string, value: string) => process.stdout.write(`${name}=${value}\n`)
 /** A repeatable sequence of integers below a bound (linear congruence). */
-function dice(seed: number): (below: number) => number {
+function randomIntegers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
@@ -36,7 +36,7 @@ function dice(seed: number): (below: number) => number {
   }
 }
 
-const roll = dice(7)
+const roll = randomIntegers(7)
 
 function digits(length: number): string {
   let text = String(1 + roll(9))

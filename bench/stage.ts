@@ -6,7 +6,7 @@ import { loadConfig } from '../src/config/load.ts'
 import { populate } from '../test/support/product/population.ts'
 import { type Product, startProduct } from '../test/support/product/product.ts'
 import type { Flow, Protocol } from './generator/job.ts'
-import { meetSubscribers } from './load.ts'
+import { warmSubscribers } from './load.ts'
 import type { Bench, ProductKind, Settings } from './scenario.ts'
 
 const GIB = 1024 ** 3
@@ -50,7 +50,7 @@ export function createBench(settings: Settings, say: (text: string) => void): Be
       await populate({ ...product, ...sizes, credits: CREDITS })
       await product.start('realtime')
       if (admin) await product.start('admin')
-      await meetSubscribers(product.realtimePort, settings.subscribers)
+      await warmSubscribers(product.realtimePort, settings.subscribers)
     } catch (error) {
       await product.stop()
       throw error

@@ -49,18 +49,18 @@ function start(clone, command) {
   const options = { cwd: clone, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] }
   // A separate process group, so that a signal reaches the children of npm, as Ctrl-C does.
   const child = spawn('sh', ['-c', command], { ...options, detached: true })
-  let said = ''
+  let output = ''
   const ended = new Promise((resolve) => child.once('close', (code) => resolve(code)))
   const ready = new Promise((resolve, reject) => {
     const read = (bytes) => {
-      said += bytes
-      if (said.includes('Its balances:')) resolve(said)
+      output += bytes
+      if (output.includes('Its balances:')) resolve(output)
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)
-    ended.then((code) => reject(new Error(`it ended with code ${code}:\n${said}`)))
+    ended.then((code) => reject(new Error(`it ended with code ${code}:\n${output}`)))
   })
-  return { ready, ended, said: () => said, signal: (name) => process.kill(-child.pid, name) }
+  return { ready, ended, output: () => output, signal: (name) => process.kill(-child.pid, name) }
 }
 
 async function follow(clone) {
@@ -69,12 +69,12 @@ async function follow(clone) {
     expectEqual('the first command', startCommand, 'npm start')
   })
   const product = start(clone, startCommand)
-  let said
+  let output
   await check('npm start is ready', async () => {
-    said = await within(START_MS, 'npm start', product.ready)
+    output = await within(START_MS, 'npm start', product.ready)
   })
-  if (said === undefined) return product.signal('SIGKILL')
-  const printed = said.split('\n').filter((line) => line.startsWith('curl '))
+  if (output === undefined) return product.signal('SIGKILL')
+  const printed = output.split('\n').filter((line) => line.startsWith('curl '))
   expectEqual('lines to paste', printed.length, 3)
   for (const [number, line] of printed.entries()) {
     await check(`line ${number + 1} to paste is granted`, async () => {
@@ -89,7 +89,7 @@ async function follow(clone) {
     product.signal('SIGINT')
     await within(END_MS, 'the end', product.ended)
   })
-  if (results.numFailedTests > 0) say(product.said())
+  if (results.numFailedTests > 0) say(product.output())
 }
 
 const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-newcomer-'))

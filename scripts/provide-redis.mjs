@@ -18,7 +18,7 @@ const VERSION_MIN = [6, 2]
 const SERVER_PACKAGES = ['redis-server', 'redis-tools']
 const SERVER_PATHS = ['usr/bin/redis-server', 'usr/bin/redis-check-rdb']
 /** Packages of the base system: another version of them next to it would not run. */
-const OF_THE_MACHINE = new Set(['libc6', 'libgcc-s1', 'libcrypt1'])
+const BASE_PACKAGES = new Set(['libc6', 'libgcc-s1', 'libcrypt1'])
 const DEPENDENCY_ROUNDS_MAX = 5
 const APT_TIMEOUT_MS = 300_000
 
@@ -127,7 +127,7 @@ function keep(folder, root, server, version) {
 /** Adds the packages of missing libraries. */
 function addLibraries(apt, root, server) {
   let parents = SERVER_PACKAGES
-  const seen = new Set([...SERVER_PACKAGES, ...OF_THE_MACHINE])
+  const seen = new Set([...SERVER_PACKAGES, ...BASE_PACKAGES])
   for (let round = 0; round < DEPENDENCY_ROUNDS_MAX; round++) {
     if (missingLibraries(root, server).length === 0) return
     const wanted = apt.dependencies(parents).filter((name) => !seen.has(name) && !installed(name))
@@ -178,17 +178,17 @@ function aptIn(workDir, say) {
     options = aptOptions(workDir, [`Dir::State::lists "${lists}";`])
     say('Redis: fetching package lists')
     // One unreachable source is not fatal: the download fails if it matters.
-    return run('apt-get', [...options, '-qq', 'update'], workDir).said
+    return run('apt-get', [...options, '-qq', 'update'], workDir).problem
   }
   const tryDownload = (names, root) => {
     const dir = join(workDir, 'packages')
     mkdirSync(dir, { recursive: true })
-    const { ok, said } = run('apt-get', [...options, '-q', 'download', ...names], dir)
+    const { ok, problem } = run('apt-get', [...options, '-q', 'download', ...names], dir)
     for (const file of readdirSync(dir)) {
       if (ok) run('dpkg-deb', ['-x', file, root], dir)
       rmSync(join(dir, file), { recursive: true })
     }
-    return ok ? undefined : said
+    return ok ? undefined : problem
   }
   return {
     /** Downloads packages and unpacks them into root. Returns the error, if any. */
@@ -242,7 +242,7 @@ function run(command, parameters, cwd) {
   })
   const ok = ran.error === undefined && ran.status === 0
   const lines = `${ran.stderr ?? ''}`.split('\n').filter((line) => /^(E|W|dpkg\S*):/.test(line))
-  return { ok, said: lines.slice(0, 2).join(' ') || (ran.error?.message ?? `${command} failed`) }
+  return { ok, problem: lines.slice(0, 2).join(' ') || (ran.error?.message ?? `${command} failed`) }
 }
 
 function hasProgram(name) {

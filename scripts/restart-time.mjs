@@ -38,14 +38,14 @@ function start(folder) {
     env,
     stdio: ['ignore', 'pipe', process.env.V ? 'inherit' : 'ignore'],
   })
-  let said = ''
+  let output = ''
   const url = new Promise((resolve, reject) => {
     child.stdout.on('data', (bytes) => {
-      said += bytes
-      const found = /charging +(http:\/\/[^/\s]+)\/realtime/.exec(said)?.[1]
-      if (found && said.includes('balance show')) resolve(found)
+      output += bytes
+      const found = /charging +(http:\/\/[^/\s]+)\/realtime/.exec(output)?.[1]
+      if (found && output.includes('balance show')) resolve(found)
     })
-    child.once('close', (code) => reject(new Error(`tollgate ended with ${code}: ${said}`)))
+    child.once('close', (code) => reject(new Error(`tollgate ended with ${code}: ${output}`)))
   })
   return { child, url }
 }

@@ -4,7 +4,7 @@ import { avpCode, HEADER_BYTES } from '../../src/realtime/codecs/diameter-wire/p
 import { FIRST_SID } from '../../test/support/product/population.ts'
 import { DiameterClient } from '../diameter-client.ts'
 import { gatewayRequest } from '../diameter-messages.ts'
-import { ASKED, USED } from './http-messages.ts'
+import { REQUESTED, USED } from './http-messages.ts'
 import type { Link, LinkOptions } from './link.ts'
 import { type Fate, UPDATES } from './session-ring.ts'
 import { answerNumber } from './tally.ts'
@@ -48,7 +48,7 @@ export class DiameterLink implements Link {
       number: step,
       msisdn: `88800${String(sid).padStart(9, '0')}`,
       used: USED,
-      requested: ASKED,
+      requested: REQUESTED,
     })
     // The round distinguishes late answers from those of the next request in this slot.
     this.#round = (this.#round + 1) & 0xff

@@ -8,7 +8,7 @@ import type { Fate, SessionRing } from './session-ring.ts'
 import { PhaseTally } from './tally.ts'
 
 /** How long to wait for answers after the end of the load. */
-const PATIENCE_MS = 3_000
+const ANSWER_WAIT_MS = 3_000
 const SEED = 20_261_121
 
 export class FlowRun {
@@ -75,7 +75,7 @@ export class FlowRun {
     else this.#sendDue(this.#schedule, nowMs)
     const isSent = this.#schedule === null || this.#schedule.dueMs === Number.POSITIVE_INFINITY
     const isOver = isSent && this.#underWay === 0
-    if (isOver || nowMs > this.#endMs + PATIENCE_MS) this.#end()
+    if (isOver || nowMs > this.#endMs + ANSWER_WAIT_MS) this.#end()
   }
 
   answered(slot: number, fate: Fate, answer: number): void {

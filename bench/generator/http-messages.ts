@@ -5,7 +5,7 @@ import { answerNumber } from './tally.ts'
 
 const MIB = 1024 * 1024
 /** Bytes requested by a session, and reported as used from each grant. */
-export const ASKED = 10 * MIB
+export const REQUESTED = 10 * MIB
 export const USED = 7 * MIB
 
 export interface HttpDialect {
@@ -24,7 +24,7 @@ export const json: HttpDialect = {
     const step = ring.step[session] ?? 0
     const sid = FIRST_SID + firstSubscriber + (ring.subscriber[session] ?? 0)
     const id = `"session_id":"${run}-${session}-${ring.generation[session]}","request_num":${step}`
-    const volumes = `"usaget":"data","rating_group":10,"usagev":${ASKED}`
+    const volumes = `"usaget":"data","rating_group":10,"usagev":${REQUESTED}`
     if (step === 0) return `{"record_type":"start_request",${id},"sid":${sid},${volumes}}`
     const kind = step <= UPDATES ? 'update' : 'release'
     const used = `"used_usagev":${USED}`
@@ -40,7 +40,7 @@ export const keyValue: HttpDialect = {
     const step = ring.step[session] ?? 0
     const sid = FIRST_SID + firstSubscriber + (ring.subscriber[session] ?? 0)
     const id = `session_id=${run}-${session}-${ring.generation[session]}&request_num=${step}`
-    const volumes = `usaget=data&rating_group=10&usagev=${ASKED}`
+    const volumes = `usaget=data&rating_group=10&usagev=${REQUESTED}`
     if (step === 0) return `record_type=start_request&${id}&sid=${sid}&${volumes}`
     const kind = step <= UPDATES ? 'update' : 'release'
     return `record_type=${kind}_request&${id}&sid=${sid}&${volumes}&used_usagev=${USED}`

@@ -71,7 +71,7 @@ export async function measureScript(
 /** The calls must have distinct owners, because their order is undefined. */
 async function pipelined(redis: RedisConnection, calls: readonly CommitCall[]): Promise<void> {
   let at = 0
-  const lane = async () => {
+  const runPipeline = async () => {
     while (at < calls.length) {
       const from = at
       at += PIPELINE
@@ -81,7 +81,7 @@ async function pipelined(redis: RedisConnection, calls: readonly CommitCall[]): 
       if (replies.some((reply) => reply !== 1)) throw new Error('the ceiling met a conflict')
     }
   }
-  await Promise.all(Array.from({ length: PIPELINES }, lane))
+  await Promise.all(Array.from({ length: PIPELINES }, runPipeline))
 }
 
 export function commitOf(aid: number, nowMs: number): AccountCommit {

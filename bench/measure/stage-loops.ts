@@ -11,7 +11,7 @@ import { packResult, packTask, unpackResult, unpackTask } from '../../src/domain
 import { layOut } from '../../src/ledger/commit-layout.ts'
 import { createKeys } from '../../src/ledger/keys.ts'
 import { CONTEXT, PLAIN } from '../dialects.ts'
-import { ASKED, json, USED } from '../generator/http-messages.ts'
+import { json, REQUESTED, USED } from '../generator/http-messages.ts'
 import { ownCpuMicros } from '../generator/phase-meter.ts'
 import { SessionRing } from '../generator/session-ring.ts'
 import { outcomeOf } from '../messages.ts'
@@ -151,9 +151,9 @@ function settling(): () => void {
   }
   const program = { exact: false, order, nextOrder: order, next, atMs: 1, end: 'none' as const }
   const state = { subscriber: bought, account: null, service: emptyService(10, 'data', '') }
-  const granted = settle(state, { ...program, used: 0, requested: ASKED })
+  const granted = settle(state, { ...program, used: 0, requested: REQUESTED })
   return () => {
-    settle(granted, { ...program, used: USED, requested: ASKED })
+    settle(granted, { ...program, used: USED, requested: REQUESTED })
   }
 }
 

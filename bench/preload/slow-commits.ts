@@ -13,14 +13,14 @@ interface Sent {
 type SendCommand = (this: Redis, command: Sent, stream?: unknown) => Promise<unknown>
 
 /** The name of the commit script in scripts.ts. */
-const HELD = 'commit'
+const COMMIT_SCRIPT = 'commit'
 const holdMs = Number(process.env['BENCH_HOLD_MS'] ?? 0)
 const prototype = Redis.prototype as unknown as { sendCommand: SendCommand }
 const { sendCommand } = prototype
 let last: Promise<unknown> = Promise.resolve()
 
 prototype.sendCommand = function send(command, stream) {
-  if (command.script !== HELD) return sendCommand.call(this, command, stream)
+  if (command.script !== COMMIT_SCRIPT) return sendCommand.call(this, command, stream)
   const turn = last.then(() => pause(holdMs))
   last = turn
   return turn.then(() => sendCommand.call(this, command, stream))

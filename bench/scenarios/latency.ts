@@ -11,7 +11,7 @@ import { PAUSED } from './json.ts'
 
 const RATES = [5_000, 10_000, 20_000, 40_000]
 /** A rate is sustainable if it is below this share of the peak. */
-const CARRIED = 0.9
+const SUSTAINABLE_SHARE = 0.9
 const WINDOWS = 3
 /** Additional loads of the curve, as shares of saturation. */
 const SHARES = [0.1, 0.25, 0.5, 0.75, 0.9]
@@ -55,7 +55,7 @@ export const latencyScenario: Scenario = {
 
 /** Fixed rates, and distinct shares of the peak, always including half of it. */
 export function ratesOf(peak: number): number[] {
-  const fixed = RATES.filter((rate) => rate <= peak * CARRIED)
+  const fixed = RATES.filter((rate) => rate <= peak * SUSTAINABLE_SHARE)
   const isNew = (rate: number) => fixed.every((one) => Math.abs(rate / one - 1) > CLOSE)
   const shares = SHARES.map((share) => Math.round(peak * share))
   const half = Math.round(peak / 2)
@@ -110,7 +110,7 @@ function resultOf(all: readonly Latency[], peak: number, half: number, echo: num
   const curve = (name: string, figure: (one: Latency) => number) => {
     return { name, points: valid.map((one) => [one.perSecond, figure(one)] as const) }
   }
-  const beyond = RATES.filter((rate) => rate > peak * CARRIED)
+  const beyond = RATES.filter((rate) => rate > peak * SUSTAINABLE_SHARE)
   return {
     figures: {
       saturation: Math.round(peak),

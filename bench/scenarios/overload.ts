@@ -22,7 +22,7 @@ const SATURATING = 16
 const BATCH_SIZE_MAX = 8
 const GENERATOR_CORE_MAX = 0.3
 /** Tolerated share per tenth of a second without overload: a shared machine is sometimes late. */
-const UNWELL_SHARE_MAX = 0.01
+const OVERLOAD_SHARE_MAX = 0.01
 /** If more than this multiple of saturation is admitted, it was not saturation. */
 const SERVED_MAX = 1.2
 /** Checking for due requests should not cost the generator more than sending them. */
@@ -40,7 +40,7 @@ interface Round {
 }
 
 /** The rounds of a multiple, and their medians. */
-interface Beyond {
+interface Overload {
   multiple: number
   rounds: readonly Round[]
   goodput: number
@@ -64,7 +64,7 @@ export const overloadScenario: Scenario = {
     return withGenerator(async (generator) => {
       const saturation = await saturate(bench, product, generator)
       bench.say(`  saturation ${Math.round(saturation)}/s`)
-      const all: Beyond[] = []
+      const all: Overload[] = []
       for (const multiple of MULTIPLES) {
         const rounds: Round[] = []
         for (let round = 0; round < ROUNDS; round += 1) {
@@ -120,7 +120,7 @@ async function measureRound(
   return { window, during, recoveryMs: recoveryOf(after) }
 }
 
-function mediansOf(multiple: number, rounds: readonly Round[]): Beyond {
+function mediansOf(multiple: number, rounds: readonly Round[]): Overload {
   const of = (figure: (round: Round) => number) => median(rounds.map(figure))
   return {
     multiple,
@@ -137,7 +137,7 @@ function mediansOf(multiple: number, rounds: readonly Round[]): Beyond {
  */
 export function recoveryOf({ slices, unanswered }: PhaseResult): number {
   const bad = slices.findLastIndex(({ refused, late, inTime }) => {
-    return refused + late > UNWELL_SHARE_MAX * (refused + late + inTime)
+    return refused + late > OVERLOAD_SHARE_MAX * (refused + late + inTime)
   })
   return (unanswered > 0 ? slices.length : bad + 1) * SLICE_MS
 }
@@ -145,7 +145,7 @@ export function recoveryOf({ slices, unanswered }: PhaseResult): number {
 const shareOf = (part: number, rest: number) => (part === 0 ? 0 : part / (part + rest))
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`
 
-function resultOf(all: readonly Beyond[], saturation: number, echo: number, holdMs: number) {
+function resultOf(all: readonly Overload[], saturation: number, echo: number, holdMs: number) {
   const best = Math.max(...all.map(({ goodput }) => goodput))
   const beyond = all.filter(({ multiple }) => multiple > 1)
   const kept = Math.min(...beyond.map(({ goodput }) => goodput)) / best
@@ -186,7 +186,7 @@ function resultOf(all: readonly Beyond[], saturation: number, echo: number, hold
   }
 }
 
-function table(all: readonly Beyond[], saturation: number) {
+function table(all: readonly Overload[], saturation: number) {
   return {
     title: `Beyond saturation (open loop; medians of ${ROUNDS})`,
     columns: [

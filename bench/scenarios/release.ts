@@ -17,7 +17,7 @@ import { PAUSED } from './json.ts'
 const SESSIONS = 10_000
 const STEADY = 2_000
 /** Continuing sessions, each with one request under way. */
-const BESIDE = 16
+const CONTINUING = 16
 const CONNECTIONS: Readonly<Record<ReleaseProtocol, number>> = {
   diameter: 2,
   json: 1_000,
@@ -61,7 +61,7 @@ export const releaseScenario: Scenario = {
       },
       goals,
       tables: [tableOf(rounds)],
-      notes: [`${BESIDE} sessions beside them report and ask, each after its last answer`],
+      notes: [`${CONTINUING} sessions beside them report and ask, each after its last answer`],
       failures: rounds.flatMap(failuresOf),
     }
   },
@@ -71,13 +71,13 @@ async function measure(bench: Bench, product: Product, protocol: ReleaseProtocol
   bench.say(`  ${protocol}`)
   const { subscribers } = bench.settings
   const mass = { protocol, subscribers, connections: CONNECTIONS[protocol] }
-  const steady = { ...mass, run: `steady-${protocol}`, sessions: STEADY, connections: BESIDE }
-  await openSessions(product, { ...steady, connections: BESIDE })
+  const steady = { ...mass, run: `steady-${protocol}`, sessions: STEADY, connections: CONTINUING }
+  await openSessions(product, { ...steady, connections: CONTINUING })
   const all = { ...mass, run: `mass-${protocol}`, sessions: SESSIONS }
-  await openSessions(product, { ...all, connections: BESIDE })
-  const updates = await startUpdates(product, `beside-${protocol}`, BESIDE)
+  await openSessions(product, { ...all, connections: CONTINUING })
+  const updates = await startUpdates(product, `beside-${protocol}`, CONTINUING)
   updates.begin()
-  const paced = await releaseAll(product, { ...steady, underWay: BESIDE })
+  const paced = await releaseAll(product, { ...steady, underWay: CONTINUING })
   const before = updates.figures()
   updates.begin()
   const { answers, seconds } = await releaseAll(product, all)

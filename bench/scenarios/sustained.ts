@@ -19,9 +19,9 @@ const LOOK_MS = 1_000
 const SLACK_SECONDS = 1
 const DRAIN_MS = 300_000
 /** Safety margin: a rate held for seconds may not hold for a minute. */
-const ROOM = 0.95
+const MARGIN = 0.95
 /** Reduction for a second attempt, if the backlog grew within the minute. */
-const LESS = 0.8
+const REDUCTION = 0.8
 
 interface Trial {
   perSecond: number
@@ -48,10 +48,10 @@ export const sustainedScenario: Scenario = {
       const peak = closed.perSecond
       bench.say(`  closed loop with the recorder on ${Math.round(peak)}/s`)
       const rate = await findRate(bench, product, generator, peak)
-      let held = await hold(bench, product, generator, rate * ROOM)
+      let held = await hold(bench, product, generator, rate * MARGIN)
       if (grows(held.backlog, held.appended)) {
         bench.say(`  ${Math.round(held.perSecond)}/s: the backlog grows; once more with less`)
-        held = await hold(bench, product, generator, rate * LESS)
+        held = await hold(bench, product, generator, rate * REDUCTION)
       }
       const echo = await measureEcho(bench, generator)
       return resultOf(bench, held, peak, echo.perSecond)

@@ -53,14 +53,17 @@ describe('plots', () => {
     ],
     ['without points', [], false],
     ['of nothing but zeros', [[0, 0]], true],
-  ] as [string, [number, number][], boolean][])('are well-formed and within bounds: %s', (_, points, isLog) => {
-    const svg = linePlot({ ...AXES, isLogarithmic: isLog }, [{ name: '<p99>', points }])
-    for (const number of coordinates(svg)) {
-      expect(number).toBeGreaterThanOrEqual(0)
-      expect(number).toBeLessThanOrEqual(720)
-    }
-    expect(svg).toContain('&lt;p99&gt;')
-  })
+  ] as [string, [number, number][], boolean][])(
+    'are well-formed and within bounds: %s',
+    (_, points, isLog) => {
+      const svg = linePlot({ ...AXES, isLogarithmic: isLog }, [{ name: '<p99>', points }])
+      for (const number of coordinates(svg)) {
+        expect(number).toBeGreaterThanOrEqual(0)
+        expect(number).toBeLessThanOrEqual(720)
+      }
+      expect(svg).toContain('&lt;p99&gt;')
+    },
+  )
 
   it('place greater values higher', () => {
     const svg = linePlot(AXES, [

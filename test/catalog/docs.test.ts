@@ -26,7 +26,7 @@ const COMPILERS: Readonly<Record<string, (document: RawDocument) => unknown>> = 
 }
 
 /** Required fields of a document, added to the field that is refused. */
-const REST: Readonly<Record<string, Fields>> = {
+const REQUIRED_FIELDS: Readonly<Record<string, Fields>> = {
   rates: { key: 'R' },
   plans: { name: 'P', connection_type: 'prepaid' },
   services: { name: 'S' },
@@ -50,12 +50,18 @@ it('docs/CATALOGUE.md has an example of every collection', () => {
   expect(shown).toEqual(new Set(Object.keys(COMPILERS)))
 })
 
-it.each(blocks('entity'))('the documented example can be written: %s %j', (collection, document) => {
-  expect(document['from']).toBeDefined()
-  expect(compile(collection, document)).toMatchObject({ fromMs: Date.UTC(2026, 0, 1) })
-})
+it.each(blocks('entity'))(
+  'the documented example can be written: %s %j',
+  (collection, document) => {
+    expect(document['from']).toBeDefined()
+    expect(compile(collection, document)).toMatchObject({ fromMs: Date.UTC(2026, 0, 1) })
+  },
+)
 
-it.each(blocks('refused'))('the documented example is refused: %s %j', (collection, { document, why }) => {
-  const whole = { ...REST[collection], ...(document as Fields) }
-  expect(refusal(() => compile(collection, whole))).toBe(why)
-})
+it.each(blocks('refused'))(
+  'the documented example is refused: %s %j',
+  (collection, { document, why }) => {
+    const whole = { ...REQUIRED_FIELDS[collection], ...(document as Fields) }
+    expect(refusal(() => compile(collection, whole))).toBe(why)
+  },
+)

@@ -15,7 +15,12 @@ const WRITERS = 12
 const ACKNOWLEDGED_MIN = 300
 
 /** State of a writer's document: the acknowledged version and the last attempted one. */
-type Known = { acknowledged: number; tried: number; lastWasDelete: boolean; triedDelete: boolean }
+type WrittenState = {
+  acknowledged: number
+  tried: number
+  lastWasDelete: boolean
+  triedDelete: boolean
+}
 
 let built: ReturnType<typeof compileEmbedded>
 let folder: string
@@ -31,7 +36,7 @@ afterAll(() => {
 
 describe('the embedded MongoDB killed during writes', () => {
   it(`${ROUNDS} times: no acknowledged write is lost, no document is incomplete`, async () => {
-    const known = new Map<string, Known>()
+    const known = new Map<string, WrittenState>()
     const claimed = new Map<number, string>()
     for (let round = 0; round < ROUNDS; round++) {
       const server = await start()
@@ -79,7 +84,7 @@ async function createIndexes(lines: Docs, claims: Docs): Promise<void> {
 type Work = {
   readonly lines: Docs
   readonly claims: Docs
-  readonly known: Map<string, Known>
+  readonly known: Map<string, WrittenState>
   readonly claimed: Map<number, string>
   readonly round: number
 }
@@ -143,14 +148,15 @@ function contentOf(key: string, version: number): Document {
 async function check(
   lines: Docs,
   claims: Docs,
-  known: ReadonlyMap<string, Known>,
+  known: ReadonlyMap<string, WrittenState>,
   claimed: ReadonlyMap<number, string>,
 ): Promise<void> {
   const docs = await lines.find().toArray()
   const byKey = new Map(docs.map((doc) => [doc['key'] as string, doc]))
   expect(byKey.size).toBe(docs.length)
   for (const doc of docs) expect(doc).toMatchObject(contentOf(doc['key'], doc['version']))
-  for (const [key, mine] of known) expect(fits(mine, byKey.get(key)?.['version']), key).toBe(true)
+  for (const [key, mine] of known)
+    expect(isConsistent(mine, byKey.get(key)?.['version']), key).toBe(true)
   await checkIndexes(lines, docs)
   const claimDocs = await claims.find().toArray()
   const stored = new Map(claimDocs.map(({ stamp, by }) => [stamp as number, by as string]))
@@ -159,10 +165,10 @@ async function check(
 }
 
 /** The last acknowledged change is stored, or the change in flight when the server was killed. */
-function fits(mine: Known, version: number | undefined): boolean {
-  const isOnItsWay = mine.tried > mine.acknowledged
-  if (version === undefined) return mine.lastWasDelete || (isOnItsWay && mine.triedDelete)
-  if (isOnItsWay && !mine.triedDelete && version === mine.tried) return true
+function isConsistent(mine: WrittenState, version: number | undefined): boolean {
+  const isInFlight = mine.tried > mine.acknowledged
+  if (version === undefined) return mine.lastWasDelete || (isInFlight && mine.triedDelete)
+  if (isInFlight && !mine.triedDelete && version === mine.tried) return true
   return !mine.lastWasDelete && version === mine.acknowledged
 }
 

@@ -41,7 +41,7 @@ export const DEV_DEPENDENCIES: Readonly<Record<string, string>> = {
   'fast-check': 'properties with shrinking counterexamples',
   'openapi-fetch': 'the client that the OpenAPI document is tried with: typed fetch',
   'openapi-typescript': 'types of that client, generated from the OpenAPI document',
-  typescript: 'types, build, and the syntax trees of the house tests',
+  typescript: 'types, build, and the syntax trees of the project tests',
   vitest: 'test runner',
 }
 

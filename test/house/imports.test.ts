@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { checkImports, HOMES, importsOf, ROOMS, roomOf } from './imports.ts'
+import { checkImports, importsOf, MODULES, moduleOf, PACKAGE_PREFIXES } from './imports.ts'
 import { HOUSE, readTree, report, type SourceFile } from './tree.ts'
 
 /** Files that the imports in these tests may refer to. */
 const NEIGHBOURS: readonly SourceFile[] = [
-  ...Object.keys(ROOMS).map((room) => ({ path: `src/${room}/a.ts`, text: '' })),
+  ...Object.keys(MODULES).map((module) => ({ path: `src/${module}/a.ts`, text: '' })),
   { path: 'src/catalog/signature/a.ts', text: '' },
   { path: 'src/main.ts', text: '' },
 ]
@@ -23,18 +23,20 @@ describe('the project', () => {
   })
 
   it('has no module that is missing in the import table', () => {
-    const rooms = new Set(files.map(({ path }) => roomOf(path)))
-    const unknown = [...rooms].filter((room) => room !== 'main' && !Object.hasOwn(ROOMS, room))
+    const modules = new Set(files.map(({ path }) => moduleOf(path)))
+    const unknown = [...modules].filter(
+      (module) => module !== 'main' && !Object.hasOwn(MODULES, module),
+    )
     expect(unknown).toEqual([])
   })
 
   it('has an import table without cycles, except imports within a module', () => {
-    const table: Readonly<Record<string, readonly string[]>> = ROOMS
-    const reach = (room: string, way: readonly string[]): void => {
-      expect(way).not.toContain(room)
-      for (const next of table[room] ?? []) reach(next, [...way, room])
+    const table: Readonly<Record<string, readonly string[]>> = MODULES
+    const reach = (module: string, path: readonly string[]): void => {
+      expect(path).not.toContain(module)
+      for (const next of table[module] ?? []) reach(next, [...path, module])
     }
-    for (const room of Object.keys(ROOMS)) reach(room, [])
+    for (const module of Object.keys(MODULES)) reach(module, [])
   })
 })
 
@@ -72,7 +74,7 @@ describe('an import is refused', () => {
     expect(problems(path, `import x from '${specifier}'`)).toEqual([rule])
   })
 
-  it.each([...Object.keys(HOMES), '@fastify/cookie', 'mongodb/lib/x'])(
+  it.each([...Object.keys(PACKAGE_PREFIXES), '@fastify/cookie', 'mongodb/lib/x'])(
     'of a package outside its module: %s',
     (specifier) => {
       expect(problems('src/recorder/b.ts', `import type { x } from '${specifier}'`)).toHaveLength(1)

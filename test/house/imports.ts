@@ -3,7 +3,7 @@ import ts from 'typescript'
 import { isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
 
 /** The import table: the modules of src that a module may import. A module may import itself. */
-export const ROOMS = {
+export const MODULES = {
   domain: [],
   rating: ['domain'],
   'file-types': ['domain', 'rating', 'config'],
@@ -71,7 +71,7 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Packages with a module: a path prefix of src, the only one under which they may be imported. */
-export const HOMES: Readonly<Record<string, readonly string[]>> = {
+export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['store/', 'ledger/'],
   mongodb: ['catalog/'],
   'uWebSockets.js': ['realtime/http/'],
@@ -185,11 +185,11 @@ function checkOwn(path: string, found: Import, paths: ReadonlySet<string>): stri
   if (!target.startsWith('src/')) return `src never imports ${target}`
   if (!target.endsWith('.ts')) return `an import of our own ends in .ts, not ${specifier}`
   if (!paths.has(target)) return `there is no ${target}`
-  const from = roomOf(path)
-  const to = roomOf(target)
+  const from = moduleOf(path)
+  const to = moduleOf(target)
   if (from === to || from === 'main') return undefined
-  const allowed: readonly string[] = Object.hasOwn(ROOMS, from)
-    ? ROOMS[from as keyof typeof ROOMS]
+  const allowed: readonly string[] = Object.hasOwn(MODULES, from)
+    ? MODULES[from as keyof typeof MODULES]
     : []
   if (!allowed.includes(to)) return `${from} may not import ${to}`
   const isPure = PURE_PARTS.some((part) => target.startsWith(part))
@@ -205,16 +205,18 @@ function checkOwn(path: string, found: Import, paths: ReadonlySet<string>): stri
 function checkPackage(path: string, specifier: string): string | undefined {
   const inside = path.slice('src/'.length)
   const name = packageOf(specifier)
-  const exceptions = PURE[roomOf(path)]
-  if (exceptions && !exceptions.includes(name)) return `${roomOf(path)} is pure: no ${name}`
-  const home = HOMES[name] ?? (name.startsWith('@fastify/') ? HOMES['fastify'] : undefined)
-  if (home === undefined || roomOf(path) === 'main') return undefined
-  if (home.some((prefix) => inside.startsWith(prefix))) return undefined
-  return `${name} is used only in src/${home.join(' and src/')}`
+  const exceptions = PURE[moduleOf(path)]
+  if (exceptions && !exceptions.includes(name)) return `${moduleOf(path)} is pure: no ${name}`
+  const prefixes =
+    PACKAGE_PREFIXES[name] ??
+    (name.startsWith('@fastify/') ? PACKAGE_PREFIXES['fastify'] : undefined)
+  if (prefixes === undefined || moduleOf(path) === 'main') return undefined
+  if (prefixes.some((prefix) => inside.startsWith(prefix))) return undefined
+  return `${name} is used only in src/${prefixes.join(' and src/')}`
 }
 
 /** The module of a file in src: its first folder, or `main` for the files directly in src. */
-export function roomOf(path: string): string {
+export function moduleOf(path: string): string {
   const [, first = '', second] = path.split('/')
   return second === undefined ? 'main' : first
 }

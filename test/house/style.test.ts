@@ -9,7 +9,7 @@ import { HOUSE, readTree, report } from './tree.ts'
 function problems(path: string, text: string): readonly string[] {
   return checkStyle([{ path, text }])
     .map((violation) => violation.rule)
-    .filter((rule) => rule !== 'each room has a README.md')
+    .filter((rule) => rule !== 'each module has a README.md')
 }
 
 const lines = (count: number, line = '  call()') => Array.from({ length: count }, () => line)
@@ -31,7 +31,7 @@ describe('the project', () => {
       expect(report(checkStyle(readTree(root, ['src', 'absent'])))).toEqual([
         'src/store/utils/a.ts:1 no folder is called utils',
         'src/main.ts:1 no enum',
-        'src/store/README.md:1 each room has a README.md',
+        'src/store/README.md:1 each module has a README.md',
       ])
     } finally {
       rmSync(root, { recursive: true, force: true })
@@ -144,9 +144,9 @@ describe('effects and hidden inputs have one module', () => {
     ['runtime', 'console is used only in src/runtime/', "console.log('')"],
     ['runtime', 'console is used only in src/runtime/', 'globalThis.console.log()'],
     ['runtime', 'console is used only in src/runtime/', 'const { log } = console'],
-  ])('%s: %s: %s', (home, rule, text) => {
+  ])('%s: %s: %s', (module, rule, text) => {
     expect(problems('src/store/a.ts', text)).toEqual([rule])
-    expect(problems(`src/${home}/a.ts`, text)).toEqual([])
+    expect(problems(`src/${module}/a.ts`, text)).toEqual([])
     expect(problems('test/store/a.ts', text)).toEqual([])
   })
 

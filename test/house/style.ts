@@ -13,7 +13,7 @@ const TEXT_ENDINGS = ['.ts', '.lua', '.mjs']
 const DEFAULT_EXPORT_FILES: ReadonlySet<string> = new Set(['src/workers/main.ts'])
 
 /** Effects and hidden inputs that only one module may use. */
-const ONLY_HOME: Readonly<Record<string, string>> = {
+const ONLY_MODULE: Readonly<Record<string, string>> = {
   'process.env': 'src/config/',
   'process.stdout': 'src/runtime/',
   'process.stderr': 'src/runtime/',
@@ -32,7 +32,7 @@ export function checkStyle(files: readonly SourceFile[]): readonly Violation[] {
     ...files.filter(isTypeScript).flatMap(checkFunctions),
     ...files.filter(isTypeScript).flatMap(checkSyntax),
     ...files.filter(isTypeScript).flatMap(checkComments),
-    ...files.filter((file) => isTypeScript(file) && isProduct(file)).flatMap(checkHomes),
+    ...files.filter((file) => isTypeScript(file) && isProduct(file)).flatMap(checkEffects),
     ...checkReadmes(files),
     ...files.filter((file) => file.path === 'src/main.ts').flatMap(checkWiring),
   ]
@@ -137,16 +137,16 @@ function checkComments(file: SourceFile): readonly Violation[] {
   return violations
 }
 
-function checkHomes(file: SourceFile): readonly Violation[] {
+function checkEffects(file: SourceFile): readonly Violation[] {
   const violations: Violation[] = []
   walk(file, (node, line) => {
-    const add = (what: string, home: string): void => {
-      if (file.path.startsWith(home)) return
-      violations.push({ path: file.path, line, rule: `${what} is used only in ${home}` })
+    const add = (what: string, module: string): void => {
+      if (file.path.startsWith(module)) return
+      violations.push({ path: file.path, line, rule: `${what} is used only in ${module}` })
     }
     for (const name of membersUsed(node)) {
-      const home = ONLY_HOME[name]
-      if (home !== undefined) add(name, home)
+      const module = ONLY_MODULE[name]
+      if (module !== undefined) add(name, module)
     }
     if (ts.isIdentifier(node) && node.text === 'console' && isGlobalUse(node)) {
       add('console', 'src/runtime/')
@@ -201,17 +201,17 @@ function isNamed(node: ts.Expression, name: string): boolean {
 }
 
 function checkReadmes(files: readonly SourceFile[]): readonly Violation[] {
-  const rooms = new Set(
+  const modules = new Set(
     files.filter(isProduct).flatMap(({ path }) => {
-      const [, room, inside] = path.split('/')
-      return room !== undefined && inside !== undefined ? [room] : []
+      const [, module, inside] = path.split('/')
+      return module !== undefined && inside !== undefined ? [module] : []
     }),
   )
   const paths = new Set(files.map((file) => file.path))
-  return [...rooms]
-    .map((room) => `src/${room}/README.md`)
+  return [...modules]
+    .map((module) => `src/${module}/README.md`)
     .filter((path) => !paths.has(path))
-    .map((path) => ({ path, line: 1, rule: 'each room has a README.md' }))
+    .map((path) => ({ path, line: 1, rule: 'each module has a README.md' }))
 }
 
 /** src/main.ts wires modules: it may choose (if), but not loop, calculate or define classes. */

@@ -26,7 +26,7 @@ import { waitUntil } from '../support/wait.ts'
 type Limits = { minVersion?: 'TLSv1.2' | 'TLSv1.3'; ciphers?: readonly string[] }
 type Files = { certFile: string; keyFile: string }
 
-interface World {
+interface RecordedListener {
   readonly port: number
   /** `section result` of each reload. */
   readonly reloads: string[]
@@ -36,9 +36,9 @@ interface World {
 }
 
 /** Log and metrics of a listener, recorded. */
-function witness() {
+function recorder() {
   const reloads: string[] = []
-  const lines: World['lines'] = []
+  const lines: RecordedListener['lines'] = []
   const metrics: TlsMetrics = {
     used: () => undefined,
     reloaded: (listener, result) => reloads.push(`${listener} ${result}`),
@@ -58,9 +58,9 @@ const http = (path: string) => (socket: TLSSocket) =>
     socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
   })
 
-const starts: Record<string, (files: Files, limits: Limits) => Promise<World>> = {
+const starts: Record<string, (files: Files, limits: Limits) => Promise<RecordedListener>> = {
   async admin(files, limits) {
-    const { reloads, lines, metrics, log } = witness()
+    const { reloads, lines, metrics, log } = recorder()
     const tls = { ...SETTINGS.tls, enabled: true, ...files, ...limits }
     const routes = (server: Parameters<Parameters<typeof bareServer>[0]>[0]) => {
       server.get('/here', async () => ({}))
@@ -72,7 +72,7 @@ const starts: Record<string, (files: Files, limits: Limits) => Promise<World>> =
     (['native', 'javascript'] as const).map((kind) => [
       kind,
       async (files: Files, limits: Limits) => {
-        const { reloads, lines, metrics: tls, log } = witness()
+        const { reloads, lines, metrics: tls, log } = recorder()
         const isNative = kind === 'native'
         const { port } = await serverOf(kind, {
           httpServer: isNative ? 'auto' : kind,
@@ -115,7 +115,7 @@ const sections: Record<string, string> = {
 
 describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
   const start = (files: Files, limits: Limits = {}) =>
-    starts[name]?.(files, limits) as Promise<World>
+    starts[name]?.(files, limits) as Promise<RecordedListener>
   let authority: Authority
   let files: Files
   let ca: string
@@ -193,12 +193,12 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
 
   it('uses weak cipher suites only by name, and logs a warning', async () => {
     const cipher = 'ECDHE-ECDSA-AES128-SHA'
-    const world = await start(files, { ciphers: [cipher] })
-    const { port } = world
+    const listener = await start(files, { ciphers: [cipher] })
+    const { port } = listener
     expect(await spoken(port, only('TLSv1.2', cipher))).toBe(`TLSv1.2 ${cipher}`)
     expect(await spoken(port, only('TLSv1.2', 'ECDHE-ECDSA-AES256-GCM-SHA384'))).toBeNull()
     expect(await spoken(port, only('TLSv1.3'))).toMatch(/^TLSv1\.3 TLS_/)
-    expect(world.lines).toContainEqual(
+    expect(listener.lines).toContainEqual(
       expect.objectContaining({ setting: `${sections[name]}.ciphers`, weak: [cipher] }),
     )
   })
@@ -238,8 +238,8 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
   it('keeps the current one while files are incomplete or do not match', async () => {
     const pair = copied(files)
     const second = authority.issue('second', 'localhost')
-    const world = await start(pair)
-    const { port, reloads } = world
+    const listener = await start(pair)
+    const { port, reloads } = listener
     replace(pair, { certFile: second.certFile })
     await waitUntil('the refusal', () => reloads.length === 1)
     expect(await subjectOf(port)).toBe('first')
@@ -247,7 +247,7 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
     await waitUntil('the second refusal', () => reloads.length === 2)
     expect(await subjectOf(port)).toBe('first')
     expect(reloads).toEqual(Array(2).fill(`${sections[name]} failed`))
-    const problems = world.lines.flatMap(({ problem }) => problem ?? [])
+    const problems = listener.lines.flatMap(({ problem }) => problem ?? [])
     expect(problems).toEqual([
       `${sections[name]}.keyFile ${pair.keyFile} is not the key of the certificate`,
       `${sections[name]}.certFile ${pair.certFile} has no certificate`,

@@ -34,15 +34,15 @@ async function connect(url: string): Promise<RedisConnection> {
 function listen(
   by: RedisConnection,
   listener?: (payload: string) => void,
-): { heard: string[]; subscription: Subscription } {
-  const heard: string[] = []
+): { received: string[]; subscription: Subscription } {
+  const received: string[] = []
   const take = (payload: string) => {
-    heard.push(payload)
+    received.push(payload)
     listener?.(payload)
   }
   const subscription = subscribe(by, 'tollgate:test', take, log)
   open.push(() => subscription.close())
-  return { heard, subscription }
+  return { received, subscription }
 }
 
 const listening = ({ subscription }: ReturnType<typeof listen>) =>
@@ -54,8 +54,8 @@ it('the bus delivers each message to all subscribers of its channel', async () =
   expect(await publish(redis, 'tollgate:other', 'x')).toBe(true)
   expect(await publish(redis, 'tollgate:test', 'a')).toBe(true)
   expect(await publish(redis, 'tollgate:test', 'b')).toBe(true)
-  await waitUntil('all', () => one.heard.length + two.heard.length === 4)
-  expect([one.heard, two.heard]).toEqual([
+  await waitUntil('all', () => one.received.length + two.received.length === 4)
+  expect([one.received, two.received]).toEqual([
     ['a', 'b'],
     ['a', 'b'],
   ])
@@ -69,12 +69,12 @@ it('the bus survives an exception of a listener, and delivers nothing after it i
   await Promise.all([listening(first), listening(second)])
   await publish(redis, 'tollgate:test', 'a')
   await publish(redis, 'tollgate:test', 'b')
-  await waitUntil('the second message', () => first.heard.length === 2)
+  await waitUntil('the second message', () => first.received.length === 2)
   first.subscription.close()
   expect(first.subscription.isListening()).toBe(false)
   await publish(redis, 'tollgate:test', 'c')
-  await waitUntil('the third one', () => second.heard.length === 3)
-  expect(first.heard).toEqual(['a', 'b'])
+  await waitUntil('the third one', () => second.received.length === 3)
+  expect(first.received).toEqual(['a', 'b'])
 })
 
 it('the bus tolerates an unavailable Redis, and subscribes again when it is back', async () => {
@@ -82,16 +82,16 @@ it('the bus tolerates an unavailable Redis, and subscribes again when it is back
   open.push(() => proxy.close())
   const through = await connect(proxy.url)
   open.push(() => through.close())
-  const ear = listen(through)
-  await listening(ear)
+  const subscriber = listen(through)
+  await listening(subscriber)
   await proxy.cut()
-  await waitUntil('it is cut off', () => !ear.subscription.isListening())
+  await waitUntil('it is cut off', () => !subscriber.subscription.isListening())
   expect(await publish(through, 'tollgate:test', 'lost')).toBe(false)
   await proxy.restore()
-  await listening(ear)
+  await listening(subscriber)
   await publish(redis, 'tollgate:test', 'found')
-  await waitUntil('a message', () => ear.heard.length > 0)
-  expect(ear.heard).toEqual(['found'])
+  await waitUntil('a message', () => subscriber.received.length > 0)
+  expect(subscriber.received).toEqual(['found'])
 })
 
 it('the bus detects on its own that the other end no longer answers', async () => {
@@ -99,28 +99,28 @@ it('the bus detects on its own that the other end no longer answers', async () =
   open.push(() => proxy.close())
   const through = await connect(proxy.url)
   open.push(() => through.close())
-  const ear = listen(through)
-  await listening(ear)
+  const subscriber = listen(through)
+  await listening(subscriber)
   proxy.hang()
-  await waitUntil('it gives up', () => !ear.subscription.isListening())
+  await waitUntil('it gives up', () => !subscriber.subscription.isListening())
   await proxy.restore()
-  await listening(ear)
+  await listening(subscriber)
 })
 
 it('the bus receives messages from any node of a cluster, even after its own node is gone', async () => {
   const cluster = await startTestCluster()
   open.push(() => cluster.close())
   const both = [await connect(cluster.url), await connect(cluster.url)] as const
-  const ear = listen(both[0])
-  await listening(ear)
+  const subscriber = listen(both[0])
+  await listening(subscriber)
   for (let index = 0; index < 10; index += 1) await publish(both[1], 'tollgate:test', `${index}`)
-  await waitUntil('all', () => ear.heard.length === 10)
+  await waitUntil('all', () => subscriber.received.length === 10)
   const [{ host, port } = {}] = both[0].nodes()
   const [own] = cluster.nodes.filter((node) => node.port === port && host === '127.0.0.1')
   await own?.kill9()
   await waitUntil('another node', async () => {
     await publish(both[1], 'tollgate:test', 'again')
-    return ear.heard.includes('again')
+    return subscriber.received.includes('again')
   })
   for (const one of both) await one.close()
 })

@@ -61,9 +61,9 @@ describe('audit secrets', () => {
 
   it('are recorded as changed, without their values', () => {
     const before = { password: 'a', name: 'x' }
-    const told = (password: string) => redactSecrets('users', { password, name: 'y' }, before)
-    expect(told('a')).toEqual({ password: '(secret)', name: 'y' })
-    expect(told('b')).toEqual({ password: '(secret, changed)', name: 'y' })
+    const redacted = (password: string) => redactSecrets('users', { password, name: 'y' }, before)
+    expect(redacted('a')).toEqual({ password: '(secret)', name: 'y' })
+    expect(redacted('b')).toEqual({ password: '(secret, changed)', name: 'y' })
   })
 
   it('can have special field names such as `__proto__`, without effect on other objects', () => {

@@ -17,15 +17,17 @@ const change = { nowMs: 0, by: 'test', sealer, timeZone: 'UTC' }
 
 function watchOf(catalog: Catalog) {
   const { log, records } = recordingLog()
-  const told: CurrentClients[] = []
-  const watch = watchClients({ catalog, sealer, pollMs: 3_600_000, log }, (now) => told.push(now))
+  const published: CurrentClients[] = []
+  const watch = watchClients({ catalog, sealer, pollMs: 3_600_000, log }, (now) =>
+    published.push(now),
+  )
   open.push(watch)
   const names = () =>
-    told
+    published
       .at(-1)
       ?.clients.signers(0)
       .map(({ name }) => name)
-  return { watch, told, records, names }
+  return { watch, published, records, names }
 }
 
 /** Stores a setting in the same form as the modules that write settings. */
@@ -37,17 +39,17 @@ async function put(catalog: Catalog, _id: string, rev: number, value: unknown) {
 describe('a watch of clients', () => {
   it('publishes the clients and the signature window on the first read and after changes', async () => {
     const catalog = await store.open()
-    const { watch, told, names } = watchOf(catalog)
+    const { watch, published, names } = watchOf(catalog)
     expect(await watch.start()).toBe(true)
     expect(names()).toEqual([])
-    expect(told).toMatchObject([{ signature: { enabled: true, windowMs: 300_000 } }])
+    expect(published).toMatchObject([{ signature: { enabled: true, windowMs: 300_000 } }])
     await put(catalog, 'shared_secret', 7, withClient([], { name: 'crm' }, change).list)
     await watch.pollNow()
     await watch.pollNow()
-    expect([names(), told.length]).toEqual([['crm'], 2])
+    expect([names(), published.length]).toEqual([['crm'], 2])
     await put(catalog, 'security', 8, { signature: { enabled: false, window_seconds: 5 } })
     await watch.pollNow()
-    expect(told.slice(2)).toMatchObject([{ signature: { enabled: false, windowMs: 5_000 } }])
+    expect(published.slice(2)).toMatchObject([{ signature: { enabled: false, windowMs: 5_000 } }])
     await put(catalog, 'shared_secret', 9, [])
     await watch.pollNow()
     expect(names()).toEqual([])

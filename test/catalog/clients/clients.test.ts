@@ -111,8 +111,8 @@ describe('an updated client', () => {
     const [shown] = clientViews(list)
     const later = { ...change, nowMs: NOW_MS + 5, by: 'other' }
     const set = withClient(list, { ...shown, crc: '90482470', roles: ['write'] }, later)
-    const shownToo = { grants: ['client_credentials'] }
-    const after = { ...(list[0] as object), ...shownToo, roles: ['write'] }
+    const alsoVisible = { grants: ['client_credentials'] }
+    const after = { ...(list[0] as object), ...alsoVisible, roles: ['write'] }
     expect(set).toEqual({ list: [after], secret: null })
     const others = { crc: '00000000', created_at: 'long ago', created_by: 'me' }
     expect(withClient(list, { name: 'a', ...others }, later).list).toEqual(list)

@@ -45,12 +45,15 @@ describe('a tariff', () => {
     ['the finest that is possible', 1e-12, undefined, 1, 0, 6],
     ['the access price is the finest', 3, '0.00000025', 300_000_000, 25, 2],
     ['trailing zeros are no digits', '0.10000000000000', undefined, 100_000, 0, 0],
-  ])('is scaled by the most precise price: %s', (_name, price, access, tierPrice, accessPrice, digits) => {
-    const tariff = compile({ access, rate: [tier({ price })] })
-    expect(tariff.extraDigits).toBe(digits)
-    expect(tariff.tiers[0]?.price).toBe(tierPrice)
-    expect(tariff.access).toBe(accessPrice)
-  })
+  ])(
+    'is scaled by the most precise price: %s',
+    (_name, price, access, tierPrice, accessPrice, digits) => {
+      const tariff = compile({ access, rate: [tier({ price })] })
+      expect(tariff.extraDigits).toBe(digits)
+      expect(tariff.tiers[0]?.price).toBe(tierPrice)
+      expect(tariff.access).toBe(accessPrice)
+    },
+  )
 
   it('counts only tier sizes: gaps and overlaps between stored tiers change nothing', () => {
     const sizes = (rate: object[]) => compile({ rate }).tiers.map(({ units }) => units)

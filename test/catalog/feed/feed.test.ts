@@ -35,7 +35,12 @@ const CATALOGUE = ['plans', 'services', 'rates', 'taxes', 'prepaidincludes'] as 
 const replace = { mode: 'replace', timeZone: 'UTC' } as const
 
 /** Writes like an external program that does not know revision numbers. */
-async function plant(catalog: Catalog, collection: EntityCollection, rev: number, fields: object) {
+async function insertRaw(
+  catalog: Catalog,
+  collection: EntityCollection,
+  rev: number,
+  fields: object,
+) {
   const document = {
     ...ORDINARY[collection],
     from: new Date('2026-01-01'),
@@ -126,11 +131,11 @@ describe('the catalogue', () => {
 
   it('reports changed rates before they are found in the catalogue', async () => {
     const catalog = await store.open()
-    const told: string[] = []
+    const reported: string[] = []
     const onRates: FeedOptions['onRates'] = (changed) => {
       for (const { key, revisions } of changed) {
         const isCurrent = feed.current().rates.get(key) === revisions
-        told.push(`${key} ${revisions.length}${isCurrent ? ' too late' : ''}`)
+        reported.push(`${key} ${revisions.length}${isCurrent ? ' too late' : ''}`)
       }
     }
     const { feed } = createFeed(catalog, 3_600_000, { onRates })
@@ -138,20 +143,20 @@ describe('the catalogue', () => {
     await insertEntity(catalog, 'rates', { key: 'SMS' })
     await insertEntity(catalog, 'plans')
     await feed.start()
-    expect(told.splice(0).sort()).toEqual(['DATA 1', 'SMS 1'])
+    expect(reported.splice(0).sort()).toEqual(['DATA 1', 'SMS 1'])
     await insertEntity(catalog, 'rates', { key: 'SMS', from: '2027-01-01' })
     await writeEntity(catalog, 'rates', { ...data, deleted: true }, replace)
     await insertEntity(catalog, 'plans', { name: 'SILVER' })
     await feed.pollNow()
-    expect(told.splice(0).sort()).toEqual(['DATA 0', 'SMS 2'])
+    expect(reported.splice(0).sort()).toEqual(['DATA 0', 'SMS 2'])
     await insertEntity(catalog, 'plans', { name: 'BRONZE' })
     await feed.pollNow()
-    expect(told).toEqual([])
+    expect(reported).toEqual([])
     // An older state of the store: every rate may differ, and some are gone.
     await catalog.rates.deleteMany({ from: new Date('2027-01-01') })
     await catalog.counters.deleteMany({})
     await feed.pollNow()
-    expect(told.sort()).toEqual(['SMS 1'])
+    expect(reported.sort()).toEqual(['SMS 1'])
   })
 
   it('stays the same object while nothing changes', async () => {
@@ -171,7 +176,7 @@ describe('the catalogue', () => {
     await feed.start()
     const count = 1203
     for (let index = 0; index < count; index += 1) {
-      await plant(catalog, 'plans', index + 1, { name: `PLAN_${index}` })
+      await insertRaw(catalog, 'plans', index + 1, { name: `PLAN_${index}` })
     }
     await catalog.counters.updateOne(
       { _id: 'feed:plans' },
@@ -204,15 +209,15 @@ describe('the catalogue', () => {
       },
     })
     await feed.start()
-    let hinted: Promise<boolean> | null = null
+    let notified: Promise<boolean> | null = null
     // The revision numbers are read when something changes and the event arrives.
     during = async () => {
       await insertEntity(catalog, 'plans')
-      hinted = feed.pollNow()
+      notified = feed.pollNow()
     }
     await feed.pollNow()
     expect(feed.current().plans.size).toBe(0)
-    expect(await hinted).toBe(true)
+    expect(await notified).toBe(true)
     expect(feed.current().plans.has('GOLD')).toBe(true)
   })
 })
@@ -225,7 +230,7 @@ describe('late writers', () => {
     const early = await bump(catalog, 'plans')
     await insertEntity(catalog, 'plans', { name: 'FAST' })
     await feed.pollNow()
-    await plant(catalog, 'plans', early, { name: 'LATE' })
+    await insertRaw(catalog, 'plans', early, { name: 'LATE' })
     await bump(catalog, 'plans')
     await feed.pollNow()
     expect([...feed.current().plans.keys()].sort()).toEqual(['FAST', 'LATE'])
@@ -238,7 +243,7 @@ describe('late writers', () => {
     let number = early
     while (number < early + LATE_WRITES_MAX - 1) number = await bump(catalog, 'plans')
     await feed.start()
-    await plant(catalog, 'plans', early, { name: 'LATE' })
+    await insertRaw(catalog, 'plans', early, { name: 'LATE' })
     expect(await bump(catalog, 'plans')).toBe(early + LATE_WRITES_MAX)
     await feed.pollNow()
     expect([...feed.current().plans.keys()]).toEqual(['LATE'])
@@ -250,7 +255,7 @@ describe('late writers', () => {
     await feed.start()
     const rev = await bump(catalog, 'plans')
     await feed.pollNow()
-    await plant(catalog, 'plans', rev, { name: 'ORPHAN' })
+    await insertRaw(catalog, 'plans', rev, { name: 'ORPHAN' })
     await feed.pollNow()
     expect(feed.current().plans.size).toBe(0)
     time.nowMs += 5000
@@ -262,7 +267,7 @@ describe('late writers', () => {
 describe('a document that does not compile', () => {
   it('is skipped, logged by name and counted, and does not block other documents', async () => {
     const catalog = await store.open()
-    await plant(catalog, 'rates', 0, { key: 'BROKEN', rates: { data: { BASE: { rate: [] } } } })
+    await insertRaw(catalog, 'rates', 0, { key: 'BROKEN', rates: { data: { BASE: { rate: [] } } } })
     await insertEntity(catalog, 'rates')
     const { feed, records } = createFeed(catalog)
     await feed.start()

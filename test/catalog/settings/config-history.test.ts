@@ -47,21 +47,18 @@ describe('versions of the stored configuration', () => {
     expect(await readConfigVersion(catalog, 'peers', former?.rev ?? 0)).toBeUndefined()
   })
 
-  it.each(['auth', 'shared_secret'])(
-    'do not store the value of %s themselves',
-    async (name) => {
-      const catalog = await store.open()
-      await write(catalog, { key: 'hush' }, {}, name)
-      await write(catalog, { key: 'other' }, {}, name)
-      expect(await catalog.confighistory.find({ category: name }).toArray()).toMatchObject([
-        { value: null },
-      ])
-      const former = (value: unknown) => ({ had: Object.keys(value as object) })
-      await write(catalog, {}, { former }, name)
-      const kept = await catalog.confighistory.find({ category: name }).sort({ rev: -1 }).toArray()
-      expect(kept.map(({ value }) => value)).toEqual([{ had: ['key'] }, null])
-    },
-  )
+  it.each(['auth', 'shared_secret'])('do not store the value of %s themselves', async (name) => {
+    const catalog = await store.open()
+    await write(catalog, { key: 'hush' }, {}, name)
+    await write(catalog, { key: 'other' }, {}, name)
+    expect(await catalog.confighistory.find({ category: name }).toArray()).toMatchObject([
+      { value: null },
+    ])
+    const former = (value: unknown) => ({ had: Object.keys(value as object) })
+    await write(catalog, {}, { former }, name)
+    const kept = await catalog.confighistory.find({ category: name }).sort({ rev: -1 }).toArray()
+    expect(kept.map(({ value }) => value)).toEqual([{ had: ['key'] }, null])
+  })
 
   it('are limited in number', async () => {
     const catalog = await store.open()
@@ -76,18 +73,18 @@ describe('versions of the stored configuration', () => {
 describe('a writer who is killed', () => {
   it.each(['increment the number of config', 'write plays'])(
     'before "%s" has lost nothing',
-    async (deadly) => {
+    async (crashPoint) => {
       const database = `history_${new ObjectId().toHexString()}`
       const catalog = await store.open(undefined, database)
       await write(catalog, { a: 1 })
-      const dying: Catalog = {
+      const crashing: Catalog = {
         ...catalog,
         run: (what, operation) =>
-          what === deadly
+          what === crashPoint
             ? Promise.reject(new CatalogUnavailableError('gone'))
             : catalog.run(what, operation),
       }
-      await expect(write(dying, { a: 2 })).rejects.toThrow('gone')
+      await expect(write(crashing, { a: 2 })).rejects.toThrow('gone')
       expect((await catalog.config.findOne({ _id: 'plays' }))?.value).toEqual({ a: 1 })
       expect(await revsOf(catalog)).toHaveLength(1)
       await write(catalog, { a: 3 })

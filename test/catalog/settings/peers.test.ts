@@ -130,8 +130,9 @@ describe('an address', () => {
     (text) => expect(parseRange(text)).toBeNull(),
   )
 
-  it.each(['localhost', '::ffff:0:0/95', 'fe80::1%eth0', '10.0.0.0/-1'])('%j is not an address range', (text) =>
-    expect(parseRange(text)).toBeNull(),
+  it.each(['localhost', '::ffff:0:0/95', 'fe80::1%eth0', '10.0.0.0/-1'])(
+    '%j is not an address range',
+    (text) => expect(parseRange(text)).toBeNull(),
   )
 })
 

@@ -22,10 +22,10 @@ afterEach(async () => {
 /** A watch that polls on request, unless a test needs automatic polling. */
 function watchOf(catalog: Catalog, pollMs = 3_600_000) {
   const { log, records } = recordingLog()
-  const told: StoredConfig[] = []
-  const watch = watchStoredConfig({ catalog, pollMs, log }, (config) => told.push(config))
+  const published: StoredConfig[] = []
+  const watch = watchStoredConfig({ catalog, pollMs, log }, (config) => published.push(config))
   watches.push(watch)
-  return { watch, told, records }
+  return { watch, published, records }
 }
 
 function write(catalog: Catalog, value: unknown) {
@@ -35,17 +35,17 @@ function write(catalog: Catalog, value: unknown) {
 describe('a watch of the stored configuration', () => {
   it('publishes the configuration on the first read and after changes', async () => {
     const catalog = await store.open()
-    const { watch, told } = watchOf(catalog)
+    const { watch, published } = watchOf(catalog)
     expect(watch.loaded()).toBe(false)
     expect(await watch.start()).toBe(true)
     expect(watch.loaded()).toBe(true)
-    expect(told).toEqual([{ file_types: [], peers: [], taxation: {} }])
+    expect(published).toEqual([{ file_types: [], peers: [], taxation: {} }])
     await watch.pollNow()
-    expect(told).toHaveLength(1)
+    expect(published).toHaveLength(1)
     await write(catalog, ['a'])
     await watch.pollNow()
     await watch.pollNow()
-    expect(told.slice(1)).toEqual([{ file_types: [], peers: ['a'], taxation: {} }])
+    expect(published.slice(1)).toEqual([{ file_types: [], peers: ['a'], taxation: {} }])
   })
 
   it('reads no values if nothing has changed', async () => {
@@ -67,30 +67,30 @@ describe('a watch of the stored configuration', () => {
 
   it('finds the change of a writer that died before it published an event', async () => {
     const catalog = await store.open()
-    const { watch, told } = watchOf(catalog)
+    const { watch, published } = watchOf(catalog)
     await write(catalog, [])
     await watch.start()
     await catalog.config.updateOne({ _id: 'peers' }, { $set: { rev: 99, value: ['a'] } })
     await watch.pollNow()
-    expect(told.at(-1)?.peers).toEqual(['a'])
+    expect(published.at(-1)?.peers).toEqual(['a'])
   })
 
   it('treats an older state of the store as a change', async () => {
     const catalog = await store.open()
     await write(catalog, ['a'])
-    const { watch, told } = watchOf(catalog)
+    const { watch, published } = watchOf(catalog)
     await watch.start()
     await catalog.config.deleteMany({})
     await watch.pollNow()
-    expect(told.map(({ peers }) => peers)).toEqual([['a'], []])
+    expect(published.map(({ peers }) => peers)).toEqual([['a'], []])
   })
 
   it('polls by itself', async () => {
     const catalog = await store.open()
-    const { watch, told } = watchOf(catalog, 10)
+    const { watch, published } = watchOf(catalog, 10)
     await watch.start()
     await write(catalog, ['a'])
-    await expect.poll(() => told.at(-1)?.peers).toEqual(['a'])
+    await expect.poll(() => published.at(-1)?.peers).toEqual(['a'])
   })
 })
 
@@ -101,7 +101,7 @@ describe('an outage', () => {
       const database = `config_${new ObjectId().toHexString()}`
       const direct = await store.open(undefined, database)
       await write(direct, ['a'])
-      const { watch, told, records } = watchOf(await store.open(proxy.url, database))
+      const { watch, published, records } = watchOf(await store.open(proxy.url, database))
       await watch.start()
       await proxy.cut()
       expect(await watch.pollNow()).toBe(false)
@@ -110,7 +110,7 @@ describe('an outage', () => {
       await write(direct, ['b'])
       await proxy.restore()
       await expect.poll(() => watch.pollNow()).toBe(true)
-      expect(told.map(({ peers }) => peers)).toEqual([['a'], ['b']])
+      expect(published.map(({ peers }) => peers)).toEqual([['a'], ['b']])
       expect(records.map(({ level }) => level)).toEqual(['warn', 'info'])
     } finally {
       await proxy.close()
@@ -121,12 +121,12 @@ describe('an outage', () => {
     const proxy = await startStoreProxy(store.url())
     try {
       await proxy.cut()
-      const { watch, told } = watchOf(await store.open(proxy.url))
+      const { watch, published } = watchOf(await store.open(proxy.url))
       expect(await watch.start()).toBe(false)
-      expect([watch.loaded(), told]).toEqual([false, []])
+      expect([watch.loaded(), published]).toEqual([false, []])
       await proxy.restore()
       await expect.poll(() => watch.pollNow()).toBe(true)
-      expect([watch.loaded(), told.length]).toEqual([true, 1])
+      expect([watch.loaded(), published.length]).toEqual([true, 1])
     } finally {
       await proxy.close()
     }

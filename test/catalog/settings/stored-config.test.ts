@@ -93,7 +93,7 @@ describe('several writers', () => {
     const catalog = await store.open()
     await append(catalog, 'first')
     let others = 0
-    const outrun: Catalog = {
+    const overtaken: Catalog = {
       ...catalog,
       async run(what, operation) {
         if (what.startsWith('write')) {
@@ -103,7 +103,7 @@ describe('several writers', () => {
         return catalog.run(what, operation)
       },
     }
-    await expect(append(outrun, 'late')).rejects.toThrow(
+    await expect(append(overtaken, 'late')).rejects.toThrow(
       'peers is being changed by others: nothing was written',
     )
     const { peers } = await readStoredConfig(catalog)

@@ -34,11 +34,14 @@ function signed(key: string, more: readonly (readonly [string, unknown])[] = [],
 }
 
 describe('a signature', () => {
-  it.each(['_sig_', 'signature'])('as %s identifies its client, with any of its keys', async (name) => {
-    const keys = memory()
-    expect(await checkSignature(signed(CRM.key, [], name), terms(), keys)).toBe(CRM)
-    expect(await checkSignature(signed(SHOP.key, [], name), terms(), keys)).toBe(SHOP)
-  })
+  it.each(['_sig_', 'signature'])(
+    'as %s identifies its client, with any of its keys',
+    async (name) => {
+      const keys = memory()
+      expect(await checkSignature(signed(CRM.key, [], name), terms(), keys)).toBe(CRM)
+      expect(await checkSignature(signed(SHOP.key, [], name), terms(), keys)).toBe(SHOP)
+    },
+  )
 
   it('is accepted once, and remembered for as long as it could be accepted', async () => {
     const keys = memory()

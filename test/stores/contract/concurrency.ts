@@ -17,7 +17,7 @@ type Failure = {
 }
 
 /** Runs an operation several times concurrently; returns the results and the error codes. */
-async function atOnce<T>(
+async function concurrently<T>(
   times: number,
   work: (n: number) => Promise<T>,
 ): Promise<{ done: T[]; refused: Failure[] }> {
@@ -32,7 +32,7 @@ async function atOnce<T>(
 }
 
 /** Retries after a duplicate key: a real server may refuse one of two concurrent first inserts. */
-async function persistently(work: () => Promise<unknown>): Promise<void> {
+async function retryDuplicate(work: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
       await work()
@@ -59,7 +59,7 @@ function inserting(db: Database): void {
       const collection = fresh(db)
       await collection.createIndex(pattern, { unique: true })
       const insert = (n: number) => collection.insertOne({ ...doc, writer: n })
-      const { done, refused } = await atOnce(24, insert)
+      const { done, refused } = await concurrently(24, insert)
       expect(done).toHaveLength(1)
       for (const failure of refused) {
         expect(failure).toMatchObject({ code: DUPLICATE_KEY, keyPattern: pattern, keyValue })
@@ -69,7 +69,7 @@ function inserting(db: Database): void {
 
     it('have one winner: _id', async () => {
       const collection = fresh(db)
-      const { done, refused } = await atOnce(24, (n) => collection.insertOne({ _id: 'x', n }))
+      const { done, refused } = await concurrently(24, (n) => collection.insertOne({ _id: 'x', n }))
       expect(done).toHaveLength(1)
       const expected = { code: DUPLICATE_KEY, keyPattern: { _id: 1 }, keyValue: { _id: 'x' } }
       for (const failure of refused) expect(failure).toMatchObject(expected)
@@ -79,7 +79,7 @@ function inserting(db: Database): void {
       const collection = fresh(db)
       await collection.createIndex({ k: 1 }, { unique: true })
       const keys = Array.from({ length: 40 }, (_, k) => k)
-      const { done } = await atOnce(8, async (writer) => {
+      const { done } = await concurrently(8, async (writer) => {
         const docs = keys.map((k) => ({ k: (k + writer * 5) % 40, writer }))
         const result = await collection
           .insertMany(docs, { ordered: false })
@@ -95,7 +95,7 @@ function inserting(db: Database): void {
       const collection = fresh(db)
       await collection.insertOne({ k: -1 })
       const making = collection.createIndex({ k: 1 }, { unique: true }).catch((error) => error)
-      await atOnce(30, (n) => collection.insertOne({ k: n % 10 }))
+      await concurrently(30, (n) => collection.insertOne({ k: n % 10 }))
       const made: unknown = await making
       const keys = (await collection.find().toArray()).map((doc) => doc['k'])
       if (made === 'k_1') expect(new Set(keys).size).toBe(keys.length)
@@ -112,9 +112,9 @@ function upserting(db: Database): void {
     ])('produce one document with all updates: %s', async (_name, index, field) => {
       const collection = fresh(db)
       if (index) await collection.createIndex(index, { unique: true })
-      await atOnce(40, (n) => {
+      await concurrently(40, (n) => {
         const update = { $inc: { count: 1 }, $addToSet: { seen: n } } as never
-        return persistently(() => collection.updateOne({ [field]: 7 }, update, { upsert: true }))
+        return retryDuplicate(() => collection.updateOne({ [field]: 7 }, update, { upsert: true }))
       })
       const [doc, ...others] = await collection.find().toArray()
       expect(others).toEqual([])
@@ -124,9 +124,9 @@ function upserting(db: Database): void {
 
     it('report exactly one insert', async () => {
       const collection = fresh(db)
-      const { done } = await atOnce(20, async () => {
+      const { done } = await concurrently(20, async () => {
         let upserted = 0
-        await persistently(async () => {
+        await retryDuplicate(async () => {
           const update = { $set: { v: 1 } }
           const result = await collection.updateOne({ _id: 'x' }, update, { upsert: true })
           upserted = result.upsertedCount
@@ -138,8 +138,8 @@ function upserting(db: Database): void {
 
     it('by replacement leave one complete document', async () => {
       const collection = fresh(db)
-      await atOnce(20, (n) =>
-        persistently(() =>
+      await concurrently(20, (n) =>
+        retryDuplicate(() =>
           collection.replaceOne({ _id: 'x' }, { a: n, b: n, c: n }, { upsert: true }),
         ),
       )
@@ -163,7 +163,7 @@ function counting(db: Database): void {
     it('are all applied, by $inc of updateOne and of findOneAndUpdate', async () => {
       const collection = fresh(db)
       await collection.insertOne({ _id: 1, n: 0 })
-      await atOnce(60, async (i): Promise<void> => {
+      await concurrently(60, async (i): Promise<void> => {
         if (i % 2) await collection.updateOne({ _id: 1 }, { $inc: { n: 1 } })
         else await collection.findOneAndUpdate({ _id: 1 }, { $inc: { n: 1 } })
       })
@@ -173,7 +173,7 @@ function counting(db: Database): void {
     it('that require the previous value have one winner (compare and set)', async () => {
       const collection = fresh(db)
       await collection.insertOne({ _id: 1, revision: 0 })
-      const { done } = await atOnce(20, (by) =>
+      const { done } = await concurrently(20, (by) =>
         collection.updateOne({ _id: 1, revision: 0 }, { $set: { by }, $inc: { revision: 1 } }),
       )
       const winners = done.filter(({ modifiedCount }) => modifiedCount === 1)
@@ -184,7 +184,7 @@ function counting(db: Database): void {
     it('that claim documents claim each one once', async () => {
       const collection = fresh(db)
       await collection.insertMany(Array.from({ length: 15 }, (_, n) => ({ _id: n })))
-      const { done } = await atOnce(25, (owner) => claim(collection, owner))
+      const { done } = await concurrently(25, (owner) => claim(collection, owner))
       const claimed = done.flatMap((doc) => (doc ? [doc._id as number] : []))
       expect(claimed.sort((a, b) => a - b)).toEqual(await idsOf(collection, {}))
       expect(done.filter((doc) => doc === null)).toHaveLength(10)
@@ -193,7 +193,7 @@ function counting(db: Database): void {
     it('that delete a document delete it once', async () => {
       const collection = fresh(db)
       await collection.insertOne({ _id: 1 })
-      const { done } = await atOnce(20, () => collection.deleteOne({ _id: 1 }))
+      const { done } = await concurrently(20, () => collection.deleteOne({ _id: 1 }))
       expect(done.filter(({ deletedCount }) => deletedCount === 1)).toHaveLength(1)
     })
 
@@ -201,7 +201,7 @@ function counting(db: Database): void {
       const collection = fresh(db)
       await collection.createIndex({ k: 1 }, { unique: true })
       await collection.insertMany(Array.from({ length: 10 }, (_, n) => ({ _id: n, k: n })))
-      const { done, refused } = await atOnce(10, (n) =>
+      const { done, refused } = await concurrently(10, (n) =>
         collection.updateOne({ _id: n }, { $set: { k: 'same' } }),
       )
       expect(done).toHaveLength(1)

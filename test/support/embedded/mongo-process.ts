@@ -16,12 +16,12 @@ import ts from 'typescript'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../..')
 /** Modules that the entry of the process needs, and the only ones that it may import. */
-const ROOMS = ['embedded', 'runtime', 'config', 'domain']
+const MODULES = ['embedded', 'runtime', 'config', 'domain']
 
 /** The product's sources as JavaScript in their own folder: no build is needed or used. */
 export function compileEmbedded(): { readonly main: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'tg-built-'))
-  for (const room of ROOMS) compile(join(root, 'src', room), join(folder, room))
+  for (const module of MODULES) compile(join(root, 'src', module), join(folder, module))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   return {
