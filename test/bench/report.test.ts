@@ -171,7 +171,7 @@ describe('tables', () => {
     expect(goalText(goal)).toContain('VOID')
   })
 
-  it('state for each section when and where it was measured, even if another one was written last', () => {
+  it('state for each section when and where it was measured', () => {
     const nothing = { figures: {}, ratios: {}, goals: [], tables: [] }
     const results = (atMs: number, cores: number, names: readonly string[]) => ({
       ...emptyResults(atMs, false),
@@ -195,7 +195,7 @@ describe('the saturation estimate', () => {
     expect(saturation(costs, 16)).toMatchObject({ heldBy: 'main thread', oneLoop: 100_000 })
   })
 
-  it('of several event loops is limited by a single Redis, and grows further with a cluster', () => {
+  it('of several event loops is limited by a single Redis, and grows with a cluster', () => {
     const many = saturation(costs, 32)
     expect(many.loops).toBe(125_000)
     expect(many.clustered).toBeGreaterThan(many.loops)

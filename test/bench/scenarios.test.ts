@@ -59,7 +59,7 @@ describe('the rows of the latency table', () => {
 })
 
 describe('the audit', () => {
-  it('fails on a difference between the ledger and the lines, and on the verdict of the product', () => {
+  it('fails on a difference between ledger and lines, and on a failed audit', () => {
     expect(failuresIn([], 0)).toEqual([])
     expect(failuresIn(['100001: charged 1, recorded 0'], 0)).toHaveLength(1)
     expect(failuresIn([], 3)).toEqual(['tollgate audit ended with 3'])

@@ -79,7 +79,7 @@ describe('sources of settings', () => {
     expect(config.redis.url).toBe('redis://user:pw@cache:6379/2')
   })
 
-  it('provide rules from a file, or as JSON from a variable, which replaces them as a whole', () => {
+  it('provide rules from a file, or as JSON from a variable, which replaces all of them', () => {
     const file = fileWith(
       'rating:\n  customerIdentification: { data: [{ src_key: imsi }] }\n' +
         '  rateCalculators:\n    retail: { call: { priorities: [] } }\n',
@@ -271,7 +271,7 @@ describe('invalid settings', () => {
     expect(problemsOf({ env }).problems[0]?.key).toBe('shutdown.timeoutMs')
   })
 
-  it('a file that is missing, not YAML, not a mapping, or has a duplicate key causes a named error', () => {
+  it('a missing or broken file, no mapping, or a duplicate key causes a named error', () => {
     const missing = join(folder, 'missing.yaml')
     expect(problemsOf({ file: missing }).message).toContain(`cannot be read: ENOENT (${missing})`)
     expect(problemsOf({ file: fileWith('a: [') }).message).toContain('line 1 is not YAML')

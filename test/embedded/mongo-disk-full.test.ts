@@ -74,7 +74,7 @@ describe.skipIf(problem !== undefined)(`the embedded MongoDB on a full disk${why
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('refuses writes with OutOfDiskSpace, still reads, and recovers when there is space', async () => {
+  it('refuses writes with OutOfDiskSpace, still reads, and recovers with free space', async () => {
     await lines.createIndex({ n: 1 }, { unique: true })
     await lines.createIndex({ owner: 1, tags: 1 })
     await lines.insertOne({ n: -1, text: '' }).then(() => lines.deleteOne({ n: -1 }))

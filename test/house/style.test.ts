@@ -150,7 +150,7 @@ describe('effects and hidden inputs have one module', () => {
     expect(problems('test/store/a.ts', text)).toEqual([])
   })
 
-  it('a date of a known time, randomness of crypto, and a member of the same name are allowed', () => {
+  it('a date of a known time, crypto randomness, and a member of that name are allowed', () => {
     const text = 'new Date(nowMs)\nrandomBytes(8)\nadmin.console.open()\nconst a = { console: 1 }'
     expect(problems('src/store/a.ts', text)).toEqual([])
   })

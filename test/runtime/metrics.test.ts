@@ -39,7 +39,7 @@ function countDiameter(diameter: DiameterMetrics): void {
 }
 
 describe('metrics', () => {
-  it('name the currently skipped catalogue documents, and count requests that fail because of them', async () => {
+  it('count skipped catalogue documents, and the requests that fail because of them', async () => {
     const metrics = createMetrics(origin('realtime'))
     const reason = 'x'.repeat(300)
     const left = { collection: 'rates', name: 'CALL', path: 'rates.call', reason }

@@ -61,7 +61,7 @@ it('the bus delivers each message to all subscribers of its channel', async () =
   ])
 })
 
-it('the bus survives an exception of a listener, and delivers nothing after it is closed', async () => {
+it('the bus survives exceptions of listeners, and delivers nothing once closed', async () => {
   const first = listen(redis, (payload) => {
     if (payload === 'a') throw new Error('a defect')
   })
@@ -107,7 +107,7 @@ it('the bus detects on its own that the other end no longer answers', async () =
   await listening(subscriber)
 })
 
-it('the bus receives messages from any node of a cluster, even after its own node is gone', async () => {
+it('the bus receives messages from any node of a cluster, even if its own is gone', async () => {
   const cluster = await startTestCluster()
   open.push(() => cluster.close())
   const both = [await connect(cluster.url), await connect(cluster.url)] as const

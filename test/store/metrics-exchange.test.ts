@@ -33,7 +33,7 @@ it('the metrics exchange returns the newest snapshot of every process', async ()
   expect(roles.sort()).toEqual(['realtime', 'recorder'])
 })
 
-it('the metrics exchange drops processes that no longer publish, and invalid snapshots', async () => {
+it('the metrics exchange drops silent processes and invalid snapshots', async () => {
   await publishSnapshot(redis, 'a', await snapshotOf('realtime'))
   await publishSnapshot(redis, 'b', await snapshotOf('recorder'))
   const ttlMs = await redis.client.pttl('{tollgate:metrics}:a')

@@ -10,7 +10,7 @@ import { startTestRedis } from '../support/redis.ts'
 import { mountProblem, mountSmallDisk } from '../support/small-disk.ts'
 import { waitUntil } from '../support/wait.ts'
 
-it('the policy watch reports once that a master lacks the replicas that a commit waits for', async () => {
+it('the policy watch reports once that a master lacks replicas for commits', async () => {
   const server = await startTestRedis()
   const silent = createLogger({ name: 'test', level: 'silent' })
   const settings = { url: server.url, commandTimeoutMs: 1_000, connectTimeoutMs: 1_000 }

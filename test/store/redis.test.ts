@@ -22,7 +22,7 @@ afterAll(async () => {
   await server.close()
 })
 
-it('a programming error is distinguished from an outage, even if both codes begin alike', async () => {
+it('a programming error is distinguished from an outage with a similar code', async () => {
   const create = () => redis.guard(redis.client.xgroup('CREATE', 's', 'g', '0', 'MKSTREAM'))
   await create()
   const error = await create().catch((reason: unknown) => reason)

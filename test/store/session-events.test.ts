@@ -25,7 +25,7 @@ afterAll(async () => {
   await server.close()
 })
 
-it('session events are delivered as they were published, and invalid ones are skipped', async () => {
+it('session events are delivered as published, and invalid ones are skipped', async () => {
   const heard: PublishedSessionEvent[] = []
   const following = subscribeToSessionEvents(redis, (hint) => heard.push(hint), log)
   await waitUntil('it listens', () => following.isListening())

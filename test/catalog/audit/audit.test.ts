@@ -30,7 +30,7 @@ it('audit records are stored unchanged, whatever the names of their fields', asy
   })
 })
 
-it('audit records are stored once: a repeated write keeps existing records and adds the others', async () => {
+it('audit records are stored once: a repeated write adds only missing ones', async () => {
   const { catalog } = open
   const record = (key: string, type: string) =>
     auditDocument(ACTOR, 0, { collection: 'once', type, key }, key)

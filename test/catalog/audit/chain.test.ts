@@ -64,7 +64,7 @@ it('each audit record contains the hash of the previous one, for all kinds of va
   expect(await verify()).toMatchObject({ ok: true, records: 3, removed: 0, erased: 0 })
 })
 
-it('audit records of several concurrent processes form one chain without forks or gaps', async () => {
+it('audit records of concurrent processes form one chain without forks or gaps', async () => {
   const processes = Array.from({ length: 5 }, () => ({ ...open.catalog }))
   const writes = Array.from({ length: 60 }, (_, index) =>
     createAudit(processes[index % 5] as Catalog).record(ACTOR, index, {

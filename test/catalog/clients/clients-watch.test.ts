@@ -37,7 +37,7 @@ async function put(catalog: Catalog, _id: string, rev: number, value: unknown) {
 }
 
 describe('a watch of clients', () => {
-  it('publishes the clients and the signature window on the first read and after changes', async () => {
+  it('publishes clients and signature window on the first read and after changes', async () => {
     const catalog = await store.open()
     const { watch, published, names } = watchOf(catalog)
     expect(await watch.start()).toBe(true)

@@ -178,7 +178,7 @@ describe('a client that does not sign requests', () => {
     expect(compiled(again.list).signers(NOW_MS)).toMatchObject([{ key: `${KEY}0` }])
   })
 
-  it('can be created from a signing client: the sealed key is removed and its tokens stay valid', () => {
+  it('can be created from a signing client: its sealed key goes, its tokens stay valid', () => {
     const list = listWith({ name: 'a', key: KEY })
     const { list: after } = withClient(list, { name: 'a', signature: false }, change)
     expect(after[0]).not.toHaveProperty('key')

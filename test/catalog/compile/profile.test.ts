@@ -107,7 +107,7 @@ describe('a subscriber and an account', () => {
     expect(refusal(() => subscriber(fields))).toBe(message)
   })
 
-  it('refuse an account without its number, or with an error that a subscriber is refused for', () => {
+  it('refuse an account without its number, or with an error of subscribers', () => {
     expect(refusal(() => account({ aid: undefined }))).toBe('aid is missing')
     expect(refusal(() => account({ credit_limit: -1 }))).toBe(
       'credit_limit must not be negative, is -1',

@@ -35,12 +35,7 @@ const CATALOGUE = ['plans', 'services', 'rates', 'taxes', 'prepaidincludes'] as 
 const replace = { mode: 'replace', timeZone: 'UTC' } as const
 
 /** Writes like an external program that does not know revision numbers. */
-async function insertRaw(
-  catalog: Catalog,
-  collection: EntityCollection,
-  rev: number,
-  fields: object,
-) {
+async function seed(catalog: Catalog, collection: EntityCollection, rev: number, fields: object) {
   const document = {
     ...ORDINARY[collection],
     from: new Date('2026-01-01'),
@@ -176,7 +171,7 @@ describe('the catalogue', () => {
     await feed.start()
     const count = 1203
     for (let index = 0; index < count; index += 1) {
-      await insertRaw(catalog, 'plans', index + 1, { name: `PLAN_${index}` })
+      await seed(catalog, 'plans', index + 1, { name: `PLAN_${index}` })
     }
     await catalog.counters.updateOne(
       { _id: 'feed:plans' },
@@ -230,7 +225,7 @@ describe('late writers', () => {
     const early = await bump(catalog, 'plans')
     await insertEntity(catalog, 'plans', { name: 'FAST' })
     await feed.pollNow()
-    await insertRaw(catalog, 'plans', early, { name: 'LATE' })
+    await seed(catalog, 'plans', early, { name: 'LATE' })
     await bump(catalog, 'plans')
     await feed.pollNow()
     expect([...feed.current().plans.keys()].sort()).toEqual(['FAST', 'LATE'])
@@ -243,7 +238,7 @@ describe('late writers', () => {
     let number = early
     while (number < early + LATE_WRITES_MAX - 1) number = await bump(catalog, 'plans')
     await feed.start()
-    await insertRaw(catalog, 'plans', early, { name: 'LATE' })
+    await seed(catalog, 'plans', early, { name: 'LATE' })
     expect(await bump(catalog, 'plans')).toBe(early + LATE_WRITES_MAX)
     await feed.pollNow()
     expect([...feed.current().plans.keys()]).toEqual(['LATE'])
@@ -255,7 +250,7 @@ describe('late writers', () => {
     await feed.start()
     const rev = await bump(catalog, 'plans')
     await feed.pollNow()
-    await insertRaw(catalog, 'plans', rev, { name: 'ORPHAN' })
+    await seed(catalog, 'plans', rev, { name: 'ORPHAN' })
     await feed.pollNow()
     expect(feed.current().plans.size).toBe(0)
     time.nowMs += 5000
@@ -267,7 +262,7 @@ describe('late writers', () => {
 describe('a document that does not compile', () => {
   it('is skipped, logged by name and counted, and does not block other documents', async () => {
     const catalog = await store.open()
-    await insertRaw(catalog, 'rates', 0, { key: 'BROKEN', rates: { data: { BASE: { rate: [] } } } })
+    await seed(catalog, 'rates', 0, { key: 'BROKEN', rates: { data: { BASE: { rate: [] } } } })
     await insertEntity(catalog, 'rates')
     const { feed, records } = createFeed(catalog)
     await feed.start()

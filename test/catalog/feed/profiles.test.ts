@@ -112,7 +112,7 @@ describe('findProfile', () => {
 })
 
 describe('a pool', () => {
-  it('contains the active products of every subscriber of the account at that instant', async () => {
+  it('contains the active products of all subscribers of the account', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'services')
     await insertEntity(catalog, 'subscribers')

@@ -127,7 +127,7 @@ describe('a revision table', () => {
     expect([...(await table.publish())]).toEqual([])
   })
 
-  it('skips and names a document that does not compile, and includes it once it is repaired', async () => {
+  it('skips and names an invalid document, and includes it once it is repaired', async () => {
     const { table, skipped, periods } = createThings()
     const a = thing('A', 0, 9, 1, { broken: true })
     await table.apply([a, thing('B', 0, 9, 2)])

@@ -48,7 +48,7 @@ describe('writeEntity', () => {
     expect((await insertEntity(catalog, 'rates', { key: 'SMS' })).rev).toBe(3)
   })
 
-  it('accepts dates as text in the time zone of the operator, and has no end without `to`', async () => {
+  it('accepts dates as text in the time zone of the operator; `to` is optional', async () => {
     const catalog = await store.open()
     const document = {
       ...ORDINARY.subscribers,
@@ -187,7 +187,7 @@ describe('the profile fence', () => {
     expect(calls).toEqual([`begin ${owner} 0`, `end ${owner} 1`])
   })
 
-  it('also ends when the write fails, and does not begin if the document does not compile', async () => {
+  it('ends when the write fails, and does not begin for an invalid document', async () => {
     const catalog = await store.open()
     const stored = await insertEntity(catalog, 'subscribers')
     const { calls, fence } = recordingFence(catalog)

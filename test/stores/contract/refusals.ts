@@ -71,7 +71,7 @@ function standalone(db: Database): void {
       await session.endSession()
     })
 
-    it('acknowledges writes with majority and journal, and executes unacknowledged writes', async () => {
+    it('acknowledges writes with majority and journal, and executes others too', async () => {
       const collection = fresh(db)
       for (const writeConcern of [{ w: 'majority' as const }, { w: 1, journal: true }]) {
         const result = await collection.insertOne({}, { writeConcern })
