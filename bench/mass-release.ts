@@ -149,7 +149,7 @@ const ATTEMPTS = 5
 
 export interface Beside {
   answers: Answers
-  /** Of the answers, in ms. */
+  /** Latency of the answers, ms. */
   p50: number
   p99: number
 }

@@ -27,7 +27,7 @@ const ROUNDS = Number(values.rounds)
 const TURN_MS = Number(values.ms)
 const WARMUP_MS = Number(values.warmup)
 const MESSAGES = Number(values.messages)
-/** Of reading and writing together, at 900 bytes and two services. */
+/** For reading and writing together, at 900 bytes and two services. */
 const GOAL_US = 15
 
 interface PackageCodec {

@@ -17,7 +17,7 @@ const PIPELINES = 2
 const OWNERS = 10_000
 
 export interface ScriptOptions {
-  /** Of the calls alone, without their preparation. */
+  /** Duration of the calls, without their preparation. */
   seconds: number
   nowMs: () => number
   /** Processor time of Redis so far. */

@@ -156,7 +156,7 @@ async function openSessions(bench: Bench, product: Product, sessions: number): P
 
 interface Opened {
   count: number
-  /** Of the charging process: before, after the first half, after the second half; bytes. */
+  /** The charging process before, after the first half, and after the second half; bytes. */
   rss: number[]
   cachedMax: number
   notes: string[]

@@ -52,7 +52,7 @@ describe('plots', () => {
       true,
     ],
     ['without points', [], false],
-    ['of nothing but zeros', [[0, 0]], true],
+    ['with zeros only', [[0, 0]], true],
   ] as [string, [number, number][], boolean][])(
     'are well-formed and within bounds: %s',
     (_, points, isLog) => {

@@ -157,8 +157,8 @@ describe('the wire protocol', () => {
   })
 
   it.each<[what: string, frame: Buffer]>([
-    ['a length of nothing', Buffer.alloc(16)],
-    ['a length beyond all bounds', Buffer.from('ffffff7f000000000000000000000000', 'hex')],
+    ['a length of zero', Buffer.alloc(16)],
+    ['a length above the maximum', Buffer.from('ffffff7f000000000000000000000000', 'hex')],
     ['an unknown opcode', message(2012, Buffer.alloc(9))],
     ['unknown required flags', command({ ping: 1 }, 4)],
     ['no body', msg(0)],

@@ -44,13 +44,21 @@ describe('installed dependencies', () => {
     },
   }
   test.each([
-    ['what is locked, but for another system', true, { a: { version: '1.0.0', integrity: 'x' } }],
-    ['another version', false, { a: { version: '1.0.1', integrity: 'x' } }],
-    ['another content', false, { a: { version: '1.0.0', integrity: 'z' } }],
-    ['nothing', false, {}],
-    ['one too many', false, { a: { version: '1.0.0', integrity: 'x' }, b: { version: '2.0.0' } }],
     [
-      'an optional one that the lock does not know',
+      'the locked packages except those of another system',
+      true,
+      { a: { version: '1.0.0', integrity: 'x' } },
+    ],
+    ['another version', false, { a: { version: '1.0.1', integrity: 'x' } }],
+    ['different content', false, { a: { version: '1.0.0', integrity: 'z' } }],
+    ['nothing', false, {}],
+    [
+      'an additional package',
+      false,
+      { a: { version: '1.0.0', integrity: 'x' }, b: { version: '2.0.0' } },
+    ],
+    [
+      'an optional package missing in the lock file',
       true,
       { a: { version: '1.0.0', integrity: 'x' }, b: { version: '2.0.0', optional: true } },
     ],

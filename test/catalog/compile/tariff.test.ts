@@ -42,9 +42,9 @@ describe('a tariff', () => {
   it.each([
     ['micros', '0.000001', undefined, 1, 0, 0],
     ['one digit beyond micros', '0.0000001', undefined, 1, 0, 1],
-    ['the finest that is possible', 1e-12, undefined, 1, 0, 6],
-    ['the access price is the finest', 3, '0.00000025', 300_000_000, 25, 2],
-    ['trailing zeros are no digits', '0.10000000000000', undefined, 100_000, 0, 0],
+    ['the smallest supported price', 1e-12, undefined, 1, 0, 6],
+    ['the access price is the most precise', 3, '0.00000025', 300_000_000, 25, 2],
+    ['trailing zeros do not count', '0.10000000000000', undefined, 100_000, 0, 0],
   ])(
     'is scaled by the most precise price: %s',
     (_name, price, access, tierPrice, accessPrice, digits) => {

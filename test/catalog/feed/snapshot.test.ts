@@ -71,7 +71,7 @@ describe('a revision table', () => {
       ],
     ],
     [
-      'two with one start: the newer write',
+      'with the same start, the newer write is used',
       [
         [0, 20],
         [0, 9],

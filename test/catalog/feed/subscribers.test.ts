@@ -46,15 +46,15 @@ describe('findSubscriber', () => {
   })
 
   it.each([
-    ['nobody has it', 'msisdn', '999', '2026-02-01'],
-    ['nobody has it at that time', 'msisdn', '4470001', '2026-03-15'],
+    ['no such number', 'msisdn', '999', '2026-02-01'],
+    ['no owner at that time', 'msisdn', '4470001', '2026-03-15'],
     ['before the first revision', 'sid', '18', '2025-12-31'],
     ['at the end of the last', 'sid', '18', '2026-09-01'],
     ['the number of an account', 'msisdn', '4470009', '2026-02-01'],
     ['not a number', 'sid', '18x', '2026-02-01'],
     ['an operator', 'sid', '{"$gt":0}', '2026-02-01'],
     ['zero', 'sid', '0', '2026-02-01'],
-    ['too large a number', 'sid', '99999999999999999', '2026-02-01'],
+    ['a number that is too large', 'sid', '99999999999999999', '2026-02-01'],
   ] as const)('returns null: %s', async (_name, key, value, date) => {
     const catalog = await openWithTwo()
     expect(await findSubscriber(catalog, { key, value, atMs: at(date) })).toBeNull()

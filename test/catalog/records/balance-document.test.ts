@@ -212,9 +212,9 @@ describe('a balance read back from its document', () => {
   })
 
   it.each([
-    ['a counter that is no text', { counter: 5 }],
-    ['a limit below nothing', { limit: -2 }],
-    ['prepaid credit with such a limit', { counter: '', limit: EMPTY_LIMIT }],
+    ['a counter that is not a text', { counter: 5 }],
+    ['a negative limit', { limit: -2 }],
+    ['prepaid credit with a negative limit', { counter: '', limit: EMPTY_LIMIT }],
   ])('is refused as damaged: %s', (_, more) => {
     expect(bucketOf({ ...balanceDocument(owner, counter, ''), ...more } as never)).toBeNull()
   })

@@ -114,8 +114,8 @@ describe('writeEntity', () => {
   })
 
   it.each([
-    ['is not there', { _id: new ObjectId() }],
-    ['is of another entity', { name: 'SILVER' }],
+    ['does not exist', { _id: new ObjectId() }],
+    ['belongs to another entity', { name: 'SILVER' }],
     ['was changed meanwhile', { rev: 77 }],
   ])('does not replace a revision that %s', async (_name, fields) => {
     const catalog = await store.open()

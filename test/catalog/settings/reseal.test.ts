@@ -43,7 +43,7 @@ async function fill(catalog: Catalog, seal: (text: string) => string): Promise<v
 
 describe('stored secrets', () => {
   it.each([
-    ['in clear', (text: string) => `plain:${text}`],
+    ['in clear text', (text: string) => `plain:${text}`],
     ['sealed with an older key', (text: string) => old.seal(text)],
   ])('that are %s are sealed with the present key', async (_, seal) => {
     const catalog = await store.open()

@@ -23,7 +23,7 @@ async function read(scene: Scene, key: string, consumer: string, count: number):
   return entriesIn(await scene.redis().call('XREADGROUP', ...group, 'STREAMS', key, '>'))
 }
 
-/** Of one stream: a pair in a list (RESP2), or a map, flattened by the driver (RESP3). */
+/** Entries of one stream: a pair in a list (RESP2), or a map flattened by the driver (RESP3). */
 function entriesIn(reply: unknown): Entry[] {
   const [first, second] = (reply ?? ['', []]) as [unknown, Entry[]]
   return typeof first === 'string' ? second : (first as [string, Entry[]])[1]
