@@ -1,6 +1,7 @@
-# Node 24 is maintained until April 2028; Node 20, for which uWebSockets.js on npm has binaries, ended
-# in April 2026. On 24 HTTP is served in JavaScript, which is slower: README.md, "Configure and deploy", has the
-# way to the author's own binaries, which need the glibc of Debian 13 (trixie).
+# Node 24 is maintained until April 2028; Node 20, for which uWebSockets.js on npm has binaries,
+# ended in April 2026. On Node 24 HTTP is served in JavaScript, which is slower: README.md,
+# "Configure and deploy", describes how to use the binaries of its author, which need the glibc of
+# Debian 13 (trixie).
 ARG NODE=24-trixie-slim
 
 FROM node:${NODE} AS build
@@ -25,13 +26,13 @@ COPY --from=build /app/bin bin
 COPY --from=build /app/dist/config dist/config
 COPY --from=build /app/dist/src dist/src
 COPY LICENSE LICENSE
-# What the control plane leaves for its operator: the first password.
+# Data of the control plane for its operator: the first password.
 RUN install -d -o node -g node -m 700 /data
 ENV TOLLGATE_DATA_DIR=/data
 USER node
-# Charging, and the control plane. Both listen on loopback unless their host says otherwise.
+# Ports of charging and of the control plane. Both listen on loopback unless their host is set.
 EXPOSE 8181 8182 3868
-# Of charging; the other roles have another port, or none.
+# For charging; the other roles have another port, or none.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s --retries=3 \
   CMD ["node", "-e", \
   "fetch('http://127.0.0.1:8181/health/ready').then((a) => process.exit(a.ok ? 0 : 1))"]

@@ -1,7 +1,7 @@
 /**
- * Many sessions of network elements that went away, written by the ledger's own commit: opening so
- * many over HTTP would take longer than all else. Each holds units; every tenth has used some
- * before, and so has a line.
+ * Abandoned sessions of disconnected network elements, written with the ledger's commit script:
+ * opening this many over HTTP takes too long. Each session holds units; every tenth has used some
+ * and has a line.
  */
 import { bucketOrder, emptyOwner, type OwnerState, paysFor } from '../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../src/domain/catalogue.ts'
@@ -18,7 +18,7 @@ import { sessionKeyOf } from '../src/ledger/keys.ts'
 import { formatLocation, type Ledger } from '../src/ledger/ledger.ts'
 
 export const MIB = 1024 * 1024
-/** Micros for a MiB, as the demo catalogue has it. */
+/** Micros per MiB in the demo catalogue. */
 export const MIB_PRICE = 10_000
 export const USED = MIB / 2
 export const FIRST_ACCOUNT = 2_000_001
@@ -46,7 +46,7 @@ export function sessionIdOf(index: number): string {
   return `abandoned-${index}`
 }
 
-/** How many of so many sessions, counted from the first of an account, have used something. */
+/** The number of sessions with used units among the first `count` sessions of an account. */
 export function usedOf(count: number): number {
   return Math.ceil(count / USED_EVERY)
 }
@@ -57,7 +57,7 @@ export interface Abandoned {
   sessions: number
 }
 
-/** Opens sessions 0 to `count` - 1, `PER_ACCOUNT` of each account; gives the accounts. */
+/** Opens sessions 0 to `count` - 1, `PER_ACCOUNT` in each account; returns the accounts. */
 export async function openAbandoned(
   ledger: Ledger,
   count: number,
@@ -85,7 +85,7 @@ export async function openAbandoned(
   return accounts
 }
 
-/** One account with its sessions; all of them are alike but for their names. */
+/** One account with its sessions, which differ only in their names. */
 function patternOf(count: number, nowMs: number, expiresMs: number) {
   const operation = { include, amount: CREDIT, fromMs: 0, toMs: FOREVER_MS, mode: 'inc' as const }
   let { owner } = credit(emptyOwner(0, 1), operation, nowMs)
@@ -113,7 +113,7 @@ function accountOf(
     aid,
     owners: [{ state: { ...owner, aid, sid: aid, version: 1 }, fence: -1, sessions: opened }],
     shared: { expectedVersion: -1, state: null },
-    // Late reports find their way to the first account; they are not tried on the others.
+    // Usage reported after expiry is tested on the first account only.
     registrations:
       from > 0
         ? []

@@ -1,4 +1,4 @@
-/** How long the thread is held up that loads a large catalogue, and what memory it takes. */
+/** Blocking of the thread that loads a large catalogue, and its memory use. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
@@ -31,7 +31,9 @@ interface Server {
   stop(): Promise<void>
 }
 
-/** The embedded MongoDB in a process of its own, as in production: it must not share the thread. */
+/**
+ * The embedded MongoDB in its own process, as in production, because it must not share the thread.
+ */
 async function startMongo(): Promise<Server> {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-catalogue-'))
   const here = dirname(fileURLToPath(import.meta.url))
@@ -51,8 +53,8 @@ async function startMongo(): Promise<Server> {
 }
 
 /**
- * The most processor time of this thread between two turns, ms, by the kernel's accounts: what a
- * pause would be on a machine that nobody else uses.
+ * The most processor time of this thread between two iterations of the event loop, ms, by the
+ * kernel's accounts: the pause that an idle machine would have.
  */
 function watchTurns(): { stop(): number } {
   const nanosNow = () =>
@@ -74,7 +76,7 @@ function watchTurns(): { stop(): number } {
   }
 }
 
-/** Does it while measuring, and prints how long and the longest pause of this thread. */
+/** Measures an operation and prints its duration and the longest pause of this thread. */
 async function measured(what: string, work: () => Promise<void>): Promise<void> {
   const pauses: IntervalHistogram = monitorEventLoopDelay({ resolution: 1 })
   await new Promise((resolve) => setTimeout(resolve, 100))
@@ -83,7 +85,7 @@ async function measured(what: string, work: () => Promise<void>): Promise<void> 
   const beganMs = monotonicMs()
   await work()
   const tookMs = monotonicMs() - beganMs
-  // The histogram only knows of a pause when it is over.
+  // The histogram records a pause only after its end.
   await new Promise((resolve) => setTimeout(resolve, 50))
   pauses.disable()
   const busiest = watch.stop()
@@ -114,11 +116,11 @@ async function main(): Promise<void> {
   const database = `catalogue_${process.pid}`
   const catalog = await openCatalog({ url, database, timeoutMs: 10_000, appName: 'bench' })
   const log = createLogger({ name: 'bench', level: 'error' })
-  let told = 0
+  let reported = 0
   const finder = new RateFinder(compileCalculators({}), ['{called_number}', '{USAGET}'])
   const onRates = (changed: readonly ChangedRateRevisions[]) => {
     finder.update(changed)
-    told += changed.length
+    reported += changed.length
   }
   const options = { catalog, log, clock: systemClock, pollMs: 3_600_000, onRates }
   try {
@@ -129,7 +131,7 @@ async function main(): Promise<void> {
     await measured('doing nothing', () => new Promise((resolve) => setTimeout(resolve, 1000)))
     const feed = createCatalogFeed(options)
     await measured('first load', () => load(feed, rates))
-    say(`told of ${told} rates`)
+    say(`told of ${reported} rates`)
     await change(catalog, changes)
     await measured(`${changes} changes`, () => load(feed, rates))
     await change(catalog, 1)

@@ -1,6 +1,6 @@
 /**
- * Decoding a charge request and encoding its answer, by dialect and size, against `JSON.parse` and
- * `JSON.stringify` of the same, in turns in the same run.
+ * Decodes a charge request and encodes its answer, by message format and size, compared with
+ * `JSON.parse` and `JSON.stringify` of the same content in alternation within one run.
  */
 import { parseArgs } from 'node:util'
 import type { ChargeOutcome } from '../src/domain/charge-outcome.ts'
@@ -22,15 +22,15 @@ const WARMUP_MS = Number(values.warmup)
 const MESSAGES = Number(values.messages)
 
 const now = () => performance.now()
-/** Of what was made, so that none of it can be left out. */
+/** A checksum over the results, so that the compiler cannot drop the work. */
 let seen = 0
 
-/** Looks far into a text, for which one that was put together must become one piece. */
+/** Reads a character near the end, which flattens a concatenated string. */
 function look(text: string): void {
   seen += text.charCodeAt(text.length - 2)
 }
 
-/** What is timed, and how long one call of it took in each round, ns. */
+/** A measured function, and the time of one call in each round, ns. */
 interface Contender {
   run: (index: number) => void
   ns: number[]
@@ -46,7 +46,7 @@ interface Measured {
   ceiling: Contender
 }
 
-/** The text of an answer, all the way from the bytes of its request. */
+/** The text of an answer, starting from the bytes of its request. */
 function answerTo(codec: Codec<unknown>, body: Buffer, outcome: ChargeOutcome): string {
   const decoded = codec.decode(body, CONTEXT)
   if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
@@ -57,7 +57,7 @@ function outcomeFor(codec: Codec<unknown>, body: Buffer, index: number): ChargeO
   const decoded = codec.decode(body, CONTEXT)
   if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
   if (decoded.request === null) throw new Error('nothing to charge')
-  // Outcomes come from another thread, as copies.
+  // Outcomes arrive as copies from another thread.
   return structuredClone(outcomeOf(decoded.request, index))
 }
 
@@ -67,7 +67,7 @@ function measuredOf(dialect: Dialect, size: Size): Measured {
   const bodies = messages.map((message) => Buffer.from(bodyOf(message)))
   const outcomes = bodies.map((body, index) => outcomeFor(codec, body, index))
   const answers = bodies.map((body, at) => answerTo(codec, body, outcomes[at] as ChargeOutcome))
-  // What is no JSON is held against the plain JSON dialect of the same content.
+  // Other formats are compared with plain JSON of the same content.
   const jsons = isJson ? bodies : messages.map((message) => Buffer.from(PLAIN.bodyOf(message)))
   const objects: unknown[] = jsons.map((body, at) =>
     JSON.parse(isJson ? (answers[at] as string) : answerTo(PLAIN.codec, body, outcomes[at]!)),
@@ -86,7 +86,7 @@ function measuredOf(dialect: Dialect, size: Size): Measured {
   }
 }
 
-/** Nanoseconds of one call, of as many as fit into the time. */
+/** Nanoseconds per call, over as many calls as fit into the time. */
 function timed({ run }: Contender, ms: number): number {
   const start = now()
   let calls = 0
@@ -101,7 +101,7 @@ function median(numbers: readonly number[]): number {
   return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 }
 
-/** One line for each dialect; the goals are in the issue of file types. */
+/** One line for each message format; bench/README.md has the goals. */
 function report(size: Size, all: readonly Measured[]): void {
   const nsOf = (name: string) => median(all.find((one) => one.dialect.name === name)?.ours.ns ?? [])
   const [plainNs, mappedNs] = [nsOf('json'), nsOf('json_mapped')]
@@ -121,7 +121,7 @@ function report(size: Size, all: readonly Measured[]): void {
 
 const bySize = SIZES.map((size) => dialectsOf(size).map((dialect) => measuredOf(dialect, size)))
 const contenders = bySize.flat().flatMap(({ ours, ceiling }) => [ours, ceiling])
-// Until all of it is compiled as well as it will be.
+// Warm-up until the code is fully optimised.
 for (const one of contenders) timed(one, WARMUP_MS)
 for (let round = 0; round < ROUNDS; round += 1) {
   for (const one of contenders) one.ns.push(timed(one, TURN_MS))

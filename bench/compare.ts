@@ -1,6 +1,6 @@
 /**
- * `npm run bench:compare`: runs the benchmark five times, or takes results as files, and fails if
- * the median of a ratio has fallen by more than 30 percent of the baseline.
+ * `npm run bench:compare`: runs the benchmark five times, or reads results from files, and fails if
+ * the median of a ratio is more than 30 percent below the baseline.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -34,11 +34,11 @@ const { values, positionals } = parseArgs({
     write: { type: 'boolean', default: false },
   },
 })
-/** Run, where no others are named; of files: what they hold. */
-const USUAL = 'json,diameter,keyvalue'
+/** Default scenarios of runs; files are compared with all that they contain. */
+const DEFAULT_SCENARIOS = 'json,diameter,keyvalue'
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
-/** Each run is a process, so that none has what the one before has warmed. */
+/** Each run is a separate process, so that none starts warm. */
 async function runAll(count: number): Promise<Results[]> {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-compare-'))
   const program = fileURLToPath(new URL('./main.js', import.meta.url))
@@ -47,7 +47,14 @@ async function runAll(count: number): Promise<Results[]> {
     for (let run = 1; run <= count; run += 1) {
       say(`run ${run} of ${count}`)
       const file = join(folder, `${run}.json`)
-      const chosen = ['--only', values.only ?? USUAL, '--seconds', values.seconds, '--json', file]
+      const chosen = [
+        '--only',
+        values.only ?? DEFAULT_SCENARIOS,
+        '--seconds',
+        values.seconds,
+        '--json',
+        file,
+      ]
       const child = spawn(process.execPath, [program, ...chosen], {
         stdio: ['ignore', 'ignore', 'inherit'],
       })
@@ -70,7 +77,7 @@ function line({ name, baseline, now, fall, isWorse }: Compared): string {
 
 async function main(): Promise<void> {
   const count = runsOf(values.runs)
-  // Before the runs, which take minutes.
+  // Checked before the runs, which take minutes.
   const isNew = values.write && !existsSync(values.baseline)
   const baseline = isNew ? {} : readBaseline(values.baseline)
   const runs = positionals.length > 0 ? positionals.map(readResults) : await runAll(count)
@@ -93,7 +100,9 @@ async function main(): Promise<void> {
   if (worse.length > 0) process.exitCode = 1
 }
 
-/** Those that are named; else those of the runs, of files those that the baseline has. */
+/**
+ * The named scenarios; otherwise those of the runs, or for files those that are in the baseline.
+ */
 function selected(runs: readonly Results[], known: readonly string[]): string[] {
   if (values.only !== undefined) return values.only.split(',')
   const measured = scenariosOf(runs)

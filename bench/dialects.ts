@@ -1,4 +1,4 @@
-/** The dialects that are measured: the plain one, and one for each syntax of file types. */
+/** The measured message formats: plain JSON, and one file type for each syntax. */
 
 import { loadConfig } from '../src/config/load.ts'
 import { builtInFileTypes } from '../src/file-types/built-in.ts'
@@ -29,13 +29,13 @@ export interface Dialect {
   name: string
   codec: Codec<unknown>
   bodyOf: (message: UpdateMessage) => string
-  /** Whether its messages are JSON; else they are held against those of the plain dialect. */
+  /** True if its messages are JSON; others are compared with those of plain JSON. */
   isJson: boolean
-  /** At most this many times the cost of JSON.parse and JSON.stringify, or of the plain dialect. */
+  /** The maximum cost as a multiple of JSON.parse and JSON.stringify, or of plain JSON. */
   goal: { ratio: number; of: 'json' | 'plain' } | null
 }
 
-/** A codec for any envelope: each gets back what it gave. */
+/** A codec of any envelope: each codec only receives envelopes that it has returned. */
 const any = <Envelope>(codec: Codec<Envelope>) => codec as Codec<unknown>
 
 export const PLAIN: Dialect = {
@@ -46,7 +46,7 @@ export const PLAIN: Dialect = {
   goal: { ratio: 1.5, of: 'json' },
 }
 
-/** The plain dialect as a file type: the same fields, mapped. */
+/** Plain JSON as a file type: the same fields, mapped. */
 function mapped(parser: Readonly<Record<string, unknown>>, size: Size): Codec<unknown> {
   const mapping = {
     src_field: 'usaget',
@@ -102,7 +102,7 @@ export function dialectsOf(size: Size): readonly Dialect[] {
   ]
 }
 
-/** As forms write them; what is nested by paths with dots. */
+/** As forms encode it; nested values are written as dotted paths. */
 function pairsOf(value: unknown, path: string): readonly string[] {
   if (typeof value !== 'object' || value === null) {
     return [`${path}=${encodeURIComponent(String(value))}`]

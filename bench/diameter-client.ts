@@ -1,6 +1,6 @@
 /**
- * A lean Diameter peer on one connection, with many requests under way: its own cost counts on a
- * machine of two cores. It is no part of the product and shares none of its transport.
+ * A small Diameter peer with one connection and many requests under way: its own cost matters on a
+ * machine with two cores. It shares no transport code with the product.
  */
 import { connect, type Socket } from 'node:net'
 import {
@@ -27,9 +27,9 @@ export interface DiameterClientOptions {
   port: number
   originHost?: string
   originRealm?: string
-  /** Answers requests of the node, such as RAR: the Result-Code; 0: not at all. */
+  /** Answers requests of the node, such as RAR: returns the Result-Code, or 0 for no answer. */
   onRequest?: (bytes: Buffer) => number
-  /** Takes answers to what somebody else has sent on the socket, by Hop-by-Hop identifier. */
+  /** Receives answers to requests of other senders on the socket, by Hop-by-Hop identifier. */
   onAnswer?: (hopByHopId: number, bytes: Buffer) => void
 }
 
@@ -38,7 +38,7 @@ interface Waiting {
   reject: (error: Error) => void
 }
 
-/** Connects when it has to. Hop-by-hop identifiers are its own, whatever the message has. */
+/** Connects on demand. Replaces the Hop-by-Hop identifier of each message. */
 export class DiameterClient {
   #socket: Socket | null = null
   #opening: Promise<Socket> | null = null
@@ -53,12 +53,14 @@ export class DiameterClient {
     this.#options = { port: options.port, originHost, originRealm, onRequest, onAnswer }
   }
 
-  /** Sends a whole request and gives the whole answer. Rejects with `ConnectionLostError`. */
+  /**
+   * Sends a complete request and returns the complete answer. Rejects with `ConnectionLostError`.
+   */
   async send(request: Buffer): Promise<Buffer> {
     return this.#exchange(await this.open(), request)
   }
 
-  /** Sends a request, and cuts the connection at once: whether it arrived nobody knows. */
+  /** Sends a request and cuts the connection immediately: whether it arrived is unknown. */
   async sendAndCut(request: Buffer): Promise<void> {
     const socket = await this.open()
     await new Promise<void>((resolve) => socket.write(request, () => resolve()))
@@ -69,7 +71,7 @@ export class DiameterClient {
     this.#socket?.destroy()
   }
 
-  /** Connected, with capabilities exchanged. */
+  /** The connection after the capabilities exchange. */
   open(): Promise<Socket> {
     this.#opening ??= this.#connect().catch((error: unknown) => {
       this.#opening = null

@@ -1,6 +1,6 @@
 /**
  * Credit-control requests as packet gateways send them, about 900 bytes with two rating groups,
- * made from one template: only what differs is written.
+ * made from one template: only the differing bytes are written.
  */
 import { textAvp, uint32Avp, writeMessage } from '../src/realtime/codecs/diameter-wire/message.ts'
 import { avpCode, command, flags } from '../src/realtime/codecs/diameter-wire/protocol.ts'
@@ -8,7 +8,7 @@ import { type NamedAvps, wireAvps } from '../src/realtime/diameter/named.ts'
 
 export const MIB = 1024 * 1024
 
-/** What differs from request to request. */
+/** Fields that differ between requests. */
 export interface GatewayRequest {
   /** At most 40 characters. */
   sessionId: string
@@ -16,7 +16,7 @@ export interface GatewayRequest {
   type: 1 | 2 | 3
   number: number
   msisdn: string
-  /** CC-Total-Octets, of each rating group. */
+  /** CC-Total-Octets of each rating group. */
   used: number
   requested: number
 }
@@ -133,7 +133,7 @@ function compile(type: number): Template {
 
 const templates = { 1: compile(1), 2: compile(2), 3: compile(3) }
 
-/** A message of its own. */
+/** A separate copy of the message. */
 export function gatewayRequest(request: GatewayRequest): Buffer {
   const { sessionId, type, number, msisdn, used, requested } = request
   const template = templates[type]

@@ -1,10 +1,10 @@
-/** The same update as a credit-control request: JSON by the names of its AVPs. */
+/** The same update as a credit-control request: JSON with AVP names as members. */
 import type { MessageService, UpdateMessage } from './messages.ts'
 
 const UPDATE = 2
 const MSISDN = 0
 
-/** One service each; what the plain message has besides comes along as it is. */
+/** One MSCC per service; the additional fields of the plain message are copied. */
 export function diameterOf(message: UpdateMessage): string {
   const { record_type: _, session_id, request_num, urt, msisdn, services, ...others } = message
   const head = {

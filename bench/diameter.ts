@@ -1,6 +1,6 @@
 /**
  * `npm run bench:diameter`: sessions of 1 initial, 10 update and 1 termination request with two
- * rating groups each over Diameter, in turns with the same over HTTP as JSON.
+ * rating groups each over Diameter, in alternation with the same sessions over HTTP as JSON.
  */
 import { writeFileSync } from 'node:fs'
 import { performance } from 'node:perf_hooks'
@@ -12,7 +12,7 @@ import { type Product, startProduct } from '../test/support/product/product.ts'
 import { cpuMicros } from './cpu.ts'
 import { DiameterClient } from './diameter-client.ts'
 import { gatewayRequest, MIB } from './diameter-messages.ts'
-import { type LoadResult, meetSubscribers, runLoad } from './load.ts'
+import { type LoadResult, runLoad, warmSubscribers } from './load.ts'
 
 const { values } = parseArgs({
   options: {
@@ -25,7 +25,7 @@ const { values } = parseArgs({
   },
 })
 const SUBSCRIBERS = Number(values.subscribers)
-/** Sessions at the same time, in both. */
+/** Concurrent sessions of each protocol. */
 const OUTSTANDING = Number(values.outstanding)
 const CONNECTIONS = Number(values.connections)
 const DURATION_MS = Number(values.seconds) * 1000
@@ -44,7 +44,7 @@ interface Result {
   answers: Record<string, number>
 }
 
-/** A gateway that has one session after the other. */
+/** A gateway that runs one session after the other. */
 async function gateway(
   client: DiameterClient,
   index: number,
@@ -78,7 +78,7 @@ async function runDiameter(port: number, run: string, durationMs: number): Promi
   const take = (latencyMs: number, answer: Buffer) => {
     latencies.push(latencyMs)
     seen += 1
-    // Reading each would cost the generator more than sending it.
+    // Reading every answer would cost the generator more than sending requests.
     if (seen % 16 !== 0) return
     const code = String(uint32Of(readMessage(answer).avps, avpCode.resultCode))
     answers[code] = (answers[code] ?? 0) + 16
@@ -99,7 +99,7 @@ function figures(latencies: number[], seconds: number, answers: Record<string, n
   return { requests: latencies.length, requestsPerSecond, p50: at(0.5), p99: at(0.99), answers }
 }
 
-/** The same sessions as plain JSON, one connection for each. */
+/** The same sessions as plain JSON, one per connection. */
 function runJson(port: number, run: string, durationMs: number): Promise<LoadResult> {
   const bodies = (connection: number) => jsonBodies(connection, run)
   const sizes = { connections: OUTSTANDING, subscribers: SUBSCRIBERS }
@@ -163,7 +163,7 @@ async function main(): Promise<void> {
     await product.start('realtime')
     await product.start('admin')
     say('warming up')
-    await meetSubscribers(product.realtimePort, SUBSCRIBERS)
+    await warmSubscribers(product.realtimePort, SUBSCRIBERS)
     await runJson(product.realtimePort, 'warm', DURATION_MS / 2)
     await runDiameter(product.diameterPort, 'warm', DURATION_MS / 2)
     const ratios: number[] = []

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:docs -- FILE...`: writes the tables of docs/PERFORMANCE.md between their markers,
- * and the plots beside it, from results of `npm run bench -- --json FILE`. Of a scenario that
- * several files have, the last counts.
+ * and the plots next to it, from results of `npm run bench -- --json FILE`. If several files
+ * contain a scenario, the last one is used.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

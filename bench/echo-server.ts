@@ -1,4 +1,4 @@
-/** The ceiling of the HTTP side: the same server, which parses the body and answers at once. */
+/** The ceiling of the HTTP side: the same server, which parses the body and answers immediately. */
 import * as uWS from 'uWebSockets.js'
 
 const answer =

@@ -1,6 +1,6 @@
 /**
- * What one request of the entity API takes, one after the other, beside the cheapest answer of the
- * same server in the same run: with many subscribers in the store.
+ * Sequential request times of the entity API, compared with the cheapest answer of the same server
+ * in the same run, with many subscribers in the store.
  */
 import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
@@ -17,14 +17,14 @@ const { values } = parseArgs({
 const SUBSCRIBERS = Number(values.subscribers)
 const REQUESTS = Number(values.requests)
 const PER_ACCOUNT = 10
-/** Not measured: until then V8 is compiling, which a node does once in its life. */
-const WARMING = 3_000
+/** Discarded: V8 is still compiling. */
+const WARMUP_REQUESTS = 3_000
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
 interface Call {
   name: string
   path: string
-  /** Parameters of the n-th request; null: a plain GET. */
+  /** Parameters of the n-th request; null for a plain GET. */
   parameters: ((index: number) => Record<string, unknown>) | null
 }
 
@@ -101,7 +101,7 @@ async function measure(
     times.push(performance.now() - startedMs)
     if (body !== null && !answer.startsWith('{"status":1')) throw new Error(answer)
   }
-  // The first ones warm the server up.
+  // The first requests warm the server up.
   return times.slice(Math.floor(requests / 10)).sort((a, b) => a - b)
 }
 
@@ -117,7 +117,7 @@ try {
   await populate({ redisUrl, mongoUrl, database, ...people })
   await product.start('admin')
   let ceiling = 0
-  for (const call of CALLS.slice(0, 2)) await measure(product.adminUrl, call, WARMING)
+  for (const call of CALLS.slice(0, 2)) await measure(product.adminUrl, call, WARMUP_REQUESTS)
   for (const call of CALLS) {
     const sorted = await measure(product.adminUrl, call)
     const median = quantile(sorted, 0.5)

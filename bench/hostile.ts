@@ -1,6 +1,6 @@
 /**
- * What slow and hostile clients cost the others: the throughput of the benchmark's load while they
- * are at it, as a share of the throughput without them, in turns of the same run.
+ * Effect of slow and hostile clients on other clients: the throughput under attack as a share of
+ * the throughput without it, in alternation within one run.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 import { populate } from '../test/support/product/population.ts'
 import { startProduct } from '../test/support/product/product.ts'
 import { cpuMicros } from './cpu.ts'
-import { meetSubscribers, runLoad, sessionBodies } from './load.ts'
+import { runLoad, sessionBodies, warmSubscribers } from './load.ts'
 
 const { values } = parseArgs({
   options: {
@@ -19,7 +19,7 @@ const { values } = parseArgs({
     rounds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '64' },
     server: { type: 'string', default: 'native' },
-    /** For the process of the attackers: what they do, and at which port. */
+    /** For the process of the attackers: the kind of attack and the port. */
     attack: { type: 'string' },
     port: { type: 'string' },
   },
@@ -41,7 +41,7 @@ function open(port: number, first: string): Socket {
   return socket
 }
 
-/** Holds a thousand connections, and replaces each that is ended; every second each says more. */
+/** Holds a thousand connections and replaces closed ones; each sends more data every second. */
 function crowd(first: string, more: string) {
   return (port: number): void => {
     const sockets = new Set<Socket>()
@@ -61,7 +61,7 @@ function crowd(first: string, more: string) {
   }
 }
 
-/** Two hundred connections a second, each cut a little later. */
+/** Two hundred connections a second, each cut a little later than the previous one. */
 function hitAndRun(first: string) {
   return (port: number): void => {
     setInterval(() => {
@@ -107,7 +107,7 @@ async function main(): Promise<void> {
     const subscribers = { subscribers: SUBSCRIBERS, subscribersPerAccount: 1 }
     await populate({ ...product, ...subscribers, credits })
     await product.start('realtime')
-    await meetSubscribers(product.realtimePort, SUBSCRIBERS)
+    await warmSubscribers(product.realtimePort, SUBSCRIBERS)
     await measure()
     for (const name of Object.keys(attacks)) {
       const throughputs: number[] = []
@@ -126,14 +126,14 @@ async function main(): Promise<void> {
   }
 }
 
-/** Median and all, as shares of what it is without the attack. */
+/** Median and all values, as shares of the value without the attack. */
 function shares(values: number[]): string {
   const sorted = [...values].sort((a, b) => a - b)
   const median = sorted[Math.floor(sorted.length / 2)] ?? 0
   return `× ${median.toFixed(2)} (${sorted.map((value) => value.toFixed(2)).join(', ')})`
 }
 
-/** The attackers are a process of their own, but on the same cores. */
+/** The attackers are a separate process on the same cores. */
 async function underAttack<T>(name: string, port: number, work: () => Promise<T>): Promise<T> {
   const program = fileURLToPath(import.meta.url)
   const child: ChildProcess = fork(program, ['--attack', name, '--port', String(port)])

@@ -1,6 +1,6 @@
 /**
- * Rows per second that an import writes, beside the ceiling of the same run: the same documents as
- * they came to be, written into an empty database by the driver alone, in batches as large.
+ * Imported rows per second, compared with the ceiling of the same run: the same documents, written
+ * into an empty database by the driver alone, in batches of the same size.
  */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -76,7 +76,7 @@ const KINDS: readonly Kind[] = [
   },
 ]
 
-/** Milliseconds that the driver takes alone, with the same indexes. */
+/** Milliseconds of the driver alone, with the same indexes. */
 async function ceilingMs(from: Catalog, empty: Catalog, { collection }: Kind): Promise<number> {
   const type = collection === 'accounts' ? 'account' : 'subscriber'
   const documents = await from.subscribers.find({ type }).toArray()

@@ -1,4 +1,4 @@
-/** A large catalogue, and changes to it, written straight into MongoDB. */
+/** A large catalogue and changes to it, written directly into MongoDB. */
 
 import { ObjectId } from 'mongodb'
 import type { Catalog } from '../src/catalog/connection.ts'
@@ -65,7 +65,7 @@ export async function fill(
   }
 }
 
-/** A price list of `fill` that is written anew, as the entity API would. */
+/** Replaces a price list of `fill`, as the entity API would. */
 export async function change(catalog: Catalog, count: number): Promise<void> {
   const documents = await catalog.rates
     .find({ key: /^CALL_/ })

@@ -1,6 +1,6 @@
 /**
- * Closed loop: each connection sends its next request when the answer to the last has come. Latency
- * is that of the closed loop, without correction for what an open loop would have queued.
+ * Closed loop: each connection sends its next request after the previous answer. Latency is that of
+ * the closed loop, without correction for the queue of an open loop.
  */
 import { Client } from '../test/support/product/charge-client.ts'
 import { FIRST_SID } from '../test/support/product/population.ts'
@@ -10,7 +10,7 @@ export interface LoadOptions {
   connections: number
   subscribers: number
   durationMs: number
-  /** Bodies to send: of a session as the network element would, or always the same. */
+  /** Bodies to send: those of a session, or always the same one. */
   bodies: (connection: number) => () => string
   nowMs: () => number
 }
@@ -62,10 +62,10 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
 }
 
 /**
- * Has the node meet every subscriber once, by a start that only pretends: what is measured is a
- * node that has been up for a while, not its first look at each subscriber.
+ * Sends a pretended start of every subscriber, so that a node with warm caches is measured, and not
+ * its first contact with each subscriber.
  */
-export async function meetSubscribers(port: number, subscribers: number): Promise<void> {
+export async function warmSubscribers(port: number, subscribers: number): Promise<void> {
   let next = 0
   const walk = async () => {
     const client = new Client(port)
@@ -91,8 +91,8 @@ const MIB = 1024 * 1024
 const UPDATES = 10
 
 /**
- * Sessions of 1 start, 10 updates and 1 release. A connection walks through subscribers of its own,
- * so that no two connections meet in one session.
+ * Sessions of 1 start, 10 updates and 1 release. Each connection has its own subscribers, so that
+ * no two connections share a session.
  */
 export function sessionBodies(
   subscribers: number,

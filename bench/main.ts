@@ -1,4 +1,4 @@
-/** `npm run bench`: the real product under load, beside the ceilings of the same run. */
+/** `npm run bench`: the real product under load, compared with ceilings of the same run. */
 import { emptyResults, failuresOf, type Results, writeResults } from './report/results.ts'
 import { resultText } from './report/text.ts'
 import { type Bench, type Scenario, SkippedError } from './scenario.ts'

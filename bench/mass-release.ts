@@ -1,4 +1,4 @@
-/** Many sessions that end at once, and sessions that go on beside them. */
+/** Many sessions that end at the same time, and other sessions that continue. */
 import { performance } from 'node:perf_hooks'
 import { type Answer, Client, ConnectionLostError } from '../test/support/product/charge-client.ts'
 import { FIRST_SID } from '../test/support/product/population.ts'
@@ -11,34 +11,34 @@ export type ReleaseProtocol = 'diameter' | 'json' | 'keyValue'
 
 export interface MassRelease {
   protocol: ReleaseProtocol
-  /** Begins the session ids. */
+  /** Prefix of the session ids. */
   run: string
   sessions: number
   subscribers: number
   connections: number
-  /** Releases under way at a time; without it as many as the protocol allows. */
+  /** Releases under way at a time; by default as many as the protocol allows. */
   underWay?: number
 }
 
-/** How many answers of each kind: Result-Code, or HTTP status and return code. */
+/** Number of answers by Result-Code, or by HTTP status and return code. */
 export type Answers = Record<string, number>
 
-/** Bytes that a session asks for in each of its services, and reports at its end. */
-export const ASKED = MIB
+/** Bytes requested by a session in each service, and reported as used at its end. */
+export const REQUESTED = MIB
 export const USED = MIB / 2
 /** Starts under way at a time. */
 const STARTS = 64
 
 const sidOf = ({ subscribers }: MassRelease, session: number) => FIRST_SID + (session % subscribers)
 
-/** Opens them, a few at a time; throws if one is not granted. */
+/** Opens the sessions, a few at a time; throws if one is not granted. */
 export async function openSessions(product: Product, mass: MassRelease): Promise<void> {
   const { answers } = await sendAll(product, mass, 'start', STARTS)
   const granted = answers[grantedBy(mass.protocol)] ?? 0
   if (granted !== mass.sessions) throw new Error(`starts: ${JSON.stringify(answers)}`)
 }
 
-/** Ends them at once. */
+/** Ends all sessions at the same time. */
 export function releaseAll(product: Product, mass: MassRelease) {
   return sendAll(product, mass, 'release', mass.underWay ?? mass.sessions)
 }
@@ -72,7 +72,7 @@ async function sendAll(product: Product, mass: MassRelease, kind: Kind, underWay
 }
 
 interface Sender {
-  /** Gives the kind of its answer. */
+  /** Returns the kind of its answer. */
   one(kind: Kind, session: number, walker: number): Promise<string>
   close(): void
 }
@@ -92,7 +92,7 @@ function diameterSender(product: Product, mass: MassRelease): Sender {
         number: kind === 'start' ? 0 : 1,
         msisdn: `88800${String(sidOf(mass, session)).padStart(9, '0')}`,
         used: USED,
-        requested: ASKED,
+        requested: REQUESTED,
       })
       return String(resultCodeOf(await client.send(request)))
     },
@@ -120,11 +120,11 @@ function httpSender(product: Product, mass: MassRelease): Sender {
         ...(kind === 'start' ? { sid: sidOf(mass, session) } : {}),
         usaget: 'data',
         rating_group: 10,
-        ...(kind === 'start' ? { usagev: ASKED } : { used_usagev: USED }),
+        ...(kind === 'start' ? { usagev: REQUESTED } : { used_usagev: USED }),
       }
       const pairs = Object.entries(fields).map(([name, value]) => `${name}=${value}`)
       const text = isJson ? JSON.stringify(fields) : pairs.join('&')
-      const { status, body } = await postSurely(client, text)
+      const { status, body } = await postWithRetry(client, text)
       const code = /^-?\d+/.exec(body.slice(body.indexOf(mark) + mark.length))?.[0] ?? ''
       return `${status} ${code}`
     },
@@ -134,10 +134,8 @@ function httpSender(product: Product, mass: MassRelease): Sender {
   }
 }
 
-/**
- * Repeats it on a new connection: a system whose queue of connections is full cuts some of them.
- */
-async function postSurely(client: Client, body: string): Promise<Answer> {
+/** Repeats the request on a new connection: a full accept queue drops some connections. */
+async function postWithRetry(client: Client, body: string): Promise<Answer> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await client.post(body)
@@ -151,14 +149,14 @@ const ATTEMPTS = 5
 
 export interface Beside {
   answers: Answers
-  /** Of the answers, ms. */
+  /** Latency of the answers, ms. */
   p50: number
   p99: number
 }
 
 /**
- * Sessions that report usage and ask for more, each when its last answer has come, until `stop`.
- * Their subscribers are the first ones.
+ * Sessions that report usage and request more after each answer, until `stop`. They use the first
+ * subscribers.
  */
 export async function startUpdates(product: Product, run: string, sessions: number) {
   const latencies: number[] = []
@@ -172,9 +170,9 @@ export async function startUpdates(product: Product, run: string, sessions: numb
       return `${status} ${JSON.parse(body).returnCode}`
     }
     const sid = FIRST_SID + session
-    await post({ record_type: 'start_request', request_num: 0, sid, usagev: ASKED })
+    await post({ record_type: 'start_request', request_num: 0, sid, usagev: REQUESTED })
     for (let number = 1; !isOver; number += 1) {
-      const volumes = { usagev: ASKED, used_usagev: USED }
+      const volumes = { usagev: REQUESTED, used_usagev: USED }
       const sentMs = performance.now()
       const answer = await post({ record_type: 'update_request', request_num: number, ...volumes })
       latencies.push(performance.now() - sentMs)
@@ -184,7 +182,7 @@ export async function startUpdates(product: Product, run: string, sessions: numb
   }
   const walking = Promise.all(Array.from({ length: sessions }, (_, session) => walk(session)))
   return {
-    /** Forgets what was measured until now. */
+    /** Discards the measurements so far. */
     begin() {
       latencies.length = 0
       for (const answer of Object.keys(answers)) delete answers[answer]

@@ -1,6 +1,6 @@
 /**
- * The longest prefix of a called number among 100,000 rates, against one look-up in a plain map of
- * the same size; and how long the index takes to build, in pages as a worker builds it.
+ * The longest prefix of a called number among 100,000 rates, compared with a lookup in a plain map
+ * of the same size; and the time to build the index, in pages like a worker.
  */
 import { parseArgs } from 'node:util'
 import type { RateRevision } from '../src/domain/catalogue.ts'
@@ -22,13 +22,13 @@ const { values } = parseArgs({
 const RATES = Number(values.rates)
 const PREFIXES = Number(values.prefixes)
 const LOOKUPS = 100_000
-/** Calls that are timed at once: a few ms, so that some of them are not interrupted. */
+/** Calls measured together: a few ms, so that some measurements are not interrupted. */
 const CALLS = 2_000
 
 const now = () => performance.now()
 const say = (name: string, value: string) => process.stdout.write(`${name}=${value}\n`)
-/** A repeatable stream of integers below a bound (a linear congruence). */
-function dice(seed: number): (below: number) => number {
+/** A repeatable sequence of integers below a bound (linear congruence). */
+function randomIntegers(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
     state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
@@ -36,12 +36,12 @@ function dice(seed: number): (below: number) => number {
   }
 }
 
-const roll = dice(7)
+const roll = randomIntegers(7)
 
 function digits(length: number): string {
   let text = String(1 + roll(9))
   while (text.length < length) text += roll(10)
-  // In one piece, as a decoder makes it; what was put together is read more slowly.
+  // A flat string, as a decoder creates it; concatenated strings are slower to read.
   return JSON.parse(`"${text}"`)
 }
 
@@ -65,7 +65,7 @@ function rateWith(key: string): ChangedRateRevisions {
   return { key, revisions: [revision] }
 }
 
-/** The time that each page took, ms. */
+/** The time of each page, ms. */
 function build(finder: RateFinder, rates: readonly ChangedRateRevisions[]): readonly number[] {
   const page = Number(values.page)
   const took: number[] = []
@@ -78,14 +78,14 @@ function build(finder: RateFinder, rates: readonly ChangedRateRevisions[]): read
   return took
 }
 
-/** Nanoseconds of one call. */
+/** Nanoseconds per call. */
 function timed(from: number, call: (index: number) => void): number {
   const start = now()
   for (let index = from; index < from + CALLS; index += 1) call(index)
   return ((now() - start) * 1e6) / CALLS
 }
 
-/** Brings the requests of a turn into the caches, where a decoder has just left them. */
+/** Loads the called numbers into the caches, where a decoder would have left them. */
 function touch(from: number): number {
   let sum = 0
   for (const { calledNumber } of usages.slice(from, from + CALLS)) {
@@ -119,7 +119,7 @@ for (let round = 0; round < Number(values.rounds); round += 1) {
       if (finder.find('retail', usages[index] as UsageFields, 1) !== null) found += 1
     })
     const ceilingNs = timed(from, (index) => {
-      // Scattered over the map, as the numbers are, so that neither profits from the caches.
+      // Spread over the map like the numbers, so that neither benefits from the caches.
       if (plain.get(known[(index * 40_503) % RATES] as string) === undefined) found = 0
     })
     lookup = Math.min(lookup, lookupNs)

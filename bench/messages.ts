@@ -6,14 +6,14 @@ import {
 } from '../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../src/domain/charge-request.ts'
 
-/** Sizes of the messages as plain JSON, bytes: nominal, some percent more or less. */
+/** Nominal sizes of the messages as plain JSON, bytes; actual sizes differ by a few percent. */
 export const SIZES = [200, 1000, 4000] as const
 export type Size = (typeof SIZES)[number]
 
-/** Services of the message of a size; 0: its one service without a list. */
+/** Services of the message of a size; 0 for one service without a list. */
 const SERVICES: Readonly<Record<Size, number>> = { 200: 0, 1000: 3, 4000: 10 }
 
-/** The event time of the first message, epoch ms; the others follow, a second apart. */
+/** The event time of the first message, epoch ms; the following ones are a second apart each. */
 export const FIRST_MS = Date.UTC(2026, 10, 21, 10)
 
 /** One service of a message, units in base units. */
@@ -24,13 +24,13 @@ export interface MessageService {
   usagev: number
 }
 
-/** An update by the names of the plain JSON dialect. */
+/** An update with the names of the plain JSON format. */
 export interface UpdateMessage {
   [name: string]: unknown
   services?: (MessageService & Record<string, unknown>)[]
 }
 
-/** The update number `index`: each has another session, subscriber and time. */
+/** The update with number `index`: each has another session, subscriber and time. */
 export function updateOf(size: Size, index: number): UpdateMessage {
   const at = new Date(FIRST_MS + index * 1000)
   const head = {
@@ -52,7 +52,7 @@ function serviceOf(index: number, at: number): MessageService {
   return { rating_group: 10 + at, usaget: 'data', used_usagev: used, usagev: 10_485_760 }
 }
 
-/** What gateways send along and charging does not read. */
+/** Fields that gateways send but charging does not read. */
 function extras(size: Size, index: number): Record<string, unknown> {
   const location = { mcc: '425', mnc: '01', tac: 4_000 + (index % 100), eci: 268_435_456 + index }
   const some = {
@@ -102,7 +102,7 @@ function entryExtras(index: number, at: number): Record<string, unknown> {
   }
 }
 
-/** All that a request asks for, granted for an hour, with what two buckets have left. */
+/** All requested units granted for an hour, with the remaining units of two buckets. */
 export function outcomeOf(request: ChargeRequest, index: number): ChargeOutcome {
   const services = request.services.map(
     ({ ratingGroup, serviceIdentifier, usaget, requested }): ServiceOutcome => ({

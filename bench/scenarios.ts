@@ -1,4 +1,4 @@
-/** Every scenario, in an order in which those that share a product follow one another. */
+/** All scenarios, ordered so that those sharing a product are adjacent. */
 import type { Scenario } from './scenario.ts'
 import { auditScenario } from './scenarios/audit.ts'
 import { clusterScenario } from './scenarios/cluster.ts'

@@ -24,7 +24,7 @@ const number = (value: string | undefined, otherwise: number, name: string): num
   return parsed
 }
 
-/** Throws if an option is not known, is no number, or names no scenario. */
+/** Throws if an option is unknown or not a number, or names no scenario. */
 export function readCommand(args: readonly string[], all: readonly Scenario[]): Command {
   const text = { type: 'string' } as const
   const flag = { type: 'boolean', default: false } as const

@@ -1,9 +1,12 @@
-/** Products of the benchmark: one at a time, seeded and warm, kept while the same is asked for. */
+/**
+ * Products of the benchmark: one at a time, seeded and warm, reused while the same kind is
+ * requested.
+ */
 import { loadConfig } from '../src/config/load.ts'
 import { populate } from '../test/support/product/population.ts'
 import { type Product, startProduct } from '../test/support/product/product.ts'
 import type { Flow, Protocol } from './generator/job.ts'
-import { meetSubscribers } from './load.ts'
+import { warmSubscribers } from './load.ts'
 import type { Bench, ProductKind, Settings } from './scenario.ts'
 
 const GIB = 1024 ** 3
@@ -12,10 +15,10 @@ const CREDITS = [
   { prepaidIncludeId: 1, amount: 1_000_000_000_000 },
   { prepaidIncludeId: 2, amount: 1000 * GIB },
 ]
-/** Sessions for each request under way, so that those of one are not always the next again. */
+/** Sessions per request under way, so that a session is not used again immediately. */
 const SESSIONS_PER_REQUEST = 16
 const DIAMETER_CONNECTIONS = 4
-/** Each protocol has subscribers of its own, in quarters of all: from where, and how many. */
+/** Each protocol has its own quarter of the subscribers: first index and count. */
 const QUARTERS: Readonly<Record<Protocol, { from: number; count: number }>> = {
   json: { from: 0, count: 2 },
   keyValue: { from: 2, count: 1 },
@@ -47,7 +50,7 @@ export function createBench(settings: Settings, say: (text: string) => void): Be
       await populate({ ...product, ...sizes, credits: CREDITS })
       await product.start('realtime')
       if (admin) await product.start('admin')
-      await meetSubscribers(product.realtimePort, settings.subscribers)
+      await warmSubscribers(product.realtimePort, settings.subscribers)
     } catch (error) {
       await product.stop()
       throw error

@@ -15,7 +15,7 @@ import { FIRST_MS } from './messages.ts'
 const TGPP = 10415
 const UPDATE = 2
 
-/** An update of two services, of some 900 bytes; each index has another session and subscriber. */
+/** An update with two services of some 900 bytes; each index has another session and subscriber. */
 export function updateBytes(index: number): Buffer {
   return requestOf(index, [
     ...headOf(index),
@@ -31,7 +31,7 @@ export function updateBytes(index: number): Buffer {
   ])
 }
 
-/** An update of one service without anything else, which the package `diameter` knows whole. */
+/** An update with one service and no other AVPs, all of which the package `diameter` knows. */
 export function smallUpdateBytes(index: number): Buffer {
   const units = [uint64Avp(421, 1_000_000 + index)]
   return requestOf(index, [

@@ -1,5 +1,5 @@
 /**
- * Reading a credit-control request in bytes, mapping it, and writing its answer; the same by the
+ * Decodes a credit-control request in bytes, maps it, and encodes its answer; compared with the
  * package `diameter`, which maps nothing, for a small request and its answer.
  */
 import { createRequire } from 'node:module'
@@ -27,7 +27,7 @@ const ROUNDS = Number(values.rounds)
 const TURN_MS = Number(values.ms)
 const WARMUP_MS = Number(values.warmup)
 const MESSAGES = Number(values.messages)
-/** Of reading and writing together, at 900 bytes and two services. */
+/** For reading and writing together, at 900 bytes and two services. */
 const GOAL_US = 15
 
 interface PackageCodec {
@@ -44,10 +44,10 @@ const codec = createWireCodec(fileType, {
 })
 
 const now = () => performance.now()
-/** Of what was made, so that none of it can be left out. */
+/** A checksum over the results, so that the compiler cannot drop the work. */
 let seen = 0
 
-/** What is timed, and how long one call of it took in each round, µs. */
+/** A measured function, and the time of one call in each round, µs. */
 interface Contender {
   name: string
   run: (index: number) => void
@@ -70,7 +70,7 @@ function decoded(body: Buffer) {
 function prepared(bytesOf: (index: number) => Buffer): Prepared {
   const bodies = Array.from({ length: MESSAGES }, (_, index) => bytesOf(index))
   const outcomes = bodies.map((body, index) =>
-    // Outcomes come from another thread, as copies.
+    // Outcomes arrive as copies from another thread.
     structuredClone(outcomeOf(decoded(body).request, index)),
   )
   const answers = bodies.map((body, at) =>
@@ -94,7 +94,7 @@ function theirs({ bodies, answers }: Prepared): Contender['run'] {
   }
 }
 
-/** Microseconds of one call, of as many as fit into the time. */
+/** Microseconds per call, over as many calls as fit into the time. */
 function timed({ run }: Contender, ms: number): number {
   const start = now()
   let calls = 0
@@ -139,12 +139,12 @@ function look(text: string): void {
   seen += text.length
 }
 
-// Until all of it is compiled as well as it will be.
+// Warm-up until the code is fully optimised.
 for (const one of contenders) timed(one, WARMUP_MS)
 for (let round = 0; round < ROUNDS; round += 1) {
   for (const one of contenders) one.us.push(timed(one, TURN_MS))
 }
-/** The best, because whatever else runs on the machine makes the others. */
+/** The minimum, because other load on the machine increases the others. */
 const usOf = (name: string) => Math.min(...(contenders.find((one) => one.name === name)?.us ?? []))
 for (const { name, us } of contenders) {
   const { bodies, answers } = name.startsWith('small') ? small : large

@@ -1,5 +1,5 @@
-// Compiles src and bench into dist, and puts the Lua scripts, the default configuration and the
-// dictionary of Diameter beside them.
+// Compiles src and bench into dist, and copies the Lua scripts, the default configuration and the
+// Diameter dictionary next to them.
 import { spawnSync } from 'node:child_process'
 import { cpSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -1,12 +1,12 @@
-// Checks of a script that runs the product from outside: one line each, and a summary in the form of
-// vitest's JSON reporter for .ci/run.
+// Checks for scripts that run the product from outside: one line each, and a summary in the format
+// of vitest's JSON reporter for .ci/run.
 import { writeFileSync } from 'node:fs'
 
 export const results = { numPassedTests: 0, numFailedTests: 0 }
 
 export const say = (line) => process.stdout.write(`${line}\n`)
 
-/** Runs one check and prints its name and, if it failed, why. The checks after it run all the same. */
+/** Runs one check and prints its name and the reason if it failed. Later checks run in any case. */
 export async function check(name, work) {
   try {
     await work()

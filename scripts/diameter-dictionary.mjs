@@ -1,13 +1,13 @@
-// Extracts the dictionary of AVPs from the package `diameter`, which is there for building and testing
-// only: what it depends on at run time is old, and nothing of it runs in the product.
+// Extracts the AVP dictionary from the package `diameter`, a dependency for building and testing
+// only: its own dependencies are outdated, and nothing of it runs in the product.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 
-/** Where the product reads it, in the source tree; the build copies `config`. */
+/** Location in the source tree, where the product reads it; the build copies `config`. */
 export const DICTIONARY_FILE = 'config/diameter-dictionary.json'
 
-/** The text of that file: an array with one AVP a line, of it what the codecs read. */
+/** The text of that file: an array with one AVP per line and the fields that the codecs read. */
 export function extractDictionary() {
   const path = createRequire(import.meta.url).resolve('diameter/dictionary.json')
   const { avps } = JSON.parse(readFileSync(path, 'utf8'))
@@ -19,7 +19,7 @@ export function extractDictionary() {
   return `[\n${lines.join(',\n')}\n]\n`
 }
 
-/** Writes it if it is not there already, word for word. */
+/** Writes the file unless it already has this text. */
 export function writeDictionary(root) {
   const file = join(root, DICTIONARY_FILE)
   const text = extractDictionary()

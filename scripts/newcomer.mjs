@@ -1,6 +1,7 @@
-// Follows README.md in a fresh clone, as on a new machine: `npm start`, the three lines that it prints,
-// the commands of "Start it", and the end. The clone is of the last commit. Prints one line per check
-// and ends with 1 if one failed; --json FILE leaves the figures as vitest would.
+// Follows README.md in a fresh clone, as on a new machine: `npm start`, the three lines that it
+// prints, the commands of "Start it", and the end. The clone is of the last commit. Prints one line
+// per check and exits with 1 if one failed; --json FILE writes the results in the format of vitest.
+//
 //   node scripts/newcomer.mjs [--json FILE]
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
@@ -15,7 +16,7 @@ const START_MS = 600_000
 const COMMAND_MS = 60_000
 const END_MS = 60_000
 
-/** Ports that are free, since the machine of CI may use those of README.md. */
+/** Free ports, because those of README.md may be in use on a CI machine. */
 const PORTS = { REALTIME: '0', DIAMETER: '0', ADMIN: '0' }
 
 function environment() {
@@ -35,7 +36,7 @@ function run(command, args, cwd) {
   })
 }
 
-/** The commands of a section of README.md, those of its `sh` blocks, in order. */
+/** The commands in the `sh` blocks of a section of README.md, in order. */
 function commandsOf(clone, heading) {
   const text = readFileSync(join(clone, 'README.md'), 'utf8')
   const section = text.split(/^## /m).find((part) => part.startsWith(`${heading}\n`)) ?? ''
@@ -43,23 +44,23 @@ function commandsOf(clone, heading) {
   return blocks.flatMap((block) => block.split('\n')).map((line) => line.replace(/\s+#.*$/, ''))
 }
 
-/** `ready` resolves when the three lines to paste and the one behind them are printed. */
+/** `ready` resolves when the three lines to paste and the line after them are printed. */
 function start(clone, command) {
   const options = { cwd: clone, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] }
-  // A process group of its own, so that a signal reaches what npm has started, as Ctrl-C does.
+  // A separate process group, so that a signal reaches the children of npm, as Ctrl-C does.
   const child = spawn('sh', ['-c', command], { ...options, detached: true })
-  let said = ''
+  let output = ''
   const ended = new Promise((resolve) => child.once('close', (code) => resolve(code)))
   const ready = new Promise((resolve, reject) => {
     const read = (bytes) => {
-      said += bytes
-      if (said.includes('Its balances:')) resolve(said)
+      output += bytes
+      if (output.includes('Its balances:')) resolve(output)
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)
-    ended.then((code) => reject(new Error(`it ended with code ${code}:\n${said}`)))
+    ended.then((code) => reject(new Error(`it ended with code ${code}:\n${output}`)))
   })
-  return { ready, ended, said: () => said, signal: (name) => process.kill(-child.pid, name) }
+  return { ready, ended, output: () => output, signal: (name) => process.kill(-child.pid, name) }
 }
 
 async function follow(clone) {
@@ -68,12 +69,12 @@ async function follow(clone) {
     expectEqual('the first command', startCommand, 'npm start')
   })
   const product = start(clone, startCommand)
-  let said
+  let output
   await check('npm start is ready', async () => {
-    said = await within(START_MS, 'npm start', product.ready)
+    output = await within(START_MS, 'npm start', product.ready)
   })
-  if (said === undefined) return product.signal('SIGKILL')
-  const printed = said.split('\n').filter((line) => line.startsWith('curl '))
+  if (output === undefined) return product.signal('SIGKILL')
+  const printed = output.split('\n').filter((line) => line.startsWith('curl '))
   expectEqual('lines to paste', printed.length, 3)
   for (const [number, line] of printed.entries()) {
     await check(`line ${number + 1} to paste is granted`, async () => {
@@ -88,7 +89,7 @@ async function follow(clone) {
     product.signal('SIGINT')
     await within(END_MS, 'the end', product.ended)
   })
-  if (results.numFailedTests > 0) say(product.said())
+  if (results.numFailedTests > 0) say(product.output())
 }
 
 const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-newcomer-'))

@@ -1,6 +1,6 @@
 // Provides a redis-server without installing one: from the PATH, from an earlier run, or from the
-// packages of Debian or Ubuntu, unpacked into a folder of ours. src/embedded/redis/find.ts reads
-// the redis.json written here.
+// packages of Debian or Ubuntu, unpacked into a folder of the product. src/embedded/redis/find.ts
+// reads the redis.json written here.
 import { spawnSync } from 'node:child_process'
 import {
   existsSync,
@@ -17,18 +17,18 @@ const VERSION_MIN = [6, 2]
 /** In Debian redis-server is a link to a program in redis-tools. */
 const SERVER_PACKAGES = ['redis-server', 'redis-tools']
 const SERVER_PATHS = ['usr/bin/redis-server', 'usr/bin/redis-check-rdb']
-/** Packages that belong to the machine: another version beside it would not run. */
-const OF_THE_MACHINE = new Set(['libc6', 'libgcc-s1', 'libcrypt1'])
+/** Packages of the base system: another version of them next to it would not run. */
+const BASE_PACKAGES = new Set(['libc6', 'libgcc-s1', 'libcrypt1'])
 const DEPENDENCY_ROUNDS_MAX = 5
 const APT_TIMEOUT_MS = 300_000
 
-/** No usable redis-server, and none could be provided. The message holds the command to run. */
+/** No usable redis-server was found or provided. The message contains the command to run. */
 export class RedisUnavailableError extends Error {
   name = 'RedisUnavailableError'
 }
 
 /**
- * Makes sure that a redis-server >= 6.2 can be run, and says how.
+ * Ensures that a redis-server >= 6.2 can be run, and returns how.
  * @param {{ folder: string, say: (line: string) => void }} options folder: where to unpack
  * @returns {{ server: string, version: string, libraryPath: string[] }}
  */
@@ -58,7 +58,7 @@ function unpackedEarlier(folder) {
     const found = usable(server, libraryPath)
     return found.ok ? { server, version: found.version, libraryPath } : undefined
   } catch {
-    // Not there, or not whole: unpacked again.
+    // Missing or incomplete: unpacked again.
     return undefined
   }
 }
@@ -67,7 +67,7 @@ function unpackedEarlier(folder) {
 function usable(server, libraryPath) {
   const asked = spawnSync(server, ['--version'], { encoding: 'utf8', ...environment(libraryPath) })
   if (asked.error || asked.status !== 0) {
-    // A folder of the PATH that we may not enter is as good as none.
+    // A folder of the PATH without access counts as missing.
     const missing = ['ENOENT', 'EACCES'].includes(asked.error?.code)
     const cause = asked.error?.message ?? asked.stderr.trim()
     return { ok: false, problem: missing ? 'no redis-server' : `redis-server fails (${cause})` }
@@ -103,7 +103,10 @@ function unpack(folder, workDir, say) {
   return keep(folder, root, server, found.version)
 }
 
-/** Moves what was unpacked to its place and records it, so that a half-done run leaves nothing. */
+/**
+ * Moves the unpacked files to their place and records them last, so that an aborted run leaves
+ * nothing.
+ */
 function keep(folder, root, server, version) {
   const name = `redis-${version}`
   const place = join(folder, name)
@@ -121,15 +124,15 @@ function keep(folder, root, server, version) {
   return { server: join(place, server), version, libraryPath }
 }
 
-/** Adds the packages of libraries that neither the machine nor what is unpacked so far has. */
+/** Adds the packages of missing libraries. */
 function addLibraries(apt, root, server) {
   let parents = SERVER_PACKAGES
-  const seen = new Set([...SERVER_PACKAGES, ...OF_THE_MACHINE])
+  const seen = new Set([...SERVER_PACKAGES, ...BASE_PACKAGES])
   for (let round = 0; round < DEPENDENCY_ROUNDS_MAX; round++) {
     if (missingLibraries(root, server).length === 0) return
     const wanted = apt.dependencies(parents).filter((name) => !seen.has(name) && !installed(name))
     for (const name of wanted) seen.add(name)
-    // One by one: of alternatives, one is enough, and whether all is there is asked again above.
+    // Each on its own: of alternatives, one is enough, and completeness is checked again above.
     parents = wanted.filter((name) => apt.download([name], root) === undefined)
     if (parents.length === 0) break
   }
@@ -161,8 +164,9 @@ function installed(name) {
 }
 
 /**
- * apt with the sources and proxies of the machine, writing in our folder only. The machine's own
- * package lists are tried first; without them, or with old ones, lists are fetched into our folder.
+ * apt with the sources and proxies of the machine, writing to the product's folder only. The
+ * machine's own package lists are tried first; if they are missing or outdated, lists are fetched
+ * into the product's folder.
  */
 function aptIn(workDir, say) {
   let options = aptOptions(workDir, [])
@@ -173,21 +177,21 @@ function aptIn(workDir, say) {
     mkdirSync(join(lists, 'partial'), { recursive: true })
     options = aptOptions(workDir, [`Dir::State::lists "${lists}";`])
     say('Redis: fetching package lists')
-    // One source that cannot be reached is no reason to give up: the download tells.
-    return run('apt-get', [...options, '-qq', 'update'], workDir).said
+    // One unreachable source is not fatal: the download fails if it matters.
+    return run('apt-get', [...options, '-qq', 'update'], workDir).problem
   }
   const tryDownload = (names, root) => {
     const dir = join(workDir, 'packages')
     mkdirSync(dir, { recursive: true })
-    const { ok, said } = run('apt-get', [...options, '-q', 'download', ...names], dir)
+    const { ok, problem } = run('apt-get', [...options, '-q', 'download', ...names], dir)
     for (const file of readdirSync(dir)) {
       if (ok) run('dpkg-deb', ['-x', file, root], dir)
       rmSync(join(dir, file), { recursive: true })
     }
-    return ok ? undefined : said
+    return ok ? undefined : problem
   }
   return {
-    /** Downloads packages and unpacks them into root. Gives what went wrong, or nothing. */
+    /** Downloads packages and unpacks them into root. Returns the error, if any. */
     download(names, root) {
       const failed = tryDownload(names, root)
       if (failed === undefined || listsAreOurs) return failed
@@ -206,7 +210,7 @@ function aptIn(workDir, say) {
   }
 }
 
-/** A configuration file of ours, read last: hooks of the machine's own updates are not for us. */
+/** A separate configuration file, read last: hooks of the machine's own updates must not run. */
 function aptOptions(workDir, lines) {
   const cache = join(workDir, 'cache')
   mkdirSync(join(cache, 'archives/partial'), { recursive: true })
@@ -220,7 +224,7 @@ function aptOptions(workDir, lines) {
     'Acquire::Retries "2";',
     'Acquire::http::Timeout "30";',
     'Acquire::https::Timeout "30";',
-    // Root would hand downloads to a user who may not enter our folder.
+    // Root would delegate downloads to a user without access to this folder.
     ...(process.getuid?.() === 0 ? ['APT::Sandbox::User "root";'] : []),
     ...lines,
   ]
@@ -228,7 +232,7 @@ function aptOptions(workDir, lines) {
   return ['-c', file]
 }
 
-/** Whether a command went well, and its first errors and warnings. */
+/** Result of a command, with its first errors and warnings. */
 function run(command, parameters, cwd) {
   const ran = spawnSync(command, parameters, {
     cwd,
@@ -238,7 +242,7 @@ function run(command, parameters, cwd) {
   })
   const ok = ran.error === undefined && ran.status === 0
   const lines = `${ran.stderr ?? ''}`.split('\n').filter((line) => /^(E|W|dpkg\S*):/.test(line))
-  return { ok, said: lines.slice(0, 2).join(' ') || (ran.error?.message ?? `${command} failed`) }
+  return { ok, problem: lines.slice(0, 2).join(' ') || (ran.error?.message ?? `${command} failed`) }
 }
 
 function hasProgram(name) {

@@ -1,6 +1,7 @@
-// How long charging is away when its process is killed: starts the built product on embedded stores
-// in a folder of its own, kills the process that has the port (kill -9) again and again, and prints
-// the milliseconds until a charge is answered with 200, by rounds.
+// Downtime of charging after its process is killed: starts the built product on embedded stores in
+// its own folder, repeatedly kills the process that has the port (kill -9), and prints the
+// milliseconds until a charge is answered with 200, by round.
+//
 //   node scripts/restart-time.mjs [--rounds 5] [--pause 10000]
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, realpathSync, rmSync } from 'node:fs'
@@ -15,7 +16,7 @@ const ROOT = dirname(dirname(fileURLToPath(import.meta.url)))
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
-    // Between two kills: a standby has to be prepared in it.
+    // Between two kills, long enough to prepare a standby.
     pause: { type: 'string', default: '10000' },
   },
 })
@@ -37,14 +38,14 @@ function start(folder) {
     env,
     stdio: ['ignore', 'pipe', process.env.V ? 'inherit' : 'ignore'],
   })
-  let said = ''
+  let output = ''
   const url = new Promise((resolve, reject) => {
     child.stdout.on('data', (bytes) => {
-      said += bytes
-      const found = /charging +(http:\/\/[^/\s]+)\/realtime/.exec(said)?.[1]
-      if (found && said.includes('balance show')) resolve(found)
+      output += bytes
+      const found = /charging +(http:\/\/[^/\s]+)\/realtime/.exec(output)?.[1]
+      if (found && output.includes('balance show')) resolve(found)
     })
-    child.once('close', (code) => reject(new Error(`tollgate ended with ${code}: ${said}`)))
+    child.once('close', (code) => reject(new Error(`tollgate ended with ${code}: ${output}`)))
   })
   return { child, url }
 }

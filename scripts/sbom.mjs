@@ -1,6 +1,7 @@
-// Writes which packages production runs, as CycloneDX: node scripts/sbom.mjs [FILE]. Needs no network.
-// `npm sbom --omit dev` alone leaves out what development needs as well (yaml is one), so npm is given
-// a lock file without development, and what comes out is compared with it.
+// Writes the list of the packages that run in production, as CycloneDX: node scripts/sbom.mjs
+// [FILE]. Needs no network. `npm sbom --omit dev` alone omits packages that development needs too
+// (such as yaml), so npm receives a lock file without development packages, and its result is
+// compared with that file.
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,7 +13,7 @@ const NPM = ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-l
 
 const readJson = (name) => JSON.parse(readFileSync(join(ROOT, name), 'utf8'))
 
-/** Both files of npm as they would be if nothing were needed for development. */
+/** package.json and the lock file without development dependencies. */
 function productionFiles() {
   const { devDependencies: _, ...manifest } = readJson('package.json')
   const lock = readJson('package-lock.json')
@@ -21,11 +22,11 @@ function productionFiles() {
   return { manifest, lock: { ...lock, packages: { '': top, ...Object.fromEntries(kept) } } }
 }
 
-/** The document. Throws if npm fails, or leaves a package out. */
+/** The CycloneDX document. Throws if npm fails or omits a package. */
 export function makeSbom() {
   const { manifest, lock } = productionFiles()
   const temporary = mkdtempSync(join(tmpdir(), 'tollgate-sbom-'))
-  // npm names the product by its folder.
+  // npm names the product after its folder.
   const folder = join(temporary, manifest.name)
   try {
     mkdirSync(folder)

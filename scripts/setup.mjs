@@ -1,4 +1,4 @@
-// Prepares a fresh clone, and costs next to nothing when all is there: checks Node, installs the
+// Prepares a fresh clone, at almost no cost if nothing is missing: checks Node, installs the
 // dependencies, builds, and provides Redis. Needs nothing but Node itself.
 import { spawnSync } from 'node:child_process'
 import {
@@ -15,10 +15,10 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { provideRedis } from './provide-redis.mjs'
 
 const NODE_MIN = [20, 19]
-/** What a build is made from. */
+/** Inputs of a build. */
 const BUILD_INPUTS = ['src', 'bench', 'config', 'tsconfig.json', 'tsconfig.build.json']
 
-/** A step of the set-up failed; the message says which, and what to do. */
+/** A step of the set-up failed; the message names it and the remedy. */
 export class SetupError extends Error {
   name = 'SetupError'
 }
@@ -32,8 +32,8 @@ export function checkNode(version = process.versions.node) {
 }
 
 /**
- * Whether node_modules holds what package-lock.json asks for, by what npm itself recorded there.
- * Times would not tell: a checkout makes an unchanged lock file new.
+ * True if node_modules contains what package-lock.json requires, according to npm's own record
+ * there. Modification times are no help: a checkout makes an unchanged lock file new.
  */
 export function dependenciesMatch(lock, installed) {
   const wanted = Object.entries(lock.packages).filter(([path]) => path !== '')
@@ -42,7 +42,7 @@ export function dependenciesMatch(lock, installed) {
   if (missing) return false
   return Object.entries(present).every(([path, entry]) => {
     const asked = lock.packages[path]
-    // A lock file written on one system may not know the optional packages of another.
+    // A lock file written on one system may lack the optional packages of another.
     if (asked === undefined) return entry.optional === true
     return asked.version === entry.version && asked.integrity === entry.integrity
   })
@@ -65,7 +65,7 @@ function installDependencies(root, say) {
   if (!ci.stderr.includes('EUSAGE')) {
     throw new SetupError(`npm ci failed:\n${ci.stderr.trim()}`)
   }
-  // npm 11 wants the optional packages of every system in the lock file, npm 10 does not.
+  // npm 11 requires the optional packages of every system in the lock file, npm 10 does not.
   say('Dependencies: this npm wants more in the lock file; npm install --no-save')
   run('npm', ['install', '--no-save', ...quiet], root, 'npm install')
   if (!hasDependencies(root)) {
@@ -73,7 +73,9 @@ function installDependencies(root, say) {
   }
 }
 
-/** Latest change of a file or folder, in ms. A folder changes when a file in it comes or goes. */
+/**
+ * Latest change of a file or folder, in ms. A folder changes when a file in it is added or removed.
+ */
 function changedMs(path) {
   const found = statSync(path, { throwIfNoEntry: false })
   if (!found) return 0
@@ -92,7 +94,7 @@ export function isBuildCurrent(root) {
 function build(root, say) {
   if (isBuildCurrent(root)) return
   say('Build: compiling src and bench')
-  // What changes while the compiler runs is newer than the stamp.
+  // Files changed while the compiler runs are newer than the stamp.
   const begun = new Date()
   run(process.execPath, [join(root, 'scripts/build.mjs')], root, 'the build')
   const stamp = join(root, 'dist/.stamp')
@@ -101,14 +103,14 @@ function build(root, say) {
   utimesSync(stamp, begun, begun)
 }
 
-/** Progress of the step goes to standard error, so that our own output stays short. */
+/** Progress of the step goes to standard error, which keeps standard output short. */
 function run(command, parameters, cwd, step) {
   const ran = spawnSync(command, parameters, { cwd, stdio: ['ignore', 2, 2] })
   if (ran.error) throw new SetupError(`${step} cannot be run: ${ran.error.message}`)
   if (ran.status !== 0) throw new SetupError(`${step} failed; the reason is above`)
 }
 
-/** All steps in order. Does, and says, only what is missing. */
+/** All steps in order. Executes and reports only missing ones. */
 export function setUp(root, say) {
   checkNode()
   installDependencies(root, say)

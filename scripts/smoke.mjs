@@ -1,6 +1,7 @@
-// Runs the built product once with the Node that runs this: start on embedded stores in a folder of
-// its own, a session as the README shows it, refusals, metrics, the balance, the end. Prints one
-// line per check and ends with 1 if one failed; --json FILE leaves the figures as vitest would.
+// Runs the built product once with the current Node: start on embedded stores in its own folder, a
+// session as in the README, refusals, metrics, the balance, the end. Prints one line per check and
+// exits with 1 if one failed; --json FILE writes the results in the format of vitest.
+//
 //   npx -y -p node@24 node scripts/smoke.mjs [--json FILE]
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
@@ -16,26 +17,26 @@ const START_MS = 60_000
 const END_MS = 20_000
 const MIB = 1024 * 1024
 
-/** Major versions of Node with a binary of uWebSockets.js. */
+/** Major versions of Node for which uWebSockets.js has a binary. */
 const NATIVE_NODES = [20, 22]
 
-/** Starts everything; `addresses` resolves when it says where it is. */
+/** Starts everything; `addresses` resolves when the product prints its addresses. */
 function startProduct(env) {
   const child = spawn(process.execPath, [BIN, 'start'], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
+  let output = ''
   const ended = new Promise((resolve) => child.once('close', (code) => resolve(code)))
   const addresses = new Promise((resolve, reject) => {
     const read = (bytes) => {
-      said += bytes
-      const realtime = /charging +(http:\/\/[^/\s]+)\/realtime/.exec(said)?.[1]
-      const admin = /metrics +(http:\/\/[^/\s]+)\/metrics/.exec(said)?.[1]
-      if (realtime && admin && said.includes('balance show')) resolve({ realtime, admin })
+      output += bytes
+      const realtime = /charging +(http:\/\/[^/\s]+)\/realtime/.exec(output)?.[1]
+      const admin = /metrics +(http:\/\/[^/\s]+)\/metrics/.exec(output)?.[1]
+      if (realtime && admin && output.includes('balance show')) resolve({ realtime, admin })
     }
     child.stdout.on('data', read)
     child.stderr.on('data', read)
-    ended.then((code) => reject(new Error(`it ended with code ${code}:\n${said}`)))
+    ended.then((code) => reject(new Error(`it ended with code ${code}:\n${output}`)))
   })
-  return { child, ended, addresses, said: () => said }
+  return { child, ended, addresses, output: () => output }
 }
 
 function command(env, ...args) {
@@ -46,7 +47,7 @@ function command(env, ...args) {
   })
 }
 
-/** One answer as status and body; the connection is kept from one request to the next. */
+/** An answer as status and body; connections are kept alive between requests. */
 async function ask(url, body, type = 'application/json') {
   const init = body === undefined ? {} : { method: 'POST', body, headers: { 'Content-Type': type } }
   const response = await within(10_000, url, fetch(url, init))
@@ -71,22 +72,22 @@ async function checkSession({ realtime }, env) {
       expectEqual('answer', [status, returnCode, requestNum, grantedVolume], expected)
     })
   }
-  await check('a repeated request gets the same bytes', async () => {
+  await check('a repeated request receives the same bytes', async () => {
     expectEqual('answer', (await ask(`${realtime}/realtime`, last.body)).text, last.text)
   })
-  await check('the balance shows what the session used', async () => {
+  await check('the balance shows the units used by the session', async () => {
     const shown = JSON.parse(await command(env, 'balance', 'show', '--sid', '1001', '--json'))
     const { spent, reserved } = shown.buckets.find(({ name }) => name === 'DATA_PACK')
     expectEqual('spent and reserved', [spent, reserved], [11 * MIB, 0])
   })
-  await check('the audit agrees', () => command(env, 'audit'))
+  await check('the audit finds no difference', () => command(env, 'audit'))
 }
 
-async function checkServer(said) {
+async function checkServer(output) {
   const isNative = NATIVE_NODES.includes(Number(process.versions.node.split('.')[0]))
   await check(`HTTP is served ${isNative ? 'by uWebSockets.js' : 'in JavaScript'}`, async () => {
-    const isTold = said.includes('no binary of uWebSockets.js for this Node')
-    expectEqual('whether it says that it has no binary', isTold, !isNative)
+    const isReported = output.includes('no binary of uWebSockets.js for this Node')
+    expectEqual('whether it says that it has no binary', isReported, !isNative)
   })
 }
 
@@ -142,15 +143,15 @@ async function main() {
       addresses = await within(START_MS, 'start', product.addresses)
     })
     if (addresses === undefined) return
-    await checkServer(product.said())
+    await checkServer(product.output())
     await checkSession(addresses, env)
     await checkRefusals(addresses)
     await checkAdmin(addresses)
-    await check('ends in order when it is told to', async () => {
+    await check('stops in order on SIGTERM', async () => {
       product.child.kill('SIGTERM')
       expectEqual('exit code', await within(END_MS, 'end', product.ended), 0)
     })
-    if (results.numFailedTests > 0) say(product.said())
+    if (results.numFailedTests > 0) say(product.output())
   } finally {
     if (product.child.exitCode === null) product.child.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 })

@@ -4,14 +4,14 @@ import { avpCode, HEADER_BYTES } from '../../src/realtime/codecs/diameter-wire/p
 import { FIRST_SID } from '../../test/support/product/population.ts'
 import { DiameterClient } from '../diameter-client.ts'
 import { gatewayRequest } from '../diameter-messages.ts'
-import { ASKED, USED } from './http-messages.ts'
+import { REQUESTED, USED } from './http-messages.ts'
 import type { Link, LinkOptions } from './link.ts'
 import { type Fate, UPDATES } from './session-ring.ts'
 import { answerNumber } from './tally.ts'
 
 const SUCCESS = 2001
 const TOO_BUSY = 3004
-/** Slots are counted from here; what is below is of the client itself. */
+/** First identifier of a slot; lower ones are used by the client itself. */
 const FIRST_ID = 0x0010_0000
 
 export class DiameterLink implements Link {
@@ -19,7 +19,7 @@ export class DiameterLink implements Link {
   readonly #options: LinkOptions
   readonly #clients: DiameterClient[]
   #sockets: Socket[] = []
-  /** Hop-by-Hop identifier of the request under way in each slot; 0: none. */
+  /** Hop-by-Hop identifier of the request under way in each slot; 0 if there is none. */
   readonly #ids: Uint32Array
   #round = 0
 
@@ -48,9 +48,9 @@ export class DiameterLink implements Link {
       number: step,
       msisdn: `88800${String(sid).padStart(9, '0')}`,
       used: USED,
-      requested: ASKED,
+      requested: REQUESTED,
     })
-    // The round tells late answers from those of the next request in this slot.
+    // The round distinguishes late answers from those of the next request in this slot.
     this.#round = (this.#round + 1) & 0xff
     const id = FIRST_ID + this.#round * this.slots + slot
     this.#ids[slot] = id
@@ -66,7 +66,7 @@ export class DiameterLink implements Link {
     for (const client of this.#clients) client.close()
   }
 
-  /** What is sent in one turn of the event loop goes out together. */
+  /** Everything sent in one iteration of the event loop is written together. */
   #write(socket: Socket | undefined, bytes: Buffer): void {
     if (socket === undefined) return
     if (socket.writableCorked === 0) {
@@ -90,7 +90,7 @@ function fateOf(code: number): Fate {
   return code === TOO_BUSY ? 'refused' : 'failed'
 }
 
-/** Of the message, not of its services; 0 if it has none. */
+/** The Result-Code of the message, not of its services; 0 if there is none. */
 export function resultCodeOf(message: Buffer): number {
   for (let at = HEADER_BYTES; at + 12 <= message.length; ) {
     const length = message.readUIntBE(at + 5, 3)

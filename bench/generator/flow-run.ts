@@ -1,4 +1,4 @@
-/** One load while it runs: takes sessions from the ring, slots of the link, and the time. */
+/** A running load: combines sessions of the ring, slots of the link, and the schedule. */
 import { performance } from 'node:perf_hooks'
 import type { Flow, FlowResult } from './job.ts'
 import type { Link } from './link.ts'
@@ -7,8 +7,8 @@ import { Schedule, seededRandom } from './schedule.ts'
 import type { Fate, SessionRing } from './session-ring.ts'
 import { PhaseTally } from './tally.ts'
 
-/** How long after the end of the load answers are waited for. */
-const PATIENCE_MS = 3_000
+/** How long to wait for answers after the end of the load. */
+const ANSWER_WAIT_MS = 3_000
 const SEED = 20_261_121
 
 export class FlowRun {
@@ -20,7 +20,7 @@ export class FlowRun {
   /** Null in a closed loop. */
   readonly #schedule: Schedule | null
   readonly #free: number[] = []
-  /** Of the request in each slot. */
+  /** Session of the request in each slot. */
   readonly #session: Int32Array
   readonly #isStart: Uint8Array
   readonly #dueMs: Float64Array
@@ -28,7 +28,7 @@ export class FlowRun {
   readonly #endMs: number
   readonly #meter: PhaseMeter
   #startMs = 0
-  /** Since when there has been a slot and a session for what is due. */
+  /** The time since which a slot and a session are available for the next due request. */
   #sendableMs = 0
   #lastMs = 0
   #underWay = 0
@@ -55,7 +55,7 @@ export class FlowRun {
     this.#phase = new Uint8Array(link.slots)
   }
 
-  /** Resolves when all that was due is answered, or patience has ended. */
+  /** Resolves when all due requests are answered, or the waiting time has elapsed. */
   run(): Promise<void> {
     this.#startMs = performance.now()
     this.#meter.begin()
@@ -66,7 +66,7 @@ export class FlowRun {
     })
   }
 
-  /** Sends what is due as far as there are slots and sessions. */
+  /** Sends due requests as long as there are slots and sessions. */
   pump(): void {
     if (this.#finish === null) return
     const nowMs = performance.now() - this.#startMs
@@ -75,7 +75,7 @@ export class FlowRun {
     else this.#sendDue(this.#schedule, nowMs)
     const isSent = this.#schedule === null || this.#schedule.dueMs === Number.POSITIVE_INFINITY
     const isOver = isSent && this.#underWay === 0
-    if (isOver || nowMs > this.#endMs + PATIENCE_MS) this.#end()
+    if (isOver || nowMs > this.#endMs + ANSWER_WAIT_MS) this.#end()
   }
 
   answered(slot: number, fate: Fate, answer: number): void {
@@ -133,7 +133,7 @@ export class FlowRun {
     this.#link.send(slot, session)
   }
 
-  /** What is still under way or was never sent counts as not answered. */
+  /** Requests still under way or never sent count as not answered. */
   #end(): void {
     const taken = new Set(Array.from({ length: this.#link.slots }, (_, slot) => slot))
     for (const slot of this.#free) taken.delete(slot)

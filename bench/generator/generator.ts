@@ -1,15 +1,15 @@
-/** The load generator as its users see it: a process of its own, so that its cost can be told. */
+/** Client of the load generator, a separate process so that its cost can be measured. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Flow, JobResult, Order, Report, Reports } from './job.ts'
 
 export interface Generator {
-  /** All at the same time. Rejects if a connection cannot be opened. */
+  /** Runs all flows concurrently. Rejects if a connection cannot be opened. */
   run(...flows: Flow[]): Promise<JobResult>
-  /** Reports that were charged so far. */
+  /** Charged reports so far. */
   reports(): Promise<Reports[]>
-  /** Releases the sessions that are open; the generator is of no other use afterwards. */
+  /** Releases the open sessions; the generator cannot be used afterwards. */
   release(): Promise<JobResult>
   close(): Promise<void>
 }

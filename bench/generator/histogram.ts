@@ -1,16 +1,16 @@
 /**
- * Counts latencies by size, so that a run of any length takes the same memory: exact to a
- * microsecond below 128 µs, to less than 1.6 percent above.
+ * Counts latencies by size with constant memory: exact to a microsecond below 128 µs, and to less
+ * than 1.6 percent above.
  */
 
-/** Buckets of one power of two. */
+/** Buckets per power of two. */
 const STEPS = 64
 const EXACT_BELOW = 2 * STEPS
-/** Up to an hour, in µs; what is longer counts as an hour. */
+/** An hour, in µs; longer latencies count as an hour. */
 const LONGEST = 3_600_000_000
 const SIZE = indexOf(LONGEST) + 1
 
-/** As JSON between processes: bucket and count in turns, of those that have any. */
+/** JSON form between processes: alternating buckets and counts, without empty buckets. */
 export interface PackedHistogram {
   counts: number[]
   longest: number
@@ -21,7 +21,7 @@ export class Histogram {
   #longestMicros = 0
   #total = 0
 
-  /** µs; what is negative counts as 0. */
+  /** In µs; negative values count as 0. */
   record(micros: number): void {
     const whole = micros <= 0 ? 0 : micros >= LONGEST ? LONGEST : Math.floor(micros)
     const at = indexOf(whole)
@@ -34,12 +34,12 @@ export class Histogram {
     return this.#total
   }
 
-  /** µs; 0 if nothing was recorded. */
+  /** In µs; 0 if nothing was recorded. */
   get longest(): number {
     return this.#longestMicros
   }
 
-  /** The least latency that at least this share of all does not exceed, µs: its bucket's end. */
+  /** The least latency not exceeded by at least this share of all, µs: the end of its bucket. */
   quantile(share: number): number {
     if (this.#total === 0) return 0
     const wanted = Math.max(1, Math.ceil(this.#total * share))
@@ -78,7 +78,8 @@ export function histogramOf(...packed: readonly PackedHistogram[]): Histogram {
 
 function indexOf(whole: number): number {
   if (whole < EXACT_BELOW) return whole
-  // Of 2 STEPS to 4 STEPS - 1 every second has a bucket, of twice that every fourth, and so on.
+  // From 2 STEPS to 4 STEPS - 1 every second value has a bucket, in the next power every fourth,
+  // and so on.
   const power = Math.floor(Math.log2(whole)) - Math.log2(STEPS)
   return power * STEPS + Math.floor(whole / 2 ** power)
 }

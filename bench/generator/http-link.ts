@@ -1,6 +1,6 @@
 /**
- * Kept-alive connections with one request under way on each. Written for little processor time:
- * the generator shares the machine with what it measures.
+ * Keep-alive connections with one request under way on each. Optimised for low processor time,
+ * because the generator shares the machine with the product.
  */
 import { connect, type Socket } from 'node:net'
 import { answerLength, fateOf, type HttpDialect, readAnswer } from './http-messages.ts'
@@ -47,7 +47,7 @@ class Connection {
   readonly #buffer = Buffer.allocUnsafe(BUFFER_BYTES)
   #socket: Socket | null = null
   #isBusy = false
-  /** What has come of an answer that is not complete. */
+  /** The received part of an incomplete answer. */
   #received = ''
 
   constructor(slot: number, dialect: HttpDialect, options: LinkOptions) {

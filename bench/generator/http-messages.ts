@@ -1,17 +1,17 @@
-/** Requests of a session over HTTP, and what is read of their answers. */
+/** HTTP requests of a session, and parsing of their answers. */
 import { FIRST_SID } from '../../test/support/product/population.ts'
 import { type Fate, type SessionRing, UPDATES } from './session-ring.ts'
 import { answerNumber } from './tally.ts'
 
 const MIB = 1024 * 1024
-/** Bytes that a session asks for, and that it reports of each grant. */
-export const ASKED = 10 * MIB
+/** Bytes requested by a session, and reported as used from each grant. */
+export const REQUESTED = 10 * MIB
 export const USED = 7 * MIB
 
 export interface HttpDialect {
   path: string
   contentType: string
-  /** What stands before the return code in an answer. */
+  /** The text before the return code in an answer. */
   codeMark: string
   body: (ring: SessionRing, session: number, firstSubscriber: number, run: string) => string
 }
@@ -24,7 +24,7 @@ export const json: HttpDialect = {
     const step = ring.step[session] ?? 0
     const sid = FIRST_SID + firstSubscriber + (ring.subscriber[session] ?? 0)
     const id = `"session_id":"${run}-${session}-${ring.generation[session]}","request_num":${step}`
-    const volumes = `"usaget":"data","rating_group":10,"usagev":${ASKED}`
+    const volumes = `"usaget":"data","rating_group":10,"usagev":${REQUESTED}`
     if (step === 0) return `{"record_type":"start_request",${id},"sid":${sid},${volumes}}`
     const kind = step <= UPDATES ? 'update' : 'release'
     const used = `"used_usagev":${USED}`
@@ -40,18 +40,18 @@ export const keyValue: HttpDialect = {
     const step = ring.step[session] ?? 0
     const sid = FIRST_SID + firstSubscriber + (ring.subscriber[session] ?? 0)
     const id = `session_id=${run}-${session}-${ring.generation[session]}&request_num=${step}`
-    const volumes = `usaget=data&rating_group=10&usagev=${ASKED}`
+    const volumes = `usaget=data&rating_group=10&usagev=${REQUESTED}`
     if (step === 0) return `record_type=start_request&${id}&sid=${sid}&${volumes}`
     const kind = step <= UPDATES ? 'update' : 'release'
     return `record_type=${kind}_request&${id}&sid=${sid}&${volumes}&used_usagev=${USED}`
   },
 }
 
-/** How long a whole answer is that begins with this text; 0: its head is not complete. */
+/** Length of the complete answer that begins with this text; 0 if its head is incomplete. */
 export function answerLength(text: string): number {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd < 0) return 0
-  // The name may be written with any letters: this much of it is always small.
+  // Header names are case-insensitive, but this part is always in lower case.
   const at = text.indexOf('ength: ')
   return headEnd + 4 + (at < 0 ? 0 : wholeAt(text, at + 7))
 }
@@ -64,7 +64,7 @@ export function readAnswer(text: string, codeMark: string): number {
 
 const GRANTED = answerNumber(200, 1)
 const OVERLOADED = answerNumber(503, -90)
-/** The echo of the benchmark, and what an HTTP server says before it reads a request. */
+/** Answers of the benchmark's echo, and of an HTTP server before it reads a request. */
 const BUSY = answerNumber(503, 0)
 
 export function fateOf(answer: number): Fate {

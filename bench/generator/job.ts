@@ -1,4 +1,4 @@
-/** What the process of the load generator is told, and what it answers. Plain JSON. */
+/** Messages to and from the process of the load generator. Plain JSON. */
 import type { PackedHistogram } from './histogram.ts'
 import type { Phase } from './schedule.ts'
 
@@ -6,24 +6,27 @@ export type Protocol = 'json' | 'keyValue' | 'diameter'
 
 /** One load on one port. */
 export interface Flow {
-  /** Flows of the same name in later jobs go on with its sessions and connections. */
+  /** Flows of the same name in later jobs continue with its sessions and connections. */
   name: string
   protocol: Protocol
   port: number
   connections: number
-  /** Requests under way at most; over HTTP there are as many as connections. */
+  /** Maximum number of requests under way; over HTTP this is the number of connections. */
   outstanding: number
-  /** Index of the first subscriber, and how many there are. */
+  /** Index of the first subscriber, and number of subscribers. */
   firstSubscriber: number
   subscribers: number
-  /** Sessions at the same time. */
+  /** Concurrent sessions. */
   sessions: number
   onlyStarts?: boolean
-  /** One after the other. A closed loop has one phase, with a rate of 0. */
+  /** In sequence. A closed loop has one phase, with a rate of 0. */
   phases: readonly Phase[]
-  /** Gaps as of independent subscribers (Poisson), or all the same. */
+  /** Gaps of independent subscribers (Poisson), or equal gaps. */
   gaps: 'random' | 'even'
-  /** How often it looks what is due, ms: each look costs the generator some 30 µs. Default 0.2. */
+  /**
+   * Interval between checks for due requests, ms; each check costs the generator some 30 µs.
+   * Default 0.2.
+   */
   tickMs?: number
 }
 
@@ -35,37 +38,38 @@ export interface Job {
 }
 
 export interface PhaseResult {
-  /** From its begin to its end; in a closed loop to the last answer. */
+  /** From begin to end; in a closed loop until the last answer. */
   seconds: number
-  /** Requests that were due in it and have been answered. */
+  /** Requests that were due in this phase and have been answered. */
   answered: number
-  /** Due in it, and without an answer when the patience of the generator ended. */
+  /** Due in this phase, but not answered within the waiting time of the generator. */
   unanswered: number
   admitted: number
   refused: number
   failed: number
-  /** Of those: starts of sessions. */
+  /** Admitted starts of sessions. */
   startsAdmitted: number
   startsRefused: number
-  /** µs from when they were due (closed loop: sent). Of the admitted; then of the others. */
+  /**
+   * µs since the due time (closed loop: since sending), of admitted requests; then of the others.
+   */
   latency: PackedHistogram
   refusedLatency: PackedHistogram
   /**
-   * µs from when they were due to when they were sent, in two parts: until the generator had a
-   * connection and a session for it, which the server's answers free; and what the generator itself
-   * was late after that.
+   * µs from due time to sending, in two parts: the wait for a free connection and session, which
+   * depends on the server's answers, and the delay of the generator itself after that.
    */
   waiting: PackedHistogram
   lateness: PackedHistogram
-  /** Share of one core that the process of the generator took, from begin to end of the phase. */
+  /** Share of one core that the process of the generator used during the phase. */
   generatorCore: number
-  /** How many answers of each kind: HTTP status and return code, or Result-Code. */
+  /** Number of answers by HTTP status and return code, or Result-Code. */
   answers: Record<string, number>
-  /** By the hundred milliseconds of the phase in which requests were due. */
+  /** By due time, in steps of a hundred milliseconds. */
   slices: Slice[]
 }
 
-/** What became of the requests of a tenth of a second. */
+/** Outcomes of the requests due in a tenth of a second. */
 export interface Slice {
   refused: number
   /** Admitted, and answered after more than `LATE_MS`. */
@@ -80,12 +84,12 @@ export interface FlowResult {
 
 export interface JobResult {
   flows: FlowResult[]
-  /** Processor time of the generator while the job ran, µs, and how long that was. */
+  /** Processor time of the generator while the job ran, and the duration of the job, µs. */
   cpuMicros: number
   seconds: number
 }
 
-/** Usage reports that were charged, of each subscriber of a flow. */
+/** Charged usage reports of each subscriber of a flow. */
 export interface Reports {
   name: string
   firstSubscriber: number
@@ -95,7 +99,7 @@ export interface Reports {
 export type Order =
   | { type: 'run'; job: Job }
   | { type: 'reports' }
-  /** Ends the sessions that are open, one after the other. */
+  /** Releases the open sessions one after the other. */
   | { type: 'release' }
 
 export type Report =

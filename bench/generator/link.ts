@@ -1,14 +1,16 @@
-/** A way to the node on which requests are sent and answered, each in a slot of its own. */
+/**
+ * A connection to the node that sends requests and receives answers, each request in its own slot.
+ */
 import type { Fate, SessionRing } from './session-ring.ts'
 
 export interface LinkOptions {
   port: number
   connections: number
-  /** Slots: requests under way at most. */
+  /** Number of slots: the maximum of requests under way. */
   outstanding: number
   firstSubscriber: number
   ring: SessionRing
-  /** Begins the session ids of this link. */
+  /** Prefix of the session ids of this link. */
   run: string
   onAnswer: (slot: number, fate: Fate, answer: number) => void
 }
@@ -16,9 +18,9 @@ export interface LinkOptions {
 export interface Link {
   readonly slots: number
   open(): Promise<void>
-  /** Sends the next request of a session; its slot is taken until `onAnswer`, or `abandon`. */
+  /** Sends the next request of a session; its slot is occupied until `onAnswer` or `abandon`. */
   send(slot: number, session: number): void
-  /** What comes in this slot for the request that is under way is not taken any more. */
+  /** Ignores the answer to the request under way in this slot. */
   abandon(slot: number): void
   close(): void
 }

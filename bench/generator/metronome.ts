@@ -1,6 +1,6 @@
 /**
- * Ticks finer than a millisecond, which timers of an event loop cannot: a thread that sleeps for
- * most of the time, where polling would cost a whole core.
+ * Ticks below a millisecond, which timers of an event loop do not provide: a thread that mostly
+ * sleeps, whereas polling would use a whole core.
  */
 import { Worker } from 'node:worker_threads'
 
@@ -19,9 +19,7 @@ export interface Metronome {
   stop(): void
 }
 
-/**
- * Calls `onTick` each `tickMs` until it is stopped; none follows a tick that was not taken yet.
- */
+/** Calls `onTick` every `tickMs` until it is stopped; a tick is skipped while one is pending. */
 export function startMetronome(tickMs: number, onTick: () => void): Metronome {
   const flags = new Int32Array(new SharedArrayBuffer(8))
   const thread = new Worker(THREAD, { eval: true, workerData: { flags, tickMs } })

@@ -1,11 +1,11 @@
-/** What the process of the generator takes of a core in each phase of a load. */
+/** Processor time that the generator process uses in each phase of a load. */
 
 interface Mark {
   atMs: number
   cpuMicros: number
 }
 
-/** Processor time of this process so far, with all of its threads, µs. */
+/** Processor time of this process so far, all threads, µs. */
 export function ownCpuMicros(): number {
   const { user, system } = process.cpuUsage()
   return user + system
@@ -14,10 +14,10 @@ export function ownCpuMicros(): number {
 export class PhaseMeter {
   readonly #endsMs: readonly number[]
   readonly #cpuMicros: () => number
-  /** At the begin, and at the end of each phase so far. */
+  /** At the start, and at the end of each phase so far. */
   readonly #marks: Mark[] = []
 
-  /** `endsMs`: of the phases, since the begin. */
+  /** `endsMs`: end of each phase, since the start. */
   constructor(endsMs: readonly number[], cpuMicros: () => number) {
     this.#endsMs = endsMs
     this.#cpuMicros = cpuMicros
@@ -27,18 +27,18 @@ export class PhaseMeter {
     this.#marks.push({ atMs: 0, cpuMicros: this.#cpuMicros() })
   }
 
-  /** To be called often: the end of a phase is where it is seen first. */
+  /** Called often: a phase ends at the first call after its end. */
   look(nowMs: number): void {
     const endMs = this.#endsMs[this.#marks.length - 1]
     if (endMs !== undefined && nowMs >= endMs) this.#mark(nowMs)
   }
 
-  /** The load is over, whether its phases are or not. */
+  /** Ends the load, even before the end of its phases. */
   end(nowMs: number): void {
     if (this.#marks.length <= this.#endsMs.length) this.#mark(nowMs)
   }
 
-  /** Share of one core; 0 of a phase that was not reached. */
+  /** Share of one core; 0 for a phase that was not reached. */
   core(phase: number): number {
     const [from, to] = [this.#marks[phase], this.#marks[phase + 1]]
     if (from === undefined || to === undefined || to.atMs <= from.atMs) return 0

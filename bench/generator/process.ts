@@ -1,4 +1,4 @@
-/** The process of the load generator: runs one job after the other, by messages of its parent. */
+/** The process of the load generator: runs one job after the other, received as messages. */
 import { performance } from 'node:perf_hooks'
 import { DiameterLink } from './diameter-link.ts'
 import { FlowRun } from './flow-run.ts'
@@ -10,24 +10,24 @@ import { startMetronome, TICK_MS } from './metronome.ts'
 import { SessionRing } from './session-ring.ts'
 
 /** Sessions and connections of a flow; both outlive the job. */
-interface Standing {
+interface FlowState {
   flow: Flow
   ring: SessionRing
   link: Link
 }
 
-const standing = new Map<string, Standing>()
+const states = new Map<string, FlowState>()
 const RELEASE_SECONDS = 60
-/** Looks after the end of a closed loop that got no answer. */
-const LOOK_MS = 100
+/** Interval of checks for the end of a closed loop without answers. */
+const CHECK_MS = 100
 
-function standingOf(flow: Flow): Standing {
+function stateOf(flow: Flow): FlowState {
   const key = `${flow.name} ${flow.port} ${flow.connections} ${flow.outstanding}`
-  const found = standing.get(key)
+  const found = states.get(key)
   if (found !== undefined) return { ...found, flow }
   const { sessions, subscribers, onlyStarts = false } = flow
   const ring = new SessionRing({ sessions, subscribers, onlyStarts })
-  const run = `${flow.name}-${process.pid.toString(36)}-${standing.size}`
+  const run = `${flow.name}-${process.pid.toString(36)}-${states.size}`
   const link = linkOf(flow, {
     ...flow,
     ring,
@@ -35,11 +35,11 @@ function standingOf(flow: Flow): Standing {
     onAnswer: (slot, fate, answer) => running.get(ring)?.answered(slot, fate, answer),
   })
   const one = { flow, ring, link }
-  standing.set(key, one)
+  states.set(key, one)
   return one
 }
 
-/** By ring: who takes the answers of a link now. */
+/** By ring: the run that receives the answers of a link. */
 const running = new Map<SessionRing, FlowRun>()
 
 function linkOf({ protocol }: Flow, options: LinkOptions): Link {
@@ -48,7 +48,7 @@ function linkOf({ protocol }: Flow, options: LinkOptions): Link {
 }
 
 async function run(job: Job): Promise<JobResult> {
-  const all = job.flows.map(standingOf)
+  const all = job.flows.map(stateOf)
   await Promise.all(all.map(({ link }) => link.open()))
   const before = process.cpuUsage()
   const startedMs = performance.now()
@@ -63,7 +63,7 @@ async function run(job: Job): Promise<JobResult> {
   const isOpen = job.flows.some(({ phases }) => phases.some(({ perSecond }) => perSecond > 0))
   const tickMs = Math.min(...job.flows.map((flow) => flow.tickMs ?? TICK_MS))
   const metronome = isOpen ? startMetronome(tickMs, pumpAll) : null
-  const timer = setInterval(pumpAll, LOOK_MS)
+  const timer = setInterval(pumpAll, CHECK_MS)
   await Promise.all(runs.map((one) => one.run()))
   clearInterval(timer)
   metronome?.stop()
@@ -74,7 +74,7 @@ async function run(job: Job): Promise<JobResult> {
 }
 
 function reports(): Reports[] {
-  return [...standing.values()].map(({ flow, ring }) => ({
+  return [...states.values()].map(({ flow, ring }) => ({
     name: flow.name,
     firstSubscriber: flow.firstSubscriber,
     reports: [...ring.reports],
@@ -82,22 +82,22 @@ function reports(): Reports[] {
 }
 
 function release(): Promise<JobResult> {
-  const flows = [...standing.values()].map(({ flow, ring }) => {
+  const flows = [...states.values()].map(({ flow, ring }) => {
     ring.drain()
     return { ...flow, phases: [{ perSecond: 0, seconds: RELEASE_SECONDS }] }
   })
   return run({ flows })
 }
 
-async function obey(order: Order): Promise<Report> {
+async function execute(order: Order): Promise<Report> {
   if (order.type === 'reports') return { type: 'reports', flows: reports() }
   const result = order.type === 'run' ? run(order.job) : release()
   return { type: 'result', result: await result }
 }
 
-const tell = (report: Report) => process.send?.(report)
+const send = (report: Report) => process.send?.(report)
 process.on('message', (order: Order) => {
-  obey(order).then(tell, (error: unknown) => tell({ type: 'error', message: String(error) }))
+  execute(order).then(send, (error: unknown) => send({ type: 'error', message: String(error) }))
 })
 process.on('disconnect', () => process.exit(0))
-tell({ type: 'ready' })
+send({ type: 'ready' })

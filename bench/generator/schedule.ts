@@ -1,11 +1,13 @@
 /**
- * When the requests of an open loop are due, whatever becomes of those before. Latency is counted
- * from then: a server that stalls is charged with all that should have been sent meanwhile.
+ * Due times of an open loop, independent of earlier requests. Latency is counted from the due time,
+ * so that a stalled server is charged for all requests due meanwhile.
  */
 
-/** One stretch of a load. */
+/** A phase of a load. */
 export interface Phase {
-  /** Requests per second; 0: a closed loop, each answer is followed by the next request. */
+  /**
+   * Requests per second; 0 for a closed loop, in which each answer is followed by the next request.
+   */
   perSecond: number
   seconds: number
 }
@@ -14,11 +16,11 @@ export class Schedule {
   readonly #phases: readonly Phase[]
   readonly #random: (() => number) | null
   #phase = 0
-  /** Of the present phase, ms. */
+  /** Start of the current phase, ms. */
   #beginMs = 0
   #nextMs = 0
 
-  /** `random`: gaps as of independent subscribers (Poisson); null: all the same. */
+  /** `random`: gaps of independent subscribers (Poisson); null for equal gaps. */
   constructor(phases: readonly Phase[], random: (() => number) | null) {
     if (phases.some(({ perSecond }) => !(perSecond > 0))) throw new Error('a rate must be positive')
     this.#phases = phases
@@ -27,17 +29,17 @@ export class Schedule {
     this.#advance()
   }
 
-  /** When the next is due, ms since the beginning; infinite when all phases are over. */
+  /** Due time of the next request, ms since the start; infinite when all phases are over. */
   get dueMs(): number {
     return this.#nextMs
   }
 
-  /** Index of the phase that it belongs to. */
+  /** Index of the phase of the next request. */
   get duePhase(): number {
     return this.#phase
   }
 
-  /** Goes on to the one after. */
+  /** Advances to the following request. */
   take(): void {
     this.#nextMs += this.#gapMs()
     this.#advance()
@@ -49,7 +51,10 @@ export class Schedule {
     return this.#random === null ? mean : -Math.log(1 - this.#random()) * mean
   }
 
-  /** Into the phase in which the next is due; it begins anew there, with the rate of that phase. */
+  /**
+   * Advances to the phase of the next due request; the schedule restarts there at the rate of that
+   * phase.
+   */
   #advance(): void {
     for (;;) {
       const phase = this.#phases[this.#phase]
@@ -66,7 +71,7 @@ export class Schedule {
   }
 }
 
-/** Numbers from 0 to below 1 that are the same in each run (mulberry32). */
+/** Numbers from 0 (inclusive) to 1 (exclusive), the same in each run (mulberry32). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {

@@ -1,36 +1,36 @@
 /**
- * Sessions of 1 start, 10 updates and 1 release, taken in turn. A session that has a request under
- * way is not in the ring, so that no two of its requests are ever under way together.
+ * Sessions of 1 start, 10 updates and 1 release, in rotation. A session with a request under way is
+ * not in the ring, so no session has two requests under way.
  */
 
 export const UPDATES = 10
 const RELEASE = UPDATES + 1
 
-/** What became of a request. */
+/** Outcome of a request. */
 export type Fate =
-  /** Charged: the session goes on. */
+  /** Charged: the session continues. */
   | 'admitted'
-  /** Refused for want of capacity: the same request is sent again later. */
+  /** Refused because of overload: the same request is sent again later. */
   | 'refused'
-  /** Anything else: whether it was charged is not known, and the session is left. */
+  /** Anything else: whether it was charged is unknown, and the session is abandoned. */
   | 'failed'
 
 export interface RingOptions {
-  /** Sessions at the same time; at most as many as subscribers. */
+  /** Concurrent sessions; at most the number of subscribers. */
   sessions: number
   subscribers: number
-  /** Only starts: every session stays open. Then the ring ends when each subscriber has one. */
+  /** Starts only: every session stays open. The ring ends when each subscriber has one. */
   onlyStarts?: boolean
 }
 
 export class SessionRing {
   /** Index of the subscriber of each session, from 0. */
   readonly subscriber: Int32Array
-  /** How many sessions there were before it in its place. */
+  /** Number of previous sessions in the same slot. */
   readonly generation: Int32Array
   /** 0: start; 1 to 10: updates; 11: release. */
   readonly step: Uint8Array
-  /** Usage reports that were charged, of each subscriber. */
+  /** Charged usage reports of each subscriber. */
   readonly reports: Float64Array
   readonly #waiting: Int32Array
   #head = 0
@@ -51,7 +51,7 @@ export class SessionRing {
     this.#nextSubscriber = size
   }
 
-  /** Sessions that nothing is under way of. */
+  /** Number of sessions without a request under way. */
   get free(): number {
     return this.#length
   }
@@ -65,7 +65,10 @@ export class SessionRing {
     return session
   }
 
-  /** Puts a session back whose request has ended; not if only starts are wanted and all are. */
+  /**
+   * Returns a session to the ring after its request, unless only starts are wanted and all are
+   * done.
+   */
   release(session: number, fate: Fate): void {
     if (fate === 'admitted') this.#goOn(session)
     if (fate === 'failed') this.#begin(session)
@@ -75,7 +78,7 @@ export class SessionRing {
     this.#length += 1
   }
 
-  /** From now on each open session is only released. Nothing may be under way. */
+  /** Switches to releasing the open sessions only. No request may be under way. */
   drain(): void {
     const open = [...this.step.keys()].filter((session) => (this.step[session] ?? 0) > 0)
     for (const [index, session] of open.entries()) {
@@ -95,7 +98,7 @@ export class SessionRing {
     else this.step[session] = step + 1
   }
 
-  /** The next session in this place: of another subscriber, who has none. */
+  /** Starts the next session in this slot, of another subscriber without a session. */
   #begin(session: number): void {
     const { sessions, subscribers, onlyStarts } = this.#options
     this.step[session] = 0
@@ -105,7 +108,7 @@ export class SessionRing {
       this.#nextSubscriber += 1
       return
     }
-    // Each place walks through subscribers of its own.
+    // Each slot has its own subscribers.
     const next = (this.subscriber[session] ?? 0) + sessions
     this.subscriber[session] = next < subscribers ? next : session % sessions
   }

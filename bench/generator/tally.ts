@@ -1,11 +1,11 @@
-/** Counts what becomes of the requests of one phase. */
+/** Counts the outcomes of the requests of one phase. */
 import { Histogram } from './histogram.ts'
 import { LATE_MS, type PhaseResult, type Slice } from './job.ts'
 import type { Fate } from './session-ring.ts'
 
 const SLICE_MS = 100
 
-/** An answer as one number, so that counting makes no texts: HTTP status and return code. */
+/** An answer as one number (HTTP status and return code), so that counting creates no strings. */
 export function answerNumber(status: number, code: number): number {
   return status * 100_000 + code + 50_000
 }
@@ -36,7 +36,7 @@ export class PhaseTally {
     this.#lateness.record(lateMs * 1000)
   }
 
-  /** `sinceMs`: when it was due, since the begin of the phase. */
+  /** `sinceMs`: due time since the start of the phase. */
   answer(fate: Fate, answer: number, isStart: boolean, sinceMs: number, latencyMs: number): void {
     const micros = latencyMs * 1000
     const slice = this.#sliceAt(sinceMs)

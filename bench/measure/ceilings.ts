@@ -1,4 +1,6 @@
-/** What the HTTP server and Redis could do at most, in the same run and by the same generator. */
+/**
+ * Maximum throughput of the HTTP server and of Redis, in the same run and with the same generator.
+ */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { performance } from 'node:perf_hooks'
@@ -12,7 +14,7 @@ import { cpuOf } from './threads.ts'
 
 export interface Ceiling {
   perSecond: number
-  /** µs per request of the process itself, and of the generator. */
+  /** µs per request, of the process itself and of the generator. */
   cpu: number
   generator: number
 }
@@ -23,7 +25,7 @@ export interface Echo {
   close(): Promise<void>
 }
 
-/** The same HTTP server, in a process of its own, which parses a body and answers at once. */
+/** The same HTTP server in its own process, which parses a body and answers immediately. */
 export async function startEcho(): Promise<Echo> {
   const extension = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
   const program = fileURLToPath(new URL(`../echo-server.${extension}`, import.meta.url))
@@ -39,7 +41,7 @@ export async function startEcho(): Promise<Echo> {
   }
 }
 
-/** The closed loop of the scenario on the echo. */
+/** The closed loop of the scenario against the echo server. */
 export async function measureEcho(bench: Bench, generator: Generator): Promise<Ceiling> {
   const { connections, subscribers, seconds } = bench.settings
   const echo = await startEcho()
@@ -66,7 +68,7 @@ export async function measureEcho(bench: Bench, generator: Generator): Promise<C
   }
 }
 
-/** Calls per second of the single-request script, two pipelines of 64 under way. */
+/** Calls per second of the single-request script, with two pipelines of 64 calls. */
 export async function measureRawScript(
   seconds: number,
 ): Promise<Pick<Ceiling, 'perSecond' | 'cpu'>> {

@@ -1,6 +1,8 @@
-/** Reads what `preload/profile.ts` leaves: who had the processor in a thread. */
+/**
+ * Reads the profiles written by `preload/profile.ts`: processor time by function within a thread.
+ */
 
-/** Of V8's format of profiles, what is read here. */
+/** The fields of V8's profile format that are read here. */
 export interface CpuProfile {
   nodes: readonly {
     id: number
@@ -11,15 +13,15 @@ export interface CpuProfile {
   timeDeltas: readonly number[]
 }
 
-/** Processor time of functions themselves, without what they called, µs. */
+/** Processor time of functions without their callees, µs. */
 export interface SelfTimes {
-  /** By where their code is: a folder of the product, a package, a part of Node. */
+  /** By location of the code: a folder of the product, a package, a part of Node. */
   places: Map<string, number>
-  /** By name and place. */
+  /** By name and location. */
   functions: Map<string, number>
 }
 
-/** What a thread does not do itself. */
+/** Idle time of a thread. */
 const IDLE = new Set(['(idle)', '(root)'])
 
 export function selfTimes(profiles: readonly CpuProfile[]): SelfTimes {
@@ -31,7 +33,7 @@ export function selfTimes(profiles: readonly CpuProfile[]): SelfTimes {
     const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]))
     for (const [index, id] of samples.entries()) {
       const frame = frames.get(id)
-      // The first delta is that from the begin; a sample lasts until the next.
+      // The first delta counts from the start; a sample lasts until the next one.
       const micros = timeDeltas[index + 1] ?? 0
       if (frame === undefined || IDLE.has(frame.functionName)) continue
       const place = placeOf(frame.url, frame.functionName)
@@ -42,7 +44,7 @@ export function selfTimes(profiles: readonly CpuProfile[]): SelfTimes {
   return { places, functions }
 }
 
-/** V8's own names of what is no function; the rest without a file is native code. */
+/** V8's names for entries that are not functions; other entries without a file are native code. */
 const SPECIAL: Readonly<Record<string, string>> = {
   '(garbage collector)': 'garbage collection in the thread itself',
   '(program)': 'native code outside of functions (sockets, messages, event loop)',
@@ -57,7 +59,7 @@ export function placeOf(url: string, functionName: string): string {
   return SPECIAL[functionName] ?? 'native functions (writes, messages, clones)'
 }
 
-/** The largest, with their names, largest first. */
+/** The largest entries with their names, in descending order. */
 export function largest(times: ReadonlyMap<string, number>, count: number): [string, number][] {
   return [...times].sort(([, one], [, other]) => other - one).slice(0, count)
 }

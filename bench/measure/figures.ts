@@ -1,15 +1,15 @@
-/** What the product and Redis say of themselves. */
+/** Statistics of the product and Redis. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { Product } from '../../test/support/product/product.ts'
 
-/** The sum of a figure of the product over all of its processes. */
+/** The sum of a metric over all processes of the product. */
 export async function productFigure(product: Product, name: string): Promise<number> {
   const text = await (await fetch(`${product.adminUrl}/metrics`)).text()
   return sumOf(text, name)
 }
 
-/** The sum of all series of this name in a text of Prometheus. */
+/** The sum of all series of this name in a Prometheus text. */
 export function sumOf(text: string, name: string): number {
   let sum = 0
   for (const line of text.split('\n')) {
@@ -22,8 +22,8 @@ export function sumOf(text: string, name: string): number {
 const LOOK_MS = 1_300
 
 /**
- * Figures that only grow, once they stand still: the processes publish theirs each second. Nothing
- * may be under way.
+ * Counters, once they no longer change: the processes publish them every second. No request may be
+ * under way.
  */
 export async function settledFigures<Name extends string>(
   product: Product,
@@ -47,11 +47,11 @@ export async function settledFigures<Name extends string>(
   }
 }
 
-/** What the workers and the pool count, per request of some loads. */
+/** Statistics of the workers and the pool, per request of some loads. */
 export interface LedgerFigures {
-  /** Requests in one batch to a worker, on average. */
+  /** Average number of requests per batch. */
   batch: number
-  /** Commits that had to be settled again, for each request. */
+  /** Repeated commits per request. */
   conflicts: number
 }
 
@@ -60,7 +60,7 @@ const COUNTED = [
   'tollgate_commit_conflicts_total' as const,
 ]
 
-/** Runs loads, and tells what was counted from just before to just after them. */
+/** Runs loads and returns the change of the counters from start to end. */
 export async function countLedger<T>(
   product: Product,
   work: () => Promise<T>,
@@ -83,7 +83,7 @@ export function ledgerNote({ batch, conflicts }: LedgerFigures): string {
   return `${batch.toFixed(1)} requests in a batch, ${conflicts.toFixed(4)} conflicts per request`
 }
 
-/** One connection for a look at Redis. */
+/** A connection for a single query to Redis. */
 export async function askRedis<T>(url: string, ask: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(url.replace(/^unix:\/\//, ''))
   try {
@@ -99,12 +99,12 @@ export interface CommandCost {
   micros: number
 }
 
-/** Entries appended to streams so far: XADD is called within the scripts. */
+/** Entries appended to streams so far, counted as XADD calls within the scripts. */
 export async function entriesAppended(url: string): Promise<number> {
   return (await commandCosts(url)).find(({ name }) => name === 'xadd')?.calls ?? 0
 }
 
-/** What Redis counted of each command since `resetCommands`, the dearest first. */
+/** Redis' statistics of each command since `resetCommands`, in descending order of cost. */
 export async function commandCosts(url: string): Promise<CommandCost[]> {
   const text = await askRedis(url, (redis) => redis.info('commandstats'))
   return parseCommandStats(text)
@@ -122,7 +122,7 @@ export function parseCommandStats(text: string): CommandCost[] {
   return costs.sort((a, b) => b.micros - a.micros)
 }
 
-/** Bytes that Redis has in use, as it counts them. */
+/** Bytes used by Redis according to its own accounting. */
 export async function redisMemory(url: string): Promise<number> {
   const text = await askRedis(url, (redis) => redis.info('memory'))
   return Number(/^used_memory:(\d+)/m.exec(text)?.[1] ?? 0)

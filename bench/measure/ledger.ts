@@ -1,12 +1,12 @@
-/** The ledger of a product, for what would take too long through its front door. */
+/** Direct access to the ledger of a product, for data that takes too long to create over HTTP. */
 import { loadConfig } from '../../src/config/load.ts'
 import { createLedger, type Ledger } from '../../src/ledger/ledger.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
 
-/** Tells our commits from those of the product's workers. */
+/** Distinguishes commits of the benchmark from those of the product's workers. */
 const TOKEN = 3
-/** Nobody repeats what is written here. */
+/** Operations written here are never repeated. */
 const OPERATION_KEEP_MS = 1_000
 
 export async function withLedger<T>(

@@ -1,4 +1,4 @@
-/** One measured window: the load, and what it cost each process. */
+/** One measured window: the load and its cost in each process. */
 
 import type { Product } from '../../test/support/product/product.ts'
 import type { Generator } from '../generator/generator.ts'
@@ -8,7 +8,7 @@ import { cpuOf, cpuOfNode } from './threads.ts'
 
 export interface Window {
   result: JobResult
-  /** Of all flows and phases. */
+  /** Over all flows and phases. */
   answered: number
   admitted: number
   refused: number
@@ -20,7 +20,7 @@ export interface Window {
   answers: Record<string, number>
   /** µs of processor time per answered request. */
   cpu: Costs
-  /** Share of one core that the generator took in the phase in which it took most. */
+  /** The maximum over the phases of the generator's share of one core. */
   generatorCore: number
 }
 
@@ -32,7 +32,9 @@ export interface Costs {
   generator: number
 }
 
-/** Runs flows against a product. `redisPids`: of the nodes, where Redis is not the product's. */
+/**
+ * Runs flows against a product. `redisPids`: processes of the nodes, if Redis is not the product's.
+ */
 export async function measureLoad(
   product: Product,
   generator: Generator,
@@ -57,7 +59,7 @@ export async function measureLoad(
   return window
 }
 
-/** Without what it cost anybody but the generator. */
+/** A window without the costs of processes other than the generator. */
 export function windowOf(result: JobResult): Window {
   const phases = result.flows.flatMap((flow) => flow.phases)
   const total = (figure: (phase: PhaseResult) => number) =>
@@ -79,7 +81,7 @@ export function windowOf(result: JobResult): Window {
   }
 }
 
-/** Admitted requests per second of one flow: of its phases, which follow one another. */
+/** Admitted requests per second of one flow over its consecutive phases. */
 function rateOf(phases: readonly PhaseResult[]): number {
   const seconds = phases.reduce((sum, phase) => sum + phase.seconds, 0)
   return phases.reduce((sum, phase) => sum + phase.admitted, 0) / Math.max(seconds, 1e-9)
@@ -93,7 +95,7 @@ function addUp(all: readonly Record<string, number>[]): Record<string, number> {
   return sums
 }
 
-/** Milliseconds with two digits. */
+/** Milliseconds with two decimals. */
 export function millis(histogram: Histogram, share: number): number {
   return round(histogram.quantile(share) / 1000, 2)
 }

@@ -1,14 +1,14 @@
-/** Reads what `preload/loop-delay.ts` notes. */
+/** Reads the delays written by `preload/loop-delay.ts`. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export interface LoopDelays {
-  /** Longest of the main thread and of the worker threads, ms. */
+  /** Maximum of the main thread and of the worker threads, ms. */
   main: number
   workers: number
 }
 
-/** The longest delays that were noted in a stretch of time, epoch ms. */
+/** The longest recorded delays in a time range, epoch ms. */
 export function loopDelays(folder: string, fromMs: number, toMs: number): LoopDelays {
   const longest: LoopDelays = { main: 0, workers: 0 }
   for (const name of readdirSync(folder)) {

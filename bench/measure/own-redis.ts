@@ -1,4 +1,4 @@
-/** A Redis of the benchmark's own, configured as the product's: nothing of it meets the product. */
+/** A separate Redis with the configuration of the product. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

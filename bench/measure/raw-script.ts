@@ -1,4 +1,4 @@
-/** What Redis could do at most with our script: the ceiling of the ledger. */
+/** Maximum throughput of Redis with the commit script: the ceiling of the ledger. */
 import { emptyOwner } from '../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
 import { credit } from '../../src/domain/credit.ts'
@@ -12,23 +12,23 @@ import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/r
 import { median } from './load.ts'
 
 const PIPELINE = 64
-/** Under way at the same time: while one is answered, Redis has the next. */
+/** Pipelines under way: while one is answered, Redis already has the next. */
 const PIPELINES = 2
 const OWNERS = 10_000
 
 export interface ScriptOptions {
-  /** Of the calls alone, without what prepares them. */
+  /** Duration of the calls, without their preparation. */
   seconds: number
   nowMs: () => number
-  /** Of Redis so far. */
+  /** Processor time of Redis so far. */
   cpuMicros: () => number
 }
 
 /**
- * Runs the commit script with a single request per call, in pipelines: one owner with two buckets,
- * one session. The calls are made beforehand, a round over all owners at a time, so that only Redis
- * and the connection are measured. Medians over the rounds: calls per second, and µs of Redis per
- * call.
+ * Runs the commit script with one request per call, in pipelines: one owner with two buckets and
+ * one session. The calls are prepared in advance, one round over all owners at a time, so that only
+ * Redis and the connection are measured. Medians over the rounds: calls per second, and µs of Redis
+ * per call.
  */
 export async function measureScript(
   url: string,
@@ -68,10 +68,10 @@ export async function measureScript(
   return { perSecond, cpu: median(rounds.map(({ cpu }) => cpu)) }
 }
 
-/** No two calls of the same owner may be among them: they are not in any order. */
+/** The calls must have distinct owners, because their order is undefined. */
 async function pipelined(redis: RedisConnection, calls: readonly CommitCall[]): Promise<void> {
   let at = 0
-  const lane = async () => {
+  const runPipeline = async () => {
     while (at < calls.length) {
       const from = at
       at += PIPELINE
@@ -81,7 +81,7 @@ async function pipelined(redis: RedisConnection, calls: readonly CommitCall[]): 
       if (replies.some((reply) => reply !== 1)) throw new Error('the ceiling met a conflict')
     }
   }
-  await Promise.all(Array.from({ length: PIPELINES }, lane))
+  await Promise.all(Array.from({ length: PIPELINES }, runPipeline))
 }
 
 export function commitOf(aid: number, nowMs: number): AccountCommit {

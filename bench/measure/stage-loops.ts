@@ -1,4 +1,4 @@
-/** Stages of a request in loops of their own, with the data of an update as it comes. */
+/** Stages of a request in separate loops, with the data of a typical update. */
 import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads'
 import { bucketOrder, emptyOwner, paysFor } from '../../src/domain/bucket.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
@@ -11,7 +11,7 @@ import { packResult, packTask, unpackResult, unpackTask } from '../../src/domain
 import { layOut } from '../../src/ledger/commit-layout.ts'
 import { createKeys } from '../../src/ledger/keys.ts'
 import { CONTEXT, PLAIN } from '../dialects.ts'
-import { ASKED, json, USED } from '../generator/http-messages.ts'
+import { json, REQUESTED, USED } from '../generator/http-messages.ts'
 import { ownCpuMicros } from '../generator/phase-meter.ts'
 import { SessionRing } from '../generator/session-ring.ts'
 import { outcomeOf } from '../messages.ts'
@@ -26,7 +26,7 @@ export interface StageCost {
 }
 
 const MESSAGES = 64
-/** As many as a batch has under load. */
+/** The typical batch size under load. */
 const BATCH = 40
 const ROUNDS = 5
 const MIB = 1024 * 1024
@@ -70,9 +70,9 @@ export function loopCosts(isShort: boolean): StageCost[] {
 }
 
 /**
- * A batch on its way to another thread, as the product packs and posts it: processor time per
- * request of the thread that sends, and of the one that takes. Both ends are in this thread, some
- * batches at a time, so that each can be told.
+ * A batch on its way to another thread, packed and posted as in the product: processor time per
+ * request of the sending and of the receiving thread. Both ends are in this thread, several batches
+ * at a time, so that each can be measured.
  */
 function crossing<T>(turnMs: number, pack: () => T, unpack: (packed: T) => unknown) {
   const { port1, port2 } = new MessageChannel()
@@ -104,7 +104,7 @@ function crossing<T>(turnMs: number, pack: () => T, unpack: (packed: T) => unkno
   return [median(rounds.map(([one]) => one)), median(rounds.map(([, two]) => two))] as const
 }
 
-/** Updates as the load generator writes them. */
+/** Updates as the load generator sends them. */
 function updates(): Buffer[] {
   const ring = new SessionRing({ sessions: MESSAGES, subscribers: MESSAGES })
   return Array.from({ length: MESSAGES }, () => {
@@ -120,7 +120,9 @@ function decoded(body: Buffer): ChargeRequest {
   return read.request
 }
 
-/** Two buckets, one service: what was granted is reported, and as much is asked for again. */
+/**
+ * Two buckets, one service: the granted units are reported, and the same amount is requested again.
+ */
 function settling(): () => void {
   const [include] = commitOf(1, 1).owners
   const bought = include?.state ?? emptyOwner(1, 1)
@@ -149,9 +151,9 @@ function settling(): () => void {
   }
   const program = { exact: false, order, nextOrder: order, next, atMs: 1, end: 'none' as const }
   const state = { subscriber: bought, account: null, service: emptyService(10, 'data', '') }
-  const granted = settle(state, { ...program, used: 0, requested: ASKED })
+  const granted = settle(state, { ...program, used: 0, requested: REQUESTED })
   return () => {
-    settle(granted, { ...program, used: USED, requested: ASKED })
+    settle(granted, { ...program, used: USED, requested: REQUESTED })
   }
 }
 

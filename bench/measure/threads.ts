@@ -1,20 +1,20 @@
-/** Processor time of a process by its threads, by the kernel's accounts (Linux only). */
+/** Processor time of a process by thread, from the kernel's accounts (Linux only). */
 import { readdirSync, readFileSync } from 'node:fs'
 
 /**
- * Threads that Node makes before any of ours: after the main one those of V8, which collect
- * garbage and compile beside it, and one for the debugger.
+ * Threads that Node creates before those of the product: after the main thread those of V8, for
+ * garbage collection and compilation, and one for the debugger.
  */
 const HELPERS_OF_V8 = 6
 
 export interface CpuOfNode {
-  /** µs: the main thread, all worker threads together, the helpers of V8. */
+  /** µs of the main thread, of all worker threads, and of the V8 helpers. */
   main: number
   workers: number
   helpers: number
 }
 
-/** µs so far of each thread, in the order in which they were made. */
+/** µs so far of each thread, in order of creation. */
 export function threadMicros(pid: number): number[] {
   const threads = readdirSync(`/proc/${pid}/task`).map(Number)
   threads.sort((a, b) => Number(b === pid) - Number(a === pid) || a - b)
@@ -34,7 +34,7 @@ export function cpuOfNode(pid: number): CpuOfNode {
   }
 }
 
-/** µs so far of all threads. */
+/** µs so far, over all threads. */
 export function cpuOf(pid: number): number {
   return sum(threadMicros(pid))
 }

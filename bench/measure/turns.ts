@@ -1,4 +1,4 @@
-/** What most scenarios do: a product, a generator that is ended, closed loops in turns. */
+/** Common parts of scenarios: a product, a generator that is ended, alternating closed loops. */
 
 import type { Product } from '../../test/support/product/product.ts'
 import { type Generator, startGenerator } from '../generator/generator.ts'
@@ -33,11 +33,11 @@ async function warmUp(bench: Bench, product: Product, generator: Generator, prot
   await generator.run(bench.flow(product, protocol, { phases: [{ perSecond: 0, seconds }] }))
 }
 
-/** Two protocols in turns, and the echo: whatever disturbs the machine disturbs both. */
+/** Two protocols and the echo in alternation: disturbances of the machine affect all of them. */
 export interface Compared {
   first: Window[]
   second: Window[]
-  /** Medians of the rates of `second` by those of `first`, and by the echo. */
+  /** Median rate of `second` divided by that of `first`, and by that of the echo. */
   ratio: number
   toEcho: number
   echo: Ceiling
@@ -65,7 +65,7 @@ export async function inTurns(
   })
 }
 
-/** Requests per second, latency and cost of some loads, each by its name. */
+/** Requests per second, latency and cost of some loads, by name. */
 export function loadTable(title: string, loads: readonly (readonly [string, Window])[]): Table {
   return {
     title,
@@ -82,7 +82,7 @@ export function loadTable(title: string, loads: readonly (readonly [string, Wind
   }
 }
 
-/** The one whose rate is the median. */
+/** The window with the median rate. */
 export function middle<T extends { perSecond: number }>(windows: readonly T[]): T {
   const sorted = windows.toSorted((a, b) => a.perSecond - b.perSecond)
   const found = sorted[Math.floor(sorted.length / 2)]
@@ -90,7 +90,7 @@ export function middle<T extends { perSecond: number }>(windows: readonly T[]): 
   return found
 }
 
-/** Answers that are no grants, for the notes; empty if there are none. */
+/** Answers other than grants, for the notes; empty if there are none. */
 export function otherAnswers(...windows: readonly Window[]): string[] {
   return windows
     .filter(({ refused, failed, unanswered }) => refused + failed + unanswered > 0)
@@ -99,10 +99,10 @@ export function otherAnswers(...windows: readonly Window[]): string[] {
     })
 }
 
-/** An open loop of one rate. */
+/** An open loop with one rate. */
 export function openFlow(bench: Bench, product: Product, perSecond: number, seconds: number): Flow {
   const { connections } = bench.settings
-  // More than a closed loop has: none of them should have to wait for a connection.
+  // More connections than a closed loop, so that no request has to wait for one.
   const open = { connections: connections * 2, outstanding: connections * 2 }
   const phases = [{ perSecond, seconds }]
   return bench.flow(product, 'json', { ...open, name: 'open', gaps: 'random', phases })

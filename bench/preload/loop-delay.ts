@@ -1,6 +1,6 @@
 /**
  * Loaded into the product before it starts (NODE_OPTIONS=--import): every thread of the charging
- * process notes the longest delay of its event loop, four times a second, in a file of its own in
+ * process writes the longest delay of its event loop, four times a second, to its own file in
  * BENCH_LOOP_DIR.
  */
 import { appendFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { isMainThread, threadId } from 'node:worker_threads'
 
 const NOTE_MS = 250
 const RESOLUTION_MS = 2
-// Threads have a copy of the environment of the thread that began them, but not its arguments.
+// Threads have a copy of the environment of the thread that started them, but not its arguments.
 if (isMainThread && !process.argv.includes('realtime')) process.env['BENCH_LOOP_DIR'] = ''
 const folder = process.env['BENCH_LOOP_DIR'] ?? ''
 
@@ -19,7 +19,7 @@ if (folder !== '') {
   delay.enable()
   const file = join(folder, `loop-${threadId}.log`)
   const note = () => {
-    // What the timer itself waits is no delay.
+    // The waiting time of the timer itself is not a delay.
     const longestMs = Math.max(0, delay.max / 1e6 - RESOLUTION_MS)
     delay.reset()
     appendFileSync(file, `${Date.now()} ${longestMs.toFixed(2)}\n`)

@@ -1,7 +1,7 @@
 /**
  * Loaded into the product before it starts (NODE_OPTIONS=--import): every thread of the charging
- * process profiles itself from when there is a file `begin` in BENCH_PROFILE_DIR until there is one
- * named `end`, and leaves what it saw in a file of its own there.
+ * process profiles itself from the creation of the file `begin` in BENCH_PROFILE_DIR until the
+ * creation of `end`, and writes its profile to its own file there.
  */
 import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { Session } from 'node:inspector'
@@ -10,7 +10,7 @@ import { isMainThread, threadId } from 'node:worker_threads'
 
 const LOOK_MS = 100
 const SAMPLE_MICROS = 500
-// Threads have a copy of the environment of the thread that began them, but not its arguments.
+// Threads have a copy of the environment of the thread that started them, but not its arguments.
 if (isMainThread && !process.argv.includes('realtime')) process.env['BENCH_PROFILE_DIR'] = ''
 const folder = process.env['BENCH_PROFILE_DIR'] ?? ''
 

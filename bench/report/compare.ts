@@ -1,4 +1,4 @@
-/** Holds the ratios of several runs against a baseline. */
+/** Compares the ratios of several runs with a baseline. */
 import { readFileSync } from 'node:fs'
 import { median } from '../measure/load.ts'
 import type { Machine, Results } from './results.ts'
@@ -6,21 +6,21 @@ import type { Machine, Results } from './results.ts'
 /** Median of a ratio, by `scenario.ratio`. */
 export type Ratios = Readonly<Record<string, number>>
 
-/** A ratio that falls by more than this share of its baseline has got worse. */
+/** A ratio that falls by more than this share of its baseline is worse. */
 export const FALL_MAX = 0.3
 
-/** The command cannot do what it is asked; the message says why, and what to do. */
+/** The command cannot do what is requested; the message says why, and what to do. */
 export class CompareError extends Error {
   override name = 'CompareError'
 }
 
-/** What `--write` has left, by scenario: they may have been written one by one. */
+/** The result of `--write`, by scenario: each may have been written separately. */
 export interface Baseline {
   [scenario: string]: Standard
 }
 
 export interface Standard {
-  /** ISO 8601, UTC: when the last of its runs began. */
+  /** ISO 8601, UTC: start of the last of its runs. */
   at: string
   machine: Machine
   short: boolean
@@ -30,22 +30,22 @@ export interface Standard {
 export interface Compared {
   name: string
   baseline: number
-  /** Undefined: less than half of the runs have measured it. */
+  /** Undefined if fewer than half of the runs have measured it. */
   now: number | undefined
-  /** Share by which it has fallen; below 0: risen. */
+  /** Share by which it has fallen; negative if it has risen. */
   fall: number
-  /** Too much lower, or not measured. */
+  /** True if it is too low or was not measured. */
   isWorse: boolean
 }
 
-/** Throws `CompareError` unless it is a whole number above 0. */
+/** Throws `CompareError` unless it is an integer above 0. */
 export function runsOf(text: string): number {
   const runs = Number(text)
   if (Number.isInteger(runs) && runs > 0) return runs
   throw new CompareError(`--runs must be a whole number above 0, not ${text}`)
 }
 
-/** Throws `CompareError` if there is none, or the file is none. */
+/** Throws `CompareError` if the file does not exist or is not a baseline. */
 export function readBaseline(file: string): Baseline {
   let text: string
   try {
@@ -62,15 +62,15 @@ export function readBaseline(file: string): Baseline {
   return baseline
 }
 
-/** Scenarios of the runs, whether they could be measured or not. */
+/** Scenarios of the runs, including skipped ones. */
 export function scenariosOf(runs: readonly Results[]): string[] {
   const names = runs.flatMap((run) => [...Object.keys(run.scenarios), ...Object.keys(run.skipped)])
   return [...new Set(names)]
 }
 
 /**
- * Medians over the runs of each ratio that more than half of them have: the others would be
- * medians of those that happened to be valid.
+ * Medians over the runs of each ratio that more than half of them have; other medians would only
+ * describe the runs that happened to be valid.
  */
 export function mediansOf(runs: readonly Results[]): Ratios {
   const all = new Map<string, number[]>()
@@ -86,18 +86,18 @@ export function mediansOf(runs: readonly Results[]): Ratios {
   return Object.fromEntries(enough.map(([name, values]) => [name, median(values)]))
 }
 
-/** Every ratio of the baseline; one that was not measured has not passed. */
+/** Every ratio of the baseline; an unmeasured ratio has not passed. */
 export function compare(baseline: Ratios, now: Ratios): Compared[] {
   return Object.entries(baseline).map(([name, before]) => {
     const value = now[name]
     const fall = value === undefined ? 0 : 1 - value / before
-    // What is exactly as much lower as it may be is not worse, whatever fractions do.
+    // A fall by exactly the maximum is not worse, despite rounding errors.
     const isWorse = value === undefined || fall > FALL_MAX + 1e-9
     return { name, baseline: before, now: value, fall, isWorse }
   })
 }
 
-/** Ratios of some scenarios by `scenario.ratio`. Throws `CompareError` if it has none of one. */
+/** Ratios of some scenarios by `scenario.ratio`. Throws `CompareError` if one has no ratios. */
 export function ratiosOf(baseline: Baseline, scenarios: readonly string[]): Ratios {
   const all = scenarios.flatMap((scenario) => {
     const standard = baseline[scenario]
@@ -112,8 +112,8 @@ export function ratiosOf(baseline: Baseline, scenarios: readonly string[]): Rati
 }
 
 /**
- * What makes the comparison doubtful: another machine. Throws `CompareError` where it would be
- * wrong: short and long forms have other windows, and other populations.
+ * Reasons to doubt the comparison, such as another machine. Throws `CompareError` if it would be
+ * wrong: short and long forms have different windows and populations.
  */
 export function warningsOf(
   baseline: Baseline,
@@ -137,8 +137,8 @@ export function warningsOf(
 }
 
 /**
- * The baseline with these scenarios of the runs in the place of what it had of them; the others
- * stay. Throws `CompareError` if a ratio that it had was not measured, or there is none at all.
+ * The baseline with these scenarios replaced by those of the runs; the others are kept. Throws
+ * `CompareError` if a ratio of the baseline was not measured, or if there is none at all.
  */
 export function merged(
   before: Baseline,

@@ -1,6 +1,6 @@
-/** Parts of a document that a command writes, between markers that nobody should touch. */
+/** Generated parts of a document, between markers that must not be edited. */
 
-/** The document lacks a marker, or has it twice; the message says which. */
+/** The document lacks a marker, or has it twice; the message names it. */
 export class MarkerError extends Error {
   override name = 'MarkerError'
 }
@@ -8,12 +8,12 @@ export class MarkerError extends Error {
 const beginOf = (name: string) => `<!-- bench:${name} -->`
 const endOf = (name: string) => `<!-- /bench:${name} -->`
 
-/** Names of the parts, in their order. */
+/** Names of the parts, in order. */
 export function partsOf(document: string): string[] {
   return [...document.matchAll(/<!-- bench:([\w-]+) -->/g)].map(([, name = '']) => name)
 }
 
-/** Puts a text between the markers of a part; the rest stays as it is. Throws `MarkerError`. */
+/** Replaces the text between the markers of a part. Throws `MarkerError`. */
 export function replacePart(document: string, name: string, text: string): string {
   const begin = onlyAt(document, beginOf(name))
   const end = onlyAt(document, endOf(name))

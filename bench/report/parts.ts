@@ -1,4 +1,4 @@
-/** A whole that was measured, as the parts of it that are known and the rest. */
+/** A measured whole, divided into its known parts and the rest. */
 
 export interface Part {
   name: string
@@ -6,15 +6,15 @@ export interface Part {
 }
 
 export interface Parts {
-  /** The known ones, and `rest`; together exactly the whole. */
+  /** The known parts and `rest`; their sum is exactly the whole. */
   parts: Part[]
-  /** What the known ones were multiplied by; 1 unless they came to more than the whole. */
+  /** The factor applied to the known parts; 1 unless their sum exceeded the whole. */
   scale: number
 }
 
 /**
- * Known parts come from other measurements than the whole: where they are more than it, each is
- * made smaller by the same share, and nothing is left as the rest.
+ * Known parts come from other measurements than the whole: if their sum exceeds it, each is reduced
+ * by the same factor, and the rest is zero.
  */
 export function partsOf(known: readonly Part[], whole: number, rest: string): Parts {
   const sum = known.reduce((total, { micros }) => total + micros, 0)

@@ -1,9 +1,9 @@
-/** Which curves of the results become which plots. */
+/** Assigns curves of the results to plots. */
 import type { Curve } from '../scenario.ts'
 import { barPlot, linePlot } from './svg.ts'
 
 export interface Plotted {
-  /** Name in docs/performance. */
+  /** File name in docs/performance. */
   file: string
   svg: string
 }
@@ -15,7 +15,7 @@ export function plotsOf(curves: Readonly<Record<string, readonly Curve[]>>): Plo
   })
 }
 
-/** Null if there is no such plot. */
+/** Null if the plot does not exist. */
 function plotOf(name: string, curves: readonly Curve[]): string | null {
   switch (name) {
     case 'latency':

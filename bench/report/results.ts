@@ -1,4 +1,4 @@
-/** The results of a run as they stand in a JSON file. */
+/** The results of a run as stored in a JSON file. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import type { ScenarioResult } from '../scenario.ts'
@@ -15,7 +15,7 @@ export interface Results {
   machine: Machine
   short: boolean
   scenarios: Record<string, ScenarioResult>
-  /** Why those did not run that could not. */
+  /** Reasons for skipped scenarios. */
   skipped: Record<string, string>
 }
 
@@ -25,7 +25,7 @@ export function emptyResults(nowMs: number, short: boolean): Results {
   return { at: new Date(nowMs).toISOString(), machine, short, scenarios: {}, skipped: {} }
 }
 
-/** What was judged and is wrong, by scenario: the benchmark has failed if there is any. */
+/** Failed correctness checks by scenario: with any of them the benchmark has failed. */
 export function failuresOf({ scenarios }: Results): string[] {
   return Object.entries(scenarios).flatMap(([name, { failures = [] }]) =>
     failures.map((failure) => `${name}: ${failure}`),
@@ -36,7 +36,7 @@ export function writeResults(file: string, results: Results): void {
   writeFileSync(file, `${JSON.stringify(results, null, 1)}\n`)
 }
 
-/** Throws if the file holds no results. */
+/** Throws if the file contains no results. */
 export function readResults(file: string): Results {
   const value = JSON.parse(readFileSync(file, 'utf8')) as Partial<Results> | null
   if (typeof value?.scenarios !== 'object')

@@ -1,4 +1,4 @@
-/** Where a design saturates on so many cores, from the processor time that each part takes. */
+/** Saturation of a design by number of cores, computed from the processor time of each part. */
 
 /** µs per request, as measured. */
 export interface PartCosts {
@@ -9,17 +9,17 @@ export interface PartCosts {
 }
 
 export interface Saturation {
-  /** Requests per second of one event loop with as many workers as help. */
+  /** Requests per second of one event loop with the optimal number of workers. */
   oneLoop: number
   heldBy: 'cores' | 'main thread' | 'Redis'
-  /** Event loops that the machine has room for, and what they do on one Redis. */
+  /** The number of event loops that fit on the machine, and their throughput on one Redis. */
   listeners: number
   loops: number
-  /** The same with a Redis of its own for every three. */
+  /** The same with one Redis for every three event loops. */
   clustered: number
 }
 
-/** What is left for the product: the rest is the kernel's, for the network. */
+/** The share for the product: the kernel uses the rest for the network. */
 const SHARE_OF_CORES = 0.9
 const LISTENERS_PER_REDIS = 3
 const MICROS = 1_000_000
@@ -35,7 +35,7 @@ export function saturation(
   const byRedis = MICROS / redis
   const oneLoop = Math.min(byCores, byMain, byRedis)
   const heldBy = oneLoop === byCores ? 'cores' : oneLoop === byMain ? 'main thread' : 'Redis'
-  // A listener is as many cores as it keeps busy while its main thread has no rest.
+  // A listener occupies as many cores as it uses while its main thread is saturated.
   const coresOfOne = (server + redis) / main
   const listeners = Math.max(1, Math.floor(usable / coresOfOne))
   const loops = Math.min(byCores, listeners * byMain, byRedis)

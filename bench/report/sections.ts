@@ -1,9 +1,11 @@
-/** Texts of docs/PERFORMANCE.md by their markers, each with when and where it was measured. */
+/**
+ * Texts of docs/PERFORMANCE.md by their markers, each with the time and place of its measurement.
+ */
 import { machineText } from './compare.ts'
 import { resultMarkdown } from './markdown.ts'
 import type { Results } from './results.ts'
 
-/** One for each scenario, of several runs the last; and `machine`: where they were measured. */
+/** One section per scenario, from the last of several runs; and `machine` with all machines. */
 export function sectionsOf(all: readonly Results[]): Map<string, string> {
   const sections = new Map<string, string>()
   const machines = new Set(all.map(({ machine }) => machineText(machine)))

@@ -14,7 +14,7 @@ export interface Axes {
   title: string
   x: string
   y: string
-  /** Powers of ten on the y axis. */
+  /** True for powers of ten on the y axis. */
   isLogarithmic?: boolean
 }
 
@@ -29,7 +29,7 @@ export function escapeXml(text: string): string {
   return text.replace(/[&<>"']/g, (sign) => names[sign] ?? sign)
 }
 
-/** Lines through the points of each curve. Without points there are only the axes. */
+/** Lines through the points of each curve. Without points only the axes are drawn. */
 export function linePlot(axes: Axes, curves: readonly Curve[]): string {
   const points = curves.flatMap((curve) => curve.points)
   const xMax = niceAbove(Math.max(0, ...points.map(([x]) => x)))
@@ -54,7 +54,7 @@ export function linePlot(axes: Axes, curves: readonly Curve[]): string {
   return page(axes, [...scale.ticks.map(gridLine(scale)), ...ticks, ...drawn])
 }
 
-/** One bar for each; values and names beside them. */
+/** One bar per value, with the value and its name next to it. */
 export function barPlot(title: string, unit: string, bars: readonly (readonly [string, number])[]) {
   const most = Math.max(1e-9, ...bars.map(([, value]) => value))
   const height = TOP + bars.length * 24 + 20
@@ -73,7 +73,7 @@ export function barPlot(title: string, unit: string, bars: readonly (readonly [s
 }
 
 interface Scale {
-  /** 0 at the bottom to 1 at the top. */
+  /** From 0 at the bottom to 1 at the top. */
   share(y: number): number
   ticks: readonly number[]
 }
@@ -141,7 +141,7 @@ function label(x: number, y: number, text: string, anchor: 'start' | 'middle' | 
 
 const fixed = (value: number) => value.toFixed(1)
 
-/** The least of 1, 2, 2.5 and 5 times a power of ten that is not less. */
+/** The least of 1, 2, 2.5 and 5 times a power of ten that is not below the value. */
 export function niceAbove(value: number): number {
   if (!(value > 0)) return 1
   const power = 10 ** Math.floor(Math.log10(value))

@@ -1,4 +1,4 @@
-/** Results as they are printed. */
+/** Results as printed text. */
 import type { Goal, ScenarioResult, Table } from '../scenario.ts'
 
 export function isMet({ is, wanted, isVoid = false }: Goal): boolean {
@@ -17,7 +17,7 @@ export function verdictOf(goal: Goal): string {
   return isMet(goal) ? 'met' : 'not met'
 }
 
-/** Columns side by side; the first to the left, the others to the right. */
+/** Aligned columns; the first one to the left, the others to the right. */
 export function tableText({ title, columns, rows }: Table): string {
   const cells = [columns, ...rows.map((row) => row.map(String))]
   const widths = columns.map((_, at) => Math.max(...cells.map((row) => row[at]?.length ?? 0)))

@@ -1,4 +1,4 @@
-/** The books after a full load: what the generator was told was charged, the lines, the ledger. */
+/** Audit after a full load: charges acknowledged to the generator, lines, and the ledger. */
 import { MongoClient } from 'mongodb'
 import { tollgate } from '../../test/support/product/command.ts'
 import { FIRST_SID } from '../../test/support/product/population.ts'
@@ -13,7 +13,9 @@ import type { Bench, Scenario, ScenarioResult } from '../scenario.ts'
 import { createBench } from '../stage.ts'
 
 const DRAIN_MS = 300_000
-/** `tollgate audit` looks at one account after the other: fewer, each with more sessions. */
+/**
+ * `tollgate audit` checks one account after the other, so there are few with many sessions each.
+ */
 const SUBSCRIBERS = { long: 1_500, short: 400 }
 
 export const auditScenario: Scenario = {
@@ -61,7 +63,7 @@ async function audited(bench: Bench): Promise<ScenarioResult> {
   })
 }
 
-/** Exactness is judged, whatever the machine was busy with. */
+/** Correctness is checked even if the machine was busy. */
 export function failuresIn(differing: readonly string[], auditCode: number): string[] {
   const { length } = differing
   return [
@@ -72,7 +74,7 @@ export function failuresIn(differing: readonly string[], auditCode: number): str
 
 const total = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0)
 
-/** Subscribers whose lines do not add up to the reports that were acknowledged. */
+/** Subscribers whose lines do not add up to the acknowledged reports. */
 async function differences(product: Product, reports: readonly Reports[]): Promise<string[]> {
   const recorded = await recordedUsage(product)
   return reports.flatMap(({ firstSubscriber, reports: own }) =>

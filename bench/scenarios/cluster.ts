@@ -1,4 +1,4 @@
-/** A Redis Cluster of three masters, each with a replica, on the same machine. */
+/** A Redis Cluster on the same machine, with three masters and one replica each. */
 
 import { startTestCluster } from '../../test/support/product/cluster.ts'
 import { measureEcho } from '../measure/ceilings.ts'

@@ -1,6 +1,4 @@
-/**
- * First contact with subscribers: a node that has nothing in memory, and the same node afterwards.
- */
+/** First contact with subscribers: a node with empty caches, and the same node afterwards. */
 import { performance } from 'node:perf_hooks'
 import { Client } from '../../test/support/product/charge-client.ts'
 import { FIRST_SID } from '../../test/support/product/population.ts'
@@ -24,7 +22,7 @@ export const coldScenario: Scenario = {
   name: 'cold',
   what: 'starts of 2,000 subscribers that the node meets for the first time, and again when warm',
   async run(bench) {
-    // Nothing is warmed up: that is what is measured.
+    // Not warmed up: the first contact is measured.
     const environment = {
       TOLLGATE_RECORDER_ENABLED: 'false',
       TOLLGATE_LEDGER_OWNERS_WARMED_MAX: '0',
@@ -57,7 +55,7 @@ async function restart(product: Product): Promise<void> {
   await product.start('realtime')
 }
 
-/** Starts a session of each subscriber, which names itself as network elements do. */
+/** Starts a session of each subscriber, with session names like those of network elements. */
 async function startAll(bench: Bench, product: Product, name: string): Promise<Pass> {
   bench.say(`  ${name}`)
   const count = Math.min(SUBSCRIBERS, bench.settings.subscribers)

@@ -1,4 +1,7 @@
-/** The same sessions over Diameter, two rating groups in each request, in turns with plain JSON. */
+/**
+ * The same sessions over Diameter with two rating groups per request, in alternation with plain
+ * JSON.
+ */
 import { round } from '../measure/load.ts'
 import { inTurns, loadTable, middle, otherAnswers } from '../measure/turns.ts'
 import type { Scenario } from '../scenario.ts'

@@ -1,4 +1,4 @@
-/** Redis' append-only file synced each second and always, and what the disk can do. */
+/** Redis' append-only file synced every second and always, compared with the speed of the disk. */
 import {
   closeSync,
   fsyncSync,
@@ -55,7 +55,7 @@ async function closed(bench: Bench, appendfsync: 'everysec' | 'always') {
   return withGenerator((generator) => measureClosed(bench, product, generator, 'json'))
 }
 
-/** Appends a page and waits for the disk, over and over. */
+/** Appends a page and syncs it to disk, repeatedly. */
 function syncsPerSecond(): number {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-fsync-'))
   const file = openSync(join(folder, 'file'), 'w')

@@ -1,4 +1,4 @@
-/** What the load generator itself costs, beside autocannon on the same echo. */
+/** Cost of the load generator itself, compared with autocannon on the same echo. */
 import { performance } from 'node:perf_hooks'
 import autocannon from 'autocannon'
 import { measureEcho, startEcho } from '../measure/ceilings.ts'
@@ -36,7 +36,7 @@ export const generatorScenario: Scenario = {
   },
 }
 
-/** In this process, which does nothing else meanwhile. */
+/** In this process, which is otherwise idle. */
 async function measureAutocannon({ settings }: Bench) {
   const echo = await startEcho()
   try {

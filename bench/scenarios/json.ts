@@ -1,4 +1,7 @@
-/** The peak: sessions of plain JSON in a closed loop, recorder paused, beside both ceilings. */
+/**
+ * Peak throughput: sessions of plain JSON in a closed loop with a paused recorder, and both
+ * ceilings.
+ */
 
 import type { Product } from '../../test/support/product/product.ts'
 import type { Generator } from '../generator/generator.ts'
@@ -14,17 +17,17 @@ import { measureLoad, millis, round, type Window } from '../measure/load.ts'
 import { middle, otherAnswers, withGenerator } from '../measure/turns.ts'
 import type { Bench, Goal, Scenario, ScenarioResult, Table } from '../scenario.ts'
 
-/** Nothing is recorded: Redis and the charging process have the cores to themselves. */
+/** Without recording, Redis and the charging process have the cores to themselves. */
 export const PAUSED = { environment: { TOLLGATE_RECORDER_ENABLED: 'false' } }
 
 type RawScript = Pick<Ceiling, 'perSecond' | 'cpu'>
 
 interface Peak {
-  /** That with the median of the rates. */
+  /** The window with the median rate. */
   window: Window
   echo: Ceiling
   ledger: LedgerFigures
-  /** Of Redis' commands, those that were called at least once in a hundred requests. */
+  /** Redis commands called at least once per hundred requests. */
   commands: { name: string; calls: number; micros: number }[]
   windows: readonly Window[]
 }
@@ -45,7 +48,7 @@ export const jsonScenario: Scenario = {
   },
 }
 
-/** Windows of the product and of the echo in turns: what disturbs the machine disturbs both. */
+/** Alternating windows of the product and the echo: disturbances of the machine affect both. */
 async function measurePeak(bench: Bench, product: Product, generator: Generator): Promise<Peak> {
   const { seconds, short } = bench.settings
   const warm = { phases: [{ perSecond: 0, seconds: Math.max(1, seconds / 2) }] }
@@ -99,7 +102,8 @@ function resultOf({ window, echo, ledger, commands, windows }: Peak, script: Raw
       batch: round(ledger.batch, 1),
       conflicts_per_request: round(ledger.conflicts, 4),
     },
-    // The last is of processor times: what else runs on the machine disturbs it less than rates.
+    // The last one uses processor time, which is less sensitive to other load on the machine than
+    // rates.
     ratios: { to_echo: toEcho, to_script: toScript, cpu_to_echo: echo.cpu / server },
     goals,
     tables: [rates(window, echo, script), costs(window, echo, script), commandTable(commands)],

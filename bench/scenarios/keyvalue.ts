@@ -1,4 +1,4 @@
-/** The same sessions as key-value text, in turns with plain JSON. */
+/** The same sessions as key-value text, in alternation with plain JSON. */
 import { round } from '../measure/load.ts'
 import { inTurns, loadTable, middle, otherAnswers } from '../measure/turns.ts'
 import type { Scenario } from '../scenario.ts'

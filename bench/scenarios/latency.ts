@@ -10,15 +10,15 @@ import type { Bench, Goal, Scenario, Table } from '../scenario.ts'
 import { PAUSED } from './json.ts'
 
 const RATES = [5_000, 10_000, 20_000, 40_000]
-/** A rate is carried if it is less than this share of the peak. */
-const CARRIED = 0.9
+/** A rate is sustainable if it is below this share of the peak. */
+const SUSTAINABLE_SHARE = 0.9
 const WINDOWS = 3
-/** More loads for the curve, as shares of saturation. */
+/** Additional loads of the curve, as shares of saturation. */
 const SHARES = [0.1, 0.25, 0.5, 0.75, 0.9]
 const WINDOW_SECONDS_MAX = 4
-/** Percentiles are of the admitted: with more of the others than this they prove nothing. */
+/** Percentiles cover admitted requests only: with more other outcomes they are not conclusive. */
 const NOT_ADMITTED_MAX = 0.001
-/** Rates that are no further apart are one. */
+/** Rates that differ by no more than this share are merged. */
 const CLOSE = 0.1
 
 /** Medians over the windows, ms. */
@@ -27,7 +27,7 @@ interface Latency {
   p50: number
   p99: number
   p999: number
-  /** Share of what was due that was refused, failed or not answered. */
+  /** Share of due requests that were refused, failed or not answered. */
   notAdmitted: number
   isVoid: boolean
   windows: Window[]
@@ -53,9 +53,9 @@ export const latencyScenario: Scenario = {
   },
 }
 
-/** The fixed ones, and shares of the peak that are not about the same; half of it always. */
+/** Fixed rates, and distinct shares of the peak, always including half of it. */
 export function ratesOf(peak: number): number[] {
-  const fixed = RATES.filter((rate) => rate <= peak * CARRIED)
+  const fixed = RATES.filter((rate) => rate <= peak * SUSTAINABLE_SHARE)
   const isNew = (rate: number) => fixed.every((one) => Math.abs(rate / one - 1) > CLOSE)
   const shares = SHARES.map((share) => Math.round(peak * share))
   const half = Math.round(peak / 2)
@@ -63,7 +63,7 @@ export function ratesOf(peak: number): number[] {
   return [...new Set(all)].sort((a, b) => a - b)
 }
 
-/** Share of what was due in the windows that was not charged. */
+/** Share of the due requests in the windows that was not charged. */
 export function notAdmittedOf(windows: readonly Counts[]): number {
   let [admitted, others] = [0, 0]
   for (const window of windows) {
@@ -110,7 +110,7 @@ function resultOf(all: readonly Latency[], peak: number, half: number, echo: num
   const curve = (name: string, figure: (one: Latency) => number) => {
     return { name, points: valid.map((one) => [one.perSecond, figure(one)] as const) }
   }
-  const beyond = RATES.filter((rate) => rate > peak * CARRIED)
+  const beyond = RATES.filter((rate) => rate > peak * SUSTAINABLE_SHARE)
   return {
     figures: {
       saturation: Math.round(peak),

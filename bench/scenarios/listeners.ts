@@ -1,4 +1,4 @@
-/** One and two whole event loops on one port. */
+/** One and two complete event loops on one port. */
 import { loadConfig } from '../../src/config/load.ts'
 import { measureEcho } from '../measure/ceilings.ts'
 import { countLedger, type LedgerFigures, ledgerNote } from '../measure/figures.ts'
@@ -8,7 +8,7 @@ import { type Bench, type Scenario, SkippedError } from '../scenario.ts'
 
 const SETTING = 'TOLLGATE_REALTIME_LISTENERS'
 
-/** Event loops by workers of each. */
+/** Number of event loops, and workers per event loop. */
 const KINDS = [
   { name: 'one loop, one worker', key: '1x1', listeners: 1, workers: 1 },
   { name: 'one loop, two workers', key: '1x2', listeners: 1, workers: 2 },
@@ -63,7 +63,7 @@ async function closed(bench: Bench, { listeners, workers }: Kind) {
   }
   const product = await bench.product({ environment })
   return withGenerator(async (generator) => {
-    // The warm-up is in the count: conflicts per request are the same there.
+    // The warm-up is included: its conflicts per request are the same.
     const { result: window, ledger } = await countLedger(product, () =>
       measureClosed(bench, product, generator, 'json'),
     )

@@ -1,4 +1,4 @@
-/** Bytes in Redis for a subscriber and for an open session, and what the caches of workers take. */
+/** Bytes in Redis per subscriber and per open session, and memory of the workers' caches. */
 import { readFileSync } from 'node:fs'
 import { emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
@@ -27,10 +27,10 @@ import { PAUSED } from './json.ts'
 const OWNERS_PER_COMMIT = 200
 const CONNECTIONS = 16
 const SHORT = { population: 20_000, sessions: 4_000 }
-/** As long as all starts need; it ends when there is none left. */
+/** Long enough for all starts; the load ends after the last one. */
 const OPENING_SECONDS = 1_800
 const MIB = 1024 * 1024
-/** Keys of operations and what was read of them are gone then. */
+/** The keys of operations and the data read from them have expired by then. */
 const SETTLE_MS = 2_000
 
 export const memoryScenario: Scenario = {
@@ -45,7 +45,7 @@ export const memoryScenario: Scenario = {
     }
     const product = await startProduct({ environment })
     try {
-      // Those who open sessions have documents; the others are in the ledger alone.
+      // Subscribers that open sessions have documents; the others exist in the ledger only.
       const size = { subscribers: sessions, subscribersPerAccount: 1 }
       bench.say(`  writing ${sessions} documents`)
       await populate({ ...product, ...size, credits: [] })
@@ -131,14 +131,14 @@ function lineOf(aid: number, sid: number, atMs: number): OperationLine {
   }
 }
 
-/** Of the first sessions the cache keeps all, of the others none more. */
+/** The cache keeps all of the first sessions, and no more after them. */
 async function openSessions(bench: Bench, product: Product, sessions: number): Promise<Opened> {
   const half = Math.floor(sessions / 2)
   return withGenerator(async (generator) => {
     const open = async (firstSubscriber: number, subscribers: number) => {
       bench.say(`  opening ${subscribers} sessions`)
       const phases = [{ perSecond: 0, seconds: OPENING_SECONDS }]
-      // Few at once: each is read from MongoDB, and none should run out of time there.
+      // Low concurrency: each subscriber is read from MongoDB, and none should time out.
       const few = { connections: CONNECTIONS, outstanding: CONNECTIONS, sessions: CONNECTIONS }
       const size = { firstSubscriber, subscribers, ...few }
       const more = { ...size, phases, name: `open-${firstSubscriber}`, onlyStarts: true }
@@ -156,7 +156,7 @@ async function openSessions(bench: Bench, product: Product, sessions: number): P
 
 interface Opened {
   count: number
-  /** Of the charging process: before, after the first half, after the second; bytes. */
+  /** The charging process before, after the first half, and after the second half; bytes. */
   rss: number[]
   cachedMax: number
   notes: string[]
@@ -167,7 +167,7 @@ function residentBytes(product: Product): number {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1] ?? 0) * 1024
 }
 
-/** Without the streams, which only hold what is not recorded yet, and keys that are about to go. */
+/** Without the streams, which only contain unrecorded entries, and keys about to expire. */
 async function settledMemory(product: Product): Promise<number> {
   await new Promise((resolve) => setTimeout(resolve, SETTLE_MS))
   await withLedger(product.redisUrl, ({ keys }, redis) => emptyStreams(keys, redis))

@@ -1,4 +1,4 @@
-/** All protocols at once, each with a third of the connections. */
+/** All protocols concurrently, each with a third of the connections. */
 
 import type { Protocol } from '../generator/job.ts'
 import { measureEcho } from '../measure/ceilings.ts'

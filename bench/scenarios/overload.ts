@@ -1,6 +1,6 @@
 /**
- * Beyond saturation, with the ledger slowed down so that the generator has little to do: what is
- * still served, how long it takes, what becomes of the rest, and how soon all is well again.
+ * Load beyond saturation, with a slowed-down ledger so that the generator has little to do:
+ * admitted requests, latency, outcome of the rest, and time to recover.
  */
 
 import type { Product } from '../../test/support/product/product.ts'
@@ -16,20 +16,20 @@ import type { Bench, Goal, Scenario } from '../scenario.ts'
 
 const MULTIPLES = [0.5, 0.8, 1, 1.5, 3]
 const CONNECTIONS = 512
-/** They fill two batches, so that the ledger never waits, and nobody is refused. */
+/** Enough to fill two batches, so that the ledger is never idle and nothing is refused. */
 const SATURATING = 16
-/** Small batches, one at a time, so that few requests saturate commits of a few milliseconds. */
+/** Small batches, one at a time, so that few requests saturate slow commits. */
 const BATCH_SIZE_MAX = 8
 const GENERATOR_CORE_MAX = 0.3
-/** Of a tenth of a second in which all was well: a machine that others use is late at times. */
-const UNWELL_SHARE_MAX = 0.01
-/** What is served beyond saturation by more than this was no saturation. */
+/** Tolerated share per tenth of a second without overload: a shared machine is sometimes late. */
+const OVERLOAD_SHARE_MAX = 0.01
+/** If more than this multiple of saturation is admitted, it was not saturation. */
 const SERVED_MAX = 1.2
-/** So that looking for what is due does not cost the generator more than sending it. */
+/** Checking for due requests should not cost the generator more than sending them. */
 const TICK_MS = 2
-/** Windows of each multiple, of which the median counts: the machine may pause for others. */
+/** Windows of each multiple; the median is used because the machine may pause for others. */
 const ROUNDS = 3
-/** After the load: half of saturation for so long, in which all must be well again. */
+/** Half of saturation after the load, for this long; the product must recover within it. */
 const AFTER = { share: 0.5, seconds: 3 }
 const SLICE_MS = 100
 
@@ -40,7 +40,7 @@ interface Round {
 }
 
 /** The rounds of a multiple, and their medians. */
-interface Beyond {
+interface Overload {
   multiple: number
   rounds: readonly Round[]
   goodput: number
@@ -64,7 +64,7 @@ export const overloadScenario: Scenario = {
     return withGenerator(async (generator) => {
       const saturation = await saturate(bench, product, generator)
       bench.say(`  saturation ${Math.round(saturation)}/s`)
-      const all: Beyond[] = []
+      const all: Overload[] = []
       for (const multiple of MULTIPLES) {
         const rounds: Round[] = []
         for (let round = 0; round < ROUNDS; round += 1) {
@@ -78,7 +78,7 @@ export const overloadScenario: Scenario = {
   },
 }
 
-/** What a closed loop comes to that keeps the ledger busy. */
+/** The rate of a closed loop that keeps the ledger busy. */
 async function saturate(bench: Bench, product: Product, generator: Generator): Promise<number> {
   const { seconds } = bench.settings
   const sizes = { connections: SATURATING, outstanding: SATURATING, sessions: SATURATING * 8 }
@@ -120,7 +120,7 @@ async function measureRound(
   return { window, during, recoveryMs: recoveryOf(after) }
 }
 
-function mediansOf(multiple: number, rounds: readonly Round[]): Beyond {
+function mediansOf(multiple: number, rounds: readonly Round[]): Overload {
   const of = (figure: (round: Round) => number) => median(rounds.map(figure))
   return {
     multiple,
@@ -132,12 +132,12 @@ function mediansOf(multiple: number, rounds: readonly Round[]): Beyond {
 }
 
 /**
- * Until when more than one in a hundred of a tenth of a second was refused or late after the load,
- * ms; all of the time if something was never answered.
+ * Time after the load until no tenth of a second has more than one percent of refused or late
+ * requests, ms; the whole duration if a request was never answered.
  */
 export function recoveryOf({ slices, unanswered }: PhaseResult): number {
   const bad = slices.findLastIndex(({ refused, late, inTime }) => {
-    return refused + late > UNWELL_SHARE_MAX * (refused + late + inTime)
+    return refused + late > OVERLOAD_SHARE_MAX * (refused + late + inTime)
   })
   return (unanswered > 0 ? slices.length : bad + 1) * SLICE_MS
 }
@@ -145,7 +145,7 @@ export function recoveryOf({ slices, unanswered }: PhaseResult): number {
 const shareOf = (part: number, rest: number) => (part === 0 ? 0 : part / (part + rest))
 const percent = (share: number) => `${(100 * share).toFixed(1)} %`
 
-function resultOf(all: readonly Beyond[], saturation: number, echo: number, holdMs: number) {
+function resultOf(all: readonly Overload[], saturation: number, echo: number, holdMs: number) {
   const best = Math.max(...all.map(({ goodput }) => goodput))
   const beyond = all.filter(({ multiple }) => multiple > 1)
   const kept = Math.min(...beyond.map(({ goodput }) => goodput)) / best
@@ -186,7 +186,7 @@ function resultOf(all: readonly Beyond[], saturation: number, echo: number, hold
   }
 }
 
-function table(all: readonly Beyond[], saturation: number) {
+function table(all: readonly Overload[], saturation: number) {
   return {
     title: `Beyond saturation (open loop; medians of ${ROUNDS})`,
     columns: [

@@ -1,4 +1,6 @@
-/** The longest stalls of main thread and workers, and what work beside a full load does to it. */
+/**
+ * The longest stalls of main thread and workers, and the effect of concurrent work on a full load.
+ */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,25 +24,25 @@ const RATES = 20_000
 const CHANGES = 5_000
 const ABANDONED = 100_000
 const ABANDONED_SHORT = 10_000
-/** Sessions live for longer than opening all of them takes, so that they expire under load. */
+/** Sessions live longer than opening all of them takes, so that they expire under load. */
 const LIFE_MS = { long: 30_000, short: 8_000 }
-/** The load begins so long before they expire. */
-const AHEAD_MS = 1_000
+/** The load starts this long before they expire. */
+const LEAD_MS = 1_000
 const EXPIRED = 'tollgate_sessions_expired_total'
 const SKIPPED = 'tollgate_catalogue_skipped'
 const DRAIN_MS = 300_000
-/** So that what works beside a load, and may need seconds to begin, does so within it. */
+/** Long enough for concurrent work that needs seconds to start. */
 const SECONDS_MIN = 10
-/** Less than this share of the sessions within the load is no sweep beside it. */
+/** With a smaller share of the sessions within the load there is no concurrent sweep. */
 const SWEPT_MIN = 0.1
 
-/** What was to happen within a window, and what became of it. */
-interface Happened {
+/** The planned event within a window, and its result. */
+interface WindowEvent {
   what: string
   isVoid: boolean
 }
 
-interface Beside extends Happened {
+interface ConcurrentRun extends WindowEvent {
   name: string
   window: Window
   delays: LoopDelays
@@ -68,12 +70,15 @@ export const pausesScenario: Scenario = {
   },
 }
 
-/** Runs a load and work beside it; `happened` is asked when both are done, `endedMs` the load. */
+/**
+ * Runs a load with concurrent work; `happened` is called when both are done, `endedMs` is the end
+ * of the load.
+ */
 type Run = (
   name: string,
   work: () => Promise<unknown>,
-  happened: (beganMs: number, endedMs: number) => Happened | Promise<Happened>,
-) => Promise<Beside>
+  happened: (beganMs: number, endedMs: number) => WindowEvent | Promise<WindowEvent>,
+) => Promise<ConcurrentRun>
 
 async function measureAll(bench: Bench, product: Product, generator: Generator, folder: string) {
   const seconds = Math.max(bench.settings.seconds, SECONDS_MIN)
@@ -100,15 +105,15 @@ async function measureAll(bench: Bench, product: Product, generator: Generator, 
   return resultOf(alone, calm, [reload, catchUp, sweep])
 }
 
-/** The last rate that changes is spoilt, too: that it is left out shows that all are taken. */
-async function reloaded(beside: Run, product: Product): Promise<Beside> {
+/** The last changed rate is invalid: when it is skipped, all changes have been applied. */
+async function reloaded(beside: Run, product: Product): Promise<ConcurrentRun> {
   const skipped = () => productFigure(product, SKIPPED)
   const before = await skipped()
   let takenMs = Number.POSITIVE_INFINITY
   const work = async () => {
     await withCatalog(product, async (catalog) => {
-      const spoilt = { $set: { rates: 'spoilt' } as never }
-      await catalog.rates.updateOne({ key: `CALL_${CHANGES - 1}` }, spoilt)
+      const invalid = { $set: { rates: 'spoilt' } as never }
+      await catalog.rates.updateOne({ key: `CALL_${CHANGES - 1}` }, invalid)
       await change(catalog, CHANGES)
     })
     const isTaken = async () => (await skipped()) > before
@@ -125,8 +130,8 @@ async function reloaded(beside: Run, product: Product): Promise<Beside> {
   })
 }
 
-/** The loads before have left a backlog, which the recorder takes up now, and to its end. */
-async function caughtUp(beside: Run, product: Product): Promise<Beside> {
+/** The previous loads have left a backlog, which the recorder now processes completely. */
+async function caughtUp(beside: Run, product: Product): Promise<ConcurrentRun> {
   return withLedger(product.redisUrl, async (ledger) => {
     const waiting = await streamBacklog(ledger)
     const before = await entriesAppended(product.redisUrl)
@@ -144,15 +149,15 @@ async function caughtUp(beside: Run, product: Product): Promise<Beside> {
   })
 }
 
-/** Opens sessions that expire a moment after the load has begun. */
-async function swept(beside: Run, product: Product, isShort: boolean): Promise<Beside> {
+/** Opens sessions that expire shortly after the load has started. */
+async function swept(beside: Run, product: Product, isShort: boolean): Promise<ConcurrentRun> {
   const count = isShort ? ABANDONED_SHORT : ABANDONED
   const expired = () => productFigure(product, EXPIRED)
   const before = await expired()
   const nowMs = Date.now()
   const expiresMs = nowMs + (isShort ? LIFE_MS.short : LIFE_MS.long)
   await withLedger(product.redisUrl, (ledger) => openAbandoned(ledger, count, nowMs, expiresMs))
-  await pause(Math.max(0, expiresMs - AHEAD_MS - Date.now()))
+  await pause(Math.max(0, expiresMs - LEAD_MS - Date.now()))
   const early = Math.max((await expired()) - before, Date.now() - expiresMs)
   return beside(
     `${count} sessions expire`,
@@ -166,12 +171,13 @@ async function swept(beside: Run, product: Product, isShort: boolean): Promise<B
   )
 }
 
-function resultOf(alone: Beside, calm: Beside, others: readonly Beside[]) {
+function resultOf(alone: ConcurrentRun, calm: ConcurrentRun, others: readonly ConcurrentRun[]) {
   const all = [alone, ...others.slice(0, 2), calm, ...others.slice(2)]
-  const p999 = ({ window }: Beside) => millis(window.latency, 0.999)
-  // What runs with the recorder is held against a load with it.
-  const times = (one: Beside, of: Beside) => round(p999(one) / Math.max(0.01, p999(of)), 2)
-  const [reload, catchUp, sweep] = others as [Beside, Beside, Beside]
+  const p999 = ({ window }: ConcurrentRun) => millis(window.latency, 0.999)
+  // Loads with the recorder are compared with a reference load with the recorder.
+  const times = (one: ConcurrentRun, of: ConcurrentRun) =>
+    round(p999(one) / Math.max(0.01, p999(of)), 2)
+  const [reload, catchUp, sweep] = others as [ConcurrentRun, ConcurrentRun, ConcurrentRun]
   const factors = [times(reload, alone), times(catchUp, calm), times(sweep, calm)]
   const wanted = { atMost: 2 }
   return {

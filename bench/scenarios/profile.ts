@@ -1,4 +1,4 @@
-/** Where the processor time of main thread and workers goes at the peak, by V8's own samples. */
+/** Processor time of main thread and workers at the peak, from V8's samples. */
 import {
   mkdtempSync,
   readdirSync,

@@ -1,4 +1,4 @@
-/** Ten thousand sessions that end at once, beside sessions that go on. */
+/** Ten thousand sessions that end at the same time, while other sessions continue. */
 
 import type { Product } from '../../test/support/product/product.ts'
 import {
@@ -16,20 +16,20 @@ import { PAUSED } from './json.ts'
 
 const SESSIONS = 10_000
 const STEADY = 2_000
-/** Sessions that go on, each with one request under way. */
-const BESIDE = 16
+/** Continuing sessions, each with one request under way. */
+const CONTINUING = 16
 const CONNECTIONS: Readonly<Record<ReleaseProtocol, number>> = {
   diameter: 2,
   json: 1_000,
   keyValue: 1_000,
 }
-/** What the others may take while it lasts, ms. */
+/** Upper bound for their latency meanwhile, ms. */
 const P99_MS_MAX = 200
 
 interface Round {
   protocol: ReleaseProtocol
   answers: Answers
-  /** Releases per second: all at once, and before that a few at a time. */
+  /** Releases per second: all at the same time, and before that a few at a time. */
   perSecond: number
   steadyPerSecond: number
   before: Beside
@@ -61,7 +61,7 @@ export const releaseScenario: Scenario = {
       },
       goals,
       tables: [tableOf(rounds)],
-      notes: [`${BESIDE} sessions beside them report and ask, each after its last answer`],
+      notes: [`${CONTINUING} sessions beside them report and ask, each after its last answer`],
       failures: rounds.flatMap(failuresOf),
     }
   },
@@ -71,13 +71,13 @@ async function measure(bench: Bench, product: Product, protocol: ReleaseProtocol
   bench.say(`  ${protocol}`)
   const { subscribers } = bench.settings
   const mass = { protocol, subscribers, connections: CONNECTIONS[protocol] }
-  const steady = { ...mass, run: `steady-${protocol}`, sessions: STEADY, connections: BESIDE }
-  await openSessions(product, { ...steady, connections: BESIDE })
+  const steady = { ...mass, run: `steady-${protocol}`, sessions: STEADY, connections: CONTINUING }
+  await openSessions(product, { ...steady, connections: CONTINUING })
   const all = { ...mass, run: `mass-${protocol}`, sessions: SESSIONS }
-  await openSessions(product, { ...all, connections: BESIDE })
-  const updates = await startUpdates(product, `beside-${protocol}`, BESIDE)
+  await openSessions(product, { ...all, connections: CONTINUING })
+  const updates = await startUpdates(product, `beside-${protocol}`, CONTINUING)
   updates.begin()
-  const paced = await releaseAll(product, { ...steady, underWay: BESIDE })
+  const paced = await releaseAll(product, { ...steady, underWay: CONTINUING })
   const before = updates.figures()
   updates.begin()
   const { answers, seconds } = await releaseAll(product, all)

@@ -1,7 +1,7 @@
 /**
- * What each stage of a request costs: by itself in a loop where it can be, and as processor time of
- * the threads in a run of the whole. From that, by calculation, where machines with more cores
- * saturate.
+ * Cost of each stage of a request: in a separate loop if possible, and as processor time of the
+ * threads in a complete run. From these values, the computed saturation of machines with more
+ * cores.
  */
 
 import { type Ceiling, measureEcho, measureRawScript } from '../measure/ceilings.ts'
@@ -19,7 +19,7 @@ const CORES = [2, 4, 8, 16, 32]
 interface Whole {
   window: Window
   echo: Ceiling
-  /** Within the script, by Redis' own account, µs per request. */
+  /** Within the script, from Redis' own statistics, µs per request. */
   scriptMicros: number
 }
 
@@ -91,7 +91,7 @@ function scaledNote({ thread, scale }: { thread: string; scale: number }): strin
   return `${thread}: its stages alone came to more than all of it; shown ${round(scale, 2)} times`
 }
 
-/** Of each thread the stages that are known, and what they leave unexplained. */
+/** The known stages of each thread, and its unexplained rest. */
 function threadCosts(loops: readonly StageCost[], cpu: Costs, scriptMicros: number) {
   const of = (thread: StageCost['thread']) => loops.filter((one) => one.thread === thread)
   const script = [{ name: 'Redis: the script', micros: scriptMicros }]

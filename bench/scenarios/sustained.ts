@@ -1,4 +1,4 @@
-/** The highest rate at which the recorder keeps up, found by trial, and held for a minute. */
+/** The highest rate at which the recorder keeps up, found by search and held for a minute. */
 import { streamBacklog } from '../../src/ledger/streams.ts'
 import { withCatalog } from '../../test/support/product/population.ts'
 import type { Product } from '../../test/support/product/product.ts'
@@ -15,27 +15,27 @@ import type { Bench, Scenario, Table } from '../scenario.ts'
 const TRIALS = 4
 const TRIAL_SECONDS = 8
 const LOOK_MS = 1_000
-/** A backlog that is no longer than what comes in this time does not grow. */
+/** A backlog shorter than the entries of this time does not count as growth. */
 const SLACK_SECONDS = 1
 const DRAIN_MS = 300_000
-/** Held with some room: what was just carried for seconds may not be for a minute. */
-const ROOM = 0.95
-/** Tried once more with so much of it, if the backlog grew within the minute. */
-const LESS = 0.8
+/** Safety margin: a rate held for seconds may not hold for a minute. */
+const MARGIN = 0.95
+/** Reduction for a second attempt, if the backlog grew within the minute. */
+const REDUCTION = 0.8
 
 interface Trial {
   perSecond: number
   window: Window
-  /** Entries that are in the streams, not recorded: looked at once a second. */
+  /** Unrecorded entries in the streams, sampled every second. */
   backlog: number[]
-  /** Entries per second: those that came into the streams meanwhile, and those that went. */
+  /** Entries per second: appended to the streams, and removed from them. */
   appended: number
   recorded: number
-  /** µs per request: the admin process, which records, and that of the embedded MongoDB. */
+  /** µs per request of the admin process, which records, and of the embedded MongoDB. */
   costs: Costs & { recorder: number; store: number }
 }
 
-/** A trial, and the lines that it has made: new documents per second. */
+/** A trial with the lines that it has created: new documents per second. */
 type Held = Trial & { lines: number }
 
 export const sustainedScenario: Scenario = {
@@ -48,10 +48,10 @@ export const sustainedScenario: Scenario = {
       const peak = closed.perSecond
       bench.say(`  closed loop with the recorder on ${Math.round(peak)}/s`)
       const rate = await findRate(bench, product, generator, peak)
-      let held = await hold(bench, product, generator, rate * ROOM)
+      let held = await hold(bench, product, generator, rate * MARGIN)
       if (grows(held.backlog, held.appended)) {
         bench.say(`  ${Math.round(held.perSecond)}/s: the backlog grows; once more with less`)
-        held = await hold(bench, product, generator, rate * LESS)
+        held = await hold(bench, product, generator, rate * REDUCTION)
       }
       const echo = await measureEcho(bench, generator)
       return resultOf(bench, held, peak, echo.perSecond)
@@ -59,7 +59,7 @@ export const sustainedScenario: Scenario = {
   },
 }
 
-/** Halves the stretch between a rate that was kept up with and one that was not. */
+/** Bisects between a rate with which the recorder kept up and one with which it did not. */
 async function findRate(
   bench: Bench,
   product: Product,
@@ -83,8 +83,8 @@ async function findRate(
 }
 
 /**
- * Whether the last third of a run has a longer backlog than the first, by more than slack. Both in
- * entries of the streams; `appended`: how many of them came in a second.
+ * True if the backlog in the last third of a run exceeds that in the first by more than the
+ * tolerance. Both in stream entries; `appended`: entries appended per second.
  */
 export function grows(backlog: readonly number[], appended: number): boolean {
   const third = Math.max(1, Math.floor(backlog.length / 3))
@@ -115,7 +115,7 @@ function attempt(
   seconds: number,
 ): Promise<Trial> {
   return withLedger(product.redisUrl, async (ledger) => {
-    // Of Redis itself: the gauge of the product is that of up to two seconds ago.
+    // From Redis directly: the metric of the product is up to two seconds old.
     const length = () => streamBacklog(ledger)
     await waitUntil('the recorder catches up', async () => (await length()) === 0, DRAIN_MS)
     const backlog: number[] = []
@@ -141,7 +141,7 @@ function storeMicros(product: Product): number {
   return pid === null ? 0 : cpuOf(pid)
 }
 
-/** Null: the store is somebody else's (TEST_MONGO_URL). */
+/** Null if the store is external (TEST_MONGO_URL). */
 function embeddedPid(product: Product): number | null {
   return process.env['TEST_MONGO_URL'] === undefined ? product.pid('mongo') : null
 }
@@ -176,7 +176,7 @@ function resultOf(bench: Bench, held: Held, peak: number, echo: number) {
   }
 }
 
-/** µs per request by process; the generator is no part of the product. */
+/** µs per request by process; the generator is not part of the product. */
 function partsOfRequest({ costs }: Trial): [string, number][] {
   return [
     ['realtime: main thread', costs.main],
@@ -207,7 +207,7 @@ function shareTable(bench: Bench, held: Trial): Table {
   }
 }
 
-/** What the embedded store costs on these cores. */
+/** Cost of the embedded store on these cores. */
 function storeNote(held: Trial): string {
   const { store, recorder, generator } = held.costs
   if (store === 0) return 'the store is not the embedded one: what it takes is not measured'
@@ -220,7 +220,7 @@ function storeNote(held: Trial): string {
   )
 }
 
-/** About a dozen of them. */
+/** About a dozen samples. */
 function sampled(values: readonly number[]): readonly number[] {
   const every = Math.max(1, Math.floor(values.length / 12))
   return values.filter((_, index) => index % every === 0)

@@ -30,8 +30,8 @@ function run(toEcho: number): Results {
   return results
 }
 
-describe('comparing with a baseline', () => {
-  it('takes the median of the runs, whatever the worst of them says', () => {
+describe('the comparison with a baseline', () => {
+  it('uses the median of the runs, regardless of the worst one', () => {
     const runs = [0.5, 0.01, 0.48, 0.52, 0.02].map(run)
     expect(mediansOf(runs)).toEqual({ 'json.to_echo': 0.48 })
   })
@@ -43,12 +43,12 @@ describe('comparing with a baseline', () => {
     [0.71, false],
     [1, false],
     [2, false],
-  ])('%f of what it was is worse: %s', (share, isWorse) => {
+  ])('treats a ratio of %f of the baseline as worse: %s', (share, isWorse) => {
     const [one] = compare({ a: 0.45 }, { a: 0.45 * share })
     expect(one?.isWorse).toBe(isWorse)
   })
 
-  it('does not let pass what was not measured: void, skipped, or left out', () => {
+  it('fails ratios that were not measured: void, skipped, or omitted', () => {
     const compared = compare({ a: 0.5, b: 0.5 }, { b: 0.4, c: 0.1 })
     expect(compared.map(({ name, now, isWorse }) => [name, now, isWorse])).toEqual([
       ['a', undefined, true],
@@ -56,7 +56,7 @@ describe('comparing with a baseline', () => {
     ])
   })
 
-  it('takes no median of the few runs that were valid', () => {
+  it('computes no median if few runs were valid', () => {
     const isVoid = { ...emptyResults(0, false), scenarios: { json: { ...NOTHING, ratios: {} } } }
     expect(mediansOf([run(0.5), run(0.4), isVoid, isVoid])).toEqual({})
     expect(mediansOf([run(0.5), run(0.4), isVoid])).toEqual({ 'json.to_echo': 0.45 })
@@ -64,7 +64,7 @@ describe('comparing with a baseline', () => {
     expect(mediansOf([{ ...isVoid, scenarios: { json: never } }])).toEqual({})
   })
 
-  it('knows a scenario that was skipped for one that was chosen', () => {
+  it('treats a skipped scenario as a chosen one', () => {
     const skipped = { ...run(0.5), skipped: { listeners: 'no setting' } }
     expect(scenariosOf([skipped])).toEqual(['json', 'listeners'])
   })
@@ -74,11 +74,11 @@ describe('comparing with a baseline', () => {
     expect(() => runsOf(text)).toThrow('--runs')
   })
 
-  it('says how to write a baseline that is not there', () => {
+  it('explains how to write a missing baseline', () => {
     expect(() => readBaseline('/nowhere/baseline.json')).toThrow('bench:compare -- --write')
   })
 
-  it('reads results that a run has written, and refuses another file', () => {
+  it('reads results that a run has written, and refuses other files', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tg-results-'))
     try {
       const file = join(folder, 'results.json')
@@ -98,14 +98,14 @@ describe('a baseline', () => {
   const mixed = { at, machine, short: false, ratios: { to_echo: 0.3, to_json: 0.8 } }
   const before: Baseline = { mixed, json: { ...mixed, ratios: { to_echo: 0.1 } } }
 
-  it('that is written with some scenarios keeps the others', () => {
+  it('written with some scenarios keeps the others', () => {
     const after = merged(before, [run(0.2), run(0.41), run(0.4)])
     expect(after).toEqual({ mixed, json: { ...mixed, ratios: { to_echo: 0.4 } } })
     expect(merged({}, [run(0.4)])).toEqual({ json: { ...mixed, ratios: { to_echo: 0.4 } } })
     expect(merged(before, [run(0.4)], ['audit'])).toEqual(before)
   })
 
-  it('is not written without a ratio that it had, or without any', () => {
+  it('is not written without a ratio that it contained, or without any ratio', () => {
     const isVoid = { ...run(1), scenarios: { json: { ...NOTHING, ratios: {} } } }
     expect(() => merged(before, [isVoid])).toThrow(CompareError)
     const other = { ...run(1), skipped: { mixed: 'why' } }
@@ -113,12 +113,12 @@ describe('a baseline', () => {
     expect(() => merged({}, [])).toThrow('no ratio')
   })
 
-  it('is compared by its own scenarios, and says which it has not', () => {
+  it('is compared by its own scenarios, and reports missing ones', () => {
     expect(ratiosOf(before, ['json'])).toEqual({ 'json.to_echo': 0.1 })
     expect(() => ratiosOf(before, ['latency'])).toThrow('no latency in')
   })
 
-  it('of another machine is doubtful, of the short form wrong', () => {
+  it('of another machine causes a warning, of the short form an error', () => {
     expect(warningsOf(before, ['json'], [run(1)])).toEqual([])
     const elsewhere = { ...run(1), machine: { ...machine, cores: 64 } }
     expect(warningsOf(before, ['json', 'mixed'], [elsewhere])).toHaveLength(1)
@@ -126,8 +126,8 @@ describe('a baseline', () => {
   })
 })
 
-describe('a run', () => {
-  it('has failed if anything that is judged is wrong, whatever its ratios', () => {
+describe('a benchmark run', () => {
+  it('has failed if any correctness check is violated, regardless of its ratios', () => {
     const results = run(0.4)
     expect(failuresOf(results)).toEqual([])
     results.scenarios['audit'] = { ...NOTHING, ratios: {}, failures: ['2 subscribers differ'] }

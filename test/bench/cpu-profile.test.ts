@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { type CpuProfile, largest, placeOf, selfTimes } from '../../bench/measure/cpu-profile.ts'
 
-it('names where code is', () => {
+it('a CPU profile names the location of code', () => {
   const at = (url: string, name = 'f') => placeOf(url, name)
   expect(at('file:///a/dist/src/workers/rounds.js')).toBe('src/workers')
   expect(at('file:///a/dist/src/ledger/packing/writer.js')).toBe('src/ledger/packing')
@@ -13,7 +13,7 @@ it('names where code is', () => {
   expect(at('', 'postMessage')).toContain('native functions')
 })
 
-it('adds up what each sample lasted until the next, without idle time', () => {
+it('a CPU profile adds up the time from each sample to the next, without idle time', () => {
   const frame = (functionName: string) => ({ functionName, url: '' })
   const profile: CpuProfile = {
     nodes: ['(root)', '(idle)', 'a', 'b'].map((name, id) => ({ id, callFrame: frame(name) })),

@@ -9,7 +9,7 @@ import { waitUntil } from '../support/wait.ts'
 
 const GRANTED = answerNumber(200, 1)
 
-/** One connection, which answers when the test says so. */
+/** One connection, which answers when the test decides. */
 function oneSlot(phases: Flow['phases']) {
   const sent: number[] = []
   const link: Link = {
@@ -38,8 +38,8 @@ function oneSlot(phases: Flow['phases']) {
 }
 
 describe('a request of an open loop that is sent late', () => {
-  it('has waited for the server where no connection was free', async () => {
-    // Due at 10 and 20 ms; the only connection is busy with the first until 60 ms.
+  it('has waited for the server if no connection was free', async () => {
+    // Due at 10 and 20 ms; the only connection is busy with the first request until 60 ms.
     const { run, sent } = oneSlot([{ perSecond: 100, seconds: 0.025 }])
     const over = run.run()
     const startedMs = performance.now()
@@ -58,14 +58,14 @@ describe('a request of an open loop that is sent late', () => {
     )
     expect(waited?.count).toBe(2)
     expect(waited?.quantile(0.5)).toBe(0)
-    // Its latency has both parts: none of them is lost.
+    // Its latency contains both parts.
     expect(waited?.longest).toBeGreaterThanOrEqual(35_000)
     const latency = histogramOf(phase?.latency ?? { counts: [], longest: 0 })
     const parts = (waited?.longest ?? 0) + (late?.quantile(0.5) ?? 0)
     expect(parts).toBeLessThanOrEqual(latency.longest + 1)
   })
 
-  it('was late by the generator itself where a connection was free all along', async () => {
+  it('was delayed by the generator if a connection was free all the time', async () => {
     const { run, sent } = oneSlot([{ perSecond: 100, seconds: 0.015 }])
     const over = run.run()
     const startedMs = performance.now()

@@ -12,7 +12,7 @@ describe('the histogram', () => {
     expect(histogram.quantile(0)).toBe(1)
   })
 
-  it('is at most 1.6 percent off the sorted list at any size, and never below it', () => {
+  it('exceeds the exact quantile by at most 1.6 percent at any size, and is never below it', () => {
     const random = seededRandom(7)
     const values = Array.from({ length: 20_000 }, () => Math.floor(10 ** (random() * 8)))
     const histogram = new Histogram()
@@ -25,7 +25,7 @@ describe('the histogram', () => {
     }
   })
 
-  it('goes on without a gap where buckets become coarser', () => {
+  it('has no gap where buckets become wider', () => {
     let before = 0
     for (let micros = 1; micros < 70_000; micros += 1) {
       const histogram = new Histogram()
@@ -38,7 +38,7 @@ describe('the histogram', () => {
     }
   })
 
-  it('says the longest as it was, takes the negative for 0 and an hour for the end', () => {
+  it('reports the exact maximum, counts negative values as 0, and caps values at an hour', () => {
     const histogram = new Histogram()
     histogram.record(-5)
     histogram.record(1_234_567)
@@ -49,7 +49,7 @@ describe('the histogram', () => {
     expect(histogram.longest).toBe(3_600_000_000)
   })
 
-  it('is the same when it has been packed and added up', () => {
+  it('is unchanged after packing and merging', () => {
     const [one, two, both] = [new Histogram(), new Histogram(), new Histogram()]
     for (let index = 0; index < 1000; index += 1) {
       const part = index % 3 === 0 ? one : two

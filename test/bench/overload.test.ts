@@ -6,7 +6,7 @@ const well: Slice = { refused: 0, late: 1, inTime: 400 }
 const recovery = (slices: Slice[], unanswered = 0) =>
   recoveryOf({ slices, unanswered } as PhaseResult)
 
-it('is from when on hardly anything was refused or late', () => {
+it('recovery is the time after which hardly any request was refused or late', () => {
   expect(recovery([well, well])).toBe(0)
   const refusing: Slice = { refused: 9, late: 0, inTime: 200 }
   const late: Slice = { refused: 0, late: 9, inTime: 200 }

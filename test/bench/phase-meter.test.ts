@@ -5,7 +5,7 @@ import { PhaseTally } from '../../bench/generator/tally.ts'
 import { windowOf } from '../../bench/measure/load.ts'
 
 describe('the processor time of the generator', () => {
-  it('is told for each phase: a quiet one does not hide the dear one before it', () => {
+  it('is measured per phase: an idle phase does not hide the expensive one before it', () => {
     let cpu = 5_000
     const meter = new PhaseMeter([1000, 4000], () => cpu)
     meter.begin()
@@ -22,7 +22,7 @@ describe('the processor time of the generator', () => {
     expect([meter.core(0), meter.core(1)]).toEqual([0.5, 0.1])
   })
 
-  it('is that of the time up to the end where a load ends before its phases', () => {
+  it('covers the time until the load ends, even if it ends before its phases', () => {
     let cpu = 0
     const meter = new PhaseMeter([1000, 2000], () => cpu)
     meter.begin()
@@ -31,7 +31,7 @@ describe('the processor time of the generator', () => {
     expect([meter.core(0), meter.core(1)]).toEqual([0.2, 0])
   })
 
-  it('is of a window that of its worst phase', () => {
+  it('of a window is that of its worst phase', () => {
     const phases = [0.1, 0.7, 0.2].map((core) => new PhaseTally().result(1, core))
     const result = { flows: [{ name: 'one', phases: phases as PhaseResult[] }] }
     expect(windowOf({ ...result, cpuMicros: 1_000_000, seconds: 3 }).generatorCore).toBe(0.7)

@@ -11,7 +11,7 @@ import { barPlot, linePlot, niceAbove } from '../../bench/report/svg.ts'
 import { goalText, isMet, tableText } from '../../bench/report/text.ts'
 import { SCENARIOS } from '../../bench/scenarios.ts'
 
-/** Every number of a plot; throws if it is no well-formed XML. */
+/** Every number of a plot; throws if it is not well-formed XML. */
 function coordinates(svg: string): number[] {
   const numbers: number[] = []
   const parser = new SaxesParser()
@@ -52,17 +52,20 @@ describe('plots', () => {
       true,
     ],
     ['without points', [], false],
-    ['of nothing but zeros', [[0, 0]], true],
-  ] as [string, [number, number][], boolean][])('%s: well-formed, inside', (_, points, isLog) => {
-    const svg = linePlot({ ...AXES, isLogarithmic: isLog }, [{ name: '<p99>', points }])
-    for (const number of coordinates(svg)) {
-      expect(number).toBeGreaterThanOrEqual(0)
-      expect(number).toBeLessThanOrEqual(720)
-    }
-    expect(svg).toContain('&lt;p99&gt;')
-  })
+    ['with zeros only', [[0, 0]], true],
+  ] as [string, [number, number][], boolean][])(
+    'are well-formed and within bounds: %s',
+    (_, points, isLog) => {
+      const svg = linePlot({ ...AXES, isLogarithmic: isLog }, [{ name: '<p99>', points }])
+      for (const number of coordinates(svg)) {
+        expect(number).toBeGreaterThanOrEqual(0)
+        expect(number).toBeLessThanOrEqual(720)
+      }
+      expect(svg).toContain('&lt;p99&gt;')
+    },
+  )
 
-  it('put what is greater further up', () => {
+  it('place greater values higher', () => {
     const svg = linePlot(AXES, [
       {
         name: 'a',
@@ -86,13 +89,13 @@ describe('plots', () => {
     expect((widths[1] ?? 0) / (widths[0] ?? 1)).toBeCloseTo(4, 1)
   })
 
-  it('are made of the curves that are known, and of no others', () => {
+  it('are created from known curves only', () => {
     const points = [[1, 1]] as const
     const curves = { latency: [{ name: 'p50', points }], unknown: [{ name: 'x', points }] }
     expect(plotsOf(curves).map(({ file }) => file)).toEqual(['latency.svg'])
   })
 
-  it('end an axis at a number that is easily read', () => {
+  it('end an axis at a round number', () => {
     expect([0, 0.7, 1, 1.3, 2.2, 4, 7, 41_000].map(niceAbove)).toEqual([
       1, 1, 1, 2, 2.5, 5, 10, 50_000,
     ])
@@ -103,14 +106,14 @@ describe('markers', () => {
   const document =
     'a\n<!-- bench:x -->\nold\n<!-- /bench:x -->\nb\n<!-- bench:y -->\n<!-- /bench:y -->\n'
 
-  it('hold what is replaced; all else stays', () => {
+  it('enclose the replaced part; the rest stays unchanged', () => {
     const once = replacePart(document, 'x', 'new\n')
     expect(once).toBe(document.replace('old', 'new'))
     expect(replacePart(once, 'x', 'new')).toBe(once)
     expect(partsOf(document)).toEqual(['x', 'y'])
   })
 
-  it('take a text with dollars as it is', () => {
+  it('accept a text with dollar signs unchanged', () => {
     expect(replacePart(document, 'x', "$& $1 $'")).toContain("\n$& $1 $'\n")
   })
 
@@ -119,12 +122,12 @@ describe('markers', () => {
     ['missing', '<!-- bench:x -->'],
     ['twice', '<!-- bench:x --><!-- bench:x --><!-- /bench:x -->'],
     ['before its begin', '<!-- /bench:x --><!-- bench:x -->'],
-  ])('that are %s are an error', (why, text) => {
+  ])('that are %s cause an error', (why, text) => {
     expect(() => replacePart(text, 'x', '')).toThrow(MarkerError)
     expect(() => replacePart(text, 'x', '')).toThrow(why)
   })
 
-  it('of docs/PERFORMANCE.md are whole, and each is of a scenario', () => {
+  it('of docs/PERFORMANCE.md are complete, and each belongs to a scenario', () => {
     const text = readFileSync(new URL('../../docs/PERFORMANCE.md', import.meta.url), 'utf8')
     const names = SCENARIOS.map(({ name }) => name)
     expect(partsOf(text).sort()).toEqual(['machine', ...names].sort())
@@ -151,24 +154,24 @@ describe('tables', () => {
     ])
   })
 
-  it('are Markdown, where a bar ends no cell', () => {
+  it('escape vertical bars in Markdown cells', () => {
     expect(tableMarkdown(table)).toContain('|  | per second |\n|---|---:|\n| a\\|b | 1 |')
   })
 
-  it('have goals that are met at the bound itself', () => {
+  it('treat a goal as met at its bound', () => {
     expect(isMet({ what: '', is: 1, wanted: { atLeast: 1 } })).toBe(true)
     expect(isMet({ what: '', is: 1, wanted: { atMost: 1 } })).toBe(true)
     expect(isMet({ what: '', is: 1.01, wanted: { atMost: 1 } })).toBe(false)
     expect(isMet({ what: '', is: 0.99, wanted: { atLeast: 1 } })).toBe(false)
   })
 
-  it('have goals that a void figure never meets', () => {
+  it('treat a goal of a void value as missed', () => {
     const goal = { what: 'p99', is: 1, wanted: { atMost: 8 }, isVoid: true }
     expect(isMet(goal)).toBe(false)
     expect(goalText(goal)).toContain('VOID')
   })
 
-  it('say of each section when and where it was measured, whatever was written last', () => {
+  it('state for each section when and where it was measured', () => {
     const nothing = { figures: {}, ratios: {}, goals: [], tables: [] }
     const results = (atMs: number, cores: number, names: readonly string[]) => ({
       ...emptyResults(atMs, false),
@@ -182,23 +185,23 @@ describe('tables', () => {
   })
 })
 
-describe('saturation by calculation', () => {
+describe('the saturation estimate', () => {
   const costs = { main: 10, workers: 12, helpers: 3, redis: 8 }
 
-  it('is held by the cores while there are few, then by the main thread', () => {
+  it('is limited by the cores while there are few, then by the main thread', () => {
     const few = saturation(costs, 2)
     expect(few.heldBy).toBe('cores')
     expect(few.oneLoop).toBeCloseTo(1.8e6 / 33)
     expect(saturation(costs, 16)).toMatchObject({ heldBy: 'main thread', oneLoop: 100_000 })
   })
 
-  it('of more event loops is held by a single Redis, and goes on with a cluster', () => {
+  it('of several event loops is limited by a single Redis, and grows with a cluster', () => {
     const many = saturation(costs, 32)
     expect(many.loops).toBe(125_000)
     expect(many.clustered).toBeGreaterThan(many.loops)
   })
 
-  it('is held by Redis where that is the dearest', () => {
+  it('is limited by Redis if it has the highest cost', () => {
     expect(saturation({ ...costs, redis: 50 }, 32)).toMatchObject({ heldBy: 'Redis' })
   })
 })

@@ -6,14 +6,14 @@ import { notAdmittedOf, ratesOf } from '../../bench/scenarios/latency.ts'
 import { grows } from '../../bench/scenarios/sustained.ts'
 
 describe('a backlog', () => {
-  it('grows where the last third is longer by more than a second of entries', () => {
-    // 10,000 requests a second are some 300 entries: 400 more of them are no slack.
+  it('grows if the last third is longer by more than a second of entries', () => {
+    // 10,000 requests a second make some 300 entries: 400 more entries are within no tolerance.
     const backlog = [0, 20, 10, 150, 220, 300, 400, 420, 410]
     expect(grows(backlog, 300)).toBe(true)
     expect(grows(backlog, 10_000)).toBe(false)
   })
 
-  it('does not grow where it goes up and down', () => {
+  it('does not grow if it fluctuates', () => {
     expect(grows([0, 900, 100, 700, 0, 800, 300, 900, 200], 300)).toBe(false)
     expect(grows([], 300)).toBe(false)
   })
@@ -27,13 +27,13 @@ describe('the parts of a whole', () => {
   const sum = (parts: readonly { micros: number }[]) =>
     parts.reduce((total, { micros }) => total + micros, 0)
 
-  it('are what is known and the rest', () => {
+  it('are the known parts and the rest', () => {
     const { parts, scale } = partsOf(known, 10, 'rest')
     expect(parts).toEqual([...known, { name: 'rest', micros: 2 }])
     expect(scale).toBe(1)
   })
 
-  it('never come to more than the whole, and say by how much they were made smaller', () => {
+  it('never exceed the whole, and are reduced by a reported factor', () => {
     const { parts, scale } = partsOf(known, 4, 'rest')
     expect(parts.map(({ micros }) => micros)).toEqual([1, 3, 0])
     expect([sum(parts), scale]).toEqual([4, 0.5])
@@ -41,8 +41,8 @@ describe('the parts of a whole', () => {
   })
 })
 
-describe('the rows of latency', () => {
-  it('count what was refused, failed and not answered against what was due', () => {
+describe('the rows of the latency table', () => {
+  it('relate refused, failed and unanswered requests to the due ones', () => {
     const one = { admitted: 997, refused: 1, failed: 0, unanswered: 0 }
     const two = { admitted: 0, refused: 0, failed: 1, unanswered: 1 }
     expect(notAdmittedOf([one])).toBeCloseTo(1 / 998)
@@ -50,7 +50,7 @@ describe('the rows of latency', () => {
     expect(notAdmittedOf([{ ...one, refused: 0 }])).toBe(0)
   })
 
-  it('have half of saturation, and no rate twice', () => {
+  it('include half of saturation, and no rate twice', () => {
     expect(ratesOf(40_000)).toEqual([4_000, 5_000, 10_000, 20_000, 30_000, 36_000])
     expect(ratesOf(19_000)).toContain(9_500)
     expect(ratesOf(19_000)).toContain(10_000)
@@ -59,15 +59,15 @@ describe('the rows of latency', () => {
 })
 
 describe('the audit', () => {
-  it('fails by a difference of the books, and by the verdict of the product', () => {
+  it('fails on a difference between ledger and lines, and on a failed audit', () => {
     expect(failuresIn([], 0)).toEqual([])
     expect(failuresIn(['100001: charged 1, recorded 0'], 0)).toHaveLength(1)
     expect(failuresIn([], 3)).toEqual(['tollgate audit ended with 3'])
   })
 })
 
-describe('figures', () => {
-  it('of Redis have the calls of a command that a script makes', () => {
+describe('benchmark statistics', () => {
+  it('of Redis contain the calls that scripts make', () => {
     const text =
       'cmdstat_xadd:calls=12,usec=99,usec_per_call=8.25\r\ncmdstat_memory|usage:calls=64,usec=7'
     expect(parseCommandStats(text)).toEqual([
@@ -76,7 +76,7 @@ describe('figures', () => {
     ])
   })
 
-  it('of the product are added up over its processes, by the whole name', () => {
+  it('of the product are added up over its processes, by the complete name', () => {
     const text = 'a_total{node="n",role="r"} 2\na_total{node="n",role="s"} 3\na_total_more 100\n'
     expect(sumOf(text, 'a_total')).toBe(5)
   })

@@ -12,12 +12,12 @@ function all(phases: readonly Phase[], random: (() => number) | null) {
 }
 
 describe('the schedule of an open loop', () => {
-  it('with even gaps is due at even times, to the end of the phase', () => {
+  it('with even gaps has even due times, until the end of the phase', () => {
     const due = all([{ perSecond: 4, seconds: 1.1 }], null)
     expect(due.map(({ atMs }) => atMs)).toEqual([250, 500, 750, 1000])
   })
 
-  it('does not move what is due because somebody came late', () => {
+  it('does not move due times after a late request', () => {
     const schedule = new Schedule([{ perSecond: 1000, seconds: 1 }], null)
     expect(schedule.dueMs).toBe(1)
     expect(schedule.dueMs).toBe(1)
@@ -25,7 +25,7 @@ describe('the schedule of an open loop', () => {
     expect(schedule.dueMs).toBe(2)
   })
 
-  it('with random gaps has the rate on average, and gaps as of a Poisson process', () => {
+  it('with random gaps has the average rate, and the gaps of a Poisson process', () => {
     const due = all([{ perSecond: 1000, seconds: 100 }], seededRandom(3))
     expect(due.length).toBeGreaterThan(99_000)
     expect(due.length).toBeLessThan(101_000)
@@ -36,7 +36,7 @@ describe('the schedule of an open loop', () => {
     expect(gaps.every((gap) => gap >= 0)).toBe(true)
   })
 
-  it('follows its phases, each with its own rate and to its own end', () => {
+  it('follows its phases, each with its own rate and end', () => {
     const phases = [
       { perSecond: 100, seconds: 1 },
       { perSecond: 10, seconds: 2 },
@@ -51,7 +51,7 @@ describe('the schedule of an open loop', () => {
     expect(of(2).at(-1)).toBeLessThan(3500)
   })
 
-  it('passes over a phase in which nothing is due', () => {
+  it('skips a phase without due requests', () => {
     const phases = [
       { perSecond: 0.001, seconds: 1 },
       { perSecond: 2, seconds: 1 },
@@ -59,7 +59,7 @@ describe('the schedule of an open loop', () => {
     expect(all(phases, null)).toEqual([{ atMs: 1500, phase: 1 }])
   })
 
-  it('refuses a rate of nothing, which would never end', () => {
+  it('refuses a rate of zero, which would never end', () => {
     expect(() => new Schedule([{ perSecond: 0, seconds: 1 }], null)).toThrow('positive')
   })
 

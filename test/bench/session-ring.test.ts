@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { seededRandom } from '../../bench/generator/schedule.ts'
 import { SessionRing } from '../../bench/generator/session-ring.ts'
 
-describe('the ring of sessions', () => {
-  it('gives each session in turn, and none that has a request under way', () => {
+describe('the session ring', () => {
+  it('returns each session in turn, but none with a request under way', () => {
     const ring = new SessionRing({ sessions: 3, subscribers: 10 })
     expect([ring.take(), ring.take(), ring.take(), ring.take()]).toEqual([0, 1, 2, -1])
     ring.release(1, 'admitted')
@@ -11,7 +11,7 @@ describe('the ring of sessions', () => {
     expect(ring.take()).toBe(-1)
   })
 
-  it('never gives a session twice at once, in whatever order answers come', () => {
+  it('never returns a session twice at a time, regardless of the order of answers', () => {
     const ring = new SessionRing({ sessions: 20, subscribers: 100 })
     const random = seededRandom(1)
     const underWay: number[] = []
@@ -30,7 +30,7 @@ describe('the ring of sessions', () => {
     }
   })
 
-  it('has a start, ten updates and a release, then a session of the next subscriber', () => {
+  it('runs a start, ten updates and a release, then a session of the next subscriber', () => {
     const ring = new SessionRing({ sessions: 2, subscribers: 5 })
     const seen: string[] = []
     for (let turn = 0; turn < 60; turn += 1) {
@@ -43,7 +43,7 @@ describe('the ring of sessions', () => {
     expect(seen[24]).toBe('4 2 0')
   })
 
-  it('never has one subscriber in two sessions', () => {
+  it('never has two sessions of one subscriber', () => {
     const ring = new SessionRing({ sessions: 7, subscribers: 23 })
     for (let turn = 0; turn < 5_000; turn += 1) {
       ring.release(ring.take(), turn % 11 === 0 ? 'failed' : 'admitted')
@@ -51,7 +51,7 @@ describe('the ring of sessions', () => {
     }
   })
 
-  it('repeats what was refused, and leaves what failed', () => {
+  it('repeats refused requests, and skips failed sessions', () => {
     const ring = new SessionRing({ sessions: 1, subscribers: 3 })
     ring.release(ring.take(), 'admitted')
     ring.release(ring.take(), 'refused')
@@ -60,7 +60,7 @@ describe('the ring of sessions', () => {
     expect([ring.step[0], ring.generation[0], ring.subscriber[0]]).toEqual([0, 1, 1])
   })
 
-  it('counts the reports of each subscriber that were charged, and no starts', () => {
+  it('counts the charged reports of each subscriber, without starts', () => {
     const ring = new SessionRing({ sessions: 1, subscribers: 2 })
     for (let turn = 0; turn < 12; turn += 1) ring.release(ring.take(), 'admitted')
     ring.release(ring.take(), 'admitted')
@@ -69,7 +69,7 @@ describe('the ring of sessions', () => {
     expect([...ring.reports]).toEqual([11, 1])
   })
 
-  it('with only starts opens one session of each subscriber, and ends', () => {
+  it('with starts only opens one session per subscriber, and ends', () => {
     const ring = new SessionRing({ sessions: 4, subscribers: 10, onlyStarts: true })
     const opened: number[] = []
     for (let session = ring.take(); session >= 0; session = ring.take()) {
@@ -80,7 +80,7 @@ describe('the ring of sessions', () => {
     expect(opened).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
   })
 
-  it('drains: each open session is released once, also if that is refused first', () => {
+  it('drains by releasing each open session once, even if the release is refused first', () => {
     const ring = new SessionRing({ sessions: 3, subscribers: 9 })
     ring.release(ring.take(), 'admitted')
     ring.release(ring.take(), 'admitted')

@@ -21,7 +21,7 @@ async function openBehindProxy(timeoutMs = 500): Promise<{ catalog: Catalog; pro
   return { catalog, proxy }
 }
 
-/** An outage ends when the driver has noticed: repeated until then, as a poll would. */
+/** Pings until the driver has detected that the outage is over, as a poll would. */
 async function pingUntilUp(catalog: Catalog): Promise<void> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
     const isUp = await catalog.ping().then(
@@ -34,7 +34,7 @@ async function pingUntilUp(catalog: Catalog): Promise<void> {
 }
 
 describe('openCatalog', () => {
-  it('opens while the store is away, and works once it is there', async () => {
+  it('opens while the store is unavailable and works once it is available', async () => {
     const { catalog, proxy } = await openBehindProxy()
     await proxy.cut()
     await expect(catalog.ping()).rejects.toThrow(CatalogUnavailableError)
@@ -57,7 +57,7 @@ describe('openCatalog', () => {
     },
   )
 
-  it('reports an outage by its name where several documents were to be written', async () => {
+  it('reports an outage by its name when several documents are written', async () => {
     const { catalog, proxy } = await openBehindProxy()
     await catalog.ping()
     await proxy.cut()
@@ -71,7 +71,7 @@ describe('openCatalog', () => {
     await expect(insert()).rejects.toThrow(/E11000/)
   })
 
-  it('recovers where the link was made anew, since nothing was answered for long', async () => {
+  it('recovers when the connection was replaced after a long time without answers', async () => {
     const { catalog, proxy } = await openBehindProxy()
     await catalog.ping()
     proxy.hang()
@@ -84,7 +84,7 @@ describe('openCatalog', () => {
     expect(await find()).toBeNull()
   })
 
-  it('does not begin an operation that was given up while it connected', async () => {
+  it('does not start an operation that was cancelled while it was connecting', async () => {
     const { catalog, proxy } = await openBehindProxy()
     await proxy.cut()
     let begun = 0
@@ -97,7 +97,7 @@ describe('openCatalog', () => {
     expect(begun).toBe(0)
   })
 
-  it('reports a store that is not there', async () => {
+  it('reports an unreachable store', async () => {
     const url = 'mongodb://someone:opensesame@127.0.0.1:1'
     catalog = await openCatalog({ url, database: 'x', timeoutMs: 300, appName: 'test' })
     const error = await catalog.ping().catch((reason: unknown) => reason)
@@ -110,7 +110,7 @@ describe('openCatalog', () => {
     'mongodb://someone:open/sesame@host',
     'mongodb://someone:opensesame@host/?authSource=x&wrong=opensesame',
     'http://someone:opensesame@host',
-  ])('refuses %s without showing the password', async (url) => {
+  ])('refuses %s without revealing the password', async (url) => {
     const error = await openCatalog({ url, database: 'x', timeoutMs: 300, appName: 'test' }).catch(
       (reason: unknown) => reason,
     )
@@ -119,7 +119,7 @@ describe('openCatalog', () => {
     expect(shown).not.toMatch(/opensesame|open\/sesame/)
   })
 
-  it('passes on errors that are no outage', async () => {
+  it('passes on errors that are not outages', async () => {
     const catalog = await store.open()
     const plans = catalog.plans
     const bad = () => plans.findOne({ $nonsense: 1 } as Record<string, unknown>)
@@ -128,7 +128,7 @@ describe('openCatalog', () => {
     expect(error).toBeInstanceOf(Error)
   })
 
-  it('says that it is closed', async () => {
+  it('reports that it is closed', async () => {
     const catalog = await store.open()
     await catalog.ping()
     await catalog.close()
@@ -137,7 +137,7 @@ describe('openCatalog', () => {
 })
 
 describe('ensureIndexes', () => {
-  it('creates them, and may be repeated', async () => {
+  it('creates the indexes and can be repeated', async () => {
     const catalog = await store.open()
     await catalog.ensureIndexes()
     await catalog.ensureIndexes()

@@ -9,8 +9,8 @@ const store = useStore()
 const NOTHING = { created: [], credits: [] }
 const AT_MS = Date.UTC(2026, 0, 1)
 
-describe('demo catalogue', () => {
-  it('is created in an empty store, and can be charged with', async () => {
+describe('the demo catalogue', () => {
+  it('is created in an empty store and can be charged against', async () => {
     const catalog = await store.open()
     await catalog.ensureIndexes()
     const { created, credits } = await seedDemoCatalogue(catalog)
@@ -66,7 +66,7 @@ describe('demo catalogue', () => {
     expect(await seedDemoCatalogue(catalog)).toEqual(NOTHING)
   })
 
-  it('goes on where it was cut off, with the same credits', async () => {
+  it('resumes after an interruption with the same credits', async () => {
     const catalog = await store.open()
     const first = await seedDemoCatalogue(catalog)
     await catalog.plans.deleteMany({})
@@ -74,14 +74,14 @@ describe('demo catalogue', () => {
     expect(second).toEqual({ created: ['plans DEMO_PREPAID'], credits: first.credits })
   })
 
-  it('stays away from a store that is in use', async () => {
+  it('is not created in a store that is in use', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'plans')
     expect(await seedDemoCatalogue(catalog)).toEqual(NOTHING)
     expect(await catalog.rates.findOne({})).toBeNull()
   })
 
-  it('is created once by two at a time', async () => {
+  it('is created once by two concurrent callers', async () => {
     const catalog = await store.open()
     const seeds = await Promise.all([seedDemoCatalogue(catalog), seedDemoCatalogue(catalog)])
     const created = seeds.flatMap((seed) => seed.created)

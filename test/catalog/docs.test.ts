@@ -1,4 +1,4 @@
-/** docs/CATALOGUE.md: its documents can be written, or are refused for the reason given. */
+/** The documents of docs/CATALOGUE.md can be written, or are refused for the stated reason. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { type RawDocument, STRICT } from '../../src/catalog/compile/document.ts'
@@ -25,8 +25,8 @@ const COMPILERS: Readonly<Record<string, (document: RawDocument) => unknown>> = 
       : compileSubscriber(document, STRICT),
 }
 
-/** What a document must have beside what it is refused for. */
-const REST: Readonly<Record<string, Fields>> = {
+/** Required fields of a document, added to the field that is refused. */
+const REQUIRED_FIELDS: Readonly<Record<string, Fields>> = {
   rates: { key: 'R' },
   plans: { name: 'P', connection_type: 'prepaid' },
   services: { name: 'S' },
@@ -45,17 +45,23 @@ function compile(collection: string, document: Fields): unknown {
   return COMPILERS[collection]?.(stored(dated))
 }
 
-it('has an example of every collection', () => {
+it('docs/CATALOGUE.md has an example of every collection', () => {
   const shown = new Set(blocks('entity').map(([collection]) => collection))
   expect(shown).toEqual(new Set(Object.keys(COMPILERS)))
 })
 
-it.each(blocks('entity'))('%s %j can be written', (collection, document) => {
-  expect(document['from']).toBeDefined()
-  expect(compile(collection, document)).toMatchObject({ fromMs: Date.UTC(2026, 0, 1) })
-})
+it.each(blocks('entity'))(
+  'the documented example can be written: %s %j',
+  (collection, document) => {
+    expect(document['from']).toBeDefined()
+    expect(compile(collection, document)).toMatchObject({ fromMs: Date.UTC(2026, 0, 1) })
+  },
+)
 
-it.each(blocks('refused'))('%s %j is refused', (collection, { document, why }) => {
-  const whole = { ...REST[collection], ...(document as Fields) }
-  expect(refusal(() => compile(collection, whole))).toBe(why)
-})
+it.each(blocks('refused'))(
+  'the documented example is refused: %s %j',
+  (collection, { document, why }) => {
+    const whole = { ...REQUIRED_FIELDS[collection], ...(document as Fields) }
+    expect(refusal(() => compile(collection, whole))).toBe(why)
+  },
+)

@@ -1,4 +1,4 @@
-/** `Catalog.read`: what ends it ends the work of the server. */
+/** `Catalog.read` stops the work of the server when it ends. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ afterAll(async () => {
 
 const nothing = { name: 'nobody', description: 'x' } as never
 
-it('ends in the server when its time is over', async () => {
+it('a catalogue read stops in the server when its time limit expires', async () => {
   stepMs = 10_000
   const slow = catalog.read('look', (limits) => catalog.plans.find(nothing, limits).toArray())
   await expect(slow).rejects.toThrow(SlowReadError)
@@ -54,7 +54,7 @@ it('ends in the server when its time is over', async () => {
   stepMs = 0
 })
 
-it('ends when nobody waits any more', async () => {
+it('a catalogue read stops in the server when its caller cancels it', async () => {
   const controller = new AbortController()
   const signal = controller.signal
   const reading = catalog.read(

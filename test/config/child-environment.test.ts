@@ -27,16 +27,16 @@ const others = {
 }
 const env = { ...system, ...node, ...settings, ...others }
 
-describe('the environment of a process that this one starts', () => {
-  it('has where things are, and nothing else, for a program of others', () => {
+describe('the environment of a child process', () => {
+  it('contains locations only, for an external program', () => {
     expect(systemEnvironment(env)).toEqual(system)
   })
 
-  it('has what Node reads for one of our own', () => {
+  it('also contains the variables that Node reads, for a process of the product', () => {
     expect(nodeEnvironment(env)).toEqual({ ...system, ...node })
   })
 
-  it('has the settings, and those that are given in their place', () => {
+  it('contains the settings, except those that are replaced', () => {
     const given = { 'mongo.url': 'unix', 'realtime.port': 8181 }
     expect(childEnvironment(given, 'b.yaml', env)).toEqual({
       ...system,

@@ -49,7 +49,7 @@ const NONE = [
   `${'a.'.repeat(127)}a.a`,
 ]
 
-/** What is wrong when both ports are there, and one of them is opened. */
+/** Errors when both ports exist and one of them is opened. */
 function refusals(env: Record<string, string>): string[] {
   try {
     loadConfig({ env })
@@ -61,28 +61,28 @@ function refusals(env: Record<string, string>): string[] {
 }
 
 describe('a host', () => {
-  it.each([...LOOPBACK, ...REACHED])('may be %s', (host) => {
+  it.each([...LOOPBACK, ...REACHED])('can be %s', (host) => {
     expect(isHost(host)).toBe(true)
     expect(isLoopback(host)).toBe(LOOPBACK.includes(host))
   })
 
-  it.each(NONE)('is not %j, opened or not', (host) => {
+  it.each(NONE)('cannot be %j, opened or not', (host) => {
     expect(isHost(host)).toBe(false)
     expect(isLoopback(host)).toBe(false)
     const env = { TOLLGATE_ADMIN_HOST: host, TOLLGATE_ADMIN_OPEN_TO: 'network' }
-    // A variable is trimmed before it is looked at.
+    // Variables are trimmed before they are checked.
     if (host.trim() === host) {
       expect(refusals(env)[0]).toContain('admin.host must be an IP address or a host name')
     }
   })
 })
 
-describe('a port where one can authenticate', () => {
+describe('a port with authentication', () => {
   it.each([
     ['loopback', [], REACHED],
     ['network', [], []],
     ['nobody', LOOPBACK, REACHED],
-  ] as const)('open to %s: who must', (openTo, here, there) => {
+  ] as const)('open to %s: who must authenticate', (openTo, here, there) => {
     const must = (host: string) => mustAuthenticate(host, openTo)
     expect(LOOPBACK.filter(must)).toEqual(here)
     expect(REACHED.filter(must)).toEqual(there)
@@ -94,13 +94,13 @@ describe('a port where one can authenticate', () => {
     }
   })
 
-  it('is open to nobody at first, where money is made', () => {
+  it('is open to nobody by default if balances can be changed there', () => {
     expect(loadConfig({ env: {} }).admin.openTo).toBe('nobody')
   })
 })
 
 describe('an address', () => {
-  it('is no name', () => {
+  it('is not a name', () => {
     for (const address of ['127.0.0.1', '10.2.3.4', '::', '2001:db8::7', '::ffff:127.0.0.1']) {
       expect(isAddress(address), address).toBe(true)
     }
@@ -110,7 +110,7 @@ describe('an address', () => {
   })
 
   it.each(['10.0.0.0/8', '127.0.0.1', '127.0.0.1/32', '0.0.0.0/1', '::1', '2001:db8::/32', '::/1'])(
-    'and a range may be %s',
+    'and a range can be %s',
     (range) => {
       expect(isAddressRange(range)).toBe(true)
       const env = { TOLLGATE_ADMIN_TRUSTED_PROXIES: `${range},192.0.2.1` }
@@ -119,7 +119,7 @@ describe('an address', () => {
   )
 
   it.each(['0.0.0.0/0', '::/0', '10.0.0.0/33', '::/129', '10.0.0.0/', '10.0.0.0/8/8', '/8', '*'])(
-    'and a range is not %s',
+    'and a range cannot be %s',
     (range) => {
       expect(isAddressRange(range)).toBe(false)
       expect(refusals({ TOLLGATE_ADMIN_TRUSTED_PROXIES: range })[0]).toContain(

@@ -8,11 +8,11 @@ import { DEFAULT_FILE, loadConfig } from '../../src/config/load.ts'
 import { ConfigSchema, leavesOf } from '../../src/config/schema.ts'
 import { fileWith, folder, problemsOf } from '../support/config/files.ts'
 
-describe('default document', () => {
+describe('the default document', () => {
   const text = readFileSync(DEFAULT_FILE, 'utf8')
   const document: unknown = parse(text)
 
-  it('is what a process without file and variables receives', () => {
+  it('is the configuration of a process without file and variables', () => {
     expect(loadConfig({ env: {} })).toEqual(document)
     expect(loadConfig({ env: {}, file: fileWith('') })).toEqual(document)
     expect(loadConfig({ env: {}, file: fileWith('realtime:\n  # port: 1\n') })).toEqual(document)
@@ -36,7 +36,7 @@ describe('default document', () => {
       const [, indent = '', key = ''] = /^( +)(\w+):/.exec(line) ?? []
       return known.some((path) => path.length * 2 === indent.length && path.at(-1) === key)
     }
-    // Of what belongs together, such as the files of a key and its certificate, the first has it.
+    // The first of several related settings has the comment, such as a certificate and its key.
     const isCommented = (index: number) =>
       [1, 2].some((above) => /^ {2,}# \S/.test(lines[index - above] ?? ''))
     const bare = lines.filter((line, index) => isSetting(line) && !isCommented(index))
@@ -45,8 +45,8 @@ describe('default document', () => {
   })
 })
 
-describe('sources', () => {
-  it('a file wins over the document, a variable over the file', () => {
+describe('sources of settings', () => {
+  it('are applied in the order document, file, variable', () => {
     const file = fileWith('realtime:\n  port: 1000\n  workers: 4\n')
     const config = loadConfig({ file, env: { TOLLGATE_REALTIME_PORT: '2000' } })
     expect(config.realtime.port).toBe(2000)
@@ -54,14 +54,14 @@ describe('sources', () => {
     expect(config.realtime.batchSizeMax).toBe(64)
   })
 
-  it('TOLLGATE_CONFIG names the file, the argument wins over it', () => {
+  it('TOLLGATE_CONFIG names the file, and the argument overrides it', () => {
     const one = fileWith('log: { level: warn }')
     const two = fileWith('log: { level: error }')
     expect(loadConfig({ env: { TOLLGATE_CONFIG: one } }).log.level).toBe('warn')
     expect(loadConfig({ file: two, env: { TOLLGATE_CONFIG: one } }).log.level).toBe('error')
   })
 
-  it('reads numbers, booleans, lists and texts from variables', () => {
+  it('include variables with numbers, booleans, lists and texts', () => {
     const config = loadConfig({
       env: {
         TOLLGATE_REALTIME_BATCHES_IN_FLIGHT_MAX: '7',
@@ -79,7 +79,7 @@ describe('sources', () => {
     expect(config.redis.url).toBe('redis://user:pw@cache:6379/2')
   })
 
-  it('takes rules from a file, and as JSON from a variable, which replaces them whole', () => {
+  it('provide rules from a file, or as JSON from a variable, which replaces all of them', () => {
     const file = fileWith(
       'rating:\n  customerIdentification: { data: [{ src_key: imsi }] }\n' +
         '  rateCalculators:\n    retail: { call: { priorities: [] } }\n',
@@ -91,7 +91,7 @@ describe('sources', () => {
     expect(Object.isFrozen(rating.customerIdentification['data'])).toBe(true)
   })
 
-  it('takes free numbers, a country prefix and none of either', () => {
+  it('provide free numbers, a country prefix, or neither', () => {
     const given = {
       TOLLGATE_RATING_FREE_NUMBERS: '112, 0800*',
       TOLLGATE_RATING_COUNTRY_PREFIX: '49',
@@ -103,20 +103,20 @@ describe('sources', () => {
     expect(loadConfig({ env: none }).rating).toEqual(loadConfig({ env: {} }).rating)
   })
 
-  it('each setting has a variable of its own, none is TOLLGATE_CONFIG', () => {
+  it('have one variable per setting, and none is called TOLLGATE_CONFIG', () => {
     const variables = leavesOf(ConfigSchema).map((leaf) => leaf.variable)
     expect(new Set([...variables, 'TOLLGATE_CONFIG']).size).toBe(variables.length + 1)
   })
 
-  it('is frozen to the bottom', () => {
+  it('produce a deeply frozen configuration', () => {
     const config = loadConfig({ env: {} })
     const parts = [config, ...Object.values(config), config.rating.rateKeys]
     expect(parts.every((part) => Object.isFrozen(part))).toBe(true)
   })
 })
 
-describe('what is wrong', () => {
-  it('is listed all at once, with key, source and reason', () => {
+describe('invalid settings', () => {
+  it('are listed together, with key, source and reason', () => {
     const file = fileWith('realtime:\n  prot: 1\n  port: high\nlegder:\n  partitions: 8\n')
     const { message } = problemsOf({
       file,
@@ -132,7 +132,7 @@ describe('what is wrong', () => {
     ])
   })
 
-  it('names the same key in another section', () => {
+  it('are reported with the same key in another section', () => {
     const { problems } = problemsOf({ file: fileWith('realtime: { validityMs: 5000 }') })
     expect(problems[0]?.reason).toContain('did you mean session.validityMs?')
   })
@@ -183,7 +183,7 @@ describe('what is wrong', () => {
     expect(loadConfig({ env: { TOLLGATE_MONGO_URL: url } }).mongo.url).toBe(url)
   })
 
-  it('a directory that forgets before the session ends is refused, with all sources', () => {
+  it('a directory entry that expires before its session is refused, with all sources', () => {
     const file = fileWith('session: { validityMs: 604800000 }')
     const { problems } = problemsOf({ file, env: { TOLLGATE_SESSION_GRACE_MS: '0' } })
     expect(problems[0]?.key).toBe('ledger.directoryTtlMs')
@@ -192,13 +192,13 @@ describe('what is wrong', () => {
     expect(problems[0]?.reason).toContain('session.graceMs (TOLLGATE_SESSION_GRACE_MS)')
   })
 
-  it('a backlog that refuses before it warns is refused', () => {
+  it('a backlog refusal limit below the warning limit is refused', () => {
     const { problems } = problemsOf({ file: fileWith('ledger: { backlogWarnPercent: 60 }') })
     expect(problems[0]?.key).toBe('ledger.backlogRefusePercent')
     expect(problems[0]?.reason).toContain('must be more than 60')
   })
 
-  it('event loops that share a port are refused where HTTP is in JavaScript', () => {
+  it('event loops that share a port are refused if HTTP is served in JavaScript', () => {
     const file = fileWith('realtime: { listeners: 2 }')
     const env = { TOLLGATE_REALTIME_HTTP_SERVER: 'javascript' }
     expect(problemsOf({ file, env }).problems).toEqual([
@@ -237,7 +237,7 @@ describe('what is wrong', () => {
     ['ipv4', '10.0.0.1'],
     ['ipv6', '2001:db8::1'],
     ['sip', 'sips:shop@example.net'],
-  ])('a redirection to %s %s is taken', (type, address) => {
+  ])('a redirection to %s %s is accepted', (type, address) => {
     const redirect = `finalUnitAction: redirect, redirectAddressType: ${type}`
     const file = fileWith(`session: { ${redirect}, redirectAddress: '${address}' }`)
     expect(loadConfig({ file, env: {} }).session.redirectAddress).toBe(address)
@@ -252,7 +252,7 @@ describe('what is wrong', () => {
     expect(problemsOf({ file: fileWith(document), env: {} }).message).toContain(problem)
   })
 
-  it('a shutdown that is shorter than a request, or a Redis that is slower, is refused', () => {
+  it('a shutdown time-out below the request time-out, or a slower Redis, is refused', () => {
     const { problems } = problemsOf({
       file: fileWith('realtime: { requestTimeoutMs: 1500 }\nshutdown: { timeoutMs: 4499 }'),
       env: { TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '1500' },
@@ -265,13 +265,13 @@ describe('what is wrong', () => {
     expect(problems[1]?.reason).toContain('which is 3 × realtime.requestTimeoutMs (')
   })
 
-  it('a process that was started with a part of the time takes it as it is', () => {
+  it('a process started with a part of the time accepts it unchanged', () => {
     const env = { TOLLGATE_SHUTDOWN_TIMEOUT_MS: '1800' }
     expect(loadConfig({ env, isPart: true }).shutdown.timeoutMs).toBe(1800)
     expect(problemsOf({ env }).problems[0]?.key).toBe('shutdown.timeoutMs')
   })
 
-  it('a file that is missing, no YAML, no mapping, or doubled is a named error', () => {
+  it('a missing or broken file, no mapping, or a duplicate key causes a named error', () => {
     const missing = join(folder, 'missing.yaml')
     expect(problemsOf({ file: missing }).message).toContain(`cannot be read: ENOENT (${missing})`)
     expect(problemsOf({ file: fileWith('a: [') }).message).toContain('line 1 is not YAML')
@@ -293,7 +293,7 @@ describe('secrets', () => {
     'redis://:s3cret',
     'http://host/?password=s3cret',
     'http://user:p@s3cret@host',
-  ])('%s does not show its password', (url) => {
+  ])('%s does not reveal its password', (url) => {
     const env = { TOLLGATE_REDIS_URL: url, TOLLGATE_MONGO_URL: url }
     expect(problemsOf({ env }).message).not.toContain('s3cret')
   })
@@ -307,14 +307,14 @@ describe('secrets', () => {
     expect(problemsOf({ file: unknown }).message).not.toContain('s3cret')
   })
 
-  it('redactUrl keeps what is no secret', () => {
+  it('redactUrl keeps the public parts', () => {
     expect(redactUrl('redis://cache:6379/1')).toBe('redis://cache:6379/1')
     expect(redactUrl('mongodb://u:p@a,b/db?replicaSet=r')).toBe('mongodb://***@a,b/db?***')
   })
 })
 
 describe('a value in a file', () => {
-  it('is that of the variable whose name has _FILE behind it', () => {
+  it('is that of the variable with the suffix _FILE', () => {
     const env = {
       TOLLGATE_SECRETS_KEY_FILE: fileWith(' a key, with a comma\n'),
       TOLLGATE_SECRETS_OLD_KEYS_FILE: fileWith('one, old\n\ntwo\r\n'),
@@ -329,7 +329,7 @@ describe('a value in a file', () => {
     expect(admin.tls.certFile).toBe('server.pem')
   })
 
-  it('is refused by name where it cannot be read, is wrong, or is given twice', () => {
+  it('is refused by name if it is unreadable, invalid, or given twice', () => {
     const missing = join(folder, 'missing')
     const env = {
       TOLLGATE_SECRETS_KEY_FILE: missing,
@@ -350,7 +350,7 @@ describe('a value in a file', () => {
     expect(message).not.toContain('s3cret')
   })
 
-  it('is not handed on to a process that gets another value', () => {
+  it('is not passed on to a process that receives another value', () => {
     vi.stubEnv('TOLLGATE_REDIS_URL_FILE', '/run/secrets/redis')
     vi.stubEnv('TOLLGATE_SECRETS_KEY_FILE', '/run/secrets/key')
     const env = childEnvironment({ 'redis.url': 'unix:///run/redis' })

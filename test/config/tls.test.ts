@@ -3,7 +3,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { fileWith, problemsOf } from '../support/config/files.ts'
 
 describe('settings of TLS', () => {
-  it('the native server is refused for TLS that it cannot serve', () => {
+  it('refuse the native server for TLS that it cannot serve', () => {
     const files = "certFile: c, keyFile: k, clientCaFile: ''"
     const https = (more: string, realtime = '') =>
       fileWith(`realtime: { tls: { enabled: true, ${files.replace("''", more)} }${realtime} }`)
@@ -38,7 +38,7 @@ describe('settings of TLS', () => {
     expect(problems[0]?.reason).toContain('cipher suites by their OpenSSL names')
   })
 
-  it.each(['TLSv1', 'TLSv1.1', 'SSLv3', 'x'])('no version of TLS is %s', (version) => {
+  it.each(['TLSv1', 'TLSv1.1', 'SSLv3', 'x'])('%s is not a version of TLS', (version) => {
     const file = fileWith(`admin: { tls: { minVersion: ${version} } }`)
     expect(problemsOf({ file }).problems).toMatchObject([
       { key: 'admin.tls.minVersion', reason: expect.stringContaining('one of TLSv1.2, TLSv1.3') },

@@ -27,8 +27,8 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe('folder lock', () => {
-  test('is held by one, names its owner, and is free after release', async () => {
+describe('the folder lock', () => {
+  test('is held by one process, names its owner, and is free after release', async () => {
     const lock = await lockFolder(folder, 'supervisor')
     expect(await isLocked(folder, 'supervisor')).toBe(true)
     const refused = await lockFolder(folder, 'supervisor').catch((error: unknown) => error)
@@ -41,7 +41,7 @@ describe('folder lock', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 
-  test('left behind by a killed process, goes to exactly one of many who want it', async () => {
+  test('of a killed process is acquired by exactly one of several waiting processes', async () => {
     const path = join(folder, 'supervisor.lock.00000000')
     const program = `require('net').createServer().listen(process.argv[1], () => console.log(1))`
     const dead = spawn(process.execPath, ['-e', program, path], { stdio: 'pipe' })
@@ -65,7 +65,7 @@ describe('folder lock', () => {
 })
 
 describe('a data folder', () => {
-  test('is closed to others, but not to its group', () => {
+  test('is closed to other users, but not to its group', () => {
     const dataDir = join(folder, 'data')
     runDirFor(dataDir)
     expect(statSync(dataDir).mode & 0o027).toBe(0)
@@ -74,14 +74,14 @@ describe('a data folder', () => {
     expect(statSync(dataDir).mode & 0o777).toBe(0o770)
   })
 
-  test('stays as it is where all write into it', () => {
+  test('stays unchanged if all users can write to it', () => {
     chmodSync(folder, 0o1777)
     closeFolderToOthers(folder)
     expect(statSync(folder).mode & 0o7777).toBe(0o1777)
   })
 })
 
-describe('folder for sockets', () => {
+describe('a folder for sockets', () => {
   test('is in the data folder, for this user only', () => {
     const dataDir = join(folder, 'data')
     const dir = runDirFor(dataDir)
@@ -106,7 +106,7 @@ describe('folder for sockets', () => {
     }
   })
 
-  test('is refused when somebody put a link or a file there', () => {
+  test('is refused if another user created a link or a file there', () => {
     mkdirSync(join(folder, 'target'))
     symlinkSync(join(folder, 'target'), join(folder, 'run'))
     expect(() => runDirFor(folder)).toThrow(RunDirError)
@@ -115,7 +115,7 @@ describe('folder for sockets', () => {
     expect(() => runDirFor(folder)).toThrow(/EEXIST|must be a folder/)
   })
 
-  test.runIf(userInfo().uid === 0)('is refused when another user owns it', () => {
+  test.runIf(userInfo().uid === 0)('is refused if another user owns it', () => {
     mkdirSync(join(folder, 'run'))
     chownSync(join(folder, 'run'), 65534, 65534)
     expect(() => runDirFor(folder)).toThrow(/belongs to user 65534/)

@@ -35,7 +35,7 @@ async function kill(): Promise<void> {
   await server.ended
 }
 
-/** Inserts from several clients until all are refused; gives what was acknowledged. */
+/** Inserts from several clients until all are refused; returns the acknowledged identifiers. */
 async function insertUntilRefused(from: number): Promise<number[]> {
   const acknowledged: number[] = []
   const insert = async (writer: number) => {
@@ -74,7 +74,7 @@ describe.skipIf(problem !== undefined)(`the embedded MongoDB on a full disk${why
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('refuses writes with OutOfDiskSpace, reads on, and heals when there is room', async () => {
+  it('refuses writes with OutOfDiskSpace, still reads, and recovers with free space', async () => {
     await lines.createIndex({ n: 1 }, { unique: true })
     await lines.createIndex({ owner: 1, tags: 1 })
     await lines.insertOne({ n: -1, text: '' }).then(() => lines.deleteOne({ n: -1 }))
@@ -98,7 +98,7 @@ describe.skipIf(problem !== undefined)(`the embedded MongoDB on a full disk${why
 })
 
 function atItsEnds(): void {
-  it('restarts with all that it has acknowledged, while the disk is still full', async () => {
+  it('restarts with all acknowledged data while the disk is still full', async () => {
     await lines.createIndex({ n: 1 }, { unique: true })
     disk.fill()
     const acknowledged = await insertUntilRefused(0)
@@ -109,14 +109,14 @@ function atItsEnds(): void {
     await lines.insertOne({ n: 1e8, text: 'y'.repeat((1e8 * 37) % 9000) })
   })
 
-  it('fills the disk by itself, and is whole', async () => {
+  it('keeps its data consistent when it fills the disk itself', async () => {
     await lines.createIndex({ n: 1 }, { unique: true })
     const acknowledged = await insertUntilRefused(0)
     expect(acknowledged.length).toBeGreaterThan(100)
     expect(await storedNumbers()).toEqual(acknowledged.sort((a, b) => a - b))
   })
 
-  it('names the reason when a new store has no room to begin', async () => {
+  it('names the reason when there is no space for a new store', async () => {
     disk.fill()
     const other = startMongoServer({
       dataDir: join(disk.path, 'm2'),

@@ -7,7 +7,7 @@ import { EMPTY_ARRAY, encodeKey, keyText } from '../../src/embedded/mongo/values
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 
-/** Numbers near each other, so that the last digits decide. */
+/** Numbers close to each other, so that the last digits decide. */
 const numbers: fc.Arbitrary<Value> = fc.oneof(
   fc.integer().map((value) => new Int32(value)),
   fc.integer({ min: -3, max: 3 }).map((value) => new Int32(value)),
@@ -50,7 +50,7 @@ const values = fc.letrec<{ value: Value }>((tie) => ({
 })).value
 
 describe('index keys', () => {
-  it('compare as the values do', () => {
+  it('compare in the same order as their values', () => {
     fc.assert(
       fc.property(values, values, (a, b) => {
         const order = Math.sign(compareValues(a, b))
@@ -76,7 +76,7 @@ describe('index keys', () => {
     )
   })
 
-  it('begin with neither of the bytes that surround components', () => {
+  it('begin with neither of the bytes that enclose components', () => {
     fc.assert(
       fc.property(values, fc.boolean(), (value, descending) => {
         const [first = 0] = encodeKey(value, descending)
@@ -86,7 +86,7 @@ describe('index keys', () => {
     )
   })
 
-  it('put an empty array before null, and after the least key', () => {
+  it('put an empty array before null and after the smallest key', () => {
     const keys = [
       encodeKey(new MinKey()),
       encodeKey(EMPTY_ARRAY),

@@ -9,13 +9,18 @@ import {
   startMongoProcess,
 } from '../support/embedded/mongo-process.ts'
 
-/** KILL_ROUNDS for more. A server that is not ours is never killed: TEST_MONGO_URL has no part. */
+/** Set KILL_ROUNDS for more. Only the embedded server is killed, never that of TEST_MONGO_URL. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 5)
 const WRITERS = 12
 const ACKNOWLEDGED_MIN = 300
 
-/** What a writer knows of its own document: what was acknowledged, and what it last tried. */
-type Known = { acknowledged: number; tried: number; lastWasDelete: boolean; triedDelete: boolean }
+/** State of a writer's document: the acknowledged version and the last attempted one. */
+type WrittenState = {
+  acknowledged: number
+  tried: number
+  lastWasDelete: boolean
+  triedDelete: boolean
+}
 
 let built: ReturnType<typeof compileEmbedded>
 let folder: string
@@ -29,9 +34,9 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-describe('the embedded MongoDB killed in the midst of writes', () => {
-  it(`${ROUNDS} times: nothing acknowledged is lost, no document is half`, async () => {
-    const known = new Map<string, Known>()
+describe('the embedded MongoDB killed during writes', () => {
+  it(`${ROUNDS} times: no acknowledged write is lost, no document is incomplete`, async () => {
+    const known = new Map<string, WrittenState>()
     const claimed = new Map<number, string>()
     for (let round = 0; round < ROUNDS; round++) {
       const server = await start()
@@ -79,7 +84,7 @@ async function createIndexes(lines: Docs, claims: Docs): Promise<void> {
 type Work = {
   readonly lines: Docs
   readonly claims: Docs
-  readonly known: Map<string, Known>
+  readonly known: Map<string, WrittenState>
   readonly claimed: Map<number, string>
   readonly round: number
 }
@@ -90,7 +95,7 @@ async function writeUntilKilled(server: MongoProcess, work: Work): Promise<void>
     if (++acknowledged === ACKNOWLEDGED_MIN) server.child.kill('SIGKILL')
   }
   const writers = Array.from({ length: WRITERS }, (_, writer) => write(work, writer, count))
-  // Each of them ends with the connection it has lost.
+  // Each writer ends with the connection that it has lost.
   for (const end of await Promise.allSettled(writers)) expect(end.status).toBe('rejected')
 }
 
@@ -102,7 +107,7 @@ async function write(work: Work, writer: number, count: () => void): Promise<nev
   }
 }
 
-/** All writers want each stamp; one gets it. */
+/** All writers compete for each stamp; one of them wins. */
 async function claim({ claims, claimed }: Work, by: string, stamp: number): Promise<void> {
   try {
     await claims.insertOne({ _id: `${stamp}.${by}`, stamp, by })
@@ -143,14 +148,15 @@ function contentOf(key: string, version: number): Document {
 async function check(
   lines: Docs,
   claims: Docs,
-  known: ReadonlyMap<string, Known>,
+  known: ReadonlyMap<string, WrittenState>,
   claimed: ReadonlyMap<number, string>,
 ): Promise<void> {
   const docs = await lines.find().toArray()
   const byKey = new Map(docs.map((doc) => [doc['key'] as string, doc]))
   expect(byKey.size).toBe(docs.length)
   for (const doc of docs) expect(doc).toMatchObject(contentOf(doc['key'], doc['version']))
-  for (const [key, mine] of known) expect(fits(mine, byKey.get(key)?.['version']), key).toBe(true)
+  for (const [key, mine] of known)
+    expect(isConsistent(mine, byKey.get(key)?.['version']), key).toBe(true)
   await checkIndexes(lines, docs)
   const claimDocs = await claims.find().toArray()
   const stored = new Map(claimDocs.map(({ stamp, by }) => [stamp as number, by as string]))
@@ -158,15 +164,15 @@ async function check(
   for (const [stamp, by] of claimed) expect(stored.get(stamp)).toBe(by)
 }
 
-/** The last acknowledged change is there, or the one that was on its way when the server died. */
-function fits(mine: Known, version: number | undefined): boolean {
-  const isOnItsWay = mine.tried > mine.acknowledged
-  if (version === undefined) return mine.lastWasDelete || (isOnItsWay && mine.triedDelete)
-  if (isOnItsWay && !mine.triedDelete && version === mine.tried) return true
+/** The last acknowledged change is stored, or the change in flight when the server was killed. */
+function isConsistent(mine: WrittenState, version: number | undefined): boolean {
+  const isInFlight = mine.tried > mine.acknowledged
+  if (version === undefined) return mine.lastWasDelete || (isInFlight && mine.triedDelete)
+  if (isInFlight && !mine.triedDelete && version === mine.tried) return true
   return !mine.lastWasDelete && version === mine.acknowledged
 }
 
-/** Each index finds what a look at all documents finds. */
+/** Each index returns the same documents as a full scan. */
 async function checkIndexes(lines: Docs, docs: readonly Document[]): Promise<void> {
   const ids = (found: readonly Document[]) => found.map(({ _id }) => String(_id)).sort()
   const wanted: [filter: Document, test: (doc: Document) => boolean][] = [

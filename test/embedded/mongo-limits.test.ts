@@ -1,4 +1,7 @@
-/** Reads end in the server when their time is over, when they are killed, and with their client. */
+/**
+ * Reads stop in the server on a time limit, when they are killed, and when their client
+ * disconnects.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -14,7 +17,7 @@ let folder: string
 let server: MongoServer
 let client: MongoClient
 let things: Collection<Document>
-/** Milliseconds that pass with each look at the clock. */
+/** Milliseconds that pass with each reading of the clock. */
 let stepMs = 0
 let nowMs = 1_700_000_000_000
 
@@ -45,7 +48,7 @@ async function examined(): Promise<number> {
   return status['metrics'].queryExecutor.scannedObjects
 }
 
-/** How many documents are examined while something is done, and after it. */
+/** The number of documents examined during an operation and after it. */
 async function examinedBy(act: () => Promise<unknown>): Promise<number> {
   const before = await examined()
   await act()
@@ -68,7 +71,7 @@ describe('maxTimeMS', () => {
     distinct: () => things.distinct('group', {}, { maxTimeMS: 10 }),
   }
 
-  it.each(Object.keys(reads))('%s: ends the work', async (name) => {
+  it.each(Object.keys(reads))('%s: stops the work', async (name) => {
     stepMs = 1
     const act = async () => {
       const error = await reads[name]?.().catch((reason: unknown) => reason)
@@ -79,7 +82,7 @@ describe('maxTimeMS', () => {
     stepMs = 0
   })
 
-  it('is of all batches of a cursor together', async () => {
+  it('covers all batches of a cursor together', async () => {
     stepMs = 1
     const cursor = things.find({}, { batchSize: 1000, maxTimeMS: 60 })
     await expect(cursor.toArray()).rejects.toMatchObject({ code: 50 })
@@ -89,15 +92,15 @@ describe('maxTimeMS', () => {
     )
   })
 
-  it('0 is no limit', async () => {
+  it('0 means no limit', async () => {
     stepMs = 1
     expect(await things.countDocuments({ group: 3 }, { maxTimeMS: 0 })).toBeGreaterThan(0)
     stepMs = 0
   })
 })
 
-describe('a client that has gone', () => {
-  /** Sends a command, and hangs up when the server has begun with it. */
+describe('a client that has disconnected', () => {
+  /** Sends a command and disconnects once the server has started it. */
   async function ask(command: Document): Promise<void> {
     const body = BSON.serialize({ ...command, $db: 't' })
     const head = Buffer.alloc(21)
@@ -115,11 +118,11 @@ describe('a client that has gone', () => {
     { aggregate: 'things', pipeline: [{ $match: NOTHING }], cursor: {} },
     { count: 'things', query: { group: 99 } },
     { distinct: 'things', key: 'group' },
-  ])('%o: nothing is read for it any more', async (command) => {
+  ])('%o: nothing more is read for it', async (command) => {
     expect(await examinedBy(() => ask(command))).toBeLessThan(DOCUMENTS)
   })
 
-  it('is what a driver becomes whose signal is aborted', async () => {
+  it('is simulated by a driver whose signal is aborted', async () => {
     const act = async () => {
       const controller = new AbortController()
       const begun = await examined()
@@ -135,13 +138,13 @@ describe('a client that has gone', () => {
   })
 })
 
-it('killCursors ends a batch that is being read', async () => {
+it('killCursors stops a batch in progress', async () => {
   const database = client.db('t')
   const first = await database.command({ find: 'things', filter: {}, batchSize: 1 })
   const { id } = first['cursor']
   const act = async () => {
     const begun = await examined()
-    // Its documents do not fit one batch before all of them are looked at.
+    // All documents are examined before they fill one batch.
     const more = database.command({ getMore: id, collection: 'things', batchSize: DOCUMENTS })
     const killed = expect(more).rejects.toMatchObject({ codeName: 'CursorKilled' })
     while ((await examined()) === begun);
@@ -151,7 +154,7 @@ it('killCursors ends a batch that is being read', async () => {
   expect(await examinedBy(act)).toBeLessThan(DOCUMENTS)
 })
 
-it('a value that is too long for an index is found nowhere', async () => {
+it('a value that is too long for an index is not found', async () => {
   const named = client.db('t').collection('named')
   await named.createIndex({ name: 1 })
   await named.createIndex({ key: 1 }, { unique: true })

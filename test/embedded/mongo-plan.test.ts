@@ -43,7 +43,7 @@ function plan(filter: Document, sort?: Document): Plan {
   return planQuery(collection, typed(filter), parseSort(sort && typed(sort)))
 }
 
-/** Index, ranges, order: `a+b x1 sorted`, or how else it is found. */
+/** Index, ranges and order such as `a+b x1 sorted`, or the kind of scan. */
 function described(filter: Document, sort?: Document): string {
   const chosen = plan(filter, sort)
   if (chosen.kind === 'union') return `union of ${chosen.plans.length}`
@@ -53,7 +53,7 @@ function described(filter: Document, sort?: Document): string {
   return `${index.name} x${ranges.length}${order}`
 }
 
-/** How many documents are looked at for a filter. */
+/** The number of documents examined for a filter. */
 function candidates(filter: Document): number {
   const chosen = plan(filter)
   if (chosen.kind !== 'index') return Number.NaN
@@ -113,13 +113,13 @@ describe('plans', () => {
     [{ sid: { $gt: 'text' } }, 0],
     [{ aid: 2, urt: { $gt: 20, $lte: 30 } }, 3],
     [{ tags: { $gte: 38, $lt: 39 } }, 2],
-  ])('look at no more than they need: %j', (filter, count) => {
+  ])('examine no more documents than necessary: %j', (filter, count) => {
     expect(candidates(filter)).toBe(count)
   })
 })
 
 describe('storage', () => {
-  it('a write that fails unexpectedly undoes itself and nothing else', async () => {
+  it('a write that fails unexpectedly undoes only itself', async () => {
     const insert = (ns: string, _id: number) =>
       storage.write(() => {
         records.insert(ns, typed({ _id }))

@@ -52,7 +52,7 @@ async function within<T>(url: string, work: (client: MongoClient) => Promise<T>)
 }
 
 describe('the process of the embedded server', () => {
-  it('keeps documents, indexes and their kinds over a restart', async () => {
+  it('keeps documents, indexes and their types over a restart', async () => {
     const first = await start()
     expect(statSync(data()).mode & 0o777).toBe(0o700)
     await within(first.url, async (client) => {
@@ -77,7 +77,7 @@ describe('the process of the embedded server', () => {
     })
   })
 
-  it('has its folder for itself, as long as it lives', async () => {
+  it('holds its folder exclusively as long as it lives', async () => {
     const { url, child, ended } = await start()
     const other = startMongoServer({ dataDir: data(), socketPath: join(folder, 'other.sock') })
     await expect(other).rejects.toBeInstanceOf(FolderInUseError)
@@ -109,7 +109,7 @@ describe('the process of the embedded server', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  it('says what it needs', async () => {
+  it('names its missing arguments', async () => {
     const start = startMongoProcess(built.main, '', socket())
     await expect(start).rejects.toThrow(/ended with 1:.*--data DIR and --socket PATH/s)
   })

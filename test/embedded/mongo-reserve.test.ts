@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true, force: true }))
 
-it('makes the file longer than what a transaction may take', () => {
+it('the reserve makes the file larger than the maximum size of a transaction', () => {
   const reserve = new Reserve(folder, () => 5)
   reserve.begin()
   reserve.addEntry(1_000_000)
@@ -21,7 +21,7 @@ it('makes the file longer than what a transaction may take', () => {
   reserve.close()
 })
 
-it('writes over nothing, also where the store has grown by itself', () => {
+it('the reserve overwrites nothing, even if the store has grown by itself', () => {
   const reserve = new Reserve(folder, () => statSync(file).size)
   const data = 'x'.repeat(3_000_000)
   appendFileSync(file, data)

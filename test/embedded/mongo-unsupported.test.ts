@@ -28,7 +28,7 @@ afterAll(async () => {
 
 const collection = (): Collection<Document> => client.db('t').collection('c')
 
-/** What a real server does and this one refuses, so that nothing is answered wrongly. */
+/** Features of a real server that this one refuses, so that no answer is wrong. */
 const UNSUPPORTED: readonly [what: string, work: () => Promise<unknown>][] = [
   [
     'an index with a time to live',
@@ -83,8 +83,8 @@ const UNSUPPORTED: readonly [what: string, work: () => Promise<unknown>][] = [
   ['a linearizable read', () => collection().find({}, { readConcern: 'linearizable' }).toArray()],
 ]
 
-describe('what only a real server does', () => {
-  it.each(UNSUPPORTED)('is refused by name: %s', async (_what, work) => {
+describe('features of a real server only', () => {
+  it.each(UNSUPPORTED)('are refused by name: %s', async (_what, work) => {
     await expect(work()).rejects.toMatchObject({ code: NOT_IMPLEMENTED })
   })
 
@@ -92,14 +92,14 @@ describe('what only a real server does', () => {
     ['$lookup', 40324],
     ['$facet', 40324],
     ['$out', 40324],
-  ])('is refused as unknown: %s', async (stage, code) => {
+  ])('are refused as unknown: %s', async (stage, code) => {
     const work = collection()
       .aggregate([{ [stage]: {} }])
       .toArray()
     await expect(work).rejects.toMatchObject({ code })
   })
 
-  it('keys of an index are not too long', async () => {
+  it('include long index keys, which are refused', async () => {
     const keyed = client.db('t').collection('keyed')
     await keyed.createIndex({ a: 1 })
     const work = keyed.insertOne({ a: 'x'.repeat(3000) })
@@ -110,7 +110,7 @@ describe('what only a real server does', () => {
 })
 
 describe('cursors', () => {
-  it('end after ten minutes without a question', async () => {
+  it('end after ten minutes without a request', async () => {
     await collection().insertMany([{}, {}, {}, {}])
     const opened = await client.db('t').command({ find: 'c', batchSize: 1 })
     const id = Long.fromValue(opened['cursor'].id)

@@ -77,7 +77,7 @@ function open(): Socket {
   return socket
 }
 
-/** The next answers of a connection; rejects if it is closed before. */
+/** The next replies of a connection; rejects if it is closed first. */
 function answers(socket: Socket, count: number): Promise<Document[]> {
   const reader = new FrameReader()
   const found: Document[] = []
@@ -100,7 +100,7 @@ async function ask(frame: Buffer): Promise<Document | undefined> {
 }
 
 describe('the wire protocol', () => {
-  it('reads a message however it is cut', async () => {
+  it('reads a message split at any position', async () => {
     const parts = [command({ ping: 1 }), command({ noSuch: 1 })]
     const frame = Buffer.concat(parts)
     for (let cut = 1; cut < frame.length; cut++) {
@@ -110,7 +110,7 @@ describe('the wire protocol', () => {
     }
   })
 
-  it('answers in order, also byte by byte and several at once', async () => {
+  it('answers in order, also byte by byte and with several requests at a time', async () => {
     const socket = open()
     const answer = answers(socket, 3)
     const frame = Buffer.concat([
@@ -122,7 +122,7 @@ describe('the wire protocol', () => {
     expect(await answer).toMatchObject([{ ok: 1 }, { ok: 0, code: 59 }, { ok: 1, n: 0 }])
   })
 
-  it('takes documents beside the command, and sections in any order', async () => {
+  it('accepts documents next to the command, and sections in any order', async () => {
     const docs = [{ _id: 1 }, { _id: 2 }]
     const body = section(0, BSON.serialize({ insert: 'beside', $db: 't' }))
     expect(await ask(msg(0, sequence('documents', docs), body))).toMatchObject({ n: 2 })
@@ -130,13 +130,13 @@ describe('the wire protocol', () => {
     expect(await ask(command(count))).toMatchObject({ cursor: { firstBatch: [{ n: 2 }] } })
   })
 
-  it('checks a checksum', async () => {
+  it('verifies a checksum', async () => {
     expect(await ask(withChecksum(command({ ping: 1 }, 1)))).toMatchObject({ ok: 1 })
     await expect(ask(withChecksum(command({ ping: 1 }, 1), 1))).rejects.toThrow('closed')
     expect(crc32c(Buffer.from('123456789'))).toBe(0xe3069283)
   })
 
-  it('does what needs no answer, and answers the next', async () => {
+  it('executes requests without a reply, and answers the next one', async () => {
     const socket = open()
     const answer = answers(socket, 1)
     socket.write(command({ insert: 'quiet', documents: [{ _id: 1 }] }, 2))
@@ -144,11 +144,11 @@ describe('the wire protocol', () => {
     expect(await answer).toMatchObject([{ n: 1 }])
   })
 
-  it('gives single answers to a client that would take a stream', async () => {
+  it('returns single replies to a client that allows a stream', async () => {
     expect(await ask(command({ ping: 1 }, 1 << 16))).toMatchObject({ ok: 1 })
   })
 
-  it('says hello in the old form', async () => {
+  it('supports the legacy hello', async () => {
     const name = Buffer.from('admin.$cmd\0')
     const head = Buffer.concat([Buffer.alloc(4), name, Buffer.alloc(8)])
     const hello = Buffer.concat([head, BSON.serialize({ isMaster: 1, helloOk: true })])
@@ -157,8 +157,8 @@ describe('the wire protocol', () => {
   })
 
   it.each<[what: string, frame: Buffer]>([
-    ['a length of nothing', Buffer.alloc(16)],
-    ['a length beyond all bounds', Buffer.from('ffffff7f000000000000000000000000', 'hex')],
+    ['a length of zero', Buffer.alloc(16)],
+    ['a length above the maximum', Buffer.from('ffffff7f000000000000000000000000', 'hex')],
     ['an unknown opcode', message(2012, Buffer.alloc(9))],
     ['unknown required flags', command({ ping: 1 }, 4)],
     ['no body', msg(0)],
@@ -168,13 +168,13 @@ describe('the wire protocol', () => {
     ['a sequence that is longer than its message', msg(0, Buffer.from('01ff000000', 'hex'))],
     ['an end in the middle of a section', msg(0, Buffer.from('00ff', 'hex'))],
     ['a query on a collection', message(OP_QUERY, Buffer.from('00000000612e6200', 'hex'))],
-  ])('hangs up on %s, and goes on with others', async (_what, frame) => {
+  ])('closes the connection on %s, and continues with others', async (_what, frame) => {
     const ping = command({ ping: 1 })
     await expect(ask(Buffer.concat([frame, ping]))).rejects.toThrow('closed')
     expect(await ask(ping)).toMatchObject({ ok: 1 })
   })
 
-  it('answers BSON that is none with an error', async () => {
+  it('answers invalid BSON with an error', async () => {
     const body = Buffer.from([11, 0, 0, 0, 0x02, 0x78, 0, 0xff, 0, 0, 0])
     expect(await ask(msg(0, section(0, body)))).toMatchObject({ ok: 0, code: 9 })
   })

@@ -26,7 +26,7 @@ const SCRIPT = `
   redis.call('HSET', KEYS[2], n, string.rep('x', 1000))
   return n`
 
-/** Runs the script until Redis refuses or ends; gives how often it was done, and the error. */
+/** Runs the script until Redis refuses or ends; returns the number of successes and the error. */
 const commitUntilRefused = async (redis: Redis): Promise<{ done: number; error: unknown }> => {
   for (let done = 0; ; ) {
     try {
@@ -47,7 +47,7 @@ describe.skipIf(problem !== undefined)(`the embedded Redis on a full disk${why}`
     rmSync(folder, { recursive: true, force: true })
   })
 
-  it('with everysec refuses scripts that write, whole, and heals', async () => {
+  it('with everysec refuses scripts that write as a whole, and recovers', async () => {
     const store = await start('everysec')
     const redis = new Redis(store.socketPath, { maxRetriesPerRequest: 1 })
     await redis.eval(SCRIPT, 2, 'n', 'h')
@@ -57,7 +57,7 @@ describe.skipIf(problem !== undefined)(`the embedded Redis on a full disk${why}`
     const done = Number(await redis.get('n'))
     expect(await redis.hlen('h')).toBe(done)
     expect(Number(await redis.hstrlen('h', String(done)))).toBe(1000)
-    // So that whoever asks for its health hears of it.
+    // Health checks therefore detect it.
     await expect(redis.ping()).rejects.toThrow(/MISCONF/)
     disk.makeRoom()
     await waitUntil('Redis takes writes again', () =>
@@ -71,7 +71,7 @@ describe.skipIf(problem !== undefined)(`the embedded Redis on a full disk${why}`
     await store.close()
   })
 
-  it('with always ends itself, and keeps all that it has acknowledged', async () => {
+  it('with always exits, and keeps all acknowledged data', async () => {
     const store = await start('always')
     const redis = new Redis(store.socketPath, { maxRetriesPerRequest: 0, retryStrategy: null })
     redis.on('error', () => undefined)

@@ -34,7 +34,7 @@ beforeEach(() => {
 
 afterEach(async () => {
   await Promise.all(started.splice(0).map((redis) => redis.close({ force: true })))
-  // What a test has left running.
+  // Log messages of a test.
   const log = { info: () => undefined, warn: note, error: note }
   const left = await adoptRedis({ dataDir, runDir: runDirFor(dataDir), appendfsync: 'always', log })
   await left?.close({ force: true })
@@ -80,14 +80,14 @@ function isAlive(pid: number): boolean {
 }
 
 describe('a started Redis', () => {
-  test('closes its folder to other users of the machine, also one that was open', async () => {
+  test('closes its folder to other users of the machine, even if it was open before', async () => {
     mkdirSync(dataDir)
     chmodSync(dataDir, 0o755)
     await start()
     expect(statSync(dataDir).mode & 0o777).toBe(0o700)
   })
 
-  test('is reached on a private unix socket only, with the settings of the ledger', async () => {
+  test('is reachable only on a private unix socket, with the settings of the ledger', async () => {
     const redis = await start({ maxmemoryBytes: 50_000_000 })
     expect(redis.url).toBe(`unix://${redis.socketPath}`)
     expect(statSync(redis.socketPath).mode & 0o777).toBe(0o700)
@@ -119,7 +119,7 @@ describe('a started Redis', () => {
     })
   })
 
-  test('keeps what it was told over an orderly stop', async () => {
+  test('keeps its data over an orderly stop', async () => {
     const first = await start({ appendfsync: 'everysec' })
     await withClient(first.socketPath, (c) => c.set('k', 'v'))
     await first.close()
@@ -130,7 +130,7 @@ describe('a started Redis', () => {
     expect(warnings).toEqual([])
   })
 
-  test('keeps what it acknowledged when it is killed, and frees the folder', async () => {
+  test('keeps acknowledged data when it is killed, and frees the folder', async () => {
     const redis = await startTestRedis()
     await withClient(redis.socketPath, (c) => c.set('k', 'v'))
     const before = redis.pid
@@ -142,7 +142,7 @@ describe('a started Redis', () => {
     expect(isAlive(redis.pid)).toBe(false)
   })
 
-  test('closing one that has died does not touch its successor', async () => {
+  test('that has died does not affect its successor when it is closed', async () => {
     const first = await start()
     process.kill(first.pid, 'SIGKILL')
     await first.exited
@@ -152,14 +152,14 @@ describe('a started Redis', () => {
     expect(warnings).toEqual(['redis-server ended unexpectedly'])
   })
 
-  test('is killed by force when it does not end by itself in time', async () => {
+  test('is killed if it does not end in time', async () => {
     const redis = await start({ closeTimeoutMs: 100 })
     process.kill(redis.pid, 'SIGSTOP')
     expect(await redis.close({ force: true })).toBeNull()
     expect(await redis.exited).toEqual({ code: null, signal: 'SIGKILL' })
   })
 
-  test('is left running when it does not say that its log is written', async () => {
+  test('is left running if it does not confirm that its log is written', async () => {
     const redis = await start({ writeTimeoutMs: 100 })
     await withClient(redis.socketPath, (c) => c.set('k', 'v'))
     process.kill(redis.pid, 'SIGSTOP')
@@ -175,14 +175,14 @@ describe('a started Redis', () => {
 })
 
 describe('one Redis per data folder', () => {
-  test('a second one is refused while the owner lives, and the first goes on', async () => {
+  test('refuses a second one while the owner lives, and the first continues', async () => {
     const first = await start()
     await expect(start()).rejects.toThrow(FolderInUseError)
     await expect(start()).rejects.toThrow(String(process.pid))
     expect(await sendCommand(first.socketPath, ['PING'], 5_000)).toBe('PONG')
   })
 
-  test('also when the run folder is another one', async () => {
+  test('also with another run folder', async () => {
     const first = await start()
     const other = join(folder, 'other-run')
     mkdirSync(other)
@@ -190,7 +190,7 @@ describe('one Redis per data folder', () => {
     expect(await sendCommand(first.socketPath, ['PING'], 5_000)).toBe('PONG')
   })
 
-  test('a Redis that nobody owns is adopted, with its data and the settings of now', async () => {
+  test('adopts a Redis without an owner, with its data and the current settings', async () => {
     const program = await findRedis(dataDir)
     const socketPath = join(runDirFor(dataDir), 'redis.sock')
     const given = { dataDir, socketPath, appendfsync: 'everysec' as const }
@@ -206,7 +206,7 @@ describe('one Redis per data folder', () => {
     const settings = await withClient(redis.socketPath, (c) =>
       c.config('GET', 'appendfsync', 'maxmemory'),
     )
-    // In an order of its own.
+    // Order of Redis, not of the request.
     expect(new Set(settings as string[])).toEqual(
       new Set(['appendfsync', 'always', 'maxmemory', '50000000']),
     )
@@ -216,7 +216,7 @@ describe('one Redis per data folder', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  test('one that nobody owns ends when another run folder is used, with its data', async () => {
+  test('ends a Redis without an owner if another run folder is used, with its data', async () => {
     const first = await start({ writeTimeoutMs: 0 })
     await withClient(first.socketPath, (c) => c.set('k', 'elsewhere'))
     process.kill(first.pid, 'SIGSTOP')
@@ -233,7 +233,7 @@ describe('one Redis per data folder', () => {
 })
 
 describe('the owning process', () => {
-  test('killed: Redis lives on, and the next owner takes over without loss', async () => {
+  test('killed: Redis survives, and the next owner adopts it without loss', async () => {
     const owner = await startRedisOwner(join(folder, 'owner'), dataDir)
     await withClient(owner.socketPath, (c) => c.set('k', 'kept'))
     await expect(start()).rejects.toThrow(String(owner.process.pid))
@@ -253,7 +253,7 @@ describe('the owning process', () => {
     expect((await start()).pid).toBe(owner.redisPid)
   })
 
-  test('an adopted Redis that dies is noticed, and frees the folder', async () => {
+  test('detects that an adopted Redis has died, and frees the folder', async () => {
     const owner = await startRedisOwner(join(folder, 'owner'), dataDir)
     owner.process.kill('SIGKILL')
     await once(owner.process, 'exit')
@@ -266,7 +266,7 @@ describe('the owning process', () => {
 })
 
 describe('a start that fails', () => {
-  test('says how Redis ended and what it said last', async () => {
+  test('reports how Redis ended and its last output', async () => {
     mkdirSync(join(dataDir, 'appendonlydir'), { recursive: true })
     writeFileSync(join(dataDir, 'appendonlydir/appendonly.aof.manifest'), 'no manifest\n')
     const failed = await start().catch((error: unknown) => error)
@@ -277,7 +277,7 @@ describe('a start that fails', () => {
     await start()
   })
 
-  test('names a program that is not there', async () => {
+  test('names a missing program', async () => {
     const program = { command: join(folder, 'none'), version: '7.0.0', libraryPath: undefined }
     await expect(start({ program })).rejects.toThrow(/none cannot be run/)
   })
@@ -295,7 +295,7 @@ describe('finding redis-server', () => {
     writeFileSync(join(dataDir, 'redis/redis.json'), JSON.stringify(record))
   }
 
-  test('takes the one that setup unpacked when there is none on the PATH', async () => {
+  test('uses the one unpacked by setup if there is none on the PATH', async () => {
     unpacked('7.4.2')
     expect(await findRedis(dataDir, absent, folder)).toEqual({
       command: join(dataDir, 'redis/redis-x/bin/redis-server'),
@@ -310,7 +310,7 @@ describe('finding redis-server', () => {
     expect(found.version).toBe('6.2.0')
   })
 
-  test('refuses one that is too old, and says where it looked', async () => {
+  test('refuses one that is too old, and lists where it looked', async () => {
     unpacked('6.0.16')
     const failed = await findRedis(dataDir, absent, folder).catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(RedisMissingError)

@@ -28,14 +28,14 @@ afterEach(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-test('an old Node is refused by name', () => {
+test('setup refuses an old Node by name', () => {
   expect(() => checkNode('20.18.3')).toThrow(/SetupError|Node 20\.18\.3 is too old.*20\.19/)
   expect(() => checkNode('18.20.0')).toThrow(/too old/)
   checkNode('20.19.0')
   checkNode('24.0.0')
 })
 
-describe('dependencies are there', () => {
+describe('installed dependencies', () => {
   const lock = {
     packages: {
       '': {},
@@ -44,13 +44,21 @@ describe('dependencies are there', () => {
     },
   }
   test.each([
-    ['what is locked, but for another system', true, { a: { version: '1.0.0', integrity: 'x' } }],
-    ['another version', false, { a: { version: '1.0.1', integrity: 'x' } }],
-    ['another content', false, { a: { version: '1.0.0', integrity: 'z' } }],
-    ['nothing', false, {}],
-    ['one too many', false, { a: { version: '1.0.0', integrity: 'x' }, b: { version: '2.0.0' } }],
     [
-      'an optional one that the lock does not know',
+      'the locked packages except those of another system',
+      true,
+      { a: { version: '1.0.0', integrity: 'x' } },
+    ],
+    ['another version', false, { a: { version: '1.0.1', integrity: 'x' } }],
+    ['different content', false, { a: { version: '1.0.0', integrity: 'z' } }],
+    ['nothing', false, {}],
+    [
+      'an additional package',
+      false,
+      { a: { version: '1.0.0', integrity: 'x' }, b: { version: '2.0.0' } },
+    ],
+    [
+      'an optional package missing in the lock file',
       true,
       { a: { version: '1.0.0', integrity: 'x' }, b: { version: '2.0.0', optional: true } },
     ],
@@ -60,7 +68,7 @@ describe('dependencies are there', () => {
   })
 })
 
-test('a build is current until a source file changes, comes or goes', () => {
+test('a build is current until a source file is changed, added or removed', () => {
   const at = (path: string, seconds: number) => utimesSync(join(folder, path), seconds, seconds)
   for (const dir of ['src/deep', 'dist']) mkdirSync(join(folder, dir), { recursive: true })
   writeFileSync(join(folder, 'src/deep/a.ts'), '')
@@ -76,10 +84,10 @@ test('a build is current until a source file changes, comes or goes', () => {
   expect(isBuildCurrent(folder)).toBe(false)
 })
 
-describe('providing Redis on a machine that has none', () => {
+describe('providing Redis on a machine without it', () => {
   const redis = join('redis-7.0.15', 'usr/bin/redis-server')
 
-  /** Runs provideRedis with only the given programs, shell scripts, to be found. */
+  /** Runs provideRedis with only the given programs (shell scripts) on the PATH. */
   function provide(programs: Record<string, string>) {
     const bin = join(folder, 'bin')
     mkdirSync(bin)
@@ -98,7 +106,7 @@ describe('providing Redis on a machine that has none', () => {
 
   const server = (version: string) => `echo "Redis server v=${version} sha=0"`
 
-  /** Stand-ins for apt and dpkg-deb: the real ones need a network. */
+  /** Substitutes for apt and dpkg-deb, which need a network. */
   function packagesWith(version: string): Record<string, string> {
     const body = `printf '#!/bin/sh\\n%s\\n' '${server(version)}' > "$3/usr/bin/redis-server"`
     const tools = 'PATH=/usr/bin:/bin'
@@ -127,7 +135,7 @@ describe('providing Redis on a machine that has none', () => {
     await expect(findRedis(folder, 'redis-server-that-is-not-there', folder)).rejects.toThrow()
   })
 
-  test('without apt, says what to do', () => {
+  test('without apt, prints instructions', () => {
     const failed = provide({ brew: 'exit 0' })
     expect(failed.stderr).toMatch(/RedisUnavailableError: no redis-server >= 6\.2/)
     expect(failed.stderr).toMatch(/run: brew install redis/)

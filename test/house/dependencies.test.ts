@@ -23,20 +23,20 @@ interface Bom {
   components: { name: string }[]
 }
 
-describe('the house', () => {
+describe('the project', () => {
   const text = readFileSync(join(HOUSE, 'package.json'), 'utf8')
   const { dependencies, devDependencies }: Manifest = JSON.parse(text)
 
-  it('depends on what was approved with a reason, and on nothing else', () => {
+  it('depends only on packages approved with a reason', () => {
     expect(checkApproved(dependencies, DEPENDENCIES)).toEqual([])
     expect(checkApproved(devDependencies, DEV_DEPENDENCIES)).toEqual([])
   })
 
-  it('takes every dependency from the registry', () => {
+  it('installs every dependency from the registry', () => {
     expect(checkVersions({ ...dependencies, ...devDependencies })).toEqual([])
   })
 
-  it('has nothing in production that the package diameter brings', () => {
+  it('has no dependencies of the package diameter in production', () => {
     const lock = JSON.parse(readFileSync(join(HOUSE, 'package-lock.json'), 'utf8'))
     const packages: Record<string, { dev?: boolean }> = lock.packages
     const found = Object.keys(packages).filter((path) =>
@@ -46,7 +46,7 @@ describe('the house', () => {
     expect(found.filter((path) => packages[path]?.dev !== true)).toEqual([])
   })
 
-  it('lists what production runs, without what only development needs', () => {
+  it('lists the packages of production, without those of development only', () => {
     const folder = mkdtempSync(join(tmpdir(), 'tg-sbom-'))
     try {
       const file = join(folder, 'sbom.json')
@@ -63,20 +63,20 @@ describe('the house', () => {
     }
   })
 
-  it('leaves behind in production what the build needs (npm ls)', () => {
+  it('omits the packages of the build in production (npm ls)', () => {
     const options = { cwd: HOUSE, encoding: 'utf8', stdio: 'pipe' } as const
     const listed = execFileSync('npm', ['ls', '--all', '--json', '--omit', 'dev'], options)
     for (const gone of ['lodash', 'bluebird', 'diameter'])
       expect(listed).not.toContain(`"${gone}":`)
   })
 
-  it('imports in src only what is a dependency of the product', () => {
+  it('imports in src only dependencies of the product', () => {
     expect(checkDeclared(readTree(HOUSE, ['src']), dependencies)).toEqual([])
   })
 })
 
 describe('a dependency is refused', () => {
-  it('that nobody approved, and an approval that nobody needs', () => {
+  it('that is not approved, as is an approval that is not needed', () => {
     expect(checkApproved({ lodash: '^4.0.0' }, { yaml: 'settings' })).toEqual([
       'lodash is not approved',
       'yaml is approved, but not a dependency',
@@ -95,7 +95,7 @@ describe('a dependency is refused', () => {
   })
 
   it.each(['^1.2.3', '~1.2', '5.9', 'npm:@a/b@^20.30.0-unofficial.0'])(
-    'but not a version of the registry: %s',
+    'unless it is a version of the registry: %s',
     (version) => {
       expect(checkVersions({ a: version })).toEqual([])
     },

@@ -1,7 +1,7 @@
 import { importsOf, packageOf } from './imports.ts'
 import { isTypeScript, type SourceFile } from './tree.ts'
 
-/** What the product stands on, and why it is worth it. Another one needs a line here. */
+/** Dependencies of the product, with the reason for each. A new one needs a line here. */
 export const DEPENDENCIES: Readonly<Record<string, string>> = {
   '@fastify/cookie': 'cookies as browsers take them, for sessions of the control plane',
   '@fastify/multipart': 'uploads and forms in parts, as clients of the entity API send them',
@@ -30,7 +30,7 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   yaml: 'settings as people write them, with comments',
 }
 
-/** What only building, testing and measuring need. */
+/** Dependencies for building, testing and measuring only. */
 export const DEV_DEPENDENCIES: Readonly<Record<string, string>> = {
   '@biomejs/biome': 'format and lint',
   '@types/autocannon': 'types of the load generator',
@@ -41,11 +41,11 @@ export const DEV_DEPENDENCIES: Readonly<Record<string, string>> = {
   'fast-check': 'properties with shrinking counterexamples',
   'openapi-fetch': 'the client that the OpenAPI document is tried with: typed fetch',
   'openapi-typescript': 'types of that client, generated from the OpenAPI document',
-  typescript: 'types, build, and the syntax trees of the house tests',
+  typescript: 'types, build, and the syntax trees of the project tests',
   vitest: 'test runner',
 }
 
-/** Names in a package.json that nobody approved, and approved ones that it does not have. */
+/** Names in a package.json that are not approved, and approved ones that it does not have. */
 export function checkApproved(
   declared: Readonly<Record<string, string>>,
   approved: Readonly<Record<string, string>>,
@@ -58,7 +58,7 @@ export function checkApproved(
   ]
 }
 
-/** Versions that do not come from the registry: they cannot be audited or cached. */
+/** Versions from outside the registry: they cannot be audited or cached. */
 export function checkVersions(declared: Readonly<Record<string, string>>): readonly string[] {
   return Object.entries(declared)
     .filter(
@@ -67,7 +67,7 @@ export function checkVersions(declared: Readonly<Record<string, string>>): reado
     .map(([name, version]) => `${name} ${version} is not a version of the registry`)
 }
 
-/** Packages that src imports without being a dependency of the product. */
+/** Packages that src imports although they are not dependencies of the product. */
 export function checkDeclared(
   files: readonly SourceFile[],
   declared: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** docs/DIAMETER.md names a test for each row of what is supported: they must be there. */
+/** docs/DIAMETER.md names a test for each row of supported behaviour; these tests must exist. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,7 +8,7 @@ const docs = join(dirname(dirname(dirname(fileURLToPath(import.meta.url)))), 'do
 const text = readFileSync(join(docs, 'DIAMETER.md'), 'utf8')
 const REFERENCE = /\[[\w-]+\]\((\.\.\/test\/[^)]+)\) "([^"]+)"/g
 
-/** Tables whose rows are behaviours: their last column is called `test`. */
+/** Rows of tables of behaviours: the last column of these tables is called `test`. */
 function rowsOf(lines: readonly string[]): string[] {
   const rows: string[] = []
   let isTested = false
@@ -20,13 +20,13 @@ function rowsOf(lines: readonly string[]): string[] {
   return rows
 }
 
-it('each row of what is supported has a test', () => {
+it('each row of supported behaviour in docs/DIAMETER.md has a test', () => {
   const rows = rowsOf(text.split('\n'))
   expect(rows.length).toBeGreaterThan(70)
   expect(rows.filter((row) => row.match(REFERENCE) === null)).toEqual([])
 })
 
-it('each test that is named is there', () => {
+it('each test named in docs/DIAMETER.md exists', () => {
   const missing = [...text.matchAll(REFERENCE)].flatMap(([, path = '', title = '']) => {
     const file = join(docs, path)
     if (!existsSync(file)) return [path]

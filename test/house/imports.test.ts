@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { checkImports, HOMES, importsOf, ROOMS, roomOf } from './imports.ts'
+import { checkImports, importsOf, MODULES, moduleOf, PACKAGE_PREFIXES } from './imports.ts'
 import { HOUSE, readTree, report, type SourceFile } from './tree.ts'
 
-/** Files that the planted imports may name. */
+/** Files that the imports in these tests may refer to. */
 const NEIGHBOURS: readonly SourceFile[] = [
-  ...Object.keys(ROOMS).map((room) => ({ path: `src/${room}/a.ts`, text: '' })),
+  ...Object.keys(MODULES).map((module) => ({ path: `src/${module}/a.ts`, text: '' })),
   { path: 'src/catalog/signature/a.ts', text: '' },
   { path: 'src/main.ts', text: '' },
 ]
@@ -14,27 +14,29 @@ function problems(path: string, text: string): readonly string[] {
   return checkImports([...rest, { path, text }]).map((violation) => violation.rule)
 }
 
-describe('the house', () => {
+describe('the project', () => {
   const files = readTree(HOUSE, ['src'])
 
-  it('keeps the import table, and every package in its home', () => {
+  it('respects the import table and the module of every package', () => {
     expect(files.length).toBeGreaterThan(0)
     expect(report(checkImports(files))).toEqual([])
   })
 
-  it('has no room that the import table does not know', () => {
-    const rooms = new Set(files.map(({ path }) => roomOf(path)))
-    const unknown = [...rooms].filter((room) => room !== 'main' && !Object.hasOwn(ROOMS, room))
+  it('has no module that is missing in the import table', () => {
+    const modules = new Set(files.map(({ path }) => moduleOf(path)))
+    const unknown = [...modules].filter(
+      (module) => module !== 'main' && !Object.hasOwn(MODULES, module),
+    )
     expect(unknown).toEqual([])
   })
 
-  it('has an import table without circles, but for entering oneself', () => {
-    const table: Readonly<Record<string, readonly string[]>> = ROOMS
-    const reach = (room: string, way: readonly string[]): void => {
-      expect(way).not.toContain(room)
-      for (const next of table[room] ?? []) reach(next, [...way, room])
+  it('has an import table without cycles, except imports within a module', () => {
+    const table: Readonly<Record<string, readonly string[]>> = MODULES
+    const reach = (module: string, path: readonly string[]): void => {
+      expect(path).not.toContain(module)
+      for (const next of table[module] ?? []) reach(next, [...path, module])
     }
-    for (const room of Object.keys(ROOMS)) reach(room, [])
+    for (const module of Object.keys(MODULES)) reach(module, [])
   })
 })
 
@@ -68,12 +70,12 @@ describe('an import is refused', () => {
     ['src/domain/b.ts', 'node:fs', 'domain is pure: no node:fs'],
     ['src/domain/b.ts', 'decimal.js', 'domain is pure: no decimal.js'],
     ['src/rating/b.ts', 'msgpackr', 'rating is pure: no msgpackr'],
-  ])('into a pure room: %s %s', (path, specifier, rule) => {
+  ])('into a pure module: %s %s', (path, specifier, rule) => {
     expect(problems(path, `import x from '${specifier}'`)).toEqual([rule])
   })
 
-  it.each([...Object.keys(HOMES), '@fastify/cookie', 'mongodb/lib/x'])(
-    'of a package outside its home: %s',
+  it.each([...Object.keys(PACKAGE_PREFIXES), '@fastify/cookie', 'mongodb/lib/x'])(
+    'of a package outside its module: %s',
     (specifier) => {
       expect(problems('src/recorder/b.ts', `import type { x } from '${specifier}'`)).toHaveLength(1)
       expect(problems('src/recorder/b.ts', `import '${specifier}'`)).toHaveLength(1)
@@ -85,7 +87,7 @@ describe('an import is refused', () => {
     ['src/realtime/http/b.ts', "import { x } from 'piscina'"],
     ['src/realtime/pool.ts', "import { x } from 'uWebSockets.js'"],
     ['src/store/b.ts', "import { x } from 'mongodb'"],
-  ])('of a package from a neighbouring home: %s %s', (path, text) => {
+  ])('of a package from a neighbouring module: %s %s', (path, text) => {
     expect(problems(path, text)).toHaveLength(1)
   })
 
@@ -95,7 +97,7 @@ describe('an import is refused', () => {
     expect(problems('src/admin/b.ts', "await import('../embedded/a.ts')")).toEqual([])
   })
 
-  it('of catalog by realtime, unless it is a type or of signatures', () => {
+  it('of catalog by realtime, unless it is a type or part of signatures', () => {
     const rule = 'realtime may import only types from catalog'
     const compiled = "import { x } from '../catalog/signature/a.ts'"
     expect(problems('src/realtime/b.ts', compiled)).toEqual([])
@@ -124,7 +126,7 @@ describe('an import is allowed', () => {
     expect(problems(path, text)).toEqual([])
   })
 
-  it('when it stands in a comment or in a text', () => {
+  it('in a comment or in a text', () => {
     const text = "// import { x } from '../ledger/a.ts'\nconst t = \"import '../ledger/a.ts'\""
     expect(importsOf({ path: 'src/domain/b.ts', text })).toEqual([])
   })

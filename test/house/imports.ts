@@ -2,8 +2,8 @@ import { posix } from 'node:path'
 import ts from 'typescript'
 import { isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
 
-/** The import table: which rooms of src a room may enter. Every room may enter itself. */
-export const ROOMS = {
+/** The import table: the modules of src that a module may import. A module may import itself. */
+export const MODULES = {
   domain: [],
   rating: ['domain'],
   'file-types': ['domain', 'rating', 'config'],
@@ -59,19 +59,19 @@ export const ROOMS = {
   embedded: ['config', 'runtime'],
 } as const satisfies Record<string, readonly string[]>
 
-/** Room to room where only types may pass: the code behind them must not be loaded there. */
+/** Module to module where only types may be imported: the code behind them must not be loaded. */
 const TYPES_ONLY: Readonly<Record<string, readonly string[]>> = { realtime: ['catalog'] }
-/** But for the parts of such rooms that have no store behind them. */
+/** Exceptions: parts of such modules that use no store. */
 const PURE_PARTS = ['src/catalog/signature/']
 
-/** Rooms in which nothing from outside the house is known; exceptions by name. */
+/** Modules that import nothing from outside the project; exceptions by name. */
 const PURE: Readonly<Record<string, readonly string[]>> = {
   domain: [],
   rating: ['decimal.js', 're2js'],
 }
 
-/** Packages with a home: a path prefix of src under which alone they may be imported. */
-export const HOMES: Readonly<Record<string, readonly string[]>> = {
+/** Packages with a module: a path prefix of src, the only one under which they may be imported. */
+export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['store/', 'ledger/'],
   mongodb: ['catalog/'],
   'uWebSockets.js': ['realtime/http/'],
@@ -165,7 +165,7 @@ export function packageOf(specifier: string): string {
   return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? specifier)
 }
 
-/** All that is wrong with the imports of src. Files outside src are not looked at. */
+/** All violations in the imports of src. Files outside src are not checked. */
 export function checkImports(files: readonly SourceFile[]): readonly Violation[] {
   const paths = new Set(files.map((file) => file.path))
   return files.filter(isTypeScript).flatMap((file) => {
@@ -185,11 +185,11 @@ function checkOwn(path: string, found: Import, paths: ReadonlySet<string>): stri
   if (!target.startsWith('src/')) return `src never imports ${target}`
   if (!target.endsWith('.ts')) return `an import of our own ends in .ts, not ${specifier}`
   if (!paths.has(target)) return `there is no ${target}`
-  const from = roomOf(path)
-  const to = roomOf(target)
+  const from = moduleOf(path)
+  const to = moduleOf(target)
   if (from === to || from === 'main') return undefined
-  const allowed: readonly string[] = Object.hasOwn(ROOMS, from)
-    ? ROOMS[from as keyof typeof ROOMS]
+  const allowed: readonly string[] = Object.hasOwn(MODULES, from)
+    ? MODULES[from as keyof typeof MODULES]
     : []
   if (!allowed.includes(to)) return `${from} may not import ${to}`
   const isPure = PURE_PARTS.some((part) => target.startsWith(part))
@@ -205,16 +205,18 @@ function checkOwn(path: string, found: Import, paths: ReadonlySet<string>): stri
 function checkPackage(path: string, specifier: string): string | undefined {
   const inside = path.slice('src/'.length)
   const name = packageOf(specifier)
-  const exceptions = PURE[roomOf(path)]
-  if (exceptions && !exceptions.includes(name)) return `${roomOf(path)} is pure: no ${name}`
-  const home = HOMES[name] ?? (name.startsWith('@fastify/') ? HOMES['fastify'] : undefined)
-  if (home === undefined || roomOf(path) === 'main') return undefined
-  if (home.some((prefix) => inside.startsWith(prefix))) return undefined
-  return `${name} is used only in src/${home.join(' and src/')}`
+  const exceptions = PURE[moduleOf(path)]
+  if (exceptions && !exceptions.includes(name)) return `${moduleOf(path)} is pure: no ${name}`
+  const prefixes =
+    PACKAGE_PREFIXES[name] ??
+    (name.startsWith('@fastify/') ? PACKAGE_PREFIXES['fastify'] : undefined)
+  if (prefixes === undefined || moduleOf(path) === 'main') return undefined
+  if (prefixes.some((prefix) => inside.startsWith(prefix))) return undefined
+  return `${name} is used only in src/${prefixes.join(' and src/')}`
 }
 
-/** The module of a file in src: its first folder, or `main` for the loose files of src. */
-export function roomOf(path: string): string {
+/** The module of a file in src: its first folder, or `main` for the files directly in src. */
+export function moduleOf(path: string): string {
   const [, first = '', second] = path.split('/')
   return second === undefined ? 'main' : first
 }

@@ -1,4 +1,4 @@
-/** The table of outages in docs/OPERATING.md: each row names a test that is there. */
+/** Each row of the table of outages in docs/OPERATING.md names an existing test. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ function rows(): Row[] {
 }
 
 describe('the table of outages', () => {
-  it('has every part', () => {
+  it('contains every component', () => {
     const parts = new Set(rows().map(({ what }) => what.split(' ')[0]))
     for (const part of ['Redis', 'MongoDB', 'worker', 'recorder', 'realtime', 'clock']) {
       expect(parts).toContain(part)

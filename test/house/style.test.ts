@@ -5,24 +5,24 @@ import { describe, expect, it } from 'vitest'
 import { checkStyle } from './style.ts'
 import { HOUSE, readTree, report } from './tree.ts'
 
-/** Rules broken by one file, apart from the README that its room would need. */
+/** Rules violated by one file, except the README that its module requires. */
 function problems(path: string, text: string): readonly string[] {
   return checkStyle([{ path, text }])
     .map((violation) => violation.rule)
-    .filter((rule) => rule !== 'each room has a README.md')
+    .filter((rule) => rule !== 'each module has a README.md')
 }
 
 const lines = (count: number, line = '  call()') => Array.from({ length: count }, () => line)
 const functionOf = (count: number) => ['function f() {', ...lines(count - 2), '}'].join('\n')
 
-describe('the house', () => {
-  it('keeps the rules of style in src, bench and test', () => {
+describe('the project', () => {
+  it('follows the style rules in src, bench and test', () => {
     const files = readTree(HOUSE, ['src', 'bench', 'test'])
     expect(files.length).toBeGreaterThan(0)
     expect(report(checkStyle(files))).toEqual([])
   })
 
-  it('is read completely, folders in folders too', () => {
+  it('is read completely, including nested folders', () => {
     const root = mkdtempSync(join(tmpdir(), 'tollgate-house-'))
     try {
       mkdirSync(join(root, 'src/store/utils'), { recursive: true })
@@ -31,7 +31,7 @@ describe('the house', () => {
       expect(report(checkStyle(readTree(root, ['src', 'absent'])))).toEqual([
         'src/store/utils/a.ts:1 no folder is called utils',
         'src/main.ts:1 no enum',
-        'src/store/README.md:1 each room has a README.md',
+        'src/store/README.md:1 each module has a README.md',
       ])
     } finally {
       rmSync(root, { recursive: true, force: true })
@@ -49,7 +49,7 @@ describe('size', () => {
     expect(problems('src/store/a.ts', method)).toHaveLength(1)
   })
 
-  it('a function has at most 70 lines; a describe block is none, a test is one', () => {
+  it('a test has at most 70 lines, but a describe block can have more', () => {
     const block = (name: string) => `${name}('x', () => {\n${lines(70).join('\n')}\n})`
     expect(problems('test/store/a.test.ts', block('describe'))).toEqual([])
     expect(problems('test/store/a.test.ts', block('describe.each([1])'))).toEqual([])
@@ -57,7 +57,7 @@ describe('size', () => {
     expect(problems('src/store/a.ts', block('describe'))).toHaveLength(1)
   })
 
-  it('a comment above a function is not counted', () => {
+  it('a comment above a function does not count as part of it', () => {
     const comment = ['/**', ...lines(20, ' * words'), ' */'].join('\n')
     expect(problems('src/store/a.ts', `${comment}\n${functionOf(70)}`)).toEqual([])
   })
@@ -78,7 +78,7 @@ describe('size', () => {
 })
 
 describe('names', () => {
-  it.each(['utils', 'helpers', 'common', 'shared'])('no folder is called %s', (folder) => {
+  it.each(['utils', 'helpers', 'common', 'shared'])('no folder is named %s', (folder) => {
     expect(problems(`src/store/${folder}/a.ts`, '')).toEqual([`no folder is called ${folder}`])
     expect(problems(`test/${folder}/a.ts`, '')).toEqual([`no folder is called ${folder}`])
   })
@@ -90,7 +90,7 @@ describe('names', () => {
     expect(problems('src/store/Key.ts', '')).toHaveLength(1)
   })
 
-  it('each room has a README.md', () => {
+  it('each module has a README.md', () => {
     const code = { path: 'src/store/tokens/a.ts', text: '' }
     const readme = { path: 'src/store/README.md', text: '# store' }
     expect(checkStyle([code])).toHaveLength(1)
@@ -116,17 +116,17 @@ describe('syntax', () => {
     expect(problems('test/store/a.ts', text)).toEqual([rule])
   })
 
-  it('no default export, but in workers/main.ts, which piscina calls', () => {
+  it('there is no default export, except in workers/main.ts, which piscina calls', () => {
     expect(problems('src/workers/main.ts', 'export default function f() {}')).toEqual([])
   })
 
-  it('a text or a name that only looks like it is allowed', () => {
+  it('a text or a name that resembles forbidden syntax is allowed', () => {
     const text = "const any = 'TODO any enum console Date.now'\nswitch (any) {\n  default:\n}"
     expect(problems('src/store/a.ts', text)).toEqual([])
   })
 })
 
-describe('effects and hidden inputs have one home', () => {
+describe('effects and hidden inputs have one module', () => {
   it.each([
     ['config', 'process.env is used only in src/config/', 'const a = process.env.HOME'],
     ['config', 'process.env is used only in src/config/', "const a = process['env']"],
@@ -144,19 +144,19 @@ describe('effects and hidden inputs have one home', () => {
     ['runtime', 'console is used only in src/runtime/', "console.log('')"],
     ['runtime', 'console is used only in src/runtime/', 'globalThis.console.log()'],
     ['runtime', 'console is used only in src/runtime/', 'const { log } = console'],
-  ])('%s: %s: %s', (home, rule, text) => {
+  ])('%s: %s: %s', (module, rule, text) => {
     expect(problems('src/store/a.ts', text)).toEqual([rule])
-    expect(problems(`src/${home}/a.ts`, text)).toEqual([])
+    expect(problems(`src/${module}/a.ts`, text)).toEqual([])
     expect(problems('test/store/a.ts', text)).toEqual([])
   })
 
-  it('a date of a known time, randomness of crypto, and a member of that name are allowed', () => {
+  it('a date of a known time, crypto randomness, and a member of that name are allowed', () => {
     const text = 'new Date(nowMs)\nrandomBytes(8)\nadmin.console.open()\nconst a = { console: 1 }'
     expect(problems('src/store/a.ts', text)).toEqual([])
   })
 })
 
-describe('src/main.ts wires and has no logic', () => {
+describe('src/main.ts only wires modules', () => {
   it.each(['for (const a of b) c(a)', 'while (a) b()', 'const a = b * 2', 'class A {}'])(
     '%s is refused',
     (text) => {

@@ -12,8 +12,8 @@ const FORBIDDEN_FOLDERS: ReadonlySet<string> = new Set(
 const TEXT_ENDINGS = ['.ts', '.lua', '.mjs']
 const DEFAULT_EXPORT_FILES: ReadonlySet<string> = new Set(['src/workers/main.ts'])
 
-/** What only one room may touch, because it is an effect or a hidden input. */
-const ONLY_HOME: Readonly<Record<string, string>> = {
+/** Effects and hidden inputs that only one module may use. */
+const ONLY_MODULE: Readonly<Record<string, string>> = {
   'process.env': 'src/config/',
   'process.stdout': 'src/runtime/',
   'process.stderr': 'src/runtime/',
@@ -24,7 +24,7 @@ const ONLY_HOME: Readonly<Record<string, string>> = {
   'Math.random': 'src/runtime/',
 }
 
-/** All rules of style for files of src, bench and test; see docs/STYLE.md for the reasons. */
+/** All style rules for files of src, bench and test; docs/STYLE.md has the reasons. */
 export function checkStyle(files: readonly SourceFile[]): readonly Violation[] {
   return [
     ...files.flatMap(checkNames),
@@ -32,7 +32,7 @@ export function checkStyle(files: readonly SourceFile[]): readonly Violation[] {
     ...files.filter(isTypeScript).flatMap(checkFunctions),
     ...files.filter(isTypeScript).flatMap(checkSyntax),
     ...files.filter(isTypeScript).flatMap(checkComments),
-    ...files.filter((file) => isTypeScript(file) && isProduct(file)).flatMap(checkHomes),
+    ...files.filter((file) => isTypeScript(file) && isProduct(file)).flatMap(checkEffects),
     ...checkReadmes(files),
     ...files.filter((file) => file.path === 'src/main.ts').flatMap(checkWiring),
   ]
@@ -74,7 +74,7 @@ function checkFunctions(file: SourceFile): readonly Violation[] {
   const violations: Violation[] = []
   walk(file, (node, line) => {
     if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return
-    // A describe block groups tests; each test in it is a function of its own.
+    // A describe block groups tests; each test in it is a function by itself.
     if (file.path.startsWith('test/') && isDescribeBody(node)) return
     const lines = source.getLineAndCharacterOfPosition(node.end).line + 2 - line
     if (lines > FUNCTION_LINES_MAX) {
@@ -99,7 +99,7 @@ function checkSyntax(file: SourceFile): readonly Violation[] {
   walk(file, (node, line) => {
     const add = (rule: string) => violations.push({ path: file.path, line, rule })
     if (ts.isEnumDeclaration(node)) add('no enum')
-    // What adds to the types of a package is named by a text: there is no other way.
+    // Extending the types of a package requires a quoted module name: there is no other way.
     if (ts.isModuleDeclaration(node) && !ts.isStringLiteral(node.name)) add('no namespace')
     if (node.kind === ts.SyntaxKind.AnyKeyword) add('no any')
     const isDefault =
@@ -137,16 +137,16 @@ function checkComments(file: SourceFile): readonly Violation[] {
   return violations
 }
 
-function checkHomes(file: SourceFile): readonly Violation[] {
+function checkEffects(file: SourceFile): readonly Violation[] {
   const violations: Violation[] = []
   walk(file, (node, line) => {
-    const add = (what: string, home: string): void => {
-      if (file.path.startsWith(home)) return
-      violations.push({ path: file.path, line, rule: `${what} is used only in ${home}` })
+    const add = (what: string, module: string): void => {
+      if (file.path.startsWith(module)) return
+      violations.push({ path: file.path, line, rule: `${what} is used only in ${module}` })
     }
     for (const name of membersUsed(node)) {
-      const home = ONLY_HOME[name]
-      if (home !== undefined) add(name, home)
+      const module = ONLY_MODULE[name]
+      if (module !== undefined) add(name, module)
     }
     if (ts.isIdentifier(node) && node.text === 'console' && isGlobalUse(node)) {
       add('console', 'src/runtime/')
@@ -180,14 +180,14 @@ function membersUsed(node: ts.Node): readonly string[] {
   return []
 }
 
-/** Name of an object, also when it is reached through globalThis. */
+/** Name of an object, even if it is accessed through globalThis. */
 function ownerOf(node: ts.Expression): string | undefined {
   if (ts.isIdentifier(node)) return node.text
   const isGlobal = ts.isPropertyAccessExpression(node) && isNamed(node.expression, 'globalThis')
   return isGlobal ? node.name.text : undefined
 }
 
-/** Whether a name stands for the global, and is not a key or a member of something else. */
+/** True if a name refers to the global, and is not a key or a member of another object. */
 function isGlobalUse(node: ts.Identifier): boolean {
   const { parent } = node
   if (ts.isPropertyAccessExpression(parent) && parent.name === node) {
@@ -201,20 +201,20 @@ function isNamed(node: ts.Expression, name: string): boolean {
 }
 
 function checkReadmes(files: readonly SourceFile[]): readonly Violation[] {
-  const rooms = new Set(
+  const modules = new Set(
     files.filter(isProduct).flatMap(({ path }) => {
-      const [, room, inside] = path.split('/')
-      return room !== undefined && inside !== undefined ? [room] : []
+      const [, module, inside] = path.split('/')
+      return module !== undefined && inside !== undefined ? [module] : []
     }),
   )
   const paths = new Set(files.map((file) => file.path))
-  return [...rooms]
-    .map((room) => `src/${room}/README.md`)
+  return [...modules]
+    .map((module) => `src/${module}/README.md`)
     .filter((path) => !paths.has(path))
-    .map((path) => ({ path, line: 1, rule: 'each room has a README.md' }))
+    .map((path) => ({ path, line: 1, rule: 'each module has a README.md' }))
 }
 
-/** src/main.ts wires: it may choose (if), but not loop, calculate or define classes. */
+/** src/main.ts wires modules: it may choose (if), but not loop, calculate or define classes. */
 function checkWiring(file: SourceFile): readonly Violation[] {
   const violations: Violation[] = []
   walk(file, (node, line) => {

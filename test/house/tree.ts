@@ -3,15 +3,15 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
-/** A file of the house: path from its root with forward slashes, and its text. */
+/** A file of the project: its path from the root with forward slashes, and its text. */
 export type SourceFile = { readonly path: string; readonly text: string }
 
-/** What is wrong, where, and against which rule. */
+/** A violation: its place and the rule. */
 export type Violation = { readonly path: string; readonly line: number; readonly rule: string }
 
 export const HOUSE = fileURLToPath(new URL('../..', import.meta.url))
 
-/** All files below some folders of a root, in order; a folder that does not exist has none. */
+/** All files below some folders of a root, in order; a missing folder has no files. */
 export function readTree(root: string, folders: readonly string[]): readonly SourceFile[] {
   return folders.flatMap((folder) => {
     if (!existsSync(join(root, folder))) return []
@@ -28,7 +28,7 @@ export function isTypeScript(file: SourceFile): boolean {
   return file.path.endsWith('.ts')
 }
 
-/** Calls `visit` for every node of a TypeScript file, with the line (from 1) where it begins. */
+/** Calls `visit` for every node of a TypeScript file, with its first line (from 1). */
 export function walk(file: SourceFile, visit: (node: ts.Node, line: number) => void): void {
   const source = parse(file)
   const step = (node: ts.Node): void => {
@@ -40,7 +40,7 @@ export function walk(file: SourceFile, visit: (node: ts.Node, line: number) => v
 
 const parsed = new WeakMap<SourceFile, ts.SourceFile>()
 
-/** The syntax tree of a file, kept: several rules look at each file. */
+/** The syntax tree of a file, cached because several rules check each file. */
 export function parse(file: SourceFile): ts.SourceFile {
   let source = parsed.get(file)
   if (source === undefined) {
@@ -50,7 +50,7 @@ export function parse(file: SourceFile): ts.SourceFile {
   return source
 }
 
-/** One line per violation, as a person wants to read it. */
+/** One readable line per violation. */
 export function report(violations: readonly Violation[]): readonly string[] {
   return violations.map(({ path, line, rule }) => `${path}:${line} ${rule}`)
 }

@@ -1,4 +1,4 @@
-/** One concept, one type name: an exported type of src is found by its name alone. */
+/** One concept has one type name: an exported type of src is found by its name alone. */
 import ts from 'typescript'
 import { expect, it } from 'vitest'
 import { HOUSE, isTypeScript, parse, readTree, type SourceFile } from './tree.ts'
@@ -15,7 +15,7 @@ function exportedTypes(file: SourceFile): string[] {
   })
 }
 
-/** `Name: file, file` of every name that several files export. */
+/** `Name: file, file` for every name that several files export. */
 function sharedNames(files: readonly SourceFile[]): string[] {
   const paths = new Map<string, string[]>()
   for (const file of files) {
@@ -32,7 +32,7 @@ it('no two exported types of src have the same name', () => {
   expect(sharedNames(readTree(HOUSE, ['src']).filter(isTypeScript))).toEqual([])
 })
 
-it('finds a name that two files export', () => {
+it('a name exported by two files is found', () => {
   const files = [
     { path: 'a.ts', text: 'export interface Step {}\ntype Own = 1' },
     { path: 'b.ts', text: 'export class Step {}\nexport type Own = 2' },

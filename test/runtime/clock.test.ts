@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createClock, monotonicMs, systemClock } from '../../src/runtime/clock.ts'
 
-describe('clock', () => {
+describe('the clock', () => {
   it('follows the wall clock forwards, in whole milliseconds', () => {
     const source = { wall: 1000, elapsed: 0 }
     const clock = createClock({ wallMs: () => source.wall, elapsedMs: () => source.elapsed })
@@ -10,7 +10,7 @@ describe('clock', () => {
     expect(clock.nowMs()).toBe(5000)
   })
 
-  it('runs on at half speed while the wall clock is behind, then follows it again', () => {
+  it('continues at half speed while the wall clock is behind, then follows it again', () => {
     const source = { wall: 10_000, elapsed: 0 }
     const clock = createClock({ wallMs: () => source.wall, elapsedMs: () => source.elapsed })
     source.wall = 4000
@@ -23,7 +23,7 @@ describe('clock', () => {
     expect(clock.nowMs()).toBe(25_000)
   })
 
-  it('never runs backwards, whatever the wall clock does', () => {
+  it('never runs backwards, regardless of the wall clock', () => {
     const steps = fc.array(fc.tuple(fc.integer({ min: -1e6, max: 1e6 }), fc.nat({ max: 1e5 })))
     fc.assert(
       fc.property(steps, (moves) => {
@@ -41,7 +41,7 @@ describe('clock', () => {
     )
   })
 
-  it('the clock of the process gives whole numbers, the stopwatch moves', () => {
+  it('the clock of the process returns integers, and the stopwatch advances', () => {
     expect(Number.isSafeInteger(systemClock.nowMs())).toBe(true)
     expect(monotonicMs()).toBeGreaterThan(0)
   })

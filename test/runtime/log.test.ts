@@ -10,7 +10,7 @@ function capture(level: LoggerOptions['level'] = 'info') {
   return { log, text: () => lines.join(''), last: () => JSON.parse(lines.at(-1) ?? '{}') }
 }
 
-describe('log', () => {
+describe('the log', () => {
   it('writes one JSON object per line with name, level and time', () => {
     const { log, text, last } = capture()
     log.info({ requestId: 'r1', count: 3 }, 'served')
@@ -26,7 +26,7 @@ describe('log', () => {
     expect(last().time).toMatch(/^\d{4}-\d\d-\d\dT/)
   })
 
-  it('masks subscriber numbers at info level, wherever they stand', () => {
+  it('masks subscriber numbers at info level, wherever they occur', () => {
     const { log, text } = capture('info')
     log.info({
       msisdn: '33600000001',
@@ -86,7 +86,7 @@ describe('log', () => {
     expect(text()).not.toContain('s3cret')
   })
 
-  it('cuts errors to what is known to be harmless', () => {
+  it('reduces errors to fields known to be harmless', () => {
     const { log, text, last } = capture()
     const cause = new Error('E11000 duplicate key { msisdn: "33600000001" }')
     const error = Object.assign(new Error('write failed', { cause }), {
@@ -99,13 +99,13 @@ describe('log', () => {
     expect(text()).not.toContain('33600000001')
   })
 
-  it('a bare error gives the message', () => {
+  it('uses the message of a bare error', () => {
     const { log, last } = capture()
     log.error(new TypeError('broken'))
     expect(last()).toMatchObject({ msg: 'broken', err: { type: 'TypeError' } })
   })
 
-  it('does not walk sockets, circles, buffers or long lists', () => {
+  it('does not traverse sockets, cycles, buffers or long lists', () => {
     const { log, last } = capture()
     const circle: Record<string, unknown> = { name: 'c' }
     circle['self'] = circle
@@ -115,7 +115,7 @@ describe('log', () => {
     expect(last().many).toHaveLength(100)
   })
 
-  it('writes method and path of an HTTP request, not its query', () => {
+  it('contains method and path of an HTTP request, not its query', () => {
     const { log, text, last } = capture()
     const req = new IncomingMessage(new Socket())
     Object.assign(req, { method: 'GET', url: '/entities?token=s3cret' })

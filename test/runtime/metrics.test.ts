@@ -28,7 +28,7 @@ function countDiameter(diameter: DiameterMetrics): void {
   diameter.message('in', 272, true, 0)
   diameter.message('in', 272, true, 0)
   diameter.message('out', 272, false, 4012)
-  // What peers make up does not become labels.
+  // Values made up by peers do not become labels.
   for (const code of [0, 0xffffffff]) diameter.message('out', 272, false, code)
   for (const command of [4711, 0xffffff]) diameter.message('in', command, true, 0)
   diameter.refused('address')
@@ -39,7 +39,7 @@ function countDiameter(diameter: DiameterMetrics): void {
 }
 
 describe('metrics', () => {
-  it('name what is left out of the catalogue now, and count who fails for it', async () => {
+  it('count skipped catalogue documents, and the requests that fail because of them', async () => {
     const metrics = createMetrics(origin('realtime'))
     const reason = 'x'.repeat(300)
     const left = { collection: 'rates', name: 'CALL', path: 'rates.call', reason }
@@ -61,7 +61,7 @@ describe('metrics', () => {
     expect(text).not.toContain('GONE')
   })
 
-  it('have the names and labels that operators are told', async () => {
+  it('have the documented names and labels', async () => {
     const metrics = createMetrics(origin('realtime'))
     metrics.request('granted', 1, 0.5)
     metrics.request('granted', 1, 3)
@@ -131,7 +131,7 @@ describe('metrics', () => {
     expect(linesOf(text, 'process_cpu_seconds_total')).toHaveLength(1)
   })
 
-  it('tell of overload', async () => {
+  it('report overload', async () => {
     const metrics = createMetrics(origin('realtime'))
     countOverload(metrics)
     const text = await mergeSnapshots([await metrics.snapshot()])
@@ -153,7 +153,7 @@ describe('metrics', () => {
     }
   })
 
-  it('of several processes stand side by side in one text, after a way through JSON', async () => {
+  it('of several processes are combined in one text, after serialisation as JSON', async () => {
     const realtime = createMetrics(origin('realtime'))
     const admin = createMetrics(origin('admin'))
     realtime.openSessions(3)
@@ -169,7 +169,7 @@ describe('metrics', () => {
     expect(text).not.toMatch(/ (null|NaN|undefined)$/m)
   })
 
-  it('of one process that sent twice are counted once', async () => {
+  it('of one process sent twice are counted once', async () => {
     const metrics = createMetrics(origin('realtime'))
     metrics.openSessions(3)
     const snapshot = await metrics.snapshot()
@@ -177,7 +177,7 @@ describe('metrics', () => {
     expect(linesOf(text, 'tollgate_open_sessions')).toHaveLength(1)
   })
 
-  it('without a value are left out: JSON has no NaN', async () => {
+  it('without a value are omitted: JSON has no NaN', async () => {
     const metrics = createMetrics(origin('realtime'))
     metrics.streamBacklog(Number.NaN)
     const received = parseSnapshot(JSON.stringify(await metrics.snapshot()))
@@ -186,7 +186,7 @@ describe('metrics', () => {
     expect(linesOf(text, 'tollgate_open_sessions')).toHaveLength(1)
   })
 
-  it('of several event loops are added up, and stand for one process', async () => {
+  it('of several event loops are added up as one process', async () => {
     const first = createMetrics(origin('realtime'))
     const second = createMetrics(origin(''), 1)
     first.readLoops(async () => [await second.snapshot()])
@@ -206,7 +206,7 @@ describe('metrics', () => {
     }
     second.request('granted', 1, 7)
     second.request('denied', -1, 7, 'PGW', 'gy')
-    // Only the first event loop has it.
+    // Only the first event loop exports it.
     first.catalogueSkipped({ catalogueSkipped: { rates: 3 }, entities: [] })
     const received = parseSnapshot(JSON.stringify(await first.snapshot()))
     const text = await mergeSnapshots(received ? [received] : [])
@@ -230,14 +230,14 @@ describe('metrics', () => {
     }
     const busy = linesOf(text, 'tollgate_loop_busy_seconds_total')
     expect(busy.map((line) => /loop="(\d)"/.exec(line)?.[1])).toEqual(['0', '1'])
-    // What Node says is of the whole process, once.
+    // The metrics of Node describe the whole process, once.
     for (const name of ['process_cpu_seconds_total', 'process_resident_memory_bytes']) {
       expect(linesOf(text, name)).toHaveLength(1)
       expect((await second.snapshot()).metrics.map((metric) => metric.name)).not.toContain(name)
     }
   })
 
-  it('of two processes in one address space do not mix', async () => {
+  it('of two processes in one address space are separate', async () => {
     const one = createMetrics(origin('one'))
     const two = createMetrics(origin('two'))
     one.request('failed', -91, 1)
@@ -246,7 +246,7 @@ describe('metrics', () => {
   })
 
   it.each(['', 'no JSON', '1', 'null', '{}', '{"node":"a","role":"b","metrics":[1]}'])(
-    'what is no snapshot is refused: %j',
+    '%j is refused as a snapshot',
     (text) => {
       expect(parseSnapshot(text)).toBeUndefined()
     },

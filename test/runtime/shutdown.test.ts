@@ -25,7 +25,7 @@ function collect(timeoutMs = 10_000) {
 const never = () => new Promise<void>(() => {})
 
 describe('shutdown', () => {
-  it('runs the steps one after the other, last added first', async () => {
+  it('runs the steps one after the other, in reverse order of registration', async () => {
     const { shutdown } = collect()
     const seen: string[] = []
     for (const name of ['store', 'pool', 'socket']) {
@@ -41,7 +41,7 @@ describe('shutdown', () => {
     )
   })
 
-  it('runs once, however often it is asked', async () => {
+  it('runs once, however often it is requested', async () => {
     const { shutdown } = collect()
     let runs = 0
     shutdown.add('step', () => {
@@ -52,7 +52,7 @@ describe('shutdown', () => {
     expect(runs).toBe(1)
   })
 
-  it('names a step that hangs, skips it, and runs those after it', async () => {
+  it('names a step that hangs, skips it, and runs the following ones', async () => {
     const { shutdown, records } = collect(50)
     let isClosed = false
     shutdown.add('store', () => {
@@ -64,14 +64,14 @@ describe('shutdown', () => {
     expect(records.find((record) => record.level === 'warn')).toMatchObject({ step: 'pool' })
   })
 
-  it('gives a step the share of the time that it asks for, and the last one the rest', async () => {
+  it('gives a step its requested share of the time, and the last one the rest', async () => {
     const { shutdown, records } = collect(400)
     shutdown.add('store', never)
     shutdown.add('metrics', never)
     shutdown.add('pool', never, 0.9)
     expect(await shutdown.run('test')).toEqual(['pool', 'metrics', 'store'])
     const bounds = records.flatMap(({ boundMs }) => (boundMs === undefined ? [] : [boundMs]))
-    // Timers may be late, and early by the part of a millisecond that they cut off.
+    // Timers may be late, or early by the fraction of a millisecond that they drop.
     expect(bounds[0]).toBeGreaterThan(200)
     expect(bounds[0]).toBeLessThanOrEqual(360)
     expect(bounds[1]).toBeLessThanOrEqual(21)
@@ -83,7 +83,7 @@ describe('shutdown', () => {
     expect(await shutdown.run('test')).toEqual(['c', 'b', 'a'])
   })
 
-  it('names a step that fails, by exception or rejection, and goes on', async () => {
+  it('names a step that fails, by exception or rejection, and continues', async () => {
     const { shutdown, records } = collect()
     shutdown.add('rejects', () => Promise.reject(new Error('no')))
     shutdown.add('throws', () => {
@@ -156,14 +156,14 @@ describe('shutdown by real signals', () => {
     expect(await ended).toEqual([0, null])
   })
 
-  it('a step that fails makes it 1', async () => {
+  it('exits with 1 if a step fails', async () => {
     const { child, said, ended } = start('fails')
     await said('ready')
     child.kill('SIGTERM')
     expect(await ended).toEqual([1, null])
   })
 
-  it('a second signal does not wait', async () => {
+  it('does not wait after a second signal', async () => {
     const { child, said, ended } = start('hangs')
     await said('ready')
     child.kill('SIGINT')
@@ -172,12 +172,12 @@ describe('shutdown by real signals', () => {
     expect(await ended).toEqual([1, null])
   })
 
-  it('a defect that nobody catches runs the steps too, and ends with 1', async () => {
+  it('also runs the steps after an uncaught exception, and exits with 1', async () => {
     const { said, ended } = start('quick', 'defect')
     await said('shutdown ends')
     expect(await ended).toEqual([1, null])
   })
-  it('a part that has failed for good does so too, and is named', async () => {
+  it('also runs the steps after a permanent failure of a component, which is named', async () => {
     const { said, ended } = start('quick', 'fail')
     await said('a part')
     await said('shutdown ends')

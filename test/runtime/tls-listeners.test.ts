@@ -1,4 +1,4 @@
-/** What holds for TLS on every port: versions, cipher suites, and certificates that change. */
+/** TLS on every port: versions, cipher suites, and replaced certificates. */
 import {
   chmodSync,
   copyFileSync,
@@ -26,19 +26,19 @@ import { waitUntil } from '../support/wait.ts'
 type Limits = { minVersion?: 'TLSv1.2' | 'TLSv1.3'; ciphers?: readonly string[] }
 type Files = { certFile: string; keyFile: string }
 
-interface World {
+interface RecordedListener {
   readonly port: number
   /** `section result` of each reload. */
   readonly reloads: string[]
   readonly lines: { text: string; problem?: string }[]
-  /** Asks on an open connection; resolves if it is answered. */
+  /** Sends a request on an open connection; resolves when it is answered. */
   ask(socket: TLSSocket): Promise<void>
 }
 
-/** Log and metrics of a listener, as they are told. */
-function witness() {
+/** Log and metrics of a listener, recorded. */
+function recorder() {
   const reloads: string[] = []
-  const lines: World['lines'] = []
+  const lines: RecordedListener['lines'] = []
   const metrics: TlsMetrics = {
     used: () => undefined,
     reloaded: (listener, result) => reloads.push(`${listener} ${result}`),
@@ -58,9 +58,9 @@ const http = (path: string) => (socket: TLSSocket) =>
     socket.write(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n\r\n`)
   })
 
-const starts: Record<string, (files: Files, limits: Limits) => Promise<World>> = {
+const starts: Record<string, (files: Files, limits: Limits) => Promise<RecordedListener>> = {
   async admin(files, limits) {
-    const { reloads, lines, metrics, log } = witness()
+    const { reloads, lines, metrics, log } = recorder()
     const tls = { ...SETTINGS.tls, enabled: true, ...files, ...limits }
     const routes = (server: Parameters<Parameters<typeof bareServer>[0]>[0]) => {
       server.get('/here', async () => ({}))
@@ -72,7 +72,7 @@ const starts: Record<string, (files: Files, limits: Limits) => Promise<World>> =
     (['native', 'javascript'] as const).map((kind) => [
       kind,
       async (files: Files, limits: Limits) => {
-        const { reloads, lines, metrics: tls, log } = witness()
+        const { reloads, lines, metrics: tls, log } = recorder()
         const isNative = kind === 'native'
         const { port } = await serverOf(kind, {
           httpServer: isNative ? 'auto' : kind,
@@ -91,7 +91,7 @@ const starts: Record<string, (files: Files, limits: Limits) => Promise<World>> =
     const { cer } = await import('../support/realtime/diameter/raw-peer.ts')
     return {
       port: node.tlsPort,
-      // A getter: they come later.
+      // A getter, because they are added later.
       get lines() {
         return lines.map(({ fields, text }) => ({ ...fields, text }))
       },
@@ -115,7 +115,7 @@ const sections: Record<string, string> = {
 
 describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
   const start = (files: Files, limits: Limits = {}) =>
-    starts[name]?.(files, limits) as Promise<World>
+    starts[name]?.(files, limits) as Promise<RecordedListener>
   let authority: Authority
   let files: Files
   let ca: string
@@ -129,7 +129,7 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
   afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy()
   })
-  /** Null: the handshake is refused. */
+  /** Null if the handshake is refused. */
   const open = (port: number, options: ConnectionOptions = {}): Promise<TLSSocket | null> =>
     new Promise((resolve) => {
       const ciphers = 'ALL:@SECLEVEL=0'
@@ -154,7 +154,7 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
     return socket?.getPeerCertificate().subject.CN
   }
 
-  it('begins with 1.2, with forward secrecy and authenticated encryption only', async () => {
+  it('starts at version 1.2, with forward secrecy and authenticated encryption only', async () => {
     const { port } = await start(files)
     for (const version of ['TLSv1', 'TLSv1.1'] as const) {
       expect(await spoken(port, only(version))).toBeNull()
@@ -167,20 +167,20 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
     expect(await spoken(port, only('TLSv1.3'))).toMatch(/^TLSv1\.3 TLS_/)
   })
 
-  it('of an RSA key takes no key exchange without forward secrecy', async () => {
+  it('with an RSA key accepts no key exchange without forward secrecy', async () => {
     const { port } = await start(authority.issueRsa('rsa', 'localhost'))
     for (const cipher of ['AES128-GCM-SHA256', 'AES256-SHA', 'ECDHE-RSA-AES128-SHA']) {
       expect(await spoken(port, only('TLSv1.2', cipher))).toBeNull()
     }
   })
 
-  it('begins with 1.3 where that is asked', async () => {
+  it('starts at version 1.3 if configured', async () => {
     const { port } = await start(files, { minVersion: 'TLSv1.3' })
     expect(await spoken(port, only('TLSv1.2'))).toBeNull()
     expect(await spoken(port, only('TLSv1.3'))).toMatch(/^TLSv1\.3 /)
   })
 
-  it('has the cipher suites that are named, and no others', async () => {
+  it('uses only the configured cipher suites', async () => {
     const cipher = 'ECDHE-ECDSA-AES256-GCM-SHA384'
     const { port } = await start(files, { ciphers: [cipher, 'TLS_AES_256_GCM_SHA384'] })
     expect(await spoken(port, only('TLSv1.2', cipher))).toBe(`TLSv1.2 ${cipher}`)
@@ -191,19 +191,19 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
     expect(await spoken(port, only('TLSv1.3'))).toBe('TLSv1.3 TLS_AES_256_GCM_SHA384')
   })
 
-  it('has weak ones only by name, and says so', async () => {
+  it('uses weak cipher suites only by name, and logs a warning', async () => {
     const cipher = 'ECDHE-ECDSA-AES128-SHA'
-    const world = await start(files, { ciphers: [cipher] })
-    const { port } = world
+    const listener = await start(files, { ciphers: [cipher] })
+    const { port } = listener
     expect(await spoken(port, only('TLSv1.2', cipher))).toBe(`TLSv1.2 ${cipher}`)
     expect(await spoken(port, only('TLSv1.2', 'ECDHE-ECDSA-AES256-GCM-SHA384'))).toBeNull()
     expect(await spoken(port, only('TLSv1.3'))).toMatch(/^TLSv1\.3 TLS_/)
-    expect(world.lines).toContainEqual(
+    expect(listener.lines).toContainEqual(
       expect.objectContaining({ setting: `${sections[name]}.ciphers`, weak: [cipher] }),
     )
   })
 
-  /** A pair of files in a folder of its own, to be replaced. */
+  /** A pair of files in its own folder, to be replaced. */
   const copied = (pair: Files): Files => {
     const folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'))
     const copy = { certFile: join(folder, 'cert.pem'), keyFile: join(folder, 'key.pem') }
@@ -220,7 +220,7 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
     }
   }
 
-  it('shows a certificate that has replaced another, while connections stay open', async () => {
+  it('presents a replaced certificate, while connections stay open', async () => {
     const pair = copied(files)
     const { port, reloads, ask } = await start(pair)
     const before = await open(port)
@@ -235,11 +235,11 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
     await ask((await open(port)) as TLSSocket)
   })
 
-  it('keeps the one that it has while files are half written or do not match', async () => {
+  it('keeps the current one while files are incomplete or do not match', async () => {
     const pair = copied(files)
     const second = authority.issue('second', 'localhost')
-    const world = await start(pair)
-    const { port, reloads } = world
+    const listener = await start(pair)
+    const { port, reloads } = listener
     replace(pair, { certFile: second.certFile })
     await waitUntil('the refusal', () => reloads.length === 1)
     expect(await subjectOf(port)).toBe('first')
@@ -247,7 +247,7 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
     await waitUntil('the second refusal', () => reloads.length === 2)
     expect(await subjectOf(port)).toBe('first')
     expect(reloads).toEqual(Array(2).fill(`${sections[name]} failed`))
-    const problems = world.lines.flatMap(({ problem }) => problem ?? [])
+    const problems = listener.lines.flatMap(({ problem }) => problem ?? [])
     expect(problems).toEqual([
       `${sections[name]}.keyFile ${pair.keyFile} is not the key of the certificate`,
       `${sections[name]}.certFile ${pair.certFile} has no certificate`,

@@ -34,34 +34,34 @@ async function connect(url: string): Promise<RedisConnection> {
 function listen(
   by: RedisConnection,
   listener?: (payload: string) => void,
-): { heard: string[]; subscription: Subscription } {
-  const heard: string[] = []
+): { received: string[]; subscription: Subscription } {
+  const received: string[] = []
   const take = (payload: string) => {
-    heard.push(payload)
+    received.push(payload)
     listener?.(payload)
   }
   const subscription = subscribe(by, 'tollgate:test', take, log)
   open.push(() => subscription.close())
-  return { heard, subscription }
+  return { received, subscription }
 }
 
 const listening = ({ subscription }: ReturnType<typeof listen>) =>
   waitUntil('it listens', () => subscription.isListening())
 
-it('brings each message to all who listen to its channel', async () => {
+it('the bus delivers each message to all subscribers of its channel', async () => {
   const [one, two] = [listen(redis), listen(redis)]
   await Promise.all([listening(one), listening(two)])
   expect(await publish(redis, 'tollgate:other', 'x')).toBe(true)
   expect(await publish(redis, 'tollgate:test', 'a')).toBe(true)
   expect(await publish(redis, 'tollgate:test', 'b')).toBe(true)
-  await waitUntil('all', () => one.heard.length + two.heard.length === 4)
-  expect([one.heard, two.heard]).toEqual([
+  await waitUntil('all', () => one.received.length + two.received.length === 4)
+  expect([one.received, two.received]).toEqual([
     ['a', 'b'],
     ['a', 'b'],
   ])
 })
 
-it('goes on after what its listener throws, and hears nothing once it is closed', async () => {
+it('the bus survives exceptions of listeners, and delivers nothing once closed', async () => {
   const first = listen(redis, (payload) => {
     if (payload === 'a') throw new Error('a defect')
   })
@@ -69,58 +69,58 @@ it('goes on after what its listener throws, and hears nothing once it is closed'
   await Promise.all([listening(first), listening(second)])
   await publish(redis, 'tollgate:test', 'a')
   await publish(redis, 'tollgate:test', 'b')
-  await waitUntil('the second message', () => first.heard.length === 2)
+  await waitUntil('the second message', () => first.received.length === 2)
   first.subscription.close()
   expect(first.subscription.isListening()).toBe(false)
   await publish(redis, 'tollgate:test', 'c')
-  await waitUntil('the third one', () => second.heard.length === 3)
-  expect(first.heard).toEqual(['a', 'b'])
+  await waitUntil('the third one', () => second.received.length === 3)
+  expect(first.received).toEqual(['a', 'b'])
 })
 
-it('is no error while Redis is away, and listens again when it is back', async () => {
+it('the bus tolerates an unavailable Redis, and subscribes again when it is back', async () => {
   const proxy = await startStoreProxy(server.url)
   open.push(() => proxy.close())
   const through = await connect(proxy.url)
   open.push(() => through.close())
-  const ear = listen(through)
-  await listening(ear)
+  const subscriber = listen(through)
+  await listening(subscriber)
   await proxy.cut()
-  await waitUntil('it is cut off', () => !ear.subscription.isListening())
+  await waitUntil('it is cut off', () => !subscriber.subscription.isListening())
   expect(await publish(through, 'tollgate:test', 'lost')).toBe(false)
   await proxy.restore()
-  await listening(ear)
+  await listening(subscriber)
   await publish(redis, 'tollgate:test', 'found')
-  await waitUntil('a message', () => ear.heard.length > 0)
-  expect(ear.heard).toEqual(['found'])
+  await waitUntil('a message', () => subscriber.received.length > 0)
+  expect(subscriber.received).toEqual(['found'])
 })
 
-it('notices by itself that the other end does not answer any more', async () => {
+it('the bus detects on its own that the other end no longer answers', async () => {
   const proxy = await startStoreProxy(server.url)
   open.push(() => proxy.close())
   const through = await connect(proxy.url)
   open.push(() => through.close())
-  const ear = listen(through)
-  await listening(ear)
+  const subscriber = listen(through)
+  await listening(subscriber)
   proxy.hang()
-  await waitUntil('it gives up', () => !ear.subscription.isListening())
+  await waitUntil('it gives up', () => !subscriber.subscription.isListening())
   await proxy.restore()
-  await listening(ear)
+  await listening(subscriber)
 })
 
-it('hears in a cluster what any node was told, also when its own node has gone', async () => {
+it('the bus receives messages from any node of a cluster, even if its own is gone', async () => {
   const cluster = await startTestCluster()
   open.push(() => cluster.close())
   const both = [await connect(cluster.url), await connect(cluster.url)] as const
-  const ear = listen(both[0])
-  await listening(ear)
+  const subscriber = listen(both[0])
+  await listening(subscriber)
   for (let index = 0; index < 10; index += 1) await publish(both[1], 'tollgate:test', `${index}`)
-  await waitUntil('all', () => ear.heard.length === 10)
+  await waitUntil('all', () => subscriber.received.length === 10)
   const [{ host, port } = {}] = both[0].nodes()
   const [own] = cluster.nodes.filter((node) => node.port === port && host === '127.0.0.1')
   await own?.kill9()
   await waitUntil('another node', async () => {
     await publish(both[1], 'tollgate:test', 'again')
-    return ear.heard.includes('again')
+    return subscriber.received.includes('again')
   })
   for (const one of both) await one.close()
 })

@@ -25,7 +25,7 @@ afterAll(async () => {
 
 const snapshotOf = (role: string) => createMetrics({ node: 'n1', role }).snapshot()
 
-it('brings the snapshots of all processes together, the newest of each', async () => {
+it('the metrics exchange returns the newest snapshot of every process', async () => {
   await publishSnapshot(redis, 'a', await snapshotOf('old'))
   await publishSnapshot(redis, 'a', await snapshotOf('realtime'))
   await publishSnapshot(redis, 'b', await snapshotOf('recorder'))
@@ -33,7 +33,7 @@ it('brings the snapshots of all processes together, the newest of each', async (
   expect(roles.sort()).toEqual(['realtime', 'recorder'])
 })
 
-it('forgets a process that no longer publishes, and what is no snapshot', async () => {
+it('the metrics exchange drops silent processes and invalid snapshots', async () => {
   await publishSnapshot(redis, 'a', await snapshotOf('realtime'))
   await publishSnapshot(redis, 'b', await snapshotOf('recorder'))
   const ttlMs = await redis.client.pttl('{tollgate:metrics}:a')
@@ -44,7 +44,7 @@ it('forgets a process that no longer publishes, and what is no snapshot', async 
   expect(await redis.client.smembers('{tollgate:metrics}')).toEqual(['b'])
 })
 
-it('is fed by a publisher from its start on', async () => {
+it('the metrics exchange is fed by a publisher from its start', async () => {
   const metrics = createMetrics({ node: 'n1', role: 'admin' })
   metrics.openSessions(3)
   const publisher = startSnapshotPublisher(redis, 'c', metrics, log)

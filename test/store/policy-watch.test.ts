@@ -10,7 +10,7 @@ import { startTestRedis } from '../support/redis.ts'
 import { mountProblem, mountSmallDisk } from '../support/small-disk.ts'
 import { waitUntil } from '../support/wait.ts'
 
-it('says once that a master lacks the replicas that a commit waits for', async () => {
+it('the policy watch reports once that a master lacks replicas for commits', async () => {
   const server = await startTestRedis()
   const silent = createLogger({ name: 'test', level: 'silent' })
   const settings = { url: server.url, commandTimeoutMs: 1_000, connectTimeoutMs: 1_000 }
@@ -43,49 +43,52 @@ it('says once that a master lacks the replicas that a commit waits for', async (
 const problem = mountProblem()
 const why = problem === undefined ? '' : ` (skipped: ${problem})`
 
-it.skipIf(problem !== undefined)(`says while a master cannot write${why}`, async () => {
-  const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-full-'))
-  const disk = mountSmallDisk(join(folder, 'disk'), 16 * 1024 * 1024)
-  const silent = createLogger({ name: 'test', level: 'silent' })
-  const place = { dataDir: join(disk.path, 'r'), runDir: disk.path, log: silent }
-  const server = await startRedis({ ...place, appendfsync: 'everysec' })
-  const timeouts = { commandTimeoutMs: 5_000, connectTimeoutMs: 5_000 }
-  const redis = openRedis({ url: server.url, ...timeouts }, silent)
-  await waitForRedis(redis, 20_000)
-  const refusing: number[] = []
-  const said: unknown[] = []
-  const log = {
-    error: (...what: unknown[]) => said.push(what),
-    info: (text: unknown) => said.push(text),
-  }
-  const watch = watchRedisPolicy(redis, log as never, (masters) => refusing.push(masters), 5)
-  try {
-    await waitUntil('it has looked', () => refusing.at(-1) === 0)
-    expect(watch.canWrite()).toBe(true)
-    disk.fill()
-    const write = () => redis.guard(redis.client.append('k', 'x'.repeat(5_000)))
-    const refused = async () => {
-      for (;;) await write()
+it.skipIf(problem !== undefined)(
+  `the policy watch reports a master that cannot write${why}`,
+  async () => {
+    const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-full-'))
+    const disk = mountSmallDisk(join(folder, 'disk'), 16 * 1024 * 1024)
+    const silent = createLogger({ name: 'test', level: 'silent' })
+    const place = { dataDir: join(disk.path, 'r'), runDir: disk.path, log: silent }
+    const server = await startRedis({ ...place, appendfsync: 'everysec' })
+    const timeouts = { commandTimeoutMs: 5_000, connectTimeoutMs: 5_000 }
+    const redis = openRedis({ url: server.url, ...timeouts }, silent)
+    await waitForRedis(redis, 20_000)
+    const refusing: number[] = []
+    const said: unknown[] = []
+    const log = {
+      error: (...what: unknown[]) => said.push(what),
+      info: (text: unknown) => said.push(text),
     }
-    await expect(refused()).rejects.toThrow(StoreDownError)
-    await waitUntil('it is said', () => !watch.canWrite())
-    expect(refusing.at(-1)).toBe(1)
-    expect(watch.isSatisfied()).toBe(true)
-    disk.makeRoom()
-    await waitUntil('it is over', () => watch.canWrite())
-    expect(said).toEqual([
-      [
-        { refusing: 1, masters: 1, reason: 'its append-only file cannot be written' },
-        'redis cannot write: nothing is charged there until it has room',
-      ],
-      'redis can write again',
-    ])
-    await write()
-  } finally {
-    watch.stop()
-    await redis.close()
-    await server.close({ force: true })
-    disk.remove()
-    rmSync(folder, { recursive: true, force: true })
-  }
-})
+    const watch = watchRedisPolicy(redis, log as never, (masters) => refusing.push(masters), 5)
+    try {
+      await waitUntil('it has looked', () => refusing.at(-1) === 0)
+      expect(watch.canWrite()).toBe(true)
+      disk.fill()
+      const write = () => redis.guard(redis.client.append('k', 'x'.repeat(5_000)))
+      const refused = async () => {
+        for (;;) await write()
+      }
+      await expect(refused()).rejects.toThrow(StoreDownError)
+      await waitUntil('it is said', () => !watch.canWrite())
+      expect(refusing.at(-1)).toBe(1)
+      expect(watch.isSatisfied()).toBe(true)
+      disk.makeRoom()
+      await waitUntil('it is over', () => watch.canWrite())
+      expect(said).toEqual([
+        [
+          { refusing: 1, masters: 1, reason: 'its append-only file cannot be written' },
+          'redis cannot write: nothing is charged there until it has room',
+        ],
+        'redis can write again',
+      ])
+      await write()
+    } finally {
+      watch.stop()
+      await redis.close()
+      await server.close({ force: true })
+      disk.remove()
+      rmSync(folder, { recursive: true, force: true })
+    }
+  },
+)

@@ -30,7 +30,7 @@ afterAll(async () => {
   await cluster?.close()
 })
 
-/** One key of each tag; the tags are spread over all nodes. */
+/** One key per hash tag; the tags are distributed over all nodes. */
 const TAGS = Array.from({ length: 16 }, (_, index) => `{p${index}}:k`)
 const SET = "return redis.call('SET', KEYS[1], ARGV[1])"
 
@@ -39,7 +39,7 @@ function write(key: string, value: string): Promise<unknown> {
   return redis.runScript(call)
 }
 
-it('runs scripts and commands where their keys are, from the first request on', async () => {
+it('a cluster client runs scripts and commands on the node of their keys', async () => {
   await Promise.all(TAGS.map((key) => write(key, 'a')))
   const found = await Promise.all(TAGS.map((key) => redis.guard(redis.client.get(key))))
   expect(new Set(found)).toEqual(new Set(['a']))
@@ -48,7 +48,7 @@ it('runs scripts and commands where their keys are, from the first request on', 
   expect(Math.min(...sizes)).toBeGreaterThan(0)
 })
 
-it('finds on any of its masters a policy that would lose units', async () => {
+it('a cluster client detects a policy that would lose units on any master', async () => {
   await checkRedisPolicy(redis, log)
   const [, second] = await cluster.masters()
   await second?.client.config('SET', 'maxmemory-policy', 'allkeys-lru')
@@ -56,11 +56,11 @@ it('finds on any of its masters a policy that would lose units', async () => {
   await second?.client.config('SET', 'maxmemory-policy', 'noeviction')
 })
 
-it('has the replicas that a commit waits for', async () => {
+it('a cluster client has the replicas that a commit waits for', async () => {
   await waitUntil('all are online', async () => (await replicasMissing(redis)) === null)
 })
 
-it('fails fast and by part while a master is away, and goes on with its replica', async () => {
+it('a cluster client fails fast while a master is down, and uses its replica then', async () => {
   let losses = 0
   redis.onLost(() => {
     losses += 1
@@ -74,7 +74,7 @@ it('fails fast and by part while a master is away, and goes on with its replica'
   for (const { reason } of failed) expect(reason).toBeInstanceOf(StoreDownError)
   expect(losses).toBeGreaterThan(0)
   await cluster.untilWhole(3, 0)
-  // Its successor has no replica to wait for; what was acknowledged before is there.
+  // The promoted replica has no replica to wait for; acknowledged data is present.
   await waitUntil('every key is read', async () => {
     const found = await Promise.allSettled(TAGS.map((key) => redis.guard(redis.client.get(key))))
     return found.every((result) => result.status === 'fulfilled' && result.value !== null)

@@ -22,7 +22,7 @@ afterAll(async () => {
   await server.close()
 })
 
-it('tells a mistake of ours from an outage, also where both codes begin alike', async () => {
+it('a programming error is distinguished from an outage with a similar code', async () => {
   const create = () => redis.guard(redis.client.xgroup('CREATE', 's', 'g', '0', 'MKSTREAM'))
   await create()
   const error = await create().catch((reason: unknown) => reason)
@@ -30,7 +30,7 @@ it('tells a mistake of ours from an outage, also where both codes begin alike', 
   expect(error).not.toBeInstanceOf(StoreDownError)
 })
 
-it('takes a Redis that is occupied with a script for one that is away', async () => {
+it('a Redis that is busy with a script is treated as unavailable', async () => {
   const other = new Redis({ path: server.socketPath })
   await redis.client.config('SET', 'busy-reply-threshold', '1')
   const endless = other.eval('while true do end', 0).catch(() => undefined)

@@ -6,7 +6,7 @@ import { startTestRedis } from '../support/redis.ts'
 
 const SHA = scriptSha('return 1')
 
-/** As the driver encodes it. */
+/** The encoding of the driver. */
 function byDriver(keys: string[], args: ScriptValue[]): string {
   const command = new Command('EVALSHA', [SHA, keys.length, ...keys, ...args])
   return Buffer.from(command.toWritable({})).toString('latin1')
@@ -19,11 +19,11 @@ describe('a script call', () => {
     ['with a block at the end', ['k'], ['1-epoch', Buffer.from([0, 13, 10, 255])]],
     ['with blocks in a row, one empty', ['k'], [Buffer.from('ab'), Buffer.alloc(0), 'c']],
     ['with more than ASCII', ['schlüssel'], ['größe', '€', 2 ** 53 - 1]],
-  ])('is encoded as the driver would: %s', (_, keys, args) => {
+  ])('has the same encoding as from the driver: %s', (_, keys, args) => {
     expect(encodeScript(SHA, keys, args).toString('latin1')).toBe(byDriver([...keys], [...args]))
   })
 
-  it('brings its text along where Redis does not know it, or no more', async () => {
+  it('includes its text if Redis does not have the script, or no longer has it', async () => {
     const server = await startTestRedis({ appendfsync: 'everysec' })
     const log = { info: () => undefined, warn: () => undefined }
     const settings = { url: server.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }

@@ -25,7 +25,7 @@ afterAll(async () => {
   await server.close()
 })
 
-it('brings hints as they were told, and passes over what is none', async () => {
+it('session events are delivered as published, and invalid ones are skipped', async () => {
   const heard: PublishedSessionEvent[] = []
   const following = subscribeToSessionEvents(redis, (hint) => heard.push(hint), log)
   await waitUntil('it listens', () => following.isListening())
@@ -51,6 +51,6 @@ it.each([
   '{"cause":"credit","aid":1,"sid":-1}',
   '{"cause":"release","origin":"a"}',
   '{"cause":"release","origin":"a","sessionId":1}',
-])('%j is no hint', (payload) => {
+])('%j is not a session event', (payload) => {
   expect(parseSessionEvent(payload)).toBeNull()
 })

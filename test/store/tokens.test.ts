@@ -36,7 +36,7 @@ const ofUser = (id: string, family: string): TokenHolder => {
 }
 
 describe('a token', () => {
-  it('is 40 random hex digits, and Redis has its digest, for as long as it lives', async () => {
+  it('is 40 random hex digits, and Redis stores its digest until it expires', async () => {
     const issued = await tokens.access.issue(HOLDER, MINUTE_MS)
     const refresh = await tokens.refresh.issue(HOLDER, 2 * MINUTE_MS)
     expect([issued, refresh]).toEqual(Array(2).fill(expect.stringMatching(/^[0-9a-f]{40}$/)))
@@ -53,7 +53,7 @@ describe('a token', () => {
     expect(await tokens.access.find(issued)).toEqual(HOLDER)
   })
 
-  it('is no refresh token, and is found only as it is', async () => {
+  it('is not a refresh token, and is found only by its exact text', async () => {
     const issued = await tokens.access.issue(HOLDER, MINUTE_MS)
     expect(await tokens.refresh.find(issued)).toBeNull()
     const others = ['', issued.slice(1), `${issued}0`, issued.toUpperCase(), '*', '0'.repeat(40)]
@@ -62,7 +62,7 @@ describe('a token', () => {
     }
   })
 
-  it('is gone when it was revoked', async () => {
+  it('does not exist after it was revoked', async () => {
     const [issued, other] = await Promise.all([
       tokens.access.issue(HOLDER, MINUTE_MS),
       tokens.access.issue(HOLDER, MINUTE_MS),
@@ -87,7 +87,7 @@ describe('the tokens of a login', () => {
 })
 
 describe('a refresh token', () => {
-  it('is claimed by one of many, until it is released', async () => {
+  it('is claimed by one of several concurrent clients, until it is released', async () => {
     const issued = await tokens.refresh.issue(HOLDER, MINUTE_MS)
     const claim = () => tokens.claim(issued, MINUTE_MS)
     const claims = await Promise.all(Array.from({ length: 20 }, claim))

@@ -16,10 +16,10 @@ import { sortContract } from './contract/sorts.ts'
 import { typeContract } from './contract/types.ts'
 import { updateContract } from './contract/updates.ts'
 
-/** A server to try: its URL, and what ends it. */
+/** A server under test: its URL and how to stop it. */
 export type Server = { readonly url: string; close(): Promise<void> }
 
-/** What the product needs of a MongoDB, the same for every server that calls itself one. */
+/** The MongoDB features used by the product, tested on every server in the same way. */
 export function mongoContract(name: string, start: () => Promise<Server>): void {
   describe(name, () => {
     let server: Server

@@ -22,4 +22,4 @@ mongoContract('the embedded server', async () => {
 
 const url = process.env['TEST_MONGO_URL']
 if (url) mongoContract('the server of TEST_MONGO_URL', async () => ({ url, close: async () => {} }))
-else describe('the server of TEST_MONGO_URL', () => it.skip('is not given', () => {}))
+else describe('the server of TEST_MONGO_URL', () => it.skip('is not configured', () => {}))

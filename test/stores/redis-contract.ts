@@ -5,19 +5,19 @@ import { scriptContract } from './redis-contract/scripts.ts'
 import { streamContract } from './redis-contract/streams.ts'
 import { valueContract } from './redis-contract/values.ts'
 
-/** A server to try: its URL, and what ends it. */
+/** A server under test: its URL and how to stop it. */
 export type Server = { readonly url: string; close(): Promise<void> }
 
 export type Scene = {
   /** The same connection for all tests. */
   redis(): Redis
-  /** Another connection, closed in the end. */
+  /** A new connection, closed at the end of the test. */
   connect(): Redis
-  /** A key that no other test uses, removed in the end. */
+  /** A key that no other test uses, removed at the end of the test. */
   key(): string
 }
 
-/** What the ledger needs of a Redis, the same for every server that calls itself one. */
+/** The Redis features used by the ledger, tested on every server in the same way. */
 export function redisContract(name: string, start: () => Promise<Server>): void {
   describe(name, () => {
     const prefix = `contract:${randomBytes(6).toString('hex')}`
@@ -42,7 +42,7 @@ export function redisContract(name: string, start: () => Promise<Server>): void 
     })
 
     afterAll(async () => {
-      // By name: the server may be somebody else's, with other keys in it.
+      // By name: the server may contain keys of other programs.
       const keys = Array.from({ length: lastKey }, (_, n) => `${prefix}:${n + 1}`)
       if (keys.length > 0) await scene.redis().del(...keys)
       for (const redis of connections) redis.disconnect()
@@ -55,7 +55,7 @@ export function redisContract(name: string, start: () => Promise<Server>): void 
   })
 }
 
-/** A socket is given to the driver by its path. */
+/** The driver expects the path of a socket. */
 export function pathOf(url: string): string {
   return url.startsWith('unix://') ? decodeURIComponent(url.slice('unix://'.length)) : url
 }

@@ -9,17 +9,17 @@ redisContract('the embedded Redis', () => startTestRedis())
 
 const url = process.env['TEST_REDIS_URL']
 if (url) redisContract('the server of TEST_REDIS_URL', async () => ({ url, close: async () => {} }))
-else describe('the server of TEST_REDIS_URL', () => it.skip('is not given', () => {}))
+else describe('the server of TEST_REDIS_URL', () => it.skip('is not configured', () => {}))
 
-/** What nobody may do to somebody else's server: fill its memory, kill it. */
-describe('the embedded Redis alone', () => {
+/** Filling the memory of a server and killing it is limited to the embedded one. */
+describe('the embedded Redis', () => {
   const WRITE = `
     local n = redis.call('INCR', KEYS[1])
     redis.call('HSET', KEYS[2], ARGV[1], ARGV[2])
     redis.call('XADD', KEYS[3], '*', 'field', ARGV[1])
     return n`
 
-  it('out of memory refuses a script before its first write, and never in its midst', async () => {
+  it('out of memory refuses a script before its first write, and never after it', async () => {
     const server = await startTestRedis({ maxmemoryBytes: 4 * 1024 * 1024 })
     const redis = new Redis(server.socketPath)
     const text = 'x'.repeat(20_000)
@@ -36,7 +36,7 @@ describe('the embedded Redis alone', () => {
     expect(String(failure)).toMatch(/OOM/)
     const counts = [Number(await redis.get('n')), await redis.hlen('h'), await redis.xlen('s')]
     expect(counts).toEqual([done, done, done])
-    // Reading and deleting go on, which makes room.
+    // Reads and deletions still work, which frees memory.
     expect(await redis.eval(`return redis.call('HSTRLEN', KEYS[1], 'f0')`, 1, 'h')).toBe(20_000)
     const fields = Array.from({ length: done - 20 }, (_, n) => `f${n}`)
     await redis.eval(`redis.call('HDEL', KEYS[1], unpack(ARGV))`, 1, 'h', ...fields)
@@ -46,7 +46,7 @@ describe('the embedded Redis alone', () => {
     await server.close()
   })
 
-  it(`loses nothing acknowledged and halves nothing, killed ${ROUNDS} times`, async () => {
+  it(`loses no acknowledged write and applies none partially, killed ${ROUNDS} times`, async () => {
     const server = await startTestRedis({ appendfsync: 'always' })
     const acknowledged = new Set<string>()
     for (let round = 0; round < ROUNDS; round++) {

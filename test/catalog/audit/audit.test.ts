@@ -1,4 +1,4 @@
-/** Records in the store. */
+/** Audit records in MongoDB. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { appendRecords } from '../../../src/catalog/audit/append.ts'
 import { auditDocument, createAudit } from '../../../src/catalog/audit/audit.ts'
@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => open.close())
 
-it('are written as they are, whatever their fields are called', async () => {
+it('audit records are stored unchanged, whatever the names of their fields', async () => {
   const { catalog } = open
   const document = JSON.parse('{"$set":{"a.b":{"$gt":1}},"__proto__":{"x":1},"":2,"a.b":[{}]}')
   const entry = { collection: 'settings', type: 'set', key: 'odd', old: document, new: document }
@@ -30,7 +30,7 @@ it('are written as they are, whatever their fields are called', async () => {
   })
 })
 
-it('are written once: those that are there stay, and the others are added', async () => {
+it('audit records are stored once: a repeated write adds only missing ones', async () => {
   const { catalog } = open
   const record = (key: string, type: string) =>
     auditDocument(ACTOR, 0, { collection: 'once', type, key }, key)
@@ -44,7 +44,7 @@ it('are written once: those that are there stay, and the others are added', asyn
   ])
 })
 
-it('that cannot be written are an error', async () => {
+it('audit records that cannot be stored cause an error', async () => {
   const run = async () => {
     throw new CatalogUnavailableError('away')
   }
@@ -53,7 +53,7 @@ it('that cannot be written are an error', async () => {
   await expect(audit.record(ACTOR, 0, entry)).rejects.toThrow(CatalogUnavailableError)
 })
 
-it('may be several of one write, or none', async () => {
+it('one write accepts several audit records, or none', async () => {
   const { catalog } = open
   const entries = ['x', 'y'].map((key) => ({ collection: 'several', type: 'set', key }))
   await createAudit(catalog).record(ACTOR, 0, ...entries)

@@ -1,4 +1,7 @@
-/** Records are chained by hash, whoever writes them; what was changed past the node shows. */
+/**
+ * Audit records are chained by hash across processes; changes made directly in MongoDB are
+ * detected.
+ */
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { appendRecords } from '../../../src/catalog/audit/append.ts'
 import { auditDocument, createAudit } from '../../../src/catalog/audit/audit.ts'
@@ -23,7 +26,7 @@ afterAll(() => open.close())
 beforeEach(async () => {
   await catalog.audit.deleteMany({})
   await catalog.auditchain.deleteMany({})
-  // Another catalogue has another memory of where the chain ends.
+  // A separate catalogue object does not share the cached end of the chain.
   catalog = { ...open.catalog }
 })
 
@@ -52,7 +55,7 @@ const problems = async () => (await verify()).problems
 const chain = async () =>
   (await catalog.audit.find().sort({ 'chain.seq': 1 }).toArray()) as ChainedRecord[]
 
-it('each with the hash of the one before, over all kinds of values', async () => {
+it('each audit record contains the hash of the previous one, for all kinds of values', async () => {
   for (const key of ['1', '2', '3']) await appendRecords(catalog, [record(key)])
   const found = await chain()
   expect(found.map((one) => one.chain.seq)).toEqual([1, 2, 3])
@@ -61,7 +64,7 @@ it('each with the hash of the one before, over all kinds of values', async () =>
   expect(await verify()).toMatchObject({ ok: true, records: 3, removed: 0, erased: 0 })
 })
 
-it('by several processes at once, without a fork or a gap', async () => {
+it('audit records of concurrent processes form one chain without forks or gaps', async () => {
   const processes = Array.from({ length: 5 }, () => ({ ...open.catalog }))
   const writes = Array.from({ length: 60 }, (_, index) =>
     createAudit(processes[index % 5] as Catalog).record(ACTOR, index, {
@@ -75,13 +78,13 @@ it('by several processes at once, without a fork or a gap', async () => {
   expect(await verify()).toMatchObject({ ok: true, records: 60, end: { seq: 60 } })
 })
 
-it('and what is written twice under one stamp has one place', async () => {
+it('an audit record written twice with the same stamp has one position in the chain', async () => {
   await appendRecords(catalog, [record('1'), record('1'), record('2')])
   await appendRecords({ ...open.catalog }, [record('2'), record('3')])
   expect(await verify()).toMatchObject({ ok: true, records: 3, end: { seq: 3 } })
 })
 
-it('so that a changed, a removed and an added record show', async () => {
+it('changed, removed and added audit records are detected', async () => {
   await appendRecords(
     catalog,
     ['1', '2', '3', '4', '5'].map((key) => record(key)),
@@ -101,7 +104,7 @@ it('so that a changed, a removed and an added record show', async () => {
   expect(await problems()).toContain('1 records are not part of the chain')
 })
 
-it('so that a chain that was written anew is another one than was seen before', async () => {
+it('a rewritten chain is distinguished from the chain verified earlier', async () => {
   await appendRecords(catalog, [record('1'), record('2')])
   const { end: expected } = await verify()
   expect((await verifyChain(catalog, { key: '', expected })).ok).toBe(true)
@@ -113,7 +116,7 @@ it('so that a chain that was written anew is another one than was seen before', 
   expect(report.problems).toEqual(['record 2: differs from the given one'])
 })
 
-it('and fields can be erased: their values go, and the chain holds', async () => {
+it('fields can be erased: their values are removed and the chain remains valid', async () => {
   await appendRecords(catalog, [record('1'), record('2')])
   const [first] = await chain()
   const erased = eraseFields(first as ChainedRecord, 'e1', (field, member) => {
@@ -121,7 +124,7 @@ it('and fields can be erased: their values go, and the chain holds', async () =>
   }) as ChainedRecord
   expect(erased.new).toMatchObject({ text: '(erased)', nested: '(erased)', number: 5 })
   expect(JSON.stringify(erased)).not.toContain('Ada')
-  // Without a salt nobody can try which value it was.
+  // Without the salt the erased value cannot be found by trial.
   expect(erased.chain.salt).toBeUndefined()
   await catalog.audit.replaceOne({ key: '1' }, erased)
   expect(await problems()).toEqual([
@@ -137,7 +140,7 @@ it('and fields can be erased: their values go, and the chain holds', async () =>
   expect(await problems()).toEqual(['record 1: its content was changed'])
 })
 
-it('and what retention removes is noted, signed where there is a key', async () => {
+it('removal by retention is recorded in the chain, and signed if there is a key', async () => {
   await appendRecords(
     catalog,
     ['1', '2', '3', '4', '5'].map((key) => record(key)),
@@ -158,7 +161,7 @@ it('and what retention removes is noted, signed where there is a key', async () 
   expect(await problems()).toEqual(['record 4: does not follow the records removed by retention'])
 })
 
-it('and goes on where all of it was removed', async () => {
+it('the chain continues after retention has removed all records', async () => {
   await appendRecords(catalog, [record('1'), record('2')])
   await storeRemovedRuns(
     catalog,

@@ -1,4 +1,4 @@
-/** What a record may hold, and what not. */
+/** Secrets and size limits of audit records. */
 import { describe, expect, it } from 'vitest'
 import { auditDocument } from '../../../src/catalog/audit/audit.ts'
 import { redactSecrets } from '../../../src/catalog/audit/secrets.ts'
@@ -12,7 +12,7 @@ function textOf(value: unknown): string {
   return JSON.stringify(value)
 }
 
-describe('secrets', () => {
+describe('audit secrets', () => {
   it.each([
     ['users', { username: 'ada', password: PLANTED }],
     ['users', { username: 'ada', password: `$argon2id$v=19$m=1$${PLANTED}` }],
@@ -42,7 +42,7 @@ describe('secrets', () => {
     expect(textOf(auditDocument(ACTOR, 0, others, 'seed'))).not.toContain(PLANTED)
   })
 
-  it('leave all else as it is', () => {
+  it('are omitted without changing other fields', () => {
     const document = {
       _id: new ObjectId(),
       key: 'CALL',
@@ -59,14 +59,14 @@ describe('secrets', () => {
     expect(redactSecrets('rates', document)).toEqual(document)
   })
 
-  it('tell that they were changed', () => {
+  it('are recorded as changed, without their values', () => {
     const before = { password: 'a', name: 'x' }
-    const told = (password: string) => redactSecrets('users', { password, name: 'y' }, before)
-    expect(told('a')).toEqual({ password: '(secret)', name: 'y' })
-    expect(told('b')).toEqual({ password: '(secret, changed)', name: 'y' })
+    const redacted = (password: string) => redactSecrets('users', { password, name: 'y' }, before)
+    expect(redacted('a')).toEqual({ password: '(secret)', name: 'y' })
+    expect(redacted('b')).toEqual({ password: '(secret, changed)', name: 'y' })
   })
 
-  it('hold names of fields that other objects do not', () => {
+  it('can have special field names such as `__proto__`, without effect on other objects', () => {
     const document = JSON.parse('{"__proto__":{"token":"x"},"a.b":1,"$c":{"$d.e":2}}')
     const kept = redactSecrets('plans', document)
     expect(textOf(kept)).toBe('{"__proto__":{"token":"(secret)"},"a.b":1,"$c":{"$d.e":2}}')
@@ -74,8 +74,8 @@ describe('secrets', () => {
   })
 })
 
-describe('a record', () => {
-  it('of the same write has the same stamp', () => {
+describe('an audit record', () => {
+  it('has the same stamp as other records of the same write', () => {
     const entry = { collection: 'plans', type: 'update', key: 'GOLD' }
     const stamp = (seed: string) => auditDocument(ACTOR, 0, entry, seed).stamp
     expect(stamp('a')).toBe(stamp('a'))
@@ -83,7 +83,7 @@ describe('a record', () => {
     expect(stamp('a')).toMatch(/^[0-9a-f]{32}$/)
   })
 
-  it('is without what only the node needs, and names are cut', () => {
+  it('omits internal fields of the node and truncates names', () => {
     const old = { name: 'A', rev: 3, deleted: true, deleted_at: new Date(0) }
     const entry = { collection: 'plans', type: 'delete', key: 'K'.repeat(5000), old }
     const record = auditDocument({ ...ACTOR, name: 'N'.repeat(5000) }, 0, entry, 's')
@@ -92,7 +92,7 @@ describe('a record', () => {
     for (const text of [record.key, record.user.name]) expect(text.length).toBeLessThan(300)
   })
 
-  it('stays below 256 KiB: the largest fields are left out, and named', () => {
+  it('stays below 256 KiB: the largest fields are omitted and named', () => {
     const text = 'x'.repeat(100 * 1024)
     const document = { name: 'A', large: text, larger: text + text, last: 1 }
     const record = auditDocument(
@@ -108,7 +108,7 @@ describe('a record', () => {
   it.each([
     ['many fields', Object.fromEntries(Array.from({ length: 50_000 }, (_, at) => [`f${at}`, at]))],
     ['one list', { list: Array.from({ length: 100_000 }, (_, at) => at) }],
-  ])('with %s is cut, too', (_, document) => {
+  ])('is also truncated with %s', (_, document) => {
     expect(Buffer.byteLength(textOf(truncateDocument(document)))).toBeLessThan(125 * 1024)
     expect(textOf(truncateDocument(document))).toContain(TRUNCATED)
   })

@@ -17,43 +17,45 @@ const change = { nowMs: 0, by: 'test', sealer, timeZone: 'UTC' }
 
 function watchOf(catalog: Catalog) {
   const { log, records } = recordingLog()
-  const told: CurrentClients[] = []
-  const watch = watchClients({ catalog, sealer, pollMs: 3_600_000, log }, (now) => told.push(now))
+  const published: CurrentClients[] = []
+  const watch = watchClients({ catalog, sealer, pollMs: 3_600_000, log }, (now) =>
+    published.push(now),
+  )
   open.push(watch)
   const names = () =>
-    told
+    published
       .at(-1)
       ?.clients.signers(0)
       .map(({ name }) => name)
-  return { watch, told, records, names }
+  return { watch, published, records, names }
 }
 
-/** As the rooms store it that write settings. */
+/** Stores a setting in the same form as the modules that write settings. */
 async function put(catalog: Catalog, _id: string, rev: number, value: unknown) {
   const document = { _id, rev, value, changed: new Date(0), changed_by: 'test' }
   await catalog.config.replaceOne({ _id }, document, { upsert: true })
 }
 
 describe('a watch of clients', () => {
-  it('tells of them and of the window when they are read, and when they change', async () => {
+  it('publishes clients and signature window on the first read and after changes', async () => {
     const catalog = await store.open()
-    const { watch, told, names } = watchOf(catalog)
+    const { watch, published, names } = watchOf(catalog)
     expect(await watch.start()).toBe(true)
     expect(names()).toEqual([])
-    expect(told).toMatchObject([{ signature: { enabled: true, windowMs: 300_000 } }])
+    expect(published).toMatchObject([{ signature: { enabled: true, windowMs: 300_000 } }])
     await put(catalog, 'shared_secret', 7, withClient([], { name: 'crm' }, change).list)
     await watch.pollNow()
     await watch.pollNow()
-    expect([names(), told.length]).toEqual([['crm'], 2])
+    expect([names(), published.length]).toEqual([['crm'], 2])
     await put(catalog, 'security', 8, { signature: { enabled: false, window_seconds: 5 } })
     await watch.pollNow()
-    expect(told.slice(2)).toMatchObject([{ signature: { enabled: false, windowMs: 5_000 } }])
+    expect(published.slice(2)).toMatchObject([{ signature: { enabled: false, windowMs: 5_000 } }])
     await put(catalog, 'shared_secret', 9, [])
     await watch.pollNow()
     expect(names()).toEqual([])
   })
 
-  it('leaves out, and logs without its key, what cannot be used', async () => {
+  it('skips unusable clients and logs them without their keys', async () => {
     const catalog = await store.open()
     const { watch, records, names } = watchOf(catalog)
     const other = { ...change, sealer: createSealer('another key') }
@@ -67,7 +69,7 @@ describe('a watch of clients', () => {
     expect(JSON.stringify(records)).not.toContain('v1:')
   })
 
-  it('keeps those that are known while MongoDB is away', async () => {
+  it('keeps the cached clients while MongoDB is unavailable', async () => {
     const catalog = await store.open()
     await put(catalog, 'shared_secret', 1, withClient([], { name: 'crm' }, change).list)
     const { watch, names } = watchOf(catalog)

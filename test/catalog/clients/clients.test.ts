@@ -43,7 +43,7 @@ describe('a new client', () => {
     expect(client?.keySha256).toEqual(digest)
   })
 
-  it('takes a key that is given, and dates in the zone of the node', () => {
+  it('accepts a given key, and dates in the time zone of the node', () => {
     const dates = { from: '2026-06-01', to: '2026-07-01T00:00:00Z' }
     const { list, secret } = withClient([], { name: 'crm', key: KEY, ...dates }, change)
     expect(secret).toBe(KEY)
@@ -80,7 +80,7 @@ describe('a new client', () => {
     expect(() => withClient([], given, change)).not.toThrow('00112233')
   })
 
-  it('cannot have the key of another one, nor stand in what is no list', () => {
+  it('is refused with the key of another client, or if the stored value is not a list', () => {
     const list = listWith({ name: 'a', key: KEY })
     expect(() => withClient(list, { name: 'b', key: KEY }, change)).toThrow(
       'key is already used by another client',
@@ -91,8 +91,8 @@ describe('a new client', () => {
   })
 })
 
-describe('a client that is set again', () => {
-  it('keeps its key and what is not given', () => {
+describe('an updated client', () => {
+  it('keeps its key and the fields that are not given', () => {
     const list = listWith({ name: 'a', key: KEY, roles: ['read'], to: '2027-01-01' }, { name: 'b' })
     const later = { ...change, nowMs: NOW_MS + 5, by: 'other' }
     const set = withClient(list, { name: 'a', roles: ['write'], disabled: true }, later)
@@ -106,19 +106,19 @@ describe('a client that is set again', () => {
     expect(undone.list[0]).not.toHaveProperty('disabled')
   })
 
-  it('may be sent back as it was read, with a change', () => {
+  it('can be sent back as it was read, with a change', () => {
     const list = listWith({ name: 'a', key: KEY, roles: ['read'], to: '2027-01-01' })
     const [shown] = clientViews(list)
     const later = { ...change, nowMs: NOW_MS + 5, by: 'other' }
     const set = withClient(list, { ...shown, crc: '90482470', roles: ['write'] }, later)
-    const shownToo = { grants: ['client_credentials'] }
-    const after = { ...(list[0] as object), ...shownToo, roles: ['write'] }
+    const alsoVisible = { grants: ['client_credentials'] }
+    const after = { ...(list[0] as object), ...alsoVisible, roles: ['write'] }
     expect(set).toEqual({ list: [after], secret: null })
     const others = { crc: '00000000', created_at: 'long ago', created_by: 'me' }
     expect(withClient(list, { name: 'a', ...others }, later).list).toEqual(list)
   })
 
-  it('leaves what it was given as it was', () => {
+  it('does not modify its input', () => {
     const list = Object.freeze(listWith({ name: 'a' }).map((each) => Object.freeze(each)))
     withClient(list, { name: 'a', roles: [] }, change)
     withNewKey(list, 'a', change)
@@ -128,7 +128,7 @@ describe('a client that is set again', () => {
 })
 
 describe('a new key', () => {
-  it('takes the place of the old one, under another fingerprint', () => {
+  it('replaces the old key and has another fingerprint', () => {
     const list = listWith({ name: 'a', key: KEY })
     const rotated = withNewKey(list, 'a', change)
     const before = compiled(list)
@@ -138,7 +138,7 @@ describe('a new key', () => {
     expect(() => withNewKey(list, 'b', change)).toThrow('there is no client b')
   })
 
-  it('is not the old client again when it is made anew with the same key', () => {
+  it('does not restore the old client when a client is created again with the same key', () => {
     const later = { ...change, nowMs: NOW_MS + 1 }
     const again = withClient([], { name: 'a', key: KEY }, later).list
     const [first, second] = [listWith({ name: 'a', key: KEY }), again].map(
@@ -148,11 +148,11 @@ describe('a new key', () => {
   })
 })
 
-describe('a client that does not sign', () => {
+describe('a client that does not sign requests', () => {
   const hash = createHash('sha256').update(KEY).digest('hex')
   const given = { name: 'a', key: KEY, signature: false }
 
-  it('has a hash of its key stored, and nothing that the key could be had from', () => {
+  it('is stored with a hash of its key, from which the key cannot be derived', () => {
     const { list, secret } = withClient([], given, change)
     expect(secret).toBe(KEY)
     expect(list).toMatchObject([{ name: 'a', hash }])
@@ -167,7 +167,7 @@ describe('a client that does not sign', () => {
     expect(withoutClient(list, { key: KEY }, change).list).toEqual([])
   })
 
-  it('stays one with another key, and signs again only with a key of its own', () => {
+  it('stays unsigned when its key changes, and signs again only with a key of its own', () => {
     const { list } = withClient([], given, change)
     const rotated = withNewKey(list, 'a', change)
     expect(compiled(rotated.list).signers(NOW_MS)).toEqual([])
@@ -178,7 +178,7 @@ describe('a client that does not sign', () => {
     expect(compiled(again.list).signers(NOW_MS)).toMatchObject([{ key: `${KEY}0` }])
   })
 
-  it('is made of one that did: the sealed key goes, and its tokens stay good', () => {
+  it('can be created from a signing client: its sealed key goes, its tokens stay valid', () => {
     const list = listWith({ name: 'a', key: KEY })
     const { list: after } = withClient(list, { name: 'a', signature: false }, change)
     expect(after[0]).not.toHaveProperty('key')
@@ -189,7 +189,7 @@ describe('a client that does not sign', () => {
   })
 })
 
-describe('a client that is taken away', () => {
+describe('a removed client', () => {
   it('is found by its name or its key', () => {
     const list = listWith({ name: 'a', key: KEY }, { name: 'b' })
     expect(withoutClient(list, { key: KEY }, change).list).toEqual([list[1]])
@@ -202,7 +202,7 @@ describe('a client that is taken away', () => {
 })
 
 describe('clients in use', () => {
-  it('hold from `from` until before `to`', () => {
+  it('are valid from `from` (inclusive) to `to` (exclusive)', () => {
     const clients = compiled(
       listWith({ name: 'a', from: '2026-06-01Z', to: '2026-07-01Z' }, { name: 'b' }),
     )
@@ -216,7 +216,7 @@ describe('clients in use', () => {
     expect(at('2026-07-01')).toEqual([false, ['b']])
   })
 
-  it('are without those that are disabled, and those that cannot be used are listed', () => {
+  it('exclude disabled clients, and unusable clients are listed', () => {
     const good = listWith({ name: 'good' })
     const other = withClient([], { name: 'other' }, { ...change, sealer: createSealer('x') }).list
     const [{ hash: _, ...old }] = other as [{ hash: string }]
@@ -255,7 +255,7 @@ describe('clients in use', () => {
     expect(clientsSetting(sealer).read(undefined).skipped).toEqual([])
   })
 
-  it('are shown without keys and what is made of them', () => {
+  it('are returned without keys or values derived from them', () => {
     const list = listWith(
       { name: 'a', key: KEY, grants: ['password'] },
       { name: 'b', disabled: true },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createInterner } from '../../../src/catalog/compile/interner.ts'
 
 describe('interned values', () => {
-  it('are one for equal parts, and made again only when too many are known', () => {
+  it('are shared between equal parts, and created again only after the cache is full', () => {
     const interned = createInterner<{ n: number }>(2)
     let made = 0
     const madeOf = (part: object) => {
@@ -16,7 +16,7 @@ describe('interned values', () => {
     expect([madeOf({ a: 3 }), madeOf({ a: 1 })]).toEqual([3, 4])
   })
 
-  it('are not kept where making one fails', () => {
+  it('are not cached if creating one fails', () => {
     const interned = createInterner<number>(2)
     const fail = () => {
       throw new Error('broken')

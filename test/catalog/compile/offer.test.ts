@@ -8,8 +8,8 @@ const plan = (fields: object = {}) =>
 const groupsOf = (groups: object) => compilePlan(plan({ include: { groups } })).groups
 const groupOf = (group: object) => groupsOf({ G: group })[0]
 
-describe('plan', () => {
-  it('has what charging reads', () => {
+describe('a plan', () => {
+  it('has the fields that charging reads', () => {
     const compiled = compilePlan(
       plan({
         disallowed_rates: ['PREMIUM'],
@@ -46,7 +46,7 @@ describe('plan', () => {
     expect(refusal(() => compilePlan(plan(fields)))).toBe(message)
   })
 
-  it('takes the empty lists that PHP clients send for empty objects', () => {
+  it('accepts the empty lists that PHP clients send for empty objects', () => {
     const compiled = compilePlan(plan({ rates: [], include: { groups: [], services: {} } }))
     expect([compiled.prices.size, compiled.groups, compiled.services]).toEqual([0, [], []])
     expect(compilePlan(plan({ include: [] })).groups).toEqual([])
@@ -90,12 +90,12 @@ describe('groups', () => {
     expect(shown).toEqual({ ...plain, ...units, ...expected })
   })
 
-  it('name their rates', () => {
+  it('refer to their rates', () => {
     expect(groupOf({ value: 1, rates: ['A', 'B'] })?.rates).toEqual(new Set(['A', 'B']))
     expect(groupOf({ value: 1, rates: [] })?.rates).toEqual(new Set())
   })
 
-  it('keep their order, and the old kind is a group of each usage type', () => {
+  it('keep their order, and the old format becomes one group per usage type', () => {
     const groups = groupsOf({ B: { value: 1 }, A: { call: 100, sms: 'UNLIMITED', rates: ['X'] } })
     expect(groups.map(({ name, total }) => [name, total])).toEqual([
       ['B', 1],
@@ -104,7 +104,7 @@ describe('groups', () => {
     ])
   })
 
-  it('count units as finely as they are asked to, but not money', () => {
+  it('count units as precisely as requested, but not money', () => {
     const include = { groups: { U: { value: 2.5 }, M: { cost: 2.5 } } }
     const options = { isStrict: false, unitDigits: 2 }
     const { groups } = compilePlan(plan({ include }), options)
@@ -136,20 +136,20 @@ describe('groups', () => {
     expect(refusal(() => groupOf(group))).toBe(`include.groups.G${message}`)
   })
 
-  it('refuse what is no regular expression', () => {
+  it('refuse an invalid regular expression', () => {
     expect(refusal(() => groupOf({ value: 1, rates: '/(/' }))).toMatch(
       /^include\.groups\.G\.rates is not a regular expression: /,
     )
   })
 })
 
-describe('service', () => {
+describe('a service', () => {
   const service = (fields: object = {}) => compileService(stored({ name: 'TV', ...fields }))
   const period = (fields: object) => {
     return { months: 0, days: 0, hours: 0, untilMidnight: false, ...fields }
   }
 
-  it('has what charging reads', () => {
+  it('has the fields that charging reads', () => {
     const include = { groups: { G: { value: 1 } } }
     const compiled = service({ include, rates: { CALL: { call: { percentage: 1 } } } })
     expect(compiled).toMatchObject({ ...REVISION, name: 'TV', period: null })
@@ -170,7 +170,7 @@ describe('service', () => {
     ['+36 hours', period({ hours: 36 })],
     ['tomorrow +6 days', period({ days: 7, untilMidnight: true })],
     ['tomorrow', period({ days: 1, untilMidnight: true })],
-  ])('with the period %j', (balance_period, expected) => {
+  ])('accepts the period %j', (balance_period, expected) => {
     expect(service({ balance_period }).period).toEqual(expected)
   })
 
@@ -191,7 +191,7 @@ describe('service', () => {
     )
   })
 
-  it('refuses what a plan would be refused for', () => {
+  it('is refused for the same errors as a plan', () => {
     expect(refusal(() => service({ name: 'tv' }))).toMatch(/^name must be a text of capital/)
     expect(refusal(() => service({ rates: { C: { call: {} } } }))).toBe(
       'rates.C.call.rate is missing',

@@ -12,7 +12,7 @@ const include = (fields: object = {}) =>
     ...fields,
   })
 
-describe('prepaid include', () => {
+describe('a prepaid include', () => {
   it.each([
     ['usagev', 'data', 'units', 'data'],
     ['cost', 'call', 'cost', 'call'],
@@ -32,7 +32,7 @@ describe('prepaid include', () => {
     })
   })
 
-  it('says what it may pay for', () => {
+  it('states what it may pay for', () => {
     const allowed_in = { GOLD: ['CALL', 'SMS'], BASE: [] }
     const fields = { allowed_in, additional_charging_usaget: ['video', 'sms'] }
     const compiled = compilePrepaidInclude(include(fields))
@@ -60,7 +60,7 @@ describe('prepaid include', () => {
     expect(refusal(() => compilePrepaidInclude(include(fields)))).toBe(message)
   })
 
-  it('takes the empty lists that PHP clients send for empty objects', () => {
+  it('accepts the empty lists that PHP clients send for empty objects', () => {
     const fields = { allowed_in: [], additional_charging_usaget: [], shared: true, unlimited: true }
     const compiled = compilePrepaidInclude(include(fields))
     expect(compiled).toMatchObject({ shared: true, unlimited: true, allowedIn: null })

@@ -11,7 +11,7 @@ const bandOf = (fields: object, plain: object = {}) =>
   price({ ...plain, bands: [band(fields)] }).bands[0]
 
 describe('time bands', () => {
-  it('hold all day, every day, if they say nothing', () => {
+  it('cover every day and all day if nothing is given', () => {
     expect(bandOf({})).toMatchObject({ name: 'NIGHT', fromSecond: 0, toSecond: 86_400 })
     expect(bandOf({})?.days.size).toBe(0)
     expect(bandOf({})?.dates.size).toBe(0)
@@ -26,7 +26,7 @@ describe('time bands', () => {
     expect(bandOf({ to: '24:00' })?.toSecond).toBe(86_400)
   })
 
-  it('have the access price and the minimum of the plain price, or their own', () => {
+  it('use the access price and minimum of the plain price, or their own', () => {
     const plain = { access: 0.5, minimum_charge: 2 }
     const tariff = bandOf({}, plain)?.tariff
     expect([tariff?.access, tariff?.terms?.minimum]).toEqual([500_000, 2_000_000])
@@ -51,7 +51,7 @@ describe('time bands', () => {
     expect(refusal(() => bandOf(fields))).toBe(`P.bands.0.${message}`)
   })
 
-  it('have names of their own', () => {
+  it('have their own names', () => {
     expect(refusal(() => price({ bands: [band(), band()] }))).toBe(
       "P.bands.1.name is there twice: 'NIGHT'",
     )
@@ -61,7 +61,7 @@ describe('time bands', () => {
 describe('prices of plans and services', () => {
   const compile = (document: unknown) => compilePrices(document, 'rates', LENIENT)
 
-  it('are whole, or a part of another', () => {
+  it('are either complete or a share of another price', () => {
     const prices = compile({
       CALL: { call: { rate: [tier()], access: 1 }, sms: { percentage: '1.25' } },
       DATA: { data: { percentage: 0 } },
@@ -75,7 +75,7 @@ describe('prices of plans and services', () => {
     expect(prices.get('DATA')?.get('data')).toMatchObject({ factor: 0 })
   })
 
-  it.each([undefined, null, [], {}])('are none in %j', (document) => {
+  it.each([undefined, null, [], {}])('are empty for %j', (document) => {
     expect(compile(document).size).toBe(0)
   })
 

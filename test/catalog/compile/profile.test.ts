@@ -14,8 +14,8 @@ const account = (fields: object = {}) =>
 const override = (fields: object = {}) => ({ type: 'plan', key: 'GOLD', value: {}, ...fields })
 const overridesOf = (...overrides: object[]) => subscriber({ overrides }).overrides
 
-describe('subscriber and account', () => {
-  it('give the profile', () => {
+describe('a subscriber and an account', () => {
+  it('are combined into the profile', () => {
     expect(subscriber({ imsi: ['1'] })).toEqual({
       ...REVISION,
       aid: 17,
@@ -62,7 +62,7 @@ describe('subscriber and account', () => {
     expect(subscriber(fields)).toMatchObject(expected)
   })
 
-  it('hold services', () => {
+  it('have services', () => {
     const to = new Date('2026-06-01')
     const services = [
       'TV',
@@ -107,7 +107,7 @@ describe('subscriber and account', () => {
     expect(refusal(() => subscriber(fields))).toBe(message)
   })
 
-  it('refuse an account without its number, or with what a subscriber is refused for', () => {
+  it('refuse an account without its number, or with an error of subscribers', () => {
     expect(refusal(() => account({ aid: undefined }))).toBe('aid is missing')
     expect(refusal(() => account({ credit_limit: -1 }))).toBe(
       'credit_limit must not be negative, is -1',
@@ -117,7 +117,7 @@ describe('subscriber and account', () => {
 })
 
 describe('overrides', () => {
-  it('of the account make another profile of it, with each revision of theirs', () => {
+  it('of the account create a separate profile for each revision with overrides', () => {
     const idUnder = (overrides: object[], rev: number) =>
       withAccount(subscriber(), account({ overrides, rev })).id
     expect(idUnder([], 1)).toBe(subscriber().id)
@@ -125,7 +125,7 @@ describe('overrides', () => {
     expect(new Set([...ids, subscriber().id]).size).toBe(3)
   })
 
-  it('replace whole fields, those that they name', () => {
+  it('replace whole fields, and only those that they name', () => {
     const value = {
       rates: { CALL: { call: { rate: [tier()] } } },
       include: { groups: { G: { value: 5 } } },
@@ -146,11 +146,11 @@ describe('overrides', () => {
     expect([without?.groups, without?.prices?.size]).toEqual([[], 0])
   })
 
-  it.each(['1700000000000001', 1_700_000_000_000_001])('are for the service %j', (id) => {
+  it.each(['1700000000000001', 1_700_000_000_000_001])('apply to the service %j', (id) => {
     expect(overridesOf(override({ type: 'service', id }))[0]?.serviceId).toBe(1_700_000_000_000_001)
   })
 
-  it('of discounts are not for usage', () => {
+  it('of discounts do not apply to usage', () => {
     expect(overridesOf(override({ type: 'discount' }), override())).toHaveLength(1)
   })
 
@@ -179,7 +179,7 @@ describe('overrides', () => {
       [{ field: 'x', op: 'regex', value: expect.objectContaining({ source: '^a' }) }],
     ],
     [{ field: 'x', op: 'exists' }, [{ field: 'x', op: 'exists', value: undefined }]],
-  ])('may have conditions: %j', (condition, expected) => {
+  ])('can have conditions: %j', (condition, expected) => {
     expect(overridesOf(override({ condition }))[0]?.conditions).toEqual(expected)
   })
 

@@ -10,8 +10,8 @@ const price = { rate: [tier()] }
 const rate = (fields: object = {}) =>
   stored({ key: 'CALL', rates: { call: { BASE: price } }, ...fields })
 
-describe('rate', () => {
-  it('has the prices of everybody and of plans, by usage type', () => {
+describe('a rate', () => {
+  it('has general prices and prices of plans, by usage type', () => {
     const rates = { call: { BASE: price, GOLD: price }, sms: { GOLD: price } }
     const compiled = compileRate(stored({ key: 'CALL', rates }))
     expect(compiled).toMatchObject({ ...REVISION, key: 'CALL', method: 'tiered', rounding: null })
@@ -21,7 +21,7 @@ describe('rate', () => {
     expect(compiled.usages.get('sms')?.base).toBeNull()
   })
 
-  it('shares equal prices, but not those that differ in anything', () => {
+  it('shares equal prices, but not prices with any difference', () => {
     const one = compileRate(rate())
     expect(compileRate(rate({ key: 'OTHER' })).usages).toBe(one.usages)
     expect(compileRate(rate({ pricing_method: 'volume' })).usages).not.toBe(one.usages)
@@ -31,7 +31,7 @@ describe('rate', () => {
     expect(fine.usages.get('call')?.base?.tariff.tiers[0]?.interval).toBe(600)
   })
 
-  it('may leave the price of a usage type to plans and services', () => {
+  it('can leave the price of a usage type to plans and services', () => {
     const usage = compileRate(rate({ rates: { call: {} } })).usages.get('call')
     expect([usage?.base, usage?.plans.size]).toEqual([null, 0])
     expect(refusal(() => compileRate(rate({ rates: { call: {} } }), STRICT))).toBe(
@@ -39,7 +39,7 @@ describe('rate', () => {
     )
   })
 
-  it('gives a plan a part of BASE', () => {
+  it('can price a plan as a percentage of BASE', () => {
     const base = { access: 1, rate: [tier({ price: 0.3 })], bands: [{ name: 'N', rate: [tier()] }] }
     const rates = { call: { BASE: base, GOLD: { percentage: '0.5' } } }
     const gold = compileRate(rate({ rates })).usages.get('call')?.plans.get('GOLD')
@@ -83,11 +83,11 @@ describe('rate', () => {
         ],
       },
     ],
-  ])('takes %j', (fields, expected) => {
+  ])('accepts %j', (fields, expected) => {
     expect(compileRate(rate(fields))).toMatchObject(expected)
   })
 
-  it('gives matching the params and the other fields, frozen', () => {
+  it('returns the params and other fields used for matching, frozen', () => {
     const fields = { params: { prefix: ['44', '45'], zone: { name: 'Z' } }, zone: 1, vip: true }
     const { params } = compileRate(rate({ ...fields, description: 'Calls', tax: [] }))
     expect(params).toEqual({ key: 'CALL', prefix: ['44', '45'], zone: { name: 'Z' }, vip: true })
@@ -96,7 +96,7 @@ describe('rate', () => {
     expect(compileRate(rate({ params: [] })).params).toEqual({ key: 'CALL' })
   })
 
-  it('never ends after the end of time', () => {
+  it('never ends after the maximum time', () => {
     const to = new Date('2175-01-01T00:00:00Z')
     expect(compileRate(rate({ to })).toMs).toBe(FOREVER_MS)
   })

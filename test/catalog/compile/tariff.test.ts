@@ -12,8 +12,8 @@ const compile = (
   terms: RateTerms = NO_TERMS,
 ): Tariff => compileTariff(price as Record<string, unknown>, 'P', { ...options, terms })
 
-describe('tariff', () => {
-  it('becomes integers, without terms if it is plain', () => {
+describe('a tariff', () => {
+  it('is compiled to integers, without terms if it is plain', () => {
     const rate = [
       tier({ to: 60, interval: 1, uom_display: { range: 'seconds' } }),
       tier({ from: 60, to: 180, interval: 10, price: '0.5', ceil: false }),
@@ -31,7 +31,7 @@ describe('tariff', () => {
     })
   })
 
-  it('of money at par is the amount itself (docs/FILE-TYPES.md)', () => {
+  it('of money at par equals the amount (docs/FILE-TYPES.md)', () => {
     const { from, to, interval, price } = { from: 0, to: 'UNLIMITED', interval: 1, price: 0.000001 }
     const tariff = compile({ rate: [{ from, to, interval, price }] })
     for (const micros of [1, 1_250_000, 9_007_199_254_740_991]) {
@@ -42,17 +42,20 @@ describe('tariff', () => {
   it.each([
     ['micros', '0.000001', undefined, 1, 0, 0],
     ['one digit beyond micros', '0.0000001', undefined, 1, 0, 1],
-    ['the finest that is possible', 1e-12, undefined, 1, 0, 6],
-    ['the access price is the finest', 3, '0.00000025', 300_000_000, 25, 2],
-    ['trailing zeros are no digits', '0.10000000000000', undefined, 100_000, 0, 0],
-  ])('scales by the finest price: %s', (_name, price, access, tierPrice, accessPrice, digits) => {
-    const tariff = compile({ access, rate: [tier({ price })] })
-    expect(tariff.extraDigits).toBe(digits)
-    expect(tariff.tiers[0]?.price).toBe(tierPrice)
-    expect(tariff.access).toBe(accessPrice)
-  })
+    ['the smallest supported price', 1e-12, undefined, 1, 0, 6],
+    ['the access price is the most precise', 3, '0.00000025', 300_000_000, 25, 2],
+    ['trailing zeros do not count', '0.10000000000000', undefined, 100_000, 0, 0],
+  ])(
+    'is scaled by the most precise price: %s',
+    (_name, price, access, tierPrice, accessPrice, digits) => {
+      const tariff = compile({ access, rate: [tier({ price })] })
+      expect(tariff.extraDigits).toBe(digits)
+      expect(tariff.tiers[0]?.price).toBe(tierPrice)
+      expect(tariff.access).toBe(accessPrice)
+    },
+  )
 
-  it('counts sizes only: gaps and overlaps between stored tiers change nothing', () => {
+  it('counts only tier sizes: gaps and overlaps between stored tiers change nothing', () => {
     const sizes = (rate: object[]) => compile({ rate }).tiers.map(({ units }) => units)
     expect(sizes([tier({ to: 20 }), tier({ from: 21 })])).toEqual([20, UNLIMITED])
     expect(sizes([tier({ to: 10 }), tier({ from: 0, to: 1 })])).toEqual([10, 1])
@@ -74,7 +77,7 @@ describe('tariff', () => {
     expect(refusal(() => compile({ rate }, STRICT))).toBe(message)
   })
 
-  it('takes a gap when it is written', () => {
+  it('accepts a gap when it is written', () => {
     const rate = [tier({ to: 10 }), tier({ from: 11 })]
     expect(compile({ rate }, STRICT)).toEqual(compile({ rate }))
   })
@@ -140,7 +143,7 @@ describe('terms', () => {
     expect(compiled).toEqual({ ...plain, factor: 1, factorDigits: 0, ...expected })
   })
 
-  it('are none for rounding after tax', () => {
+  it('are null for rounding after tax', () => {
     const rounding = { ...half, stage: 'after_tax' } as const
     expect(compile({ rate: [tier()] }, LENIENT, { method: 'tiered', rounding }).terms).toBeNull()
   })
@@ -151,7 +154,7 @@ describe('terms', () => {
     expect(terms?.unitScale).toBe(10)
   })
 
-  it('are not needed where units are counted finely enough', () => {
+  it('are not needed if units are counted precisely enough', () => {
     const options = { isStrict: false, unitDigits: 3 }
     const rate = [tier({ to: 2.4, interval: 0.8 }), tier({ from: 2.4, interval: 1 })]
     const { tiers, terms } = compile({ rate }, options)
@@ -178,7 +181,7 @@ function tiersFrom(text: string): object[] {
   })
 }
 
-describe('the published prices (spec/action-api.md 7.3, spec/entity-api.md 4.5)', () => {
+describe('published example prices', () => {
   const rows = readTable(`
     | volume | tiers                                | price |
     |--------|--------------------------------------|-------|

@@ -4,8 +4,8 @@ import { REVISION, refusal, stored } from '../../support/catalog/compile/stored.
 
 const tax = (fields: object = {}) => stored({ key: 'VAT_17', rate: 0.17, ...fields })
 
-describe('tax', () => {
-  it('has its rate as decimal text, and what mapping reads', () => {
+describe('a tax', () => {
+  it('has its rate as decimal text, and the fields that tax mapping reads', () => {
     const params = { country: 'X', rates: ['A'] }
     expect(compileTax(tax({ description: 'Tax', embed_tax: true, params, zone: 2 }))).toEqual({
       ...REVISION,

@@ -15,7 +15,7 @@ const entry = (more: object) => ({
 })
 
 describe('an entity that charging does not read', () => {
-  it.each(PLAIN)('is stored with a number: one of %s', async (collection) => {
+  it.each(PLAIN)('is stored with a revision number: one of %s', async (collection) => {
     const catalog = await store.open()
     const written = await insertEntity(catalog, collection, { more: { of: ['what', 'is sent'] } })
     expect(written).toMatchObject({
@@ -80,7 +80,7 @@ describe('an entity that charging does not read', () => {
     { priority: '5', limit: '', excludes: [], params: [], subject: [] },
     { params: { min_subscribers: 2, max_subscribers: '', cycles: '12' } },
     { subject: { service: { TV: { value: '0.1' } }, matched_plans: { value: 1 } } },
-  ])('takes empty fields as forms send them: %j', async (fields) => {
+  ])('accepts empty fields as forms send them: %j', async (fields) => {
     const catalog = await store.open()
     expect(await insertEntity(catalog, 'discounts', fields)).toMatchObject(fields)
   })
@@ -112,7 +112,7 @@ describe('dates of a deleted revision', () => {
     'users',
   ] as const as EntityCollection[]
 
-  it.each(UNIQUE)('may be used again: %s', async (collection) => {
+  it.each(UNIQUE)('can be used again: %s', async (collection) => {
     const catalog = await store.open()
     await catalog.ensureIndexes()
     const first = await insertEntity(catalog, collection)

@@ -4,20 +4,20 @@ import { insertEntity, recordingLog, useStore } from '../../support/catalog/stor
 
 const store = useStore()
 
-it('tells when the catalogue is another one, but not the first time', async () => {
+it('feed changes report a replaced catalogue, but not the first one', async () => {
   const catalog = await store.open()
   await insertEntity(catalog, 'rates')
   const { log } = recordingLog()
   const feed = createCatalogFeed({ catalog, pollMs: 3_600_000, log, clock: { nowMs: () => 1_000 } })
-  const told: number[] = []
-  feed.onCatalogueChange(() => told.push(feed.current().revision))
+  const reported: number[] = []
+  feed.onCatalogueChange(() => reported.push(feed.current().revision))
   await feed.start()
   await insertEntity(catalog, 'subscribers')
   await feed.pollNow()
-  expect(told).toEqual([])
+  expect(reported).toEqual([])
   await insertEntity(catalog, 'plans')
   await feed.pollNow()
   await feed.pollNow()
-  expect(told).toEqual([2])
+  expect(reported).toEqual([2])
   await feed.stop()
 })

@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const feed of feeds.splice(0)) await feed.stop()
 })
 
-/** A feed that polls when it is told to, unless a test wants it to do so by itself. */
+/** A feed that polls on request, unless a test needs automatic polling. */
 function createFeed(catalog: Catalog, pollMs = 3_600_000, more: Partial<FeedOptions> = {}) {
   const time = { nowMs: 1000 }
   const { log, records } = recordingLog()
@@ -34,8 +34,8 @@ function createFeed(catalog: Catalog, pollMs = 3_600_000, more: Partial<FeedOpti
 const CATALOGUE = ['plans', 'services', 'rates', 'taxes', 'prepaidincludes'] as const
 const replace = { mode: 'replace', timeZone: 'UTC' } as const
 
-/** Writes as another program would that knows nothing of numbers. */
-async function plant(catalog: Catalog, collection: EntityCollection, rev: number, fields: object) {
+/** Writes like an external program that does not know revision numbers. */
+async function seed(catalog: Catalog, collection: EntityCollection, rev: number, fields: object) {
   const document = {
     ...ORDINARY[collection],
     from: new Date('2026-01-01'),
@@ -47,8 +47,8 @@ async function plant(catalog: Catalog, collection: EntityCollection, rev: number
   await catalog[collection as 'plans'].insertOne(document as never)
 }
 
-describe('catalogue', () => {
-  it('is loaded whole at start', async () => {
+describe('the catalogue', () => {
+  it('is loaded completely at start', async () => {
     const catalog = await store.open()
     for (const collection of CATALOGUE) {
       await insertEntity(catalog, collection)
@@ -89,7 +89,7 @@ describe('catalogue', () => {
     expect(feed.current().plans.size).toBe(count)
   })
 
-  it('follows every kind of change, and keeps what did not change', async () => {
+  it('follows every kind of change and keeps unchanged objects', async () => {
     const catalog = await store.open()
     const data = await insertEntity(catalog, 'rates')
     await insertEntity(catalog, 'rates', { key: 'SMS' })
@@ -124,13 +124,13 @@ describe('catalogue', () => {
     expect(Object.values(tables).map((table) => table.size)).toContain(1)
   })
 
-  it('tells of the rates that change, before they are found in it', async () => {
+  it('reports changed rates before they are found in the catalogue', async () => {
     const catalog = await store.open()
-    const told: string[] = []
+    const reported: string[] = []
     const onRates: FeedOptions['onRates'] = (changed) => {
       for (const { key, revisions } of changed) {
         const isCurrent = feed.current().rates.get(key) === revisions
-        told.push(`${key} ${revisions.length}${isCurrent ? ' too late' : ''}`)
+        reported.push(`${key} ${revisions.length}${isCurrent ? ' too late' : ''}`)
       }
     }
     const { feed } = createFeed(catalog, 3_600_000, { onRates })
@@ -138,20 +138,20 @@ describe('catalogue', () => {
     await insertEntity(catalog, 'rates', { key: 'SMS' })
     await insertEntity(catalog, 'plans')
     await feed.start()
-    expect(told.splice(0).sort()).toEqual(['DATA 1', 'SMS 1'])
+    expect(reported.splice(0).sort()).toEqual(['DATA 1', 'SMS 1'])
     await insertEntity(catalog, 'rates', { key: 'SMS', from: '2027-01-01' })
     await writeEntity(catalog, 'rates', { ...data, deleted: true }, replace)
     await insertEntity(catalog, 'plans', { name: 'SILVER' })
     await feed.pollNow()
-    expect(told.splice(0).sort()).toEqual(['DATA 0', 'SMS 2'])
+    expect(reported.splice(0).sort()).toEqual(['DATA 0', 'SMS 2'])
     await insertEntity(catalog, 'plans', { name: 'BRONZE' })
     await feed.pollNow()
-    expect(told).toEqual([])
-    // An older state of the store: every rate may be another one, and some are gone.
+    expect(reported).toEqual([])
+    // An older state of the store: every rate may differ, and some are gone.
     await catalog.rates.deleteMany({ from: new Date('2027-01-01') })
     await catalog.counters.deleteMany({})
     await feed.pollNow()
-    expect(told.sort()).toEqual(['SMS 1'])
+    expect(reported.sort()).toEqual(['SMS 1'])
   })
 
   it('stays the same object while nothing changes', async () => {
@@ -171,7 +171,7 @@ describe('catalogue', () => {
     await feed.start()
     const count = 1203
     for (let index = 0; index < count; index += 1) {
-      await plant(catalog, 'plans', index + 1, { name: `PLAN_${index}` })
+      await seed(catalog, 'plans', index + 1, { name: `PLAN_${index}` })
     }
     await catalog.counters.updateOne(
       { _id: 'feed:plans' },
@@ -190,7 +190,7 @@ describe('catalogue', () => {
     await expect.poll(() => feed.current().plans.has('GOLD')).toBe(true)
   })
 
-  it('takes a poll that was asked for during another one as a new one', async () => {
+  it('starts a new poll if a poll is requested during another one', async () => {
     const catalog = await store.open()
     let during: (() => Promise<void>) | null = null
     const { feed } = createFeed({
@@ -204,53 +204,53 @@ describe('catalogue', () => {
       },
     })
     await feed.start()
-    let hinted: Promise<boolean> | null = null
-    // The numbers are read when something changes and the hint arrives.
+    let notified: Promise<boolean> | null = null
+    // The revision numbers are read when something changes and the event arrives.
     during = async () => {
       await insertEntity(catalog, 'plans')
-      hinted = feed.pollNow()
+      notified = feed.pollNow()
     }
     await feed.pollNow()
     expect(feed.current().plans.size).toBe(0)
-    expect(await hinted).toBe(true)
+    expect(await notified).toBe(true)
     expect(feed.current().plans.has('GOLD')).toBe(true)
   })
 })
 
 describe('late writers', () => {
-  it('are found although others were faster', async () => {
+  it('are found although other writers were faster', async () => {
     const catalog = await store.open()
     const { feed } = createFeed(catalog)
     await feed.start()
     const early = await bump(catalog, 'plans')
     await insertEntity(catalog, 'plans', { name: 'FAST' })
     await feed.pollNow()
-    await plant(catalog, 'plans', early, { name: 'LATE' })
+    await seed(catalog, 'plans', early, { name: 'LATE' })
     await bump(catalog, 'plans')
     await feed.pollNow()
     expect([...feed.current().plans.keys()].sort()).toEqual(['FAST', 'LATE'])
   })
 
-  it('are found up to the limit that writers keep', async () => {
+  it('are found up to the time limit of writers', async () => {
     const catalog = await store.open()
     const { feed } = createFeed(catalog)
     const early = await bump(catalog, 'plans')
     let number = early
     while (number < early + LATE_WRITES_MAX - 1) number = await bump(catalog, 'plans')
     await feed.start()
-    await plant(catalog, 'plans', early, { name: 'LATE' })
+    await seed(catalog, 'plans', early, { name: 'LATE' })
     expect(await bump(catalog, 'plans')).toBe(early + LATE_WRITES_MAX)
     await feed.pollNow()
     expect([...feed.current().plans.keys()]).toEqual(['LATE'])
   })
 
-  it('that were killed before their second number are found a little later', async () => {
+  it('that were killed before their second number are found slightly later', async () => {
     const catalog = await store.open()
     const { feed, time } = createFeed(catalog)
     await feed.start()
     const rev = await bump(catalog, 'plans')
     await feed.pollNow()
-    await plant(catalog, 'plans', rev, { name: 'ORPHAN' })
+    await seed(catalog, 'plans', rev, { name: 'ORPHAN' })
     await feed.pollNow()
     expect(feed.current().plans.size).toBe(0)
     time.nowMs += 5000
@@ -260,9 +260,9 @@ describe('late writers', () => {
 })
 
 describe('a document that does not compile', () => {
-  it('is left out, logged by name and counted, and stops nothing', async () => {
+  it('is skipped, logged by name and counted, and does not block other documents', async () => {
     const catalog = await store.open()
-    await plant(catalog, 'rates', 0, { key: 'BROKEN', rates: { data: { BASE: { rate: [] } } } })
+    await seed(catalog, 'rates', 0, { key: 'BROKEN', rates: { data: { BASE: { rate: [] } } } })
     await insertEntity(catalog, 'rates')
     const { feed, records } = createFeed(catalog)
     await feed.start()
@@ -279,8 +279,8 @@ describe('a document that does not compile', () => {
   })
 })
 
-describe('outage', () => {
-  it('keeps the last catalogue, logs once, and recovers', async () => {
+describe('an outage', () => {
+  it('keeps the last catalogue, is logged once, and recovers', async () => {
     const proxy = await startStoreProxy(store.url())
     try {
       const database = `feed_${new ObjectId().toHexString()}`
@@ -305,7 +305,7 @@ describe('outage', () => {
     }
   })
 
-  it('at the start is told from an empty catalogue', async () => {
+  it('at start is distinguished from an empty catalogue', async () => {
     const proxy = await startStoreProxy(store.url())
     try {
       await proxy.cut()
@@ -320,7 +320,7 @@ describe('outage', () => {
     }
   })
 
-  it('that ends with an older store reads everything again', async () => {
+  it('that ends with an older store causes a full reload', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'plans')
     const { feed, changes } = createFeed(catalog)
@@ -335,8 +335,8 @@ describe('outage', () => {
   })
 })
 
-describe('subscribers', () => {
-  it('that change are told once, with their identifiers', async () => {
+describe('subscriber changes', () => {
+  it('are reported once, with the identifiers of the subscriber', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'subscribers', { sid: 1 })
     const { feed, changes } = createFeed(catalog)
@@ -349,7 +349,7 @@ describe('subscribers', () => {
     const period = { fromMs: Date.UTC(2026, 0, 1), toMs: expect.any(Number) }
     const identifiers = { msisdn: '447', imsi: ['1', '2'], others: [] }
     const change = { scope: 'one', aid: 17, sid: 18, ...period, ...identifiers }
-    // The look back finds the first one too: dropping it once more from a cache does no harm.
+    // Overlapping reads also find the first change: dropping it again from a cache is harmless.
     expect(changes).toContainEqual(change)
     changes.length = 0
 
@@ -372,7 +372,7 @@ describe('subscribers', () => {
     expect(changes).toEqual([{ ...change, fromMs: 0, toMs: 0 }])
   })
 
-  it('are told with the further fields that they are found by', async () => {
+  it('are reported with the additional fields by which subscribers are found', async () => {
     const catalog = await store.open()
     const more = { identifiers: () => ['phone', 'sim.serial'] }
     const { feed, changes } = createFeed(catalog, 3_600_000, more)
@@ -388,7 +388,7 @@ describe('subscribers', () => {
     expect(changes).toMatchObject([{ sid: 18, others }])
   })
 
-  it('are not told to who no longer listens', async () => {
+  it('are not reported to removed listeners', async () => {
     const catalog = await store.open()
     const { feed } = createFeed(catalog)
     const heard: SubscriberChange[] = []

@@ -17,7 +17,7 @@ const find = (catalog: Catalog, date: string, withPool = false) =>
   findProfile(catalog, { key: 'sid', value: '18', atMs: at(date) }, () => withPool)
 
 describe('findProfile', () => {
-  it('is the subscriber alone where the account has no document', async () => {
+  it('returns the subscriber alone if the account has no document', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'subscribers')
     const result = await find(catalog, '2026-02-01')
@@ -25,7 +25,7 @@ describe('findProfile', () => {
     expect(result?.validUntilMs).toBe(FOREVER_MS)
   })
 
-  it('joins the account revision of the instant', async () => {
+  it('joins the account revision in force at that instant', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'services')
     const own = { overrides: override('OWN'), services: ['TV'], credit_limit: 5 }
@@ -51,7 +51,7 @@ describe('findProfile', () => {
     expect((await find(catalog, '2026-07-01'))?.validUntilMs).toBe(FOREVER_MS)
   })
 
-  it('has its plan since the first of the adjoining revisions with it', async () => {
+  it('returns the plan from the first adjoining revision that has it', async () => {
     const catalog = await store.open()
     const spans = [
       { from: '2026-01-10', to: '2026-02-01' },
@@ -77,13 +77,13 @@ describe('findProfile', () => {
     )
   })
 
-  it('is none where there is no subscriber, whatever the account', async () => {
+  it('returns null if there is no subscriber, regardless of the account', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'subscribers', account)
     expect(await find(catalog, '2026-02-01')).toBeNull()
   })
 
-  it('is found by any field that identifies', async () => {
+  it('finds a subscriber by any identifying field', async () => {
     const catalog = await store.open()
     await catalog.ensureIndexes(['phone', 'sim.serial'])
     await insertEntity(catalog, 'subscribers', {
@@ -102,7 +102,7 @@ describe('findProfile', () => {
     expect(await by('sim.serial', '012')).toBeNull()
   })
 
-  it('refuses a damaged account: its limits are not known', async () => {
+  it('refuses a damaged account, because its limits are unknown', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'subscribers')
     const { _id } = await insertEntity(catalog, 'subscribers', account)
@@ -112,7 +112,7 @@ describe('findProfile', () => {
 })
 
 describe('a pool', () => {
-  it('has what every subscriber of the account holds at the instant', async () => {
+  it('contains the active products of all subscribers of the account', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'services')
     await insertEntity(catalog, 'subscribers')
@@ -137,7 +137,7 @@ describe('a pool', () => {
     expect((await find(catalog, '2026-03-15'))?.profile.pool).toBeNull()
   })
 
-  it('leaves out a member that is damaged', async () => {
+  it('omits a damaged member', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'subscribers')
     const { _id } = await insertEntity(catalog, 'subscribers', { sid: 19 })
@@ -145,7 +145,7 @@ describe('a pool', () => {
     expect((await find(catalog, '2026-02-01', true))?.profile.pool).toHaveLength(1)
   })
 
-  it('has a limit', async () => {
+  it('has a size limit', async () => {
     const catalog = await store.open()
     const dates = { from: new Date('2026-01-01'), to: new Date('2100-01-01') }
     const members = Array.from({ length: POOL_MEMBERS_MAX + 1 }, (_, index) => {

@@ -3,8 +3,8 @@ import { ShardedMap } from '../../../src/catalog/feed/sharded-map.ts'
 
 const sorted = (map: ReadonlyMap<string, number>) => [...map].sort()
 
-describe('sharded map', () => {
-  it('does what a map does', () => {
+describe('a sharded map', () => {
+  it('behaves like a Map', () => {
     const [map, model] = [new ShardedMap<string, number>(), new Map<string, number>()]
     for (let n = 0; n < 5000; n += 1) {
       const key = `KEY_${(n * 7919) % 1009}`
@@ -30,12 +30,12 @@ describe('sharded map', () => {
     ])
   })
 
-  it('takes numbers as keys', () => {
+  it('accepts numbers as keys', () => {
     const map = new ShardedMap<number, string>().set(7, 'a').set(263, 'b').set(-1, 'c')
     expect([map.get(7), map.get(263), map.get(-1), map.size]).toEqual(['a', 'b', 'c', 3])
   })
 
-  it('shares nothing that changes with its copies', () => {
+  it('shares no mutable state with its copies', () => {
     const first = new ShardedMap<string, number>().set('A', 1).set('B', 1)
     const second = first.copy()
     first.set('A', 2).delete('B')

@@ -36,7 +36,7 @@ function thing(key: string, from: number, to: number, rev: number, more: object 
   return { _id: new ObjectId(), rev, key, from, to, ...more }
 }
 
-describe('revision table', () => {
+describe('a revision table', () => {
   it('sorts the revisions of a key by start', async () => {
     const { table, periods } = createThings()
     await table.apply([thing('A', 5, 9, 2), thing('B', 0, 1, 3), thing('A', 0, 5, 1)])
@@ -71,7 +71,7 @@ describe('revision table', () => {
       ],
     ],
     [
-      'two with one start: the newer write',
+      'with the same start, the newer write is used',
       [
         [0, 20],
         [0, 9],
@@ -91,13 +91,13 @@ describe('revision table', () => {
         [7, 8],
       ],
     ],
-  ])('leaves no overlap: %s', async (_name, given, expected) => {
+  ])('removes overlaps: %s', async (_name, given, expected) => {
     const { table, periods } = createThings()
     await table.apply(given.map(([from = 0, to = 0], index) => thing('A', from, to, index + 1)))
     expect(await periods('A')).toEqual(expected)
   })
 
-  it('compiles only what changed', async () => {
+  it('compiles only changed documents', async () => {
     const { table, compiled } = createThings()
     const a = thing('A', 0, 9, 1)
     expect(await table.apply([a, thing('B', 0, 9, 2)])).toBe(true)
@@ -106,7 +106,7 @@ describe('revision table', () => {
     expect(compiled).toEqual(['A', 'B', 'A'])
   })
 
-  it('does not touch maps that it gave out', async () => {
+  it('does not modify maps that it has returned', async () => {
     const { table } = createThings()
     const a = thing('A', 0, 9, 1)
     await table.apply([a])
@@ -117,7 +117,7 @@ describe('revision table', () => {
     expect((await table.publish()).get('A')?.[0]?.toMs).toBe(7)
   })
 
-  it('moves a document to another key, and drops deleted ones', async () => {
+  it('moves a document to another key and removes deleted ones', async () => {
     const { table, periods } = createThings()
     const a = thing('A', 0, 9, 1)
     await table.apply([a])
@@ -127,7 +127,7 @@ describe('revision table', () => {
     expect([...(await table.publish())]).toEqual([])
   })
 
-  it('leaves out what does not compile, names it, and takes it when it is repaired', async () => {
+  it('skips and names an invalid document, and includes it once it is repaired', async () => {
     const { table, skipped, periods } = createThings()
     const a = thing('A', 0, 9, 1, { broken: true })
     await table.apply([a, thing('B', 0, 9, 2)])

@@ -9,7 +9,7 @@ const store = useStore()
 const at = (text: string) => Date.parse(`${text}T12:00:00Z`)
 const day = (text: string) => Date.parse(`${text}T00:00:00Z`)
 
-/** Subscriber 18: GOLD, then SILVER with another number; 19 takes the old number over. */
+/** Subscriber 18 has GOLD, then SILVER with another number; subscriber 19 gets the old number. */
 async function openWithTwo(): Promise<Catalog> {
   const catalog = await store.open()
   await catalog.ensureIndexes()
@@ -30,7 +30,7 @@ describe('findSubscriber', () => {
     ['msisdn', '4470002', '2026-05-01', 18, 'SILVER', '2026-09-01'],
     ['imsi', '001010000000002', '2026-02-01', 18, 'GOLD', '2026-03-01'],
     ['imsi', '001010000000001', '2026-08-31', 18, 'SILVER', '2026-09-01'],
-  ] as const)('by %s %s on %s', async (key, value, date, sid, plan, until) => {
+  ] as const)('finds by %s %s on %s', async (key, value, date, sid, plan, until) => {
     const catalog = await openWithTwo()
     const result = await findSubscriber(catalog, { key, value, atMs: at(date) })
     expect(result?.profile).toMatchObject({ sid, aid: 17, plan, barred: false })
@@ -46,21 +46,21 @@ describe('findSubscriber', () => {
   })
 
   it.each([
-    ['nobody has it', 'msisdn', '999', '2026-02-01'],
-    ['nobody has it at that time', 'msisdn', '4470001', '2026-03-15'],
+    ['no such number', 'msisdn', '999', '2026-02-01'],
+    ['no owner at that time', 'msisdn', '4470001', '2026-03-15'],
     ['before the first revision', 'sid', '18', '2025-12-31'],
     ['at the end of the last', 'sid', '18', '2026-09-01'],
     ['the number of an account', 'msisdn', '4470009', '2026-02-01'],
     ['not a number', 'sid', '18x', '2026-02-01'],
     ['an operator', 'sid', '{"$gt":0}', '2026-02-01'],
     ['zero', 'sid', '0', '2026-02-01'],
-    ['too large a number', 'sid', '99999999999999999', '2026-02-01'],
-  ] as const)('finds none: %s', async (_name, key, value, date) => {
+    ['a number that is too large', 'sid', '99999999999999999', '2026-02-01'],
+  ] as const)('returns null: %s', async (_name, key, value, date) => {
     const catalog = await openWithTwo()
     expect(await findSubscriber(catalog, { key, value, atMs: at(date) })).toBeNull()
   })
 
-  it('does not find a deleted revision, and is not held up by one', async () => {
+  it('does not find a deleted revision, which does not hide other revisions', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'subscribers', { deleted: true })
     expect(
@@ -76,7 +76,7 @@ describe('findSubscriber', () => {
     ['sid', '18'],
     ['msisdn', '4470001'],
   ] as const)(
-    'by %s is valid until a later revision begins, also an overlapping one',
+    'by %s returns a revision until a later one begins, even if they overlap',
     async (key, value) => {
       const catalog = await store.open()
       await insertEntity(catalog, 'subscribers', { msisdn: '4470001' })
@@ -87,7 +87,7 @@ describe('findSubscriber', () => {
     },
   )
 
-  it('refuses a document that somebody else has damaged', async () => {
+  it('refuses a document that another program has damaged', async () => {
     const catalog = await store.open()
     const { _id } = await insertEntity(catalog, 'subscribers')
     await catalog.subscribers.updateOne({ _id }, { $set: { plan: 5 } } as never)

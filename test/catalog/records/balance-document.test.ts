@@ -39,8 +39,8 @@ const owner: OwnerState = {
   buckets: [bucket],
 }
 
-describe('balance', () => {
-  it('shows free credit as a negative number, and the exact parts', () => {
+describe('a balance document', () => {
+  it('shows available credit as a negative number, with the exact parts', () => {
     expect(balanceDocument(owner, bucket, 'DATA_PACK')).toEqual({
       aid: 17,
       sid: 18,
@@ -73,7 +73,7 @@ describe('balance', () => {
     ['totalCost', '', 30_000_000, { cost: -30 }, 'total_cost', 'total_cost'],
     ['totalCost', '', 0, { cost: 0 }, 'total_cost', 'total_cost'],
     ['totalCost', '', -1_000_001, { cost: 1.000001 }, 'total_cost', 'total_cost'],
-  ] as const)('of %s %s with %i free is %j', (kind, usaget, free, balance, by, byUsaget) => {
+  ] as const)('of %s %s with %i available is %j', (kind, usaget, free, balance, by, byUsaget) => {
     const document = balanceDocument(owner, { ...bucket, kind, usaget, free }, '')
     expect(document.balance).toStrictEqual(balance)
     expect([document.charging_by, document.charging_by_usaget]).toEqual([by, byUsaget])
@@ -102,8 +102,8 @@ const counter: Bucket = {
   limit: 6000,
 }
 
-describe('counter', () => {
-  it('of a group counts up what was used, and tells what is left', () => {
+describe('a counter document', () => {
+  it('of a group counts used units and shows the remaining ones', () => {
     expect(balanceDocument(owner, counter, '')).toMatchObject({
       connection_type: 'postpaid',
       counter: 'group/GOLD/0/CALLS',
@@ -120,7 +120,7 @@ describe('counter', () => {
     expect(balanceDocument(owner, counter, '')).not.toHaveProperty('service_name')
   })
 
-  it('of a service that was held by an id names both', () => {
+  it('of a service that is identified by an id contains both', () => {
     const held = { ...counter, counter: 'group/TV/1700000000000002/TV/HD' }
     expect(balanceDocument(owner, held, '')).toMatchObject({
       group_name: 'TV/HD',
@@ -141,7 +141,7 @@ describe('counter', () => {
     expect(balance).toEqual({ groups: { CALLS: { cost, left, total } } })
   })
 
-  it('of credit counts what is owed', () => {
+  it('of credit counts the debt', () => {
     const credit: Bucket = { ...counter, kind: 'totalCost', counter: 'credit', limit: 2 ** 52 }
     const document = balanceDocument(owner, { ...credit, spent: 2_500_000 }, '')
     expect(document).toMatchObject({ connection_type: 'postpaid', balance: { cost: 2.5 } })
@@ -149,10 +149,10 @@ describe('counter', () => {
   })
 })
 
-describe('what is shown of a balance', () => {
+describe('the response view of a balance', () => {
   const { toMs } = bucket
 
-  it('that has ended is nothing free, and what has lapsed', () => {
+  it('that has ended shows nothing available and the forfeited units', () => {
     const shown = balanceViewAt(owner, bucket, 'DATA_PACK', toMs)
     expect(shown).toEqual({
       ...balanceDocument(owner, bucket, 'DATA_PACK'),
@@ -169,14 +169,14 @@ describe('what is shown of a balance', () => {
     })
   })
 
-  it('that has not ended, or counts, is as it is recorded', () => {
+  it('that has not ended, or is a counter, is the stored document', () => {
     for (const one of [bucket, counter]) {
       const atMs = one === bucket ? toMs - 1 : FOREVER_MS
       expect(balanceViewAt(owner, one, '', atMs)).toEqual(balanceDocument(owner, one, ''))
     }
   })
 
-  it('of an owner without any is its debt', () => {
+  it('of an owner without balances is the debt of the owner', () => {
     expect(balanceDocument({ ...owner, sid: 0 }, debtBucket(owner), '')).toMatchObject({
       aid: 17,
       sid: 0,
@@ -196,26 +196,26 @@ describe('what is shown of a balance', () => {
   })
 })
 
-describe('read back', () => {
+describe('a balance read back from its document', () => {
   it.each([
     ['a bucket', bucket],
     ['a counter', counter],
     ['an empty counter', { ...counter, limit: EMPTY_LIMIT, spent: 0, free: -200 }],
     ['credit', { ...counter, kind: 'totalCost', counter: 'credit' }],
-  ] as [string, Bucket][])('%s is what it was', (_, one) => {
+  ] as [string, Bucket][])('equals the original: %s', (_, one) => {
     expect(bucketOf(balanceDocument(owner, one, ''))).toEqual(one)
   })
 
-  it('what was projected before there were counters is prepaid credit', () => {
+  it('from before the introduction of counters is prepaid credit', () => {
     const { counter: _, ...document } = balanceDocument(owner, bucket, '')
     expect(bucketOf(document as never)).toEqual(bucket)
   })
 
   it.each([
-    ['a counter that is no text', { counter: 5 }],
-    ['a limit below nothing', { limit: -2 }],
-    ['prepaid credit with such a limit', { counter: '', limit: EMPTY_LIMIT }],
-  ])('%s is damage', (_, more) => {
+    ['a counter that is not a text', { counter: 5 }],
+    ['a negative limit', { limit: -2 }],
+    ['prepaid credit with a negative limit', { counter: '', limit: EMPTY_LIMIT }],
+  ])('is refused as damaged: %s', (_, more) => {
     expect(bucketOf({ ...balanceDocument(owner, counter, ''), ...more } as never)).toBeNull()
   })
 })

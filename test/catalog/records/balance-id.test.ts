@@ -7,7 +7,7 @@ import {
   parseBalanceId,
 } from '../../../src/catalog/records/balance-id.ts'
 
-it('the id of a balance tells where it is', () => {
+it('the id of a balance identifies its location', () => {
   const owner = fc.nat({ max: 2 ** 40 - 1 })
   const place = fc.record({ aid: owner, sid: owner, bucketId: fc.nat({ max: 2 ** 15 - 1 }) })
   fc.assert(
@@ -24,7 +24,7 @@ it.each([
   { aid: 2 ** 40, sid: 1, bucketId: 1 },
   { aid: 1, sid: 2 ** 52, bucketId: 1 },
   { aid: 1, sid: 1, bucketId: 2 ** 15 },
-])('of %o it holds a hash', (place) => {
+])('the balance id of %o contains a hash', (place) => {
   const id = balanceIdOf(place)
   expect(id).toMatch(/^[89a-f][0-9a-f]{23}$/)
   expect(parseBalanceId(id)).toBeNull()
@@ -32,7 +32,7 @@ it.each([
   expect(balanceIdOf({ ...place })).toBe(id)
 })
 
-it.each(['', 'abc', `${'0'.repeat(23)}g`, '0'.repeat(25)])('%j is none', (text) => {
+it.each(['', 'abc', `${'0'.repeat(23)}g`, '0'.repeat(25)])('%j is not a balance id', (text) => {
   expect(parseBalanceId(text)).toBeNull()
   expect(isHashedBalanceId(text)).toBe(false)
 })

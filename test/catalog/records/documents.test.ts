@@ -24,7 +24,7 @@ const operation: OperationLine = {
   toMs: FOREVER_MS,
 }
 
-describe('balance line', () => {
+describe('a balance line', () => {
   it('of money has the sign of balances', () => {
     expect(balanceLineDocument(operation, 'MONEY')).toEqual({
       stamp: 'o1',

@@ -152,16 +152,16 @@ const DOCUMENT = {
   last_urt: new Date('2026-03-21T00:00:00Z'),
 }
 
-describe('line', () => {
-  it('has the names that clients know, and exact money beside its number', () => {
+describe('a line document', () => {
+  it('uses the published names, and has exact money next to its number', () => {
     expect(lineDocument(line)).toEqual(DOCUMENT)
   })
 
-  it('has no rating group where the request had none', () => {
+  it('has no rating group if the request has none', () => {
     expect(lineDocument({ ...line, ratingGroup: -1 }).rating_group).toBeNull()
   })
 
-  it('tells what groups covered, and of which', () => {
+  it('lists the included units and their groups', () => {
     const counter = 'group/GOLD/0/CALLS'
     const payments = [
       paid({ bucketId: 4, amount: 60, counter, left: 40, total: 100 }),
@@ -208,7 +208,7 @@ describe('line', () => {
     ])
   })
 
-  it('prices every tariff category, and adds what is to be added', () => {
+  it('contains a price for every tariff category, and sums the additive ones', () => {
     const other = { category: 'wholesale', rateKey: 'W1', tariff: line.tariff }
     const others = [
       { ...other, isAdded: true },
@@ -223,7 +223,7 @@ describe('line', () => {
     expect(rates.map(({ pricing }) => pricing.charge)).toEqual([1.234567, 1.834567, 1.834567])
   })
 
-  it('is taxed and rounded; what balances paid stays as it was', () => {
+  it('is taxed and rounded; the amounts paid by balances are unchanged', () => {
     const vat = { key: 'DEFAULT_VAT', description: 'VAT', type: 'vat', rate: '0.17' }
     const taxes = [{ ...vat, isEmbedded: false }]
     const rounding = { mode: 'up', decimals: 0 } as const
@@ -237,7 +237,7 @@ describe('line', () => {
     })
   })
 
-  it('in fractions of units shows base units', () => {
+  it('in fractions of units contains base units', () => {
     const payments = [paid({ amount: 50, counter: 'group/G/0/N', left: 25, total: 75 })]
     const fields = pricingFields({ ...line, used: 250, grouped: 50, priced: 200, payments }, 2)
     expect(fields).toMatchObject({

@@ -9,7 +9,7 @@ const groups = (rates: unknown) => ({ include: { groups: { G: { value: 1, rates 
 const override = (value: object) => ({ overrides: [{ type: 'plan', key: 'GOLD', value }] })
 const account = { type: 'account', sid: undefined }
 
-describe('a name of what does not exist is refused', () => {
+describe('a reference to a missing entity is refused', () => {
   it.each([
     ['plans', groups(['DATA', 'GONE']), 'include.groups.G.rates.1', 'rate', 'GONE'],
     ['services', groups(['GONE']), 'include.groups.G.rates.0', 'rate', 'GONE'],
@@ -43,7 +43,7 @@ describe('a name of what does not exist is refused', () => {
   })
 })
 
-describe('a usage type that no rate of it has is refused', () => {
+describe('a usage type without a rate is refused', () => {
   const group = { G: { value: 1, rates: ['DATA', 'CALL'], usage_types: { data: {}, fax: {} } } }
   it.each([
     ['plans', { rates: { DATA: { fax: price } } }, 'rates.DATA.fax', 'DATA'],
@@ -65,19 +65,19 @@ describe('a usage type that no rate of it has is refused', () => {
   })
 })
 
-describe('a document is taken', () => {
+describe('a document is accepted', () => {
   it.each([
     ['plans', { ...groups(['DATA']), rates: { DATA: { data: price } } }],
     ['plans', groups('ALL_RATES')],
     ['plans', groups('/^CALL/')],
     ['plans', { include: { services: ['TV'], groups: [] }, rates: [] }],
     ['subscribers', { services: [{ name: 'TV' }], overrides: [] }],
-    // A deleted revision names nothing any more.
+    // A deleted revision has no references.
     ['plans', { ...groups(['NO']), deleted: true }],
     ['subscribers', { plan: 'NOT_THERE_YET' }],
   ] as const)('in %s %j', async (collection, fields) => {
     const catalog = await store.open()
-    // Another time will do: a name is of all revisions.
+    // The revisions need not overlap: a name refers to all revisions.
     await insertEntity(catalog, 'rates', { from: '2036-01-01' })
     await insertEntity(catalog, 'services')
     expect(await insertEntity(catalog, collection, fields)).toMatchObject(fields)

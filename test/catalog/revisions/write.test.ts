@@ -27,7 +27,7 @@ const OVERLAPPING = {
 const numberOf = async (catalog: Catalog, collection: string) =>
   (await catalog.counters.findOne({ _id: `feed:${collection}` }))?.seq ?? 0
 
-/** A fence that remembers its calls, and what was stored at that time. */
+/** A fence that records its calls and the documents stored at the time of each call. */
 function recordingFence(catalog: Catalog) {
   const calls: string[] = []
   const record =
@@ -39,7 +39,7 @@ function recordingFence(catalog: Catalog) {
 }
 
 describe('writeEntity', () => {
-  it('stores a revision between two numbers', async () => {
+  it('stores a revision between two revision numbers', async () => {
     const catalog = await store.open()
     const written = await insertEntity(catalog, 'rates')
     expect(written).toMatchObject({ key: 'DATA', rev: 1 })
@@ -48,7 +48,7 @@ describe('writeEntity', () => {
     expect((await insertEntity(catalog, 'rates', { key: 'SMS' })).rev).toBe(3)
   })
 
-  it('takes dates as text in the zone of the operator, and without to has no end', async () => {
+  it('accepts dates as text in the time zone of the operator; `to` is optional', async () => {
     const catalog = await store.open()
     const document = {
       ...ORDINARY.subscribers,
@@ -103,7 +103,7 @@ describe('writeEntity', () => {
     )
   })
 
-  it('replaces a revision whole', async () => {
+  it('replaces a whole revision', async () => {
     const catalog = await store.open()
     const { description: _, ...first } = await insertEntity(catalog, 'plans', { description: 'x' })
     const second = { ...first, disallowed_rates: ['SMS'] }
@@ -114,10 +114,10 @@ describe('writeEntity', () => {
   })
 
   it.each([
-    ['is not there', { _id: new ObjectId() }],
-    ['is of another entity', { name: 'SILVER' }],
+    ['does not exist', { _id: new ObjectId() }],
+    ['belongs to another entity', { name: 'SILVER' }],
     ['was changed meanwhile', { rev: 77 }],
-  ])('does not replace what %s', async (_name, fields) => {
+  ])('does not replace a revision that %s', async (_name, fields) => {
     const catalog = await store.open()
     const stored = await insertEntity(catalog, 'plans')
     const options = { mode: 'replace', timeZone: 'UTC' } as const
@@ -126,7 +126,7 @@ describe('writeEntity', () => {
     expect(await catalog.plans.find({}).toArray()).toEqual([stored])
   })
 
-  it('needs an id to replace', async () => {
+  it('requires an id to replace', async () => {
     const catalog = await store.open()
     const options = { mode: 'replace', timeZone: 'UTC' } as const
     await expect(writeEntity(catalog, 'plans', ORDINARY.plans, options)).rejects.toThrow(
@@ -144,14 +144,14 @@ describe('writeEntity', () => {
     await insertEntity(catalog, 'rates', { from: '2027-01-01' })
   })
 
-  it('gives a new number to a write that was overtaken by too many', async () => {
+  it('assigns a new number to a write that too many other writes have overtaken', async () => {
     const catalog = await store.open()
     const _id = new ObjectId()
     const fence = {
       begin: async () => {},
       end: async () => {},
     }
-    // What others do while this write is on its way to the store.
+    // Concurrent writes while this write is on its way to the store.
     const slow = {
       ...catalog,
       run: async <T>(what: string, operation: () => Promise<T>): Promise<T> => {
@@ -175,11 +175,11 @@ describe('writeEntity', () => {
   })
 })
 
-describe('profile fence', () => {
+describe('the profile fence', () => {
   it.each([
     [{}, '17/18'],
     [{ type: 'account', sid: undefined }, '17/0'],
-  ])('stands around the write of %j', async (fields, owner) => {
+  ])('encloses the write of %j', async (fields, owner) => {
     const catalog = await store.open()
     const { calls, fence } = recordingFence(catalog)
     const options = { mode: 'insert', timeZone: 'UTC', fence } as const
@@ -187,7 +187,7 @@ describe('profile fence', () => {
     expect(calls).toEqual([`begin ${owner} 0`, `end ${owner} 1`])
   })
 
-  it('ends also when the write fails, and does not begin for what does not compile', async () => {
+  it('ends when the write fails, and does not begin for an invalid document', async () => {
     const catalog = await store.open()
     const stored = await insertEntity(catalog, 'subscribers')
     const { calls, fence } = recordingFence(catalog)
@@ -200,7 +200,7 @@ describe('profile fence', () => {
     expect(calls).toHaveLength(2)
   })
 
-  it('keeps the write back when it cannot begin', async () => {
+  it('prevents the write when it cannot begin', async () => {
     const catalog = await store.open()
     const fence = {
       begin: () => Promise.reject(new Error('ledger is away')),

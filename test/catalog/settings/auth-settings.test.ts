@@ -11,7 +11,9 @@ import {
 
 type Fields = Record<string, unknown>
 
-/** Certificates of authorities that Node knows: by a key of RSA, and by one of elliptic curves. */
+/**
+ * Certificates of authorities known to Node: one with an RSA key, one with an elliptic-curve key.
+ */
 const [RSA, EC] = ['rsa', 'ec'].map((type) =>
   rootCertificates.find((pem) => new X509Certificate(pem).publicKey.asymmetricKeyType === type),
 )
@@ -37,8 +39,8 @@ const saml = (more: Fields = {}): Fields => ({
 const check = (...protocols: unknown[]) => checkAuthSettings({ protocols })
 const sealer = { seal: (text: string) => `sealed:${[...text].reverse().join('')}` }
 
-describe('what may be stored of directories and identity providers', () => {
-  it('has defaults that are safe', () => {
+describe('stored settings of directories and identity providers', () => {
+  it('have safe defaults', () => {
     expect(check(ldap(), saml()).protocols).toMatchObject([
       {
         start_tls: false,
@@ -59,7 +61,7 @@ describe('what may be stored of directories and identity providers', () => {
     ])
   })
 
-  it('names what is wrong, and where', () => {
+  it('are refused with the reason and the path', () => {
     const wrong: [Fields, string][] = [
       [{ type: 'kerberos' }, 'protocols.0.type must be ldap or saml'],
       [ldap({ name: 'Corp/1' }), 'protocols.0.name is refused'],
@@ -97,7 +99,7 @@ describe('what may be stored of directories and identity providers', () => {
     expect(() => checkAuthSettings({ protocol: [] })).toThrow('protocol is not known')
   })
 
-  it('refuses to send passwords in clear, unless told to, or on this machine', () => {
+  it('do not allow passwords in clear text, except on explicit request or on this machine', () => {
     const plain = { url: 'ldap://ldap.example.net:389' }
     expect(() => check(ldap(plain))).toThrow('would send passwords in clear')
     for (const more of [{ start_tls: true }, { allow_plaintext: true }]) {
@@ -108,7 +110,7 @@ describe('what may be stored of directories and identity providers', () => {
     }
   })
 
-  it('leaves out what cannot be used, says so, and never throws', () => {
+  it('are skipped and reported if they are unusable, and never throw', () => {
     const bad = ldap({ name: 'bad', url: 'ldap://ldap.example.net' })
     const read = AUTH.read({ protocols: [bad, null, saml()] })
     expect(read.protocols.map(({ name }) => name)).toEqual(['sso'])
@@ -121,14 +123,14 @@ describe('what may be stored of directories and identity providers', () => {
     }
   })
 
-  it('shows to everybody no more than what the page of logins needs', () => {
+  it('expose only what the login page needs to unauthenticated clients', () => {
     expect(publicProviders(AUTH.read({ protocols: [ldap({ label: 'Corp' }), saml()] }))).toEqual([
       { type: 'ldap', label: 'Corp', name: 'corp' },
       { type: 'saml', label: 'sso', name: 'sso' },
     ])
   })
 
-  it('says of no value what it is', () => {
+  it('are refused without quoting any value', () => {
     const secret = { bind_dn: 'cn=x', bind_password: { clear: 's3cret' } }
     expect(() => check(ldap(secret))).toThrow(/^(?!.*s3cret)protocols\.0\.bind_password/)
   })
@@ -138,14 +140,14 @@ describe('secrets of the settings', () => {
   const service = { bind_dn: 'cn=tollgate,dc=example,dc=net', bind_password: 's3cret' }
   const stored = mergeAuth(undefined, { protocols: [ldap(service), saml()] }, sealer)
 
-  it('are stored sealed, and not shown', () => {
+  it('are stored sealed and not returned', () => {
     expect(stored.protocols[0]).toMatchObject({ bind_password: 'sealed:terc3s' })
     const shown = JSON.stringify(redactAuth(stored))
     expect(shown).toContain('cn=tollgate')
     expect(shown).not.toMatch(/bind_password|terc3s/)
   })
 
-  it('stay as they were where they are not sent, and change where they are', () => {
+  it('stay unchanged if they are not sent, and change if they are sent', () => {
     const shown = redactAuth(stored)
     expect(mergeAuth(stored, shown, sealer)).toEqual(stored)
     const changed = { protocols: [ldap({ ...service, bind_password: 'new', label: 'New' })] }
@@ -153,12 +155,12 @@ describe('secrets of the settings', () => {
       bind_password: 'sealed:wen',
       label: 'New',
     })
-    // What is stored is of no use as what is sent.
+    // The stored form is not accepted as input.
     const replayed = mergeAuth(stored, stored, sealer)
     expect(replayed.protocols[0]).toMatchObject({ bind_password: 'sealed:s3cret:delaes' })
   })
 
-  it('are not told to another directory, or without TLS, for whoever changes the address', () => {
+  it('are not disclosed to another directory, or without TLS, if the address is changed', () => {
     const { bind_dn } = service
     for (const more of [
       { url: 'ldaps://evil.example' },
@@ -174,8 +176,8 @@ describe('secrets of the settings', () => {
   })
 })
 
-describe('paths of ours', () => {
-  it('stay with us, however a browser reads them', () => {
+describe('local paths', () => {
+  it('stay on this site, regardless of how a browser interprets them', () => {
     for (const path of ['/', '/app', '/app/x?y=//z#a', '/a:b@c'])
       expect(isLocalPath(path)).toBe(true)
     const others = ['', 'app', '//x', '/\\x', '/a\\b', '/\t/x', '/./%2e//x', 'https://x', '/.//x']

@@ -26,13 +26,13 @@ const revsOf = async (catalog: Catalog, category = 'plays') =>
   (await readConfigVersions(catalog, category)).map(({ rev }) => rev)
 
 describe('versions of the stored configuration', () => {
-  it('are none where nothing was stored', async () => {
+  it('do not exist if nothing was stored', async () => {
     const catalog = await store.open()
     expect(await readConfigVersions(catalog, 'plays')).toEqual([])
     expect(await readConfigVersion(catalog, 'plays', 1)).toBeUndefined()
   })
 
-  it('tell who has made each, and when; the first one holds', async () => {
+  it('contain their author and time; the first one is in force', async () => {
     const catalog = await store.open()
     await write(catalog, { a: 1 })
     await write(catalog, { a: 2 }, { nowMs: Date.UTC(2026, 0, 2), by: 'ada', actor: ADA })
@@ -47,23 +47,20 @@ describe('versions of the stored configuration', () => {
     expect(await readConfigVersion(catalog, 'peers', former?.rev ?? 0)).toBeUndefined()
   })
 
-  it.each(['auth', 'shared_secret'])(
-    'keep nothing of the value of %s by themselves',
-    async (name) => {
-      const catalog = await store.open()
-      await write(catalog, { key: 'hush' }, {}, name)
-      await write(catalog, { key: 'other' }, {}, name)
-      expect(await catalog.confighistory.find({ category: name }).toArray()).toMatchObject([
-        { value: null },
-      ])
-      const former = (value: unknown) => ({ had: Object.keys(value as object) })
-      await write(catalog, {}, { former }, name)
-      const kept = await catalog.confighistory.find({ category: name }).sort({ rev: -1 }).toArray()
-      expect(kept.map(({ value }) => value)).toEqual([{ had: ['key'] }, null])
-    },
-  )
+  it.each(['auth', 'shared_secret'])('do not store the value of %s themselves', async (name) => {
+    const catalog = await store.open()
+    await write(catalog, { key: 'hush' }, {}, name)
+    await write(catalog, { key: 'other' }, {}, name)
+    expect(await catalog.confighistory.find({ category: name }).toArray()).toMatchObject([
+      { value: null },
+    ])
+    const former = (value: unknown) => ({ had: Object.keys(value as object) })
+    await write(catalog, {}, { former }, name)
+    const kept = await catalog.confighistory.find({ category: name }).sort({ rev: -1 }).toArray()
+    expect(kept.map(({ value }) => value)).toEqual([{ had: ['key'] }, null])
+  })
 
-  it('are kept up to a number', async () => {
+  it('are limited in number', async () => {
     const catalog = await store.open()
     for (let round = 0; round < VERSIONS_MAX + 4; round += 1) await write(catalog, { round })
     const revs = await revsOf(catalog)
@@ -76,18 +73,18 @@ describe('versions of the stored configuration', () => {
 describe('a writer who is killed', () => {
   it.each(['increment the number of config', 'write plays'])(
     'before "%s" has lost nothing',
-    async (deadly) => {
+    async (crashPoint) => {
       const database = `history_${new ObjectId().toHexString()}`
       const catalog = await store.open(undefined, database)
       await write(catalog, { a: 1 })
-      const dying: Catalog = {
+      const crashing: Catalog = {
         ...catalog,
         run: (what, operation) =>
-          what === deadly
+          what === crashPoint
             ? Promise.reject(new CatalogUnavailableError('gone'))
             : catalog.run(what, operation),
       }
-      await expect(write(dying, { a: 2 })).rejects.toThrow('gone')
+      await expect(write(crashing, { a: 2 })).rejects.toThrow('gone')
       expect((await catalog.config.findOne({ _id: 'plays' }))?.value).toEqual({ a: 1 })
       expect(await revsOf(catalog)).toHaveLength(1)
       await write(catalog, { a: 3 })
@@ -97,7 +94,7 @@ describe('a writer who is killed', () => {
     },
   )
 
-  it('behind a version that cannot be kept has not changed anything', async () => {
+  it('after a version that cannot be stored has not changed anything', async () => {
     const catalog = await store.open()
     await write(catalog, { a: 1 })
     const full: Catalog = {
@@ -113,7 +110,7 @@ describe('a writer who is killed', () => {
 })
 
 describe('several writers', () => {
-  it('keep each value that ever held, once', async () => {
+  it('keep each value that was ever in force, once', async () => {
     const database = `history_${new ObjectId().toHexString()}`
     const writers = await Promise.all([1, 2, 3].map(() => store.open(undefined, database)))
     await writers[0]?.ensureIndexes()

@@ -11,14 +11,14 @@ const keyed = (name: string, key: string, more: object = {}) => ({
   ...more,
 })
 
-describe('a key', () => {
+describe('a peer key', () => {
   it('is 256 random bits in letters that need no quoting', () => {
     const keys = Array.from({ length: 100 }, newPeerKey)
     for (const key of keys) expect(key).toMatch(/^tgk_[A-Za-z0-9_-]{43}$/)
     expect(new Set(keys).size).toBe(100)
   })
 
-  it('finds its peer, and no other text does', () => {
+  it('identifies its peer, and no other text does', () => {
     const [key, second] = [newPeerKey(), newPeerKey()]
     const settings = keyed('pgw-1', key)
     settings.keys.push({ sha256: hashOfKey(second), created })
@@ -30,14 +30,14 @@ describe('a key', () => {
     }
   })
 
-  it('of a disabled peer finds nobody', () => {
+  it('of a disabled peer identifies no peer', () => {
     const peers = compilePeers([keyed('pgw-1', 'k', { disabled: true })])
     expect([peers.byKey('k'), peers.all, peers.skipped]).toEqual([null, [], []])
   })
 })
 
 describe('a peer', () => {
-  it('has no limits but those that are set', () => {
+  it('has no limits except those that are set', () => {
     const peers = compilePeers([
       keyed('open', 'a'),
       keyed('bound', 'b', { requests_per_second: 50, file_types: ['GY', 'json'] }),
@@ -53,7 +53,7 @@ describe('a peer', () => {
 })
 
 describe('the names of a certificate', () => {
-  it('find their peer, those of its own or else its Origin-Host', () => {
+  it('identify their peer by its own names, or otherwise by its Origin-Host', () => {
     const peers = compilePeers([
       {
         name: 'own',
@@ -71,7 +71,7 @@ describe('the names of a certificate', () => {
     ])
     expect(found('own.net')).toBeUndefined()
     expect(found()).toBeUndefined()
-    // One that is good for two is good for neither.
+    // A certificate that matches two peers identifies neither.
     expect(found('b', 'host.example.net')).toBeUndefined()
   })
 
@@ -85,7 +85,7 @@ describe('the names of a certificate', () => {
     expect(check).toThrow(reason)
   })
 
-  it('are those of one peer', () => {
+  it('belong to one peer', () => {
     const named = { name: 'p', certificate_names: ['a.net'] }
     const diameter = { origin_host: 'a.net' }
     expect(() => checkPeers([named, { name: 'q', certificate_names: ['A.net'] }])).toThrow(
@@ -120,18 +120,19 @@ describe('an address', () => {
     expect([allows(address), allows(address)]).toEqual([isIn, isIn])
   })
 
-  it('is not taken for the one before', () => {
+  it('is not confused with the previously checked address', () => {
     const allows = addressCheck(['10.0.0.1'])
     expect(['10.0.0.1', '10.0.0.2', '10.0.0.1'].map(allows)).toEqual([true, false, true])
   })
 
   it.each(['', '10.0.0', '10.0.0.0/', '10.0.0.0/33', '::/129', '10.0.0.0/08', '10.0.0.0/8/8'])(
-    '%j is none',
+    '%j is not an address range',
     (text) => expect(parseRange(text)).toBeNull(),
   )
 
-  it.each(['localhost', '::ffff:0:0/95', 'fe80::1%eth0', '10.0.0.0/-1'])('%j is none', (text) =>
-    expect(parseRange(text)).toBeNull(),
+  it.each(['localhost', '::ffff:0:0/95', 'fe80::1%eth0', '10.0.0.0/-1'])(
+    '%j is not an address range',
+    (text) => expect(parseRange(text)).toBeNull(),
   )
 })
 
@@ -172,13 +173,13 @@ describe('settings of peers', () => {
     expect(compilePeers(value).skipped).toHaveLength(1)
   })
 
-  it('never quote what may be a key', () => {
+  it('never quote a value that may be a key', () => {
     const key = newPeerKey()
     const { skipped } = compilePeers([{ name: 'a', keys: [{ sha256: key, created }] }])
     expect(JSON.stringify(skipped)).not.toContain(key)
   })
 
-  it('that cannot be used leave the others alone', () => {
+  it('that are unusable do not affect other peers', () => {
     const peers = compilePeers([{ name: 'a', adresses: [] }, keyed('b', 'k'), null])
     expect(peers.byKey('k')?.name).toBe('b')
     expect(peers.skipped).toEqual([

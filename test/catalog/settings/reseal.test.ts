@@ -43,7 +43,7 @@ async function fill(catalog: Catalog, seal: (text: string) => string): Promise<v
 
 describe('stored secrets', () => {
   it.each([
-    ['in clear', (text: string) => `plain:${text}`],
+    ['in clear text', (text: string) => `plain:${text}`],
     ['sealed with an older key', (text: string) => old.seal(text)],
   ])('that are %s are sealed with the present key', async (_, seal) => {
     const catalog = await store.open()
@@ -71,7 +71,7 @@ describe('stored secrets', () => {
     expect(await catalog.audit.countDocuments({ type: 'reseal' })).toBe(2)
   })
 
-  it('are sealed at the start of the control plane, by a generated key', async () => {
+  it('are sealed at the start of the control plane, with a generated key', async () => {
     const catalog = await store.open()
     await fill(catalog, (text) => `plain:${text}`)
     const dir = mkdtempSync(join(tmpdir(), 'tg-reseal-'))
@@ -86,7 +86,7 @@ describe('stored secrets', () => {
     expect(JSON.stringify(records)).toContain('sealed stored secrets')
   })
 
-  it('of a key that is not known stay as they are, and are named', async () => {
+  it('with an unknown key stay unchanged and are named', async () => {
     const catalog = await store.open()
     await fill(catalog, (text) => old.seal(text))
     const before = await readCategory(catalog, 'shared_secret')

@@ -6,14 +6,14 @@ const KEY = 'a key of the operator'
 const SECRET = '00112233445566778899aabbccddeeff — ü'
 const sealer = createSealer(KEY)
 
-/** As `createSealer` gives it with these keys, of which the first one seals. */
+/** The result of `createSealer` with these keys, the first of which seals. */
 function withKeys(seals: string | null, ...others: string[]) {
   const known = () => ({ seals, others })
   return createSealer({ available: known, current: () => seals ?? 'generated just now' })
 }
 
 describe('a sealed secret', () => {
-  it('is opened with the same key, by another process too, and differs each time', () => {
+  it('is opened with the same key, also by another process, and differs each time', () => {
     const first = sealer.seal(SECRET)
     const second = sealer.seal(SECRET)
     expect(first).toMatch(/^v2:[0-9a-f]{8}:[\w-]+$/)
@@ -40,7 +40,7 @@ describe('a sealed secret', () => {
     expect(sealer.open(rotated.seal(SECRET))).toBeNull()
   })
 
-  it('is not opened when a bit of it was changed, or when it was cut', () => {
+  it('is not opened if it was modified or truncated', () => {
     const sealed = sealer.seal(SECRET)
     const head = sealed.slice(0, 'v2:01234567:'.length)
     const bytes = Buffer.from(sealed.slice(head.length), 'base64url')
@@ -52,21 +52,21 @@ describe('a sealed secret', () => {
     }
   })
 
-  it('is none where it is no text of ours', () => {
+  it('is null if the text is not a sealed secret', () => {
     for (const text of ['', 'v1:', 'v2:abc', 'v2:01234567:', 'secret', 'v1:***', 'Plain:x']) {
       expect([sealer.open(text), sealer.isCurrent(text)]).toEqual([null, false])
     }
   })
 })
 
-describe('a secret from before', () => {
-  it('that is stored as it is, is read, and is not current', () => {
+describe('a secret of an older version', () => {
+  it('that is stored in plain text is read, and is not current', () => {
     const stored = `plain:${SECRET}`
     expect([withKeys(null).open(stored), sealer.open(stored)]).toEqual([SECRET, SECRET])
     expect(sealer.isCurrent(stored)).toBe(false)
   })
 
-  it('without the id of its key is opened with any key that fits', () => {
+  it('without the id of its key is opened with any matching key', () => {
     const nonce = randomBytes(12)
     const key = scryptSync(KEY, 'tollgate secrets v1', 32)
     const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: 16 })

@@ -25,7 +25,7 @@ const settings = (key = '', oldKeys: string[] = [], folder = dir) => ({
 })
 
 describe('without secrets.key', () => {
-  it('a key is generated when it is first needed, for its owner alone', () => {
+  it('a key is generated when it is first needed, readable only by its owner', () => {
     const folder = join(dir, 'data')
     const sealer = sealerOf(settings('', [], folder))
     expect([sealer.open('v2:01234567:abc'), existsSync(folder)]).toEqual([null, false])
@@ -45,7 +45,7 @@ describe('without secrets.key', () => {
     expect(follower.open(sealerOf(settings()).seal('secret'))).toBe('secret')
   })
 
-  it('an unusable file is told, and never replaced', () => {
+  it('an unusable file is reported, and never replaced', () => {
     writeFileSync(keyFileIn(dir), 'short')
     const sealer = sealerOf(settings())
     expect(() => sealer.seal('x')).toThrow(/secrets\.key: is not a key of stored secrets/)
@@ -53,7 +53,7 @@ describe('without secrets.key', () => {
     expect(readFileSync(keyFileIn(dir), 'utf8')).toBe('short')
   })
 
-  it.runIf(process.getuid?.() !== 0)('a folder that cannot be written is told', () => {
+  it.runIf(process.getuid?.() !== 0)('a folder without write access is reported', () => {
     chmodSync(dir, 0o500)
     expect(() => sealerOf(settings()).seal('x')).toThrow('(EACCES): set secrets.key')
     chmodSync(dir, 0o700)
@@ -61,7 +61,7 @@ describe('without secrets.key', () => {
 })
 
 describe('with secrets.key', () => {
-  it('that seals; older keys and the generated one open', () => {
+  it('that key seals; older keys and the generated one can open', () => {
     const generated = sealerOf(settings()).seal('a')
     const old = sealerOf(settings('old')).seal('b')
     const sealer = sealerOf(settings('new', ['older', 'old']))

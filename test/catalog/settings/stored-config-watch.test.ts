@@ -19,13 +19,13 @@ afterEach(async () => {
   for (const watch of watches.splice(0)) await watch.stop()
 })
 
-/** A watch that polls when it is told to, unless a test wants it to do so by itself. */
+/** A watch that polls on request, unless a test needs automatic polling. */
 function watchOf(catalog: Catalog, pollMs = 3_600_000) {
   const { log, records } = recordingLog()
-  const told: StoredConfig[] = []
-  const watch = watchStoredConfig({ catalog, pollMs, log }, (config) => told.push(config))
+  const published: StoredConfig[] = []
+  const watch = watchStoredConfig({ catalog, pollMs, log }, (config) => published.push(config))
   watches.push(watch)
-  return { watch, told, records }
+  return { watch, published, records }
 }
 
 function write(catalog: Catalog, value: unknown) {
@@ -33,22 +33,22 @@ function write(catalog: Catalog, value: unknown) {
 }
 
 describe('a watch of the stored configuration', () => {
-  it('tells of it when it is first read, and when it changes', async () => {
+  it('publishes the configuration on the first read and after changes', async () => {
     const catalog = await store.open()
-    const { watch, told } = watchOf(catalog)
+    const { watch, published } = watchOf(catalog)
     expect(watch.loaded()).toBe(false)
     expect(await watch.start()).toBe(true)
     expect(watch.loaded()).toBe(true)
-    expect(told).toEqual([{ file_types: [], peers: [], taxation: {} }])
+    expect(published).toEqual([{ file_types: [], peers: [], taxation: {} }])
     await watch.pollNow()
-    expect(told).toHaveLength(1)
+    expect(published).toHaveLength(1)
     await write(catalog, ['a'])
     await watch.pollNow()
     await watch.pollNow()
-    expect(told.slice(1)).toEqual([{ file_types: [], peers: ['a'], taxation: {} }])
+    expect(published.slice(1)).toEqual([{ file_types: [], peers: ['a'], taxation: {} }])
   })
 
-  it('reads no values where nothing has changed', async () => {
+  it('reads no values if nothing has changed', async () => {
     const catalog = await store.open()
     const done: string[] = []
     const counted: Catalog = {
@@ -65,43 +65,43 @@ describe('a watch of the stored configuration', () => {
     expect(done).toEqual(['read the revision of the stored configuration'])
   })
 
-  it('finds what a writer has left who died before anybody was told', async () => {
+  it('finds the change of a writer that died before it published an event', async () => {
     const catalog = await store.open()
-    const { watch, told } = watchOf(catalog)
+    const { watch, published } = watchOf(catalog)
     await write(catalog, [])
     await watch.start()
     await catalog.config.updateOne({ _id: 'peers' }, { $set: { rev: 99, value: ['a'] } })
     await watch.pollNow()
-    expect(told.at(-1)?.peers).toEqual(['a'])
+    expect(published.at(-1)?.peers).toEqual(['a'])
   })
 
-  it('takes an older state of the store as a change', async () => {
+  it('treats an older state of the store as a change', async () => {
     const catalog = await store.open()
     await write(catalog, ['a'])
-    const { watch, told } = watchOf(catalog)
+    const { watch, published } = watchOf(catalog)
     await watch.start()
     await catalog.config.deleteMany({})
     await watch.pollNow()
-    expect(told.map(({ peers }) => peers)).toEqual([['a'], []])
+    expect(published.map(({ peers }) => peers)).toEqual([['a'], []])
   })
 
   it('polls by itself', async () => {
     const catalog = await store.open()
-    const { watch, told } = watchOf(catalog, 10)
+    const { watch, published } = watchOf(catalog, 10)
     await watch.start()
     await write(catalog, ['a'])
-    await expect.poll(() => told.at(-1)?.peers).toEqual(['a'])
+    await expect.poll(() => published.at(-1)?.peers).toEqual(['a'])
   })
 })
 
 describe('an outage', () => {
-  it('keeps what is known, is logged once, and what changed meanwhile is found', async () => {
+  it('keeps the cached configuration, is logged once, and loses no changes', async () => {
     const proxy = await startStoreProxy(store.url())
     try {
       const database = `config_${new ObjectId().toHexString()}`
       const direct = await store.open(undefined, database)
       await write(direct, ['a'])
-      const { watch, told, records } = watchOf(await store.open(proxy.url, database))
+      const { watch, published, records } = watchOf(await store.open(proxy.url, database))
       await watch.start()
       await proxy.cut()
       expect(await watch.pollNow()).toBe(false)
@@ -110,23 +110,23 @@ describe('an outage', () => {
       await write(direct, ['b'])
       await proxy.restore()
       await expect.poll(() => watch.pollNow()).toBe(true)
-      expect(told.map(({ peers }) => peers)).toEqual([['a'], ['b']])
+      expect(published.map(({ peers }) => peers)).toEqual([['a'], ['b']])
       expect(records.map(({ level }) => level)).toEqual(['warn', 'info'])
     } finally {
       await proxy.close()
     }
   })
 
-  it('at the start is told from a configuration in which nothing is', async () => {
+  it('at start is distinguished from an empty configuration', async () => {
     const proxy = await startStoreProxy(store.url())
     try {
       await proxy.cut()
-      const { watch, told } = watchOf(await store.open(proxy.url))
+      const { watch, published } = watchOf(await store.open(proxy.url))
       expect(await watch.start()).toBe(false)
-      expect([watch.loaded(), told]).toEqual([false, []])
+      expect([watch.loaded(), published]).toEqual([false, []])
       await proxy.restore()
       await expect.poll(() => watch.pollNow()).toBe(true)
-      expect([watch.loaded(), told.length]).toEqual([true, 1])
+      expect([watch.loaded(), published.length]).toEqual([true, 1])
     } finally {
       await proxy.close()
     }

@@ -19,13 +19,13 @@ function append(catalog: Catalog, item: unknown, category: ConfigCategory = 'pee
 }
 
 describe('the stored configuration', () => {
-  it('is empty lists where nothing was ever written', async () => {
+  it('consists of empty lists if nothing was ever written', async () => {
     const catalog = await store.open()
     expect(await readStoredConfig(catalog)).toEqual({ file_types: [], peers: [], taxation: {} })
     expect(await readConfigRevision(catalog)).toBe('0 0 0')
   })
 
-  it('is what a change makes of the value before, with who made it and when', async () => {
+  it('is the result of a change to the previous value, with its author and time', async () => {
     const catalog = await store.open()
     expect(await append(catalog, 'a')).toEqual(['a'])
     expect(await append(catalog, 'b')).toEqual(['a', 'b'])
@@ -39,7 +39,7 @@ describe('the stored configuration', () => {
     expect(stored).toMatchObject({ changed: new Date(change.nowMs), changed_by: 'test' })
   })
 
-  it('keeps names as messages have them: with dots, dollars and prototypes', async () => {
+  it('keeps names as they occur in messages: with dots, dollars and prototypes', async () => {
     const catalog = await store.open()
     const value = JSON.parse('{"a.b": 1, "$regex": {"$x": 2}, "__proto__": {"c": 3}, "": 4}')
     await append(catalog, value)
@@ -57,7 +57,7 @@ describe('the stored configuration', () => {
     expect(seen.size).toBe(4)
   })
 
-  it('stays as it is if the change throws', async () => {
+  it('stays unchanged if the change throws', async () => {
     const catalog = await store.open()
     await append(catalog, 'a')
     const before = await readConfigRevision(catalog)
@@ -75,7 +75,7 @@ describe('the stored configuration', () => {
 })
 
 describe('several writers', () => {
-  it('lose nothing of each other, also when they write the first value', async () => {
+  it('do not overwrite each other, even when they write the first value', async () => {
     const database = `config_${new ObjectId().toHexString()}`
     const writers = await Promise.all([1, 2, 3].map(() => store.open(undefined, database)))
     const names = Array.from({ length: 12 }, (_, index) => index)
@@ -89,11 +89,11 @@ describe('several writers', () => {
     expect([...listOf(peers)].sort()).toEqual(expected.sort())
   })
 
-  it('who always lose are told so, and have written nothing', async () => {
+  it('that always lose receive an error and have written nothing', async () => {
     const catalog = await store.open()
     await append(catalog, 'first')
     let others = 0
-    const outrun: Catalog = {
+    const overtaken: Catalog = {
       ...catalog,
       async run(what, operation) {
         if (what.startsWith('write')) {
@@ -103,7 +103,7 @@ describe('several writers', () => {
         return catalog.run(what, operation)
       },
     }
-    await expect(append(outrun, 'late')).rejects.toThrow(
+    await expect(append(overtaken, 'late')).rejects.toThrow(
       'peers is being changed by others: nothing was written',
     )
     const { peers } = await readStoredConfig(catalog)

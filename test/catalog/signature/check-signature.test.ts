@@ -10,7 +10,7 @@ const NOW_S = 1_700_000_000
 const signer = (name: string): Signer => ({ name, key: `key of ${name}`, roles: ['read'] })
 const [CRM, SHOP] = [signer('CRM'), signer('SHOP')]
 
-/** What has been used, with how long it is kept. */
+/** The used signatures, with their retention times. */
 function memory() {
   const used = new Map<string, number>()
   return {
@@ -34,26 +34,29 @@ function signed(key: string, more: readonly (readonly [string, unknown])[] = [],
 }
 
 describe('a signature', () => {
-  it.each(['_sig_', 'signature'])('as %s tells whose it is, by any of the keys', async (name) => {
-    const keys = memory()
-    expect(await checkSignature(signed(CRM.key, [], name), terms(), keys)).toBe(CRM)
-    expect(await checkSignature(signed(SHOP.key, [], name), terms(), keys)).toBe(SHOP)
-  })
+  it.each(['_sig_', 'signature'])(
+    'as %s identifies its client, with any of its keys',
+    async (name) => {
+      const keys = memory()
+      expect(await checkSignature(signed(CRM.key, [], name), terms(), keys)).toBe(CRM)
+      expect(await checkSignature(signed(SHOP.key, [], name), terms(), keys)).toBe(SHOP)
+    },
+  )
 
-  it('is good once, and remembered for as long as it could be accepted', async () => {
+  it('is accepted once, and remembered for as long as it could be accepted', async () => {
     const keys = memory()
     const sent = signed(CRM.key)
     expect(await checkSignature(sent, terms(), keys)).toBe(CRM)
     const again = { refused: expect.stringContaining('was used before') }
     expect(await checkSignature(sent, terms(), keys)).toEqual(again)
-    // Under the other name it is the same signature.
+    // Under the other parameter name it is the same signature.
     const renamed = new Map([...sent].map(([k, v]) => [k === '_sig_' ? 'signature' : k, v]))
     expect(await checkSignature(renamed, terms(), keys)).toEqual(again)
     expect([...keys.used.values()]).toEqual([660_000])
     expect(JSON.stringify([...keys.used])).not.toContain(String(sent.get('_sig_')))
   })
 
-  it('holds for what was signed alone: no value, order, name or time may change', async () => {
+  it('covers exactly what was signed: no value, order, name or time may change', async () => {
     const sent = [...signed(CRM.key, [['page', '1']])]
     const tampered: [string, unknown][][] = [
       sent.map(([name, value]) => [name, name === 'page' ? '2' : value]),
@@ -74,14 +77,14 @@ describe('a signature', () => {
     expect(await checkSignature(new Map(sent), terms(), keys)).toBe(CRM)
   })
 
-  it('is refused of who has no key now, without a word of those that there are', async () => {
+  it('is refused if its client has no current key, without naming existing clients', async () => {
     for (const signers of [[], [SHOP]]) {
       const found = await checkSignature(signed(CRM.key), terms({ signers }), memory())
       expect(found).toEqual({ refused: '_sig_ does not match any known key' })
     }
   })
 
-  it('is within its window, in both directions', async () => {
+  it('is accepted within its time window, in both directions', async () => {
     for (const seconds of [-300, 300]) {
       const at = terms({ nowMs: (NOW_S + seconds) * 1000 })
       expect(await checkSignature(signed(CRM.key), at, memory())).toBe(CRM)
@@ -107,7 +110,7 @@ describe('a signature', () => {
     [null, '_t_ must be'],
     [undefined, '_t_ is missing'],
     ['17', '_t_ is more than'],
-  ])('needs the time of its request: %s', async (time, text) => {
+  ])('requires the time of its request: %s', async (time, text) => {
     const sent = new Map<string, unknown>([['a', '1']])
     if (time !== undefined) sent.set('_t_', time)
     sent.set('_sig_', signatureOf(signedText(sent), CRM.key))
@@ -115,14 +118,14 @@ describe('a signature', () => {
     expect(found).toEqual({ refused: expect.stringContaining(text) })
   })
 
-  it('may have its time as a number, where the body is JSON', async () => {
+  it('can have its time as a number if the body is JSON', async () => {
     const sent = new Map<string, unknown>([['_t_', NOW_S]])
     sent.set('_sig_', signatureOf(`{"_t_":${NOW_S}}`, CRM.key))
     expect(await checkSignature(sent, terms(), memory())).toBe(CRM)
   })
 
   it.each(['', 'x', 'a'.repeat(127), 'A'.repeat(128), 'a'.repeat(129), ['a'], new Map(), null, 5])(
-    'has its form: %j',
+    'must be well-formed: %j',
     async (value) => {
       const sent = new Map<string, unknown>([...signed(CRM.key), ['_sig_', value]])
       const found = await checkSignature(sent, terms(), memory())
@@ -130,7 +133,7 @@ describe('a signature', () => {
     },
   )
 
-  it('does not cost more than it may, whoever sends it', async () => {
+  it('has a bounded verification cost, whoever sends it', async () => {
     const sent = signed(CRM.key, [['update', 'x'.repeat(6_000)]])
     expect(await checkSignature(sent, terms(), memory())).toEqual({
       refused: expect.stringContaining('too large to be signed'),
@@ -138,7 +141,7 @@ describe('a signature', () => {
     expect(await checkSignature(sent, terms({ signers: [CRM] }), memory())).toBe(CRM)
   })
 
-  it('lets nobody in who cannot be remembered', async () => {
+  it('is refused if it cannot be remembered', async () => {
     const away = { setOnce: async () => Promise.reject(new Error('redis is away')) }
     await expect(checkSignature(signed(CRM.key), terms(), away)).rejects.toThrow('away')
   })

@@ -16,7 +16,7 @@ function formOf(text: string): SentParameters {
   return form.root
 }
 
-describe('vectors of spec/entity-api.md 5.4', () => {
+describe('published signature vectors', () => {
   it.each([
     [
       [
@@ -72,21 +72,21 @@ describe('the text that is signed', () => {
   it.each([
     [`{ "b" : 1, "2": [ ], "1": {}, "a" : {"z": null, "0": true} }`],
     ['{"a":[1,[2,{"b":"x, ]}\\" \\\\"}],false]}'],
-  ])('of JSON has its members in their order: %s', (json) => {
+  ])('of JSON keeps its members in their order: %s', (json) => {
     const compact = json.includes('"b" :')
       ? '{"b":1,"2":[],"1":[],"a":{"z":null,"0":true}}'
       : '{"a":[1,[2,{"b":"x, ]}\\" \\\\"}],false]}'
     expect(signedText(parseOrdered(json, 8) as SentParameters)).toBe(compact)
   })
 
-  it('of JSON has a member that is there twice once, at its first place', () => {
+  it('of JSON has a duplicate member once, at its first position', () => {
     const sent = parseOrdered('{"a":1,"b":{"x":1},"a":[2]}', 8) as SentParameters
     expect(signedText(sent)).toBe('{"a":[2],"b":{"x":1}}')
     const list = parseOrdered('{"a":{"0":"x","1":"y"}}', 8) as SentParameters
     expect(signedText(list)).toBe('{"a":["x","y"]}')
   })
 
-  // As `json_encode(json_decode($number))` of PHP with serialize_precision -1 has them.
+  // As PHP's `json_encode(json_decode($number))` with serialize_precision -1 formats them.
   it.each([
     ['0', '0'],
     ['-0', '-0'],
@@ -105,17 +105,17 @@ describe('the text that is signed', () => {
     ['9007199254740993', '9007199254740993'],
     ['-9223372036854775808', '-9223372036854775808'],
     ['12345678901234567890', '1.2345678901234567e+19'],
-  ])('has the number %s as %s', (number, text) => {
+  ])('formats the number %s as %s', (number, text) => {
     expect(signedText(parseOrdered(`{"n":${number}}`, 8) as SentParameters)).toBe(`{"n":${text}}`)
   })
 })
 
-describe('JSON in its order', () => {
-  it.each(['{"a":1', '[1,]', '', '{"a":01}', 'nul'])('%s is none', (json) => {
+describe('ordered JSON', () => {
+  it.each(['{"a":1', '[1,]', '', '{"a":01}', 'nul'])('%s is refused', (json) => {
     expect(() => parseOrdered(json, 8)).toThrow(SyntaxError)
   })
 
-  it('is nested so deep at most', () => {
+  it('has a maximum nesting depth', () => {
     expect(parseOrdered('[[{"a":1}]]', 3)).toEqual([[new Map([['a', 1]])]])
     expect(() => parseOrdered('[[[[]]]]', 3)).toThrow('deeper than 3')
     expect(() => parseOrdered('['.repeat(100_000) + ']'.repeat(100_000), 32)).toThrow()

@@ -153,7 +153,7 @@ export function aggregateContract(db: Database): void {
       await refused(code, collection.aggregate(pipeline).toArray())
     })
 
-    it('of a collection that is not there gives nothing', async () => {
+    it('of a missing collection returns nothing', async () => {
       expect(
         await fresh(db)
           .aggregate([{ $match: {} }])
@@ -161,7 +161,7 @@ export function aggregateContract(db: Database): void {
       ).toEqual([])
     })
 
-    it('sums in the wider type, exactly', async () => {
+    it('sums exactly, in the wider type', async () => {
       const collection = await filled(db, [
         { k: 1, v: new Int32(2 ** 31 - 1) },
         { k: 1, v: new Int32(1) },

@@ -4,7 +4,7 @@ import { type Any, type Database, filled, fresh, refused } from './collection.ts
 
 const DUPLICATE_KEY = 11000
 
-/** Commands on a collection `c` that is there, and the codes of a real server. */
+/** Commands on an existing collection `c`, and the error codes of a real server. */
 const COMMANDS: readonly [command: (c: string) => Document, code: number][] = [
   [(c) => ({ insert: c, documents: [] }), 21],
   [(c) => ({ insert: c }), 40414],
@@ -56,7 +56,7 @@ export function codeContract(db: Database): void {
 }
 
 function commands(db: Database): void {
-  describe('the codes of a server', () => {
+  describe('commands with an error code of the server', () => {
     it.each(COMMANDS.map(([command, code]) => [command('c'), code, command] as const))(
       '%j with code %i',
       async (_shown, code, command) => {
@@ -73,7 +73,7 @@ function commands(db: Database): void {
       expect(await collection.indexes()).toHaveLength(1)
     })
 
-    it('an index with any number is one by its sign', async () => {
+    it('an index direction can be any number: only its sign counts', async () => {
       const collection = fresh(db)
       await collection.createIndex({ a: 5, b: -0.5 } as never)
       await collection.insertMany([
@@ -88,7 +88,7 @@ function commands(db: Database): void {
       expect(found.map((doc) => doc['b'])).toEqual([3, 2, 1])
     })
 
-    it('an upsert whose _id is not that of its filter', async () => {
+    it('an upsert whose _id differs from that of its filter', async () => {
       const collection = fresh(db)
       const options = { upsert: true }
       await refused(66, collection.updateOne({ _id: 1 }, { $set: { _id: 2 } }, options))
@@ -96,7 +96,7 @@ function commands(db: Database): void {
       expect(await collection.countDocuments()).toBe(0)
     })
 
-    it('an _id that no document can have', async () => {
+    it('an invalid _id', async () => {
       const collection = fresh(db)
       await refused(53, collection.insertOne({ _id: /x/ } as never))
       await refused(53, collection.insertOne({ _id: [1] }))
@@ -110,7 +110,7 @@ function duplicates(db: Database): void {
   describe('a duplicate key', () => {
     const detail = { keyPattern: { k: 1 }, keyValue: { k: 2 } }
 
-    it('is told in the same way by every kind of write', async () => {
+    it('is reported in the same way by every kind of write', async () => {
       const collection = await filled(db, [
         { _id: 1, k: 1 },
         { _id: 2, k: 2 },
@@ -131,7 +131,7 @@ function duplicates(db: Database): void {
       expect(await collection.countDocuments()).toBe(2)
     })
 
-    it('in a bulk is told with its place', async () => {
+    it('in a bulk write is reported with its index', async () => {
       const { collectionName } = await filled(db, [{ _id: 1 }])
       const documents = [{ _id: 2 }, { _id: 1 }, { _id: 3 }]
       const answer = await db().command({ insert: collectionName, documents, ordered: false })
@@ -144,7 +144,7 @@ function duplicates(db: Database): void {
       })
     })
 
-    it('of several keys of one document is the first that is taken', async () => {
+    it('of a document with several duplicate keys names the first one', async () => {
       const collection = fresh(db)
       await collection.createIndex({ tags: 1 }, { unique: true })
       await collection.insertOne({ tags: ['b'] })
@@ -166,8 +166,8 @@ function bulks(db: Database): void {
     { deleteOne: { filter: { _id: 1 } } },
   ]
 
-  describe('a bulk', () => {
-    it('that is ordered stops at the first error, and says what was done', async () => {
+  describe('a bulk write', () => {
+    it('that is ordered stops at the first error and reports what was done', async () => {
       const collection = fresh(db)
       const failure = await collection.bulkWrite(operations()).catch((error: unknown) => error)
       expect(failure).toMatchObject({
@@ -180,7 +180,7 @@ function bulks(db: Database): void {
       expect(await collection.find().toArray()).toEqual([{ _id: 1, v: 2 }])
     })
 
-    it('that is not ordered does all it can, and names each error', async () => {
+    it('that is unordered executes all valid operations and lists each error', async () => {
       const collection = fresh(db)
       const failure = await collection
         .bulkWrite(operations(), { ordered: false })
@@ -202,14 +202,14 @@ function sizes(db: Database): void {
   const blob = (bytes: number) => ({ blob: new Binary(Buffer.alloc(bytes)) })
 
   describe('a document that is too large', () => {
-    it('is refused, by the server', async () => {
+    it('is refused by the server', async () => {
       const collection = fresh(db)
       await refused(2, collection.insertOne(blob(16 * MIB)))
       await refused(10334, collection.insertOne(blob(16.5 * MIB)))
       expect(await collection.countDocuments()).toBe(0)
     })
 
-    it('is not made by an update', async () => {
+    it('cannot be created by an update', async () => {
       const collection = await filled(db, [{ _id: 1, ...blob(16 * MIB - 1000) }])
       await refused(17419, collection.updateOne({}, { $set: { more: 'x'.repeat(2000) } }))
       expect(await collection.countDocuments({ more: { $exists: true } })).toBe(0)

@@ -16,8 +16,8 @@ type Failure = {
   readonly keyValue?: unknown
 }
 
-/** Does the work so often at once; gives what was done and how the others were refused. */
-async function atOnce<T>(
+/** Runs an operation several times concurrently; returns the results and the error codes. */
+async function concurrently<T>(
   times: number,
   work: (n: number) => Promise<T>,
 ): Promise<{ done: T[]; refused: Failure[] }> {
@@ -31,8 +31,8 @@ async function atOnce<T>(
   return { done, refused }
 }
 
-/** Until it is no duplicate: a real server may refuse one of two first comers. */
-async function persistently(work: () => Promise<unknown>): Promise<void> {
+/** Retries after a duplicate key: a real server may refuse one of two concurrent first inserts. */
+async function retryDuplicate(work: () => Promise<unknown>): Promise<void> {
   for (;;) {
     try {
       await work()
@@ -54,12 +54,12 @@ function inserting(db: Database): void {
     ['a key missing in part', { a: 1, k: 1 }, { k: 7 }, { a: null, k: 7 }],
   ]
 
-  describe('inserts of one unique key at once', () => {
-    it.each(KEYS)('let one win: %s', async (_name, pattern, doc, keyValue) => {
+  describe('concurrent inserts with one unique key', () => {
+    it.each(KEYS)('have one winner: %s', async (_name, pattern, doc, keyValue) => {
       const collection = fresh(db)
       await collection.createIndex(pattern, { unique: true })
       const insert = (n: number) => collection.insertOne({ ...doc, writer: n })
-      const { done, refused } = await atOnce(24, insert)
+      const { done, refused } = await concurrently(24, insert)
       expect(done).toHaveLength(1)
       for (const failure of refused) {
         expect(failure).toMatchObject({ code: DUPLICATE_KEY, keyPattern: pattern, keyValue })
@@ -67,19 +67,19 @@ function inserting(db: Database): void {
       expect(await collection.countDocuments()).toBe(1)
     })
 
-    it('let one win: _id', async () => {
+    it('have one winner: _id', async () => {
       const collection = fresh(db)
-      const { done, refused } = await atOnce(24, (n) => collection.insertOne({ _id: 'x', n }))
+      const { done, refused } = await concurrently(24, (n) => collection.insertOne({ _id: 'x', n }))
       expect(done).toHaveLength(1)
       const expected = { code: DUPLICATE_KEY, keyPattern: { _id: 1 }, keyValue: { _id: 'x' } }
       for (const failure of refused) expect(failure).toMatchObject(expected)
     })
 
-    it('of many keys give each key once, whatever the order of the writers', async () => {
+    it('of many keys insert each key once, regardless of the order of the writers', async () => {
       const collection = fresh(db)
       await collection.createIndex({ k: 1 }, { unique: true })
       const keys = Array.from({ length: 40 }, (_, k) => k)
-      const { done } = await atOnce(8, async (writer) => {
+      const { done } = await concurrently(8, async (writer) => {
         const docs = keys.map((k) => ({ k: (k + writer * 5) % 40, writer }))
         const result = await collection
           .insertMany(docs, { ordered: false })
@@ -91,11 +91,11 @@ function inserting(db: Database): void {
       expect(found.map((doc) => doc['k'])).toEqual(keys)
     })
 
-    it('hold while an index is made: it is there and holds, or is refused', async () => {
+    it('are checked while an index is created: it is enforced, or refused', async () => {
       const collection = fresh(db)
       await collection.insertOne({ k: -1 })
       const making = collection.createIndex({ k: 1 }, { unique: true }).catch((error) => error)
-      await atOnce(30, (n) => collection.insertOne({ k: n % 10 }))
+      await concurrently(30, (n) => collection.insertOne({ k: n % 10 }))
       const made: unknown = await making
       const keys = (await collection.find().toArray()).map((doc) => doc['k'])
       if (made === 'k_1') expect(new Set(keys).size).toBe(keys.length)
@@ -105,16 +105,16 @@ function inserting(db: Database): void {
 }
 
 function upserting(db: Database): void {
-  describe('upserts of one key at once', () => {
+  describe('concurrent upserts of one key', () => {
     it.each([
       ['_id', undefined, '_id'],
       ['a unique field', { k: 1 } as const, 'k'],
-    ])('give one document with all updates in it: %s', async (_name, index, field) => {
+    ])('produce one document with all updates: %s', async (_name, index, field) => {
       const collection = fresh(db)
       if (index) await collection.createIndex(index, { unique: true })
-      await atOnce(40, (n) => {
+      await concurrently(40, (n) => {
         const update = { $inc: { count: 1 }, $addToSet: { seen: n } } as never
-        return persistently(() => collection.updateOne({ [field]: 7 }, update, { upsert: true }))
+        return retryDuplicate(() => collection.updateOne({ [field]: 7 }, update, { upsert: true }))
       })
       const [doc, ...others] = await collection.find().toArray()
       expect(others).toEqual([])
@@ -122,11 +122,11 @@ function upserting(db: Database): void {
       expect(new Set(doc?.['seen'] as number[]).size).toBe(40)
     })
 
-    it('tell exactly one that it inserted', async () => {
+    it('report exactly one insert', async () => {
       const collection = fresh(db)
-      const { done } = await atOnce(20, async () => {
+      const { done } = await concurrently(20, async () => {
         let upserted = 0
-        await persistently(async () => {
+        await retryDuplicate(async () => {
           const update = { $set: { v: 1 } }
           const result = await collection.updateOne({ _id: 'x' }, update, { upsert: true })
           upserted = result.upsertedCount
@@ -136,10 +136,10 @@ function upserting(db: Database): void {
       expect(done.reduce((sum, count) => sum + count, 0)).toBe(1)
     })
 
-    it('by replacement leave one whole document', async () => {
+    it('by replacement leave one complete document', async () => {
       const collection = fresh(db)
-      await atOnce(20, (n) =>
-        persistently(() =>
+      await concurrently(20, (n) =>
+        retryDuplicate(() =>
           collection.replaceOne({ _id: 'x' }, { a: n, b: n, c: n }, { upsert: true }),
         ),
       )
@@ -159,21 +159,21 @@ function counting(db: Database): void {
       { sort: { _id: 1 }, returnDocument: 'after' },
     )
 
-  describe('updates at once', () => {
-    it('lose none, by $inc of updateOne and of findOneAndUpdate', async () => {
+  describe('concurrent updates', () => {
+    it('are all applied, by $inc of updateOne and of findOneAndUpdate', async () => {
       const collection = fresh(db)
       await collection.insertOne({ _id: 1, n: 0 })
-      await atOnce(60, async (i): Promise<void> => {
+      await concurrently(60, async (i): Promise<void> => {
         if (i % 2) await collection.updateOne({ _id: 1 }, { $inc: { n: 1 } })
         else await collection.findOneAndUpdate({ _id: 1 }, { $inc: { n: 1 } })
       })
       expect(await collection.findOne()).toEqual({ _id: 1, n: 60 })
     })
 
-    it('that ask for the value before, let one win (compare and set)', async () => {
+    it('that require the previous value have one winner (compare and set)', async () => {
       const collection = fresh(db)
       await collection.insertOne({ _id: 1, revision: 0 })
-      const { done } = await atOnce(20, (by) =>
+      const { done } = await concurrently(20, (by) =>
         collection.updateOne({ _id: 1, revision: 0 }, { $set: { by }, $inc: { revision: 1 } }),
       )
       const winners = done.filter(({ modifiedCount }) => modifiedCount === 1)
@@ -181,27 +181,27 @@ function counting(db: Database): void {
       expect(await collection.findOne()).toMatchObject({ revision: 1 })
     })
 
-    it('that claim documents, claim each once', async () => {
+    it('that claim documents claim each one once', async () => {
       const collection = fresh(db)
       await collection.insertMany(Array.from({ length: 15 }, (_, n) => ({ _id: n })))
-      const { done } = await atOnce(25, (owner) => claim(collection, owner))
+      const { done } = await concurrently(25, (owner) => claim(collection, owner))
       const claimed = done.flatMap((doc) => (doc ? [doc._id as number] : []))
       expect(claimed.sort((a, b) => a - b)).toEqual(await idsOf(collection, {}))
       expect(done.filter((doc) => doc === null)).toHaveLength(10)
     })
 
-    it('that delete a document, delete it once', async () => {
+    it('that delete a document delete it once', async () => {
       const collection = fresh(db)
       await collection.insertOne({ _id: 1 })
-      const { done } = await atOnce(20, () => collection.deleteOne({ _id: 1 }))
+      const { done } = await concurrently(20, () => collection.deleteOne({ _id: 1 }))
       expect(done.filter(({ deletedCount }) => deletedCount === 1)).toHaveLength(1)
     })
 
-    it('that would make two keys equal are refused, and readers never see both', async () => {
+    it('that set the same unique key have one winner, the others are refused', async () => {
       const collection = fresh(db)
       await collection.createIndex({ k: 1 }, { unique: true })
       await collection.insertMany(Array.from({ length: 10 }, (_, n) => ({ _id: n, k: n })))
-      const { done, refused } = await atOnce(10, (n) =>
+      const { done, refused } = await concurrently(10, (n) =>
         collection.updateOne({ _id: n }, { $set: { k: 'same' } }),
       )
       expect(done).toHaveLength(1)

@@ -9,7 +9,7 @@ const NEGATIVE = 51024
 
 const numbers = (count: number): Any[] => Array.from({ length: count }, (_, n) => ({ _id: n, n }))
 
-/** A cursor by hand: the server's own commands, no driver in between. */
+/** Opens a cursor with commands of the wire protocol, without the cursor of the driver. */
 async function open(db: Database, find: Record<string, unknown>): Promise<Opened> {
   const { cursor } = await db().command({ find: '', batchSize: 2, ...find })
   return { id: Long.fromValue(cursor.id), ids: idsIn(cursor.firstBatch) }
@@ -61,7 +61,7 @@ function living(db: Database): void {
       expect((await more(db, collectionName, opened.id)).ids).toEqual([2, 3])
     })
 
-    it('through writes meanwhile, and gives what is still there', async () => {
+    it('during concurrent writes, and returns the documents that still exist', async () => {
       const collection = await filled(db, numbers(9))
       const { id, ids } = await open(db, { find: collection.collectionName })
       await collection.deleteMany({ _id: { $in: [3, 4] } } as never)
@@ -72,7 +72,7 @@ function living(db: Database): void {
       ])
     })
 
-    it('through writes that move documents in the index it walks, and ends', async () => {
+    it('during writes that move documents in the index that it scans, and ends', async () => {
       const collection = await filled(db, numbers(40))
       await collection.createIndex({ n: 1 })
       const seen: unknown[] = []
@@ -87,7 +87,7 @@ function living(db: Database): void {
 
 function livingByChoice(db: Database): void {
   describe('a cursor lives', () => {
-    it('with a batch size of zero at first, and any size afterwards', async () => {
+    it('with an initial batch size of zero, and any size afterwards', async () => {
       const { collectionName } = await filled(db, numbers(5))
       const { id, ids } = await open(db, { find: collectionName, batchSize: 0 })
       expect(ids).toEqual([])
@@ -95,7 +95,7 @@ function livingByChoice(db: Database): void {
       expect((await more(db, collectionName, id, 0)).ids).toEqual([3, 4])
     })
 
-    it('of a pipeline as well', async () => {
+    it('for a pipeline too', async () => {
       const { collectionName } = await filled(db, numbers(5))
       const pipeline = [{ $match: { n: { $gt: 0 } } }]
       const command = { aggregate: collectionName, pipeline, cursor: { batchSize: 1 } }
@@ -105,7 +105,7 @@ function livingByChoice(db: Database): void {
       expect([next.ids, next.id.isZero()]).toEqual([[2, 3, 4], true])
     })
 
-    it('without a time-out if that is asked for', async () => {
+    it('without a time-out on request', async () => {
       const { collectionName } = await filled(db, numbers(5))
       const { id } = await open(db, { find: collectionName, noCursorTimeout: true })
       expect((await more(db, collectionName, id, 10)).ids).toEqual([2, 3, 4])
@@ -120,7 +120,7 @@ function ending(db: Database): void {
       await refused(CURSOR_NOT_FOUND, more(db, collectionName, Long.fromNumber(4711)))
     })
 
-    it('that was killed, and the others live on', async () => {
+    it('that was killed, without effect on others', async () => {
       const { collectionName } = await filled(db, numbers(9))
       const killed = await open(db, { find: collectionName })
       const other = await open(db, { find: collectionName })
@@ -138,14 +138,14 @@ function ending(db: Database): void {
       await refused(CURSOR_NOT_FOUND, more(db, collection.collectionName, id))
     })
 
-    it('that belongs to another collection, and stays what it is', async () => {
+    it('that belongs to another collection, which does not affect the cursor', async () => {
       const { collectionName } = await filled(db, numbers(5))
       const { id } = await open(db, { find: collectionName })
       await refused(UNAUTHORIZED, more(db, 'another', id))
       expect((await more(db, collectionName, id)).ids).toEqual([2, 3])
     })
 
-    it('whose collection was dropped, also if there is one of that name again', async () => {
+    it('whose collection was dropped, even if a collection of that name exists again', async () => {
       const collection = await filled(db, numbers(5))
       const { id } = await open(db, { find: collection.collectionName })
       await collection.drop()

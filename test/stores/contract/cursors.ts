@@ -11,7 +11,7 @@ export function cursorContract(db: Database): void {
 
 function reading(db: Database): void {
   describe('cursors', () => {
-    it('give all documents over several batches', async () => {
+    it('return all documents over several batches', async () => {
       const collection = await filled(db, numbers(1000))
       const found = await collection.find().batchSize(7).toArray()
       expect(found.map((doc) => doc._id)).toEqual(numbers(1000).map(({ _id }) => _id))
@@ -35,7 +35,7 @@ function reading(db: Database): void {
       expect(await collection.find().skip(25).batchSize(2).toArray()).toHaveLength(5)
     })
 
-    it('go on while the collection changes', async () => {
+    it('continue while the collection changes', async () => {
       const collection = await filled(db, numbers(300))
       const cursor = collection.find().batchSize(10)
       const seen = new Set<unknown>()
@@ -48,7 +48,7 @@ function reading(db: Database): void {
       expect(seen.size).toBeGreaterThanOrEqual(200)
     })
 
-    it('several at a time do not disturb each other', async () => {
+    it('can be open at the same time without affecting each other', async () => {
       const collection = await filled(db, numbers(200))
       const all = await Promise.all(
         Array.from({ length: 10 }, (_, i) =>
@@ -64,8 +64,8 @@ function reading(db: Database): void {
 }
 
 function ending(db: Database): void {
-  describe('cursors and their ends', () => {
-    it('that are closed are gone for the server', async () => {
+  describe('cursors at their end', () => {
+    it('do not exist on the server once they are closed', async () => {
       const collection = await filled(db, numbers(10))
       const opened = await db().command({ find: collection.collectionName, batchSize: 2 })
       const id = opened['cursor'].id as Long
@@ -78,7 +78,7 @@ function ending(db: Database): void {
       await refused(43, db().command(getMore))
     })
 
-    it('of one batch are closed at once', async () => {
+    it('are closed immediately if there is only one batch', async () => {
       const collection = await filled(db, numbers(10))
       const find = { find: collection.collectionName, batchSize: 2, singleBatch: true }
       const { cursor } = await db().command(find)
@@ -86,7 +86,7 @@ function ending(db: Database): void {
       expect(Long.fromValue(cursor.id).isZero()).toBe(true)
     })
 
-    it('begin with an empty batch if that is asked for', async () => {
+    it('start with an empty batch on request', async () => {
       const collection = await filled(db, numbers(3))
       const { cursor } = await db().command({ find: collection.collectionName, batchSize: 0 })
       expect(cursor.firstBatch).toEqual([])
@@ -100,7 +100,7 @@ function ending(db: Database): void {
       expect(found).toHaveLength(40)
     })
 
-    it('hold batches of large documents within a message', async () => {
+    it('limit batches of large documents to the size of a message', async () => {
       const text = 'x'.repeat(3 * 1024 * 1024)
       const docs = Array.from({ length: 12 }, (_, n) => ({ _id: n, text }))
       const collection = await filled(db, docs)

@@ -25,7 +25,7 @@ function storing(db: Database): void {
       expect(await collection.findOne({})).toBeNull()
     })
 
-    it('come in the order of insertion without a sort, and _id comes first', async () => {
+    it('are returned in insertion order without a sort, and _id comes first', async () => {
       const collection = await filled(db, [
         { x: 1, _id: 'b' },
         { x: 2, _id: 'a' },
@@ -38,7 +38,7 @@ function storing(db: Database): void {
       ])
     })
 
-    it('of an ordered insert stop at the first error, of an unordered one do not', async () => {
+    it('of an ordered insert stop at the first error; an unordered insert continues', async () => {
       const docs = [{ _id: 1 }, { _id: 1 }, { _id: 2 }]
       const ordered = fresh(db)
       const failure = await ordered.insertMany(docs).catch((error: unknown) => error)
@@ -55,8 +55,8 @@ function storing(db: Database): void {
 }
 
 function manyAtOnce(db: Database): void {
-  describe('documents in numbers', () => {
-    it('are counted, and their values listed', async () => {
+  describe('sets of documents', () => {
+    it('can be counted, and their distinct values listed', async () => {
       const collection = await filled(db, [{ a: 1 }, { a: [1, 2] }, { a: 'x' }, { b: 1 }])
       expect(await collection.countDocuments()).toBe(4)
       expect(await collection.countDocuments({ a: 1 })).toBe(2)
@@ -68,7 +68,7 @@ function manyAtOnce(db: Database): void {
       expect(await collection.distinct('a', { a: 'x' })).toEqual(['x'])
     })
 
-    it('are deleted by filter, all that match', async () => {
+    it('are deleted by a filter', async () => {
       const collection = await filled(db, [{ a: 1 }, { a: 2 }, { a: 1 }])
       expect(await collection.deleteMany({ a: 1 })).toMatchObject({ deletedCount: 2 })
       expect(await collection.countDocuments()).toBe(1)
@@ -88,7 +88,7 @@ function manyAtOnce(db: Database): void {
 
 function collections(db: Database): void {
   describe('collections', () => {
-    it('appear with the first document and are listed until they are dropped', async () => {
+    it('are created with the first document and listed until they are dropped', async () => {
       const collection = fresh(db)
       const name = collection.collectionName
       const list = () => db().listCollections({ name }).toArray()
@@ -110,7 +110,7 @@ function collections(db: Database): void {
       expect(listed).toHaveLength(1)
     })
 
-    it('of several databases do not mix', async () => {
+    it('of several databases are separate', async () => {
       const collection = await filled(db, [{ _id: 1 }])
       const other = db().client.db(`${db().databaseName}_other`)
       expect(await other.collection(collection.collectionName).countDocuments()).toBe(0)
@@ -126,7 +126,7 @@ function collections(db: Database): void {
 
 function findAndModify(db: Database): void {
   describe('findAndModify', () => {
-    it('gives the document before or after, and null for none', async () => {
+    it('returns the document before or after the update, and null if there is none', async () => {
       const collection = await filled(db, [
         { _id: 1, n: 1 },
         { _id: 2, n: 5 },
@@ -144,7 +144,7 @@ function findAndModify(db: Database): void {
       expect(await idsOf(collection, {})).toEqual([2])
     })
 
-    it('tells whether it inserted', async () => {
+    it('reports whether it inserted', async () => {
       const collection = fresh(db)
       const options = {
         upsert: true,
@@ -163,7 +163,7 @@ function findAndModify(db: Database): void {
       })
     })
 
-    it('counts exactly under parallel use', async () => {
+    it('counts exactly when used concurrently', async () => {
       const collection = fresh(db)
       const next = () =>
         collection.findOneAndUpdate(

@@ -10,7 +10,7 @@ export function indexContract(db: Database): void {
 
 function uniqueKeys(db: Database): void {
   describe('unique indexes', () => {
-    it('refuse a second document with the key, and say which', async () => {
+    it('refuse a second document with the key, and name the key', async () => {
       const collection = fresh(db)
       await collection.createIndex({ stamp: 1 }, { unique: true })
       await collection.insertOne({ stamp: 'abc' })
@@ -31,7 +31,7 @@ function uniqueKeys(db: Database): void {
       )
     })
 
-    it('hold for updates, and a refused update changes nothing', async () => {
+    it('are enforced for updates, and a refused update changes nothing', async () => {
       const collection = await filled(db, [
         { _id: 1, k: 1, m: 1 },
         { _id: 2, k: 2 },
@@ -46,7 +46,7 @@ function uniqueKeys(db: Database): void {
       expect(await idsOf(collection, { k: { $in: [1, 3] } })).toEqual([1, 2])
     })
 
-    it('count numbers of all types as equal, and missing fields as null', async () => {
+    it('treat numbers of all types as equal, and missing fields as null', async () => {
       const collection = fresh(db)
       await collection.createIndex({ k: 1 }, { unique: true })
       await collection.insertMany([{ k: 1 }, { k: '1' }, {}])
@@ -55,7 +55,7 @@ function uniqueKeys(db: Database): void {
       await collection.insertOne({ k: 1.5 })
     })
 
-    it('hold for elements of arrays and for compound and dotted keys', async () => {
+    it('are enforced for elements of arrays and for compound and dotted keys', async () => {
       const collection = fresh(db)
       await collection.createIndex({ 'o.k': 1, n: -1 }, { unique: true })
       await collection.createIndex({ tags: 1 }, { unique: true, sparse: true })
@@ -72,10 +72,10 @@ function uniqueKeys(db: Database): void {
 
 function uniqueUnderUpserts(db: Database): void {
   describe('unique indexes under upserts', () => {
-    it('give one document for many upserts of one key at once', async () => {
+    it('produce one document for concurrent upserts of one key', async () => {
       const collection = fresh(db)
       await collection.createIndex({ k: 1 }, { unique: true })
-      // A real server may refuse one of two first comers; the document is there then.
+      // A real server may refuse one of two concurrent first inserts; the document exists then.
       const upsert = async (): Promise<void> => {
         try {
           await collection.updateOne({ k: 'one' }, { $inc: { n: 1 } }, { upsert: true })
@@ -90,7 +90,7 @@ function uniqueUnderUpserts(db: Database): void {
       expect(docs[0]).toMatchObject({ k: 'one', n: 50 })
     })
 
-    it('let a recorder upsert only what is newer', async () => {
+    it('allow a recorder to upsert only newer documents', async () => {
       const collection = fresh(db)
       await collection.createIndex({ stamp: 1 }, { unique: true })
       const upsert = (stamp: string, v: number) => ({
@@ -124,8 +124,8 @@ function uniqueUnderUpserts(db: Database): void {
 }
 
 function uniqueInPart(db: Database): void {
-  describe('unique indexes of some documents', () => {
-    it('that are sparse or partial let other documents alone', async () => {
+  describe('sparse and partial unique indexes', () => {
+    it('do not restrict other documents', async () => {
       const collection = fresh(db)
       await collection.createIndex({ s: 1 }, { unique: true, sparse: true })
       await collection.createIndex(
@@ -146,7 +146,7 @@ function uniqueInPart(db: Database): void {
       expect(await collection.find().sort({ s: 1 }).toArray()).toHaveLength(4)
     })
 
-    it('are not made of documents that violate them', async () => {
+    it('are not created on documents that violate them', async () => {
       const collection = await filled(db, [{ k: 1 }, { k: 2 }, { k: 1 }])
       await refused(11000, collection.createIndex({ k: 1 }, { unique: true }))
       expect(await collection.indexes()).toHaveLength(1)
@@ -159,7 +159,7 @@ function uniqueInPart(db: Database): void {
 
 function definitions(db: Database): void {
   describe('index definitions', () => {
-    it('are listed as they were given', async () => {
+    it('are listed as they were created', async () => {
       const collection = fresh(db)
       expect(await collection.createIndex({ a: 1, 'b.c': -1 })).toBe('a_1_b.c_-1')
       await collection.createIndex({ d: 1 }, { name: 'mine', unique: true, sparse: true })
@@ -183,7 +183,7 @@ function definitions(db: Database): void {
       await refused(86, collection.createIndex({ b: 1 }, { name: 'a_1' }))
     })
 
-    it('are dropped by name, by key or all', async () => {
+    it('are dropped by name, by key or all together', async () => {
       const collection = fresh(db)
       await collection.createIndexes([{ key: { a: 1 }, unique: true }, { key: { b: 1 } }])
       await collection.insertOne({ a: 1 })

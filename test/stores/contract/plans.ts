@@ -2,7 +2,7 @@ import { type Collection, type Document, Long } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { type Any, type Database, filled } from './collection.ts'
 
-/** A generator of its own, so that a failure can be repeated: an LCG of 32 bits. */
+/** A separate generator makes a failure repeatable: a 32-bit LCG. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed
   return (below) => {
@@ -33,7 +33,7 @@ function randomValue(random: Random, arrays = true): unknown {
   return Array.from({ length: random(4) }, () => randomValue(random))
 }
 
-/** Arrays in one field only: no index key may hold two. */
+/** Only one field is an array: an index key cannot contain two. */
 function randomDoc(random: Random, _id: number): Any {
   const doc: Any = { _id }
   const withArrays = ['a', 'b', 'c', 'o', 'n'][random(5)]
@@ -93,7 +93,7 @@ async function ids(collection: Collection<Any>, filter: Document, sort: Document
 
 export function planContract(db: Database): void {
   describe('queries with indexes', () => {
-    it.each([1, 2, 3, 4])('answer as those without (seed %i)', async (seed) => {
+    it.each([1, 2, 3, 4])('return the same results as without indexes (seed %i)', async (seed) => {
       const random = randomOf(seed)
       const docs = Array.from({ length: 120 }, (_, i) => randomDoc(random, i))
       const plain = await filled(db, docs)
@@ -107,7 +107,7 @@ export function planContract(db: Database): void {
       }
     })
 
-    it('stay right while documents change', async () => {
+    it('stay correct while documents change', async () => {
       const random = randomOf(5)
       const docs = Array.from({ length: 60 }, (_, i) => randomDoc(random, i))
       const plain = await filled(db, docs)

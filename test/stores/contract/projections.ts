@@ -32,7 +32,7 @@ const PROJECTIONS: readonly [projection: Document, expected: Document][] = [
   [{ o: { q: { s: 1 } } }, { _id: 1, o: { q: { s: 3 } } }],
   [{ 'o.none': 1 }, { _id: 1, o: {} }],
   [{ 'a.none': 1 }, { _id: 1 }],
-  // Scalars of an array vanish, arrays in it are walked through.
+  // Scalars in an array are omitted; nested arrays are traversed.
   [{ 'l.p': 1 }, { _id: 1, l: [{ p: 1 }, [{ p: 3 }], {}] }],
   [{ 'e.p': 1 }, { _id: 1, e: [] }],
   [
@@ -94,7 +94,7 @@ export function projectionContract(db: Database): void {
       expect(Object.keys(found ?? {})).toEqual(['_id', 'c', 'b', 'a'])
     })
 
-    it('does not change what is sorted and counted by other fields', async () => {
+    it('does not affect sorting and filtering by other fields', async () => {
       const collection = await filled(db, [
         { _id: 1, n: 2 },
         { _id: 2, n: 1 },
@@ -103,7 +103,7 @@ export function projectionContract(db: Database): void {
       expect(found).toEqual([{ _id: 2 }, { _id: 1 }])
     })
 
-    it('is refused also if there are no documents', async () => {
+    it('is also refused if there are no documents', async () => {
       const projection = { a: 1, b: 0 }
       await refused(31254, fresh(db).find({}, { projection }).toArray())
     })

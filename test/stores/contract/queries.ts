@@ -24,7 +24,7 @@ const DOCS: readonly Any[] = [
   { _id: 8, a: [], o: [{ x: 1 }, { x: 4 }] },
 ]
 
-/** Filters and the `_id`s that they find, as a real server answers them. */
+/** Filters and the `_id`s of matching documents on a real server. */
 const FILTERS: readonly [filter: Document, ids: number[]][] = [
   [{}, [1, 2, 3, 4, 5, 6, 7, 8]],
   [{ a: 1 }, [1, 3]],
@@ -84,7 +84,7 @@ const FILTERS: readonly [filter: Document, ids: number[]][] = [
   [{ _id: { $in: [3, 1, 99] } }, [1, 3]],
 ]
 
-/** Values in the order in which they sort; equal ones stand in one row. */
+/** Values in their sort order; equal values are in one row. */
 const SORTED: readonly (readonly Any[])[] = [
   [{ v: [] }],
   [{}, { v: null }],
@@ -135,7 +135,7 @@ function sorting(db: Database): void {
       expect(found.map((doc) => doc['rank'])).toEqual(ranks)
     })
 
-    it('descending takes the greatest element of an array', async () => {
+    it('descending uses the greatest element of an array', async () => {
       const collection = await filled(db, [
         { _id: 1, v: [1, 9] },
         { _id: 2, v: 5 },
@@ -146,7 +146,7 @@ function sorting(db: Database): void {
       expect(found.map((doc) => doc._id)).toEqual([1, 2, 4, 3])
     })
 
-    it('by several fields, with skip and limit', async () => {
+    it('uses several fields, with skip and limit', async () => {
       const docs = [3, 1, 2].flatMap((a) => [1, 2].map((b) => ({ _id: `${a}${b}`, a, b })))
       const collection = await filled(db, docs)
       const sorted = () => collection.find().sort({ a: 1, b: -1 })
@@ -158,7 +158,7 @@ function sorting(db: Database): void {
       expect(ids(await sorted().skip(1).limit(3).toArray())).toEqual(['11', '22', '21'])
     })
 
-    it('refuses directions that are none', async () => {
+    it('refuses invalid directions', async () => {
       const collection = await filled(db, [{ a: 1 }])
       await refused(15975, collection.aggregate([{ $sort: { a: 2 } }]).toArray())
     })
@@ -191,7 +191,7 @@ function projection(db: Database): void {
       expect(await collection.findOne({}, { projection })).toEqual(expected)
     })
 
-    it('is inclusion or exclusion, not both', async () => {
+    it('is either an inclusion or an exclusion', async () => {
       const collection = await filled(db, [doc])
       await refused(31254, collection.find({}, { projection: { a: 1, b: 0 } }).toArray())
       await refused(31253, collection.find({}, { projection: { a: 0, b: 1 } }).toArray())

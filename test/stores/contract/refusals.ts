@@ -7,7 +7,7 @@ export function refusalContract(db: Database): void {
 }
 
 function commands(db: Database): void {
-  describe('what a server refuses', () => {
+  describe('a server refuses', () => {
     it.each([
       [{ noSuchCommand: 1 }, 59],
       [{ find: 'x', noSuchField: 1 }, 40415],
@@ -30,7 +30,7 @@ function commands(db: Database): void {
       await refused(code, db().command(command))
     })
 
-    it('a filter of an update that is wrong, for that operation only', async () => {
+    it('an invalid filter of an update, for that operation only', async () => {
       const collection = await filled(db, [{ _id: 1 }])
       const failure = await collection
         .bulkWrite(
@@ -64,14 +64,14 @@ function standalone(db: Database): void {
       const failure = await fresh(db)
         .insertOne({}, { session })
         .catch((error: unknown) => error)
-      // The driver explains this error in words of its own.
+      // The driver replaces the message of this error.
       const { code, originalError } = failure as { code?: number; originalError?: Error }
       expect(originalError ?? { code }).toMatchObject({ code: 20 })
       await session.abortTransaction().catch(() => {})
       await session.endSession()
     })
 
-    it('acknowledges writes of majority and with journal, and does others quietly', async () => {
+    it('acknowledges writes with majority and journal, and executes others too', async () => {
       const collection = fresh(db)
       for (const writeConcern of [{ w: 'majority' as const }, { w: 1, journal: true }]) {
         const result = await collection.insertOne({}, { writeConcern })
@@ -82,7 +82,7 @@ function standalone(db: Database): void {
       await expect.poll(() => collection.countDocuments({ _id: 'quiet' })).toBe(1)
     })
 
-    it('tells who it is', async () => {
+    it('identifies itself', async () => {
       expect(await db().command({ ping: 1 })).toMatchObject({ ok: 1 })
       expect(await db().admin().buildInfo()).toMatchObject({ maxBsonObjectSize: 16777216 })
       expect(await db().command({ hello: 1 })).toMatchObject({ isWritablePrimary: true })

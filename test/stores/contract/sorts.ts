@@ -31,12 +31,12 @@ const VALUES: readonly Any[] = [
 
 /** Documents, filter, sort, and the `_id`s in the order of a real server. */
 const ORDERS: readonly [docs: readonly Any[], filter: Document, sort: Document, ids: number[]][] = [
-  // An empty array comes before null, null and missing are equal.
+  // An empty array sorts before null; null and missing are equal.
   [VALUES, {}, { v: 1, _id: 1 }, [3, 4, 5, 9, 6, 1, 2, 8, 7]],
   [VALUES, {}, { v: 1, _id: -1 }, [3, 9, 5, 4, 6, 1, 2, 8, 7]],
   [VALUES, {}, { v: -1, _id: 1 }, [7, 8, 6, 1, 9, 2, 4, 5, 3]],
   [VALUES, {}, { w: 1, v: -1, _id: -1 }, [7, 8, 6, 1, 9, 2, 5, 4, 3]],
-  // The whole array decides, not the element that the filter has found.
+  // The whole array decides, not the element that matched the filter.
   [VALUES, { v: { $gte: 3, $lt: 9 } }, { v: 1, _id: 1 }, [9, 6, 1, 2]],
   [VALUES, { v: 7 }, { v: -1 }, [9]],
   [VALUES, { w: 1, v: { $type: 'number' } }, { w: 1, v: 1, _id: 1 }, [9, 6, 1, 2]],
@@ -44,7 +44,7 @@ const ORDERS: readonly [docs: readonly Any[], filter: Document, sort: Document, 
   [OBJECTS, {}, { 'l.a': 1, _id: 1 }, [3, 4, 5, 1, 2, 6]],
   [OBJECTS, {}, { 'l.a': -1, _id: 1 }, [1, 3, 2, 6, 4, 5]],
   [OBJECTS, {}, { 'l.0.b': 1, _id: 1 }, [4, 5, 6, 3, 2, 1]],
-  // Two fields of one array sort by the pair that one element has.
+  // Two fields of one array sort by the pair within one element.
   [OBJECTS, { 'l.a': 1 }, { 'l.a': 1, 'l.b': 1 }, [2, 6, 1]],
   [OBJECTS, { 'l.a': { $gt: 0 } }, { 'l.a': -1, 'l.b': 1 }, [1, 3, 2, 6]],
 ]
@@ -56,7 +56,7 @@ export function sortContract(db: Database): void {
 }
 
 function ordering(db: Database): void {
-  describe('the order of a sort', () => {
+  describe('the sort order', () => {
     it.each(ORDERS)('%j filtered by %j sorted by %j', async (docs, filter, sort, ids) => {
       const collection = await filled(db, docs)
       const found = await collection
@@ -79,7 +79,7 @@ function ordering(db: Database): void {
       },
     )
 
-    it('of numbers is that of their values, in all types', async () => {
+    it('of numbers follows their values, across all types', async () => {
       const docs = [
         { _id: 1, v: Decimal128.fromString('1.5') },
         { _id: 2, v: 1 },
@@ -108,8 +108,8 @@ function ordering(db: Database): void {
 }
 
 function paging(db: Database): void {
-  describe('a sort by parts', () => {
-    it.each([false, true])('gives each document once (with an index: %s)', async (indexed) => {
+  describe('a sort in several pages', () => {
+    it.each([false, true])('returns each document once (with an index: %s)', async (indexed) => {
       const docs = Array.from({ length: 60 }, (_, n) => ({ _id: (n * 37) % 60, group: n % 3 }))
       const collection = await filled(db, docs)
       if (indexed) await collection.createIndex({ group: 1, _id: 1 })
@@ -123,7 +123,7 @@ function paging(db: Database): void {
       expect(new Set(pages).size).toBe(60)
     })
 
-    it('goes on from the last key, forwards and backwards', async () => {
+    it('continues from the last key, forwards and backwards', async () => {
       const collection = await filled(
         db,
         Array.from({ length: 30 }, (_, n) => ({ _id: n })),
@@ -152,7 +152,7 @@ function refusing(db: Database): void {
       await refused(code, db().command({ find: collectionName, sort }))
     })
 
-    it('that is no document', async () => {
+    it('that is not a document', async () => {
       const { collectionName } = await filled(db, [{ a: 1 }])
       await refused(14, db().command({ find: collectionName, sort: 'a' }))
     })

@@ -39,7 +39,7 @@ const VALUES = {
   most: new MaxKey(),
 }
 
-/** Numbers in ascending order, neighbours that a double cannot tell apart among them. */
+/** Ascending numbers, including neighbours that are equal as doubles. */
 const ASCENDING = [
   new Double(Number.NaN),
   new Double(Number.NEGATIVE_INFINITY),
@@ -72,12 +72,12 @@ export function typeContract(db: Database): void {
 
 function keeping(db: Database): void {
   describe('types', () => {
-    it('come back as they went in', async () => {
+    it('are returned unchanged', async () => {
       const collection = fresh(db)
       await collection.insertOne({ _id: 1, ...VALUES })
       const read = () => collection.findOne({ _id: 1 }, { promoteValues: false, bsonRegExp: true })
       expect(await read()).toEqual({ _id: new Int32(1), ...VALUES })
-      // The update writes the document anew, with all that it does not touch.
+      // The update rewrites the document, including the fields that it does not touch.
       await collection.updateOne({ _id: 1 }, { $set: { touched: new Double(1) } })
       const updated = { _id: new Int32(1), ...VALUES, touched: new Double(1) }
       expect(await read()).toEqual(updated)
@@ -119,7 +119,7 @@ function exactness(db: Database): void {
       }
     })
 
-    it('decimals are added without binary fractions', async () => {
+    it('decimals are added without binary rounding', async () => {
       const decimal = Decimal128.fromString
       const collection = await filled(db, [{ _id: 1, v: decimal('0.1') }])
       await collection.updateOne({ _id: 1 }, { $inc: { v: decimal('0.2') } })
@@ -129,7 +129,7 @@ function exactness(db: Database): void {
       expect((await collection.aggregate(sum).next())?.['v'].toString()).toBe('1000.3')
     })
 
-    it('documents of 16 MiB fit, and not more', async () => {
+    it('documents of up to 16 MiB are accepted', async () => {
       const collection = fresh(db)
       const room = 16 * 1024 * 1024 - 28
       const blob = new Binary(Buffer.alloc(room, 7))
@@ -140,7 +140,7 @@ function exactness(db: Database): void {
       expect(await collection.countDocuments({ more: { $exists: true } })).toBe(0)
     })
 
-    it('names that mean something in JavaScript are plain names', async () => {
+    it('names with a meaning in JavaScript are plain names', async () => {
       const collection = fresh(db)
       const doc = JSON.parse('{"_id":1,"constructor":1,"__proto__":{"x":1},"toString":"t"}')
       await collection.insertOne(doc)

@@ -32,7 +32,7 @@ const UPDATES: readonly [doc: Any, update: Document, after: Any][] = [
   [{ a: 1 }, { $setOnInsert: { b: 1 }, $set: { c: 1 } }, { a: 1, c: 1 }],
 ]
 
-/** Document, update, and the code with which it is refused. */
+/** Document, update, and the error code of the refusal. */
 const REFUSED: readonly [doc: Any, update: Document, code: number][] = [
   [{}, { $foo: { a: 1 } }, 9],
   [{}, { $set: 5 }, 9],
@@ -107,7 +107,7 @@ function effects(db: Database): void {
       expect(doc?.['b']).toEqual(doc?.['a'])
     })
 
-    it('count what matched and what changed', async () => {
+    it('count matched and changed documents', async () => {
       const collection = await filled(db, [{ a: 1 }, { a: 1, b: 1 }, { a: 2 }])
       const many = await collection.updateMany({ a: 1 }, { $set: { b: 1 } })
       expect(many).toMatchObject({ matchedCount: 2, modifiedCount: 1, upsertedCount: 0 })
@@ -115,7 +115,7 @@ function effects(db: Database): void {
       expect(none).toMatchObject({ matchedCount: 0, modifiedCount: 0 })
     })
 
-    it('change each document once, also along an index of the changed field', async () => {
+    it('change each document once, even when they scan an index of the changed field', async () => {
       const collection = await filled(db, [{ n: 1 }, { n: 2 }, { n: 3 }])
       await collection.createIndex({ n: 1 })
       await collection.updateMany({ n: { $gt: 0 } }, { $inc: { n: 10 } })
@@ -126,7 +126,7 @@ function effects(db: Database): void {
 }
 
 function upserts(db: Database): void {
-  describe('upsert', () => {
+  describe('an upsert', () => {
     it.each<[filter: Document, update: Document, expected: Document]>([
       [{ k: 1, 'o.p': 2 }, { $set: { v: 3 } }, { k: 1, o: { p: 2 }, v: 3 }],
       [{ k: { $eq: 1 }, n: { $gt: 5 } }, { $setOnInsert: { v: 3 } }, { k: 1, v: 3 }],
@@ -141,13 +141,13 @@ function upserts(db: Database): void {
       expect(Object.keys((await collection.findOne()) ?? {})[0]).toBe('_id')
     })
 
-    it('of a whole document takes only the _id from the filter', async () => {
+    it('of a whole document uses only the _id of the filter', async () => {
       const collection = fresh(db)
       await collection.replaceOne({ _id: 'x', k: 1 }, { v: 2 }, { upsert: true })
       expect(await collection.findOne()).toEqual({ _id: 'x', v: 2 })
     })
 
-    it('refuses a filter that demands a field twice', async () => {
+    it('refuses a filter that requires a field twice', async () => {
       const work = fresh(db).updateOne(
         { $and: [{ a: 1 }, { a: 2 }] },
         { $set: { b: 1 } },
@@ -158,7 +158,7 @@ function upserts(db: Database): void {
       await refused(54, work)
     })
 
-    it('in bulk tells which operations inserted', async () => {
+    it('in a bulk write reports which operations inserted', async () => {
       const collection = await filled(db, [{ _id: 1 }])
       const upsert = (_id: number) => ({
         updateOne: { filter: { _id }, update: { $set: { v: 1 } }, upsert: true },

@@ -10,7 +10,7 @@ export function scriptContract(scene: Scene): void {
   packing(scene)
 }
 
-/** Reads a value, works, and writes it twice: only one script at a time may do so. */
+/** Reads a value, computes, and writes it twice: only one script at a time may do this. */
 const TRANSFER = `
   local a = tonumber(redis.call('HGET', KEYS[1], 'a') or '0')
   local b = tonumber(redis.call('HGET', KEYS[2], 'b') or '0')
@@ -21,7 +21,7 @@ const TRANSFER = `
 
 function atomicity(scene: Scene): void {
   describe('scripts', () => {
-    it('of many clients run one after the other, and none is lost', async () => {
+    it('of many clients run one after the other, and no write is lost', async () => {
       const [a, b] = [scene.key(), scene.key()]
       const clients = Array.from({ length: 8 }, () => scene.connect())
       const each = async (client: Redis) => {
@@ -34,7 +34,7 @@ function atomicity(scene: Scene): void {
       expect(await scene.redis().hget(b, 'b')).toBe('400')
     })
 
-    it('are seen by readers as a whole', async () => {
+    it('are atomic for readers', async () => {
       const [a, b] = [scene.key(), scene.key()]
       const [writer, reader] = [scene.connect(), scene.connect()]
       const writing = Promise.all(Array.from({ length: 200 }, () => writer.eval(TRANSFER, 2, a, b)))
@@ -49,7 +49,7 @@ function atomicity(scene: Scene): void {
 
 function digests(scene: Scene): void {
   describe('scripts by their digest', () => {
-    it('are refused with NOSCRIPT until they have been given', async () => {
+    it('are refused with NOSCRIPT until they are loaded', async () => {
       const text = `return '${randomBytes(8).toString('hex')}'`
       const digest = createHash('sha1').update(text).digest('hex')
       await expect(scene.redis().evalsha(digest, 0)).rejects.toThrow(/^NOSCRIPT/)
@@ -57,7 +57,7 @@ function digests(scene: Scene): void {
       expect(await scene.connect().evalsha(digest, 0)).toBe(first)
     })
 
-    it('are given by the driver when they are not there', async () => {
+    it('are loaded by the driver if they are missing', async () => {
       const mark = randomBytes(8).toString('hex')
       const client = scene.connect()
       client.defineCommand('contractMark', { lua: `return {KEYS[1], ARGV[1], '${mark}'}` })
@@ -69,7 +69,7 @@ function digests(scene: Scene): void {
 
 function failing(scene: Scene): void {
   describe('scripts that fail', () => {
-    it('keep what they have written before: all has to be checked first', async () => {
+    it('keep their earlier writes: everything must be checked first', async () => {
       const [a, b] = [scene.key(), scene.key()]
       await scene.redis().set(b, 'text')
       const script = `redis.call('SET', KEYS[1], 'kept'); redis.call('HSET', KEYS[2], 'f', 'v')`
@@ -77,7 +77,7 @@ function failing(scene: Scene): void {
       expect(await scene.redis().get(a)).toBe('kept')
     })
 
-    it('go on after an error that pcall has caught', async () => {
+    it('continue after an error caught by pcall', async () => {
       const [a, b] = [scene.key(), scene.key()]
       await scene.redis().set(b, 'text')
       const script = `
@@ -88,7 +88,7 @@ function failing(scene: Scene): void {
       expect(await scene.redis().get(a)).toBe('caught')
     })
 
-    it('say what they were told to say', async () => {
+    it('return the error that they raise', async () => {
       const work = scene.redis().eval(`error('owner: version does not follow', 0)`, 0)
       await expect(work).rejects.toThrow(/owner: version does not follow/)
     })
@@ -99,7 +99,7 @@ function packing(scene: Scene): void {
   const DOUBLES = [0, 1, -1, 0.1, 1 / 3, 2 ** 53 - 1, -(2 ** 53), 1e300, 5e-324, Infinity]
 
   describe('numbers and bytes in scripts', () => {
-    it.each(DOUBLES)('the double %d comes back as it went', async (value) => {
+    it.each(DOUBLES)('the double %d is returned unchanged', async (value) => {
       const packed = Buffer.alloc(8)
       packed.writeDoubleLE(value)
       const key = scene.key()
@@ -113,7 +113,7 @@ function packing(scene: Scene): void {
       expect(found.equals(packed)).toBe(true)
     })
 
-    it('whole numbers up to 2^53 are counted exactly', async () => {
+    it('integers up to 2^53 are counted exactly', async () => {
       const packed = Buffer.alloc(8)
       packed.writeDoubleLE(2 ** 53 - 2)
       const script = `return struct.pack('<d', struct.unpack('<d', ARGV[1]) + 1)`
@@ -127,7 +127,7 @@ function packing(scene: Scene): void {
       expect(await scene.redis().eval('return {3.99, -3.99}', 0)).toEqual([3, -3])
     })
 
-    it('texts with their lengths are taken apart, whatever bytes they have', async () => {
+    it('length-prefixed texts are decoded, whatever bytes they contain', async () => {
       const texts = [Buffer.alloc(0), Buffer.from([0, 255, 10, 13]), Buffer.from('käse')]
       const batch = Buffer.concat(
         texts.flatMap((text) => {
@@ -144,7 +144,7 @@ function packing(scene: Scene): void {
       expect(found).toEqual(texts)
     })
 
-    it('a batch that ends too early is an error, and nothing is written', async () => {
+    it('a truncated batch is an error, and nothing is written', async () => {
       const key = scene.key()
       const script = `
         local value = struct.unpack('<d', ARGV[1])
@@ -153,7 +153,7 @@ function packing(scene: Scene): void {
       expect(await scene.redis().exists(key)).toBe(0)
     })
 
-    it('what is missing is false', async () => {
+    it('a missing value is false', async () => {
       const script = `
         local one, many = redis.call('HGET', KEYS[1], 'f'), redis.call('HMGET', KEYS[1], 'f', 'g')
         return { tostring(one), tostring(many[1]), #many, tostring(redis.call('GET', KEYS[1])) }`

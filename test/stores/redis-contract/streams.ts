@@ -9,7 +9,7 @@ export function streamContract(scene: Scene): void {
   deleted(scene)
 }
 
-/** A stream with a group at its beginning, and so many entries. */
+/** A stream with this number of entries and a group at its beginning. */
 async function stream(scene: Scene, entries: number): Promise<{ key: string; ids: string[] }> {
   const key = scene.key()
   await scene.redis().xgroup('CREATE', key, 'g', '0', 'MKSTREAM')
@@ -23,7 +23,7 @@ async function read(scene: Scene, key: string, consumer: string, count: number):
   return entriesIn(await scene.redis().call('XREADGROUP', ...group, 'STREAMS', key, '>'))
 }
 
-/** Of one stream: a pair in a list (RESP2), or as the driver hands over a map (RESP3), flat. */
+/** Entries of one stream: a pair in a list (RESP2), or a map flattened by the driver (RESP3). */
 function entriesIn(reply: unknown): Entry[] {
   const [first, second] = (reply ?? ['', []]) as [unknown, Entry[]]
   return typeof first === 'string' ? second : (first as [string, Entry[]])[1]
@@ -41,7 +41,7 @@ const pending = async (scene: Scene, key: string): Promise<number> => {
 
 function appending(scene: Scene): void {
   describe('streams', () => {
-    it('give each entry an id greater than all before, from many clients', async () => {
+    it('assign each entry a greater id than all previous ones, with many clients', async () => {
       const key = scene.key()
       const clients = Array.from({ length: 4 }, () => scene.connect())
       await Promise.all(
@@ -62,7 +62,7 @@ function appending(scene: Scene): void {
       }
     })
 
-    it('keep fields in their order, with all bytes', async () => {
+    it('keep the order of fields, and all bytes', async () => {
       const key = scene.key()
       const bytes = Buffer.from([0, 10, 13, 255])
       await scene.redis().xadd(key, '*', 'b', bytes, 'a', '')
@@ -74,13 +74,13 @@ function appending(scene: Scene): void {
 
 function groups(scene: Scene): void {
   describe('consumer groups', () => {
-    it('are made once', async () => {
+    it('are created once', async () => {
       const { key } = await stream(scene, 0)
       const again = scene.redis().xgroup('CREATE', key, 'g', '0', 'MKSTREAM')
       await expect(again).rejects.toThrow(/^BUSYGROUP/)
     })
 
-    it('give each entry to one consumer, who has it until it is acknowledged', async () => {
+    it('deliver each entry to one consumer, which owns it until it is acknowledged', async () => {
       const { key, ids } = await stream(scene, 5)
       const first = await read(scene, key, 'one', 3)
       const second = await read(scene, key, 'two', 9)
@@ -91,7 +91,7 @@ function groups(scene: Scene): void {
       expect(await pending(scene, key)).toBe(3)
     })
 
-    it('let another take over what was not acknowledged, with its content', async () => {
+    it('allow another consumer to claim unacknowledged entries, with their content', async () => {
       const { key, ids } = await stream(scene, 3)
       await read(scene, key, 'gone', 9)
       await scene.redis().xack(key, 'g', ids[1]!)
@@ -103,14 +103,14 @@ function groups(scene: Scene): void {
       expect(await pending(scene, key)).toBe(2)
     })
 
-    it('leave alone what was read lately', async () => {
+    it('do not transfer recently read entries', async () => {
       const { key } = await stream(scene, 2)
       await read(scene, key, 'one', 9)
       const reply = await scene.redis().call('XAUTOCLAIM', key, 'g', 'two', '3600000', '0')
       expect((reply as [string, unknown[]])[1]).toEqual([])
     })
 
-    it('wake a reader that waits, and let one go that waits in vain', async () => {
+    it('wake a waiting reader, and return when its wait expires', async () => {
       const { key } = await stream(scene, 0)
       const reader = scene.connect()
       const waitFor = (ms: string) =>
@@ -124,18 +124,19 @@ function groups(scene: Scene): void {
 }
 
 function deleted(scene: Scene): void {
-  describe('entries that are deleted', () => {
-    it('while they are pending, are never given with content again', async () => {
+  describe('deleted stream entries', () => {
+    it('are not delivered with content again while they are pending', async () => {
       const { key, ids } = await stream(scene, 3)
       await read(scene, key, 'one', 9)
       expect(await scene.redis().xdel(key, ids[1]!)).toBe(1)
       const taken = await claim(scene, key, 'two')
-      // Redis 6.2 gives null in its place, Redis 7 nothing and forgets it.
+      // Redis 6.2 returns null for it; Redis 7 returns nothing and removes it from the pending
+      // list.
       const present = taken.filter((entry) => entry !== null && entry[1] !== null)
       expect(present.map((entry) => entry?.[0])).toEqual([ids[0], ids[2]])
     })
 
-    it('and acknowledged leave nothing behind, in either order and twice', async () => {
+    it('leave nothing behind once acknowledged, in either order and twice', async () => {
       const { key, ids } = await stream(scene, 2)
       await read(scene, key, 'one', 9)
       const redis = scene.redis()
@@ -145,12 +146,12 @@ function deleted(scene: Scene): void {
       expect(await redis.xack(key, 'g', ids[0]!)).toBe(0)
       expect(await redis.xdel(key, ids[0]!)).toBe(0)
       expect(await claim(scene, key, 'two')).toEqual([])
-      // An empty stream is there still, and its ids go on.
+      // An empty stream still exists, and its ids continue.
       const next = (await redis.xadd(key, '*', 'n', 9)) ?? ''
       expect(next.localeCompare(ids[1]!, 'en', { numeric: true })).toBe(1)
     })
 
-    it('before they are read, are not read', async () => {
+    it('are not delivered if they were never read', async () => {
       const { key, ids } = await stream(scene, 3)
       await scene.redis().xdel(key, ids[0]!)
       const found = await read(scene, key, 'one', 9)

@@ -24,7 +24,7 @@ function hashes(scene: Scene): void {
       expect((await redis.hgetBuffer(key, 'long'))?.equals(long)).toBe(true)
     })
 
-    it('take a field that is not there yet for one of many who want it', async () => {
+    it('set a missing field for one of several concurrent clients', async () => {
       const key = scene.key()
       const clients = Array.from({ length: 6 }, () => scene.connect())
       const set = await Promise.all(clients.map((client, n) => client.hsetnx(key, 'f', String(n))))
@@ -32,7 +32,7 @@ function hashes(scene: Scene): void {
       expect(await scene.redis().hget(key, 'f')).toBe(String(set.indexOf(1)))
     })
 
-    it('are gone with their last field', async () => {
+    it('are removed with their last field', async () => {
       const key = scene.key()
       await scene.redis().hset(key, 'a', 1, 'b', 2)
       expect(await scene.redis().hdel(key, 'a', 'b', 'c')).toBe(2)
@@ -43,7 +43,7 @@ function hashes(scene: Scene): void {
 
 function order(scene: Scene): void {
   describe('sorted sets', () => {
-    it('give members by score, then by their bytes, as many as are asked for', async () => {
+    it('return members by score, then by their bytes, up to a limit', async () => {
       const key = scene.key()
       const redis = scene.redis()
       await redis.zadd(key, 5, 'b', 5, 'a', 1, 'z', 5, 'ab', 9, '0', 5.5, 'c')
@@ -56,7 +56,7 @@ function order(scene: Scene): void {
       expect(await range(6, 8)).toEqual([])
     })
 
-    it('hold times in milliseconds exactly', async () => {
+    it('store times in milliseconds exactly', async () => {
       const key = scene.key()
       const time = 1_799_999_999_999
       await scene.redis().zadd(key, time, 'a', time + 1, 'b')
@@ -64,7 +64,7 @@ function order(scene: Scene): void {
       expect(await scene.redis().zrangebyscore(key, time, time)).toEqual(['a'])
     })
 
-    it('have a member once: a new score replaces the old one', async () => {
+    it('contain a member once: a new score replaces the old one', async () => {
       const key = scene.key()
       const redis = scene.redis()
       expect(await redis.zadd(key, 1, 'a')).toBe(1)
@@ -77,8 +77,8 @@ function order(scene: Scene): void {
 }
 
 function expiry(scene: Scene): void {
-  describe('keys that expire', () => {
-    it('are gone after their time, and only they', async () => {
+  describe('keys with an expiry', () => {
+    it('are removed after their time, and no others', async () => {
       const [short, long] = [scene.key(), scene.key()]
       const redis = scene.redis()
       await redis.set(short, 'v', 'PX', 30)
@@ -88,7 +88,7 @@ function expiry(scene: Scene): void {
       expect(await redis.pttl(long)).toBeGreaterThan(3_000_000)
     })
 
-    it('live longer by PEXPIRE and GETEX, and for ever by a plain SET', async () => {
+    it('live longer after PEXPIRE and GETEX, and forever after a plain SET', async () => {
       const key = scene.key()
       const redis = scene.redis()
       await redis.set(key, 'v', 'PX', 50_000)
@@ -101,7 +101,7 @@ function expiry(scene: Scene): void {
       expect(await redis.pexpire(scene.key(), 1_000)).toBe(0)
     })
 
-    it('are taken by one of many who want them (SET NX)', async () => {
+    it('are set by one of several concurrent clients (SET NX)', async () => {
       const key = scene.key()
       const clients = Array.from({ length: 6 }, () => scene.connect())
       const taken = await Promise.all(
@@ -114,13 +114,13 @@ function expiry(scene: Scene): void {
 }
 
 function policy(scene: Scene): void {
-  describe('the server', () => {
+  describe('the Redis server', () => {
     it('evicts nothing', async () => {
       const found = await scene.redis().config('GET', 'maxmemory-policy')
       expect(found).toEqual(['maxmemory-policy', 'noeviction'])
     })
 
-    it('is of a version that the ledger knows', async () => {
+    it('has a version that the ledger supports', async () => {
       const info = await scene.redis().info('server')
       const [major = 0, minor = 0] = (/redis_version:([\d.]+)/.exec(info)?.[1] ?? '')
         .split('.')
@@ -128,7 +128,7 @@ function policy(scene: Scene): void {
       expect(major * 100 + minor).toBeGreaterThanOrEqual(602)
     })
 
-    it('answers a pipeline in its order, errors in their places', async () => {
+    it('answers a pipeline in order, with errors at their positions', async () => {
       const key = scene.key()
       const replies = await scene.redis().pipeline().set(key, 'x').hget(key, 'f').get(key).exec()
       expect(replies?.map(([error]) => error === null)).toEqual([true, false, true])

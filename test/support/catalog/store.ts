@@ -1,4 +1,4 @@
-/** One store per test file, one database per test, and what most tests of the catalogue need. */
+/** One store per test file, one database per test, and common helpers of the catalogue tests. */
 import { randomBytes } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { afterAll, afterEach, beforeAll } from 'vitest'
@@ -10,7 +10,7 @@ import { startTestMongo, type TestMongo } from '../mongo.ts'
 
 export interface TestStore {
   url(): string
-  /** A catalogue on an empty database; without a URL on the store itself. */
+  /** A catalogue on an empty database; without a URL, on the store itself. */
   open(url?: string, database?: string): Promise<Catalog>
 }
 
@@ -34,12 +34,12 @@ export function useStore(): TestStore {
   }
 }
 
-/** Real servers keep what a test leaves: the name says whose it is. */
+/** Real servers keep the databases of a test: the name identifies their origin. */
 function randomDatabase(mongo: TestMongo): string {
   return `${mongo.database}_${randomBytes(4).toString('hex')}`
 }
 
-/** Writes a valid entity of each kind; fields given replace the ordinary ones. */
+/** Writes a valid entity of each kind; the given fields replace the defaults. */
 export function insertEntity(
   catalog: Catalog,
   collection: EntityCollection,
@@ -87,7 +87,7 @@ export interface LogRecord {
   [field: string]: unknown
 }
 
-/** A real logger, and what it wrote. */
+/** A real logger and the records it has written. */
 export function recordingLog(): { log: Logger; records: LogRecord[] } {
   const records: LogRecord[] = []
   const destination = new Writable({

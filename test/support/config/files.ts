@@ -1,4 +1,4 @@
-/** Files of settings for tests, and what is wrong with them. */
+/** Configuration files for tests, and the errors that they cause. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

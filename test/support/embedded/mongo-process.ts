@@ -15,13 +15,13 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../../..')
-/** What the entry of the process needs, and all that this may import. */
-const ROOMS = ['embedded', 'runtime', 'config', 'domain']
+/** Modules that the entry of the process needs, and the only ones that it may import. */
+const MODULES = ['embedded', 'runtime', 'config', 'domain']
 
-/** The product's sources as JavaScript, in a folder of their own: no build is needed, none used. */
+/** The product's sources as JavaScript in their own folder: no build is needed or used. */
 export function compileEmbedded(): { readonly main: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'tg-built-'))
-  for (const room of ROOMS) compile(join(root, 'src', room), join(folder, room))
+  for (const module of MODULES) compile(join(root, 'src', module), join(folder, module))
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
   return {
@@ -51,13 +51,13 @@ function compile(from: string, to: string): void {
 export type MongoProcess = {
   readonly child: ChildProcess
   readonly url: string
-  /** Exit code and signal, once it has ended. */
+  /** Exit code and signal, once the process has ended. */
   readonly ended: Promise<readonly [code: number | null, signal: string | null]>
-  /** What it has written. */
+  /** Everything that the process has written. */
   output(): string
 }
 
-/** Starts the entry as the supervisor does; rejects with its output if it ends instead. */
+/** Starts the entry as the supervisor does; rejects with its output if it exits instead. */
 export async function startMongoProcess(
   main: string,
   dataDir: string,
@@ -72,7 +72,7 @@ export async function startMongoProcess(
       output += bytes.toString('utf8')
     })
   }
-  // Not its 'close': that never comes after a disconnect from this side.
+  // Not 'close', which does not follow a disconnect from this side.
   const exit = once(child, 'exit') as Promise<[number | null, string | null]>
   const written = [child.stdout, child.stderr].map((stream) => stream && once(stream, 'close'))
   const ended = Promise.all(written).then(() => exit)

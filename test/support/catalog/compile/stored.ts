@@ -1,4 +1,4 @@
-/** Documents as they are stored, and how a compiler refuses them. */
+/** Stored documents, and the error message of a compiler that refuses them. */
 import { ObjectId } from 'mongodb'
 import type { RawDocument } from '../../../../src/catalog/compile/document.ts'
 import { FieldError } from '../../../../src/domain/fields.ts'
@@ -7,7 +7,7 @@ export const FROM = new Date('2026-01-01T00:00:00Z')
 export const TO = new Date('2027-01-01T00:00:00Z')
 export const ID = '65f0c0ffee0123456789abcd'
 
-/** What `revisionOf` makes of `stored`. */
+/** The result of `revisionOf` for `stored`. */
 export const REVISION = { id: `${ID}.7`, fromMs: +FROM, toMs: +TO }
 
 export const stored = (fields: object): RawDocument => ({
@@ -18,7 +18,7 @@ export const stored = (fields: object): RawDocument => ({
   ...fields,
 })
 
-/** One step of a price. */
+/** One tier of a price. */
 export const tier = (fields: object = {}) => ({
   from: 0,
   to: 'UNLIMITED',
