@@ -143,8 +143,8 @@ export function microsAt(value: unknown, path: string): number {
 }
 
 /**
- * Reads a JSON number, a decimal text, or a number of the store (`Decimal128`); null if it is none
- * of these.
+ * Reads a JSON number, a decimal text, or a number of the store (`Decimal128`); null for any
+ * other value.
  */
 export function decimalOf(value: unknown): ExactDecimal | null {
   if (typeof value === 'number' || typeof value === 'string') return parseDecimal(value)

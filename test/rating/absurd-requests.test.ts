@@ -1,4 +1,4 @@
-/** Requests for more than there is of anything: what can be granted is, again and again. */
+/** Requests for more units than can be counted: the largest possible grant is repeatable. */
 import { describe, expect, it } from 'vitest'
 import { serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
@@ -15,7 +15,7 @@ function sceneOf(price: string, connectionType: 'prepaid' | 'postpaid'): RatingF
   return scene
 }
 
-describe('all that can be counted, asked for several times', () => {
+describe('repeated requests for the maximum number of units', () => {
   it.each([
     ['free of charge', '0/1', 'prepaid'],
     ['at a price, without a limit', '1/1', 'postpaid'],

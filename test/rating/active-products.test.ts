@@ -7,7 +7,7 @@ import { heldOf, serviceOf } from '../support/rating/offers.ts'
 const CALENDAR = { zone: 'UTC', cycleDay: 1 }
 const FAR = { fromMs: 0, toMs: 1e15 }
 
-/** Asked for at one instant after the other: whether the service is held, each time. */
+/** Whether the service is active, looked up at one instant after another. */
 function heldAt(revisions: [number, number][], instants: number[]): (boolean | undefined)[] {
   const services = revisions.map(
     ([fromMs, toMs], index): ServiceRevision => serviceOf('S', { id: `S@${index}`, fromMs, toMs }),
@@ -19,8 +19,8 @@ function heldAt(revisions: [number, number][], instants: number[]): (boolean | u
   )
 }
 
-describe('what is held', () => {
-  it('follows the revisions of a service, whichever instant was asked for before', () => {
+describe('an active product', () => {
+  it('follows the revisions of a service, regardless of the instant looked up before', () => {
     const adjoining: [number, number][] = [
       [10, 20],
       [20, 30],
@@ -33,7 +33,7 @@ describe('what is held', () => {
     expect(heldAt(apart, [15, 5, 15, 25])).toEqual([false, true, false, true])
   })
 
-  it('is told apart by its instance, where each has a price of its own', () => {
+  it('is distinguished by its service instance when each instance has a price of its own', () => {
     const overrides = [1, 2].map(
       (serviceId): Override => ({
         type: 'service',
@@ -52,7 +52,7 @@ describe('what is held', () => {
     expect(new Set(offers.map(({ id }) => id)).size).toBe(3)
   })
 
-  it('with the plan began with the plan, not with the revision of the subscriber', () => {
+  it('that the plan includes begins with the plan, not with the revision of the subscriber', () => {
     const period = { months: 0, days: 14, hours: 0, untilMidnight: false }
     const catalogue = catalogueOf(
       [],

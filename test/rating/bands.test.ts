@@ -19,7 +19,7 @@ function band(name: string, more: Partial<TimeBand>): TimeBand {
   }
 }
 
-/** Holidays, weekends, and nights of weekdays from 22 to 6; else the plain price. */
+/** Holidays, weekends, and weekday nights from 22 to 6; otherwise the plain price. */
 const PRICE: PriceSet = {
   tariff: tariffFrom('9/1'),
   bands: [
@@ -54,13 +54,13 @@ describe('a price by time', () => {
     expect(new Date(price.endMs)).toEqual(new Date(parseInstant(until!, zone!)!))
   })
 
-  it('goes by the zone of the subscriber: it is night somewhere', () => {
+  it('follows the time zone of the subscriber', () => {
     const atMs = Date.UTC(2026, 4, 20, 21)
     const bands = ['UTC', 'Europe/Berlin'].map((zone) => priceAt(PRICE, atMs, zone).band)
     expect(bands).toEqual(['', 'night'])
   })
 
-  it('is the same whichever instant was asked for before', () => {
+  it('does not depend on the instant looked up before', () => {
     const from = Date.UTC(2026, 4, 20)
     for (let step = 0; step < 400; step += 1) {
       const atMs = from + ((step * 7919) % 400) * (HOUR / 2) * 1000
@@ -71,7 +71,7 @@ describe('a price by time', () => {
     }
   })
 
-  it('is looked at again after two days where none of them changes it', () => {
+  it('is evaluated again after two days if no band changes it', () => {
     const always = { tariff: tariffFrom('9/1'), bands: [band('always', {})] }
     const atMs = Date.UTC(2026, 4, 20, 12)
     expect(priceAt(always, atMs, 'UTC').endMs).toBe(Date.UTC(2026, 4, 22))

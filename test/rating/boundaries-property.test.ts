@@ -1,6 +1,4 @@
-/**
- * Prices over ends of cycles and edges of bands, against an exact model, however it is reported.
- */
+/** Prices across cycle ends and band edges, against an exact model, for any split into reports. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { PriceSet } from '../../src/domain/catalogue.ts'
@@ -19,7 +17,7 @@ const FAR = { fromMs: 0, toMs: 1e15 }
 const MINUTE = 60_000
 const DAY = 1440 * MINUTE
 
-/** The other tariff holds for the last ten minutes of each hour. */
+/** The other tariff applies in the last ten minutes of each hour. */
 function bandsOf(tariff: Tariff, other: Tariff): PriceSet {
   const always = { days: new Set<number>(), dates: new Set<string>() }
   const bands = Array.from({ length: 24 }, (_, hour) => ({
@@ -49,7 +47,7 @@ function sceneOf(price: PriceSet, money: number, atMs: number): RatingFixture {
 interface Report {
   minutes: number
   used: number
-  /** Of the units after a boundary as the network element says; -1: it does not. */
+  /** Units used before a boundary, as reported by the network element; -1 if not reported. */
   before: number
   asks: boolean
 }
@@ -78,7 +76,7 @@ function numberOf({ stamp }: Line): number {
   return Number(stamp.split('-').at(-1))
 }
 
-/** Units reported by no more than `parts` reports, minutes and units alike. */
+/** Joins all reports, minutes and units alike, into a single one. */
 function rejoined(reports: readonly Report[]): Report[] {
   const [minutes, used] = (['minutes', 'used'] as const).map((name) =>
     reports.reduce((sum, one) => sum + one[name], 0),
@@ -90,8 +88,8 @@ const plain = tariffOf(SMALL)
 const any = fc.oneof(plain, tariffWithTerms(SMALL))
 const beforeEndOfCycle = START_MS + 31 * DAY - 30 * MINUTE
 
-describe('a session that goes on over the end of a cycle', () => {
-  it('costs what it would cost in one cycle, and in one report', () => {
+describe('a session that continues past the end of a cycle', () => {
+  it('costs the same as within one cycle and in one report', () => {
     fc.assert(
       fc.property(any, fc.array(report, { minLength: 1, maxLength: 6 }), (tariff, reports) => {
         const price = { tariff, bands: [] }
@@ -108,7 +106,7 @@ describe('a session that goes on over the end of a cycle', () => {
     )
   })
 
-  it('has the same lines where bands of one price divide it', () => {
+  it('has the same lines when bands of equal price divide it', () => {
     fc.assert(
       fc.property(any, fc.array(report, { minLength: 1, maxLength: 6 }), (tariff, reports) => {
         const told = (price: PriceSet) =>
@@ -122,8 +120,8 @@ describe('a session that goes on over the end of a cycle', () => {
   })
 })
 
-describe('a session that goes on over edges of bands', () => {
-  it('has each interval at the price at which it began', () => {
+describe('a session that continues across band edges', () => {
+  it('charges each interval at the price at which it began', () => {
     fc.assert(
       fc.property(
         fc.tuple(plain, plain),
@@ -149,7 +147,7 @@ describe('a session that goes on over edges of bands', () => {
 })
 
 describe('a grant near a boundary', () => {
-  /** What an interval costs at most, with the access price. */
+  /** The highest possible cost of one interval, including the access price. */
   function dearest({ tiers, access, terms }: Tariff): number {
     const price = Math.max(...tiers.map((tier) => Math.ceil(tier.price)))
     return Math.ceil((price + access) * ((terms?.factor ?? 1) / 10 ** (terms?.factorDigits ?? 0)))
@@ -191,7 +189,8 @@ describe('a grant near a boundary', () => {
             const ends = { kind: 'release' as const, requestNumber: 1, sessionId }
             scene.send({ ...ends, services: call({ used, usedBefore }) })
             const spent = before - scene.bucket('MONEY').free
-            // Who cannot pay for one interval of what comes goes by the present price alone.
+            // A subscriber who cannot pay for one interval at the next price is granted at the
+            // present one.
             if (before < dearest(other) + tariff.access) return
             expect(spent).toBeLessThanOrEqual(reserved)
             expect(scene.subscriber.owed).toBe(0)

@@ -14,7 +14,7 @@ import { RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
 const FAR = { fromMs: 0, toMs: 1e15 }
 const SECOND = 1000
 const HOUR = 3_600_000
-/** 00:00 of the first of August; the edge of the night band is at 22:00. */
+/** 00:00 on 1 August; the night band begins at 22:00. */
 const END_MS = START_MS + 31 * 24 * HOUR
 const NIGHT_MS = START_MS + 22 * HOUR
 const MINUTES = tariffFrom('600000/60')
@@ -54,7 +54,7 @@ class Call {
     return outcome.services[0]
   }
 
-  /** The lines as they stand in the end. */
+  /** The newest version of each line. */
   lines(): Line[] {
     return [...new Map(this.scene.lines.map((line) => [line.stamp, line])).values()]
   }
@@ -76,8 +76,8 @@ function tariff(tiers: [units: number, price: number, interval: number][], more 
   return { tiers: made, access: 0, extraDigits: 0, terms: null, ...more }
 }
 
-describe('over the end of a billing cycle', () => {
-  it('a minute that has begun is paid once', () => {
+describe('usage across the end of a billing cycle', () => {
+  it('pays a minute that has begun only once', () => {
     const call = new Call({ buckets: [moneyOf(600_000, { toMs: FAR.toMs })] })
     expect(call.send('start', 0, { requested: 600 })).toMatchObject({ granted: 60 })
     call.send('release', 60, { used: 60 })
@@ -89,7 +89,7 @@ describe('over the end of a billing cycle', () => {
     expect(call.money).toMatchObject({ free: 0, reserved: 0, spent: 600_000 })
   })
 
-  it('the next minute begins where the one before ends, and is of the next cycle', () => {
+  it('begins the next minute where the one before ends, and counts it in the next cycle', () => {
     const call = new Call({})
     call.send('start', 0, { requested: 600 })
     call.send('release', 100, { used: 100 })
@@ -103,7 +103,7 @@ describe('over the end of a billing cycle', () => {
     ['one report', [600]],
     ['two reports', [300, 300]],
     ['reports of half a minute', Array.from({ length: 20 }, () => 30)],
-  ])('tiers count on: %s', (_what, reports) => {
+  ])('continues the count of tiers: %s', (_what, reports) => {
     const price = tariff([
       [300, 600_000, 60],
       [UNLIMITED, 60_000, 60],
@@ -118,7 +118,7 @@ describe('over the end of a billing cycle', () => {
     ])
   })
 
-  it('a price by volume is that of the whole, and what was paid too much is given back', () => {
+  it('prices a volume as a whole and returns what was paid in excess', () => {
     const terms = { ...VOLUME, minimum: 0 }
     const price = tariff(
       [
@@ -140,7 +140,7 @@ describe('over the end of a billing cycle', () => {
     expect(call.money).toMatchObject({ spent: 1_550_000, reserved: 0 })
   })
 
-  it('access price and minimum charge are those of the session', () => {
+  it('has the access price and the minimum charge once per session', () => {
     const terms = { ...VOLUME, method: 'tiered' as const, minimum: 2_000_000 }
     const call = new Call({ price: { ...MINUTES, access: 100_000, terms } })
     call.send('start', 0, { requested: 600 })
@@ -152,18 +152,18 @@ describe('over the end of a billing cycle', () => {
     ])
   })
 
-  it('included units are those of each cycle, but for the minute that is paid', () => {
+  it('uses the included units of each cycle, except for the minute already paid', () => {
     const plan = { groups: [groupOf('MINUTES', 45, { usagets: new Set(['call']) })] }
     const call = new Call({ plan, atMs: END_MS - 75 * SECOND })
     call.send('start', 0, { requested: 600 })
     call.send('release', 150, { used: 150 })
     const [first, second] = call.lines()
     expect(first).toMatchObject({ used: 75, grouped: 45, priced: 30, charged: 600_000 })
-    // The rest of the minute first, then the included ones, and none beyond.
+    // The rest of the minute first, then the included units, then charged ones.
     expect(second).toMatchObject({ used: 75, grouped: 45, priced: 30, charged: 0 })
   })
 
-  it('what a bucket reserved pays, also where it ended with the cycle', () => {
+  it('is paid by the reserved bucket, also if the bucket ended with the cycle', () => {
     const monthly = moneyOf(600_000, { toMs: END_MS })
     const call = new Call({ price: tariffFrom('10000/1'), buckets: [monthly] })
     expect(call.send('start', 0, { requested: 60 })).toMatchObject({ granted: 60 })
@@ -177,7 +177,7 @@ describe('over the end of a billing cycle', () => {
     expect(call.lines()[1]).toMatchObject({ lapsedMicros: 100_000 })
   })
 
-  it('units of a bucket that ended with it pay likewise', () => {
+  it('is paid by units of a bucket that ended with the cycle', () => {
     const monthly = bucketOf({ usaget: 'call', credited: 60, toMs: END_MS })
     const call = new Call({ buckets: [monthly] })
     call.send('start', 0, { requested: 60 })
@@ -189,7 +189,7 @@ describe('over the end of a billing cycle', () => {
     expect(call.money).toMatchObject({ free: 20, reserved: 0, spent: 40 })
   })
 
-  it('a plan of another revision goes on, too', () => {
+  it('continues when the rate has another revision', () => {
     const call = new Call({ atMs: START_MS })
     const changed = START_MS + 30 * SECOND
     const dearer = rateOf('CALL', 'call', '1200000/60', { id: 'CALL@2', ...FAR, fromMs: changed })
@@ -214,10 +214,10 @@ const VOLUME = {
   rounding: null,
 }
 
-describe('over the edge of a time band', () => {
+describe('usage across the edge of a time band', () => {
   const atMs = NIGHT_MS - 30 * SECOND
 
-  it('a minute that has begun keeps its price, and the next one has the new one', () => {
+  it('keeps the price of a minute that has begun and charges the next one at the new price', () => {
     const call = new Call({ night: tariffFrom('100000/60'), atMs })
     call.send('start', 0, { requested: 600 })
     call.send('release', 90, { used: 90 })
@@ -227,7 +227,7 @@ describe('over the edge of a time band', () => {
     ])
   })
 
-  it('is none where both prices are the same', () => {
+  it('is not split if both prices are the same', () => {
     const call = new Call({ night: { ...MINUTES }, atMs })
     const granted = call.send('start', 0, { requested: 600 })
     expect(granted).toMatchObject({ granted: 600, tariffChangeMs: 0, validityMs: HOUR })
@@ -235,7 +235,7 @@ describe('over the edge of a time band', () => {
     expect(call.told()).toEqual([['202608', '', 90, 1_200_000]])
   })
 
-  it('tiers count on at the price of the band', () => {
+  it('continues the count of tiers at the price of the band', () => {
     const price = tariff([
       [60, 600_000, 60],
       [UNLIMITED, 10_000, 1],
@@ -253,7 +253,7 @@ describe('over the edge of a time band', () => {
     ])
   })
 
-  it('a grant is covered at the dearer price, however it is used', () => {
+  it('reserves a grant at the higher price, however it is used', () => {
     const night = tariffFrom('20000/1')
     for (const usedBefore of [0, 10, 29, 30, -1]) {
       const money = moneyOf(600_000, { toMs: FAR.toMs })
@@ -266,7 +266,7 @@ describe('over the edge of a time band', () => {
     }
   })
 
-  it('who has too little for the price to come may begin an interval at the present one', () => {
+  it('may begin an interval at the present price if the next price is not affordable', () => {
     const money = moneyOf(700_000, { toMs: FAR.toMs })
     const call = new Call({ night: tariffFrom('1200000/60'), buckets: [money], atMs })
     expect(call.send('start', 0, { requested: 600 })).toMatchObject({ granted: 60 })
@@ -278,11 +278,11 @@ describe('over the edge of a time band', () => {
     expect(call.scene.subscriber.owed).toBe(0)
   })
 
-  it('by largest remainder, if a report goes past several', () => {
+  it('is split by largest remainder if a report spans several edges', () => {
     const call = new Call({ night: tariffFrom('1/1'), price: tariffFrom('2/1'), atMs: START_MS })
     call.scene.nowMs = START_MS + 21 * HOUR
     call.send('start', 0, { requested: 10 })
-    // An hour of day, eight of night and six of day: 0.67, 5.33 and 4 of ten units.
+    // One hour of day, eight of night and six of day: 0.67, 5.33 and 4 of ten units.
     call.send('release', 15 * 3600, { used: 10 })
     expect(call.told()).toEqual([
       ['202608', '', 1, 2],

@@ -12,7 +12,7 @@ import {
 const data = (requested: number, used = 0) => serviceRequest({ requested, used })
 
 describe('a retransmission', () => {
-  it('gets the stored outcome and moves nothing, also after the end', () => {
+  it('gets the stored outcome and moves nothing, also after the release', () => {
     const scene = new RatingFixture()
     const requests = [
       { kind: 'start' as const, requestNumber: 0, services: [data(50)] },
@@ -30,7 +30,7 @@ describe('a retransmission', () => {
     expect(late).toMatchObject({ outcome: { reason: 'unknownSession' }, commit: null })
   })
 
-  it('is told from new requests by number and content', () => {
+  it('is distinguished from a new request by number and content', () => {
     const scene = new RatingFixture()
     const reasonOf = (requestNumber: number, used: number) =>
       scene.send({ kind: 'update', requestNumber, services: [data(10, used)] }).reason
@@ -47,7 +47,7 @@ describe('a retransmission', () => {
     expect(scene.bucket('PACK')).toMatchObject({ spent: 1, reserved: 0 })
   })
 
-  it('without a number is known by its content, among the last eight', () => {
+  it('without a number is recognised by its content among the last eight', () => {
     const scene = new RatingFixture()
     const send = (kind: 'start' | 'update', used: number) =>
       scene.send({ kind, requestNumber: -1, services: [data(5, used)] })
@@ -59,7 +59,7 @@ describe('a retransmission', () => {
     expect(send('start', 0)).not.toEqual(first)
   })
 
-  it('of one session is not of another, nor of its next life', () => {
+  it('is distinguished by session, and by opening if a session id is reused', () => {
     const scene = new RatingFixture()
     const start = { kind: 'start' as const, requestNumber: 0, services: [data(10)] }
     const one = scene.send(start).transactionId
@@ -75,7 +75,7 @@ describe('a retransmission', () => {
 
 describe('a pretended request', () => {
   it.each(['start', 'event'] as const)(
-    '%s: is answered like a real one, and moves nothing',
+    '%s: has the answer of a real one and moves nothing',
     (kind) => {
       const scene = new RatingFixture()
       const pretended = scene.decide({ kind, services: [data(300)], pretend: true })
@@ -91,8 +91,8 @@ describe('a pretended request', () => {
   )
 })
 
-describe('the report of balances', () => {
-  it('shows each bucket that could pay for a service of the request, once, after the grant', () => {
+describe('the balances in an answer', () => {
+  it('list each bucket that could pay for a service of the request, once, after the grant', () => {
     const scene = new RatingFixture()
     const services = [data(50), serviceRequest({ usaget: 'call', requested: 60 })]
     const { balances } = scene.send({ kind: 'start', services, wantBalances: true })
@@ -131,7 +131,7 @@ describe('the report of balances', () => {
     ])
   })
 
-  it('shows debt on the balances of the owner that owes, and by itself where it has none', () => {
+  it('show debt on the buckets of the owner in debt, or separately if it has no bucket', () => {
     const { toMs } = usualBuckets()['PACK']!.bucket
     const ended = moneyOf(0, { prepaidIncludeId: 9, toMs: START_MS })
     const cases: [Bucket[], Bucket[], object[]][] = [
@@ -157,7 +157,7 @@ describe('the report of balances', () => {
     }
   })
 
-  it('is absent unless it is wanted', () => {
+  it('are absent unless requested', () => {
     expect(new RatingFixture().send({ kind: 'start', services: [data(50)] }).balances).toBeNull()
   })
 })

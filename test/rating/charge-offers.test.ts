@@ -1,4 +1,4 @@
-/** Sessions of subscribers who hold something: groups, overrides, credit, boundaries of time. */
+/** Sessions of subscribers with groups, overrides, credit and time bands. */
 import { describe, expect, it } from 'vitest'
 import type {
   Override,
@@ -38,7 +38,9 @@ function sceneOf({ rates, plan, services, profile, money = 1000 }: World): Ratin
 
 let sessions = 0
 
-/** A whole session that uses what it is granted; what its lines say, and what was granted. */
+/**
+ * A whole session that uses everything it is granted; returns the sums of its lines and the grant.
+ */
 function use(scene: RatingFixture, asked: number, more: Partial<ChargeRequest> = {}) {
   sessions += 1
   const sessionId = `use-${sessions}`
@@ -67,14 +69,14 @@ function use(scene: RatingFixture, asked: number, more: Partial<ChargeRequest> =
 describe('included units', () => {
   const minutes = { groups: [groupOf('MIN', 100)] }
 
-  it('are used first, and what goes beyond is priced', () => {
+  it('are used first, and usage beyond them is priced', () => {
     const scene = sceneOf({ plan: minutes })
     expect(use(scene, 60)).toMatchObject({ inGroup: 60, beyond: 'none', charged: 0 })
     expect(use(scene, 60)).toMatchObject({ inGroup: 40, beyond: 'over', charged: 20 })
     expect(use(scene, 10)).toMatchObject({ inGroup: 0, beyond: 'over', charged: 10 })
   })
 
-  it('begin anew with the next cycle; an event that is late counts in its own', () => {
+  it('start over with the next cycle; a late event counts in its own cycle', () => {
     const scene = sceneOf({ plan: minutes })
     use(scene, 70)
     scene.nowMs = START_MS + 40 * DAY
@@ -90,7 +92,7 @@ describe('included units', () => {
     expect(months).toEqual([8, 9])
   })
 
-  it('of money pay whole intervals on a track of their own', () => {
+  it('of money pay whole intervals, tracked separately from units', () => {
     const rates = [rateOf('CALL', 'call', '10/60+5', FAR)]
     const groups = [groupOf('CASH', 25, { kind: 'totalCost' as const })]
     const scene = sceneOf({ rates, plan: { groups } })
@@ -99,12 +101,12 @@ describe('included units', () => {
     expect(cash).toMatchObject({ spent: 20, free: -20, limit: 25 })
   })
 
-  it('are reported as out of group where nothing includes such usage', () => {
+  it('are reported as out of group if no group includes the usage', () => {
     const scene = sceneOf({ plan: { groups: [groupOf('SMS', 9, { usagets: new Set(['sms']) })] } })
     expect(use(scene, 5)).toMatchObject({ inGroup: 0, beyond: 'out', charged: 5 })
   })
 
-  it('hold a grant only until their counter ends', () => {
+  it('bound the validity of a grant by the end of their counter', () => {
     const period = { months: 0, days: 0, hours: 0, untilMidnight: true }
     const services = [
       serviceOf('DAY', { groups: [groupOf('G', 9)], period: { ...period, days: 1 } }),
@@ -171,14 +173,14 @@ describe('the price', () => {
     expect(use(sceneOf(world), 10)).toMatchObject({ charged: 10 * price, priceOf: source })
   })
 
-  it('is a part of the standard price, also where the plan has an entry of its own', () => {
+  it('is a percentage of the standard price, also if the plan has an entry of its own', () => {
     const percentage = { kind: 'percentage', factor: 15, factorDigits: 1 } as const
     const prices = new Map([['CALL', new Map([['call', percentage]])]])
     const rates = [rateOf('CALL', 'call', '2/1+4', { plansPrices: { PREPAID: '3/1' }, ...FAR })]
     expect(use(sceneOf({ rates, plan: { prices } }), 10)).toMatchObject({ charged: 36 })
   })
 
-  it('is none for a rate without one, or that the plan does not allow', () => {
+  it('does not exist for a rate without one, or for a rate that the plan does not allow', () => {
     const rates = [rateOf('CALL', 'call', null, { plansPrices: { OTHER: '1/1' }, ...FAR })]
     expect(use(sceneOf({ rates }), 1).reason).toBe('noRate')
     const disallowedRates = new Set(['CALL'])
@@ -189,7 +191,7 @@ describe('the price', () => {
 describe('postpaid credit', () => {
   const plan = { connectionType: 'postpaid' as const }
 
-  it('has no end without a limit, and leaves prepaid money alone', () => {
+  it('is unlimited without a limit and does not touch prepaid money', () => {
     const scene = sceneOf({ plan })
     expect(use(scene, 1e9)).toMatchObject({ granted: 1e9, charged: 1e9 })
     expect(scene.bucket('MONEY').free).toBe(1000)
@@ -210,7 +212,7 @@ describe('postpaid credit', () => {
     expect(use(scene, 100)).toMatchObject({ granted: Math.max(0, most - granted) })
   })
 
-  it('takes over-use beyond the limit, for it was used', () => {
+  it('accepts over-use beyond the limit because the units are already used', () => {
     const scene = sceneOf({ plan, profile: { creditLimit: 10, accountCreditLimit: 10 } })
     const service = (used: number, requested: number) => [
       serviceRequest({ usaget: 'call', used, requested }),
@@ -229,7 +231,7 @@ describe('postpaid credit', () => {
   })
 })
 
-describe('a boundary of time', () => {
+describe('a time boundary', () => {
   const night: PriceSet = {
     tariff: tariffFrom('2/1'),
     bands: [
@@ -250,7 +252,7 @@ describe('a boundary of time', () => {
     },
   ]
 
-  it('splits a call by its seconds, in the zone of the subscriber', () => {
+  it('splits a call by its seconds in the time zone of the subscriber', () => {
     const scene = sceneOf({ rates, profile: { timeZone: 'Europe/Berlin' } })
     const service = (used: number, requested: number) => [
       serviceRequest({ usaget: 'call', used, requested }),
@@ -268,7 +270,7 @@ describe('a boundary of time', () => {
     ])
   })
 
-  it('goes by the last report, also one that nothing was used until', () => {
+  it('counts from the last report, also if that reported no usage', () => {
     const scene = sceneOf({ rates, profile: { timeZone: 'Europe/Berlin' } })
     const service = (used: number, requested: number) => [
       serviceRequest({ usaget: 'call', used, requested }),
@@ -282,7 +284,7 @@ describe('a boundary of time', () => {
     expect(scene.lines.map(({ used }) => used)).toEqual([40, 60])
   })
 
-  it('is the end of the cycle too, several in one report', () => {
+  it('may be the end of the cycle; one report may span several', () => {
     const scene = sceneOf({ rates: [rateOf('CALL', 'call', '1/1', FAR)] })
     const service = (used: number, requested: number) => [
       serviceRequest({ usaget: 'call', used, requested }),
@@ -299,7 +301,7 @@ describe('a boundary of time', () => {
   })
 })
 
-describe('who may not, and what is always free', () => {
+describe('access to services', () => {
   it.each([
     ['barred', { barred: true }, ''],
     ['not active yet', { activeFromMs: START_MS + 1 }, 'not active yet'],
@@ -311,7 +313,7 @@ describe('who may not, and what is always free', () => {
     expect(outcome).toMatchObject({ reason: 'barred', detail })
   })
 
-  it('an emergency number is granted to the barred and the broke, and costs nothing', () => {
+  it('grants an emergency number free of charge to barred subscribers and those without credit', () => {
     const scene = sceneOf({ profile: { barred: true }, money: 0 })
     scene.isFreeNumber = (calledNumber) => calledNumber === '112'
     const service = serviceRequest({ usaget: 'call', requested: 500, calledNumber: '112' })
@@ -330,7 +332,7 @@ describe('the refund of an event', () => {
     ...more,
   })
 
-  it('gives back to the same buckets what it took, once, as a line that takes it back', () => {
+  it('returns the charge to the same buckets, once, with a reversing line', () => {
     const scene = sceneOf({ plan: { groups: [groupOf('MIN', 10)] } })
     scene.send(event({ requestNumber: 0 }))
     expect(scene.bucket('MONEY').free).toBe(980)
@@ -348,7 +350,7 @@ describe('the refund of an event', () => {
     expect(scene.bucket('MONEY').free).toBe(1000)
   })
 
-  it('is refused for a session that was no event, or that nobody knows', () => {
+  it('is refused for a session that was not an event or does not exist', () => {
     const scene = sceneOf({})
     const refund = event({ requestNumber: 7, refund: true, services: [] })
     expect(scene.send(refund).reason).toBe('unknownSession')

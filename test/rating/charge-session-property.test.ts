@@ -44,7 +44,7 @@ function play(scene: RatingFixture, numbers: Map<string, number>, drawn: Drawn):
     requestNumber: Math.max(-1, requestNumber),
     eventTimeMs: scene.nowMs,
     pretend: drawn.pretend,
-    // What opens a session reports no usage: decoders refuse it.
+    // Decoders refuse usage in a request that opens a session.
     services: drawn.services.map((one) => serviceRequest(opens ? { ...one, used: 0 } : one)),
   }
   const before = structuredClone([scene.subscriber, scene.account])
@@ -54,7 +54,7 @@ function play(scene: RatingFixture, numbers: Map<string, number>, drawn: Drawn):
   expect(scene.decide(request)).toEqual({ outcome, commit: null })
 }
 
-/** What the sessions hold according to themselves, bucket by bucket. */
+/** Reserved units by bucket, summed over the sessions. */
 function held(scene: RatingFixture): Record<string, number> {
   const sums: Record<string, number> = {}
   for (const { services } of scene.sessions.values()) {
@@ -73,7 +73,7 @@ function held(scene: RatingFixture): Record<string, number> {
   return sums
 }
 
-/** Each line as it stands in the end; versions must come one after the other. */
+/** The newest version of each line; versions must be consecutive. */
 function newestLines(lines: readonly Line[]): Line[] {
   const newest = new Map<string, Line>()
   for (const line of lines) {
@@ -84,7 +84,7 @@ function newestLines(lines: readonly Line[]): Line[] {
 }
 
 describe('any exchange of several sessions', () => {
-  it('holds what its sessions hold, and spends what its lines say', () => {
+  it('reserves what its sessions hold and spends what its lines say', () => {
     fc.assert(
       fc.property(fc.array(requestArbitrary, { maxLength: 20 }), (exchange) => {
         const scene = new RatingFixture()

@@ -13,7 +13,7 @@ import {
 const data = (requested: number, used = 0) => serviceRequest({ requested, used })
 
 describe('a data session', () => {
-  it('is granted, reported, granted anew and released', () => {
+  it('is granted, reported, granted again and released', () => {
     new RatingFixture().play(`
       | request   | service | used | asks | answer  | units | PACK    | MONEY | SHARED | debt |
       |-----------|---------|------|------|---------|-------|---------|-------|--------|------|
@@ -25,7 +25,7 @@ describe('a data session', () => {
     `)
   })
 
-  it('is paid by units, then money in whole intervals, then shared units', () => {
+  it('is paid by units, then by money in whole intervals, then by shared units', () => {
     const scene = new RatingFixture()
     scene.play(`
       | request   | service | used | asks | answer  | units | PACK  | MONEY | SHARED |
@@ -49,7 +49,7 @@ describe('a data session', () => {
     })
   })
 
-  it('is refused when all is used up, and goes on after a top-up', () => {
+  it('is denied when the credit is exhausted and continues after a top-up', () => {
     new RatingFixture().play(`
       | request         | service | used | asks | answer   | units | PACK  | MONEY | SHARED | debt |
       |-----------------|---------|------|------|----------|-------|-------|-------|--------|------|
@@ -63,7 +63,7 @@ describe('a data session', () => {
     `)
   })
 
-  it('charges over-use on release, the rest as debt', () => {
+  it('charges over-use on release and records the rest as debt', () => {
     const scene = new RatingFixture()
     scene.play(`
       | request   | service | used | asks | answer  | units | PACK   | MONEY | SHARED | debt |
@@ -74,7 +74,7 @@ describe('a data session', () => {
     expect(scene.lines).toMatchObject([{ used: 571, priced: 271, charged: 56, debt: 6 }])
   })
 
-  it('only settles when it asks for nothing', () => {
+  it('only settles usage if no units are requested', () => {
     new RatingFixture().play(`
       | request  | service | used | asks | answer  | units | PACK    |
       |----------|---------|------|------|---------|-------|---------|
@@ -85,7 +85,7 @@ describe('a data session', () => {
     `)
   })
 
-  it('ignores what a release asks for', () => {
+  it('ignores units requested by a release', () => {
     new RatingFixture().play(`
       | request   | service | used | asks | answer  | units | PACK    |
       |-----------|---------|------|------|---------|-------|---------|
@@ -96,7 +96,7 @@ describe('a data session', () => {
 })
 
 describe('several services of one session', () => {
-  it('are answered in their order, each for itself; one denied does not stop the others', () => {
+  it('are answered in their order and independently; a denied one does not stop the others', () => {
     new RatingFixture().play(`
       | request   | service | used | asks | answer   | units | PACK   | MONEY | SHARED | debt |
       |-----------|---------|------|------|----------|-------|--------|-------|--------|------|
@@ -129,7 +129,7 @@ describe('several services of one session', () => {
     expect(scene.sessions.get('s')).toMatchObject({ state: 'closed', services: [] })
   })
 
-  it('bear the access price once each, over all updates', () => {
+  it('have the access price once each, over all updates', () => {
     const scene = new RatingFixture({ MONEY: { slot: 0, bucket: moneyOf(100) } })
     scene.play(`
       | request   | service | used | asks | answer  | units | MONEY |
@@ -151,7 +151,7 @@ describe('a change of rate or cycle', () => {
   ]
   const money = { MONEY: { slot: 0 as const, bucket: moneyOf(1000) } }
 
-  it('ends the line, and the next goes on with the interval that has begun', () => {
+  it('ends the line; the next line continues the interval that has begun', () => {
     const scene = new RatingFixture(money)
     scene.catalogue = catalogueOf(rates, PLANS)
     scene.play(`
@@ -176,7 +176,7 @@ describe('a change of rate or cycle', () => {
     ])
   })
 
-  it('bounds the validity of a grant before it', () => {
+  it('bounds the validity of a grant made before it', () => {
     const scene = new RatingFixture(money)
     scene.catalogue = catalogueOf(rates, PLANS)
     const grant = (atMs: number, requestNumber: number) => {
@@ -190,7 +190,7 @@ describe('a change of rate or cycle', () => {
     expect(grant(changed, 3)).toBe(SETTINGS.validityMs)
   })
 
-  it('is not the only bound: a bucket that holds the grant may end before', () => {
+  it('is not the only bound: a bucket that holds the grant may end earlier', () => {
     const toMs = START_MS + 600_000
     const scene = new RatingFixture({
       SHORT: { slot: 0, bucket: bucketOf({ credited: 20, priority: 9, toMs }) },
@@ -203,7 +203,7 @@ describe('a change of rate or cycle', () => {
     expect([grant(0, 0), grant(1, 20), grant(2, 0)]).toEqual([600_000, 3_600_000, 3_600_000])
   })
 
-  it('does not touch what was granted under the old price', () => {
+  it('does not affect units granted at the old price', () => {
     const scene = new RatingFixture(money)
     scene.send({ kind: 'start', requestNumber: 0, services: [data(20)] })
     scene.catalogue = catalogueOf([rateOf('DATA', 'data', '999/1', { id: 'DATA@9' })], PLANS)
@@ -213,7 +213,7 @@ describe('a change of rate or cycle', () => {
 })
 
 describe('an event', () => {
-  it('is charged at once, all or nothing', () => {
+  it('is charged immediately, all or nothing', () => {
     const scene = new RatingFixture()
     const event = (sessionId: string, requested: number) =>
       scene.send({
@@ -231,19 +231,19 @@ describe('an event', () => {
     expect(scene.sessions.get('a')?.state).toBe('closed')
   })
 
-  it('has no validity, since nothing is left to use', () => {
+  it('has no validity because no units remain to be used', () => {
     const scene = new RatingFixture()
     const { services } = scene.send({ kind: 'event', services: [data(5)] })
     expect(services[0]).toMatchObject({ granted: 5, validityMs: 0 })
   })
 })
 
-describe('who may not', () => {
+describe('a subscriber who may not use the service', () => {
   it.each([
     ['unknownSubscriber', null],
     ['barred', profileOf({ barred: true })],
     ['unknownSubscriber', profileOf({ plan: 'GONE' })],
-  ])('is told so and leaves no trace: %s', (reason, profile) => {
+  ])('is denied and leaves no trace: %s', (reason, profile) => {
     const scene = new RatingFixture()
     scene.profile = profile
     for (const kind of ['start', 'event'] as const) {
@@ -253,7 +253,7 @@ describe('who may not', () => {
     }
   })
 
-  it('still has what was used settled, and can release', () => {
+  it('still has used units settled and can release the session', () => {
     const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [data(50)] })
     scene.profile = profileOf({ barred: true })
@@ -265,7 +265,7 @@ describe('who may not', () => {
     `)
   })
 
-  it('has no credit: the start leaves a tombstone, and a later one may succeed', () => {
+  it('gets a tombstone if there is no credit, and a later start may succeed', () => {
     const scene = new RatingFixture({
       MONEY: { slot: 0, bucket: moneyOf(0, { prepaidIncludeId: 2 }) },
     })
@@ -287,7 +287,7 @@ describe('a price out of range', () => {
   )
   const gold = (requested: number, used = 0) => serviceRequest({ usaget: 'gold', requested, used })
 
-  it('is denied for its service alone; what the others hold is settled', () => {
+  it('is denied for its service alone; units reserved by other services are settled', () => {
     const scene = new RatingFixture()
     scene.catalogue = absurd
     const services = [data(50), gold(1)]
@@ -303,7 +303,7 @@ describe('a price out of range', () => {
 })
 
 describe('a session', () => {
-  it('expires some time after the longest validity, a tombstone after the replay time', () => {
+  it('expires a grace time after the longest validity, its tombstone after the replay time', () => {
     const scene = new RatingFixture()
     const expiresMs = () => scene.sessions.get('s')?.expiresMs
     scene.send({ kind: 'start', requestNumber: 0, services: [data(50)] })
@@ -312,7 +312,7 @@ describe('a session', () => {
     expect(expiresMs()).toBe(START_MS + SETTINGS.replayMs)
   })
 
-  it('never ends before what it was granted until, whatever the clock says meanwhile', () => {
+  it('never ends before the validity of its grants, regardless of clock changes', () => {
     const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [data(50)] })
     scene.nowMs = START_MS - 10_000

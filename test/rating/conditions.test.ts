@@ -28,7 +28,7 @@ it.each([
   expect(meets([{ op, field, value }], FACTS)).toBe(expected)
 })
 
-it('all must be met', () => {
+it('all conditions must be met', () => {
   const [one, other] = [2, 3].map((value) => ({ op: 'eq' as const, field: 'quantity', value }))
   expect([meets([], FACTS), meets([one!], FACTS), meets([one!, other!], FACTS)]).toEqual([
     true,

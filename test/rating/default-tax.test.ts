@@ -26,7 +26,7 @@ const hint = (taxation: string, custom_tax?: string) => [
 
 describe('a rate', () => {
   it.each([undefined, hint('global'), hint('default')])(
-    'with %j has the tax that is named as the default, or none',
+    'with %j has the default tax, or none',
     (tax) => {
       expect(keysOf([], null, tax)).toEqual([])
       expect(keysOf(['DEFAULT_VAT', 'OTHER'], null, tax)).toEqual([])
@@ -38,7 +38,7 @@ describe('a rate', () => {
     },
   )
 
-  it('with a tax of its own has that, or cannot be charged', () => {
+  it('with a tax of its own has that tax, or cannot be charged', () => {
     expect(keysOf(['OTHER'], null, hint('custom', 'OTHER'))).toEqual(['OTHER'])
     expect(keysOf(['OTHER'], null, hint('custom', 'GONE'))).toBeNull()
     expect(keysOf(['OTHER'], 'OTHER', hint('no'))).toEqual([])

@@ -17,7 +17,10 @@ const DAY = 86_400_000
 const FAR = 1e15
 const CALENDAR = { zone: 'UTC', cycleDay: 1 }
 
-/** `HOLDER/SERVICE_ID/NAME total @owner`, in the order of use; `!` if none applies but could. */
+/**
+ * `HOLDER/SERVICE_ID/NAME total @owner`, in the order of use; `!` if a group is meant for the usage
+ * but none applies.
+ */
 function included(
   groups: Partial<PlanRevision>,
   services: ServiceRevision[] = [],
@@ -48,8 +51,8 @@ function included(
 
 const MONEY = { kind: 'totalCost' as const }
 
-describe('what is included', () => {
-  it('is of the plan the first group of units and the first of money, not a second one', () => {
+describe('an included group', () => {
+  it('of the plan applies as the first of units and the first of money, never a second one', () => {
     const groups = [
       groupOf('OTHER', 1, { rates: new Set(['SMS']) }),
       groupOf('ONE', 60, { rates: new Set(['CALL']) }),
@@ -59,7 +62,7 @@ describe('what is included', () => {
     expect(included({ groups })).toEqual(['PREPAID/0/ONE 60 @0', 'PREPAID/0/CASH 5 @0'])
   })
 
-  it('is of the usage types and rates that a group names', () => {
+  it('is limited to the usage types and rates that it names', () => {
     const sms = groupOf('SMS', 1, { usagets: new Set(['sms']) })
     const local = groupOf('LOCAL', 2, { rates: /^CALL_/ })
     expect(included({ groups: [sms, local] })).toEqual([])
@@ -67,7 +70,7 @@ describe('what is included', () => {
     expect(included({ groups: [sms, local] }, [], {}, usage)).toEqual(['PREPAID/0/LOCAL 2 @0'])
   })
 
-  it('comes from the plan first, then from what ends first, then in the order held', () => {
+  it('of the plan precedes that of the service that ends first, then the order of subscription', () => {
     const days = (count: number) => ({
       period: { months: 0, days: count, hours: 0, untilMidnight: false },
     })
@@ -90,7 +93,7 @@ describe('what is included', () => {
     )
   })
 
-  it('is multiplied by the quantity, where the group goes by it; what has no end has none', () => {
+  it('is multiplied by the quantity if it is affected by it; an unlimited one stays unlimited', () => {
     const groups = [groupOf('G', 50)]
     const fixed = [groupOf('G', 50, { isPerQuantity: false })]
     const endless = [groupOf('G', UNLIMITED_TOTAL)]
@@ -107,7 +110,7 @@ describe('what is included', () => {
     ])
   })
 
-  it('is counted apart for each instance of a service, with or without an id', () => {
+  it('is counted separately for each instance of a service, with or without an id', () => {
     const services = [serviceOf('A', { groups: [groupOf('G', 1)] })]
     const held = { services: [7, 8, 0, 0].map((serviceId) => heldOf('A', { serviceId })) }
     expect(included({}, services, held)).toEqual([
@@ -118,7 +121,7 @@ describe('what is included', () => {
     ])
   })
 
-  it('is counted once for the account where it is shared, or belongs to its services', () => {
+  it('is counted once for the account if it is shared or belongs to a service of the account', () => {
     const groups = [groupOf('G', 10, { sharing: 'shared' })]
     const services = [serviceOf('A', { groups }), serviceOf('B', { groups: [groupOf('G', 2)] })]
     const held = {
@@ -132,7 +135,7 @@ describe('what is included', () => {
     ])
   })
 
-  it('is pooled over the subscribers who have it now', () => {
+  it('is pooled over the subscribers who have it at that instant', () => {
     const pooled = [groupOf('G', 100, { sharing: 'pool' })]
     const services = [serviceOf('A', { groups: pooled })]
     const member = (plan: string, quantity: number, more = {}) => ({
@@ -152,7 +155,7 @@ describe('what is included', () => {
     expect(included({ groups: pooled }, [], { pool })).toEqual(['PREPAID/0/G 200 @1'])
   })
 
-  it('is pooled over those who have it with another plan, or from the account', () => {
+  it('is pooled over the subscribers who have it with another plan or from the account', () => {
     const services = ['WITH_OTHER', 'A'].map((name) =>
       serviceOf(name, { groups: [groupOf('G', 100, { sharing: 'pool' })] }),
     )
@@ -166,13 +169,13 @@ describe('what is included', () => {
     expect(included({}, services, own)).toEqual(['WITH_OTHER/0/G 200 @1', 'A/0/G 300 @1'])
   })
 
-  it('is counted once for the account, also for who holds it twice', () => {
+  it('is counted once for the account, also for a subscriber who has it twice', () => {
     const services = [serviceOf('A', { groups: [groupOf('G', 10, { sharing: 'shared' })] })]
     const held = { services: [7, 8].map((serviceId) => heldOf('A', { serviceId })) }
     expect(included({}, services, held)).toEqual(['A/0/G 10 @1'])
   })
 
-  it('has one counter for a service of the account, whoever holds the service too', () => {
+  it('has one counter for a service of the account, also if a subscriber has the service too', () => {
     const services = [serviceOf('A', { groups: [groupOf('G', 1)] })]
     const accountServices = [heldOf('A')]
     expect(included({}, services, { accountServices })).toEqual(['A/0/G 1 @1'])
@@ -185,12 +188,12 @@ describe('what is included', () => {
   it.each([
     ['ended', { toMs: AT }],
     ['not begun', { fromMs: AT + 1 }],
-  ])('is nothing of a service that has %s, but it was meant', (_what, more) => {
+  ])('does not apply to a service that has %s, although it is meant for the usage', (_what, more) => {
     const services = [serviceOf('A', { groups: [groupOf('G', 1)] })]
     expect(included({}, services, { services: [heldOf('A', more)] })).toEqual(['!'])
   })
 
-  it('is nothing of a period that is over, although the service goes on', () => {
+  it('does not apply after its period, although the service continues', () => {
     const period = { months: 0, days: 14, hours: 0, untilMidnight: false }
     const services = [serviceOf('A', { groups: [groupOf('G', 1)], period })]
     const held = (fromMs: number) => ({ services: [heldOf('A', { fromMs })] })
@@ -212,7 +215,7 @@ describe('the end of a period', () => {
     expect(new Date(endOf(period, begin, 'UTC')).toISOString().slice(0, 16)).toBe(end)
   })
 
-  it('is at the same time of day, also over a day of 23 hours', () => {
+  it('is at the same time of day, also across a day of 23 hours', () => {
     const from = Date.UTC(2026, 2, 28, 11)
     expect(endOf({ ...none, days: 1 }, from, 'Europe/Berlin')).toBe(Date.UTC(2026, 2, 29, 10))
   })

@@ -15,7 +15,7 @@ function candidatesOf(
   return found.map(({ key, value }) => `${key}=${value}`)
 }
 
-describe('the look-ups of a request', () => {
+describe('the lookups of a request', () => {
   const IMSI = { src_key: 'imsi', target_key: 'imsi', conditions: ALWAYS, clear_regex: '//' }
   const MSISDN = { src_key: 'uf.from', target_key: 'msisdn' }
 
@@ -38,7 +38,7 @@ describe('the look-ups of a request', () => {
     expect(candidatesOf({ data: [IMSI] }, fields, 'call')).toEqual([])
   })
 
-  it('depend on conditions, which all must hold', () => {
+  it('depend on conditions that must all be met', () => {
     const conditions = [
       { field: 'usaget', regex: '/^sms|call$/' },
       { field: 'uf.apn', regex: '^net' },
@@ -49,13 +49,13 @@ describe('the look-ups of a request', () => {
     expect(candidatesOf(rules, { imsi: '1' }, 'call')).toEqual([])
   })
 
-  it('clear what the expression matches, and then change nothing else', () => {
+  it('remove what the expression matches and change nothing more', () => {
     const cleared = { ...MSISDN, clear_regex: '/^tel:|;.*$/' }
     expect(candidatesOf({ data: [cleared] }, { from: 'tel:0301;x=1' })).toEqual(['msisdn=0301'])
     expect(candidatesOf({ data: [{ ...MSISDN, clear_regex: '/.*/' }] }, { from: '1' })).toEqual([])
   })
 
-  it('take a sid for an integer', () => {
+  it('read a sid as an integer', () => {
     const rules = { data: [{ src_key: 'user', target_key: 'sid' }] }
     expect(candidatesOf(rules, { user: '0042' })).toEqual(['sid=42'])
     for (const user of ['4x', '-1', '1.5', '99999999999999999']) {
@@ -63,7 +63,7 @@ describe('the look-ups of a request', () => {
     }
   })
 
-  it('are tried once each', () => {
+  it('are made once each', () => {
     const rules = { data: [MSISDN, { ...MSISDN, src_key: 'to' }] }
     expect(candidatesOf(rules, { from: '0301', to: '+49301' })).toEqual(['msisdn=49301'])
   })
@@ -96,7 +96,7 @@ describe('a number', () => {
   })
 })
 
-describe('rules that cannot be used', () => {
+describe('an invalid rule', () => {
   const rule = { src_key: 'a', target_key: 'imsi' }
   it.each<[unknown, string]>([
     [[], 'rules must be an object'],

@@ -28,8 +28,8 @@ const told = (lines: readonly Line[]) =>
     ),
   )
 
-describe('usage that is reported when its session has expired', () => {
-  it('is paid by what the buckets have, and the rest is debt', () => {
+describe('usage reported after its session has expired', () => {
+  it('is paid from the available units, and the rest is debt', () => {
     new RatingFixture().play(`
       | request   | service | asks | used | answer        | units | PACK  | MONEY | SHARED | debt |
       |-----------|---------|------|------|---------------|-------|-------|-------|--------|------|
@@ -43,7 +43,7 @@ describe('usage that is reported when its session has expired', () => {
     `)
   })
 
-  it('goes on with the line that the session had, marked, and at its price', () => {
+  it('continues the line of the session, marked as late, at its price', () => {
     const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [call(60)] })
     scene.send({ requestNumber: 1, services: [call(60, 30)] })
@@ -51,7 +51,8 @@ describe('usage that is reported when its session has expired', () => {
     scene.catalogue = catalogueOf([rateOf('CALL', 'call', '999/1', { id: 'CALL@9' })], PLANS)
     scene.send({ requestNumber: 2, services: [call(60, 30)] })
     scene.send({ kind: 'release', requestNumber: 3, services: [call(-1, 1)] })
-    // The second begins no new minute and the access price is not due again; the third begins one.
+    // The second report begins no new minute and has no second access price; the third begins a
+    // minute.
     expect(told(scene.lines)).toEqual([
       '1-1 1 open false 30 30 15 0',
       '1-1 2 expired false 30 30 15 0',
@@ -60,7 +61,7 @@ describe('usage that is reported when its session has expired', () => {
     ])
   })
 
-  it('of a service that was never used gets the price of its time, and a line of its own', () => {
+  it('of a service without usage so far has the price of its time and a line of its own', () => {
     const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [data(10)] })
     scene.expire('s')
@@ -78,7 +79,7 @@ describe('usage that is reported when its session has expired', () => {
     ])
   })
 
-  it('is named if it cannot be priced, and does not stop the rest', () => {
+  it('is reported in the detail if it cannot be priced, and does not stop the rest', () => {
     const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [data(10)] })
     scene.expire('s')
@@ -92,7 +93,7 @@ describe('usage that is reported when its session has expired', () => {
     expect(detail).toBe('the session had expired; mms not charged: No rate, or rate is blocked')
   })
 
-  it('grants nothing, also to a service that only asks', () => {
+  it('grants nothing, also to a service that only requests units', () => {
     const scene = new RatingFixture()
     scene.send({ kind: 'start', requestNumber: 0, services: [data(10)] })
     scene.expire('s')
@@ -115,14 +116,14 @@ describe('an expired session', () => {
   const reasonOf = (scene: RatingFixture, kind: RequestKind, requestNumber: number, used: number) =>
     scene.send({ kind, requestNumber, services: [data(10, used)] }).reason
 
-  it('is closed to what reports no usage', () => {
+  it('refuses requests that report no usage', () => {
     const scene = expired()
     expect(reasonOf(scene, 'update', 1, 0)).toBe('sessionClosed')
     expect(reasonOf(scene, 'release', 1, 0)).toBe('sessionClosed')
     expect(reasonOf(scene, 'start', 1, 0)).toBe('sessionClosed')
   })
 
-  it('answers a repetition as before, and is closed after a late release', () => {
+  it('answers a repeated request as before, and is closed after a late release', () => {
     const scene = expired()
     const request = { kind: 'release' as const, requestNumber: 1, services: [data(-1, 7)] }
     const first: ChargeOutcome = scene.send(request)
@@ -133,7 +134,7 @@ describe('an expired session', () => {
     expect(scene.sessions.get('s')).toMatchObject({ state: 'closed', services: [] })
   })
 
-  it('is unknown when its time is over, which every late report prolongs', () => {
+  it('is unknown after its replay time, which every late report prolongs', () => {
     const scene = expired()
     scene.nowMs += SETTINGS.replayMs - 1
     expect(reasonOf(scene, 'update', 1, 5)).toBe('granted')
@@ -158,7 +159,7 @@ const report = fc.record({
   expires: fc.constantFrom(false, false, true),
 })
 
-/** What the rates of the scene say of the priced units of one whole session. */
+/** The prices of the fixture's rates for the charged units of one whole session. */
 const PRICES: Record<string, (units: number) => number> = {
   data: (units) => 2 * Math.ceil(units / 10),
   call: (units) => (units > 0 ? 5 : 0) + 10 * Math.ceil(units / 60),
@@ -166,7 +167,7 @@ const PRICES: Record<string, (units: number) => number> = {
 }
 
 describe('a session that may expire at any time', () => {
-  it('has each unit settled once, and is priced as if it had not', () => {
+  it('settles each unit once and has the price of a session that did not expire', () => {
     fc.assert(
       fc.property(fc.array(report, { maxLength: 12 }), (reports) => {
         const scene = new RatingFixture()

@@ -15,7 +15,7 @@ const ruleOf = (key: string, rate: string, isEmbedded = false): TaxRule => ({
 })
 const VAT = ruleOf('DEFAULT_VAT', '0.17')
 
-/** Cases of spec/action-api.md 7.6 and 5.8, and their mirror images. `none`: not rounded. */
+/** Rounding and tax, with their negative counterparts. `none`: not rounded. */
 const CASES = readTable(`
   | aprice    | taxes         | rounding  | final    | shown aprice | tax          |
   |-----------|---------------|-----------|----------|--------------|--------------|
@@ -56,7 +56,7 @@ function roundingOf(text: string): LineRounding | null {
   return { mode: mode as LineRounding['mode'], decimals: Number(decimals) }
 }
 
-describe('of a line', () => {
+describe('the tax of a line', () => {
   it.each(CASES)('$aprice, taxed $taxes, rounded $rounding: $final', (row) => {
     const micros = Math.round(Number(row['aprice']) * 1_000_000)
     const rules = rulesOf(row['taxes'] ?? '')
@@ -93,7 +93,7 @@ describe('of a line', () => {
     })
   })
 
-  it('keeps what was there before rounding', () => {
+  it('keeps the amounts before rounding', () => {
     const charge = finalCharge(1_500_000, [VAT], { mode: 'up', decimals: 0 })
     expect(charge.before_rounding).toEqual({ final_charge: 1.755, aprice: 1.5 })
     expect(charge.tax_data).toMatchObject({
@@ -102,7 +102,7 @@ describe('of a line', () => {
     })
   })
 
-  it('has an embedded tax in the price: its amount is kept, and 0 is due', () => {
+  it('is part of the price if embedded: its amount is kept, and 0 is due', () => {
     const { tax_data } = finalCharge(1_500_000, [ruleOf('IN', '0.17', true)], null)
     expect(tax_data).toMatchObject({
       total_amount: 0,
@@ -111,12 +111,12 @@ describe('of a line', () => {
     })
   })
 
-  it('without taxes has an empty section', () => {
+  it('is an empty section without taxes', () => {
     const { tax_data } = finalCharge(7, [], null)
     expect(tax_data).toEqual({ total_amount: 0, total_tax: 0, taxes: [] })
   })
 
-  it('is exact, however large the price and fine the rates', () => {
+  it('is exact for prices of any size and rates of any precision', () => {
     const rate = fc.integer({ min: 0, max: 10 ** 9 }).map((digits) => {
       const text = String(digits).padStart(10, '0')
       return `${text.slice(0, 1)}.${text.slice(1)}`

@@ -8,14 +8,14 @@ import { modelCase } from '../support/rating/model/model.ts'
 import { payableSteps, priceOf, tariffOf } from '../support/rating/model/price.ts'
 
 const runs = propertyRuns(300)
-/** A case takes a few milliseconds; the long mode has a hundred thousand of them. */
+/** A case runs for a few milliseconds; the long mode has a hundred thousand cases. */
 const TIMEOUT_MS = Math.max(60_000, runs.numRuns * 20)
 
 const tariffs = rateOf('R1', true).filter(({ rates }) => rates['call']!['BASE'] !== undefined)
 
-describe('the judge of the property tests', () => {
+describe('the model of the property tests', () => {
   it(
-    'finds by halves what counting finds one by one',
+    'finds by bisection what a unit-by-unit count finds',
     () => {
       const story = fc.record({
         rate: tariffs,
@@ -40,7 +40,7 @@ describe('the judge of the property tests', () => {
   )
 
   it(
-    'grants no more than was asked, and counts every unit granted once',
+    'grants no more than requested, and counts every granted unit once',
     () => {
       fc.assert(
         fc.property(quoteCases, (story) => {
@@ -73,7 +73,7 @@ describe('the judge of the property tests', () => {
     ['+14 days', '2026-03-20 10:30:00', '2026-04-03 10:30:00'],
     ['+1 months', '2026-12-05 00:00:00', '2027-01-05 00:00:00'],
     ['tomorrow +6 days', '2026-03-25 10:30:00', '2026-04-01 00:00:00'],
-  ])('%s from %s end at %s, over a change of the clock too', (period, from, end) => {
+  ])('%s from %s end at %s, also across a change of the clock', (period, from, end) => {
     const zone = 'Europe/Berlin'
     expect(periodEnd(period, instantOf(from, zone), zone)).toBe(instantOf(end, zone))
   })

@@ -1,4 +1,4 @@
-/** Prices of tariff categories beside retail that are added to what the customer pays. */
+/** Prices of tariff categories other than retail, which are added to the customer's price. */
 import { describe, expect, it } from 'vitest'
 import type { PlanRevision, RateRevision, TimeBand } from '../../src/domain/catalogue.ts'
 import { bucketOf, moneyOf } from '../support/domain/owners.ts'
@@ -11,7 +11,7 @@ const FAR = { fromMs: 0, toMs: 1e15 }
 const HOUR = 3_600_000
 const ALL = { filters: [{ type: 'match', rate_key: 'usaget', line_key: 'usaget' }] }
 
-/** Calls at 10 micros a unit, and `wholesale` on top. */
+/** Calls at 10 micros a unit, plus the `wholesale` price. */
 function sceneOf(
   wholesale: RateRevision,
   plan: Partial<PlanRevision>,
@@ -34,7 +34,9 @@ function wholesaleOf(price: string, bands: TimeBand[] = []): RateRevision {
   return rateOf('W', 'call', null, { ...FAR, category: 'wholesale', usages })
 }
 
-/** A session that asks for units and reports so many at an instant, and what its lines charge. */
+/**
+ * A session that requests units and reports usage at an instant; returns the charges of its lines.
+ */
 function chargedFor(
   scene: RatingFixture,
   requested: number,
@@ -63,19 +65,19 @@ describe('an added category', () => {
     expect(chargedFor(scene, 100, 100, START_MS + 2 * HOUR)).toEqual([50 * 11, 50 * 15])
   })
 
-  it('takes nothing from groups of what was used beyond a grant, though nobody can pay it', () => {
+  it('charges nothing for over-use covered by groups, although nobody can pay it', () => {
     const scene = sceneOf(wholesaleOf('1/1'), { groups: [groupOf('G', 100)] }, 1)
     expect(chargedFor(scene, 1, 100)).toEqual([100])
     expect(scene.lines[0]).toMatchObject({ grouped: 100, priced: 0, debt: 99 })
   })
 
-  it('has its access price once, also where groups cover the first units', () => {
+  it('has its access price once, also if groups cover the first units', () => {
     const scene = sceneOf(wholesaleOf('1/1+7'), { groups: [groupOf('G', 62)] }, 100_000)
     const end = START_MS + 62 * 24 * HOUR
     expect(chargedFor(scene, 62, 62, end)).toEqual([31 + 7, 31])
   })
 
-  it('ends with the money that pays for it, though units are left', () => {
+  it('ends with the money that pays for it, although units remain', () => {
     const unit = bucketOf({ id: 2, usaget: 'call', credited: 100, priority: 9, toMs: FAR.toMs })
     const money = { slot: 0, bucket: moneyOf(10, { toMs: FAR.toMs }) } as const
     const scene = sceneOf(wholesaleOf('1/1'), {}, { MONEY: money, PACK: { slot: 0, bucket: unit } })

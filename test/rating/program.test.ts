@@ -35,7 +35,7 @@ function contextUntil(rateToMs = FAR, planToMs = FAR): RatingContext {
   )
 }
 
-/** Rates a usage at an instant that is also now. */
+/** Rates a usage at an instant that is also the current time. */
 function rate(
   context: RatingContext,
   profile: SubscriberProfile,
@@ -48,8 +48,8 @@ function rate(
 const DATA = serviceRequest()
 const FREE_PROFILE = profileOf({ toMs: FAR })
 
-describe('rating a service', () => {
-  it('names all that pricing depends on', () => {
+describe('a rated service', () => {
+  it('names everything that pricing depends on', () => {
     expect(rate(contextUntil(), FREE_PROFILE, DATA, JULY)).toEqual({
       start: startOf(tariffFrom('1/1'), {
         key: 'DATA@0|PREPAID|202608|||',
@@ -67,7 +67,7 @@ describe('rating a service', () => {
     ['rate revision', contextUntil(JULY + HOUR), FREE_PROFILE],
     ['plan revision', contextUntil(FAR, JULY + HOUR), FREE_PROFILE],
     ['subscriber revision', contextUntil(), profileOf({ toMs: JULY + HOUR })],
-  ])('holds until the end of the %s', (_what, context, profile) => {
+  ])('is valid until the end of the %s', (_what, context, profile) => {
     const rated = rate(context, profile, DATA, JULY) as RatedService
     expect(rated.untilMs).toBe(JULY + HOUR)
   })
@@ -83,11 +83,11 @@ describe('rating a service', () => {
     ['barred', profileOf({ barred: true }), DATA],
     ['unknownSubscriber', profileOf({ plan: 'NO_SUCH_PLAN' }), DATA],
     ['noRate', FREE_PROFILE, serviceRequest({ usaget: 'fax' })],
-  ])('says why it cannot be: %s', (reason, profile, service) => {
+  ])('is denied with a reason: %s', (reason, profile, service) => {
     expect(rate(contextUntil(), profile, service, JULY)).toBe(reason)
   })
 
-  it('says that the plan has no revision then', () => {
+  it('is denied if the plan has no revision at that instant', () => {
     expect(rate(contextUntil(FAR, JULY), FREE_PROFILE, DATA, JULY)).toBe('unknownSubscriber')
   })
 })
@@ -115,12 +115,12 @@ describe('the catalogue', () => {
     ['release', { ...idle, segment }, false],
     ['release', { ...idle, usedTotal: 5 }, false],
     ['update', idle, false],
-  ] as const)('is needed for the line of what ends unused: %s', (kind, service, needed) => {
+  ] as const)('is needed for the line of a service that ends unused: %s', (kind, service, needed) => {
     expect(needsRating(kind, 0, 0, service, false, 9)).toBe(needed)
     expect(needsRating(kind, 0, 0, service, true, 9)).toBe(false)
   })
 
-  it('is not needed for late usage of a service whose price the session kept', () => {
+  it('is not needed for late usage of a service whose price the session has stored', () => {
     expect(needsRating('release', 0, 1, { ...idle, segment }, true, 9)).toBe(false)
     expect(needsRating('release', 0, 1, idle, true, 9)).toBe(true)
   })

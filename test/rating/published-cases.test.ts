@@ -5,7 +5,7 @@ import { modelCase } from '../support/rating/model/model.ts'
 import { INCLUDE_CASES } from '../support/rating/model/published-includes.ts'
 import { CHARGE_CASES, GRANT_CASES, TAX_CASES } from '../support/rating/model/published-prices.ts'
 
-describe('published and agreed cases, by the judge of the property tests', () => {
+describe('published and agreed cases, run by the model of the property tests', () => {
   it.each(CHARGE_CASES)('price $name', (story) => judge(story))
   it.each(INCLUDE_CASES)('included units: $name', (story) => judge(story))
   it.each(GRANT_CASES)('grant: $name', (story) => judge(story))

@@ -5,7 +5,7 @@ import { differences } from '../support/rating/model/compare.ts'
 import { INCLUDE_CASES } from '../support/rating/model/published-includes.ts'
 import { CHARGE_CASES, GRANT_CASES, TAX_CASES } from '../support/rating/model/published-prices.ts'
 
-describe('published and agreed cases, by the product', () => {
+describe('published and agreed cases, run by the product', () => {
   it.each(CHARGE_CASES)('price $name', (story) => quote(story))
   it.each(INCLUDE_CASES)('included units: $name', (story) => quote(story))
   it.each(GRANT_CASES)('grant: $name', (story) => quote(story))

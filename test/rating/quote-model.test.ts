@@ -7,12 +7,12 @@ import { quoteCases } from '../support/rating/model/generate.ts'
 import { modelCase } from '../support/rating/model/model.ts'
 
 const runs = propertyRuns(1500)
-/** A case takes a few milliseconds; the long mode has a hundred thousand of them. */
+/** A case runs for a few milliseconds; the long mode has a hundred thousand cases. */
 const TIMEOUT_MS = Math.max(60_000, runs.numRuns * 20)
 
 describe('the tariff bench against an exact model', () => {
   it(
-    'agrees in every result, whatever the case',
+    'agrees in every result',
     () => {
       fc.assert(
         fc.property(quoteCases, (story) => {
@@ -20,7 +20,8 @@ describe('the tariff bench against an exact model', () => {
           const { results, error } = quoteCase(story)
           const found = error === undefined ? differences(expected, results) : [error]
           if (found.length === 0) return
-          // The case as a line for `tollgate quote --cases`, with what the model expects.
+          // The case as a line for `tollgate quote --cases`, with the results that the model
+          // expects.
           const line = JSON.stringify({ ...story, expect: expected })
           throw new Error(`${found.join('\n')}\n${line}`)
         }),

@@ -46,7 +46,7 @@ const GROUP: IncludedGroup = {
   isPerQuantity: false,
 }
 
-/** Resolves when nothing keeps it in memory any more. */
+/** Resolves when the object has been garbage-collected. */
 async function collected(reference: WeakRef<object>): Promise<void> {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
@@ -56,7 +56,7 @@ async function collected(reference: WeakRef<object>): Promise<void> {
   })
 }
 
-/** All that is remembered is bound to these objects: a new context remembers nothing. */
+/** The cache is bound to these objects: a new context has an empty one. */
 function newContext(): RatingContext {
   const banded = { tariff: tariffFrom('9/1'), bands: [NIGHT] }
   const call = new Map([['call', { base: banded, plans: new Map() }]])
@@ -91,21 +91,21 @@ const drawn = fc.record({
   laterHours: fc.constantFrom(0, 0, 24 * 40),
 })
 
-describe('what was rated before', () => {
+describe('a cached rating', () => {
   const usage = (atMs: number, more = {}): Usage => {
     return { service: serviceRequest(more), fields: null, atMs, nowMs: atMs }
   }
   const startOf = (context: RatingContext, atMs: number, sid: number) =>
     (rateService(context, profileOf({ sid, toMs: FAR }), usage(atMs)) as RatedService).start
 
-  it('is the answer for all who hold the same plan, until it changes', () => {
+  it('serves all subscribers of the same plan until the plan changes', () => {
     const context = newContext()
     const first = startOf(context, JUNE, 1)
     expect(startOf(context, JUNE + DAY, 2)).toBe(first)
     expect(startOf(context, JUNE + 2 * DAY, 2)).not.toBe(first)
   })
 
-  it('is the answer for all limits of postpaid credit, of which each holds its own', () => {
+  it('serves all limits of postpaid credit, each with its own limit', () => {
     const context = newContext()
     const limits = [1, 2, 3, 4, 5, 6, 7].map((creditLimit) => ({
       creditLimit,
@@ -123,7 +123,7 @@ describe('what was rated before', () => {
     expect(new Set(starts).size).toBe(1)
   })
 
-  it('is another one by another catalogue of the same plans and rates', () => {
+  it('differs by catalogue, also with the same plans and rates', () => {
     const context = newContext()
     const taxed = startOf(context, JUNE, 1)
     const untaxed = { ...context, catalogue: { ...context.catalogue, taxes: new Map() } }
@@ -131,7 +131,7 @@ describe('what was rated before', () => {
     expect(startOf(context, JUNE, 1)).toEqual(taxed)
   })
 
-  it('does not keep a catalogue in memory that there is no more', async () => {
+  it('does not keep a replaced catalogue in memory', async () => {
     const first = newContext()
     const profiles = ['PREPAID', 'GOLD'].map((plan) => profileOf({ plan, toMs: FAR }))
     const override: Override = {
@@ -146,7 +146,7 @@ describe('what was rated before', () => {
     profiles.push(profileOf({ plan: 'GOLD', overrides: [override], toMs: FAR }))
     const rateAll = (context: RatingContext) =>
       profiles.map((profile) => rateService(context, profile, usage(JUNE)) as RatedService)
-    // Of the same plans and rates, as when something else has changed.
+    // The same plans and rates, as after an unrelated change.
     const changed = () => contextOf({ ...first.catalogue })
     const old = ((context) => {
       expect(rateAll(context)).toHaveLength(3)
@@ -158,7 +158,7 @@ describe('what was rated before', () => {
     expect([...profiles, ...idle]).toHaveLength(3)
   })
 
-  it('holds no longer than the profile', () => {
+  it('is valid no longer than the profile', () => {
     const context = newContext()
     const [first, second] = [FAR, JUNE + 5].map(
       (toMs) => rateService(context, profileOf({ toMs }), usage(JUNE)) as RatedService,
@@ -167,7 +167,7 @@ describe('what was rated before', () => {
     expect([first?.untilMs, second?.untilMs]).toEqual([JUNE + 1.5 * DAY, JUNE + 5])
   })
 
-  it('is another one where the clocks show another time', () => {
+  it('differs by local time', () => {
     const context = newContext()
     const bands = ['', 'Asia/Tokyo', ''].map((timeZone) => {
       const profile = profileOf({ timeZone, toMs: FAR })
@@ -177,7 +177,7 @@ describe('what was rated before', () => {
     expect(bands).toEqual(['', 'night', ''])
   })
 
-  it('is what would come out anew, in any order of time, plan, limit, zone and usage', () => {
+  it('equals a fresh rating, in any order of time, plan, limit, zone and usage', () => {
     fc.assert(
       fc.property(fc.array(drawn, { minLength: 2, maxLength: 30 }), (steps) => {
         const context = newContext()

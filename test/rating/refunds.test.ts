@@ -1,4 +1,4 @@
-/** Refunds of a part of an event, and of no event that is known. */
+/** Partial refunds of an event, and refunds without a known event. */
 import { describe, expect, it } from 'vitest'
 import type { PlanRevision, RateRevision } from '../../src/domain/catalogue.ts'
 import type { ServiceRequest } from '../../src/domain/charge-request.ts'
@@ -53,7 +53,7 @@ function sceneOf({ buckets = WITH_MONEY, plan = {}, rates = RATES, barred = fals
 const sums = (lines: readonly Line[]) =>
   lines.map(({ usaget, used, charged, debt }) => ({ usaget, used, charged, debt }))
 
-/** What the steps of a line say that it cost, in micros. */
+/** The sum of the steps of a line, in micros. */
 function explained(line: Line): number {
   const steps = explain(line)
   const prices = steps.flatMap((step) =>
@@ -62,8 +62,8 @@ function explained(line: Line): number {
   return Math.round(prices.reduce((sum, price) => sum + price, 0))
 }
 
-describe('a part of an event', () => {
-  it('comes back in units, until nothing of it is left', () => {
+describe('a partial refund of an event', () => {
+  it('returns units until none of the event remain', () => {
     const { scene, take, back, free } = sceneOf()
     take('sms', 10)
     expect(free()).toBe(70)
@@ -87,7 +87,7 @@ describe('a part of an event', () => {
     for (const line of scene.lines) expect(explained(line)).toBe(line.charged)
   })
 
-  it('is what it costs more than the rest by itself: the access price comes last', () => {
+  it('is the difference in price to the remaining units: the access price comes last', () => {
     const { scene, take, back, free } = sceneOf()
     take('call', 120)
     expect(free()).toBe(75)
@@ -100,7 +100,7 @@ describe('a part of an event', () => {
     for (const line of scene.lines) expect(explained(line)).toBe(line.charged)
   })
 
-  it('comes back in money, up to what was charged', () => {
+  it('returns money, up to the charged amount', () => {
     const { scene, take, back, free } = sceneOf()
     take('sms', 10)
     expect(back('money', 12)).toMatchObject({
@@ -119,7 +119,7 @@ describe('a part of an event', () => {
     for (const line of scene.lines) expect(explained(line)).toBe(line.charged)
   })
 
-  it('of several services is taken of the one that is named; money of the last first', () => {
+  it('applies to the named one of several services; money comes from the last one first', () => {
     const { scene, takeAll, backAll, back, units, free } = sceneOf()
     takeAll(units('sms', 2, 1), units('sms', 3, 2))
     expect(free()).toBe(85)
@@ -139,7 +139,7 @@ describe('a part of an event', () => {
     expect(new Set(scene.lines.map(({ stamp }) => stamp)).size).toBe(scene.lines.length)
   })
 
-  it('goes back to the group and the buckets that paid, the last one first', () => {
+  it('returns to the group and the buckets that paid, the last one first', () => {
     const plan = { groups: [groupOf('MIN', 4)] }
     const { scene, take, back, free } = sceneOf({ plan })
     take('sms', 10)
@@ -152,20 +152,20 @@ describe('a part of an event', () => {
     expect(scene.subscriber.buckets.find(({ counter }) => counter !== '')?.spent).toBe(0)
   })
 
-  it('that is nothing, or of another service, is none', () => {
+  it('is refused for no units or for another service', () => {
     const { scene, take, back, free } = sceneOf()
     take('sms', 10)
     expect(back('sms', 0).reason).toBe('nothingToRefund')
     expect(back('call', 5).reason).toBe('nothingToRefund')
     expect(free()).toBe(70)
     expect(scene.lines).toHaveLength(1)
-    // Without units it is the event as a whole that is meant, whatever service is said.
+    // Without units the refund is for the event as a whole, regardless of the service.
     expect(back('call', -1)).toMatchObject({ reason: 'granted', services: [{ granted: 10 }] })
     expect(free()).toBe(100)
   })
 })
 
-describe('a refund of no event', () => {
+describe('a refund without an event', () => {
   it('credits an amount of money, once', () => {
     const { scene, back, free } = sceneOf()
     const given = back('money', 250)
@@ -185,7 +185,7 @@ describe('a refund of no event', () => {
     expect(free()).toBe(350)
   })
 
-  it('credits units at what they cost now, with the access price', () => {
+  it('credits units at their present price, including the access price', () => {
     const { scene, back, free } = sceneOf()
     expect(back('call', 61)).toMatchObject({ reason: 'granted', services: [{ granted: 61 }] })
     expect(free()).toBe(125)
@@ -193,7 +193,7 @@ describe('a refund of no event', () => {
     expect(explained(scene.lines[0]!)).toBe(-25)
   })
 
-  it('of units goes to a bucket of units, or to a group that has counted some', () => {
+  it('of units is credited to a bucket of units, or to a group with used units', () => {
     const buckets = { ...WITH_MONEY, PACK: { slot: 0 as const, bucket: pack() } }
     const packed = sceneOf({ buckets })
     packed.back('sms', 7)
@@ -220,7 +220,7 @@ describe('a refund of no event', () => {
     expect(sums(scene.lines)).toEqual([{ usaget: 'money', used: -100, charged: -100, debt: -40 }])
   })
 
-  it('goes to the bucket that pays last, the own one before that of the account', () => {
+  it('is credited to the bucket that pays last, the own one before that of the account', () => {
     const buckets = {
       BONUS: { slot: 0 as const, bucket: money(10, { priority: 9 }) },
       MONEY: { slot: 0 as const, bucket: money(10, { id: 2, priority: 1 }) },
@@ -236,7 +236,7 @@ describe('a refund of no event', () => {
     expect(shared.scene.lines[0]?.payments).toMatchObject([{ owner: 1, amount: -6 }])
   })
 
-  it('of a postpaid subscriber counts less of the credit, and is on the line in any case', () => {
+  it('of a postpaid subscriber reduces the used credit and is always on the line', () => {
     const plan = { connectionType: 'postpaid' as const }
     const { scene, take, back } = sceneOf({ plan })
     take('sms', 10)
@@ -251,7 +251,7 @@ describe('a refund of no event', () => {
     expect(scene.bucket('MONEY').free).toBe(100)
   })
 
-  it('is limited: by money in all, and by units of a service', () => {
+  it('is limited: by total money, and by units of a service', () => {
     const { refundMicrosMax, refundUnitsMax } = SETTINGS
     const limited = (usaget: string, count: number) => {
       const { scene, back, free } = sceneOf()
@@ -272,7 +272,7 @@ describe('a refund of no event', () => {
     expect(free()).toBe(700)
   })
 
-  it('is none where nothing costs anything, or nobody could be given anything', () => {
+  it('is denied if the usage is free or there is no bucket to credit', () => {
     expect(sceneOf().back('free', 5).reason).toBe('nothingToRefund')
     expect(sceneOf().back('money', 0).reason).toBe('nothingToRefund')
     expect(sceneOf().back('unknown', 5).reason).toBe('noRate')
@@ -281,13 +281,13 @@ describe('a refund of no event', () => {
     expect(poor.scene.sessions.size).toBe(0)
   })
 
-  it('is for the barred as well', () => {
+  it('is accepted for barred subscribers', () => {
     const { back, free } = sceneOf({ barred: true })
     expect(back('sms', 2).reason).toBe('granted')
     expect(free()).toBe(106)
   })
 
-  it('without units is of an event that nobody knows', () => {
+  it('without units refers to an event that does not exist', () => {
     expect(sceneOf().back('sms', -1).reason).toBe('unknownSession')
     expect(sceneOf().backAll().reason).toBe('unknownSession')
   })

@@ -3,7 +3,7 @@ import { RE2JS } from 're2js'
 import { describe, expect, it } from 'vitest'
 import { toRe2 } from '../../src/rating/regex-syntax.ts'
 
-/** What both engines make of a value: whether it matches, and what is left without its matches. */
+/** The result of both engines for a value: whether it matches, and the rest without the matches. */
 function bothOf(source: string, flags: string, value: string) {
   const native = new RegExp(source, flags)
   let options = 0
@@ -131,10 +131,10 @@ describe('an expression for the linear engine', () => {
     '\\w\\W',
     '[\\w-]',
     '\\k',
-  ])('%s is what it is in JavaScript', (source) => {
+  ])('%s equals its JavaScript counterpart', (source) => {
     for (const flags of ['', 'i', 's', 'm']) {
       for (const value of VALUES) {
-        // Line ends other than \n are none to the linear engine with the flag m.
+        // With flag m the linear engine recognises only \n as a line end.
         if (flags === 'm' && /[\r\u2028]/.test(value)) continue
         const isRefused =
           source === '\\k' || (!flags.includes('u') && /[\ud800-\udfff]/.test(value))
@@ -155,7 +155,7 @@ describe('an expression for the linear engine', () => {
     '[😀a]',
     '\\u{1f600}',
     '[^a]',
-  ])('%s is what it is in JavaScript, by whole characters', (source) => {
+  ])('%s equals its JavaScript counterpart by whole characters', (source) => {
     for (const value of VALUES) {
       const { native, linear } = bothOf(source, 'u', value)
       expect({ value, result: linear }).toEqual({ value, result: native })
@@ -180,7 +180,7 @@ describe('an expression for the linear engine', () => {
   const value = fc.string({ unit: fc.constantFrom('a', 'b', '1', '.', ' ', 'c'), maxLength: 8 })
   const flags = fc.constantFrom('', 'i', 's')
 
-  it('matches what JavaScript matches', () => {
+  it('matches the same values as JavaScript', () => {
     fc.assert(
       fc.property(sourceOf(piece), flags, value, (source, flag, text) => {
         const { native, linear } = bothOf(`^(?:${source})$`, flag, text)
@@ -190,8 +190,9 @@ describe('an expression for the linear engine', () => {
     )
   })
 
-  // JavaScript repeats no group for nothing, which changes how much is found, not whether.
-  it('finds as much as JavaScript, as long as no group can be empty', () => {
+  // JavaScript does not repeat empty groups, which changes the length of a match, not its
+  // existence.
+  it('matches the same length as JavaScript if no group can be empty', () => {
     fc.assert(
       fc.property(sourceOf(atom), flags, value, (source, flag, text) => {
         const { native, linear } = bothOf(source, flag, text)

@@ -55,7 +55,7 @@ describe('an expression of a rule', () => {
     expect(() => compileRegex(text, 'p')).toThrow(problem)
   })
 
-  it('does not look at what is too long', () => {
+  it('is not applied to a text that is too long', () => {
     for (const text of ['/a$/', '/(a|a)+$/']) {
       const regex = compileRegex(text, 'p')
       const long = 'a'.repeat(REGEX_INPUT_MAX)
@@ -91,7 +91,7 @@ describe('backtracking', () => {
     ['(?<n>a*)\\k<n>*', 1, 2],
     ['(?=a*)(?<=b*)c', 1, 2],
     ['(?:a?){1}', 3, 0],
-  ])('of %s has %d ways and %d repetitions without an end', (source, ways, unbounded) => {
+  ])('of %s has %d ways and %d unbounded repetitions', (source, ways, unbounded) => {
     expect(backtrackingOf(source)).toMatchObject({ ways, unbounded })
   })
 
@@ -124,14 +124,14 @@ it.each([
   ['^(.*)\\1$|b', '', false],
   ['^a.*abcdefghijklmno$', '', true],
   ['^(?:a|b)\\d{9,12}$', '', true],
-])('%s with the flags /%s has one beginning: %s', (source, flags, isOne) => {
+])('%s with the flags /%s is cheap: %s', (source, flags, isOne) => {
   expect(isCheap(source, flags)).toBe(isOne)
 })
 
-describe('what would take exponential time to try', () => {
+describe('an expression with exponential backtracking', () => {
   const text = 'a'.repeat(REGEX_INPUT_MAX)
 
-  // Each of them would outlast any time-out if JavaScript's own engine ran it.
+  // Each of them would exceed any time-out in JavaScript's own engine.
   it.each([
     ['(a|a)*$', true],
     ['(a|a)*b', false],
@@ -150,7 +150,7 @@ describe('what would take exponential time to try', () => {
     [`(a+){${'0'.repeat(40)},}b`, false],
     [`(?:a|aa){${'0'.repeat(40)}1,}$`, true],
     [`${'a?'.repeat(11)}a{250}b`, false],
-  ])('%s ends', (source, isMatch) => {
+  ])('%s terminates', (source, isMatch) => {
     const regex = compileRegex(source, 'p')
     expect(regex.test(text)).toBe(isMatch)
     expect(regex.clear(text)).toBe(isMatch ? '' : text)

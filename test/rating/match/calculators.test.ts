@@ -15,7 +15,9 @@ function problemOf(document: unknown): string {
   throw new Error('the rules were accepted')
 }
 
-/** What a filter by key computes: the key of the rate found, where there is a rate of every key. */
+/**
+ * The value computed by a filter on the key: the key of the rate found, where every key has a rate.
+ */
 function computes(
   filter: Readonly<Record<string, unknown>>,
   fields: Readonly<Record<string, string>>,
@@ -72,7 +74,7 @@ describe('rules that cannot be used', () => {
     expect(problemOf(document)).toContain(problem)
   })
 
-  it('carry the path and the reason', () => {
+  it('are reported with path and reason', () => {
     const error = new FieldError('a.b', 'is missing')
     expect([error.path, error.reason, error.message]).toEqual([
       'a.b',
@@ -83,7 +85,7 @@ describe('rules that cannot be used', () => {
 })
 
 describe('the fields that rules read', () => {
-  it('are those of the request, by the name they have there', () => {
+  it('are those of the request, under their names there', () => {
     const computed = {
       type: 'condition',
       operator: '$eq',
@@ -99,7 +101,7 @@ describe('the fields that rules read', () => {
     ])
   })
 
-  it('a field that every usage has needs none; uf. asks the request first', () => {
+  it('exclude those that every usage has; uf. reads the request first', () => {
     const keys = ['4930', 'own', 'PLAN']
     const number = (line: string, fields: Record<string, string>) => {
       const rules = retailCalls([{ type: 'match', rate_key: 'key', line_key: line }])
@@ -170,7 +172,7 @@ describe('a computed value', () => {
     expect(computes(rule, { ...fields, other: 'xBx' }, { keys })).toBe(key)
   })
 
-  it('of a condition that must be met skips its priority, and only that', () => {
+  it('of a condition that must be met skips its priority and no other', () => {
     const computed = { type: 'condition', operator: '$exists', line_keys: [{ key: 'a' }] }
     const guard = { type: 'match', rate_key: 'usaget', line_key: 'computed' }
     const guarded = { ...guard, computed: { ...computed, must_met: true } }
@@ -201,7 +203,7 @@ describe('a date part', () => {
     expect([partAt('UTC'), partAt('Europe/Berlin')]).toEqual([utc, berlin])
   })
 
-  it('of a field: a date or unix seconds, empty if it is neither', () => {
+  it('of a field is read from a date or unix seconds, and is empty for anything other than these', () => {
     const computed = { type: 'regex', line_keys: [{ key: 'when', preFunction: 'hour_of_day' }] }
     const filter = { line_key: 'computed', computed }
     const hour = (when: string) =>

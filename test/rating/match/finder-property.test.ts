@@ -1,4 +1,4 @@
-/** The finder against a scan of all rates that follows the rules word by word. */
+/** The finder against a scan of all rates that follows the rules literally. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { RateRevision } from '../../../src/domain/catalogue.ts'
@@ -36,7 +36,7 @@ const usage = fc.record({
   atMs: fc.integer({ min: 0, max: 20 }),
 })
 
-/** Revisions one after the other, each from where the one before ends. */
+/** Consecutive revisions, each beginning where the one before ends. */
 function revisionsOf(
   key: string,
   parts: readonly (typeof revision extends fc.Arbitrary<infer T> ? T : never)[],
@@ -108,13 +108,13 @@ describe('the finder', () => {
     )
   })
 
-  it('finds the longest prefix among many, and forgets what is taken away', () => {
+  it('finds the longest prefix among many and forgets removed ones', () => {
     const digits = fc.string({
       unit: fc.constantFrom('0', '1', '2', '3'),
       minLength: 1,
       maxLength: 7,
     })
-    // So many that the tables grow.
+    // Enough prefixes for the tables to grow.
     const prefixes = fc.array(digits, { minLength: 1, maxLength: 2_000, size: 'max' })
     fc.assert(
       fc.property(prefixes, fc.array(digits), (list, numbers) => {

@@ -10,7 +10,7 @@ const prefix = (rate: string, line: string) => ({
 })
 const match = (rate: string, line: string) => ({ ...prefix(rate, line), type: 'match' })
 
-/** The key of the retail rate of a call with these fields, or none. */
+/** The key of the retail rate of a call with these fields, or undefined. */
 function found(
   priorities: readonly (readonly unknown[])[],
   rates: readonly RateRevision[],
@@ -21,7 +21,7 @@ function found(
   return finder.find('retail', usageWith(fields), atMs)?.key ?? 'none'
 }
 
-describe('published cases of rating', () => {
+describe('published rating cases', () => {
   const PHONE_AND_CODE = [prefix('phone', 'phone'), prefix('code', 'uf.code')]
 
   it('two prefixes: the first filter dominates', () => {
@@ -52,7 +52,7 @@ describe('published cases of rating', () => {
     expect(found([PHONE_AND_CODE], rates, { phone: '123', code: '567' })).toBe('B')
   })
 
-  it('a rate that has expired is not found, nor hides a shorter prefix that is valid', () => {
+  it('an expired rate is not found and does not hide a shorter valid prefix', () => {
     const expired = rateWith('OLD', { prefix: ['0330', '4567'] }, { toMs: 5 })
     const rates = [expired, rateWith('NEW', { prefix: ['033'] })]
     const priority = [prefix('prefix', 'code')]
@@ -126,14 +126,14 @@ describe('filters', () => {
     expect(found([[range('zone')]], ZONES, { zone })).toBe(key)
   })
 
-  it('match: one value of a list, text or number; nothing where the field is absent', () => {
+  it('match: one value of a list, text or number; no match if the field is absent', () => {
     const rates = [rateWith('A', { apn: ['net', 7] }), rateWith('B')]
     expect(found([[match('apn', 'apn')]], rates, { apn: 'net' })).toBe('A')
     expect(found([[match('apn', 'apn')]], rates, { apn: '7' })).toBe('A')
     expect(found([[match('apn', 'apn')]], rates, {})).toBe('none')
   })
 
-  it('equalFalse: all but the value, also where the field is absent', () => {
+  it('equalFalse: any value except the given one, also if the field is absent', () => {
     const filter = { type: 'equalFalse', rate_key: 'params.zone', line_key: 'zone' }
     const rates = [rateWith('A', { zone: 'x' }), rateWith('B', { zone: 'y' }), rateWith('C')]
     expect(found([[filter]], rates, { zone: 'x' })).toBe('B')
@@ -141,7 +141,7 @@ describe('filters', () => {
     expect(found([[filter]], rates.slice(2), { zone: 'y' })).toBe('C')
   })
 
-  it('regex: the expression of the rate on the value; a broken one matches nothing', () => {
+  it('regex: the expression of the rate on the value; an invalid one matches nothing', () => {
     const filter = { type: 'regex', rate_key: 'params.pattern', line_key: 'apn' }
     const rates = [
       rateWith('BROKEN', { pattern: '(' }),
@@ -152,7 +152,7 @@ describe('filters', () => {
     expect(found([[filter]], rates, { apn: 'web2' })).toBe('none')
   })
 
-  it('of one priority all hold, and the first priority that finds one wins', () => {
+  it('of one priority must all hold, and the first priority with a rate wins', () => {
     const rates = [
       rateWith('A', { apn: 'net', prefix: ['49'] }),
       rateWith('B', { apn: 'web', prefix: ['4915'] }),
@@ -165,13 +165,13 @@ describe('filters', () => {
     expect(found(priorities, rates, { apn: 'net', to: '47' })).toBe('Z')
   })
 
-  it('without a prefix the lowest key, in whatever order rates came', () => {
+  it('without a prefix find the lowest key, in any order of rates', () => {
     const any = [{ type: 'match', rate_key: 'usaget', line_key: 'usaget' }]
     const rates = ['C', 'A', 'B'].map((key) => rateWith(key))
     expect(found([any], rates, {})).toBe('A')
   })
 
-  it('prefixes that are no digits, or longer than a number', () => {
+  it('prefixes that are not digits, or are longer than a number', () => {
     const long = '262011234567890123'
     const rates = [
       rateWith('WORD', { prefix: ['net.', 'ne'] }),
@@ -186,10 +186,10 @@ describe('filters', () => {
   })
 })
 
-describe('what is tried at all', () => {
+describe('the candidates of a search', () => {
   const any = retailCalls([{ type: 'match', rate_key: 'usaget', line_key: 'usaget' }])
 
-  it('only rates with the usage type, and of the play of the subscriber or of none', () => {
+  it('are rates with the usage type, and with the play of the subscriber or no play', () => {
     const finder = finderOf(any, [
       rateWith('A', {}, { usagets: ['sms'] }),
       rateWith('B', {}, { play: 'TV' }),
@@ -199,7 +199,7 @@ describe('what is tried at all', () => {
     expect(finder.find('retail', usageWith({}, { play: 'TV' }), 5)?.key).toBe('B')
   })
 
-  it('rules for * where a usage type has none of its own, in the older form too', () => {
+  it('follow rules for * if a usage type has no rules of its own, in the older form too', () => {
     const finder = finderOf(
       { retail: { '*': [[match('apn', 'apn')]], sms: [[match('smsc', 'smsc')]] } },
       [rateWith('A', { apn: 'x', smsc: 'y' }, { usagets: ['call', 'sms'] })],
@@ -212,7 +212,7 @@ describe('what is tried at all', () => {
     expect(finder.find('wholesale', usageWith(), 5)).toBeNull()
   })
 
-  it('by default the key, the called number, the key again: retail only', () => {
+  it('are found by default by the key, the called number, then the key again: retail only', () => {
     const keys = ['{USAGET}_{rating_group}', '{called_number}', '{USAGET}']
     const rates = [
       rateWith('CALL_7'),
@@ -237,7 +237,7 @@ describe('what is tried at all', () => {
 describe('a change of the catalogue', () => {
   const calculators = retailCalls([prefix('prefix', 'to')], [match('apn', 'apn')])
 
-  it('is followed by key: new, changed and gone rates', () => {
+  it('is applied by key: new, changed and removed rates', () => {
     const finder = finderOf(calculators, [rateWith('A', { prefix: ['49', 'net'], apn: 'x' })])
     const keyAt = (to: string, atMs = 5) =>
       finder.find('retail', usageWith({ to, apn: 'x' }), atMs)?.id ?? 'none'

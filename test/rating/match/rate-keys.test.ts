@@ -21,7 +21,7 @@ describe('a rate key template', () => {
     expect(compileRateKey(row['template']!)(fields) ?? 'none').toBe(row['key'])
   })
 
-  it('makes the same key again, also when it has made more than it remembers', () => {
+  it('returns the same key again, also after it has built more keys than it caches', () => {
     const keyOf = compileRateKey('{USAGET}_{rating_group}')
     for (let round = 0; round < 2; round += 1) {
       for (let ratingGroup = -1; ratingGroup < 1500; ratingGroup += 1) {
@@ -33,7 +33,7 @@ describe('a rate key template', () => {
   })
 
   it.each(['{msisdn}', 'A{Usaget}', '{}', 'A{called_number}'])(
-    'names the placeholder that it does not know: %s',
+    'names an unknown placeholder: %s',
     (text) => {
       expect(() => compileRateKey(text)).toThrow(/rating\.rateKeys: unknown placeholder \{/)
     },
