@@ -94,7 +94,9 @@ function scopesOf(document: string): string[] {
   if (!isReadme(document)) return ['src']
   const folder = posix.dirname(document)
   const scopes: string[] = []
-  for (let at = folder; at.includes('/'); at = posix.dirname(at)) scopes.push(at)
+  const [top = '', second = ''] = folder.split('/')
+  const module = top === 'bench' ? top : posix.join(top, second)
+  for (let at = folder; at.startsWith(module); at = posix.dirname(at)) scopes.push(at)
   if (folder.startsWith('test/')) scopes.push(folder.replace(/^test/, 'test/support'))
   return scopes
 }
