@@ -59,12 +59,7 @@ function isOfRepository(name: string, document: string, paths: Paths): boolean {
 }
 
 /** `before`: names of the same line, in whose folders a name may be, too. */
-function exists(
-  name: string,
-  document: string,
-  paths: Paths,
-  before: readonly string[],
-): boolean {
+function exists(name: string, document: string, paths: Paths, before: readonly string[]): boolean {
   const siblings = before.map((other) => posix.dirname(other)).filter((folder) => folder !== '.')
   const bases = [posix.dirname(document), '', 'src', ...siblings]
   const places = [...bases.map((base) => posix.join(base, name)), `test/${name}.test`]
