@@ -1,45 +1,78 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-/** Much of what tests do is waiting: for stores and processes that start, for time that passes. */
-const FILES_AT_ONCE = Math.max(2, availableParallelism() - 1)
-/** Files that run the product or a part of it as processes. */
-const ROOMY = { testTimeout: 300_000 }
+/** Most tests wait: for stores and processes that start, for time that passes. */
+export const FILES_AT_ONCE = Math.max(2, availableParallelism() - 1)
 
-/** Tests by what they need: nothing, stores, commands, the whole product, or the source tree. */
+/** Limits for all tests. */
+export const LIMITS = {
+  testTimeout: 120_000,
+  hookTimeout: 120_000,
+  // Conditions are usually met immediately, but not on a machine that others use too.
+  expect: { poll: { timeout: 30_000 } },
+  maxWorkers: FILES_AT_ONCE,
+}
+
+/** Limit for files that run the product or a part of it as processes. */
+export const WITH_PROCESSES = { testTimeout: 300_000 }
+
+/**
+ * Tests that `npm run test:system` runs (vitest.system.config.ts): rounds of kill -9, soak, outages,
+ * full disks, long fuzzing.
+ */
+export const LONG: readonly string[] = [
+  'test/system/{kill,kill-full-load,soak,disk-full,stop-disk-full,cluster,rebuild}.test.ts',
+  'test/system/{hostile,mend,mass-release,sweep,listeners}.test.ts',
+  'test/system/outages/**/*.test.ts',
+  'test/system/{diameter,dialects,entities}/**/*.test.ts',
+  'test/embedded/*-{disk-full,kill}.test.ts',
+]
+
+const TLS = 'test/runtime/tls-listeners.test.ts'
+const CODECS = 'test/realtime/codecs/**/*.test.ts'
+
+/** What `npm test` runs, by what the tests need: nothing, sockets, stores, commands, the product. */
 export default defineConfig({
   test: {
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
-    // What is waited for comes at once, but for a machine that others use too.
-    expect: { poll: { timeout: 30_000 } },
-    maxWorkers: FILES_AT_ONCE,
+    ...LIMITS,
     projects: [
       {
         extends: true,
         test: {
           name: 'unit',
-          include: ['test/{domain,rating,file-types,config,runtime,realtime,bench}/**/*.test.ts'],
+          include: ['test/{domain,rating,file-types,config,runtime,bench}/**/*.test.ts', CODECS],
+          exclude: [TLS],
         },
+      },
+      {
+        extends: true,
+        test: { name: 'sockets', include: ['test/realtime/**/*.test.ts', TLS], exclude: [CODECS] },
       },
       {
         extends: true,
         test: {
           name: 'stores',
           include: ['test/{stores,ledger,catalog,workers,recorder,embedded,store}/**/*.test.ts'],
+          exclude: [...LONG],
         },
       },
       {
         extends: true,
-        test: { name: 'commands', include: ['test/{cli,admin,deploy}/**/*.test.ts'], ...ROOMY },
+        test: {
+          name: 'commands',
+          include: ['test/{cli,admin,deploy}/**/*.test.ts'],
+          exclude: [...LONG],
+          ...WITH_PROCESSES,
+        },
       },
       {
         extends: true,
         test: {
           name: 'system',
           include: ['test/system/**/*.test.ts'],
-          ...ROOMY,
-          // After all others, and never more than two: each is a product under load.
+          exclude: [...LONG],
+          ...WITH_PROCESSES,
+          // After all others: each is a product under load.
           sequence: { groupOrder: 1 },
           maxWorkers: 2,
         },

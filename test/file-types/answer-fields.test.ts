@@ -17,7 +17,7 @@ import { wireExamples } from '../support/realtime/wire-examples.ts'
 const read = (name: AnswerFieldName, answer: AnswerSource, of: ServiceOutcome | null = null) =>
   answerFields[name](answer, of, answer.echo.message)
 
-/** Fields that say something about a grant, or what comes of it. */
+/** Fields that describe a grant or its result. */
 const ofGrants = [
   'granted_volume',
   'usagev',
@@ -45,21 +45,21 @@ const ofGrants = [
 const redirect = { action: 'redirect', addressType: 'url', address: 'http://a' } as const
 const rich = { quotaHoldingMs: 1500, thresholdPercent: 20, finalUnit: redirect }
 
-describe('what a field needs', () => {
+describe('the precondition of a field', () => {
   const idle = service({ granted: 5, finalUnit: false })
   const last = service({ granted: 5, validityMs: 1000, finalUnit: true })
   const held = service({ granted: 5, validityMs: 1000 })
   const outcomes = [granted([idle]), plainOutcome('storeDown'), granted([held]), granted([last])]
   const answers = outcomes.map((outcome) => answerOf(outcome, {}, rich))
 
-  it.each(Object.keys(fieldNeeds) as AnswerFieldName[])('is there with %s', (name) => {
+  it.each(Object.keys(fieldNeeds) as AnswerFieldName[])('holds whenever %s is present', (name) => {
     for (const answer of answers) {
       const isThere = fieldNeeds[name]?.(answer, null)
       if (read(name, answer) !== undefined) expect(isThere).toBe(true)
     }
   })
 
-  it('is not there in most answers', () => {
+  it('does not hold for most answers', () => {
     const [first, failed] = answers as [AnswerSource, AnswerSource]
     for (const needs of Object.values(fieldNeeds)) {
       expect(needs(first, null)).toBe(false)
@@ -109,7 +109,7 @@ describe('a field of an answer', () => {
     ['balances', undefined],
   ] as const)('%s', (name, value) => expect(read(name, answer)).toEqual(value))
 
-  it('is of a service in a list its own', () => {
+  it('has the values of its own service in a list of services', () => {
     const other = service({ reason: 'noCredit', usaget: 'call', cost: 250_000 })
     expect(read('return_code', answer, other)).toBe(-1)
     expect(read('status', answer, other)).toBe(0)
@@ -132,16 +132,16 @@ describe('a field of an answer', () => {
     ['quota_holding_time', granted([service({ granted: 5, validityMs: 1 })])],
     ['threshold', granted([service({ granted: 5, validityMs: 1 })])],
     ['cost', plainOutcome('outOfOrder')],
-  ] as const)('%s is left out where there is none', (name, without) => {
+  ] as const)('%s is omitted if there is no value', (name, without) => {
     expect(read(name, answerOf(without))).toBeUndefined()
   })
 
-  it('of a request without a number leaves that out', () => {
+  it('omits the number of a request without one', () => {
     expect(read('request_num', answerOf(outcome, { requestNumber: -1 }))).toBeUndefined()
     expect(read('request_num', answerOf(outcome, { requestNumber: 0 }))).toBe(0)
   })
 
-  it('says of a denial that nothing is granted', () => {
+  it('shows nothing granted if the request is denied', () => {
     const denied = answerOf(plainOutcome('noRate', 'x'))
     expect(read('granted_volume', denied)).toBe(0)
     expect(read('validity_time', denied)).toBe(0)
@@ -149,60 +149,67 @@ describe('a field of an answer', () => {
     expect(read('desc', denied)).toBe('No rate, or rate is blocked: x')
   })
 
-  it.each(ofGrants)('%s says nothing of a failure', (name) => {
+  it.each(ofGrants)('%s is empty in a failure', (name) => {
     const failed = { ...outcome, reason: 'timedOut' } as const
     expect(read(name, answerOf(failed, {}, rich))).toBeUndefined()
   })
 })
 
-describe('the end of the last grant', () => {
+describe('the fields of the final unit', () => {
   const last = granted([service({ granted: 5, finalUnit: true })])
-  const told = (finalUnit: FinalUnitAction, outcome = last) =>
+  const finalUnitFields = (finalUnit: FinalUnitAction, outcome = last) =>
     (['final_unit_action', 'redirect_address', 'restriction_filters'] as const).map((name) =>
       read(name, answerOf(outcome, {}, { finalUnit })),
     )
 
-  it('has the action that is configured', () => {
-    expect(told({ action: 'none' })).toEqual([undefined, undefined, undefined])
-    expect(told({ action: 'terminate' })).toEqual(['terminate', undefined, undefined])
-    expect(told(redirect)).toEqual(['redirect', 'http://a', undefined])
-    expect(told({ action: 'restrict', filters: ['f'] })).toEqual(['restrict', undefined, ['f']])
+  it('have the configured action', () => {
+    expect(finalUnitFields({ action: 'none' })).toEqual([undefined, undefined, undefined])
+    expect(finalUnitFields({ action: 'terminate' })).toEqual(['terminate', undefined, undefined])
+    expect(finalUnitFields(redirect)).toEqual(['redirect', 'http://a', undefined])
+    expect(finalUnitFields({ action: 'restrict', filters: ['f'] })).toEqual([
+      'restrict',
+      undefined,
+      ['f'],
+    ])
     const unfiltered = ['restrict', undefined, undefined]
-    expect(told({ action: 'restrict', filters: [] })).toEqual(unfiltered)
+    expect(finalUnitFields({ action: 'restrict', filters: [] })).toEqual(unfiltered)
   })
 
-  it('is not told before', () => {
+  it('are absent before the last grant', () => {
     const before = granted([service({ granted: 5 })])
-    expect(told(redirect, before)).toEqual([undefined, undefined, undefined])
+    expect(finalUnitFields(redirect, before)).toEqual([undefined, undefined, undefined])
   })
 })
 
 const held = (units: number) => service({ granted: units, validityMs: 1000 })
 
-it.each(['threshold', 'quota_holding_time'] as const)('%s is not told of an event', (name) => {
-  expect(read(name, answerOf(granted([held(5)]), {}, rich))).toBeGreaterThan(0)
-  expect(read(name, answerOf(granted([service({ granted: 5 })]), {}, rich))).toBeUndefined()
-  expect(read(name, answerOf(granted([held(0)]), {}, rich))).toBeUndefined()
-})
+it.each(['threshold', 'quota_holding_time'] as const)(
+  '%s is absent from the answer to an event',
+  (name) => {
+    expect(read(name, answerOf(granted([held(5)]), {}, rich))).toBeGreaterThan(0)
+    expect(read(name, answerOf(granted([service({ granted: 5 })]), {}, rich))).toBeUndefined()
+    expect(read(name, answerOf(granted([held(0)]), {}, rich))).toBeUndefined()
+  },
+)
 
 describe('tariff_change', () => {
   const changing = (tariffChangeMs: number) =>
     granted([service({ granted: 5, validityMs: 1000, tariffChangeMs })])
 
-  it('is in epoch seconds, and absent where there is none', () => {
+  it('is in epoch seconds, and absent if there is no change', () => {
     expect(read('tariff_change', answerOf(changing(1_795_300_000_000)))).toBe(1_795_300_000)
     expect(read('tariff_change', answerOf(changing(0)))).toBeUndefined()
     expect(read('tariff_change', answerOf(plainOutcome('noCredit')))).toBeUndefined()
   })
 
-  it('needs a change', () => {
+  it('has a precondition: a tariff change', () => {
     const needs = fieldNeeds.tariff_change
     expect(needs?.(answerOf(changing(1000)), null)).toBe(true)
     expect(needs?.(answerOf({ ...changing(1000), reason: 'timedOut' }), null)).toBe(false)
   })
 })
 
-it('granted_money is the volume as money, exact', () => {
+it('granted_money is the exact volume as money', () => {
   const money = (units: number) => read('granted_money', answerOf(granted([held(units)])))
   expect(money(1_250_000)).toEqual(new NumberText('1.25'))
   expect(money(1)).toEqual(new NumberText('0.000001'))
@@ -210,13 +217,13 @@ it('granted_money is the volume as money, exact', () => {
   expect(read('granted_money', answerOf(plainOutcome('noCredit')))).toEqual(new NumberText('0'))
 })
 
-it('currency_code is that of the installation, also of a failure', () => {
+it('currency_code is the one of the installation, also in a failure', () => {
   const code = { currencyCode: 978 }
   expect(read('currency_code', answerOf(granted([held(1)]), {}, code))).toBe(978)
   expect(read('currency_code', answerOf(plainOutcome('storeDown'), {}, code))).toBe(978)
 })
 
-it('cost is known of what is not charged', () => {
+it('cost is present in the answer to a request that is not charged', () => {
   const outcome = { ...plainOutcome('notCharged'), cost: 1_000_000 }
   expect(read('cost', answerOf(outcome))).toEqual(new NumberText('1'))
 })
@@ -231,12 +238,12 @@ describe('threshold', () => {
     [3, 20, 0],
     [Number.MAX_SAFE_INTEGER, 100, Number.MAX_SAFE_INTEGER],
     [Number.MAX_SAFE_INTEGER, 99, Number((BigInt(Number.MAX_SAFE_INTEGER) * 99n) / 100n)],
-  ])('of %i by %i percent is %i', (volume, percent, units) => {
+  ])('of %i units at %i percent is %i', (volume, percent, units) => {
     expect(thresholdOf(volume, percent)).toBe(units)
   })
 })
 
-describe('of a request that pretends', () => {
+describe('fields of the answer to a pretended request', () => {
   const { outcome } = wireExamples().get('pretend')!
   const answer = answerOf(outcome!, { pretend: true })
 
@@ -250,17 +257,17 @@ describe('of a request that pretends', () => {
     ['out_group', 0],
   ] as const)('%s', (name, value) => expect(read(name, answer)).toEqual(value))
 
-  it('tax_data and rating are as the plain dialect has them', () => {
+  it('tax_data and rating are as in the plain JSON format', () => {
     const { taxData, rating } = JSON.parse(wireExamples().get('pretend')?.response ?? '')
     expect(JSON.parse(JSON.stringify(read('tax_data', answer)))).toEqual(taxData)
     expect(JSON.parse(JSON.stringify(read('rating', answer)))).toEqual(rating)
   })
 })
 
-describe('methods', () => {
+describe('methods of the answer', () => {
   const call = (name: string, answer: AnswerSource) => answerMethods[name]?.(answer, null, {})
 
-  it('say the same as their fields', () => {
+  it('return the same as the fields of that meaning', () => {
     expect(call('getStatus', answerOf(granted([])))).toBe(1)
     expect(call('getStatus', answerOf(plainOutcome('noRate')))).toBe(0)
     expect(call('getDesc', answerOf(plainOutcome('noTax')))).toBe('Tax not found')
@@ -278,7 +285,7 @@ describe('methods', () => {
   })
 })
 
-it('request_type is repeated as it was sent', () => {
+it('request_type is repeated as received', () => {
   const typeOf = (requestType: unknown) =>
     read('request_type', answerOf(granted([]), { ...echoOf({}), requestType }))
   expect([1, 'I', true, null, Number.POSITIVE_INFINITY].map(typeOf)).toEqual([

@@ -4,8 +4,8 @@ import { answerSettingsOf } from '../../src/file-types/defaults.ts'
 
 const settingsOf = (env: Record<string, string>) => answerSettingsOf(loadConfig({ env }))
 
-describe('what answers have by the configuration', () => {
-  it('is by default the end of the service with the last unit, and nothing else', () => {
+describe('answer settings from the configuration', () => {
+  it('terminate the service with the last unit by default, and contain nothing more', () => {
     expect(settingsOf({})).toMatchObject({
       quotaHoldingMs: 0,
       thresholdPercent: 0,
@@ -14,7 +14,7 @@ describe('what answers have by the configuration', () => {
     })
   })
 
-  it('is a quota holding time and a threshold', () => {
+  it('contain a quota holding time and a threshold', () => {
     const env = {
       TOLLGATE_SESSION_QUOTA_HOLDING_MS: '600000',
       TOLLGATE_SESSION_QUOTA_THRESHOLD_PERCENT: '20',

@@ -53,12 +53,12 @@ describe('a condition', () => {
     ['$ne', 'b', ['a', 'b'], false],
     ['$eq', 'a', { a: 'a' }, false],
     ['$eq', '', null, false],
-  ])('%s %j of %j is %s', (op, pattern, value, expected) => {
+  ])('%s %j on %j is %s', (op, pattern, value, expected) => {
     expect(holds([{ src_field: 'f', op, pattern }], { f: value })).toBe(expected)
     expect(holds([{ field_name: 'f', op, value: pattern }], { f: value })).toBe(expected)
   })
 
-  it('of a list tries an expression on so many characters only', () => {
+  it('on a list applies an expression to a limited number of characters', () => {
     const list = Array.from({ length: 10 }, () => 'y'.repeat(102))
     for (const pattern of ['x', '(x|x)+']) {
       const condition = [{ src_field: 'f', op: '$regex', pattern }]
@@ -69,7 +69,7 @@ describe('a condition', () => {
     }
   })
 
-  it('tells numbers of a list apart as it does single ones', () => {
+  it('compares the numbers of a list as it does single ones', () => {
     const numbers = fc.constantFrom(
       '1',
       '01',
@@ -97,7 +97,7 @@ describe('a condition', () => {
     )
   })
 
-  it('is one of several that must all hold', () => {
+  it('holds with others only if all of them hold', () => {
     const both = [
       { src_field: 'a', pattern: 1 },
       { src_field: 'b', pattern: 2 },
@@ -132,7 +132,7 @@ describe('a condition', () => {
     expect(refusal(() => compileConditions(document, 'at', readerOf))).toBe(message)
   })
 
-  it('never throws, whatever is compared', () => {
+  it('never throws, whatever values are compared', () => {
     const ops = '$eq $ne $gt $gte $lt $lte $in $nin $exists'.split(' ')
     fc.assert(
       fc.property(fc.constantFrom(...ops), fc.anything(), (op, value) => {

@@ -8,17 +8,17 @@ import { CONTEXT, NOW_MS, refusal } from '../support/file-types/sample.ts'
 
 type Fields = Record<string, unknown>
 
-/** The time as ISO 8601, `absent`, or the problem. */
+/** The time as ISO 8601, `absent`, or the error. */
 function timeOf(
   processor: Fields,
   message: Fields,
   zone = 'UTC',
   parser: ParserSettings['type'] = 'json',
 ): string {
-  const findings = new DecodeErrors()
+  const errors = new DecodeErrors()
   const read = compileEventTime({ date_field: 'd', ...processor }, 'p', parser, zone)
-  const atMs = read(message, CONTEXT, findings)
-  if (findings.problem !== null) return `${findings.problem.field} ${findings.problem.why}`
+  const atMs = read(message, CONTEXT, errors)
+  if (errors.problem !== null) return `${errors.problem.field} ${errors.problem.why}`
   return atMs < 0 ? 'absent' : new Date(atMs).toISOString()
 }
 
@@ -51,11 +51,11 @@ describe('a date without a format', () => {
     ['1'.repeat(100), FREE],
     [MAY_S - 400 * 86_400, 'd is too far in the past'],
     [MAY_S + 400 * 86_400, 'd is in the future'],
-  ])('%j is %s', (value, expected) => {
+  ])('%j is read as %s', (value, expected) => {
     expect(timeOf({}, { d: value })).toBe(expected)
   })
 
-  it('is now where it is too far away and the document says so', () => {
+  it('is now if it is too far away and the document allows that', () => {
     for (const value of [MAY_S - 400 * 86_400, MAY_S + 400 * 86_400]) {
       expect(timeOf({ date_beyond: 'now' }, { d: value })).toBe('absent')
       expect(timeOf({ date_beyond: 'refuse' }, { d: value })).toMatch(/^d is /)
@@ -65,7 +65,7 @@ describe('a date without a format', () => {
     expect(() => timeOf({ date_beyond: 'clamp' }, {})).toThrow("p.date_beyond must be 'refuse'")
   })
 
-  it('is of the installation, of the document, or of the message in that order of weakness', () => {
+  it('is in the zone of the document, then of the message, then of the installation', () => {
     const message = { d: '2026-05-03 12:20:30', zone: 'America/New_York' }
     expect(timeOf({}, message, 'Europe/Berlin')).toBe(MAY)
     expect(timeOf({ timezone_field: 'zone' }, message)).toBe('2026-05-03T16:20:30.000Z')
@@ -84,13 +84,13 @@ describe('a date without a format', () => {
     ['2026-03-29 03:00:00', '2026-03-29T01:00:00.000Z'],
     ['2026-10-25 02:30:00', '2026-10-25T00:30:00.000Z'],
     ['2026-10-25 03:00:00', '2026-10-25T02:00:00.000Z'],
-  ])('%s in Berlin, around a change of the clock, is %s', (value, expected) => {
+  ])('%s in Berlin, near a clock change, is %s', (value, expected) => {
     expect(timeOf({}, { d: value }, 'Europe/Berlin')).toBe(expected)
     const format = { date_format: 'Y-m-d H:i:s', timezone: 'Europe/Berlin' }
     expect(timeOf(format, { d: value })).toBe(expected)
   })
 
-  it('is NTP seconds in Diameter, where it can be', () => {
+  it('is NTP seconds in Diameter where the value fits', () => {
     const ntp = MAY_S + 2_208_988_800
     expect(timeOf({}, { d: ntp }, 'UTC', 'diameter')).toBe(MAY)
     expect(timeOf({}, { d: MAY_S }, 'UTC', 'diameter')).toBe(MAY)
@@ -128,14 +128,14 @@ describe('a date with a format', () => {
     ['YmdHis', '2026050324203', 'd must be a date as YmdHis'],
     ['Y-m-d e', '2026-05-03 Mars/Olympus', 'd must be a date as Y-m-d e'],
     ['Ymd', 20260503, '2026-05-03T00:00:00.000Z'],
-    // Unix seconds are taken beside any format.
+    // Unix seconds are accepted with any format.
     ['d/m/Y', String(MAY_S), MAY],
     ['d/m/Y', MAY_S, MAY],
-  ])('%s takes %j as %s', (date_format, value, expected) => {
+  ])('%s reads %j as %s', (date_format, value, expected) => {
     expect(timeOf({ date_format }, { d: value })).toBe(expected)
   })
 
-  it('may have its time in another field', () => {
+  it('may have its time in a second field', () => {
     const split = { time_field: 't', date_format: 'd.m.Y', time_format: 'H:i' }
     expect(timeOf(split, { d: '03.05.2026', t: '10:20' })).toBe('2026-05-03T10:20:00.000Z')
     expect(timeOf(split, { d: '03.05.2026' })).toBe('d must be a date as d.m.Y H:i')
@@ -173,7 +173,7 @@ describe('a date with a format', () => {
     expect(refusal(() => timeOf(processor, {}))).toEqual(message)
   })
 
-  it('never throws, whatever the text, and reads what it writes', () => {
+  it('never throws, whatever the text, and reads back what it writes', () => {
     const formats = ['d/m/Y H:i:s', 'D, d M y g:i a T', 'YmdHisu', 'U', 'Y-m-d e P']
     const readers = formats.map((format) => compileDateFormat(format, 'at'))
     fc.assert(

@@ -1,4 +1,4 @@
-/** docs/FILE-TYPES.md: its tables have every key that documents may have, and no other. */
+/** docs/FILE-TYPES.md: its tables list all keys that documents may have, and no other. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { answerFields, answerMethods } from '../../src/file-types/answer-fields.ts'
@@ -26,12 +26,12 @@ const sections = new Map(
   }),
 )
 
-/** What stands between backticks in a cell. */
+/** The text between backticks in a cell. */
 function namesIn(cell: string): string[] {
   return [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
 }
 
-/** The names in the first cells of a section's tables. */
+/** The names in the first column of the tables of a section. */
 function namesOfRows(title: string): Set<string> {
   const rows = (sections.get(title) ?? '').split('\n').filter((line) => line.startsWith('| '))
   return new Set(rows.flatMap((row) => namesIn(row.split('|')[1] ?? '')))
@@ -55,21 +55,21 @@ const tables: readonly (readonly [string, readonly string[]])[] = [
 ]
 
 describe('docs/FILE-TYPES.md', () => {
-  it.each(tables)('%s: the table has the keys that there are', (title, keys) => {
+  it.each(tables)('%s: the table lists exactly the keys of the code', (title, keys) => {
     expect([...namesOfRows(title)].sort()).toEqual([...new Set(keys)].sort())
   })
 
-  it('has every part of a date', () => {
+  it('lists every part of a date', () => {
     const names = namesIn(sections.get('Rate calculators') ?? '')
     expect(DATE_PARTS.filter((part) => !names.includes(part))).toEqual([])
   })
 
-  it('has every unit', () => {
+  it('lists every unit', () => {
     const names = namesIn(sections.get('Units') ?? '')
     expect(UNITS.filter((unit) => !names.includes(unit))).toEqual([])
   })
 
-  it('has the keys of what a key consists of', () => {
+  it('lists the keys of the parts of a key', () => {
     const final = sections.get('Holding time, threshold and final unit') ?? ''
     expect(FINAL_UNIT_KEYS.filter((key) => !final.includes(`"${key}"`))).toEqual([])
     const methods = namesIn(sections.get('A field of an answer') ?? '')

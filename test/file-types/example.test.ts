@@ -1,4 +1,4 @@
-/** A document as forms of existing installations write it, with every section. */
+/** A document with all sections, written as in existing installations. */
 import { expect, it } from 'vitest'
 import { compileFileType } from '../../src/file-types/compile.ts'
 import { CONTEXT, DEFAULTS, NOW_MS, requestOf } from '../support/file-types/sample.ts'
@@ -107,7 +107,7 @@ const MESSAGE = {
   vendor: { notes: 'private', model: 'x' },
 }
 
-it('takes it, and what its network element sends', () => {
+it('the document and the messages of its network element are accepted', () => {
   expect(requestOf(DOCUMENT, MESSAGE)).toMatchObject({
     kind: 'start',
     origin: 'gateway/PGW_1',
@@ -125,7 +125,7 @@ it('takes it, and what its network element sends', () => {
   expect(requestOf(DOCUMENT, last).services).toMatchObject([{ requested: -1, used: 2048 }])
 })
 
-it('repeats in answers what is not hidden', () => {
+it('answers repeat the message without the hidden fields', () => {
   const found = compileFileType(DOCUMENT, DEFAULTS).map(MESSAGE, CONTEXT)
   expect(found).toMatchObject({
     echo: { requestType: '1', recordType: 'start_request', message: { vendor: { model: 'x' } } },

@@ -28,7 +28,7 @@ describe('filters', () => {
     )
 
   it.each([['all'], ['customer'], ['rate', 'tax'], ['pricing', 'unify']])(
-    'that skip %s let the service pass, and nobody is charged',
+    'that skip %s grant the service without charging anyone',
     (...names) => {
       const { sid, want, ...start } = START
       const document = filtered(names)
@@ -42,14 +42,14 @@ describe('filters', () => {
     },
   )
 
-  it('of taxes leave them out; of what is not done here, nothing', () => {
+  it('that skip taxes make a service untaxed; steps that do not exist here change nothing', () => {
     expect(serviceOf(filtered(['tax']), { ...START, to: 112 }).untaxed).toBe(true)
     expect(serviceOf(filtered(['tax', 'unify']), { ...START, to: 112 }).untaxed).toBe(true)
     expect(serviceOf(filtered(['tax']), START).untaxed).toBe(false)
     expect(serviceOf(filtered(['unify']), { ...START, to: 112 }).untaxed).toBe(false)
   })
 
-  it('take services out of the list, which keep their place', () => {
+  it('remove services from the list, which keep their positions', () => {
     const document = filtered(['all'], { realtime: { ...REALTIME, services_field: 'list' } })
     const list = [{ rg: 1 }, { rg: 2, to: 112, want: 3 }, { rg: 3 }]
     const { request, skipped, echo } = mapped(document, { ...UPDATE, list })
@@ -60,8 +60,8 @@ describe('filters', () => {
     expect(echo.entries).toEqual(list)
   })
 
-  it('leave a session that it is: it goes on, ends, and begins where others may follow', () => {
-    const { sid, ...nobody } = START
+  it('keep the session: it continues, ends, and starts where other services may follow', () => {
+    const { sid, ...anonymous } = START
     const skipped = { to: 112, want: 3 }
     const requestFor = (document: Fields, message: Fields) => mapped(document, message).request
     const single = filtered(['all'])
@@ -74,13 +74,13 @@ describe('filters', () => {
     }
     const begun = { kind: 'start', subscriberKey: 'sid', subscriberValue: '7', services: [] }
     expect(requestFor(list, { ...START, list: [skipped] })).toMatchObject(begun)
-    // Nobody could be charged for what follows.
-    expect(requestFor(list, { ...nobody, list: [skipped] })).toBeNull()
+    // There is no subscriber to charge for later services.
+    expect(requestFor(list, { ...anonymous, list: [skipped] })).toBeNull()
     expect(requestFor(single, { ...START, ...skipped })).toBeNull()
     expect(requestFor(list, { ...START, record_type: 4, list: [skipped] })).toBeNull()
   })
 
-  it('hold in order, and know usage type and record type', () => {
+  it('apply in order, and can test usage type and record type', () => {
     const filters = [
       { conditions: [{ field_name: 'record_type', value: 'start_request' }], skip_calc: ['unify'] },
       { conditions: [{ field_name: 'usaget', value: 'data' }], skip_calc: ['tax'] },
@@ -109,7 +109,7 @@ describe('flags', () => {
     expect([request?.pretend, echo.pretend]).toEqual([expected, expected])
   })
 
-  it('tell whether balances are wanted; without a field the document does', () => {
+  it('request balances; without a field the document decides', () => {
     const fields = [{ response_field_name: 'b', row_field_name: 'balances' }]
     const wants = (realtime: Fields, response: unknown, message: Fields) =>
       requestOf(withRealtime(realtime, { response }), { ...START, ...message }).wantBalances
@@ -120,7 +120,7 @@ describe('flags', () => {
     expect(wants({ balances_field: 'q' }, undefined, { q: 1 })).toBe(true)
   })
 
-  it('of the document say whether requests may come by GET, and are taken at all', () => {
+  it('of the document decide whether GET is allowed and the file type is enabled', () => {
     const compiled = compileFileType(
       withRealtime({ allow_get: true }, { enabled: false }),
       DEFAULTS,

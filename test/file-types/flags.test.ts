@@ -3,20 +3,20 @@ import { DecodeErrors } from '../../src/file-types/decode-errors.ts'
 import { flagAt } from '../../src/file-types/flags.ts'
 
 function read(value: unknown, message: Record<string, unknown>) {
-  const findings = new DecodeErrors()
-  const isSet = flagAt({ value, path: 'flag' })?.read(message, findings)
-  return findings.problem ?? isSet
+  const errors = new DecodeErrors()
+  const isSet = flagAt({ value, path: 'flag' })?.read(message, errors)
+  return errors.problem ?? isSet
 }
 
 describe('a flag', () => {
-  it('is what a field says', () => {
+  it('has the value of a field', () => {
     expect(read('dry.run', { dry: { run: 'yes' } })).toBe(true)
     expect(read('dry.run', {})).toBe(false)
     expect(read('dry', { dry: 'maybe' })).toEqual({ field: 'dry', why: 'must be true or false' })
     expect(flagAt({ value: undefined, path: 'flag' })).toBeNull()
   })
 
-  it('is whether conditions hold', () => {
+  it('has the result of conditions', () => {
     const conditions = [
       { src_field: 'action', op: '$in', pattern: [2, 3] },
       { field_name: 'kind', value: 'event' },

@@ -1,4 +1,4 @@
-/** Documents that nobody writes by mistake: each is refused with a path, or is a file type. */
+/** Maliciously built documents: each is refused with a path, or is a file type. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
@@ -21,10 +21,10 @@ function nested(depth: number, wrap: (inner: unknown) => unknown, core: unknown 
   return value
 }
 
-describe('a document that goes on and on', () => {
+describe('a document with very deep or very large content', () => {
   const each = (inner: unknown) => [{ each: 'a', fields: inner }]
 
-  it('within itself is refused by its path', () => {
+  it('that contains itself is refused with its path', () => {
     const withoutEnd: unknown[] = []
     withoutEnd.push({ each: 'a', fields: withoutEnd })
     for (const document of [
@@ -39,7 +39,7 @@ describe('a document that goes on and on', () => {
     }
   })
 
-  it.each([33, 1_000, 100_000])('%d deep is refused', (depth) => {
+  it.each([33, 1_000, 100_000])('nested %d deep is refused', (depth) => {
     const deep = nested(depth, each)
     expect(refusalOf(withMapping({ volume_src: deep }))).toContain('is nested deeper than 32')
     expect(refusalOf(documentWith({ unify: nested(depth, (inner) => ({ inner })) }))).toContain(
@@ -50,7 +50,7 @@ describe('a document that goes on and on', () => {
     )
   })
 
-  it('as deep as a person may write it is taken', () => {
+  it('nested as deep as a person may write it is accepted', () => {
     expect(refusalOf(withMapping({ volume_src: nested(5, each, ['x']) }))).toBe('')
   })
 
@@ -65,11 +65,11 @@ describe('a document that goes on and on', () => {
       'mappings',
       documentWith({ processor: { usaget_mapping: Array(9_999).fill({ usaget: 'a' }) } }),
     ],
-  ])('too many values are refused: %s', (_what, document) => {
+  ])('with too many values is refused: %s', (_what, document) => {
     expect(refusalOf(document)).toBe('file_types.T has more than 20000 values')
   })
 
-  it('harms none of the others', () => {
+  it('does not affect the other documents', () => {
     const deep = documentWith({ file_type: 'DEEP', unify: nested(50_000, (inner) => [inner]) })
     const installed = installedFileTypes([deep, documentWith()], DEFAULTS)
     const problemOf = (name: string) => installed.find((one) => one.name === name)?.problem
@@ -90,7 +90,7 @@ const INHERITED = [
   'isPrototypeOf',
 ]
 
-describe('names that every record inherits', () => {
+describe('names that every object inherits', () => {
   const fieldsNamed = (name: string) =>
     documentWith({
       file_type: '__proto__',
@@ -113,7 +113,7 @@ describe('names that every record inherits', () => {
       response: { fields: [{ response_field_name: name, row_field_name: `uf.${name}` }] },
     })
 
-  it.each(INHERITED)('%s is what the message itself has of it', (name) => {
+  it.each(INHERITED)('%s is only read from the message itself', (name) => {
     const document = fieldsNamed(name)
     const { request } = mapped(document, START)
     expect(request).toMatchObject({
@@ -131,7 +131,7 @@ describe('names that every record inherits', () => {
     expect(given).toMatchObject({ sessionId: '1;s1', requestNumber: 1, pretend: true })
   })
 
-  it.each(INHERITED)('%s is no key of a section, of rules or of settings', (name) => {
+  it.each(INHERITED)('%s is not a key of a section, of rules or of settings', (name) => {
     const own = (value: unknown) => JSON.parse(`{"${name}":${JSON.stringify(value)}}`)
     for (const document of [
       documentWith({ realtime: { ...own(1), used_usagev_field: 'spent' } }),
@@ -195,7 +195,7 @@ const VALUES: readonly unknown[] = [
   [{ each: 'a', fields: {} }],
 ]
 
-/** The same with another value, or none, in one of its places. */
+/** A copy with one value replaced or removed. */
 function changed(document: unknown, places: readonly number[], value: unknown): unknown {
   const copy = structuredClone(document)
   let parent: Record<string, unknown> = { root: copy }
@@ -212,7 +212,7 @@ function changed(document: unknown, places: readonly number[], value: unknown): 
   return copy
 }
 
-describe('any value in any place', () => {
+describe('any value at any position of a document', () => {
   const place = fc.array(fc.nat({ max: 40 }), { minLength: 1, maxLength: 8 })
   const damages = fc.array(fc.tuple(place, fc.constantFrom(...VALUES)), {
     minLength: 1,
@@ -220,13 +220,13 @@ describe('any value in any place', () => {
   })
   const parsers = fc.constantFrom('json', 'xml', 'key_value', 'diameter')
 
-  it('is taken or refused with its path, and what is taken maps', () => {
+  it('is accepted or refused with its path, and an accepted document maps messages', () => {
     let taken = 0
     const before = Reflect.ownKeys(Object.prototype)
     const property = fc.property(parsers, damages, (type, all) => {
       let document: unknown = wideDocument({ type })
       for (const [places, value] of all) {
-        // What cannot be copied ends the changes.
+        // A value that cannot be copied ends the changes.
         try {
           document = changed(document, places, value)
         } catch {

@@ -18,7 +18,7 @@ const named = (stored: unknown, name: string) =>
   installedFileTypes(stored, defaults).filter((each) => each.name === name)
 
 describe('installed file types', () => {
-  it('are the built-in ones, which can all be used, by the names of their files', () => {
+  it('are the built-in ones by file name, all of them usable', () => {
     const installed = installedFileTypes([], defaults)
     expect(installed.map(({ name }) => name)).toEqual([...builtInFileTypes().keys()])
     for (const { name, origin, fileType, problem } of installed) {
@@ -26,14 +26,14 @@ describe('installed file types', () => {
     }
   })
 
-  it('are the stored ones too, in the order of all names', () => {
+  it('include the stored ones, sorted by name', () => {
     const names = installedFileTypes([document('B'), document('A')], defaults)
     const expected = [...builtInFileTypes().keys(), 'A', 'B']
     expect(names.map(({ name }) => name)).toEqual(expected.sort())
   })
 
   it.each([...builtInFileTypes().keys()])(
-    'have a stored %s in place of the built-in one',
+    'contain a stored %s instead of the built-in one',
     (name) => {
       const [found, ...others] = named([document(name)], name)
       expect(found).toMatchObject({ origin: 'stored', replaces: true, problem: null })
@@ -43,26 +43,29 @@ describe('installed file types', () => {
     },
   )
 
-  it('have the later one of two with a name', () => {
+  it('contain the later of two with the same name', () => {
     const [first, second] = named([document('A'), document('A', { enabled: false })], 'A')
     const reason = 'is repeated: the later one is used'
     expect(first).toMatchObject({ fileType: null, problem: { path: 'file_types.A', reason } })
     expect(second).toMatchObject({ fileType: { isEnabled: false }, problem: null })
   })
 
-  it('never have the plain dialect from the store', () => {
+  it('never take the plain JSON format from the store', () => {
     expect(named([document('json')], 'json')).toMatchObject([
       { fileType: null, problem: { path: 'file_types.json.file_type' } },
     ])
   })
 
-  it.each([[null], [{}], ['text'], [5]])('are no worse for %j in place of a list', (stored) => {
-    const [found] = named(stored, '')
-    expect(found?.problem).toEqual({ path: 'file_types', reason: 'must be a list' })
-  })
+  it.each([[null], [{}], ['text'], [5]])(
+    'report %j in place of a list, and keep the built-in ones',
+    (stored) => {
+      const [found] = named(stored, '')
+      expect(found?.problem).toEqual({ path: 'file_types', reason: 'must be a list' })
+    },
+  )
 
   it.each([[null], [[]], ['text'], [{ file_type: 5 }], [{ file_type: 'a b' }]])(
-    'say where %j is, which has no name of use',
+    'report the position of %j, which has no usable name',
     (stored) => {
       const { problem } = fileTypeOrProblem(stored, defaults)
       expect(problem?.path).toMatch(/^file_types\.0/)

@@ -10,6 +10,6 @@ it.each([
   [{ pair_separator: ';', quoting: 'percent' }, 'percent'],
   [{ pair_separator: ';', quoting: 'quotes' }, 'quotes'],
   [{ quoting: 'none' }, 'none'],
-])('texts of %j are escaped: %s', (section, quoting) => {
+])('the quoting for the separators %j is %s', (section, quoting) => {
   expect(compileKeyValueSyntax(section, 'parser').quoting).toBe(quoting)
 })

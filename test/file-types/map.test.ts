@@ -94,7 +94,7 @@ describe('a message', () => {
     }
   })
 
-  it('has its own types and their field, before those that are known', () => {
+  it('is looked up in the request types and field of the document before the standard ones', () => {
     const document = withRealtime({
       request_type_field: 'k',
       request_types: { I: '1', '1': 'event_request' },
@@ -109,7 +109,7 @@ describe('a message', () => {
     expect(problemOf(document, START)).toBe('k is required')
   })
 
-  it('is an event, whatever it says, where the file type has no sessions', () => {
+  it('is an event, whatever its type, if the file type has no sessions', () => {
     const document = documentWith({ realtime: { postpay_charge: true } })
     const { record_type, ...rest } = START
     const sent = (message: Fields) => {
@@ -121,7 +121,7 @@ describe('a message', () => {
     expect(sent({ ...rest, request_type: {} })).toEqual(['event', '4', 'event_request'])
   })
 
-  it('is an event of its own there, also where several have one session id', () => {
+  it('is an event of its own there, even if several share a session id', () => {
     const idOf = (realtime: Fields, more: Fields = {}) => {
       const { request, echo } = mapped(documentWith({ realtime }), { ...START, ...more })
       return [request?.sessionId, echo.sessionId]
@@ -208,12 +208,12 @@ describe('a message', () => {
       { ...UPDATE, spent: 3 },
       'body is of no usage type of the file type',
     ],
-  ])('of %j: %j is refused', (document, message, problem) => {
+  ])('with the document %j: %j is refused', (document, message, problem) => {
     const whole = Object.keys(document).length === 0 ? documentWith() : document
     expect(problemOf(whole, message)).toBe(problem)
   })
 
-  it('never throws, whatever it is', () => {
+  it('never throws, whatever the message', () => {
     const names = fc.constantFrom(
       'record_type',
       'session_id',
@@ -249,7 +249,7 @@ describe('a message', () => {
   })
 })
 
-/** All sections, with everything in them that makes a reader of its own. */
+/** All sections, with every form of a field that has its own reader. */
 const FULL = documentWith({
   parser: { type: 'json', structure: [{ name: 'list.secret', checked: false }] },
   processor: {

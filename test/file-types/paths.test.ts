@@ -51,14 +51,14 @@ describe('a path', () => {
     expect(compilePath(text)?.in(MESSAGE)).toEqual(expected)
   })
 
-  it('reads what a message itself has by such a name', () => {
+  it('reads such a name if the message itself has it', () => {
     const message = JSON.parse('{"constructor":"a","__proto__":{"toString":"b"}}')
     expect(compilePath('constructor')?.in(message)).toBe('a')
     expect(compilePath('__proto__.toString')?.in(message)).toBe('b')
     expect(compilePath('x[constructor=1].y')?.in({ x: [{}] })).toBe(undefined)
   })
 
-  it('is looked up in the entry, and then in the message', () => {
+  it('is read from the entry, then from the message', () => {
     const path = compilePath('p.q')
     const message = { p: { q: 'outer' } }
     expect(path?.read({ entry: { p: { q: 'inner' } }, message })).toBe('inner')
@@ -67,13 +67,13 @@ describe('a path', () => {
   })
 
   it.each(['', '.', 'a.', '.a', 'a..b', 'a b', 'a[]', 'a[=1]', 'a[b=]', 'a[b=1', 'a[b=1]c', 'ä'])(
-    'is not %j',
+    'cannot be %j',
     (text) => {
       expect(compilePath(text)).toBeNull()
     },
   )
 
-  it('is refused with its place', () => {
+  it('is refused with its position', () => {
     expect(refusal(() => pathAt('a b', 'x.y'))).toBe(
       "x.y must be the path of a field, such as a.b, a.0.b or a[key=value].b, is 'a b'",
     )
@@ -94,7 +94,7 @@ describe('a path', () => {
     )
   })
 
-  it('reads nothing that is inherited', () => {
+  it('reads nothing inherited', () => {
     const inherited = Object.getOwnPropertyNames(Object.prototype)
     for (const name of inherited) {
       expect(compilePath(name)?.in({}), name).toBe(undefined)
@@ -111,7 +111,7 @@ describe('hidden fields', () => {
       'at',
     )(message)
 
-  it('are taken out with what is inside', () => {
+  it('are removed with their content', () => {
     expect(hide(['a'], MESSAGE)).not.toHaveProperty('a')
     expect(hide(['a.list.c'], MESSAGE)).toMatchObject({ a: { b: 1, list: [{}, {}] } })
     expect(hide(['a.list.c'], MESSAGE)).not.toHaveProperty('a.list.1.c')
@@ -120,7 +120,7 @@ describe('hidden fields', () => {
     expect(hide(['x.y'], MESSAGE)).not.toHaveProperty(['x.y'])
   })
 
-  it('leave the message itself as it is', () => {
+  it('do not change the message itself', () => {
     const before = structuredClone(MESSAGE)
     hide(['a.b', 'flat', 'ids.value'], MESSAGE)
     expect(MESSAGE).toEqual(before)
@@ -129,7 +129,7 @@ describe('hidden fields', () => {
     expect(isChecked(MESSAGE)).toBe(MESSAGE)
   })
 
-  it('take nothing over from names such as __proto__', () => {
+  it('inherit nothing from names such as __proto__', () => {
     const message = JSON.parse('{"__proto__":{"x":1},"a":{"__proto__":{"y":1},"b":2}}')
     const visible = hide(['a.b'], message) as { a: object }
     expect(Object.hasOwn(visible, '__proto__')).toBe(true)

@@ -1,4 +1,4 @@
-/** Documents that cannot be used: each is refused with the path of what is wrong, and why. */
+/** Invalid documents: each is refused with the path of the error and the reason. */
 import { describe, expect, it } from 'vitest'
 import {
   documentWith,
@@ -19,11 +19,11 @@ const processed = (processor: unknown) => documentWith({ processor })
 const parsed = (parser: unknown) => documentWith({ parser })
 
 describe('a document', () => {
-  it('needs no more than parser, processor and realtime', () => {
+  it('needs only parser, processor and realtime', () => {
     expect(refusalOf(documentWith())).toBe('')
   })
 
-  it('may have what charging here does not use', () => {
+  it('may have sections that charging here does not use', () => {
     const ignored = {
       _id: 'x',
       rev: 3,
@@ -70,7 +70,7 @@ describe('a document', () => {
     [documentWith({ parser: undefined }), 'file_types.T.parser is missing'],
     [documentWith({ processor: undefined }), 'file_types.T.processor is missing'],
     [documentWith({ realtime: undefined }), 'file_types.T.realtime is missing'],
-  ])('%j', (document, message) => {
+  ])('%j is refused', (document, message) => {
     expect(refusalOf(document)).toBe(message)
   })
 })
@@ -305,11 +305,11 @@ describe('the section', () => {
     [documentWith({ response: { x: 1 } }), 'response.x is not known'],
   ]
 
-  it.each(TABLE)('%j', (document, message) => {
+  it.each(TABLE)('is refused: %j', (document, message) => {
     expect(refusalOf(document)).toBe(`file_types.T.${message}`)
   })
 
-  it('processor names a unit that is known', () => {
+  it('processor accepts only known units', () => {
     const units = [
       withMapping({ unit: 'mb' }),
       processed({ default_usaget: 'a', default_unit: 'x' }),
@@ -319,7 +319,7 @@ describe('the section', () => {
     expect(absent).toMatch(/^file_types\.T\.processor\.default_unit must be one of .*, is 'x'$/)
   })
 
-  it('of rules has some for all, where messages name usage types themselves', () => {
+  it('of rules needs rules for all usage types if messages name the usage type', () => {
     const open = { processor: { usaget_field: 'usaget' } }
     const named = { customer_identification_fields: { data: [RULE] } }
     expect(refusalOf(documentWith({ ...open, ...named }))).toBe(
@@ -332,7 +332,7 @@ describe('the section', () => {
     )
   })
 
-  it('realtime may leave out what is used where every message is an event', () => {
+  it('realtime may omit the used volume if every message is an event', () => {
     expect(refusalOf(documentWith({ realtime: { postpay_charge: true } }))).toBe('')
     const own = { data: { used_usagev_field: 'x' } }
     expect(refusalOf(documentWith({ realtime: own }))).toBe('')

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { FieldError } from '../../src/domain/fields.ts'
 import { compile, constant, field, type Given } from '../support/file-types/responses.ts'
 
-describe('an address that is not of its type', () => {
+describe('an address that does not fit its type', () => {
   it.each([
     ['ipv4', '10.0.0.256'],
     ['ipv4', '10.0.1'],
@@ -20,8 +20,8 @@ describe('an address that is not of its type', () => {
   })
 })
 
-describe('a broken response', () => {
-  /** The path and the reason of what is refused. */
+describe('a wrong response section', () => {
+  /** The path and reason of the refusal. */
   function refusal(section: unknown, given: Given = {}): string {
     try {
       compile(section, given)
@@ -40,7 +40,7 @@ describe('a broken response', () => {
     ['a b', `response.fields.0.response_field_name ${names}`],
     ['a..b', `response.fields.0.response_field_name ${names}`],
     ['a.0', 'response.fields.0.response_field_name must not have a number as a name: 0'],
-  ])('by the name %j', (response_field_name, message) => {
+  ])('is refused for the name %j', (response_field_name, message) => {
     expect(refusal({ fields: [{ response_field_name, constant: 1 }] })).toBe(message)
   })
 
@@ -83,7 +83,7 @@ describe('a broken response', () => {
         'over_group, out_group',
     ],
     ['sid', 'response.fields.0 must be an object'],
-  ])('by the field %j', (document, message) => {
+  ])('is refused for the field %j', (document, message) => {
     expect(refusal({ fields: [document] })).toBe(message)
   })
 
@@ -93,7 +93,7 @@ describe('a broken response', () => {
     ['a', 'a.b', `${at}.response_field_name: a is a field there`],
     ['a.b', 'a', `${at}.response_field_name: a is a group of fields there`],
     ['a.b', 'a.b.c', `${at}.response_field_name: b is a field there`],
-  ])('by the names %s and %s', (one, other, message) => {
+  ])('is refused for the names %s and %s', (one, other, message) => {
     expect(refusal({ fields: [field(one, 'sid'), field(other, 'aid')] })).toBe(message)
   })
 
@@ -126,7 +126,7 @@ describe('a broken response', () => {
     [{ return_codes: { ok: 'x' } }, 'response.return_codes.ok must be a whole number'],
     [{ services: {} }, 'response.fields is missing: there are services'],
     [{ fields, services: {} }, 'response.services needs realtime.services_field'],
-  ])('%j', (section, message) => {
+  ])('is refused: %j', (section, message) => {
     if (typeof message === 'string') expect(refusal(section)).toBe(message)
     else expect(refusal(section)).toMatch(message)
   })
@@ -146,7 +146,7 @@ describe('a broken response', () => {
         'a is a field there',
     ],
     [{ field: 's', fields, more: 1 }, 'response.services.more is not known'],
-  ])('by the services %j', (services, message) => {
+  ])('is refused for the services %j', (services, message) => {
     expect(refusal({ fields, services }, { hasServices: true })).toBe(message)
   })
 
@@ -180,7 +180,7 @@ describe('a broken response', () => {
       { call: { final_unit: { action: 'restrict', filters: [''] } } },
       `${end}.filters.0 must be a text that is not empty`,
     ],
-  ])('by %j', (realtime, message) => {
+  ])('is refused for the settings %j', (realtime, message) => {
     expect(refusal(undefined, { realtime })).toContain(message)
   })
 })

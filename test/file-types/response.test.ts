@@ -17,17 +17,17 @@ function written(section: unknown, answer: AnswerSource, given: Given = {}): str
   return createJsonEncoder(compile(section, given).nodes).encode(answer, null)
 }
 
-/** The same with nothing but fields. */
+/** The answer of a response section with fields only. */
 const fieldsAs = (fields: unknown[], answer: AnswerSource) => written({ fields }, answer)
 
 const outcome = granted([service({ usaget: 'data', granted: 1536, ratingGroup: 7 })])
 describe('fields of a response', () => {
-  it('stand in their order, under their names', () => {
+  it('are written in their order, with their names', () => {
     const fields = [field('Granted', 'usagev'), field('code', 'granted_return_code')]
     expect(fieldsAs(fields, answerOf(outcome))).toBe('{"Granted":1536,"code":1}')
   })
 
-  it('are nested by the dots in their names, a group where its first field is', () => {
+  it('are nested at the dots of their names, a group where its first field is', () => {
     const fields = [
       field('a.b', 'sid'),
       field('c', 'aid'),
@@ -38,13 +38,13 @@ describe('fields of a response', () => {
     expect(fieldsAs(fields, answerOf(outcome))).toBe(text)
   })
 
-  it('without a value are left out, and so are groups without fields', () => {
+  it('without a value are omitted, and so are groups without fields', () => {
     const fields = [field('s.sid', 'sid'), field('a.b.aid', 'aid'), field('code', 'return_code')]
     expect(fieldsAs(fields, answerOf(plainOutcome('unknownSubscriber')))).toBe('{"code":-2}')
     expect(fieldsAs(fields.slice(0, 2), answerOf(plainOutcome('noRate')))).toBe('{}')
   })
 
-  it('need what their conditions need, if all of one name do', () => {
+  it('have the precondition of their conditions, if all fields of that name have it', () => {
     const at = (field_name: string, op: string, value: unknown) => ({
       conditions: [
         { field_name: 'status', op: '$eq', value: 1 },
@@ -72,7 +72,7 @@ describe('fields of a response', () => {
     expect(fieldsAs(fields, answerOf(outcome))).toBe('{"goes_on":0,"other":0,"mixed":0}')
   })
 
-  it('have a default value, if there is one', () => {
+  it('have their default value, if there is one', () => {
     const fields = [
       field('a', 'sid', { default_value: 0 }),
       field('b', 'aid', { default_value: '' }),
@@ -87,7 +87,7 @@ describe('fields of a response', () => {
     expect(fieldsAs(fields, answerOf(outcome))).toBe('{"v":"1.0","n":-2.5,"t":false}')
   })
 
-  it('may call methods', () => {
+  it('may be method calls', () => {
     const fields = [
       field('status', { classMethod: 'getStatus' }),
       field('desc', { classMethod: 'getDesc' }),
@@ -114,7 +114,7 @@ describe('fields of a response', () => {
     ['kb1024', '1.5'],
     ['byte', '1536'],
     ['hhmmss', '"002536"'],
-  ])('may be told in %s', (unit, value) => {
+  ])('may be in the unit %s', (unit, value) => {
     expect(fieldsAs([field('v', 'usagev', { unit })], answerOf(outcome))).toBe(`{"v":${value}}`)
     expect(fieldsAs([field('v', 'usagev', { unit })], answerOf(plainOutcome('timedOut')))).toBe(
       '{}',
@@ -132,14 +132,14 @@ describe('conditions of a field', () => {
     constant('roams', true, { conditions: [{ field_name: 'uf.net', op: '$ne', value: 'home' }] }),
   ]
 
-  it('leave it out, or give its name to the next of it', () => {
+  it('omit the field, or leave its name to the next field of that name', () => {
     const home = echoOf({ net: 'home' })
     expect(fieldsAs(fields, answerOf(outcome, home))).toBe('{"result":2001,"grant":{"units":1536}}')
     expect(fieldsAs(fields, answerOf(plainOutcome('noCredit'), home))).toBe('{"result":4012}')
     expect(fieldsAs(fields, answerOf(plainOutcome('noRate')))).toBe('{"result":5012,"roams":true}')
   })
 
-  it('see money as its digits', () => {
+  it('compare money by its digits', () => {
     const dear = [{ field_name: 'cost', op: '$gt', value: 1.5 }]
     const isDear = (cost: number) =>
       fieldsAs([constant('dear', true, { conditions: dear })], answerOf({ ...outcome, cost }))
@@ -166,13 +166,13 @@ describe('services of a response', () => {
     )
   })
 
-  it('are left out where there are none', () => {
+  it('are omitted if there are none', () => {
     const failed = answerOf(plainOutcome('storeDown'), echoOf(message, entries))
     expect(written(section, failed, { hasServices: true })).toBe('{"code":-91}')
   })
 })
 
-describe('settings of answers', () => {
+describe('answer settings of a response', () => {
   const realtime = {
     quota_holding_time: 60,
     quota_threshold: 20,
@@ -184,11 +184,11 @@ describe('settings of answers', () => {
   }
   const { settings: settingsOf } = compile(undefined, { realtime })
 
-  it('are those of the installation where nothing is said', () => {
+  it('are those of the installation by default', () => {
     expect(compile(undefined).settings('data')).toEqual(settings)
   })
 
-  it('are of the usage type, then of all', () => {
+  it('are those of the usage type, then those of all', () => {
     const all = {
       quotaHoldingMs: 60_000,
       thresholdPercent: 20,
@@ -203,7 +203,7 @@ describe('settings of answers', () => {
     expect(settingsOf('constructor')).toBe(settingsOf('sms'))
   })
 
-  it('have the return codes of the response', () => {
+  it('contain the return codes of the response', () => {
     const section = { return_codes: { ok: 2001 } }
     const { returnCodes } = compile(section, { realtime }).settings('data')
     expect([returnCodes.granted, returnCodes.noTax]).toEqual([2001, -5])
@@ -214,7 +214,7 @@ describe('settings of answers', () => {
     ['ipv6', '2001:db8::1'],
     ['url', 'http://top.up/'],
     ['sip', 'sip:top@up'],
-  ])('redirect to %s', (address_type, address) => {
+  ])('may redirect to %s', (address_type, address) => {
     const final_unit = { action: 'redirect', address_type, address }
     expect(compile(undefined, { realtime: { final_unit } }).settings('').finalUnit).toEqual({
       action: 'redirect',
@@ -224,12 +224,12 @@ describe('settings of answers', () => {
   })
 })
 
-describe('encoding', () => {
+describe('the encoding of a response', () => {
   const encoderOf = (section: unknown, parser: ParserSettings = json) =>
     compile(section, { parser }).encoder
   const syntax = { pairSeparator: '&', valueSeparator: '=', quoting: 'percent', repeated: 'last' }
 
-  it('is as the messages are, or as the section says', () => {
+  it('is the one of the messages, or the one of the section', () => {
     expect(encoderOf(undefined)).toEqual({ type: 'json' })
     expect(encoderOf({}, { type: 'xml' })).toEqual({ type: 'xml', root: 'response' })
     expect(encoderOf({ encode: 'xml', root: 'Answer' })).toEqual({ type: 'xml', root: 'Answer' })
@@ -237,17 +237,17 @@ describe('encoding', () => {
     expect(encoderOf({}, { type: 'diameter' })).toEqual({ type: 'diameter' })
   })
 
-  it.each(['key_value', 'keyvalue', 'key-value'])('may be called %s', (encode) => {
+  it.each(['key_value', 'keyvalue', 'key-value'])('of pairs may be called %s', (encode) => {
     expect(encoderOf({ encode })).toEqual({ type: 'key_value', ...syntax })
   })
 
-  it('of key-value text has the separators of the messages, where it names none', () => {
+  it('of pairs has the separators of the messages unless it names its own', () => {
     expect(encoderOf(undefined, lines)).toEqual(lines)
     expect(encoderOf({ value_separator: '=' }, lines)).toEqual({ ...lines, valueSeparator: '=' })
   })
 })
 
-it('balances are asked for where the document names them', () => {
+it('balances are requested if the document names them', () => {
   const services = { field: 's', fields: [field('b', 'balances')] }
   const fields = [field('code', 'return_code')]
   expect(compile(undefined).wantsBalances).toBe(false)
@@ -256,11 +256,11 @@ it('balances are asked for where the document names them', () => {
   expect(compile({ fields, services }, { hasServices: true }).wantsBalances).toBe(true)
 })
 
-describe('nodes', () => {
+describe('nodes of a response', () => {
   const kinds = (nodes: readonly ResponseNode[]): unknown[] =>
     nodes.map((node) => (node.kind === 'value' ? node.name : [node.name, kinds(node.children)]))
 
-  it('of a file type without a response are as the plain dialect has its fields', () => {
+  it('of a file type without a response are the fields of the plain JSON format', () => {
     const head = ['status', 'returnCode', 'desc', 'requestType', 'requestNum', 'sessionId', 'sid']
     const nodes = kinds(compile(undefined, { hasServices: true }).nodes)
     expect(nodes.slice(0, 7)).toEqual(head)

@@ -4,7 +4,7 @@ import { builtInReturnCodes, compileReturnCodes } from '../../src/file-types/ret
 
 const compile = (document: unknown) => compileReturnCodes(document, 'codes', builtInReturnCodes)
 
-/** What of the codes is not as it is built in. */
+/** The codes that differ from the built-in ones. */
 function changedBy(document: unknown) {
   return Object.entries(compile(document)).filter(
     ([reason, code]) => code !== reasons[reason as Reason].code,
@@ -38,7 +38,7 @@ describe('return codes', () => {
     ['overloaded', ['overloaded', 'contention']],
     ['store_down', ['storeDown', 'corrupt']],
     ['timed_out', ['timedOut']],
-  ])('%s is of %j', (key, changed) => {
+  ])('with the key %s apply to %j', (key, changed) => {
     expect(changedBy({ [key]: 2001 })).toEqual(changed.map((reason) => [reason, 2001]))
   })
 
@@ -61,11 +61,11 @@ describe('return codes', () => {
       { noRate: 5031, blocked: 5003 },
     ],
     [{ failed_calculator: { rate: 5031 } }, { noRate: 5031, blocked: 5031 }],
-  ])('of %j keep what has a code of its own apart', (document, codes) => {
+  ])('of %j do not replace a code that is set separately', (document, codes) => {
     expect(compile(document)).toMatchObject(codes)
   })
 
-  it('go over those that hold for all file types, which stay as they are', () => {
+  it('override those for all file types, which do not change', () => {
     const base = compile({ ok: 2001, rate: 5031 })
     const own = compileReturnCodes({ ok: 0 }, 'codes', base)
     expect([own.granted, own.noRate, own.noTax]).toEqual([0, 5031, -5])
@@ -88,5 +88,5 @@ describe('return codes', () => {
       { tax: 1, failed_calculator: { tax: 1 } },
       'codes.failed_calculator.tax is given as codes.tax, too',
     ],
-  ])('refuses %j', (document, message) => expect(() => compile(document)).toThrow(message))
+  ])('cannot be %j', (document, message) => expect(() => compile(document)).toThrow(message))
 })

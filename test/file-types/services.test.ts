@@ -27,14 +27,14 @@ describe('the usage type', () => {
   const usagetOf = (processor: Fields, message: Fields) =>
     serviceOf(documentWith({ processor }), { ...START, ...message }).usaget
 
-  it('is that of the first mapping that holds, or else the one by default', () => {
+  it('is that of the first mapping that holds, or the default', () => {
     expect(usagetOf(usagets, { apn: 'free.net' })).toBe('free')
     expect(usagetOf(usagets, { apn: 'net' })).toBe('data')
     expect(usagetOf(usagets, { kind: 'c' })).toBe('call')
     expect(usagetOf({ ...usagets, default_usaget: 'x', default_volume_src: 'want' }, {})).toBe('x')
   })
 
-  it('may be named by the message, after the mappings and before the default', () => {
+  it('may be in the message, read after the mappings and before the default', () => {
     const open = { ...usagets, usaget_field: 'ut', default_usaget: 'x', default_volume_src: 'want' }
     expect(usagetOf(open, { ut: 'sms' })).toBe('sms')
     expect(usagetOf(open, { ut: 'sms', kind: 'c' })).toBe('call')
@@ -44,7 +44,7 @@ describe('the usage type', () => {
     )
   })
 
-  it('is not needed to close, or where nothing was used', () => {
+  it('is not needed to end a session, or if nothing was used', () => {
     const document = documentWith({ processor: usagets })
     expect(requestOf(document, UPDATE).services).toEqual([])
     const release = { ...UPDATE, record_type: 3, spent: '0' }
@@ -54,7 +54,7 @@ describe('the usage type', () => {
   })
 })
 
-describe('volumes', () => {
+describe('volumes of a service', () => {
   it('are the sum of their fields in the unit of the usage type', () => {
     const document = withMapping(
       { unit: 'kb1024', volume_src: ['up', 'down'] },
@@ -79,11 +79,11 @@ describe('volumes', () => {
     expect(serviceOf(one, EVENT).requested).toBe(1)
   })
 
-  it('of no field at all are 0, as existing documents mean it', () => {
+  it('of no field at all are 0, as in existing documents', () => {
     expect(serviceOf(withMapping({ volume_src: [] }), START).requested).toBe(0)
   })
 
-  it('that are absent are those by default', () => {
+  it('that are absent have the default value', () => {
     const requested = (default_values: unknown, own: unknown, record_type: unknown) => {
       const document = withRealtime({ default_values, data: { default_values: own } })
       return serviceOf(document, { ...START, want: undefined, record_type }).requested
@@ -100,7 +100,7 @@ describe('volumes', () => {
     expect(requested({ start_request: 5 }, undefined, 2)).toBe(-1)
   })
 
-  it('are asked for only by updates that have a certain field, if one is named', () => {
+  it('are requested only by updates with a certain field, if one is named', () => {
     const document = withRealtime({ requested_field: 'ask', default_values: { default: 8 } })
     const requested = (message: Fields) => serviceOf(document, message).requested
     expect(requested({ ...UPDATE, want: 5 })).toBe(-1)
@@ -109,7 +109,7 @@ describe('volumes', () => {
     expect(requested({ ...START, want: undefined })).toBe(8)
   })
 
-  it('that were used may be totals, by usage type', () => {
+  it('used may be totals, by usage type', () => {
     const own = withRealtime({
       used_usagev_accumulative: false,
       data: { used_usagev_accumulative: true, used_usagev_field: 'total' },
@@ -119,20 +119,20 @@ describe('volumes', () => {
       isTotal: true,
     })
     expect(serviceOf(own, { ...UPDATE, total: 0 })).toMatchObject({ used: 0, isTotal: true })
-    // Who reports nothing does not report a total of 0.
+    // An absent report is not a total of 0.
     expect(serviceOf(own, UPDATE)).toMatchObject({ used: 0, isTotal: false })
     expect(serviceOf(withRealtime({}), UPDATE).isTotal).toBe(false)
-    // Who says nothing has not said 0, which would be below the total before.
+    // An absent field is not 0, which would be below the previous total.
     expect(serviceOf(own, { ...UPDATE, total: 0 })).toMatchObject({ used: 0, isTotal: true })
     expect(serviceOf(own, { ...UPDATE })).toMatchObject({ used: 0, isTotal: false })
   })
 
-  it('may be told of in the scope of all', () => {
+  it('used may be configured for all usage types together', () => {
     const document = documentWith({ realtime: { general: { used_usagev_field: 'all' } } })
     expect(serviceOf(document, { ...UPDATE, all: 6 }).used).toBe(6)
   })
 
-  it('are given back without being named', () => {
+  it('of a refund need not be given', () => {
     const document = withRealtime({ refund_field: 'back', default_values: { default: 8 } })
     const { services, refund } = requestOf(document, { ...EVENT, want: undefined, back: 'yes' })
     expect(refund).toBe(true)
@@ -160,7 +160,7 @@ describe('a list of services', () => {
     ...more,
   })
 
-  it('has entries that are read before the message', () => {
+  it('has entries whose fields precede those of the message', () => {
     const list = [
       { rg: 1, want: 5, apn: 'inner' },
       { rg: 2, spent: 6, to: '49' },
@@ -174,7 +174,7 @@ describe('a list of services', () => {
     expect(echo.entries).toEqual(list)
   })
 
-  it('has usage of its own: that of the message would count for each of them', () => {
+  it('has its own used volumes: that of the message would count for each entry', () => {
     const list = [{ rg: 1, spent: 5 }, { rg: 2 }]
     expect(problemOf(document, withList(list, { spent: 7 }))).toBe(
       'units.list.1.spent must be in the service itself: it is one of several',
@@ -193,11 +193,11 @@ describe('a list of services', () => {
     expect(request?.services).toMatchObject([{ ratingGroup: 6, fields: null }])
     expect(echo.entries).toEqual([alone])
     expect(requestOf(document, withList([])).services).toEqual([])
-    // Nothing is asked, and nothing reported.
+    // No units are requested or reported.
     expect(requestOf(document, withList(undefined, { rg: 6 })).services).toEqual([])
   })
 
-  it('leaves out entries that are no service', () => {
+  it('omits entries that are not services', () => {
     const list = [{ kind: 'x' }, { rg: 2 }]
     const { request, echo } = mapped(document, withList(list))
     expect(request?.services).toHaveLength(1)

@@ -22,7 +22,7 @@ describe('a session id', () => {
   const idOf = (session_id_fields: unknown, message: Fields) =>
     requestOf(withRealtime({ session_id_fields }), { ...START, ...message }).sessionId
 
-  it('is the text of one field, or of several with ; between them', () => {
+  it('is the text of one field, or of several joined with ;', () => {
     expect(idOf('call.id', { call: { id: 'a;b%' } })).toBe('a;b%')
     expect(idOf(['n'], { n: 42 })).toBe('42')
     expect(idOf(['a', 'b'], { a: 'x;y', b: '1%' })).toBe('x%3By;1%25')
@@ -30,7 +30,7 @@ describe('a session id', () => {
     expect(problemOf(withRealtime({ session_id_fields: ['a', 'b'] }), START)).toBe('a is required')
   })
 
-  it('is another one for other parts', () => {
+  it('differs if its parts differ', () => {
     const parts = fc.array(
       fc.string({ unit: fc.constantFrom(';', '%', '2', '5', 'a', 'B', '3') }),
       {
@@ -46,7 +46,7 @@ describe('a session id', () => {
     )
   })
 
-  it('of an event is what stamps it, or its digest', () => {
+  it('of an event is its stamp, or its digest', () => {
     const { session_id, ...event } = EVENT
     expect(requestOf(documentWith(), event).sessionId).toBe('d1ge57')
     const stamped = withMapping({ stamp_fields: ['uf.msg', 'uf.part'] })
@@ -58,21 +58,21 @@ describe('a session id', () => {
     )
   })
 
-  it('of one-time charging is of one event, and the answer has the shared one', () => {
+  it('in one-time charging identifies one event, and the answer has the shared id', () => {
     const document = withRealtime({ postpay_charge: true, session_id_fields: ['call'] })
     const idOf = (message: Fields) =>
       requestOf(document, { ...START, call: 'c;1', ...message }).sessionId
     expect(idOf({ request_num: 7 })).toBe('c%3B1;7')
-    // Without a number all of its bytes tell it from the others.
+    // Without a number the digest of all bytes identifies it.
     expect(idOf({})).toBe(`c%3B1;${CONTEXT.bodyDigest()}`)
     expect(idOf({ call: 'c'.repeat(256) })).toMatch(/^[0-9a-f]{64}$/)
     expect(mapped(document, { ...START, call: 'c;1' }).echo.sessionId).toBe('c;1')
-    // What is given back is found by the id that both events have.
+    // A refund finds the charge by the id that both events have.
     const refunding = withRealtime({ postpay_charge: true, refund_field: 'back' })
     expect(requestOf(refunding, START).sessionId).toBe('s1')
   })
 
-  it('is not long, and keeps what was hidden', () => {
+  it('has a limited length, and may consist of hidden fields', () => {
     const long = { a: 'a'.repeat(200), b: 'b'.repeat(200) }
     expect(problemOf(withRealtime({ session_id_fields: ['a', 'b'] }), { ...START, ...long })).toBe(
       'a must make an id of at most 256 characters',
@@ -98,21 +98,21 @@ describe('a stamp', () => {
     { realtime: { ...REALTIME, services_field: 'list' } },
   )
 
-  it('is of requests without a number', () => {
+  it('identifies requests without a number', () => {
     const stamped = withMapping({ stamp_fields: ['m', 'n'] })
     expect(requestOf(stamped, { ...START, m: 'x;', n: 5 }).stamp).toBe('x%3B;5')
     expect(requestOf(stamped, { ...START, m: 'x', request_num: 1 }).stamp).toBe('')
     expect(requestOf(stamped, { ...START, m: 1795255200.25, n: true }).stamp).toBe(
       '1795255200.25;true',
     )
-    // Then it is all of its bytes: what no rule reads may be what tells it from another.
+    // Then the stamp covers all bytes: a field that no rule reads may distinguish the message.
     expect(requestOf(stamped, START).stamp).toBe('d1ge57')
     expect(requestOf(stamped, { ...START, request_num: 1 }).stamp).toBe('')
     const processor = { usaget_mapping: [MAPPING], stamp_fields: 'k' }
     expect(requestOf(documentWith({ processor }), { ...START, k: 'all' }).stamp).toBe('all')
   })
 
-  it('is of all services, or of all bytes', () => {
+  it('covers all services, or all bytes', () => {
     const stampOf = (...list: Fields[]) => requestOf(document, { ...UPDATE, list }).stamp
     const other = withMapping(
       { stamp_fields: ['m'], rating_group_field: 'rg' },

@@ -20,9 +20,9 @@ describe('a subscriber', () => {
       data: [{ src_key: 'ids[type=1].value', target_key: 'imsi' }],
     },
   }
-  const { sid, ...NOBODY } = START
+  const { sid, ...ANONYMOUS } = START
 
-  it('is named by a field, the first of those that there are', () => {
+  it('is named by a field, the first one present', () => {
     const document = withRealtime({ subscriber_fields: { msisdn: 'from.number', imsi: 'imsi' } })
     const who = (message: Fields) => {
       const { subscriberKey, subscriberValue } = requestOf(document, { ...START, ...message })
@@ -42,18 +42,20 @@ describe('a subscriber', () => {
       { type: 0, value: '49' },
       { type: 1, value: 26201 },
     ]
-    const request = requestOf(documentWith(rules), { ...NOBODY, ids })
+    const request = requestOf(documentWith(rules), { ...ANONYMOUS, ids })
     expect(request.fields).toEqual({ 'ids[type=1].value': '26201' })
     expect(request.subscriberKey).toBe('none')
     expect(request.rules).toMatch(/^[0-9a-f]{64}$/)
-    expect(problemOf(documentWith(rules), { ...NOBODY, ids: [] })).toBe(
+    expect(problemOf(documentWith(rules), { ...ANONYMOUS, ids: [] })).toBe(
       'ids[type=1].value is required, or sid or msisdn or imsi in its place',
     )
     const many = ['ids[type=0].value', 'ids[type=2].value', 'ids[nai].nai', 'who.sid', 'who.imsi']
     const rule = (src_key: string) => ({ src_key, target_key: 'imsi' })
     const alike = { customer_identification_fields: { '*': many.map(rule) } }
     const noNames = withRealtime({ subscriber_fields: {} }, alike)
-    expect(problemOf(noNames, { ...NOBODY, ids: [] })).toBe('ids is required, or who in its place')
+    expect(problemOf(noNames, { ...ANONYMOUS, ids: [] })).toBe(
+      'ids is required, or who in its place',
+    )
     const given = {
       ...DEFAULTS,
       rules: {
@@ -61,14 +63,17 @@ describe('a subscriber', () => {
         customerIdentification: { '*': [{ src_key: 'nai', target_key: 'nai' }] },
       },
     }
-    const installed = requestOf(documentWith(), { ...NOBODY, nai: 'a' }, given)
+    const installed = requestOf(documentWith(), { ...ANONYMOUS, nai: 'a' }, given)
     expect(installed).toMatchObject({ rules: '', fields: { nai: 'a' } })
-    const missing = result(documentWith(), { ...NOBODY, nai: true }, CONTEXT, given)
+    const missing = result(documentWith(), { ...ANONYMOUS, nai: true }, CONTEXT, given)
     expect(missing).toMatchObject({ field: 'nai' })
   })
 
-  it('is not found by a number that has lost digits', () => {
-    const sent = (text: string) => ({ ...NOBODY, ids: JSON.parse(`{"type": 1, "value": ${text}}`) })
+  it('is not looked up by a number that has lost digits', () => {
+    const sent = (text: string) => ({
+      ...ANONYMOUS,
+      ids: JSON.parse(`{"type": 1, "value": ${text}}`),
+    })
     expect(problemOf(documentWith(rules), sent('8949000000000000012'))).toBe(
       'ids[type=1].value is too large for a number: it must be a text',
     )
@@ -83,7 +88,7 @@ describe('a subscriber', () => {
   it('may be found by a field of an entry', () => {
     const document = withRealtime({ services_field: 'list' }, rules)
     const list = [{ ids: { type: 1, value: 'x' } }]
-    const request = requestOf(document, { ...NOBODY, list })
+    const request = requestOf(document, { ...ANONYMOUS, list })
     expect(request.services[0]?.fields).toEqual({ 'ids[type=1].value': 'x' })
     expect(request.fields).toBeNull()
   })

@@ -37,8 +37,8 @@ describe('usage over a tariff change', () => {
         { total: 23, side: 1 },
       ],
     ],
-  ])('is %j, of which the latter before', (wanted, used) => {
-    expect(before(used)).toEqual(wanted)
+  ])('is %j as total and units before the change', (expected, used) => {
+    expect(before(used)).toEqual(expected)
   })
 
   it.each([
@@ -62,18 +62,18 @@ describe('usage over a tariff change', () => {
         { total: 20, side: 1 },
       ],
     ],
-  ])('of %j is split nowhere: one does not say', (used) => {
+  ])('of %j is not split if one member names no side', (used) => {
     expect(before(used)).toEqual([30, -1])
   })
 
-  it('is told by those members that have some', () => {
+  it('is split by the members with a volume', () => {
     const others = [{ total: 0 }, { time: 5, side: 2 }, null, 'x', {}]
     expect(before([...others, { total: 4, side: 0 }, { total: 5, side: 1 }])).toEqual([9, 4])
     expect(before([{ total: 0, side: 0 }])).toEqual([0, -1])
     expect(before([])).toEqual([0, -1])
   })
 
-  it('is not told where the document has no field for it, nor of totals', () => {
+  it('is not split if the document has no field for it, nor for totals', () => {
     const { tariff_change_field, ...plain } = USED
     expect(before([{ total: 10, side: 0 }], plain)).toEqual([10, -1])
     const totals = withRealtime({ used_usagev_field: USED, used_usagev_accumulative: true })
@@ -82,7 +82,7 @@ describe('usage over a tariff change', () => {
     expect(beforeChangeAt(plain, 'used', 'counter')).toBeNull()
   })
 
-  it('is in the unit of what is used', () => {
+  it('is in the unit of the used volume', () => {
     const read = beforeChangeAt(USED, 'used', 'kb1000')
     const message = {
       used: [
@@ -93,7 +93,7 @@ describe('usage over a tariff change', () => {
     expect(read?.({ entry: message, message }, new DecodeErrors())).toBe(2000)
   })
 
-  it('that cannot be read is named as ever', () => {
+  it('that cannot be read is named like any used volume', () => {
     const document = withRealtime({ used_usagev_field: USED })
     const used = [{ total: 'many', side: 0 }]
     expect(problemOf(document, { ...UPDATE, used })).toBe('used.total must be a number from 0 up')
@@ -104,7 +104,7 @@ describe('usage over a tariff change', () => {
     [{ ...USED, more: 1 }, 'realtime.used_usagev_field.more is not known'],
     [[USED], 'realtime.used_usagev_field.0.tariff_change_field is not known'],
     [{ each: 'a', fields: [USED] }, 'fields.0.tariff_change_field is not known'],
-  ])('is refused in %j', (document, problem) => {
+  ])('cannot be configured by %j', (document, problem) => {
     expect(refusalOf(withRealtime({ used_usagev_field: document }))).toContain(problem)
   })
 })

@@ -22,7 +22,7 @@ describe('an amount of digits and exponent', () => {
     [amount('0', 2147483647), 0],
     [amount('9007199254740991', -6), Number.MAX_SAFE_INTEGER],
     [{ 'Unit-Value': amount(125, -2), 'Currency-Code': 978 }, 1_250_000],
-  ])('%j is micros', (value, micros) => {
+  ])('%j is read in micros', (value, micros) => {
     expect(microsOfUnitValue(value)).toBe(micros)
     expect(toBaseUnits(value, 'unit_value')).toBe(micros)
   })
@@ -54,7 +54,7 @@ describe('an amount of digits and exponent', () => {
     expect(microsOfUnitValue(value)).toBe(why)
   })
 
-  it('is exact for all that is whole micros', () => {
+  it('is exact for all whole micros', () => {
     const digits = fc.maxSafeNat()
     fc.assert(
       fc.property(digits, fc.integer({ min: -12, max: 6 }), (value, exponent) => {
@@ -69,7 +69,7 @@ describe('an amount of digits and exponent', () => {
     )
   })
 
-  it('is a volume of a message, named where it cannot be read', () => {
+  it('is a volume of a message, named if it cannot be read', () => {
     const document = withMapping({ usaget: 'money', unit: 'unit_value' })
     const asked = (want: unknown) => ({ ...START, want })
     expect(serviceOf(document, asked(amount(125, -2)))).toMatchObject({ requested: 1_250_000 })

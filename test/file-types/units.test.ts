@@ -78,7 +78,7 @@ describe('a volume in base units', () => {
     expect(toBaseUnits(value, unit)).toBe(why)
   })
 
-  it('is the fraction that the digits are, rounded up, as big integers have it', () => {
+  it('is the exact fraction rounded up, as computed with big integers', () => {
     const digits = fc.bigInt({ min: 0n, max: 10n ** 18n })
     fc.assert(
       fc.property(digits, fc.nat({ max: 18 }), units, (number, scale, [unit, factor]) => {
@@ -92,7 +92,7 @@ describe('a volume in base units', () => {
     )
   })
 
-  it('of a double is that of its decimal of 15 digits', () => {
+  it('of a double is that of its decimal with 15 digits', () => {
     fc.assert(
       fc.property(fc.double({ min: 0, max: 1e15, noNaN: true }), units, (double, [unit]) => {
         const text = String(Number(double.toPrecision(15)))
@@ -126,14 +126,14 @@ describe('base units in a unit', () => {
     expect(fromBaseUnits(given, unit)).toBe(text)
   })
 
-  it('never say more than there is, and come back as what they were', () => {
+  it('never exceed the amount, and convert back to it', () => {
     const amounts = fc.maxSafeNat()
     fc.assert(
       fc.property(amounts, units, (given, [unit, factor]) => {
         const text = fromBaseUnits(given, unit)
         const [whole = '', decimals = ''] = text.split('.')
-        const said = BigInt(whole + decimals) * factor
-        expect(said <= BigInt(given) * 10n ** BigInt(decimals.length)).toBe(true)
+        const written = BigInt(whole + decimals) * factor
+        expect(written <= BigInt(given) * 10n ** BigInt(decimals.length)).toBe(true)
         expect(toBaseUnits(text, unit)).toBe(given)
       }),
     )
@@ -145,14 +145,14 @@ describe('base units in a unit', () => {
   })
 })
 
-describe('a unit of a document', () => {
-  it('is a counter where there is none', () => {
+describe('the unit of a document', () => {
+  it('is a counter by default', () => {
     expect([undefined, null, ''].map((value) => unitAt(value, 'at'))).toEqual(
       Array(3).fill('counter'),
     )
   })
 
-  it('is one of those that are known', () => {
+  it('is one of the known units', () => {
     for (const unit of [...Object.keys(FACTORS), 'hhmmss']) expect(unitAt(unit, 'at')).toBe(unit)
     expect(refusal(() => unitAt('constructor', 'at'))).toMatch(
       /^at must be one of counter, .*, is 'constructor'$/,
@@ -160,7 +160,7 @@ describe('a unit of a document', () => {
     expect(refusal(() => unitAt(1, 'at'))).toMatch(/, is number$/)
   })
 
-  it('has amounts that are decimal numbers, but for a clock', () => {
+  it('has decimal amounts, except for a clock', () => {
     expect(isDecimalUnit('mb1024')).toBe(true)
     expect(isDecimalUnit('hhmmss')).toBe(false)
   })

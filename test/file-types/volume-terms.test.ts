@@ -3,26 +3,26 @@ import { DecodeErrors } from '../../src/file-types/decode-errors.ts'
 import { termAt } from '../../src/file-types/volume-terms.ts'
 
 function read(document: unknown, message: Record<string, unknown>, isPartial = false) {
-  const findings = new DecodeErrors()
+  const errors = new DecodeErrors()
   const term = termAt(document, 'volume', 'counter', isPartial)
-  const units = term.read({ entry: message, message }, findings)
-  return findings.problem ?? units
+  const units = term.read({ entry: message, message }, errors)
+  return errors.problem ?? units
 }
 
 describe('a volume', () => {
-  it('is the sum of fields, of which none may be absent', () => {
+  it('is the sum of fields, none of which may be absent', () => {
     expect(read('a', { a: '5' })).toBe(5)
     expect(read(['a', 'b.c'], { a: 5, b: { c: 2 } })).toBe(7)
     expect(read(['a', 'b'], { a: 5 })).toBe(-1)
     expect(read([], {})).toBe(0)
   })
 
-  it('is of those that are there where some may be absent', () => {
+  it('is the sum of the fields present if some may be absent', () => {
     expect(read(['a', 'b'], { b: 5 }, true)).toBe(5)
     expect(read(['a', 'b'], {}, true)).toBe(-1)
   })
 
-  it('is of the first group that has any', () => {
+  it('is that of the first group with a field present', () => {
     const groups = [['total'], ['in', 'out']]
     expect(read(groups, { total: 1, in: 5, out: 6 })).toBe(1)
     expect(read(groups, { in: 5, out: 6 })).toBe(11)
@@ -41,7 +41,7 @@ describe('a volume', () => {
     expect(read(each, { total: 9, in: 1 })).toBe(-1)
   })
 
-  it('names the field that cannot be read, and what is too large', () => {
+  it('names the field that cannot be read or is too large', () => {
     const each = { each: 'a.used', fields: ['total'] }
     expect(read(each, { a: { used: [{ total: 1 }, { total: 'x' }] } })).toMatchObject({
       field: 'a.used.total',

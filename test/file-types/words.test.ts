@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { wordsOf } from '../../src/file-types/words.ts'
 
-it('words are all that a field could be called, of keys and texts, and money', () => {
+it('words of a document are all possible field names, in keys and texts, and money', () => {
   const document: Record<string, unknown> = {
     'a.key': ['list[kind=x].0.last', { deep: 'uf.Two-Parts and 10415:1016' }],
     number: 5,
@@ -26,7 +26,7 @@ it('words are all that a field could be called, of keys and texts, and money', (
       'none',
       'self',
       'other',
-      // What amounts of money consist of.
+      // The fields of an amount of money.
       'Unit-Value',
       'Value-Digits',
       'Exponent',

@@ -17,32 +17,32 @@ const admissionOf = (options: Partial<AdmissionOptions> = {}) =>
   createAdmission({ inFlightMax: 100, reportsBytesMax: 1e6, waitMsMax: 500, ...options })
 
 let sessions = 0
-/** Of a session of its own unless one is named. */
-function entrantOf(load: LoadClass, session?: string): AdmissionCandidate {
+/** Of its own session unless one is named. */
+function candidateOf(load: LoadClass, session?: string): AdmissionCandidate {
   sessions += 1
   return { request: requestOf(session ?? `s${sessions}`), load, bytes: BYTES }
 }
 
 const enter = (admission: Admission, load: LoadClass, nowMs = 1_000, session?: string) =>
-  admission.acquire(entrantOf(load, session), nowMs)
+  admission.acquire(candidateOf(load, session), nowMs)
 
 const leave = (admission: Admission, load: LoadClass, nowMs = 1_000, isAside = false) =>
-  admission.release(entrantOf(load), nowMs, isAside, true)
+  admission.release(candidateOf(load), nowMs, isAside, true)
 
 const twice = (admission: Admission, load: LoadClass, nowMs = 1_000) => [
   enter(admission, load, nowMs),
   enter(admission, load, nowMs),
 ]
 
-/** Takes one as `charge` does, and notes in `log` what becomes of it. */
+/** Acquires a slot as `charge` does, and logs the result in `log`. */
 function take(admission: Admission, load: LoadClass, nowMs: number, name: string, log: string[]) {
-  const entrant = entrantOf(load, name.split(' ')[0])
-  const entrance = admission.acquire(entrant, nowMs)
+  const candidate = candidateOf(load, name.split(' ')[0])
+  const entrance = admission.acquire(candidate, nowMs)
   if (entrance !== 'waits') log.push(`${name} ${entrance}`)
   else {
     admission.wait(
       {
-        ...entrant,
+        ...candidate,
         admitted: () => log.push(`${name} admitted`),
         refused: (why) => log.push(`${name} ${why}`),
       },
@@ -61,7 +61,7 @@ it('admits as many as there are slots', () => {
   expect(enter(admission, 'asking')).toBe('admitted')
 })
 
-it('closes when the last one has left, and admits nobody new meanwhile', async () => {
+it('closes after the last release, and admits nothing new until then', async () => {
   const admission = admissionOf({ inFlightMax: 2 })
   const log: string[] = []
   take(admission, 'report', 0, 'a', log)
@@ -82,11 +82,11 @@ it('closes when the last one has left, and admits nobody new meanwhile', async (
   await admissionOf().close()
 })
 
-it('does not take back a slot twice', () => {
+it('refuses to release a slot twice', () => {
   expect(() => leave(admissionOf(), 'asking')).toThrow('a slot is given back once')
 })
 
-/** The workers have stood still with eight under way, so that eight is the limit. */
+/** The workers are stalled with eight requests in flight, so that the limit is eight. */
 function atLimit(options: Partial<AdmissionOptions> = {}) {
   const admission = admissionOf({ queue: QUEUE, ...options })
   for (let taken = 0; taken < 8; taken += 1) enter(admission, 'asking', 0)
@@ -96,7 +96,7 @@ function atLimit(options: Partial<AdmissionOptions> = {}) {
   return admission
 }
 
-it('refuses what opens sessions first, and then what only asks', () => {
+it('refuses requests that open sessions first, then those that only ask for units', () => {
   const admission = atLimit()
   expect(twice(admission, 'asking')).toEqual(['refused', 'refused'])
   for (let left = 0; left < 2; left += 1) leave(admission, 'asking', 1_001)
@@ -108,12 +108,12 @@ it('refuses what opens sessions first, and then what only asks', () => {
 })
 
 describe('reports of usage and terminations', () => {
-  it('wait where the others are refused, reports before terminations', () => {
+  it('wait where other requests are refused, reports before terminations', () => {
     const admission = atLimit()
     const log: string[] = []
     for (let each = 0; each < 6; each += 1) take(admission, 'termination', 1_000, `t${each}`, log)
     for (let each = 0; each < 3; each += 1) take(admission, 'report', 1_000, `r${each}`, log)
-    // Terminations have slots of their own beside the others.
+    // Terminations have slots of their own.
     expect(log).toEqual(['t0', 't1', 't2', 't3'].map((name) => `${name} admitted`))
     expect(admission.statistics.waiting).toBe(5)
     for (let left = 0; left < 5; left += 1) leave(admission, 'asking')
@@ -126,7 +126,7 @@ describe('reports of usage and terminations', () => {
     expect(admission.statistics).toMatchObject({ waiting: 0, refusedMemory: 0, refusedLate: 0 })
   })
 
-  it('are not counted among the requests that inFlightMax bounds', () => {
+  it('are not limited by inFlightMax', () => {
     const admission = admissionOf({ inFlightMax: 1, queue: QUEUE })
     enter(admission, 'asking', 0)
     admission.beginLookup(0)
@@ -134,7 +134,7 @@ describe('reports of usage and terminations', () => {
     expect(enter(admission, 'report')).toBe('admitted')
   })
 
-  it('keep what opens sessions or asks from being admitted while reports wait', () => {
+  it('block the admission of other requests while reports wait', () => {
     const admission = atLimit()
     const log: string[] = []
     take(admission, 'report', 1_000, 'r', log)
@@ -145,11 +145,11 @@ describe('reports of usage and terminations', () => {
     expect(admission.statistics.waiting).toBe(1)
   })
 
-  it('are not overtaken within their session, whichever queue they are in', () => {
+  it('keep their order within a session, whichever queue they are in', () => {
     const admission = atLimit()
     const log: string[] = []
     take(admission, 'report', 1_000, 'a 1', log)
-    // There are slots for terminations, and later for what asks.
+    // There are free slots for terminations, and later for updates.
     take(admission, 'termination', 1_000, 'a 2', log)
     take(admission, 'termination', 1_000, 'b', log)
     take(admission, 'opening', 1_000, 'a 3', log)
@@ -161,7 +161,7 @@ describe('reports of usage and terminations', () => {
     expect(log.slice(2)).toEqual(['a 1', 'a 2', 'a 5 refused', 'a 4'].map(entered))
   })
 
-  it('are refused after their time, with what is behind them in their session', () => {
+  it('are refused after the maximum wait, with those behind them in their session', () => {
     const admission = atLimit()
     const log: string[] = []
     take(admission, 'report', 1_000, 'a 1', log)
@@ -179,7 +179,7 @@ describe('reports of usage and terminations', () => {
     expect(admission.statistics.reportsBytes).toBe(2 * (BYTES + REQUEST_BYTES))
   })
 
-  it('are refused by name where there is no memory for them, and taken when there is', () => {
+  it('are refused by name if there is no memory for them, and admitted once there is', () => {
     const room = 5 * (BYTES + REQUEST_BYTES)
     const admission = atLimit({ reportsBytesMax: room })
     const log: string[] = []
@@ -195,7 +195,7 @@ describe('reports of usage and terminations', () => {
   })
 })
 
-it('takes a report that is larger than all of the memory, while it is the only one', () => {
+it('admits a report larger than the whole memory if it is the only one', () => {
   const admission = admissionOf({ reportsBytesMax: 1_000 })
   expect(twice(admission, 'report')).toEqual(['admitted', 'noMemory'])
 })
@@ -203,7 +203,7 @@ it('takes a report that is larger than all of the memory, while it is the only o
 const entered = (name: string) => (name.includes('refused') ? name : `${name} admitted`)
 
 describe('a node that is behind', () => {
-  it('says so while half of the memory is used, and when it has caught up', () => {
+  it('is marked while half of the memory is used, and notifies when it has caught up', () => {
     const reportsBytesMax = 12 * (BYTES + REQUEST_BYTES)
     const admission = atLimit({ reportsBytesMax, waitMsMax: 1e6 })
     const log: string[] = []
@@ -220,11 +220,11 @@ describe('a node that is behind', () => {
     expect([admission.isBehind, resumed]).toEqual([false, 1])
   })
 
-  it('says so while those that wait would take half of their time at the rate of now', () => {
+  it('is marked while the queue needs half of the maximum wait at the current rate', () => {
     const admission = atLimit()
     const log: string[] = []
     for (let each = 0; each < 54; each += 1) take(admission, 'termination', 1_000, `t${each}`, log)
-    // One leaves the queue each 10 ms, so that 50 have 500 ms to go.
+    // One leaves the queue every 10 ms, so that 50 need 500 ms.
     for (let nowMs = 1_010; nowMs <= 1_100; nowMs += 10) leave(admission, 'termination', nowMs)
     admission.tick(1_100)
     expect([admission.statistics.waiting, admission.isBehind]).toEqual([40, true])
@@ -233,7 +233,7 @@ describe('a node that is behind', () => {
   })
 })
 
-it('does not count what waits for MongoDB as queueing, but within the bound of all', () => {
+it('excludes lookups in MongoDB from the queue limit, but not from inFlightMax', () => {
   const admission = atLimit()
   for (let aside = 0; aside < 8; aside += 1) admission.beginLookup(1_000)
   expect(twice(admission, 'opening')).toEqual(['admitted', 'admitted'])
@@ -248,7 +248,7 @@ it('does not count what waits for MongoDB as queueing, but within the bound of a
   expect(small.statistics.refusedInFlight).toBe(1)
 })
 
-it('does not take a pause of its own thread for one of the workers', () => {
+it('does not mistake a pause of its own thread for one of the workers', () => {
   const admission = admissionOf({ queue: QUEUE })
   admission.tick(0)
   for (let taken = 0; taken < 8; taken += 1) enter(admission, 'asking', 1)
@@ -262,10 +262,10 @@ it('does not take a pause of its own thread for one of the workers', () => {
   expect(late.statistics.limit).toBe(8)
 })
 
-it('learns nothing of how fast requests are answered from those that fail', () => {
+it('does not measure answer times of failed requests', () => {
   const admission = atLimit()
   for (let nowMs = 1_001; nowMs < 1_200; nowMs += 1) {
-    admission.release(entrantOf('asking'), nowMs, false, false)
+    admission.release(candidateOf('asking'), nowMs, false, false)
     enter(admission, 'asking', nowMs)
     enter(admission, 'asking', nowMs)
   }

@@ -9,7 +9,7 @@ import { monotonicMs } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { jsonCodec } from '../support/realtime/codecs/settings.ts'
 
-/** The stages before and after the worker; the worker's part is played by the test. */
+/** The stages before and after the worker; the test plays the worker. */
 function chargeOf(inFlightMax: number) {
   const submitted: { request: ChargeRequest; done: OnOutcome }[] = []
   const counted: string[] = []
@@ -53,7 +53,7 @@ function chargeOf(inFlightMax: number) {
 const update = { record_type: 'update_request', session_id: 's' }
 const asking = { ...update, usaget: 'data', usagev: 5 }
 
-it('answers what the worker said', () => {
+it('answers with the outcome of the worker', () => {
   const { send, submitted, answers, counted, admission } = chargeOf(1)
   send(update)
   expect(submitted[0]?.request).toMatchObject({ origin: 'element', eventTimeMs: 5_000_000 })
@@ -65,14 +65,14 @@ it('answers what the worker said', () => {
   expect(admission.inFlight).toBe(0)
 })
 
-it('answers malformed at once, without a slot', () => {
+it('answers malformed immediately, without a slot', () => {
   const { send, submitted, answers } = chargeOf(0)
   send('{')
   expect(answers).toEqual([{ reason: 'malformed', code: -20 }])
   expect(submitted).toEqual([])
 })
 
-it('answers overloaded at once when there is no slot, and admits again when there is', () => {
+it('answers overloaded immediately if there is no slot, and admits again once there is', () => {
   const { send, submitted, answers, counted } = chargeOf(1)
   send(asking)
   send(asking)
@@ -83,7 +83,7 @@ it('answers overloaded at once when there is no slot, and admits again when ther
   expect(submitted).toHaveLength(2)
 })
 
-it('answers timedOut to an outcome that cannot be encoded', () => {
+it('answers timedOut if the outcome cannot be encoded', () => {
   const { send, submitted, answers, admission } = chargeOf(1)
   send(update)
   submitted[0]?.done({ ...plainOutcome('granted'), reason: 'nonsense' as 'granted' }, false)
@@ -91,7 +91,7 @@ it('answers timedOut to an outcome that cannot be encoded', () => {
   expect(admission.inFlight).toBe(0)
 })
 
-it('answers without a text where nothing can be encoded, and lets the others go on', () => {
+it('answers without a text if nothing can be encoded, and other requests continue', () => {
   const { send, submitted, answers, counted, admission } = chargeOf(1)
   const broken: Codec<unknown> = {
     ...jsonCodec,
@@ -110,12 +110,12 @@ it('answers without a text where nothing can be encoded, and lets the others go 
   expect(admission.inFlight).toBe(1)
 })
 
-/** A message that nothing is charged for. */
+/** A message without any service to charge. */
 function skipped() {
   return { ok: true, request: null, envelope: null } as const
 }
 
-it('a decoder with a defect refuses the message, and the next one is taken', () => {
+it('refuses a message whose decoder fails, and accepts the next one', () => {
   const { send, submitted, answers, admission } = chargeOf(1)
   const decode = () => {
     throw new RangeError('Maximum call stack size exceeded')
@@ -126,7 +126,7 @@ it('a decoder with a defect refuses the message, and the next one is taken', () 
   expect([submitted.length, admission.inFlight]).toEqual([1, 1])
 })
 
-it('refuses what is over the rate of its peer, but no report of usage and no termination', () => {
+it('limits the rate of a peer, but neither usage reports nor terminations', () => {
   const { send, submitted, answers } = chargeOf(10)
   const session = { session_id: 's', usaget: 'data' }
   const over: string[] = []
@@ -147,7 +147,7 @@ it('refuses what is over the rate of its peer, but no report of usage and no ter
   expect(answers).toEqual([])
 })
 
-it('answers a report that waited too long that nothing was charged', () => {
+it('answers notCharged to a report that waited too long', () => {
   const { send, answers, admission } = chargeOf(1)
   send(asking)
   send({ ...asking, session_id: 'other', used_usagev: 5 })

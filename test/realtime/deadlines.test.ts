@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { type Deadline, Deadlines } from '../../src/realtime/deadlines.ts'
 
-it('gives back in order what is over and was not removed', () => {
+it('returns expired entries in order, except removed ones', () => {
   fc.assert(
     fc.property(fc.array(fc.boolean(), { maxLength: 30 }), fc.nat(30), (removed, nowMs) => {
       const list = new Deadlines<Deadline>()

@@ -1,4 +1,4 @@
-/** Several event loops on one port, over real sockets. The threads run what is built. */
+/** Several event loops on one port, over real sockets. The threads run the built files. */
 import { afterEach, expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
 import { fileTypeDefaultsOf } from '../../src/file-types/defaults.ts'
@@ -84,7 +84,7 @@ const inFlight = async (metrics: Metrics) => (await figure(metrics, 'tollgate_in
 const update = (sessionId: string, header = '') =>
   post(`{"record_type":"update_request","session_id":"${sessionId}"}`, header)
 
-/** A connection, and the event loop that it has come to. */
+/** A connection, and the event loop that accepted it. */
 async function connection(port: number) {
   const socket = openSocket(port)
   await socket.connected
@@ -93,7 +93,7 @@ async function connection(port: number) {
   return { ...socket, loop: Number(/worker (\d)/.exec(answer?.body ?? '')?.[1]) }
 }
 
-/** So many connections to each of two event loops. */
+/** This many connections to each of two event loops. */
 async function connections(port: number, each = 1) {
   const all: Awaited<ReturnType<typeof connection>>[] = []
   const of = (loop: number) => all.filter((one) => one.loop === loop)
@@ -101,7 +101,7 @@ async function connections(port: number, each = 1) {
   return [of(0).slice(0, each), of(1).slice(0, each)].flat()
 }
 
-it('takes connections in all event loops, with workers of their own; counters add up', async () => {
+it('accepts connections in all event loops, with their own workers; counters add up', async () => {
   const { node, metrics } = await nodeOf()
   const both = await connections(node.port, 3)
   expect(both.map(({ loop }) => loop)).toEqual([0, 0, 0, 1, 1, 1])
@@ -117,7 +117,7 @@ it('takes connections in all event loops, with workers of their own; counters ad
   expect(await inFlight(metrics)).toBe(0)
 })
 
-it('holds a peer to one rate, whichever event loops it connects to', async () => {
+it('limits a peer to one rate, whichever event loops it connects to', async () => {
   const { node } = await nodeOf()
   const sockets = await connections(node.port, 2)
   const statuses: (number | undefined)[] = []
@@ -129,7 +129,7 @@ it('holds a peer to one rate, whichever event loops it connects to', async () =>
   expect(statuses).toEqual([...Array(10).fill(200), ...Array(6).fill(429)])
 })
 
-it('is refused a port that somebody has, alone or shared', async () => {
+it('fails on a port that is in use, alone or shared', async () => {
   for (const listeners of ['1', '2']) {
     const { node } = await nodeOf({ TOLLGATE_REALTIME_LISTENERS: listeners })
     const port = { TOLLGATE_REALTIME_PORT: String(node.port) }
@@ -138,7 +138,7 @@ it('is refused a port that somebody has, alone or shared', async () => {
   }
 })
 
-it('does not start without one of them, says why, and leaves the port free', async () => {
+it('does not start if one event loop fails, with its reason, and releases the port', async () => {
   const port = String(await freePort())
   for (const [dir, why] of [
     ['fails', 'event loop 1: rules cannot be used'],
@@ -170,7 +170,7 @@ it('is ready in all event loops or in none', async () => {
   await waitUntil('200 of both', async () => (await statuses()).join() === '200,200')
 })
 
-it('answers what is under way in each event loop before it closes', async () => {
+it('answers requests in flight in each event loop before it closes', async () => {
   const { node, metrics } = await nodeOf({ TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '2000' })
   const sockets = await connections(node.port)
   for (const socket of sockets) await socket.send(update('wait'))
@@ -183,7 +183,7 @@ it('answers what is under way in each event loop before it closes', async () => 
   await late.closed()
 })
 
-it('divides what may be under way', async () => {
+it('divides the requests in flight between event loops', async () => {
   const { node, metrics } = await nodeOf({
     TOLLGATE_REALTIME_IN_FLIGHT_MAX: '2',
     TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '2000',
@@ -201,7 +201,7 @@ it('divides what may be under way', async () => {
   }
 })
 
-it('tells once of an event loop with a defect, is not ready then, and ends in order', async () => {
+it('reports once a failed event loop, is not ready then, and stops in order', async () => {
   const { node, failures } = await nodeOf()
   const [first, second] = await connections(node.port)
   for (let time = 0; time < 2; time += 1) {
@@ -218,7 +218,7 @@ it('tells once of an event loop with a defect, is not ready then, and ends in or
   expect(failures).toHaveLength(1)
 })
 
-it('takes an event loop that does not answer for failed', async () => {
+it('considers an event loop that does not respond as failed', async () => {
   const { node, failures, metrics } = await nodeOf()
   const [, second] = await connections(node.port)
   await figure(metrics, 'tollgate_loop_requests_total')
@@ -230,7 +230,7 @@ it('takes an event loop that does not answer for failed', async () => {
   expect(failures).toEqual(['event loop 1: does not answer'])
 })
 
-it('is one event loop without further threads by default', async () => {
+it('has one event loop without further threads by default', async () => {
   const { node, metrics } = await nodeOf({ TOLLGATE_REALTIME_LISTENERS: '1' })
   for (let count = 0; count < 8; count += 1) expect((await connection(node.port)).loop).toBe(0)
   expect(await figure(metrics, 'tollgate_loop_requests_total')).toEqual([{ loop: '0', value: 8 }])

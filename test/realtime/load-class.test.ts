@@ -19,37 +19,37 @@ const part = (requested: number, used: number) => ({
   used,
 })
 
-it('what ends a session is a termination, whatever it reports', () => {
+it('a request that ends a session is a termination, whatever it reports', () => {
   expect(of('release')).toBe('termination')
   expect(of('release', { used: 5 })).toBe('termination')
 })
 
-it('what tells of usage is a report, in whatever request and part', () => {
+it('a request with used units is a report, of any type and in any part', () => {
   for (const kind of ['start', 'update', 'event'] as const) {
     expect(of(kind, { requested: 5, used: 5 })).toBe('report')
     expect(of(kind, { requested: 5, parts: [part(5, 5)] })).toBe('report')
   }
 })
 
-it('so is an update that only gives back', () => {
+it('an update that requests no units is a report', () => {
   expect(of('update', {})).toBe('report')
   expect(of('update', { parts: [part(-1, 0)] })).toBe('report')
 })
 
-it('an update that asks for units, or for whether there are any, is asking', () => {
+it('an update that requests units or checks credit is asking', () => {
   expect(of('update', { requested: 5 })).toBe('asking')
   expect(of('update', { parts: [part(5, 0)] })).toBe('asking')
   expect(of('update', { checksCredit: true })).toBe('asking')
   expect(of('update')).toBe('asking')
 })
 
-it('starts and events without usage are opening', () => {
+it('starts and events without used units are opening', () => {
   expect(of('start', { requested: 5 })).toBe('opening')
   expect(of('event', { requested: 5 })).toBe('opening')
   expect(of('start')).toBe('opening')
 })
 
-it('what only pretends moves nothing, and is none of the two that wait', () => {
+it('a pretended request is neither a report nor a termination', () => {
   const services = [serviceRequest({ usaget: 'data', used: 5 })]
   const pretended = (kind: ChargeRequest['kind']) =>
     loadClassOf(requestOf('s', { kind, services, pretend: true }))

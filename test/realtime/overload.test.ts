@@ -1,4 +1,4 @@
-/** What is refused while the workers stand still, over the sockets of both protocols. */
+/** Refusals while the workers are stalled, over the sockets of both protocols. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import { compilePeers } from '../../src/catalog/settings/peers.ts'
 import { loadConfig } from '../../src/config/load.ts'
@@ -16,7 +16,7 @@ import { waitUntil } from '../support/wait.ts'
 const channel = new BroadcastChannel('held-worker')
 channel.unref()
 
-const tell = (word: 'hold' | 'go') => {
+const setWorkers = (word: 'hold' | 'go') => {
   if (word === 'go') {
     channel.postMessage(word)
     return Promise.resolve()
@@ -31,7 +31,7 @@ let room: Realtime
 let link: Link
 let metrics: ReturnType<typeof createMetrics>
 
-/** Eight requests may always be under way: two and a half batches of one worker. */
+/** Eight requests may always be in flight: two and a half batches of one worker. */
 const SETTINGS = {
   TOLLGATE_REALTIME_PORT: '0',
   TOLLGATE_DIAMETER_PORT: '0',
@@ -71,12 +71,12 @@ async function start(
     workerFile: new URL('../support/realtime/held-worker.mjs', import.meta.url),
   })
   link = await connectLink({ port: room.diameterPort, identity: GATEWAY })
-  await tell('hold')
+  await setWorkers('hold')
 }
 
 const open: ReturnType<typeof openSocket>[] = []
 beforeEach(() => async () => {
-  await tell('go')
+  await setWorkers('go')
   for (const socket of open.splice(0)) socket.destroy()
   await link.close()
   await room.close()
@@ -94,7 +94,7 @@ const waiting = () => figure('tollgate_reports_waiting')
 
 type Kind = 'start' | 'update' | 'release' | 'event'
 
-/** Over HTTP; the answer comes when the worker goes on, or at once. */
+/** Over HTTP; the answer comes when the worker continues, or immediately. */
 async function charge(kind: Kind, session: string, fileType = 'json') {
   const socket = openSocket(room.port)
   open.push(socket)
@@ -119,7 +119,7 @@ async function charge(kind: Kind, session: string, fileType = 'json') {
 
 const TOO_MANY = { status: 503, retry: '1', returnCode: -90, requestNum: 3 }
 
-/** Requests that are under way, so that their number stands. */
+/** Waits until this number of requests is in flight. */
 async function underWay(asked: Promise<unknown>, count: number): Promise<void> {
   asked.catch(() => undefined)
   await waitUntil(`${count} under way`, async () => (await inFlight()) === count)
@@ -128,7 +128,7 @@ async function underWay(asked: Promise<unknown>, count: number): Promise<void> {
 describe('while open sessions are served', () => {
   beforeEach(() => start(60_000, 1))
 
-  it('starts and events are refused, in the dialect of the request', async () => {
+  it('starts and events are refused, in the message format of the request', async () => {
     const update = charge('update', 'a')
     await underWay(update, 1)
     for (const kind of ['start', 'event'] as const) {
@@ -144,7 +144,7 @@ describe('while open sessions are served', () => {
     expect([await refused('new'), await refused('queue')]).toEqual([3, 0])
     const next = link.ask(command.creditControl, dataSession('gw;2', 0).update(1, { used: 5 }))
     await underWay(next, 2)
-    await tell('go')
+    await setWorkers('go')
     expect((await update).status).toBe(200)
     expect((await next).named['Result-Code']).toBe(2001)
     expect((await charge('start', 'c')).status).toBe(200)
@@ -154,9 +154,9 @@ describe('while open sessions are served', () => {
 describe('while nothing is answered', () => {
   beforeEach(() => start(1, 80))
 
-  it('reports of usage and terminations wait, and are charged when it goes on', async () => {
+  it('usage reports and terminations wait, and are charged when workers continue', async () => {
     const asked: Promise<{ status: number }>[] = []
-    // The limit comes down to what is under way, but not below eight.
+    // The limit falls to the requests in flight, but not below eight.
     await waitUntil('a refusal', async () => {
       asked.push(charge('update', `s${asked.length}`))
       return (await refused('queue')) > 0
@@ -173,7 +173,7 @@ describe('while nothing is answered', () => {
       link.ask(command.creditControl, termination(2, 5)),
       link.ask(command.creditControl, dataSession('gw;2', 0).termination(1, 5)),
     ]
-    // As a session whose report waits may not be overtaken, it is refused what it asks for.
+    // A new request must not overtake a waiting report of its session, and is refused.
     const asking = await link.ask(command.creditControl, update(3, { asked: 5 }))
     expect(asking.named['Result-Code']).toBe(3004)
     const releases = [...Array(8).keys()].flatMap((each) => [
@@ -186,7 +186,7 @@ describe('while nothing is answered', () => {
       async () => (await waiting()) + (await inFlight()) === taken + all,
     )
     expect(await waiting()).toBeGreaterThan(0)
-    await tell('go')
+    await setWorkers('go')
     expect((await Promise.all(releases)).map(({ status }) => status)).toEqual(
       releases.map(() => 200),
     )
@@ -200,20 +200,20 @@ describe('while nothing is answered', () => {
   })
 })
 
-describe('a client that goes before its turn has come', () => {
+describe('a client that disconnects while its request waits', () => {
   it.each(['native', 'javascript'])('is not charged, and the next one is: %s', async (server) => {
     await start(60_000, 1, server)
     const first = charge('update', 'a')
     await underWay(first, 1)
-    const going = charge('update', 'b')
-    await underWay(going, 2)
+    const disconnecting = charge('update', 'b')
+    await underWay(disconnecting, 2)
     const behind = charge('update', 'c')
     await underWay(behind, 3)
     open[1]?.reset()
-    expect(await going).toMatchObject({ status: 0 })
-    // By the time that these are refused, the node has heard of it.
+    expect(await disconnecting).toMatchObject({ status: 0 })
+    // By the time these are refused, the node has seen the disconnection.
     for (let asked = 0; asked < 3; asked += 1) expect((await charge('start', 'd')).status).toBe(503)
-    await tell('go')
+    await setWorkers('go')
     expect((await first).status).toBe(200)
     expect((await behind).status).toBe(200)
     expect(await figure('tollgate_requests_dropped_total', 'gone')).toBe(1)

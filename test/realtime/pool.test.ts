@@ -40,7 +40,7 @@ async function poolOf(options: Partial<PoolOptions> = {}) {
 const ids = (outcomes: ChargeOutcome[]) => outcomes.map(({ transactionId }) => transactionId)
 const reasonsOf = (outcomes: ChargeOutcome[]) => outcomes.map(({ reason }) => reason)
 
-it('hands over in batches and brings every outcome to its request', async () => {
+it('sends batches and returns every outcome to its request', async () => {
   const { ask, batches, stats } = await poolOf()
   const names = ['a', 'b', 'c', 'd', 'e', 'f']
   expect(ids(await Promise.all(names.map((name) => ask(name))))).toEqual(names)
@@ -51,19 +51,19 @@ it('hands over in batches and brings every outcome to its request', async () => 
   ])
 })
 
-it('hands on what a worker tells unasked', async () => {
-  const news: unknown[] = []
-  await poolOf({ workers: 2, onEvent: (told) => news.push(told) })
-  await waitUntil('both', () => news.length === 2)
-  const told = [3, 4].map((rates) => ({
+it('passes on the events of a worker', async () => {
+  const events: unknown[] = []
+  await poolOf({ workers: 2, onEvent: (event) => events.push(event) })
+  await waitUntil('both', () => events.length === 2)
+  const expected = [3, 4].map((rates) => ({
     kind: 'skipped',
     catalogueSkipped: { rates },
     entities: [],
   }))
-  expect(news).toEqual(expect.arrayContaining(told))
+  expect(events).toEqual(expect.arrayContaining(expected))
 })
 
-it('sends again, beside the others, what the worker has not in memory', async () => {
+it('sends a request for a lookup again if the worker has not cached its data', async () => {
   const { ask } = await poolOf({ batchSizeMax: 2, batchesInFlightMax: 1 })
   const [known, unknown] = await Promise.all([ask('known'), ask('look-up')])
   expect(known?.detail).toBe('worker 0, batch of 2')
@@ -71,18 +71,21 @@ it('sends again, beside the others, what the worker has not in memory', async ()
 })
 
 describe('a worker that fails', () => {
-  it.each(['throw', 'exit', 'miscount'])('%s: its batch ends, the pool goes on', async (word) => {
-    const { ask } = await poolOf()
-    const lost = await Promise.all([ask('good'), ask(word)])
-    expect(reasonsOf(lost)).toEqual(['timedOut', 'timedOut'])
-    expect(await ask('after')).toMatchObject({ reason: 'granted', transactionId: 'after' })
-  })
+  it.each(['throw', 'exit', 'miscount'])(
+    'by %s ends its batch, and the pool continues',
+    async (word) => {
+      const { ask } = await poolOf()
+      const lost = await Promise.all([ask('good'), ask(word)])
+      expect(reasonsOf(lost)).toEqual(['timedOut', 'timedOut'])
+      expect(await ask('after')).toMatchObject({ reason: 'granted', transactionId: 'after' })
+    },
+  )
 
-  it('takes with it the batches under way in the same thread only', async () => {
+  it('ends only the batches in flight in its thread', async () => {
     const { ask } = await poolOf({ workers: 2, batchSizeMax: 1, batchesInFlightMax: 4 })
     const at = (sessionId: string, worker: number) =>
       ask(requestOf(sessionId, { subscriberKey: 'sid', subscriberValue: String(worker) }))
-    // Teaches the router in which worker the accounts 2 and 3 are.
+    // The router learns the workers of the accounts 2 and 3.
     await Promise.all([at('x', 2), at('y', 3)])
     const both = await Promise.all([at('wait', 2), at('exit', 2), at('other', 3)])
     expect(reasonsOf(both)).toEqual(['timedOut', 'timedOut', 'granted'])
@@ -99,18 +102,18 @@ describe('a worker that fails', () => {
     let outcome = await ask('after')
     while (outcome.reason !== 'granted') outcome = await ask('after')
     expect(outcome.transactionId).toBe('after')
-    // What had been answered meanwhile was not sent to the new worker.
+    // A request answered in between was not sent to the new worker.
     expect(stats.filter(({ stale }) => stale !== undefined)).toEqual([])
   })
 
-  it('at the start: named error with its cause', async () => {
+  it('at the start is a named error with its cause', async () => {
     const started = poolOf({ workerData: () => ({ failsAtStart: true }) })
     await expect(started).rejects.toThrow('worker thread did not start: no catalogue')
     await expect(started).rejects.toMatchObject({ name: 'WorkerStartError' })
   })
 })
 
-describe('time-out', () => {
+describe('a time-out', () => {
   it('answers once; the late result is dropped', async () => {
     const { pool, ask } = await poolOf({ requestTimeoutMs: 100, batchSizeMax: 1 })
     const answers: ChargeOutcome[] = []
@@ -123,12 +126,12 @@ describe('time-out', () => {
     })
     expect(reasonsOf(answers)).toEqual(['timedOut'])
     await ask('release')
-    // Two more round trips: the late result has come back before the second.
+    // Two more round trips: the late result has returned before the second.
     await ask('next')
     expect(answers).toHaveLength(1)
   })
 
-  it('answers what waits for a batch, and does not send it any more', async () => {
+  it('answers a request that waits for a batch, which is not sent then', async () => {
     const { ask, batches } = await poolOf({
       requestTimeoutMs: 100,
       batchSizeMax: 1,
@@ -142,7 +145,7 @@ describe('time-out', () => {
     expect(batches).toEqual([1, 1])
   })
 
-  it('of a client that has gone: it is answered and not sent', async () => {
+  it('answers the request of a disconnected client, which is not sent', async () => {
     const dropped: string[] = []
     const { ask, batches } = await poolOf({
       batchSizeMax: 1,
@@ -157,7 +160,7 @@ describe('time-out', () => {
     expect(batches).toEqual([1, 1])
   })
 
-  it('comes at once when the pool is closed', async () => {
+  it('comes immediately when the pool is closed', async () => {
     const { pool, ask } = await poolOf()
     const waiting = ask('wait')
     await new Promise((resolve) => setImmediate(resolve))
@@ -166,7 +169,7 @@ describe('time-out', () => {
   })
 })
 
-it('sends the requests of one account to one worker', async () => {
+it('the requests of one account go to one worker', async () => {
   const { ask } = await poolOf({ workers: 3 })
   const aid = '7'
   const start = (subscriberValue: string, sessionId: string) =>

@@ -4,7 +4,7 @@ import { openPorts } from '../../src/realtime/port-handover.ts'
 
 const taken = () => new ListenError({ host: '127.0.0.1', port: 8181 }, 'the port is in use')
 
-it('insists on the ports of a process that has just ended', async () => {
+it('retries on ports of a process that has just ended', async () => {
   let tries = 0
   const open = async () => {
     tries += 1
@@ -15,7 +15,7 @@ it('insists on the ports of a process that has just ended', async () => {
   expect(tries).toBe(4)
 })
 
-it('does not wait for ports that are somebody else’s, nor for other defects', async () => {
+it('does not retry on ports of other programs, nor on other errors', async () => {
   let tries = 0
   const refuse = async (error: Error) => {
     tries += 1

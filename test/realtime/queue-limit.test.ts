@@ -15,13 +15,13 @@ function limitOf() {
 
 interface Phase {
   ms: number
-  /** Requests that come in a millisecond. */
+  /** Requests that arrive in a millisecond. */
   offered: number
-  /** Requests that are answered in one, one after the other. */
+  /** Requests that are answered in a millisecond, one after the other. */
   capacity: number
 }
 
-/** A node whose time is counted in steps of a tenth of a millisecond. */
+/** A node whose time advances in steps of a tenth of a millisecond. */
 function nodeOf(limit: QueueLimit) {
   const waiting: number[] = []
   let nowMs = 0
@@ -65,7 +65,7 @@ it('refuses nothing while the node keeps up', () => {
   expect(limit.limit).toBe(LIMIT_MAX)
 })
 
-it.each([0.5, 2, 40])('keeps the time and the goodput of %d/ms beyond saturation', (capacity) => {
+it.each([0.5, 2, 40])('keeps latency and goodput at %d/ms beyond saturation', (capacity) => {
   const limit = limitOf()
   const { run } = nodeOf(limit)
   run({ ms: 1_000, offered: capacity / 2, capacity })
@@ -73,7 +73,7 @@ it.each([0.5, 2, 40])('keeps the time and the goodput of %d/ms beyond saturation
     const ms = 3_000
     const { answered, p50, p99 } = run({ ms, offered: load * capacity, capacity })
     expect(answered).toBeGreaterThan(0.98 * capacity * ms)
-    // What keeps the workers busy is taken all the same.
+    // The limit still admits enough to keep the workers busy.
     const targetMs = Math.max(TARGET_MS, LIMIT_MIN / capacity)
     expect(p50).toBeLessThan(1.1 * targetMs)
     expect(p99).toBeLessThan(2 * targetMs)
@@ -83,7 +83,7 @@ it.each([0.5, 2, 40])('keeps the time and the goodput of %d/ms beyond saturation
   expect(run({ ms: 900, offered: capacity / 2, capacity }).refused).toBe(0)
 })
 
-it('follows the capacity both ways', () => {
+it('follows the capacity up and down', () => {
   const limit = limitOf()
   const { run } = nodeOf(limit)
   run({ ms: 1_000, offered: 30, capacity: 20 })
@@ -94,17 +94,17 @@ it('follows the capacity both ways', () => {
   expect(answered).toBeGreaterThan(0.95 * 20_000)
 })
 
-it('takes nothing more while nothing is answered', () => {
+it('admits nothing more while nothing is answered', () => {
   const limit = limitOf()
   const { run } = nodeOf(limit)
   run({ ms: 100, offered: 10, capacity: 20 })
   const { refused } = run({ ms: 500, offered: 10, capacity: 0 })
-  // What comes in two and a half targets waits; the rest is refused.
+  // Arrivals of two and a half targets wait; the others are refused.
   expect(refused).toBeGreaterThan(4_400)
   expect(run({ ms: 500, offered: 10, capacity: 20 }).answered).toBeGreaterThan(4_500)
 })
 
-it('forgets what it learnt when the load has gone', () => {
+it('rises again when the load has ended', () => {
   const limit = limitOf()
   const { run } = nodeOf(limit)
   run({ ms: 1_000, offered: 6, capacity: 2 })
@@ -114,9 +114,9 @@ it('forgets what it learnt when the load has gone', () => {
   expect(limit.delayMs).toBe(0)
 })
 
-it('learns in bursts that are shorter than a window', () => {
+it('adapts in bursts shorter than a window', () => {
   const limit = limitOf()
-  // A stall has brought it down.
+  // A stall has lowered the limit.
   for (let nowMs = 0; nowMs <= 3 * TARGET_MS; nowMs += 2) limit.admitted(nowMs / 2, nowMs)
   expect(limit.limit).toBe(LIMIT_MIN)
   for (let index = 30; index > 0; index -= 1) limit.answered(index, 100)
@@ -135,7 +135,7 @@ it('learns in bursts that are shorter than a window', () => {
   expect(limit.limit).toBeGreaterThan(200)
 })
 
-it('takes what keeps the workers busy of a node whose every batch is slow', () => {
+it('admits enough to keep the workers busy on a node with slow batches', () => {
   const limit = limitOf()
   let answered = 0
   for (let nowMs = 0; nowMs < 10_000; nowMs += 2 * TARGET_MS) {
@@ -149,7 +149,7 @@ it('takes what keeps the workers busy of a node whose every batch is slow', () =
   expect(answered).toBeGreaterThan((LIMIT_MIN * 10_000) / (2 * TARGET_MS))
 })
 
-it('is not misled by what came first, however long that took', () => {
+it('adapts after a long initial stall', () => {
   const limit = limitOf()
   const { run } = nodeOf(limit)
   run({ ms: 300, offered: 1, capacity: 0 })
@@ -157,7 +157,7 @@ it('is not misled by what came first, however long that took', () => {
   expect(p50).toBeLessThan(1.1 * TARGET_MS)
 })
 
-it('takes what has gathered while the thread itself stood still', () => {
+it('admits requests that gathered while the thread itself was paused', () => {
   const limit = limitOf()
   const { run } = nodeOf(limit)
   run({ ms: 1_000, offered: 1, capacity: 5 })
@@ -166,7 +166,7 @@ it('takes what has gathered while the thread itself stood still', () => {
   limit.paused(195)
   for (let taken = 50; taken < 400; taken += 1) limit.admitted(taken, 2_200)
   expect(limit.limit).toBe(LIMIT_MAX)
-  // The workers have been as quiet since.
+  // The workers have been stalled since.
   limit.admitted(400, 2_300)
   expect(limit.limit).toBe(400)
 })

@@ -7,7 +7,7 @@ const granted = (aid: number) => plainOutcome('granted', '', aid)
 const start = (sessionId: string, sid: string) =>
   requestOf(sessionId, { kind: 'start', subscriberKey: 'sid', subscriberValue: sid })
 
-it('spreads what it does not know, always the same way', () => {
+it('distributes unknown subscribers, always the same way', () => {
   const routes = createRoutes(4, 100)
   const workers = Array.from({ length: 200 }, (_, index) => routes.workerOf(start('s', `${index}`)))
   expect(new Set(workers)).toEqual(new Set([0, 1, 2, 3]))
@@ -15,14 +15,14 @@ it('spreads what it does not know, always the same way', () => {
   expect(again).toEqual(workers)
 })
 
-it('goes by the account once an outcome has named it', () => {
+it('follows the account once an outcome has named it', () => {
   const routes = createRoutes(4, 100)
   routes.learn(start('session', '1'), granted(6))
   expect(routes.workerOf(requestOf('session'))).toBe(2)
   expect(routes.workerOf(start('another', '1'))).toBe(2)
 })
 
-it('follows a subscriber who moved, but keeps a session where it was opened', () => {
+it('follows a subscriber that moved, but keeps a session on its worker', () => {
   const routes = createRoutes(4, 100)
   routes.learn(start('session', '1'), granted(6))
   routes.learn(start('later', '1'), granted(7))
@@ -32,7 +32,7 @@ it('follows a subscriber who moved, but keeps a session where it was opened', ()
   ).toBe(2)
 })
 
-it('keeps sessions of two origins apart', () => {
+it('separates sessions of two network elements', () => {
   const routes = createRoutes(2, 100)
   const other = requestOf('session', { origin: 'other' })
   const before = routes.workerOf(other)
@@ -40,7 +40,7 @@ it('keeps sessions of two origins apart', () => {
   expect(routes.workerOf(other)).toBe(before)
 })
 
-it('forgets the oldest when full, and a session that was released', () => {
+it('forgets the oldest session when full, and a released one', () => {
   const routes = createRoutes(64, 2)
   const before = routes.workerOf(requestOf('a'))
   const aid = before + 1
@@ -54,7 +54,7 @@ it('forgets the oldest when full, and a session that was released', () => {
   expect(routes.workerOf(requestOf('b'))).toBe(beforeB)
 })
 
-it('learns nothing from an outcome without an account', () => {
+it('ignores an outcome without an account', () => {
   const routes = createRoutes(64, 2)
   const before = routes.workerOf(requestOf('a'))
   routes.learn(requestOf('a'), granted(0))

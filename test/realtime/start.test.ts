@@ -15,7 +15,7 @@ import { startTestRedis } from '../support/redis.ts'
 
 const open: Realtime[] = []
 afterEach(async () => {
-  for (const room of open.splice(0)) await room.close()
+  for (const realtime of open.splice(0)) await realtime.close()
 })
 
 const KEY = '00112233445566778899aabbccddeeff'
@@ -26,7 +26,11 @@ const clients = compileClients(stored, sealer)
 
 const silent = createLogger({ name: 'test', level: 'silent' })
 
-async function roomOf(env: Record<string, string> = {}, log = silent, peers = compilePeers([])) {
+async function realtimeOf(
+  env: Record<string, string> = {},
+  log = silent,
+  peers = compilePeers([]),
+) {
   const metrics = createMetrics({ node: 'test', role: 'realtime' })
   const config = loadConfig({
     env: {
@@ -37,7 +41,7 @@ async function roomOf(env: Record<string, string> = {}, log = silent, peers = co
     },
   })
   const defaults = fileTypeDefaultsOf(config)
-  const room = await startRealtime({
+  const realtime = await startRealtime({
     config,
     defaults,
     log,
@@ -50,9 +54,9 @@ async function roomOf(env: Record<string, string> = {}, log = silent, peers = co
     },
     workerFile: new URL('../support/realtime/pool-worker.mjs', import.meta.url),
   })
-  open.push(room)
+  open.push(realtime)
   const charge = async (sessionId: string, headers: Record<string, string> = {}, query = '') => {
-    const response = await fetch(`http://127.0.0.1:${room.port}/realtime${query}`, {
+    const response = await fetch(`http://127.0.0.1:${realtime.port}/realtime${query}`, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json', ...headers },
       body: JSON.stringify({ record_type: 'update_request', session_id: sessionId }),
@@ -64,11 +68,11 @@ async function roomOf(env: Record<string, string> = {}, log = silent, peers = co
     const values = all.find((metric) => metric.name === name)?.values ?? []
     return values.filter(({ metricName = name }) => !metricName.endsWith('bucket'))
   }
-  return { room, charge, figure }
+  return { realtime, charge, figure }
 }
 
-it('takes a request from the socket to a worker and back, and counts it', async () => {
-  const { charge, figure } = await roomOf()
+it('passes a request from the socket to a worker and back, and counts it', async () => {
+  const { charge, figure } = await realtimeOf()
   expect(await charge('one')).toMatchObject({
     status: 200,
     answer: { status: 1, returnCode: 1, sessionId: 'one', transactionId: 'one' },
@@ -83,26 +87,26 @@ it('takes a request from the socket to a worker and back, and counts it', async 
   expect(await figure('tollgate_commit_conflicts_total')).toMatchObject([{ value: 1 }])
 })
 
-it('listens on the network if the operator has opened it, and says so', async () => {
+it('listens on the network if the operator has opened it, and logs that', async () => {
   const lines: string[] = []
   const destination = { write: (line: string) => lines.push(line) }
   const log = createLogger({ name: 'test', level: 'warn', destination })
   const open = { TOLLGATE_REALTIME_HOST: '0.0.0.0', TOLLGATE_REALTIME_OPEN_TO: 'network' }
-  const { room, charge } = await roomOf(open, log)
+  const { realtime, charge } = await realtimeOf(open, log)
   expect(await charge('one')).toMatchObject({ status: 200 })
   expect(lines.map((line) => JSON.parse(line))).toMatchObject([
     {
       level: 'warn',
       host: '0.0.0.0',
-      port: room.port,
+      port: realtime.port,
       msg: expect.stringContaining('open to the'),
     },
   ])
-  await roomOf({ TOLLGATE_REALTIME_OPEN_TO: 'network' }, log)
+  await realtimeOf({ TOLLGATE_REALTIME_OPEN_TO: 'network' }, log)
   expect(lines).toHaveLength(1)
 })
 
-it('listens on the network without being opened, and then everybody authenticates', async () => {
+it('requires authentication if it listens on the network without being opened', async () => {
   const lines: string[] = []
   const destination = { write: (line: string) => lines.push(line) }
   const log = createLogger({ name: 'test', level: 'warn', destination })
@@ -125,7 +129,7 @@ it('listens on the network without being opened, and then everybody authenticate
   for (const openTo of ['loopback', 'nobody']) {
     const host = openTo === 'nobody' ? '127.0.0.1' : '0.0.0.0'
     const env = { TOLLGATE_REALTIME_HOST: host, TOLLGATE_REALTIME_OPEN_TO: openTo }
-    const { charge, figure } = await roomOf(env, log, peers)
+    const { charge, figure } = await realtimeOf(env, log, peers)
     expect(await charge('one')).toMatchObject({ status: 401, answer: { returnCode: -20 } })
     expect(await charge('one', { 'X-Api-Key': 'key-1' })).toMatchObject({ status: 200 })
     expect(await figure('tollgate_peer_requests_total')).toMatchObject([
@@ -138,10 +142,10 @@ it('listens on the network without being opened, and then everybody authenticate
   expect(lines).toEqual([])
 })
 
-it('takes what a client has signed, by the Redis of its settings', async () => {
+it('accepts signed requests of clients, with the Redis of the configuration', async () => {
   const redis = await startTestRedis()
   try {
-    const { charge, figure } = await roomOf({ TOLLGATE_REDIS_URL: redis.url })
+    const { charge, figure } = await realtimeOf({ TOLLGATE_REDIS_URL: redis.url })
     const seconds = Math.floor(systemClock.nowMs() / 1000)
     const body = '"record_type":"update_request","session_id":"one"'
     const query = `?_t_=${seconds}&_sig_=${signatureOf(`{"_t_":"${seconds}",${body}}`, KEY)}`
@@ -157,16 +161,16 @@ it('takes what a client has signed, by the Redis of its settings', async () => {
   }
 })
 
-it('speaks the file type that is the default', async () => {
-  const { charge } = await roomOf({ TOLLGATE_REALTIME_DEFAULT_FILE_TYPE: 'gy' })
+it('has the configured default file type', async () => {
+  const { charge } = await realtimeOf({ TOLLGATE_REALTIME_DEFAULT_FILE_TYPE: 'gy' })
   expect(await charge('one')).toMatchObject({
     status: 404,
     answer: { desc: 'Malformed request: file_type gy is unknown' },
   })
 })
 
-it('refuses at once what is over the limit, and goes on when there is room', async () => {
-  const { charge, figure } = await roomOf({
+it('refuses requests above the limit immediately, and continues when there is room', async () => {
+  const { charge, figure } = await realtimeOf({
     TOLLGATE_REALTIME_IN_FLIGHT_MAX: '1',
     TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '500',
   })
@@ -177,13 +181,15 @@ it('refuses at once what is over the limit, and goes on when there is room', asy
   expect(await charge('three')).toMatchObject({ status: 200 })
 })
 
-it('answers what is under way before it closes', async () => {
-  const { room, charge, figure } = await roomOf({ TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '300' })
-  const kept = openSocket(room.port)
+it('answers requests in flight before it closes', async () => {
+  const { realtime, charge, figure } = await realtimeOf({
+    TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '300',
+  })
+  const kept = openSocket(realtime.port)
   await kept.connected
   const waiting = charge('wait')
   while ((await figure('tollgate_in_flight'))[0]?.value !== 1) await charge('')
-  const closing = room.close()
+  const closing = realtime.close()
   await kept.send(post('{"record_type":"update_request","session_id":"late"}'))
   expect(await kept.answer()).toMatchObject({ status: 503 })
   expect(await waiting).toMatchObject({ status: 503, answer: { returnCode: -92 } })
@@ -191,8 +197,8 @@ it('answers what is under way before it closes', async () => {
   await kept.closed()
 })
 
-it('names what keeps it from starting, and leaves no thread behind', async () => {
-  const { room } = await roomOf()
-  const started = roomOf({ TOLLGATE_REALTIME_PORT: String(room.port) })
+it('names the reason if it cannot start, and leaves no thread running', async () => {
+  const { realtime } = await realtimeOf()
+  const started = realtimeOf({ TOLLGATE_REALTIME_PORT: String(realtime.port) })
   await expect(started).rejects.toThrow('the port is in use')
 })

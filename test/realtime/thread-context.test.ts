@@ -10,7 +10,7 @@ const configOf = (listeners: number, inFlightMax: number) =>
     },
   })
 
-it('divides what may be under way, and leaves each event loop something', () => {
+it('divides the requests in flight, with at least one for each event loop', () => {
   for (const [listeners, inFlightMax, each] of [
     [1, 4096, 4096],
     [4, 4096, 1024],
@@ -24,7 +24,7 @@ it('divides what may be under way, and leaves each event loop something', () => 
   }
 })
 
-it('leaves Diameter to the first event loop, and everything else as it is', () => {
+it('assigns Diameter to the first event loop, and changes nothing more', () => {
   const config = configOf(2, 2)
   expect(loopConfig(config, 0)).toEqual({
     ...config,
@@ -40,7 +40,7 @@ it('leaves Diameter to the first event loop, and everything else as it is', () =
   })
 })
 
-it('gives each event loop the workers that are set, or its part of the cores that are left', () => {
+it('assigns each event loop the configured workers, or its share of the remaining cores', () => {
   expect(workersOf({ workers: 3, listeners: 2 }, 2)).toBe(3)
   const automatic = (listeners: number, cores: number) =>
     workersOf({ workers: 0, listeners }, cores)

@@ -8,9 +8,9 @@ import { codecOf } from '../../src/realtime/codecs/codec-of.ts'
 import { createJsonCodec } from '../../src/realtime/codecs/json/codec.ts'
 import { ANSWERS, jsonCodec } from '../support/realtime/codecs/settings.ts'
 import {
-  dialectOfExample,
   examplesOf,
-  type WireDialect,
+  formatOfExample,
+  type WireFormat,
   wireExamples,
 } from '../support/realtime/wire-examples.ts'
 
@@ -26,7 +26,7 @@ const context = {
   identifies: () => false,
 }
 const service = serviceRequest({ usaget: 'data' })
-/** What the example `redirect` says of its settings. */
+/** The settings described with the example `redirect`. */
 const redirectCodec = createJsonCodec({
   ...ANSWERS,
   quotaHoldingMs: 600_000,
@@ -34,20 +34,20 @@ const redirectCodec = createJsonCodec({
   finalUnit: { action: 'redirect', addressType: 'url', address: 'https://shop.example.net/top-up' },
 })
 
-/** The dialect of a file type that comes with the product. */
+/** The message format of a built-in file type. */
 function builtIn(name: string): Codec<unknown> {
   const rules = { rateCalculators: {}, customerIdentification: {} }
   const defaults = { answers: ANSWERS, timeZone: 'UTC', countryPrefix: '972', rules }
   return codecOf(compileFileType(builtInFileTypes().get(name), defaults))
 }
 
-const dialects: Readonly<Record<WireDialect, Codec<unknown>>> = {
+const formats: Readonly<Record<WireFormat, Codec<unknown>>> = {
   json: jsonCodec,
   keyvalue: builtIn('keyvalue'),
   xml: builtIn('xml'),
   diameter: builtIn('diameter'),
 }
-const names: Readonly<Record<WireDialect, string>> = {
+const names: Readonly<Record<WireFormat, string>> = {
   json:
     'start update release services cost redirect late event refund refund-money pretend ' +
     'denied failed fraction no-session other-type not-json',
@@ -57,17 +57,17 @@ const names: Readonly<Record<WireDialect, string>> = {
     'diameter-start diameter-codes diameter-pairs diameter-sms diameter-denied ' +
     'diameter-missing diameter-value',
 }
-const all = Object.keys(names) as WireDialect[]
-const examples = all.flatMap((dialect) => examplesOf(dialect))
+const all = Object.keys(names) as WireFormat[]
+const examples = all.flatMap((format) => examplesOf(format))
 
 describe('docs/WIRE.md', () => {
-  it.each(all)('has the examples of %s that the tests expect', (dialect) => {
-    expect(examplesOf(dialect).map(([name]) => name)).toEqual(names[dialect].split(' '))
+  it.each(all)('has the examples of %s that the tests expect', (format) => {
+    expect(examplesOf(format).map(([name]) => name)).toEqual(names[format].split(' '))
   })
 
   it.each(examples)('%s: the response, byte for byte', (name, { request, outcome, response }) => {
-    const dialect = dialectOfExample(name)
-    const codec = name === 'redirect' ? redirectCodec : dialects[dialect]
+    const format = formatOfExample(name)
+    const codec = name === 'redirect' ? redirectCodec : formats[format]
     const decoded = codec.decode(Buffer.from(request ?? ''), context)
     if (decoded.ok) {
       expect(outcome).toBeDefined()
@@ -76,7 +76,7 @@ describe('docs/WIRE.md', () => {
       expect(outcome).toBeUndefined()
       expect(codec.encodeError(decoded.error)).toBe(response)
     }
-    if (dialect === 'json' || dialect === 'diameter') {
+    if (format === 'json' || format === 'diameter') {
       expect(() => JSON.parse(response ?? '')).not.toThrow()
     }
   })
@@ -98,7 +98,7 @@ describe('docs/WIRE.md', () => {
     }
   })
 
-  it('decodes the start of the session to this request', () => {
+  it('has a session start that decodes to this request', () => {
     const decoded = jsonCodec.decode(
       Buffer.from(wireExamples().get('start')?.request ?? ''),
       context,
@@ -123,7 +123,7 @@ describe('docs/WIRE.md', () => {
     })
   })
 
-  it('decodes several services to this list', () => {
+  it('has several services that decode to this list', () => {
     const request = wireExamples().get('services')?.request ?? ''
     const decoded = jsonCodec.decode(Buffer.from(request), context)
     expect(decoded.ok && decoded.request.services).toEqual([

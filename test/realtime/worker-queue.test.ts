@@ -11,7 +11,7 @@ type Call = {
   fail: (error: Error) => void
 }
 
-/** A worker whose batches end when the test says so. */
+/** A worker whose batches end when the test lets them. */
 function workerOf() {
   const calls: Call[] = []
   const worker: BatchWorker = {
@@ -23,12 +23,12 @@ function workerOf() {
   return { worker, calls }
 }
 
-function laneOf() {
+function queueOf() {
   const first = workerOf()
   const events: string[] = []
   const time = { nowMs: 100 }
   const ids = (batch: readonly Pending[]) => batch.map(({ request }) => request.sessionId).join()
-  const lane = new WorkerQueue(first.worker, {
+  const queue = new WorkerQueue(first.worker, {
     batchSizeMax: 3,
     batchesInFlightMax: 2,
     mayLookUp: false,
@@ -50,10 +50,10 @@ function laneOf() {
       earlier: null,
       later: null,
     }
-    lane.push(pending)
+    queue.push(pending)
     return pending
   }
-  return { lane, calls: first.calls, events, time, push }
+  return { queue, calls: first.calls, events, time, push }
 }
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
@@ -62,8 +62,8 @@ const result = (size: number): WorkerResult => ({
   stats: {},
 })
 
-it('sends when the turn ends, so many at once, in order', async () => {
-  const { calls, push, events } = laneOf()
+it('sends at the end of the turn, up to the batch size, in order', async () => {
+  const { calls, push, events } = queueOf()
   for (const id of ['a', 'b', 'c', 'd']) push(id)
   expect(calls).toEqual([])
   await turn()
@@ -71,8 +71,8 @@ it('sends when the turn ends, so many at once, in order', async () => {
   expect(events).toEqual(['batch of 3', 'batch of 1'])
 })
 
-it('gathers while all batches are under way, and goes on when one ends or fails', async () => {
-  const { calls, push, events } = laneOf()
+it('queues while all batches are in flight, and continues when one ends or fails', async () => {
+  const { calls, push, events } = queueOf()
   push('a')
   await turn()
   push('b')
@@ -95,8 +95,8 @@ it('gathers while all batches are under way, and goes on when one ends or fails'
   expect(events.filter((event) => !event.startsWith('batch'))).toEqual(['result a', 'failure b'])
 })
 
-it('forgets what was answered while it waited', async () => {
-  const { lane, calls, push } = laneOf()
+it('forgets requests that were answered while they waited', async () => {
+  const { queue, calls, push } = queueOf()
   for (const id of ['a', 'b']) {
     push(id)
     await turn()
@@ -104,15 +104,15 @@ it('forgets what was answered while it waited', async () => {
   const answered = [push('c'), push('d')]
   push('e')
   for (const pending of answered) pending.done = null
-  lane.prune()
+  queue.prune()
   calls[0]?.end(result(1))
   await turn()
   await turn()
   expect(calls[2]?.ids).toEqual(['e'])
 })
 
-it('does not send what nobody waits for, and tells so', async () => {
-  const { calls, push, events, time } = laneOf()
+it('does not send requests that are answered, late or of disconnected clients', async () => {
+  const { calls, push, events, time } = queueOf()
   for (const id of ['a', 'b']) {
     push(id)
     await turn()
@@ -131,9 +131,9 @@ it('does not send what nobody waits for, and tells so', async () => {
   expect(calls[2]?.deadlineMs).toBe(1_000)
 })
 
-it('sends what reports usage also if its client has gone', async () => {
-  const { lane, calls, events } = laneOf()
-  lane.push({
+it('sends usage reports even if their client has disconnected', async () => {
+  const { queue, calls, events } = queueOf()
+  queue.push({
     request: requestOf('report'),
     client: { isGone: true },
     done: () => {},
@@ -148,8 +148,8 @@ it('sends what reports usage also if its client has gone', async () => {
   expect(events).toEqual(['batch of 1'])
 })
 
-it('drops what follows in the session of a request that is dropped', async () => {
-  const { lane, calls, push, events, time } = laneOf()
+it('drops the requests behind a dropped one in its session', async () => {
+  const { queue, calls, push, events, time } = queueOf()
   for (const id of ['a', 'b']) {
     push(id)
     await turn()
@@ -170,26 +170,26 @@ it('drops what follows in the session of a request that is dropped', async () =>
   expect(calls[3]?.ids).toEqual(['f', 'g'])
   push('u').done = null
   for (const id of ['u', 'h']) push(id)
-  lane.prune()
+  queue.prune()
   calls[2]?.end(result(3))
   await turn()
   await turn()
   expect(calls[4]?.ids).toEqual(['h'])
 })
 
-it('goes on with another worker; what comes late from the old one is dropped', async () => {
-  const { lane, calls, push, events, time } = laneOf()
-  expect(lane.oldestMs(time.nowMs)).toBe(0)
+it('continues with another worker, and drops late results of the old one', async () => {
+  const { queue, calls, push, events, time } = queueOf()
+  expect(queue.oldestMs(time.nowMs)).toBe(0)
   push('a')
   await turn()
   time.nowMs += 50
   push('b')
   await turn()
   time.nowMs += 50
-  expect(lane.oldestMs(time.nowMs)).toBe(100)
+  expect(queue.oldestMs(time.nowMs)).toBe(100)
   const second = workerOf()
-  lane.replace(second.worker)
-  expect(lane.oldestMs(time.nowMs)).toBe(0)
+  queue.replace(second.worker)
+  expect(queue.oldestMs(time.nowMs)).toBe(0)
   push('c')
   calls[0]?.end(result(1))
   calls[1]?.fail(new Error('worker has gone'))

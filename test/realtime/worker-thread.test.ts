@@ -24,7 +24,7 @@ async function threadOf() {
   return { thread, ask }
 }
 
-it('brings each result to its batch, whichever is done first', async () => {
+it('returns each result to its batch, whichever ends first', async () => {
   const { ask } = await threadOf()
   const done: string[] = []
   const note = (ids: string) => done.push(ids)
@@ -33,14 +33,14 @@ it('brings each result to its batch, whichever is done first', async () => {
   expect(done.indexOf('b')).toBeLessThan(done.indexOf('wait,a'))
 })
 
-it('fails the batch that fails alone', async () => {
+it('fails only the batch that fails', async () => {
   const { ask } = await threadOf()
   const [bad, good] = await Promise.allSettled([ask('throw'), ask('good')])
   expect(bad).toMatchObject({ status: 'rejected', reason: new Error('a defect') })
   expect(good).toEqual({ status: 'fulfilled', value: 'good' })
 })
 
-it('fails what was under way when the thread ends, and goes on with the next one', async () => {
+it('fails batches in flight when the thread ends, and continues with the next thread', async () => {
   const { ask } = await threadOf()
   for (let round = 0; round < 2; round += 1) {
     const lost = await Promise.allSettled([ask('wait'), ask('exit'), ask('behind')])
@@ -49,7 +49,7 @@ it('fails what was under way when the thread ends, and goes on with the next one
   }
 })
 
-it('fails what is under way when it is destroyed', async () => {
+it('fails batches in flight when it is destroyed', async () => {
   const { thread, ask } = await threadOf()
   const waiting = expect(ask('wait')).rejects.toThrow()
   await thread.destroy()

@@ -24,7 +24,7 @@ const context: DecodeContext = {
 const FILE = 'FILE-TYPES.md'
 const examples = wireExamples(FILE)
 
-/** The dialect of a document, by the name of its example or of those that begin with it. */
+/** The message format of a document, by the name of its example or of those with that prefix. */
 function codecFor(name: string): Codec<unknown> {
   return codecOfDocument(examples.get(name.split('-')[0] ?? '')?.document)
 }
@@ -53,7 +53,7 @@ describe(`docs/${FILE}`, () => {
     expect(answered(codecFor(name), request, example.outcome)).toBe(example.response)
   })
 
-  it('the same request and outcome give the same bytes, whichever codec they meet', () => {
+  it('the same request and outcome produce the same bytes, whichever codec encodes them', () => {
     const { request = '', outcome, response } = examples.get('mapped')!
     const stored = JSON.parse(JSON.stringify(outcome)) as ChargeOutcome
     const codec = codecFor('mapped')
@@ -70,13 +70,13 @@ describe(`docs/${FILE}`, () => {
 })
 
 describe('docs/TUTORIAL.md', () => {
-  it('has a file type that answers its message as it says', () => {
+  it('has a file type that answers its message as shown', () => {
     const { document, request = '', outcome, response } = wireExamples('TUTORIAL.md').get('pgw')!
     expect(answered(codecOfDocument(document), request, outcome)).toBe(response)
   })
 })
 
-describe('balances', () => {
+describe('balances in answers', () => {
   const document = {
     file_type: 'B',
     parser: { type: 'json' },
@@ -85,7 +85,7 @@ describe('balances', () => {
   const realtime = { used_usagev_field: 'used', default_values: { default: 1 } }
   const message = { request_type: 2, session_id: 's', used: 1 }
 
-  /** Whether the request asks for them. */
+  /** Whether the request asks for balances. */
   function areAsked(fileType: object, given: object): boolean {
     const rules = { rateCalculators: {}, customerIdentification: {} }
     const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
@@ -95,14 +95,14 @@ describe('balances', () => {
     return decoded.request.wantBalances
   }
 
-  it('are asked for by the field of the message, if there is one', () => {
+  it('are requested by the field of the message, if there is one', () => {
     const fileType = { realtime: { ...realtime, balances_field: 'show' } }
     expect(areAsked(fileType, { show: true })).toBe(true)
     expect(areAsked(fileType, { show: false })).toBe(false)
     expect(areAsked(fileType, {})).toBe(false)
   })
 
-  it('are asked for always, if answers name them', () => {
+  it('are always requested if answers contain them', () => {
     const fields = [{ response_field_name: 'b', row_field_name: 'balances' }]
     expect(areAsked({ realtime, response: { fields } }, {})).toBe(true)
     expect(areAsked({ realtime }, {})).toBe(false)

@@ -20,21 +20,21 @@ const context: DecodeContext = {
   identifies: () => false,
 }
 
-/** The dialect of a file type that comes with the product. */
+/** The message format of a built-in file type. */
 function builtIn(name: string) {
   const rules = { rateCalculators: {}, customerIdentification: {} }
   const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
   return codecOf(compileFileType(builtInFileTypes().get(name), defaults))
 }
 
-const dialects = { keyvalue: builtIn('keyvalue'), xml: builtIn('xml') }
+const formats = { keyvalue: builtIn('keyvalue'), xml: builtIn('xml') }
 
 describe('the built-in file types', () => {
   const messages = examplesOf('json')
     .filter(([, { outcome, request }]) => outcome !== undefined && request !== undefined)
     .map(([name, { request = '' }]) => [name, JSON.parse(request)] as const)
 
-  /** Pairs of a JSON message. */
+  /** The key-value pairs of a JSON message. */
   function pairsOf(value: unknown, key = ''): string[] {
     if (typeof value !== 'object' || value === null) {
       return [`${key}=${encodeURIComponent(String(value))}`]
@@ -51,14 +51,14 @@ describe('the built-in file types', () => {
     return `<${name}>${content.join('')}</${name}>`
   }
 
-  it.each(messages)('make of %s in docs/WIRE.md the same request', (_name, message) => {
+  it.each(messages)('decode %s of docs/WIRE.md to the same request', (_name, message) => {
     const plain = jsonCodec.decode(Buffer.from(JSON.stringify(message)), context)
     if (!plain.ok) throw new Error(plain.error.why)
     const texts = { keyvalue: pairsOf(message).join('&'), xml: elementsOf('request', message) }
     for (const name of ['keyvalue', 'xml'] as const) {
-      const decoded = dialects[name].decode(Buffer.from(texts[name]), context)
+      const decoded = formats[name].decode(Buffer.from(texts[name]), context)
       const origin = `test/${name}`
-      // Without a number the bytes tell requests apart, and these are others.
+      // Without a number the bytes identify a request, and these differ.
       const isNumbered = plain.request.requestNumber >= 0
       const stamp = isNumbered ? '' : createHash('sha256').update(texts[name]).digest('hex')
       expect(decoded).toMatchObject({ ok: true, request: { ...plain.request, origin, stamp } })
@@ -67,13 +67,13 @@ describe('the built-in file types', () => {
 
   const { request: asked = '', outcome } = wireExamples().get('cost') ?? {}
 
-  it('tell the cost to those who ask for it', () => {
+  it('return the cost to clients that request it', () => {
     const answersTo = (message: unknown) => {
       const texts = { keyvalue: pairsOf(message).join('&'), xml: elementsOf('request', message) }
       return (['keyvalue', 'xml'] as const).map((name) => {
-        const decoded = dialects[name].decode(Buffer.from(texts[name]), context)
+        const decoded = formats[name].decode(Buffer.from(texts[name]), context)
         return decoded.ok && outcome !== undefined
-          ? dialects[name].encode(decoded.envelope, outcome)
+          ? formats[name].encode(decoded.envelope, outcome)
           : ''
       })
     }

@@ -1,23 +1,23 @@
-/** Messages that are as bad as can be: twice the size takes twice the work, no more. */
+/** The worst possible messages: twice the size takes at most about twice the work. */
 import { describe, expect, it } from 'vitest'
 import { operationsOf } from '../../support/operations.ts'
 import {
+  codecFactoryOf,
   context,
-  dialectsOf,
-  fuzzDialects,
+  fuzzFormats,
   wideDocument,
 } from '../../support/realtime/codecs/fuzz-dialects.ts'
 
 const BODY_BYTES_MAX = 65_536
 const HALF = BODY_BYTES_MAX / 2
-/** A little more than twice, for what grows with the logarithm. */
+/** A little more than twice, which allows for logarithmic growth. */
 const FACTOR_MAX = 2.4
-/** Blocks of code for each byte: what is linear can be slow, too. */
+/** Executed blocks of code for each byte: linear work can be slow, too. */
 const PER_BYTE_MAX = 60
 
-const dialects = new Map(fuzzDialects().map((dialect) => [dialect.name, dialect.fresh]))
+const formats = new Map(fuzzFormats().map((format) => [format.name, format.fresh]))
 
-/** As many parts as there is room for. */
+/** As many parts as fit. */
 function filled(bytes: number, start: string, part: (index: number) => string, end = ''): Buffer {
   const parts: string[] = []
   let room = bytes - start.length - end.length
@@ -100,14 +100,14 @@ const rows = [
   ...['plain JSON', 'mapped JSON', 'mapped JSON of docs'].map((name) => ({ name, shapes: json })),
   ...['built-in xml', 'mapped XML'].map((name) => ({ name, shapes: xml })),
   ...['built-in diameter', 'mapped Diameter'].map((name) => ({ name, shapes: diameter })),
-  ...[...dialects.keys()]
+  ...[...formats.keys()]
     .filter((name) => name.startsWith('pairs') || name === 'built-in keyvalue')
     .map((name) => ({ name, shapes: pairs })),
 ]
 
-describe.each(rows)('$name', ({ name, shapes }) => {
+describe.each(rows)('linear work: $name', ({ name, shapes }) => {
   it.each(Object.keys(shapes))('%s', (what) => {
-    const fresh = dialects.get(name)!
+    const fresh = formats.get(name)!
     const shape = shapes[what]!
     const work = (bytes: number, codec = fresh()) => {
       const body = shape(bytes)
@@ -116,7 +116,7 @@ describe.each(rows)('$name', ({ name, shapes }) => {
         if (!decoded.ok) codec.encodeError(decoded.error)
       })
     }
-    // Once before, so that nothing is counted that is done at first only.
+    // A warm-up run, so that one-time work is not counted.
     const known = fresh()
     work(BODY_BYTES_MAX, known)
     const [half, whole] = [work(HALF), work(BODY_BYTES_MAX)]
@@ -129,7 +129,7 @@ describe.each(rows)('$name', ({ name, shapes }) => {
 describe('a file type with 32 services', () => {
   const FEW = 475
   const MANY = 1_900
-  /** Beside 32 services a list of so many members, which each of them is asked about. */
+  /** 32 services beside a list of this length, whose members are tested for each service. */
   const message = (members: number, member: (index: number) => unknown) => {
     const big = Array.from({ length: members }, (_, index) => member(index))
     const list = Array.from({ length: 32 }, (_, index) => ({ group: index, want: 1, type: 'data' }))
@@ -139,7 +139,10 @@ describe('a file type with 32 services', () => {
     const { processor, ...rest } = wideDocument({ type: 'json' })
     const rule = { usaget: 'sms', volume_src: ['want'], conditions: [condition] }
     const mappings = [rule, ...processor.usaget_mapping]
-    const codec = dialectsOf({ ...rest, processor: { ...processor, usaget_mapping: mappings } })()
+    const codec = codecFactoryOf({
+      ...rest,
+      processor: { ...processor, usaget_mapping: mappings },
+    })()
     return (body: Buffer) => codec.decode(body, context)
   }
   const values = Array.from({ length: 500 }, (_, index) => index + 0.5)
@@ -164,7 +167,7 @@ describe('a file type with 32 services', () => {
     }
     const [few, many] = [work(FEW), work(MANY)]
     expect(many).toBeLessThan(few * 2 * FACTOR_MAX)
-    // For each service and member a few blocks.
+    // A few blocks for each pair of service and member.
     expect(many).toBeLessThan(32 * MANY * 25)
   })
 })

@@ -1,4 +1,4 @@
-/** Whatever the bytes: every decoder answers a named error, or a request that is one. */
+/** Any bytes: every decoder returns a named error or a valid request. */
 import fc from 'fast-check'
 import { SaxesParser } from 'saxes'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -6,16 +6,16 @@ import { plainOutcome, type Reason } from '../../../src/domain/charge-outcome.ts
 import { propertyRuns } from '../../support/domain/property-runs.ts'
 import {
   context,
-  type FuzzDialect,
-  fuzzDialects,
+  type FuzzFormat,
+  fuzzFormats,
 } from '../../support/realtime/codecs/fuzz-dialects.ts'
 import { anyBytes, damaged } from '../../support/realtime/codecs/fuzz-inputs.ts'
 import { isText, problemsOf } from '../../support/realtime/codecs/request-validator.ts'
 
 const RUNS = 400
-const dialects = fuzzDialects()
+const formats = fuzzFormats()
 
-/** Everything that a message could have left behind for all others. */
+/** Prototypes that a message could have changed for all other objects. */
 function prototypes(): unknown {
   return [Object.prototype, Array.prototype, Function.prototype, String.prototype].map(
     (prototype) =>
@@ -27,12 +27,12 @@ afterAll(() => expect(prototypes()).toEqual(before))
 
 const counts = { refused: 0, taken: 0, skipped: 0 }
 
-/** What is wrong with what became of the bytes; empty if nothing is. */
-function wrongWith({ codec, fresh }: FuzzDialect, bytes: Buffer): string[] {
+/** The problems of a decoding result; empty if there is none. */
+function wrongWith({ codec, fresh }: FuzzFormat, bytes: Buffer): string[] {
   const given = Buffer.from(bytes)
   const decoded = codec.decode(bytes, context)
   const wrong = bytes.equals(given) ? [] : ['the body was changed']
-  // Nothing depends on what came before, nor is anything of it left.
+  // A decoder keeps no state of earlier messages.
   for (const other of [codec, fresh()]) {
     const again = other.decode(given, context)
     const isSame = again.ok === decoded.ok && JSON.stringify(again) === JSON.stringify(decoded)
@@ -58,7 +58,7 @@ function wrongWith({ codec, fresh }: FuzzDialect, bytes: Buffer): string[] {
   return wrong
 }
 
-/** Why nobody could read an answer. */
+/** The reason why an answer cannot be read. */
 function unreadable(contentType: string, text: string): string[] {
   if (/\p{Cs}/u.test(text)) return ['an answer with half characters']
   try {
@@ -70,36 +70,36 @@ function unreadable(contentType: string, text: string): string[] {
   }
 }
 
-describe.each(dialects)('$name', (dialect) => {
-  it('takes the messages that are to be damaged', () => {
-    const taken = dialect.messages.filter((text) => {
-      expect(wrongWith(dialect, Buffer.from(text))).toEqual([])
-      return dialect.codec.decode(Buffer.from(text), context).ok
+describe.each(formats)('$name', (format) => {
+  it('accepts the messages before they are damaged', () => {
+    const taken = format.messages.filter((text) => {
+      expect(wrongWith(format, Buffer.from(text))).toEqual([])
+      return format.codec.decode(Buffer.from(text), context).ok
     })
     expect(taken.length).toBeGreaterThan(0)
   })
 
-  it('takes any bytes, or says what is wrong with them', () => {
+  it('accepts any bytes, or names the error', () => {
     fc.assert(
       fc.property(anyBytes, (bytes) => {
-        expect(wrongWith(dialect, bytes), String(bytes)).toEqual([])
+        expect(wrongWith(format, bytes), String(bytes)).toEqual([])
       }),
       propertyRuns(RUNS),
     )
   })
 
-  it('takes damaged messages, or says what is wrong with them', () => {
+  it('accepts damaged messages, or names the error', () => {
     fc.assert(
-      fc.property(damaged(dialect.messages), (bytes) => {
-        expect(wrongWith(dialect, bytes), String(bytes)).toEqual([])
+      fc.property(damaged(format.messages), (bytes) => {
+        expect(wrongWith(format, bytes), String(bytes)).toEqual([])
       }),
       propertyRuns(3 * RUNS),
     )
   })
 })
 
-describe('all of them', () => {
-  it('were both taken and refused', () => {
+describe('all inputs', () => {
+  it('contain accepted and refused ones', () => {
     expect(counts.refused).toBeGreaterThan(RUNS)
     expect(counts.taken).toBeGreaterThan(RUNS)
   })

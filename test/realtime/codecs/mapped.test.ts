@@ -37,7 +37,7 @@ const context: DecodeContext = {
 
 type Map = (message: Message, context: MapContext) => MappedRequest | { field: string; why: string }
 
-/** A file type that maps as it is told, and answers by the section. */
+/** A file type with the given mapping and answers by the section. */
 function fileType(map: Map, section?: unknown, hasServices = false, defaults = settings): FileType {
   const parser = { type: 'json' } as const
   const options = { path: 'response', parser, hasServices, defaults, realtime: {} }
@@ -82,11 +82,11 @@ const bytesOf = (message: object) => Buffer.from(JSON.stringify(message))
 interface Parts {
   charged?: ServiceRequest[]
   skipped?: SkippedService[]
-  /** Whether the message lists its entries, and is not the only one itself. */
+  /** Whether the message has a list of entries, instead of being the only one itself. */
   isList?: boolean
 }
 
-/** The answer to a message of these entries, of which the first services are charged. */
+/** The answer to a message with these entries, the first of which are charged. */
 function answered(
   { charged = [], skipped = [], isList = true }: Parts,
   outcome = granted([]),
@@ -139,7 +139,7 @@ describe('services of an answer', () => {
     )
   })
 
-  it('have what was skipped in its place, granted', () => {
+  it('include the skipped ones at their positions, granted', () => {
     const between = '{"id":"b","code":1,"v":50,"t":"free","g":1,"cost":0}'
     expect(
       answered({ charged: [data, call], skipped: [skip(1, 50)] }, granted([ofData, ofCall])),
@@ -161,7 +161,7 @@ describe('services of an answer', () => {
     )
   })
 
-  it('that are skipped are granted, whatever becomes of the session', () => {
+  it('that are skipped are granted, whatever happens to the session', () => {
     const passed = '{"code":1,"cost":0,"s":[{"id":"a","code":1,"v":5,"t":"free","g":0,"cost":0}]}'
     for (const reason of ['granted', 'unknownSession', 'sessionClosed', 'outOfOrder'] as const) {
       expect(answered({ skipped: [skip(0, 5)] }, plainOutcome(reason, 'why'))).toBe(passed)
@@ -169,7 +169,7 @@ describe('services of an answer', () => {
     expect(answered({ skipped: [skip(0, 5)] }, plainOutcome('storeDown'))).toBe('{"code":-91}')
   })
 
-  it('are denied each where the denial is of the whole', () => {
+  it('are each denied if the whole request is denied', () => {
     expect(answered({ charged: [call] }, plainOutcome('barred'))).toBe(
       '{"code":-11,"s":[{"id":"a","code":-11,"v":0,"t":"call"}]}',
     )
@@ -182,7 +182,7 @@ describe('services of an answer', () => {
     )
   })
 
-  it('that are skipped may have a code of their own, as a message that is one', () => {
+  it('that are skipped may have their own code, as may a skipped message', () => {
     const codes = { ok: 2001, not_charged: 4011 }
     const own = (parts: Parts, outcome: ChargeOutcome) => answered(parts, outcome, codes)
     const skipped = [skip(0, 5)]
@@ -194,13 +194,13 @@ describe('services of an answer', () => {
     expect(own({ charged: [data], isList: false }, granted([ofData]))).toContain('{"code":2001,')
   })
 
-  it('are left out of a failure', () => {
+  it('are absent from a failure', () => {
     const failed = { ...granted([ofData]), reason: 'timedOut' } as const
     expect(answered({ charged: [data], skipped: [skip(1, 5)] }, failed)).toBe('{"code":-92}')
   })
 })
 
-describe('a message that cannot be used', () => {
+describe('a message that cannot be decoded', () => {
   const refuse: Map = () => ({ field: 'a.b', why: 'is "odd"' })
   const codec = codecOf(fileType(refuse, { return_codes: { malformed: 5004 } }))
 
@@ -208,7 +208,7 @@ describe('a message that cannot be used', () => {
     ['{}', 'a.b is \\"odd\\"'],
     ['{', 'body is not JSON'],
     ['', 'body is empty'],
-  ])('%j is answered with what is wrong', (text, why) => {
+  ])('%j is answered with the reason', (text, why) => {
     const decoded = codec.decode(Buffer.from(text), context)
     if (decoded.ok) throw new Error('accepted')
     expect(codec.encodeError(decoded.error)).toBe(
@@ -246,21 +246,21 @@ describe('the form of a message', () => {
     encoder,
   )
 
-  it('reaches its answer', () => {
+  it('is passed to its answer', () => {
     const decoded = codec.decode(Buffer.from('list'), context)
     expect(decoded.ok && codec.encode(decoded.envelope, granted([]))).toBe('{"shape":"list"}')
     expect(codec.contentType).toBe('text/plain')
   })
 
-  it('reaches the answer to a broken one', () => {
+  it('is passed to the answer to a malformed one', () => {
     const decoded = codec.decode(Buffer.from('x'), context)
     expect(!decoded.ok && codec.encodeError(decoded.error)).toBe('[-20,{"shape":"x"}]')
     expect(codec.encodeError({ field: 'body', why: 'is too long' })).toBe('[-20,null]')
   })
 })
 
-describe('what mapping is given', () => {
-  it('is of the context, and the digest of the bytes', () => {
+describe('mapping', () => {
+  it('receives the context, and the digest of the bytes', () => {
     const seen: unknown[] = []
     const map: Map = (message, given) => {
       seen.push(message, { ...given, bodyDigest: given.bodyDigest() })
@@ -290,7 +290,7 @@ describe('without a response in its document', () => {
   }
   const plain = createJsonCodec(ANSWERS)
 
-  /** Maps as the plain dialect decodes. */
+  /** Maps as the plain JSON format decodes. */
   const plainMap: Map = (message) => {
     const decoded = plain.decode(bytesOf(message), context)
     if (!decoded.ok) return decoded.error
@@ -299,10 +299,10 @@ describe('without a response in its document', () => {
     const echo = { ...echoOf(message, list), sessionId, requestNumber, requestType }
     return { request: decoded.request, skipped: [], echo }
   }
-  // It has no field that asks for the cost.
+  // It has no field that requests the cost.
   const examples = examplesOf('json').filter(([name]) => name !== 'cost')
 
-  it.each(examples)('it answers as the plain dialect: %s', (name, example) => {
+  it.each(examples)('a file type answers like the plain JSON format: %s', (name, example) => {
     const { outcome, request: text = '', response } = example
     const defaults = name === 'redirect' ? redirect : ANSWERS
     const codec = codecOf(fileType(plainMap, undefined, text.includes('"services"'), defaults))

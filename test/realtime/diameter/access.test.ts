@@ -17,11 +17,11 @@ import {
 import { waitUntil } from '../../support/wait.ts'
 
 const LISTED = { openTo: 'nobody' } as const
-/** Looks often, so that changes are seen at once. */
+/** Polls often, so that changes are seen immediately. */
 const QUICK = { answerTimeoutMs: 100 }
 const gw1 = (further: object = {}) => storedPeer('gw1', further)
 
-describe('who may connect', () => {
+describe('the access of a peer', () => {
   const rows: {
     what: string
     peers: readonly object[] | null
@@ -30,56 +30,56 @@ describe('who may connect', () => {
     code: number
     cause?: string
   }[] = [
-    { what: 'anybody', peers: [], code: 2001 },
-    { what: 'anybody as long as nothing was read', peers: null, code: 2001 },
+    { what: 'any peer', peers: [], code: 2001 },
+    { what: 'any peer while no peers were read', peers: null, code: 2001 },
     {
-      what: 'nobody who is not listed',
+      what: 'no peer that is not listed',
       peers: [],
       mustBeListed: true,
       code: 3010,
       cause: 'unknown',
     },
     {
-      what: 'nobody as long as nothing was read',
+      what: 'no peer while no peers were read',
       peers: null,
       mustBeListed: true,
       code: 3004,
       cause: 'unavailable',
     },
-    { what: 'who is listed', peers: [gw1()], mustBeListed: true, code: 2001 },
+    { what: 'a listed peer', peers: [gw1()], mustBeListed: true, code: 2001 },
     {
-      what: 'who is listed, in whatever case',
+      what: 'a listed peer, in any case',
       peers: [gw1()],
       mustBeListed: true,
       avps: cerAvps('GW1.Peer.Test'),
       code: 2001,
     },
     {
-      what: 'nobody who is disabled',
+      what: 'no disabled peer',
       peers: [gw1({ disabled: true })],
       mustBeListed: true,
       code: 3010,
       cause: 'unknown',
     },
     {
-      what: 'who comes from its address',
+      what: 'a peer from its address',
       peers: [gw1({ addresses: ['127.0.0.0/8'] })],
       code: 2001,
     },
     {
-      what: 'nobody from another address, where others need not be listed',
+      what: 'no peer from another address, even if peers need not be listed',
       peers: [gw1({ addresses: ['10.0.0.0/8'] })],
       code: 3010,
       cause: 'address',
     },
     {
-      what: 'who is of its realm',
+      what: 'a peer of its realm',
       peers: [gw1({ diameter: { origin_host: 'gw1.peer.test', origin_realm: 'peer.test' } })],
       avps: cerAvps('gw1.peer.test', 'Peer.Test'),
       code: 2001,
     },
     {
-      what: 'nobody of another realm',
+      what: 'no peer of another realm',
       peers: [gw1({ diameter: { origin_host: 'gw1.peer.test', origin_realm: 'other.test' } })],
       code: 3010,
       cause: 'realm',
@@ -106,7 +106,7 @@ describe('who may connect', () => {
     expect(counted).toEqual([`cause=${cause}: 1`])
   })
 
-  it('several connections of one host, each with the name and file types of the peer', async () => {
+  it('several connections of one host each have the name and file types of the peer', async () => {
     const { port, node, lines } = await nodeOf({ peers: [gw1({ file_types: ['gy'] })] })
     await openKnownPeer(port)
     await openKnownPeer(port)
@@ -121,8 +121,8 @@ describe('a peer whose configuration changes while it is connected', () => {
   it.each([
     ['is removed', []],
     ['is disabled', [gw1({ disabled: true })]],
-    ['comes from elsewhere now', [gw1({ addresses: ['10.0.0.1'] })]],
-  ])('and %s is sent away', async (_what, now) => {
+    ['has another address now', [gw1({ addresses: ['10.0.0.1'] })]],
+  ])('is disconnected if it %s', async (_what, now) => {
     const settings = { ...LISTED, ...QUICK }
     const { port, setPeers, lines } = await nodeOf({ settings, peers: [gw1()] })
     const peer = await openKnownPeer(port)
@@ -138,7 +138,7 @@ describe('a peer whose configuration changes while it is connected', () => {
     expect(lines[1]?.fields['cause']).not.toBe('')
   })
 
-  it('and may still connect stays, by what holds now', async () => {
+  it('stays connected if it may still connect, with the new configuration', async () => {
     const { port, node, setPeers } = await nodeOf({ settings: QUICK, peers: [gw1()] })
     const peer = await openKnownPeer(port)
     setPeers([storedPeer('gateway', { diameter: { origin_host: 'gw1.peer.test' } })])
@@ -150,8 +150,8 @@ describe('a peer whose configuration changes while it is connected', () => {
   })
 })
 
-describe('a peer that sends more than agreed', () => {
-  it('is told to go elsewhere, over all of its connections', async () => {
+describe('a peer above its rate', () => {
+  it('is asked to try another node, on all of its connections', async () => {
     const peers = [gw1({ requests_per_second: 3 })]
     const rateLimits = createRateLimits(() => 0)
     const { port, requests, lines, figures } = await nodeOf({ peers, rateLimits })
@@ -177,12 +177,12 @@ describe('a peer that sends more than agreed', () => {
     expect(requests).toHaveLength(3)
     const counted = await figures('tollgate_requests_refused_total')
     expect(counted).toEqual(['peer=gw1,cause=rate: 2'])
-    // Nothing is logged at the rate of messages.
+    // The log does not grow with the rate of messages.
     expect(lines).toHaveLength(2)
   })
 })
 
-describe('names of a certificate', () => {
+describe('DNS names of a certificate', () => {
   it.each([
     [undefined, []],
     ['DNS:Gw1.Peer.test', ['gw1.peer.test']],
@@ -190,7 +190,7 @@ describe('names of a certificate', () => {
     ['DNS:"a.test, DNS:b.test"', []],
     ['URI:DNS:a.test', []],
     ['DNS:*.test', []],
-  ])('%s', (text, names) => {
+  ])('are read from %s', (text, names) => {
     expect(dnsNames(text)).toEqual(names)
   })
 })

@@ -32,7 +32,7 @@ const noApplication = () => without(258)
 const vendorSpecific = (application: number, vendor = 10415) =>
   groupAvp(260, [uint32Avp(266, vendor), uint32Avp(258, application)])
 
-describe('what a CER says', () => {
+describe('the capabilities of a CER', () => {
   it.each([
     ['credit control', cerAvps(), false],
     ['relay', [...noApplication(), uint32Avp(258, 0xffffffff)], false],
@@ -42,23 +42,23 @@ describe('what a CER says', () => {
     ["another vendor's form", [...noApplication(), vendorSpecific(4, 9)], false],
     ['and other applications', [...cerAvps(), uint32Avp(258, 1), vendorSpecific(16777238)], false],
     ['and no security', [...cerAvps(), uint32Avp(299, 1), uint32Avp(299, 0)], false],
-    ['and what is unknown', [...cerAvps(), avp(9999, Buffer.from('x'), 0, false)], false],
-    ['and what a vendor made', [...cerAvps(), avp(1, Buffer.from('x'), 9, false)], false],
-  ])('%s', (_what, avps, isVendorSpecific) => {
+    ['and unknown AVPs', [...cerAvps(), avp(9999, Buffer.from('x'), 0, false)], false],
+    ['and AVPs of a vendor', [...cerAvps(), avp(1, Buffer.from('x'), 9, false)], false],
+  ])('are read: %s', (_what, avps, isVendorSpecific) => {
     expect(readCapabilities(cer(avps))).toEqual({
       capabilities: { originHost: HOST, originRealm: REALM, isVendorSpecific, stateId: 0 },
       problem: null,
     })
   })
 
-  it('of its state', () => {
+  it('include its state id', () => {
     expect(readCapabilities(cer([...cerAvps(), uint32Avp(278, 77)]))).toMatchObject({
       capabilities: { stateId: 77 },
     })
   })
 })
 
-describe('a CER that is refused', () => {
+describe('a CER is refused', () => {
   const rows: [what: string, bytes: Buffer, code: number, failed: WireAvp | undefined][] = [
     ['no Origin-Host', cer(without(264)), 5005, avp(264, Buffer.alloc(1))],
     ['no Origin-Realm', cer(without(296)), 5005, avp(296, Buffer.alloc(1))],
@@ -67,7 +67,7 @@ describe('a CER that is refused', () => {
     ['no Product-Name', cer(without(269)), 5005, avp(269, Buffer.alloc(1), 0, false)],
     ['nothing', cer([]), 5005, avp(264, Buffer.alloc(1))],
     ['no application', cer(noApplication()), 5010, undefined],
-    ['another one', cer([...noApplication(), uint32Avp(258, 1)]), 5010, undefined],
+    ['another application', cer([...noApplication(), uint32Avp(258, 1)]), 5010, undefined],
     ['accounting alone', cer([...noApplication(), uint32Avp(259, 4)]), 5010, undefined],
     ['TLS in band', cer([...cerAvps(), uint32Avp(299, 1)]), 5017, undefined],
     ['unknown, mandatory', cer([...cerAvps(), textAvp(9999, 'x')]), 5001, textAvp(9999, 'x')],
@@ -111,7 +111,7 @@ describe('a CER that is refused', () => {
     ['application 4', written(257, { application: 4, avps: cerAvps() }), 3007, undefined],
   ]
 
-  it.each(rows)('%s', async (_what, bytes, code, failed) => {
+  it.each(rows)('for %s', async (_what, bytes, code, failed) => {
     const { port, lines, figures } = await nodeOf()
     const peer = await openPeer(port)
     peer.send(bytes)
@@ -128,7 +128,7 @@ describe('a CER that is refused', () => {
     expect(counted).toEqual(['cause=capabilities: 1'])
   })
 
-  it('an AVP with a length that cannot be', () => {
+  it('for an AVP with an invalid length', () => {
     const last = Buffer.from([0, 0, 3, 231, 0x40, 0, 0, 99])
     const bytes = Buffer.concat([cer(), last])
     bytes.writeUIntBE(bytes.length, 1, 3)
@@ -147,8 +147,8 @@ describe('a CER that is refused', () => {
   })
 })
 
-describe('CEA', () => {
-  it("names the application in 3GPP's form to whom it is offered so", () => {
+describe('a CEA', () => {
+  it('names the application in the form of 3GPP if the CER does', () => {
     const own = { identity: IDENTITY, stateId: 5 }
     const outcome = { problem: null, localAddress: '10.1.2.3', isVendorSpecific: true }
     const { avps } = readMessage(capabilitiesAnswer(cer(), own, outcome))

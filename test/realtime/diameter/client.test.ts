@@ -28,8 +28,8 @@ const clientOf = (port: number, further: Partial<ClientOptions> = {}) =>
     ...further,
   })
 
-describe('the client', () => {
-  it('says who it is, asks, answers what it is asked, and says goodbye', async () => {
+describe('the client for tests and tools', () => {
+  it('exchanges capabilities, sends and answers requests, and disconnects', async () => {
     const asked: number[] = []
     const { port, node, lines, requests } = await nodeOf()
     const client = await clientOf(port, {
@@ -60,7 +60,7 @@ describe('the client', () => {
     expect(lines.at(-1)?.fields).toMatchObject({ cause: 'DPR of the peer' })
   })
 
-  it('answers the watchdog and goodbyes of the node', async () => {
+  it('answers the watchdog and disconnect requests of the node', async () => {
     const { port, node, figures } = await nodeOf({ settings: { watchdogMs: 100 } })
     const client = await clientOf(port)
     await waitUntil('two answers', async () => {
@@ -72,7 +72,7 @@ describe('the client', () => {
     await expect(client.request(readMessage(ccr(1)))).rejects.toThrow(DiameterClientError)
   })
 
-  it('says why it cannot', async () => {
+  it('reports why it cannot connect', async () => {
     const { port } = await nodeOf()
     const refused = clientOf(port, { capabilities: [uint32Avp(258, 1)] })
     await expect(refused).rejects.toThrow(

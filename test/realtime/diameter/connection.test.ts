@@ -26,7 +26,7 @@ import {
 import { waitUntil } from '../../support/wait.ts'
 
 describe('a peer that connects', () => {
-  it('is told who the node is', async () => {
+  it('receives the identity of the node', async () => {
     const { port, lines, figures } = await nodeOf()
     const peer = await openPeer(port)
     peer.send(cer())
@@ -53,7 +53,7 @@ describe('a peer that connects', () => {
     expect(await figures('tollgate_diameter_connections')).toEqual(['peer=,state=open: 1'])
   })
 
-  it('is served, asked nothing, and may say CER again', async () => {
+  it('is served without server requests, and may repeat its CER', async () => {
     const { port, requests, figures } = await nodeOf()
     const peer = await openKnownPeer(port)
     peer.send(ccr(1), ccr(2))
@@ -83,7 +83,7 @@ describe('a peer that connects', () => {
     ['a DWA', written(280, { flags: 0 })],
     ['a CEA', written(257, { flags: 0 })],
     ['an unknown command', written(999)],
-  ])('is cut off if the first that it says is %s', async (_what, bytes) => {
+  ])('is disconnected if its first message is %s', async (_what, bytes) => {
     const { port, requests } = await nodeOf()
     const peer = await openPeer(port)
     peer.send(bytes, cer())
@@ -92,7 +92,7 @@ describe('a peer that connects', () => {
     expect(requests).toEqual([])
   })
 
-  it('cannot become another one', async () => {
+  it('cannot change its identity', async () => {
     const { port } = await nodeOf()
     const peer = await openKnownPeer(port)
     expect(await peer.introduce(cer(cerAvps('gw2.peer.test')))).toBe(5012)
@@ -100,9 +100,9 @@ describe('a peer that connects', () => {
   })
 })
 
-describe('a request that the node does not take', () => {
+describe('a request that the node refuses', () => {
   it.each([
-    ['of a command that nobody knows', written(999), 3001],
+    ['of an unknown command', written(999), 3001],
     ['of credit control with another command', written(271, { application: 4 }), 3001],
     ['RAR', written(258, { flags: 0xc0, application: 4 }), 3001],
     ['ASR', written(274, { flags: 0xc0, application: 4 }), 3001],
@@ -116,7 +116,7 @@ describe('a request that the node does not take', () => {
     ['DPR without Disconnect-Cause', written(282, { avps: origin() }), 5005],
     ['DWR with an AVP unknown and mandatory', dwr([...origin(), textAvp(9999, 'x')]), 5001],
     ['DWR with two Origin-Hosts', dwr([...origin(), ...origin()]), 5009],
-  ])('%s', async (_what, bytes, code) => {
+  ])('is %s', async (_what, bytes, code) => {
     const { port, requests } = await nodeOf()
     const peer = await openKnownPeer(port)
     peer.send(bytes)
@@ -130,7 +130,7 @@ describe('a request that the node does not take', () => {
     expect(resultOf(await peer.next())).toBe(2001)
   })
 
-  it('gets its Session-Id and its Proxy-Info back, also if it is said to be too fast', async () => {
+  it('is answered with its Session-Id and Proxy-Info, also if it exceeds the rate', async () => {
     const { port } = await nodeOf()
     const peer = await openKnownPeer(port)
     const proxies = [textAvp(284, 'first'), textAvp(284, 'second')]
@@ -142,7 +142,7 @@ describe('a request that the node does not take', () => {
     expect(answer?.avps.slice(-2)).toEqual(proxies)
   })
 
-  it('whose processing fails is answered, and the node goes on', async () => {
+  it('that fails in processing is answered, and the node continues', async () => {
     const { port, lines } = await nodeOf({
       onRequest: () => {
         throw new Error('a defect')
@@ -157,8 +157,8 @@ describe('a request that the node does not take', () => {
   })
 })
 
-describe('a peer that says goodbye', () => {
-  it('gets its answers, then DPA', async () => {
+describe('a peer that disconnects', () => {
+  it('receives its answers, then a DPA', async () => {
     const due: (() => void)[] = []
     const { port, lines } = await nodeOf({
       onRequest: (connection, bytes) => {
@@ -167,7 +167,7 @@ describe('a peer that says goodbye', () => {
     })
     const peer = await openKnownPeer(port)
     peer.send(ccr(1), ccr(2), dpr(), ccr(3))
-    // What comes after it is told to go elsewhere.
+    // Requests after the DPR are refused with DIAMETER_TOO_BUSY.
     const busy = await peer.next()
     expect(busy).toMatchObject({ command: 272, hopByHopId: 3 })
     expect(resultOf(busy)).toBe(3004)
@@ -186,7 +186,7 @@ describe('a peer that says goodbye', () => {
     })
   })
 
-  it('and then does not go is cut off', async () => {
+  it('with DPR but stays is cut off', async () => {
     const { port } = await nodeOf({ settings: { answerTimeoutMs: 100 } })
     const peer = await openKnownPeer(port)
     peer.send(dpr())
@@ -194,7 +194,7 @@ describe('a peer that says goodbye', () => {
     await peer.closed
   })
 
-  it('by closing its half gets its answers', async () => {
+  it('by closing its half receives its answers', async () => {
     const due: (() => void)[] = []
     const { port } = await nodeOf({
       onRequest: (connection, bytes) => {
@@ -210,7 +210,7 @@ describe('a peer that says goodbye', () => {
     await peer.closed
   })
 
-  it('without a word leaves answers that are dropped, and counted', async () => {
+  it('without DPR leaves answers that are dropped, and counted', async () => {
     const due: (() => void)[] = []
     const { port, node, figures } = await nodeOf({
       onRequest: (connection, bytes) => {
@@ -228,7 +228,7 @@ describe('a peer that says goodbye', () => {
 })
 
 describe('a node that stops', () => {
-  it('says so to its peers, and answers what is under way', async () => {
+  it('notifies its peers, and answers the requests in flight', async () => {
     const due: (() => void)[] = []
     const { port, node } = await nodeOf({
       onRequest: (connection, bytes) => {
@@ -254,7 +254,7 @@ describe('a node that stops', () => {
     await closed
   })
 
-  it('does not wait for ever for a peer that says nothing to it', async () => {
+  it('does not wait indefinitely for a silent peer', async () => {
     const { port, node } = await nodeOf({ settings: { answerTimeoutMs: 100 } })
     const peer = await openKnownPeer(port)
     await node.close()
@@ -264,7 +264,7 @@ describe('a node that stops', () => {
 })
 
 describe('the watchdog', () => {
-  it('asks a peer that is silent, and cuts it off if it does not answer', async () => {
+  it('sends DWR to a silent peer, and disconnects it without an answer', async () => {
     const { port, lines, node } = await nodeOf({ settings: { watchdogMs: 200 } })
     const peer = await openKnownPeer(port)
     const first = await peer.next()
@@ -274,7 +274,7 @@ describe('the watchdog', () => {
     peer.send(written(280, { flags: 0, hopByHopId, avps: origin() }))
     expect(await peer.next()).toMatchObject({ command: 280, flags: 0x80 })
     expect([...node.connections()].map(({ state }) => state)).toEqual(['suspect'])
-    // Any message will do.
+    // Any message is sufficient.
     peer.send(ccr(1))
     expect(await peer.next()).toMatchObject({ command: 272 })
     expect(await peer.next()).toMatchObject({ command: 280, flags: 0x80 })
@@ -283,7 +283,7 @@ describe('the watchdog', () => {
     expect(lines[1]?.fields).toMatchObject({ cause: 'no message in state suspect' })
   })
 
-  it('asks nobody who has just said something', async () => {
+  it('sends no DWR to a peer that has just sent a message', async () => {
     const watchdogMs = 3_600_000
     const states: string[] = []
     const { port } = await nodeOf({

@@ -1,4 +1,4 @@
-/** Which requests are for the node, who may bring them, and where their sessions are reached. */
+/** Which requests a node serves, who may send them, and how their sessions are reached. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import { compilePeers } from '../../../src/catalog/settings/peers.ts'
 import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
@@ -52,7 +52,7 @@ const charge = ((arrival: ReceivedMessage<Buffer>, take: OnAnswer<Buffer>) => {
   take('granted', answer, outcome)
 }) as Charge
 
-/** A node that asks its peers to be as `peer` says. */
+/** A node that requires its peers to be as in `peer`. */
 function nodeOf(
   realms = ['*'],
   found: Record<string, MessageFormat | MissingMessageFormat> = { GY: gy, json },
@@ -125,12 +125,12 @@ describe('a request', () => {
     ['another realm that it serves', { 'Destination-Realm': 'served.TEST' }, 2001],
     ['a host there', { 'Destination-Realm': 'served.test', 'Destination-Host': 'x' }, 2001],
     ['another realm', { 'Destination-Realm': 'other.test' }, 3003],
-  ])('for %s', (_, avps, code) => {
+  ])('for %s has the right result code', (_, avps, code) => {
     expect(codeFor(ccr(avps), connectionOf(), nodeOf(['Served.test']))).toBe(code)
     expect(arrivals).toHaveLength(code === 2001 ? 1 : 0)
   })
 
-  it('of a realm that a listed peer may not bring is refused', () => {
+  it('is refused if it is of a realm that a listed peer may not send for', () => {
     const foreign = ccr({ 'Origin-Realm': 'b.test' })
     expect(codeFor(foreign)).toBe(2001)
     expect(codeFor(foreign, connectionOf({}))).toBe(5003)
@@ -142,7 +142,7 @@ describe('a request', () => {
     expect(codeFor(ccr({ 'Origin-Realm': 'c.test' }), connectionOf(all))).toBe(2001)
   })
 
-  it('is read by the file type of its peer', () => {
+  it('is decoded with the file type of its peer', () => {
     const found = { GY: gy, RO: { ...gy, name: 'RO' }, json }
     const node = nodeOf(['*'], found)
     node.onRequest(connectionOf({ file_types: ['json', 'RO'] }), ccr())
@@ -159,15 +159,15 @@ describe('a request', () => {
   })
 
   it.each([
-    ['none of Diameter', connectionOf({ file_types: ['json'] }), { GY: gy, json }, 5012],
-    ['one that is unknown', connectionOf({ file_types: ['X'] }), { GY: gy }, 5012],
-    ['one that was not read yet', connectionOf(), { GY: unread }, 3004],
-  ])('whose file type is %s is answered', (_, connection, found, code) => {
+    ['not of Diameter', connectionOf({ file_types: ['json'] }), { GY: gy, json }, 5012],
+    ['unknown', connectionOf({ file_types: ['X'] }), { GY: gy }, 5012],
+    ['not read yet', connectionOf(), { GY: unread }, 3004],
+  ])('is answered if its file type is %s', (_, connection, found, code) => {
     expect(codeFor(ccr(), connection, nodeOf(['*'], found))).toBe(code)
     expect(arrivals).toEqual([])
   })
 
-  it('whose answer is lost is told to come again', () => {
+  it('without an outcome is answered as to be repeated', () => {
     answer = null
     outcome = undefined
     expect(codeFor(ccr())).toBe(3004)
@@ -177,7 +177,7 @@ describe('a request', () => {
 describe('a session', () => {
   const known = 'diameter:a.test/GY'
 
-  it('is known while it is open, with the way to its client', () => {
+  it('is cached while it is open, with the route to its client', () => {
     const { registry, onRequest } = nodeOf()
     const connection = connectionOf()
     onRequest(connection, ccr())
@@ -199,15 +199,18 @@ describe('a session', () => {
     ['unknownSession', 2, 0],
     ['granted', 4, 0],
     ['storeDown', 2, 0],
-  ] as const)('that was answered %s to a request of type %i', (reason, type, size) => {
-    const { registry, onRequest } = nodeOf()
-    outcome = plainOutcome(reason, '', 7, 8)
-    onRequest(connectionOf(), ccr({}, type))
-    expect(registry.size).toBe(size)
-  })
+  ] as const)(
+    'is cached only while it is open: %s to a request of type %i',
+    (reason, type, size) => {
+      const { registry, onRequest } = nodeOf()
+      outcome = plainOutcome(reason, '', 7, 8)
+      onRequest(connectionOf(), ccr({}, type))
+      expect(registry.size).toBe(size)
+    },
+  )
 })
 
-it('is known on although an update or its end failed', () => {
+it('stays cached if an update or its end fails', () => {
   const { registry, onRequest } = nodeOf()
   onRequest(connectionOf(), ccr())
   const before = registry.find('diameter:a.test/GY', 's1')?.sequence
@@ -217,24 +220,24 @@ it('is known on although an update or its end failed', () => {
   expect(registry.find('diameter:a.test/GY', 's1')?.sequence).toBe(before)
 })
 
-describe('the state of a client', () => {
+describe('the state id of a client', () => {
   it.each<[string, NamedAvps, number, CreditControlClient | null]>([
-    ['as the request says', { 'Origin-State-Id': 7 }, 5, { name: 'gw1.a.test@a.test', stateId: 7 }],
+    ['as in the request', { 'Origin-State-Id': 7 }, 5, { name: 'gw1.a.test@a.test', stateId: 7 }],
     ['not that of a relay', {}, 5, null],
     ['not 0', { 'Origin-State-Id': 0 }, 0, null],
     [
-      'of the peer itself as its CER has said',
+      'of the peer itself, from its CER',
       { 'Origin-Host': 'PGW.a.test' },
       5,
       { name: 'pgw.a.test@a.test', stateId: 5 },
     ],
-  ])('goes along: %s', (_what, avps, stateId, sender) => {
+  ])('is passed on with the request: %s', (_what, avps, stateId, sender) => {
     nodeOf().onRequest(connectionOf(undefined, stateId), ccr(avps))
     expect(senders).toEqual([sender])
   })
 })
 
-it('answers with the codes of its own', () => {
+it('is observed even if the request fails, answered with its own code', () => {
   nodeOf().onRequest(connectionOf(), ccr({ 'Destination-Host': 'x' }))
   expect(sent).toEqual([
     {

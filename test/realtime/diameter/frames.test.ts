@@ -16,12 +16,12 @@ function collect(chunks: readonly Buffer[], max = MAX) {
   return { messages, problem: problems.find((problem) => problem !== null) ?? null }
 }
 
-/** Three messages, one of them a header alone. */
+/** Three messages, one of them only a header. */
 const MESSAGES = [cer(), written(280), ccr(5, 'a session')]
 const STREAM = Buffer.concat(MESSAGES)
 
 describe('a stream of messages', () => {
-  it('is cut the same wherever it is torn once or twice', () => {
+  it('is split the same if it is cut once or twice anywhere', () => {
     for (let first = 0; first <= STREAM.length; first += 1) {
       for (let second = first; second <= STREAM.length; second += 7) {
         const chunks = [
@@ -34,13 +34,13 @@ describe('a stream of messages', () => {
     }
   })
 
-  it.each([1, 2, 3, 19, 20, 21, 64])('is cut the same in pieces of %d bytes', (size) => {
+  it.each([1, 2, 3, 19, 20, 21, 64])('is split the same in pieces of %d bytes', (size) => {
     const chunks = []
     for (let at = 0; at < STREAM.length; at += size) chunks.push(STREAM.subarray(at, at + size))
     expect(collect(chunks)).toEqual({ messages: MESSAGES, problem: null })
   })
 
-  it('is not copied where a message lies in one chunk', () => {
+  it('is not copied if a message lies in one chunk', () => {
     const frames = createFrames(MAX)
     frames.take(STREAM, (bytes) => {
       expect(bytes.buffer).toBe(STREAM.buffer)
@@ -48,7 +48,7 @@ describe('a stream of messages', () => {
     })
   })
 
-  it('is read no further when nothing more is wanted', () => {
+  it('is not read further when the receiver stops', () => {
     const frames = createFrames(MAX)
     let count = 0
     const stop = () => {
@@ -60,7 +60,7 @@ describe('a stream of messages', () => {
     expect(count).toBe(1)
   })
 
-  it('has messages of exactly the longest length, whole and in pieces', () => {
+  it('may have messages of the maximum length, whole and in pieces', () => {
     const message = written(272, { avps: [{ ...longAvp(MAX - 28) }] })
     expect(message).toHaveLength(MAX)
     expect(collect([message]).messages).toEqual([message])
@@ -73,7 +73,7 @@ function longAvp(bytes: number) {
   return { code: 1, vendor: 0, flags: 0, data: Buffer.alloc(bytes) }
 }
 
-describe('a header that cannot be one', () => {
+describe('an invalid header', () => {
   const broken = (change: (bytes: Buffer) => void) => {
     const bytes = ccr(3)
     change(bytes)
@@ -90,7 +90,7 @@ describe('a header that cannot be one', () => {
     ['text', Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'), 5011],
   ]
 
-  it.each(rows)('%s: ends the stream, with its header', (_what, bytes, code) => {
+  it.each(rows)('ends the stream and is returned: %s', (_what, bytes, code) => {
     const ends = [[bytes, MESSAGES[0] as Buffer], [...bytes].map((byte) => Buffer.from([byte]))]
     for (const chunks of ends) {
       const { messages, problem } = collect([MESSAGES[1] as Buffer, ...chunks])

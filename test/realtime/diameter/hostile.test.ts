@@ -15,14 +15,14 @@ import {
 } from '../../support/realtime/diameter/raw-peer.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-/** A CCR that fills a message of so many bytes. */
+/** A CCR padded to a message of this many bytes. */
 const filled = (bytes: number) => {
   const bare = ccr(1).length
   return ccr(1, 's1', [avp(9999, Buffer.alloc(bytes - bare - 8), 0, false)])
 }
 
 describe('requests in pieces', () => {
-  it('are served wherever they are cut, and however many come at once', async () => {
+  it('are served wherever they are cut, and however many arrive together', async () => {
     const { port, requests } = await nodeOf()
     const stream = Buffer.concat([ccr(1), dwr(), ccr(2, 'another session')])
     const whole = await openKnownPeer(port)
@@ -32,7 +32,7 @@ describe('requests in pieces', () => {
       const peer = await openKnownPeer(port)
       const before = requests.length
       peer.send(stream.subarray(0, cut))
-      // By the answers to what is complete the node has seen the first part.
+      // The answers to complete requests show that the node has read the first part.
       const complete = [ccr(1).length, ccr(1).length + dwr().length].filter((end) => end <= cut)
       for (const _ of complete) expect(resultOf(await peer.next())).toBe(2001)
       peer.send(stream.subarray(cut))
@@ -55,7 +55,7 @@ describe('requests in pieces', () => {
   })
 })
 
-describe('bytes that are no messages', () => {
+describe('bytes that are not messages', () => {
   const changed = (change: (bytes: Buffer) => void) => {
     const bytes = ccr(1)
     change(bytes)
@@ -67,7 +67,7 @@ describe('bytes that are no messages', () => {
     ['an odd length', changed((bytes) => bytes.writeUIntBE(41, 1, 3)), 5015],
     ['a message that is too long', filled(8192 + 4), 5015],
     ['a length of 16 MB', changed((bytes) => bytes.writeUIntBE(0xfffffc, 1, 3)), 5015],
-  ])('%s: answered once, and the connection ends', async (_what, bytes, code) => {
+  ])('are answered once before the connection ends: %s', async (_what, bytes, code) => {
     const { port, requests } = await nodeOf({ settings: { messageBytesMax: 8192 } })
     const other = await openKnownPeer(port)
     for (const peer of [await openKnownPeer(port), await openPeer(port)]) {
@@ -86,7 +86,7 @@ describe('bytes that are no messages', () => {
     ['text', Buffer.from('GET /realtime HTTP/1.1\r\nHost: a\r\n\r\n')],
     ['TLS', Buffer.from('16030100a5010000a10303000102030405060708090a0b0c0d0e0f', 'hex')],
     ['zeros', Buffer.alloc(64)],
-  ])('%s: the connection ends', async (_what, bytes) => {
+  ])('end the connection: %s', async (_what, bytes) => {
     const { port } = await nodeOf()
     const socket = connect({ port, host: '127.0.0.1' })
     const hasEnded = new Promise((resolve) => socket.on('end', resolve))
@@ -99,7 +99,7 @@ describe('bytes that are no messages', () => {
     expect(resultOf(await peer.next())).toBe(2001)
   })
 
-  it('a peer that goes on without reading the refusal is cut off', async () => {
+  it('end the connection of a peer that keeps sending without reading', async () => {
     const { port, node } = await nodeOf({ settings: { answerTimeoutMs: 100 } })
     const peer = await openPeer(port)
     peer.send(Buffer.alloc(64))
@@ -109,21 +109,21 @@ describe('bytes that are no messages', () => {
   })
 })
 
-describe('peers that say nothing', () => {
+describe('silent peers', () => {
   const CROWD = 1000
 
-  it('are cut off by the thousand, and others are served meanwhile', async () => {
+  it('are disconnected by the thousand while others are served', async () => {
     const { port, node } = await nodeOf({ settings: { capabilitiesTimeoutMs: 1500 } })
     const known = await openKnownPeer(port)
-    const crowd: Socket[] = []
+    const sockets: Socket[] = []
     for (let count = 0; count < CROWD; count += 1) {
       const socket = connect({ port, host: '127.0.0.1' })
       peerOf(socket)
-      crowd.push(socket)
+      sockets.push(socket)
     }
     let isOver = false
     const closed = Promise.all(
-      crowd.map((socket) => new Promise((resolve) => socket.on('close', resolve))),
+      sockets.map((socket) => new Promise((resolve) => socket.on('close', resolve))),
     ).then(() => {
       isOver = true
     })
@@ -138,7 +138,7 @@ describe('peers that say nothing', () => {
     expect(served).toBeGreaterThan(10)
   })
 
-  it('after half a CER are cut off, too', async () => {
+  it('are disconnected after half a CER, too', async () => {
     const { port } = await nodeOf({ settings: { capabilitiesTimeoutMs: 100 } })
     const peer = await openPeer(port)
     peer.send(cer().subarray(0, 30))
@@ -146,8 +146,8 @@ describe('peers that say nothing', () => {
   })
 })
 
-describe('more connections than are taken', () => {
-  it('are closed, until there is room again', async () => {
+describe('connections above the limit', () => {
+  it('are closed until others have ended', async () => {
     const { port, node, lines } = await nodeOf({ settings: { connectionsMax: 3 } })
     const first = await openKnownPeer(port)
     await openPeer(port)
@@ -165,7 +165,7 @@ describe('a peer that never reads', () => {
   const ANSWER_BYTES = 4000
   const OUTPUT_BYTES_MAX = 65_536
 
-  it('is read no further, then cut off, and others are served', async () => {
+  it('is not read further, then disconnected, while others are served', async () => {
     const padding = avp(9999, Buffer.alloc(ANSWER_BYTES), 0, false)
     const { port, requests, node, lines } = await nodeOf({
       settings: { outputBytesMax: OUTPUT_BYTES_MAX, watchdogMs: 1000 },
@@ -199,14 +199,14 @@ describe('a peer that never reads', () => {
       return gone()
     })
     expect(sent).toBeGreaterThan(500)
-    // What it was read of is bounded: by the answers that the system and the node keep for it.
+    // The bytes read are bounded by the answers that the system and the node buffer.
     const answeredBytes = (requests.length - served) * ANSWER_BYTES
     expect(answeredBytes).toBeLessThan(40 * 1024 * 1024)
     expect(lines.at(-1)?.fields).toMatchObject({ cause: 'does not read its answers' })
     peer.socket.destroy()
   })
 
-  it('and then does gets all of its answers', async () => {
+  it('and then does receives all of its answers', async () => {
     const padding = avp(9999, Buffer.alloc(ANSWER_BYTES), 0, false)
     const { port } = await nodeOf({
       settings: { outputBytesMax: OUTPUT_BYTES_MAX },
@@ -225,8 +225,8 @@ describe('a peer that never reads', () => {
   })
 })
 
-describe('answers to nothing', () => {
-  it('are counted, and change nothing', async () => {
+describe('answers to no request', () => {
+  it('are counted and otherwise ignored', async () => {
     const { port, figures } = await nodeOf()
     const peer = await openKnownPeer(port)
     for (const command of [257, 272, 282, 999]) peer.send(written(command, { flags: 0 }))

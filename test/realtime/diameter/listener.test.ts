@@ -21,7 +21,7 @@ async function takenPort(): Promise<number> {
 }
 
 describe('a node whose port is in use', () => {
-  it('goes without Diameter where nobody but this machine could use it, and says so', async () => {
+  it('starts without Diameter if only loopback could reach it, and logs that', async () => {
     const port = await takenPort()
     const { node, lines } = await nodeOf({ settings: { port } })
     expect([node.port, node.tlsPort, [...node.connections()]]).toEqual([0, 0, []])
@@ -36,7 +36,7 @@ describe('a node whose port is in use', () => {
     await node.close()
   })
 
-  it('does not start where peers are expected', async () => {
+  it('does not start if peers are configured', async () => {
     const port = await takenPort()
     for (const openTo of ['network', 'nobody'] as const) {
       const start = nodeOf({ settings: { port, openTo } })
@@ -45,15 +45,15 @@ describe('a node whose port is in use', () => {
     }
   })
 
-  it('does not start on an address that it does not have', async () => {
+  it('does not start on an address that the machine does not have', async () => {
     const start = nodeOf({ settings: { host: '192.0.2.1' } })
     await expect(start).rejects.toThrow(ListenError)
     await expect(start).rejects.not.toThrow(PortTakenError)
   })
 })
 
-describe('a node that everybody reaches', () => {
-  it('says so if peers need not be listed', async () => {
+describe('a node that the network can reach', () => {
+  it('logs that if peers need not be listed', async () => {
     const { lines, port } = await nodeOf({ settings: { host: '0.0.0.0', openTo: 'network' } })
     expect(lines[0]).toMatchObject({ level: 'warn', fields: { host: '0.0.0.0', port } })
     await openKnownPeer(port)

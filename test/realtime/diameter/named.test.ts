@@ -10,7 +10,7 @@ import { namedAvps, wireAvps } from '../../../src/realtime/diameter/named.ts'
 
 const header = { flags: 0xc0, command: 272, application: 4, hopByHopId: 1, endToEndId: 2 }
 
-it('writes AVPs by their names and reads them back', () => {
+it('AVPs are written by their names and read back', () => {
   const named = {
     'Session-Id': 'pgw.example;1;2',
     'CC-Request-Type': 'INITIAL_REQUEST',
@@ -46,11 +46,11 @@ it.each([
   [{ 'Subscription-Id': 'x' }, 'Subscription-Id must have AVPs'],
   [{ 'Event-Timestamp': 'soon' }, 'Event-Timestamp cannot be "soon": it is Time'],
   [{ 'GGSN-Address': '1.2.3' }, 'GGSN-Address cannot be "1.2.3"'],
-])('names what cannot be written: %j', (named, why) => {
+])('AVPs that cannot be written are named: %j', (named, why) => {
   expect(() => wireAvps(named as never)).toThrow(why)
 })
 
-it('keeps what it does not know, byte for byte, and shows it', () => {
+it('unknown AVPs are kept byte for byte, and shown', () => {
   const avps: WireAvp[] = [
     { code: 9999, vendor: 77, flags: 0x80, data: Buffer.from([0, 1, 255]) },
     { code: 416, vendor: 0, flags: 0x40, data: Buffer.from([1, 2, 3]) },
@@ -66,7 +66,7 @@ it('keeps what it does not know, byte for byte, and shows it', () => {
   })
 })
 
-it('refuses or reads any bytes', () => {
+it('any bytes are refused or read', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {
       try {

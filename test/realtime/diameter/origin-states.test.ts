@@ -1,4 +1,4 @@
-/** Which clients have restarted, as several nodes hear of it. */
+/** Restarts of clients, as seen by several nodes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createOriginStates } from '../../../src/realtime/diameter/origin-states.ts'
 import { SessionRegistry } from '../../../src/realtime/diameter/sessions.ts'
@@ -35,7 +35,7 @@ beforeEach(async () => {
   warned = 0
 })
 
-/** A node, which has heard of nobody yet. */
+/** A node that has seen no client yet. */
 function nodeOf(open: () => Promise<ClientStates> = async () => openClientStates(connection)) {
   const log = { info: () => undefined, warn: () => (warned += 1) }
   const onRestart = (host: string, realm: string) => restarted.push(`${host} ${realm}`)
@@ -45,7 +45,7 @@ function nodeOf(open: () => Promise<ClientStates> = async () => openClientStates
 const stored = async (name: string) =>
   Number(await connection.client.get(`diameter-client:${name}`))
 
-/** Says a state, and waits until it is on record, at least. */
+/** Reports a state id, and waits until at least that one is stored. */
 async function say(node: ReturnType<typeof nodeOf>, host: string, stateId: number): Promise<void> {
   node.observe(host, 'R', stateId)
   const name = `${host}@R`.toLowerCase()
@@ -55,21 +55,21 @@ async function say(node: ReturnType<typeof nodeOf>, host: string, stateId: numbe
 const pending = async () => Object.fromEntries(await pendingRestarts(connection))
 
 describe('a client', () => {
-  it('has restarted when its state grows, at whatever node', async () => {
+  it('has restarted when its state id grows, at any node', async () => {
     const [one, other] = [nodeOf(), nodeOf()]
     await say(one, 'Gw', 5)
     await say(other, 'gw', 5)
     expect(await pending()).toEqual({})
     await say(other, 'gw', 6)
     await say(one, 'GW', 6)
-    await waitUntil('it is told', () => restarted.length > 0)
+    await waitUntil('the restart', () => restarted.length > 0)
     expect(restarted).toEqual(['gw R'])
     expect(await pending()).toEqual({ 'gw@r': 6 })
     await say(nodeOf(), 'gw', 9)
     expect(await pending()).toEqual({ 'gw@r': 9 })
   })
 
-  it('that says the same, less, or nothing has not', async () => {
+  it('with the same, a smaller or no state id has not restarted', async () => {
     const node = nodeOf()
     await say(node, 'gw', 5)
     expect(node.observe('gw', 'R', 0)).toBeNull()
@@ -80,7 +80,7 @@ describe('a client', () => {
     expect([await pending(), await stored('gw@r'), restarted]).toEqual([{}, 5, []])
   })
 
-  it('of which Redis could not be told is told of with its next message', async () => {
+  it('whose restart could not be written to Redis is recorded with its next message', async () => {
     let isAway = true
     const states = openClientStates(connection)
     const node = nodeOf(async () => {
@@ -92,20 +92,20 @@ describe('a client', () => {
     await waitUntil('it has failed', () => warned === 1)
     node.observe('gw', 'R', 6)
     isAway = false
-    await waitUntil('it is told', () => {
+    await waitUntil('the restart', () => {
       node.observe('gw', 'R', 6)
       return restarted.length > 0
     })
     expect([await pending(), warned]).toEqual([{ 'gw@r': 6 }, 1])
   })
 
-  it('with a name that is no host is nobody', () => {
+  it('with an invalid host name is ignored', () => {
     expect(nodeOf().observe('', 'r', 5)).toBeNull()
     expect(nodeOf().observe('x'.repeat(512), 'r', 5)).toBeNull()
   })
 })
 
-it('a restart that is dealt with is forgotten, and a later one is not', async () => {
+it('a handled restart is forgotten, a later one is not', async () => {
   const node = nodeOf()
   for (const stateId of [1, 2]) await say(node, 'a b', stateId)
   const seen = await pendingRestarts(connection)
@@ -116,7 +116,7 @@ it('a restart that is dealt with is forgotten, and a later one is not', async ()
   expect(await pending()).toEqual({})
 })
 
-it('the sessions of a client that has restarted are asked nothing', () => {
+it('the sessions of a restarted client receive no server requests', () => {
   const registry = new SessionRegistry<object>(10)
   const route = { origin: 'o', originRealm: 'r', aid: 1, sid: 2, connection: {} }
   for (const [sessionId, originHost] of [

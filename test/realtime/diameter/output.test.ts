@@ -2,7 +2,7 @@ import { Writable } from 'node:stream'
 import { describe, expect, it } from 'vitest'
 import { createFlusher, createOutput } from '../../../src/realtime/diameter/output.ts'
 
-/** A sink that tells each write of its own, as a socket would make it. */
+/** A sink that records each write separately, as a socket would send it. */
 function sinkOf() {
   const writes: string[] = []
   const sink = new Writable({
@@ -16,8 +16,8 @@ function sinkOf() {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('an output', () => {
-  it('writes all of one turn at once, in order, for each sink', async () => {
+describe('output to sockets', () => {
+  it('is written once per event-loop turn, in order, for each socket', async () => {
     const flusher = createFlusher()
     const [one, other] = [sinkOf(), sinkOf()]
     let flushes = 0
@@ -38,7 +38,7 @@ describe('an output', () => {
     expect(one.writes).toEqual(['abc', 'd'])
   })
 
-  it('writes at once when it must, and then nothing again', async () => {
+  it('is written immediately above the limit, and not written again', async () => {
     const { sink, writes } = sinkOf()
     const output = createOutput(sink, createFlusher(), () => undefined)
     output.add(Buffer.from('a'))
@@ -48,7 +48,7 @@ describe('an output', () => {
     expect(writes).toEqual(['a'])
   })
 
-  it('takes what is added while it is flushed into the next turn', async () => {
+  it('added during a flush is written in the next turn', async () => {
     const { sink, writes } = sinkOf()
     let isFirst = true
     const output = createOutput(sink, createFlusher(), () => {
@@ -61,7 +61,7 @@ describe('an output', () => {
     expect(writes).toEqual(['a', 'b'])
   })
 
-  it('knows what waits', async () => {
+  it('counts the bytes that wait', async () => {
     const { sink } = sinkOf()
     const output = createOutput(sink, createFlusher(), () => undefined)
     output.add(Buffer.alloc(5))

@@ -10,7 +10,7 @@ interface PackagedMessage {
   body: PackagedAvp[]
 }
 
-/** The package `diameter`, which others wrote, as a client. */
+/** The third-party package `diameter`, as a client. */
 interface Packaged {
   createConnection(
     options: { host: string; port: number },
@@ -29,7 +29,7 @@ const ORIGIN: PackagedAvp[] = [
   ['Origin-Realm', 'peer.test'],
 ]
 
-it('the package diameter connects, asks whether we are there, is served, and goes', async () => {
+it('the client of the package diameter connects, is served, and disconnects', async () => {
   const { port, requests } = await nodeOf()
   const packaged = createRequire(import.meta.url)('diameter') as Packaged
   const socket = packaged.createConnection({ host: '127.0.0.1', port }, () => undefined)

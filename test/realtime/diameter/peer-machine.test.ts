@@ -18,8 +18,9 @@ const STATES: readonly PeerState[] = [
 ]
 
 /**
- * What each event does in each state, in the order of STATES: the next state and the actions;
- * `-`: nothing. Written down on its own, from RFC 6733 section 5.6 and RFC 3539 section 3.4.1.
+ * The effect of each event in each state, in the order of STATES: the next state and the actions,
+ * or `-` for none. Derived independently of the code from RFC 6733 section 5.6 and RFC 3539
+ * section 3.4.1.
  */
 const EXPECTED: Readonly<Record<PeerEvent, readonly string[]>> = {
   cerAccepted: ['open sendCea up', 'open sendCea', 'open sendCea', '-', '-', '-', '-', '-'],
@@ -114,12 +115,12 @@ describe('the state machine of a peer', () => {
     expect(nothing ? '-' : [next, ...actions].join(' ')).toBe(cell)
   })
 
-  it('has an expectation for every state of every event', () => {
+  it('has an expected result for every state and event', () => {
     for (const cells of Object.values(EXPECTED)) expect(cells).toHaveLength(STATES.length)
   })
 })
 
-describe('the times of a state', () => {
+describe('timers of a state', () => {
   const times = { capabilitiesTimeoutMs: 50, watchdogMs: 300, answerTimeoutMs: 20 }
   const rows: [state: PeerState, afterMs: number, event: string | null][] = [
     ['waitCer', 49, null],
@@ -136,7 +137,7 @@ describe('the times of a state', () => {
     ['closed', 99_999, null],
   ]
 
-  it.each(rows)('%s after %d ms: %s', (state, afterMs, event) => {
+  it.each(rows)('fire: %s after %d ms: %s', (state, afterMs, event) => {
     const at = { nowMs: 1000 + afterMs, sinceMs: 1000, heardMs: 0, underWay: 0 }
     expect(dueEvent(state, times, at)).toBe(event)
   })
@@ -147,12 +148,12 @@ describe('the times of a state', () => {
     ['leaving', null],
     ['left', null],
     ['closing', 'timeout'],
-  ])('%s with a request under way: %s', (state, event) => {
+  ])('fire: %s with a request under way: %s', (state, event) => {
     const at = { nowMs: 1300, sinceMs: 1000, heardMs: 0, underWay: 1 }
     expect(dueEvent(state, times, at)).toBe(event)
   })
 
-  it('a peer that is open is asked after the last that it said', () => {
+  it('send DWR to an open peer by the time of its last message', () => {
     const at = { nowMs: 1600, sinceMs: 0, underWay: 0 }
     expect(dueEvent('open', times, { ...at, heardMs: 1301 })).toBeNull()
     expect(dueEvent('open', times, { ...at, heardMs: 1300 })).toBe('idle')

@@ -13,10 +13,10 @@ import { IDENTITY, nodeOf } from '../../support/realtime/diameter/node-of.ts'
 import { ccr, dwr, openPeer, resultOf } from '../../support/realtime/diameter/raw-peer.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-/** A node that answers when the test says so, and is behind as long as that says so. */
+/** A node that answers when the test lets it, and is behind while the test says so. */
 async function busyNode() {
   const resumed: (() => void)[] = []
-  const intake: { isBehind: boolean } & Backpressure = {
+  const backpressure: { isBehind: boolean } & Backpressure = {
     isBehind: true,
     onCaughtUp: (resume) => resumed.push(resume),
   }
@@ -25,18 +25,18 @@ async function busyNode() {
     const answer = baseAnswer(bytes, 2001, IDENTITY)
     due.push(() => connection.send(answer))
   }
-  const { port, requests } = await nodeOf({ intake, onRequest })
+  const { port, requests } = await nodeOf({ backpressure, onRequest })
   const answerAll = () => {
     for (const answer of due.splice(0)) answer()
   }
-  return { port, requests, intake, resumed, answerAll }
+  return { port, requests, backpressure, resumed, answerAll }
 }
 
 const many = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => ccr(from + index, `s${from + index}`))
 
-it('does not read further requests of a peer while the node is behind', async () => {
-  const { port, requests, intake, resumed, answerAll } = await busyNode()
+it('stops reading from a peer while the node is behind', async () => {
+  const { port, requests, backpressure, resumed, answerAll } = await busyNode()
   const peer = await openPeer(port)
   await peer.introduce()
   const first = BACKPRESSURE_REQUESTS_MIN + 1
@@ -44,13 +44,13 @@ it('does not read further requests of a peer while the node is behind', async ()
   await waitUntil('the first are read', () => requests.length === first)
   expect(resumed).toHaveLength(1)
   peer.send(...many(first + 1, 10), dwr())
-  // Another peer, whose answer comes after anything that was read of the first one.
+  // Another peer, whose answer comes after everything read from the first one.
   const other = await openPeer(port)
   await other.introduce()
   other.send(dwr())
   expect(resultOf(await other.next())).toBe(2001)
   expect(requests).toHaveLength(first)
-  intake.isBehind = false
+  backpressure.isBehind = false
   resumed[0]?.()
   await waitUntil('the others are read', () => requests.length === first + 10)
   answerAll()
@@ -59,7 +59,7 @@ it('does not read further requests of a peer while the node is behind', async ()
   expect(codes).toEqual(codes.map(() => 2001))
 })
 
-it('goes on reading from a peer with few requests under way', async () => {
+it('keeps reading from a peer with few requests in flight', async () => {
   const { port, requests, resumed, answerAll } = await busyNode()
   const peer = await openPeer(port)
   await peer.introduce()
@@ -71,11 +71,11 @@ it('goes on reading from a peer with few requests under way', async () => {
   answerAll()
 })
 
-it('lets the other connections have their turn after each large piece', async () => {
+it('serves other connections after each large piece', async () => {
   const socket = new PassThrough().resume()
-  const intake = { isBehind: false, onCaughtUp: () => undefined }
+  const backpressure = { isBehind: false, onCaughtUp: () => undefined }
   const limits = { outputBytesMax: 1, stalledMs: 1, waitingBytes: () => 0 }
-  const reading = new ReadThrottle(socket as never, { backpressure: intake, ...limits })
+  const reading = new ReadThrottle(socket as never, { backpressure, ...limits })
   reading.afterRead(YIELD_BYTES - 1, 1_000)
   expect(socket.isPaused()).toBe(false)
   reading.afterRead(YIELD_BYTES, 1_000)

@@ -48,7 +48,7 @@ function queueOf(more: Partial<ReauthorizationOptions<Wire>> = {}) {
       },
       moment,
     )
-  /** What has been sent since the last time. */
+  /** The requests sent since the last call. */
   const step = () => {
     queue.step(time.nowMs)
     return sent.splice(0)
@@ -60,11 +60,11 @@ function queueOf(more: Partial<ReauthorizationOptions<Wire>> = {}) {
     sent,
     learn,
     step,
-    tell(news: SessionEvent) {
-      queue.take(news)
+    announce(event: SessionEvent) {
+      queue.take(event)
       return names(step())
     },
-    /** Answers are taken by the next step. */
+    /** Answers are handled in the next step. */
     async answer(request: Sent | undefined, code: number) {
       const before = answers
       if (code < 0) request?.fail()
@@ -79,37 +79,37 @@ const changed = (sid = 10): SessionEvent => ({ kind: 'reauthorize', aid: 1, sid 
 const closed = (sid = 10): SessionEvent => ({ kind: 'abort', aid: 1, sid })
 const ALL: SessionEvent = { kind: 'reauthorizeAll' }
 
-describe('news', () => {
-  it('reach the sessions that they are about', () => {
-    const { learn, tell } = queueOf()
+describe('session events', () => {
+  it('reach the sessions that they concern', () => {
+    const { learn, announce } = queueOf()
     learn('a')
     learn('b', 11)
-    expect(tell(changed(10))).toEqual(['reauthorize a'])
-    expect(tell(closed(11))).toEqual(['abort b'])
-    expect(tell(changed(12))).toEqual([])
-    expect(tell({ kind: 'reauthorize', aid: 2, sid: 10 })).toEqual([])
+    expect(announce(changed(10))).toEqual(['reauthorize a'])
+    expect(announce(closed(11))).toEqual(['abort b'])
+    expect(announce(changed(12))).toEqual([])
+    expect(announce({ kind: 'reauthorize', aid: 2, sid: 10 })).toEqual([])
   })
 
-  it('of an account reach all of it, of the catalogue everybody, once', () => {
+  it('of an account reach all of its sessions, of the catalogue all sessions, once', () => {
     const account = queueOf()
     for (const name of ['a', 'b']) account.learn(name)
-    expect(account.tell(changed(0)).sort()).toEqual(['reauthorize a', 'reauthorize b'])
-    const { learn, tell, step } = queueOf()
+    expect(account.announce(changed(0)).sort()).toEqual(['reauthorize a', 'reauthorize b'])
+    const { learn, announce, step } = queueOf()
     for (const name of ['a', 'b', 'c']) learn(name)
-    expect(tell(ALL)).toEqual(['reauthorize a', 'reauthorize b', 'reauthorize c'])
+    expect(announce(ALL)).toEqual(['reauthorize a', 'reauthorize b', 'reauthorize c'])
     expect(step()).toEqual([])
   })
 
-  it('of an operator reach one session, if this node knows it', () => {
-    const { learn, tell } = queueOf()
+  it('of an operator reach one session, if this node has cached it', () => {
+    const { learn, announce } = queueOf()
     learn('a')
     learn('b')
-    expect(tell({ kind: 'release', origin: ORIGIN, sessionId: 'b' })).toEqual(['abort b'])
-    expect(tell({ kind: 'release', origin: ORIGIN, sessionId: 'c' })).toEqual([])
-    expect(tell({ kind: 'release', origin: 'other', sessionId: 'a' })).toEqual([])
+    expect(announce({ kind: 'release', origin: ORIGIN, sessionId: 'b' })).toEqual(['abort b'])
+    expect(announce({ kind: 'release', origin: ORIGIN, sessionId: 'c' })).toEqual([])
+    expect(announce({ kind: 'release', origin: 'other', sessionId: 'a' })).toEqual([])
   })
 
-  it('that a session has learned of by itself need no request', () => {
+  it('need no request if the session has been charged since', () => {
     const { registry, queue, learn, step } = queueOf()
     learn('asked')
     learn('under way')
@@ -125,8 +125,8 @@ describe('news', () => {
   })
 })
 
-describe('one session', () => {
-  it('is asked once for many reasons, and once more for those that came meanwhile', async () => {
+describe('a session', () => {
+  it('receives one request for many events, and one more for those in between', async () => {
     const { queue, learn, step, answer } = queueOf()
     learn('a')
     for (let index = 0; index < 5; index += 1) queue.take(changed())
@@ -143,7 +143,7 @@ describe('one session', () => {
     expect(queue.counts()).toMatchObject({ reauthorize: { sent: 2, succeeded: 2 }, pending: 0 })
   })
 
-  it('that asked after its request was answered is not asked again', async () => {
+  it('that sent a request after being asked is not asked again', async () => {
     const { queue, learn, step, answer } = queueOf()
     learn('a')
     queue.take(changed())
@@ -154,7 +154,7 @@ describe('one session', () => {
     expect([step(), queue.counts().pending]).toEqual([[], 0])
   })
 
-  it('ends rather than being asked anew', async () => {
+  it('is ended instead of asked again', async () => {
     const { queue, learn, step, answer } = queueOf()
     learn('a')
     learn('b')
@@ -181,7 +181,7 @@ describe('one session', () => {
     expect(queue.counts()).toMatchObject({ reauthorize: { sent: 1, failed: 1 }, pending: 0 })
   })
 
-  it('that has ended meanwhile, or begun anew, is not asked', () => {
+  it('that has ended or restarted in between is not asked', () => {
     const { registry, queue, learn, step } = queueOf()
     learn('a')
     learn('b')
@@ -193,7 +193,7 @@ describe('one session', () => {
 })
 
 describe('a request without an answer', () => {
-  it.each([0, -1, 3002, 3004])('(%i) is sent once more later, and then given up', async (code) => {
+  it.each([0, -1, 3002, 3004])('(%i) is sent once more later, then dropped', async (code) => {
     const { queue, time, learn, step, answer } = queueOf()
     learn('a')
     queue.take(closed())
@@ -207,7 +207,7 @@ describe('a request without an answer', () => {
     expect(queue.counts()).toMatchObject({ abort: { sent: 2, failed: 1 }, pending: 0 })
   })
 
-  it('is not sent again to who has asked by itself', async () => {
+  it('is not repeated for a session that has sent a request itself', async () => {
     const { queue, time, learn, step, answer } = queueOf()
     learn('a')
     queue.take(changed())
@@ -218,15 +218,15 @@ describe('a request without an answer', () => {
     expect([step(), queue.counts().pending]).toEqual([[], 0])
   })
 
-  it('gives way at once to the end of the session', async () => {
-    const { queue, learn, tell, step, answer } = queueOf()
+  it('is replaced immediately by the end of the session', async () => {
+    const { queue, learn, announce, step, answer } = queueOf()
     learn('a')
     queue.take(changed())
     await answer(step()[0], 0)
-    expect(tell(closed())).toEqual(['abort a'])
+    expect(announce(closed())).toEqual(['abort a'])
   })
 
-  it('is none that was refused', async () => {
+  it('is not repeated if it was refused', async () => {
     const { queue, learn, step, answer } = queueOf()
     learn('a')
     queue.take(changed())
@@ -235,7 +235,7 @@ describe('a request without an answer', () => {
     expect(queue.counts()).toMatchObject({ reauthorize: { failed: 1 }, pending: 0 })
   })
 
-  it('cannot even be sent where no connection leads there', () => {
+  it('that has no route to the client counts as failed', () => {
     const { registry, queue, time, learn, step } = queueOf()
     learn('a')
     registry.dropConnection(WIRE)
@@ -248,7 +248,7 @@ describe('a request without an answer', () => {
 })
 
 describe('many sessions', () => {
-  it('are asked no faster than allowed, those that end first', () => {
+  it('are asked within the rate limit, ended sessions first', () => {
     const { queue, time, sent, learn } = queueOf({ perSecondMax: 100 })
     for (let index = 0; index < 500; index += 1) learn(`s${index}`)
     learn('closing', 99)
@@ -261,7 +261,7 @@ describe('many sessions', () => {
     expect(time.nowMs - 1_000).toBeLessThanOrEqual(5_100)
   })
 
-  it('do not hold the thread up, and all are reached', () => {
+  it('do not block the thread, and are all reached', () => {
     const { queue, time, sent, learn } = queueOf({ perSecondMax: 1_000_000 })
     for (let index = 0; index < 5_000; index += 1) learn(`s${index}`)
     queue.take(ALL)
@@ -271,18 +271,18 @@ describe('many sessions', () => {
     expect(new Set(names(sent)).size).toBe(5_000)
   })
 
-  it('that would wait for too long are not asked, but are ended', () => {
-    const { queue, learn, tell } = queueOf({ waitingMax: 2 })
+  it('above the queue limit are not asked, but still ended', () => {
+    const { queue, learn, announce } = queueOf({ waitingMax: 2 })
     for (const name of ['a', 'b', 'c']) learn(name)
-    expect(tell(changed())).toHaveLength(2)
+    expect(announce(changed())).toHaveLength(2)
     expect(queue.counts()).toMatchObject({ dropped: 1, pending: 2 })
     learn('d', 11)
-    expect(tell(closed(11))).toEqual(['abort d'])
+    expect(announce(closed(11))).toEqual(['abort d'])
   })
 })
 
-describe('by timers', () => {
-  it('sends, takes answers and sends again until it is closed', async () => {
+describe('on timers', () => {
+  it('the queue sends, accepts answers and sends again until it is closed', async () => {
     const registry = new SessionRegistry<Wire>(10)
     const sent: string[] = []
     const send: ReauthorizationOptions<Wire>['send'] = async (kind, { sessionId }) => {

@@ -34,7 +34,7 @@ function firstOf(node: { connections(): Iterable<DiameterConnection> }): Diamete
 }
 
 describe('requests of the node', () => {
-  it('are answered, each by its own answer', async () => {
+  it('are matched with their answers', async () => {
     const { port, node, figures } = await nodeOf()
     const peer = await openKnownPeer(port)
     const connection = firstOf(node)
@@ -52,7 +52,7 @@ describe('requests of the node', () => {
     expect(uint32Of(asr?.avps ?? [], 285)).toBeUndefined()
     expect(rar?.hopByHopId).not.toBe(asr?.hopByHopId)
     expect(rar?.endToEndId).not.toBe(asr?.endToEndId)
-    // In the other order, among answers to nothing, and one of the wrong command.
+    // In the other order, among answers to no request, and one with the wrong command.
     const answer = (command: number, hopByHopId = 0) =>
       written(command, { flags: 0x40, application: 4, hopByHopId, avps: origin() })
     peer.send(answer(258, 4711), answer(274, rar?.hopByHopId))
@@ -65,13 +65,13 @@ describe('requests of the node', () => {
     expect(await figures('tollgate_diameter_unmatched_answers_total')).toEqual([': 3'])
   })
 
-  it('that are not answered end in nothing', async () => {
+  it('have a result after the time-out without an answer', async () => {
     const { port, node } = await nodeOf({ settings: { answerTimeoutMs: 100 } })
     await openKnownPeer(port)
     expect(await firstOf(node).request(reAuthRequest(ADDRESS))).toBeNull()
   })
 
-  it('end in nothing when the peer goes, and before it has come', async () => {
+  it('have a result when the peer disconnects, and before it has connected', async () => {
     const { port, node } = await nodeOf({ settings: { answerTimeoutMs: 60_000 } })
     const silent = await openPeer(port)
     const peer = await openKnownPeer(port)
@@ -87,8 +87,8 @@ describe('requests of the node', () => {
   })
 })
 
-describe('ids', () => {
-  it('hop by hop, and end to end from the time on, come round only after all', () => {
+describe('ids of requests', () => {
+  it('are unique, hop by hop and, starting from the time, end to end', () => {
     const next = createEndToEndIds(NOW_MS)
     const ids = Array.from({ length: 1000 }, next)
     expect(new Set(ids).size).toBe(1000)

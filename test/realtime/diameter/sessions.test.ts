@@ -44,7 +44,7 @@ function routed(registry: SessionRegistry<Wire>, sessionId: string) {
 }
 
 describe('a session', () => {
-  it('is known from its first answer to its end', () => {
+  it('is cached from its first answer to its end', () => {
     const registry = registryOf(route('s'))
     expect(routed(registry, 's')).toEqual(route('s'))
     expect(registry.find('diameter:other/gy', 's')).toBeUndefined()
@@ -54,7 +54,7 @@ describe('a session', () => {
     expect([...registry.ofSubscriber(1, 10), ...registry.ofSubscriber(1, 0)]).toEqual([])
   })
 
-  it('is the same object, and goes where its client asked last', () => {
+  it('keeps its object, and is routed to the connection of its last request', () => {
     const registry = registryOf(route('s'))
     const known = registry.find('diameter:net/gy', 's')
     const moved = route('s', { connection: B, originHost: 'pgw2.net', originRealm: 'other' })
@@ -63,7 +63,7 @@ describe('a session', () => {
     expect([registry.size, routed(registry, 's')]).toEqual([1, moved])
   })
 
-  it('of another subscriber is another one', () => {
+  it('of another subscriber is a new one', () => {
     const registry = registryOf(route('s'))
     const known = registry.find('diameter:net/gy', 's')
     registry.learn(route('s', { aid: 2, sid: 20 }))
@@ -72,7 +72,7 @@ describe('a session', () => {
     expect(ids(registry.ofSubscriber(2, 20))).toEqual(['s'])
   })
 
-  it('has the moment at which its last request arrived', () => {
+  it('has the sequence number of its last request', () => {
     const registry = registryOf(route('s'))
     const known = registry.find('diameter:net/gy', 's')
     expect(known?.sequence).toBe(0)
@@ -102,7 +102,7 @@ describe('sessions', () => {
     }
   })
 
-  it('stay as the model has them, whatever happens', () => {
+  it('agree with the model after any operations', () => {
     const registry = new SessionRegistry<Wire>(20)
     const model = new Map<string, SessionRoute<Wire>>()
     let seed = 7
@@ -134,13 +134,13 @@ describe('sessions', () => {
     }
   })
 
-  it('of which there are too many: that which was learned longest ago goes', () => {
+  it('above the limit are forgotten, the oldest first', () => {
     const registry = new SessionRegistry<Wire>(2)
     for (const name of ['a', 'b', 'a', 'c']) registry.learn(route(name))
     expect([registry.size, walked(registry)]).toEqual([2, ['a', 'c']])
   })
 
-  it('are walked through while they change', () => {
+  it('can be iterated while they change', () => {
     const registry = registryOf(...['a', 'b', 'c', 'd'].map((name) => route(name)))
     registry.beginWalk()
     expect(registry.nextInWalk()?.sessionId).toBe('a')
@@ -154,19 +154,19 @@ describe('sessions', () => {
   })
 })
 
-describe('a connection that ends', () => {
-  it('reaches nobody; its sessions are known, and come back over another', () => {
+describe('a closed connection', () => {
+  it('reaches no session; its sessions stay cached, and return with another connection', () => {
     const registry = registryOf(route('s'), route('t'))
     registry.dropConnection(A)
     expect([registry.size, routed(registry, 's')]).toEqual([2, undefined])
     registry.learn(route('t', { connection: B }))
-    // The client of both is reached over it now.
+    // The client of both sessions is now reached over that connection.
     expect(routed(registry, 's')).toEqual(route('s', { connection: B }))
     registry.dropConnection(B)
     expect(routed(registry, 's')).toBeUndefined()
   })
 
-  it('is not taken up again by an answer that comes late', () => {
+  it('is not restored by a late answer', () => {
     const registry = registryOf(route('s', { connection: B }))
     registry.dropConnection(A)
     registry.learn(route('s'))

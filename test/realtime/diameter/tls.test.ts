@@ -21,7 +21,7 @@ import {
 } from '../../support/realtime/diameter/raw-peer.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-/** The default versions and cipher suites. */
+/** With the default versions and cipher suites. */
 const LIMITS = { minVersion: 'TLSv1.2', ciphers: [] } as const
 
 describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
@@ -52,11 +52,11 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     return peer
   }
 
-  const shown = ({ certFile, keyFile }: { certFile: string; keyFile: string }) => {
+  const credentialsOf = ({ certFile, keyFile }: { certFile: string; keyFile: string }) => {
     return { cert: readFileSync(certFile), key: readFileSync(keyFile) }
   }
 
-  it('is for peers without certificates where no authority is named, beside TCP', async () => {
+  it('accepts peers without certificates if there is no authority, beside TCP', async () => {
     const { node, port } = await tlsNode()
     const peer = await openTls(node.tlsPort)
     expect(await peer.introduce()).toBe(2001)
@@ -70,35 +70,35 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     expect(await peer.next()).toBeNull()
   })
 
-  it('is all that it listens for, if it is to be', async () => {
+  it('is the only listener if so configured', async () => {
     const { node } = await tlsNode('', true)
     expect(node.port).toBe(0)
     expect(await (await openTls(node.tlsPort)).introduce()).toBe(2001)
   })
 
-  it('takes the Origin-Host that the certificate names, in whatever case', async () => {
+  it('accepts the Origin-Host of the certificate, in any case', async () => {
     const { node } = await tlsNode(authority.caFile)
-    const client = shown(authority.issue('client', 'other.test', HOST.toUpperCase()))
+    const client = credentialsOf(authority.issue('client', 'other.test', HOST.toUpperCase()))
     const peer = await openTls(node.tlsPort, client)
     expect(await peer.introduce(cer(cerAvps('Gw1.Peer.Test')))).toBe(2001)
-    const stranger = await openTls(node.tlsPort, client)
-    expect(await stranger.introduce(cer(cerAvps('gw2.peer.test')))).toBe(3010)
-    expect(await stranger.next()).toBeNull()
+    const other = await openTls(node.tlsPort, client)
+    expect(await other.introduce(cer(cerAvps('gw2.peer.test')))).toBe(3010)
+    expect(await other.next()).toBeNull()
   })
 
-  it('takes nobody whose certificate names nobody', async () => {
+  it('refuses a certificate without a DNS name', async () => {
     const { node, figures } = await tlsNode(authority.caFile)
-    // The name is that of its subject alone.
-    const peer = await openTls(node.tlsPort, shown(authority.issue(HOST)))
+    // It only has a subject name.
+    const peer = await openTls(node.tlsPort, credentialsOf(authority.issue(HOST)))
     expect(await peer.introduce()).toBe(3010)
     const counted = await figures('tollgate_diameter_peers_refused_total')
     expect(counted).toEqual(['cause=certificate: 1'])
   })
 
-  it('takes no certificate of another authority, and nobody without one', async () => {
+  it('refuses certificates of another authority, and peers without one', async () => {
     const { node, requests, lines } = await tlsNode(authority.caFile)
     const foreign = createAuthority().issue('client', HOST)
-    for (const options of [shown(foreign), {}]) {
+    for (const options of [credentialsOf(foreign), {}]) {
       const peer = await openTls(node.tlsPort, options)
       peer.send(cer(), ccr(1))
       expect(await peer.next()).toBeNull()
@@ -111,7 +111,7 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     expect(requests).toEqual([])
   })
 
-  it('waits no longer for a handshake than for a CER, and survives garbage', async () => {
+  it('limits handshakes to the time for a CER, and survives garbage', async () => {
     const { node } = await tlsNode()
     const silent = connectTcp({ port: node.tlsPort, host: '127.0.0.1' })
     const isClosed = new Promise((resolve) => silent.on('close', resolve))
@@ -128,7 +128,7 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     expect(await peer.introduce()).toBe(2001)
   })
 
-  it('a node that stops does not wait for handshakes', async () => {
+  it('does not delay a stopping node by open handshakes', async () => {
     const { node } = await nodeOf({
       settings: {
         answerTimeoutMs: 100,
@@ -141,7 +141,7 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     await node.close()
   })
 
-  it('files that are of no use are named, without what is in them', () => {
+  it('does not start with unusable files, which are named without their content', () => {
     const other = authority.issue('other', 'other.test')
     const good = { ...LIMITS, ...server, clientCaFile: authority.caFile }
     expect(readTlsFiles('diameter.tls', good).ca).toHaveLength(1)

@@ -1,4 +1,4 @@
-/** Who may charge: keys, addresses, rates, and pages in a browser. */
+/** Who may charge over HTTP: keys, addresses, rates, and pages in a browser. */
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Peer } from '../../../src/catalog/settings/peers.ts'
@@ -48,7 +48,7 @@ describe.each(KINDS)('a key: %s', (kind) => {
     ['x-api-key:key-2', 'SMSC'],
     ['Authorization: Bearer key-1', 'PGW'],
     ['authorization: bearer  key-2 ', 'SMSC'],
-  ])('%s is that of %s', async (header, name) => {
+  ])('%s belongs to %s', async (header, name) => {
     const { port, arrivals } = await serverOf(kind, { authenticator: accessOf({ byKey }) })
     expect((await charge(port, [header])).status).toBe(200)
     expect(arrivals).toMatchObject([{ fileType: 'json', origin: name, peer: name }])
@@ -69,7 +69,7 @@ describe.each(KINDS)('a key: %s', (kind) => {
     ['Authorization: key-1', 'authorization'],
     ['Authorization:', 'authorization'],
     ['Authorization: Basic a2V5LTE=', 'authorization'],
-  ])('%s is nobody’s, on loopback too', async (header, field) => {
+  ])('%s is refused, also on loopback', async (header, field) => {
     const { port, bodies, refused } = await serverOf(kind, { authenticator: accessOf({ byKey }) })
     const { status, text } = await charge(port, [header])
     expect(status).toBe(401)
@@ -89,8 +89,8 @@ describe.each(KINDS)('a key: %s', (kind) => {
     })
     const counted: unknown[][] = []
     const metrics = { tls: UNCOUNTED, refused: (...what: unknown[]) => counted.push(what) }
-    const stranger = { key: peerOf('PGW', { allowsAddress: () => false }) }
-    const authenticator = accessOf({ byKey: stranger })
+    const remote = { key: peerOf('PGW', { allowsAddress: () => false }) }
+    const authenticator = accessOf({ byKey: remote })
     const { port } = await serverOf(kind, { authenticator, log, metrics })
     for (const key of ['wrong-1', 'wrong-2', 'key']) await charge(port, [`X-Api-Key: ${key}`])
     expect(counted).toEqual([
@@ -105,7 +105,7 @@ describe.each(KINDS)('a key: %s', (kind) => {
     expect(lines.join('')).not.toContain('wrong-')
   })
 
-  it('is asked for where everybody must have one, but not for health', async () => {
+  it('is required if everybody must have one, but not for health', async () => {
     const authenticator = accessOf({ byKey, mustAuthenticate: true })
     const { port, url, refused } = await serverOf(kind, { authenticator })
     const { status, text } = await charge(port, [])
@@ -114,14 +114,14 @@ describe.each(KINDS)('a key: %s', (kind) => {
     expect(text).toContain('authorization is required')
     expect(refused).toEqual([' unauthenticated'])
     expect((await charge(port, ['X-Api-Key: key-1'])).status).toBe(200)
-    // Nothing tells somebody without a key which file types there are.
+    // A client without a key cannot find out which file types exist.
     expect((await charge(port, [], { path: '/realtime/nobody' })).status).toBe(401)
     for (const path of ['live', 'ready']) {
       expect((await fetch(`${url}/health/${path}`)).status).toBe(200)
     }
   })
 
-  it('that cannot be told yet is an outage', async () => {
+  it('that cannot be checked yet is an outage', async () => {
     const authenticator = accessOf({ byKey, areKnown: false })
     const { port, refused } = await serverOf(kind, { authenticator })
     const { status, text } = await charge(port, ['X-Api-Key: key-1'])
@@ -132,7 +132,7 @@ describe.each(KINDS)('a key: %s', (kind) => {
     expect((await charge(port, [])).status).toBe(200)
   })
 
-  it('is for the file types of its peer', async () => {
+  it('is restricted to the file types of its peer', async () => {
     const limited = { key: peerOf('PGW', { fileTypes: new Set(['gy', 'nobody']) }) }
     const authenticator = accessOf({ byKey: limited })
     const { port, bodies, refused } = await serverOf(kind, { authenticator })
@@ -172,7 +172,7 @@ describe.each(KINDS)('an address: %s', (kind) => {
     ['::', '127.0.0.2'],
     ['::1', '::1'],
     ['::', '::1'],
-  ])('of a server on %s: %s', async (listenHost, host) => {
+  ])('is checked by a server on %s: %s', async (listenHost, host) => {
     const good = await listening(listenHost, host)
     expect((await charge(good.port, ['X-Api-Key: key'], { host })).status).toBe(200)
     expect(good.seen).toEqual([host])
@@ -185,7 +185,7 @@ describe.each(KINDS)('an address: %s', (kind) => {
 })
 
 describe.each(KINDS)('a rate: %s', (kind) => {
-  it('that is exceeded gets 429, until there is room; others are not held up', async () => {
+  it('that is exceeded is answered with 429 until there is room; others continue', async () => {
     let elapsedMs = 5_000
     const keys = {
       slow: peerOf('SLOW', { requestsPerSecond: 0.5, burst: 1 }),
@@ -219,7 +219,7 @@ describe.each(KINDS)('a page in a browser: %s', (kind) => {
     'sec-fetch-site: same-origin',
   ]
 
-  it.each(HEADERS)('%s: does not charge, unless it authenticates', async (header) => {
+  it.each(HEADERS)('with %s is not charged unless it authenticates', async (header) => {
     const { port, bodies, refused } = await serverOf(kind, { authenticator: accessOf({ byKey }) })
     const { status, text } = await charge(port, [header])
     expect(status).toBe(403)
@@ -230,8 +230,8 @@ describe.each(KINDS)('a page in a browser: %s', (kind) => {
   })
 })
 
-describe.each(KINDS)('a site that lets its name stand for this machine: %s', (kind) => {
-  /** The status of an answer to a request without a key, which says for whom it is. */
+describe.each(KINDS)('a site whose name resolves to this machine: %s', (kind) => {
+  /** The status of the answer to a request without a key, with this host. */
   const statusFor = async (port: number, host: string, more = '') => {
     const socket = openSocket(port)
     await socket.send(
@@ -248,7 +248,7 @@ describe.each(KINDS)('a site that lets its name stand for this machine: %s', (ki
     '127.0.0.1.evil.example',
     'EVIL.example.',
     '1.2.3.x',
-  ])('%s does not charge, unless it authenticates', async (host) => {
+  ])('with the host %s is not charged unless it authenticates', async (host) => {
     const { port, bodies, refused } = await serverOf(kind, { authenticator: accessOf({ byKey }) })
     const answer = await statusFor(port, host)
     expect(answer?.status).toBe(403)
@@ -265,20 +265,20 @@ describe.each(KINDS)('a site that lets its name stand for this machine: %s', (ki
     '127.0.0.1:9',
     '[::1]:80',
     '[::ffff:1.2.3.4]',
-  ])('%s is this machine, or a name of its own network', async (host) => {
+  ])('with the host %s is this machine or its own network', async (host) => {
     const { port } = await serverOf(kind, { authenticator: accessOf({ byKey }) })
     expect((await statusFor(port, host))?.status).toBe(200)
   })
 
-  it('is any name where the operator has opened the port to the network', async () => {
+  it('may have any name if the operator has opened the port to the network', async () => {
     const authenticator = accessOf({ byKey, isForThisMachine: false })
     const { port } = await serverOf(kind, { authenticator })
     expect((await statusFor(port, 'charging.example.net'))?.status).toBe(200)
   })
 })
 
-describe.each(KINDS)('who has no key: %s', (kind) => {
-  it('gets the same answer for each name, known or not, by whatever way it is named', async () => {
+describe.each(KINDS)('a client without a key: %s', (kind) => {
+  it('receives the same answer for each file type, known or not, however it is named', async () => {
     const authenticator = accessOf({ byKey, mustAuthenticate: true })
     const { port } = await serverOf(kind, { authenticator })
     const paths = ['', '/json', '/xml', '/nobody', '/off', '/broken', '/later', '?file_type=nobody']
@@ -298,7 +298,7 @@ describe.each(KINDS)('who has no key: %s', (kind) => {
     expect([...answers][0]).toMatch(/^401 /)
   })
 
-  it('shares one rate with its file types and ways to name them', async () => {
+  it('shares one rate for all file types and ways to name them', async () => {
     const limited = { key: peerOf('PGW', { requestsPerSecond: 1, burst: 2 }) }
     const { port } = await serverOf(kind, { authenticator: accessOf({ byKey: limited }) })
     const paths = [
@@ -315,14 +315,14 @@ describe.each(KINDS)('who has no key: %s', (kind) => {
   })
 })
 
-describe.each(KINDS)('a cache: %s', (kind) => {
+describe.each(KINDS)('HTTP caches: %s', (kind) => {
   it.each([
     '/realtime/asked?request=%7B%7D',
     '/realtime/nobody',
     '/realtime',
     '/x',
     '/health/live',
-  ])('keeps no answer to GET %s', async (path) => {
+  ])('may not store the answer to GET %s', async (path) => {
     const { url } = await serverOf(kind)
     const answer = await fetch(url + path)
     expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -345,7 +345,7 @@ describe('several ways to authenticate', () => {
     return { refused, asked }
   }
 
-  it('are asked in order until one knows the peer', () => {
+  it('are tried in order until one knows the peer', () => {
     expect(ask(['none', 'invalid', peerOf('A'), peerOf('B')])).toEqual({
       refused: 0,
       asked: [0, 1, 2],
@@ -353,7 +353,7 @@ describe('several ways to authenticate', () => {
     expect(ask(['unavailable', peerOf('A')]).refused).toBe(0)
   })
 
-  it('refuse what none of them knows; an outage is no refusal', () => {
+  it('refuse if none of them knows the peer; an outage is not a refusal', () => {
     expect(ask(['none', 'none']).refused).toBe(401)
     expect(ask(['invalid', 'none']).refused).toBe(401)
     expect(ask(['invalid', 'unavailable', 'none']).refused).toBe(503)

@@ -1,4 +1,4 @@
-/** Certificates of clients on charging over HTTP: who must have one, and whom it stands for. */
+/** Client certificates for charging over HTTP: who must have one, and whom it authenticates. */
 import { readFileSync } from 'node:fs'
 import { type RequestOptions, request } from 'node:https'
 import { connect } from 'node:tls'
@@ -18,7 +18,7 @@ import { NO_CALLERS, serverOf, tlsOf, UNCOUNTED } from '../../support/realtime/h
 import { waitUntil } from '../../support/wait.ts'
 
 type Files = { certFile: string; keyFile: string }
-type Shown = Pick<RequestOptions, 'cert' | 'key'>
+type ClientCredentials = Pick<RequestOptions, 'cert' | 'key'>
 
 const keyOf = (key: string) => [{ sha256: hashOfKey(key), created: '2026-01-01T00:00:00Z' }]
 const PEERS = [
@@ -28,15 +28,15 @@ const PEERS = [
   { name: 'far', certificate_names: ['far.example.net'], addresses: ['10.0.0.0/8'] },
 ]
 
-describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
+describe.runIf(HAS_OPENSSL)('the certificate of a client', () => {
   let authority: Authority
   let server: Files
-  const shown: Record<string, Shown> = {}
+  const credentials: Record<string, ClientCredentials> = {}
   beforeAll(() => {
     authority = createAuthority()
     server = authority.issue('node', 'localhost')
     const show = (name: string, files: Files) => {
-      shown[name] = { cert: readFileSync(files.certFile), key: readFileSync(files.keyFile) }
+      credentials[name] = { cert: readFileSync(files.certFile), key: readFileSync(files.keyFile) }
     }
     show('pgw', authority.issue('any', 'other.example.net', 'pgw1.example.NET'))
     show('common', authority.issue('pgw2.example.net'))
@@ -84,7 +84,7 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
   /** Status and text of the answer; 0 without one. */
   const charge = (
     port: number,
-    client: Shown | undefined,
+    client: ClientCredentials | undefined,
     headers: Record<string, string> = {},
   ): Promise<[status: number, text: string]> =>
     new Promise((resolve) => {
@@ -102,7 +102,7 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
       asked.on('error', () => resolve([0, ''])).end('{}')
     })
 
-  it('has HTTP served in JavaScript, which the log says', async () => {
+  it('needs HTTP in JavaScript, which is logged', async () => {
     const { lines } = await started()
     expect(lines).toEqual([
       {
@@ -118,30 +118,30 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
     ['pgw', 'pgw'],
     ['common', 'pgw'],
     ['gw', 'gw'],
-  ])('%s is that of the peer %s, whatever the case', async (name, peer) => {
+  ])('%s belongs to the peer %s, in any case', async (name, peer) => {
     for (const how of ['required', 'optional'] as const) {
       const { port, arrivals } = await started({ how })
-      expect((await charge(port, shown[name]))[0]).toBe(200)
+      expect((await charge(port, credentials[name]))[0]).toBe(200)
       expect(arrivals).toMatchObject([{ origin: peer, peer }])
     }
   })
 
-  it.each(['nobody', 'hidden', 'several'])('is not enough: %s', async (name) => {
+  it.each(['nobody', 'hidden', 'several'])('%s is not sufficient', async (name) => {
     const { port, arrivals, refused } = await started()
-    expect((await charge(port, shown[name]))[0]).toBe(401)
+    expect((await charge(port, credentials[name]))[0]).toBe(401)
     expect(refused).toEqual([['', 'unauthenticated', 'loopback']])
     expect(arrivals).toEqual([])
   })
 
-  it('is taken from the addresses of its peer only', async () => {
+  it('is accepted from the addresses of its peer only', async () => {
     const { port, refused } = await started()
-    expect((await charge(port, shown['far']))[0]).toBe(403)
+    expect((await charge(port, credentials['far']))[0]).toBe(403)
     expect(refused).toEqual([['far', 'address', 'loopback']])
   })
 
-  it('is refused in the handshake if it is not of the authority, or absent', async () => {
+  it('is refused in the handshake if it is of another authority, or absent', async () => {
     const { port, arrivals, refused, lines } = await started()
-    expect(await charge(port, shown['foreign'])).toEqual([0, ''])
+    expect(await charge(port, credentials['foreign'])).toEqual([0, ''])
     expect(await charge(port, undefined, { 'x-api-key': 'k1' })).toEqual([0, ''])
     await waitUntil('both refusals', () => refused.length === 2)
     expect(refused.map(([peer, cause]) => [peer, cause])).toEqual([
@@ -153,20 +153,20 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
     expect(arrivals).toEqual([])
   })
 
-  it('that is optional may be absent, but not wrong', async () => {
+  it('may be absent if it is optional, but not wrong', async () => {
     const { port, arrivals, refused } = await started({ how: 'optional' })
     expect((await charge(port, undefined))[0]).toBe(401)
     expect((await charge(port, undefined, { 'x-api-key': 'k1' }))[0]).toBe(200)
     expect(arrivals).toMatchObject([{ peer: 'pgw' }])
-    expect(await charge(port, shown['foreign'], { 'x-api-key': 'k1' })).toEqual([0, ''])
+    expect(await charge(port, credentials['foreign'], { 'x-api-key': 'k1' })).toEqual([0, ''])
     expect(refused.at(-1)).toEqual(['', 'certificate', 'loopback'])
     expect(arrivals).toHaveLength(1)
   })
 
-  it('goes with the key of the same peer, or of one that has none', async () => {
+  it('may come with the key of the same peer, or of one without a certificate', async () => {
     const { port, arrivals, refused } = await started()
     const send = async (name: string, key: string) =>
-      (await charge(port, shown[name], { 'x-api-key': key }))[0]
+      (await charge(port, credentials[name], { 'x-api-key': key }))[0]
     expect(await send('pgw', 'k1')).toBe(200)
     expect(await send('nobody', 'k2')).toBe(200)
     expect(arrivals).toMatchObject([{ peer: 'pgw' }, { peer: 'smsc' }])
@@ -185,24 +185,24 @@ describe.runIf(HAS_OPENSSL)('a certificate of a client', () => {
     expect(await send('pgw', 'wrong')).toBe(401)
   })
 
-  it('does not speak for a page in a browser', async () => {
+  it('does not authenticate a page in a browser', async () => {
     const { port, refused } = await started({ mustAuthenticate: false })
-    const [status] = await charge(port, shown['pgw'], { origin: 'https://evil.example' })
+    const [status] = await charge(port, credentials['pgw'], { origin: 'https://evil.example' })
     expect(status).toBe(403)
     expect(refused).toEqual([['', 'browser', 'loopback']])
   })
 
-  it('waits until peers have been read', async () => {
+  it('is not accepted before peers have been read', async () => {
     const { port, refused } = await started({ areKnown: false })
-    expect((await charge(port, shown['pgw']))[0]).toBe(503)
+    expect((await charge(port, credentials['pgw']))[0]).toBe(503)
     expect(refused).toEqual([['', 'unavailable', 'loopback']])
   })
 
-  it('is known for all requests of its connection', async () => {
+  it('is valid for all requests of its connection', async () => {
     const { port, arrivals } = await started()
     const ca = readFileSync(authority.caFile)
     const named = { port, host: '127.0.0.1', ca, servername: 'localhost' }
-    const socket = connect({ ...named, ...shown['pgw'] })
+    const socket = connect({ ...named, ...credentials['pgw'] })
     const head = 'POST /realtime HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n'
     for (let count = 1; count <= 3; count += 1) {
       socket.write(`${head}Content-Length: 2\r\n\r\n{}`)

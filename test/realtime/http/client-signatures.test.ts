@@ -1,7 +1,8 @@
-/** Clients that charge with signatures, and floods of those that nobody knows. */
+/** Clients that sign their requests, and floods of requests of unknown clients. */
 import { describe, expect, it } from 'vitest'
 import {
   callersOf,
+  clientServer,
   count,
   FORM,
   fetchGet,
@@ -9,11 +10,10 @@ import {
   fresh,
   KEY,
   NOW_MS,
-  scene,
   signatureFor,
+  state,
   tokenOf,
   useClients,
-  world,
 } from '../../support/realtime/http/client-servers.ts'
 import { accessOf, KINDS } from '../../support/realtime/http/server-of.ts'
 import { waitUntil } from '../../support/wait.ts'
@@ -21,8 +21,8 @@ import { waitUntil } from '../../support/wait.ts'
 useClients()
 
 describe.each(KINDS)('a signature: %s', (kind) => {
-  it.each(['_sig_', 'signature'])('as %s gets in: query, form, JSON', async (name) => {
-    const { ask, arrivals, bodies } = await world(kind)
+  it.each(['_sig_', 'signature'])('as %s is accepted: query, form, JSON', async (name) => {
+    const { ask, arrivals, bodies } = await clientServer(kind)
     const inQuery = fresh()
     inQuery.set(name, signatureFor(new Map([...inQuery, ['a', new Map()]])))
     expect((await ask(`?${formText(inQuery)}`, { body: '{"a":{}}' })).status).toBe(200)
@@ -49,8 +49,8 @@ describe.each(KINDS)('a signature: %s', (kind) => {
     expect(new Set(arrivals.map(({ origin }) => origin))).toEqual(new Set(['client:pgw']))
   })
 
-  it('is good once, whatever way it comes', async () => {
-    const { ask, bodies } = await world(kind)
+  it('is valid once, wherever it is sent', async () => {
+    const { ask, bodies } = await clientServer(kind)
     const sent = fresh([['request', '{}']])
     sent.set('_sig_', signatureFor(sent))
     const form = () => ask('', { headers: FORM, body: formText(sent) })
@@ -61,8 +61,8 @@ describe.each(KINDS)('a signature: %s', (kind) => {
     expect(bodies).toEqual(['{}'])
   })
 
-  it('covers the body: another one is refused, and one that it cannot cover', async () => {
-    const { ask, bodies } = await world(kind)
+  it('covers the body: a different or uncovered one is refused', async () => {
+    const { ask, bodies } = await clientServer(kind)
     const sent = fresh()
     sent.set('_sig_', signatureFor(new Map([...sent, ['a', 1]])))
     const path = `?${formText(sent)}`
@@ -78,8 +78,8 @@ describe.each(KINDS)('a signature: %s', (kind) => {
     expect((await ask(path, { body: '{"a":1}' })).status).toBe(200)
   })
 
-  it('is refused for what is wrong with it, in words without it', async () => {
-    const { ask, bodies, refused } = await world(kind)
+  it('is refused with its reason, without showing the signature', async () => {
+    const { ask, bodies, refused } = await clientServer(kind)
     const refusedFor = async (sent: Map<string, unknown>) => {
       const { status, text, headers } = await ask(`?${formText(sent)}`, { body: '' })
       expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer'])
@@ -97,12 +97,12 @@ describe.each(KINDS)('a signature: %s', (kind) => {
     crm.set('_sig_', signatureFor(crm, `crm-${KEY}`))
     expect((await ask(`?${formText(crm)}`, { body: '' })).status).toBe(403)
     expect([bodies, refused.at(-1)]).toEqual([[], 'client:crm role'])
-    const off = await world(kind, { callers: callersOf({ enabled: false }) })
+    const off = await clientServer(kind, { callers: callersOf({ enabled: false }) })
     expect((await off.ask(`?${formText(old)}`)).text).toContain('switched off')
   })
 
-  it('is not looked for in the body of who need not authenticate', async () => {
-    const { ask, arrivals } = await world(kind, { mustAuthenticate: false })
+  it('is not looked up in the body of a peer that need not authenticate', async () => {
+    const { ask, arrivals } = await clientServer(kind, { mustAuthenticate: false })
     expect((await ask('', { body: '{"_sig_":"x","signature":1}' })).status).toBe(200)
     expect((await ask('?signature=mine')).status).toBe(200)
     expect(arrivals.map(({ origin }) => origin)).toEqual(['http', 'http'])
@@ -110,24 +110,24 @@ describe.each(KINDS)('a signature: %s', (kind) => {
   })
 })
 
-describe('a flood', () => {
+describe('a flood of wrong credentials', () => {
   const exchange = { remoteAddress: () => '', certificateNames: () => null }
 
-  it('of unknown tokens is asked for up to a bound; who was known gets in', async () => {
+  it('causes a limited number of token lookups; a cached client is accepted', async () => {
     const callers = callersOf()
     const known = await tokenOf('pgw')
     expect(await callers.authenticateToken(known, 'authorization')).toMatchObject({
       name: 'client:pgw',
     })
-    scene.elapsedMs = 5_000
+    state.elapsedMs = 5_000
     expect(callers.cached(known)).toBe(null)
-    const open = scene.shut()
+    const open = state.blockStore()
     const flood = Array.from({ length: 500 }, (_, index) =>
       callers.authenticateToken(index.toString(16).padStart(40, '0'), 'authorization'),
     )
     const asking = callers.authenticateToken(known, 'authorization')
-    await waitUntil('the store is asked', () => scene.finds > 100)
-    expect(scene.finds).toBe(130)
+    await waitUntil('the store is asked', () => state.lookups > 100)
+    expect(state.lookups).toBe(130)
     open()
     const refusals = (await Promise.all(flood)).map((one) => 'refused' in one && one.refused)
     expect(refusals.filter((one) => one === 503)).toHaveLength(372)
@@ -136,7 +136,7 @@ describe('a flood', () => {
     await callers.idle()
   })
 
-  it('of signatures takes no more time than it may', async () => {
+  it('of signatures uses a limited amount of time', async () => {
     const callers = callersOf()
     const ask = async () => {
       const found = await callers.authenticateSignature(fresh([['_sig_', 'x']]), 4 * 1024 * 1024)
@@ -146,11 +146,11 @@ describe('a flood', () => {
     for (let number = 0; number < 12; number += 1) refusals.push(await ask())
     expect(new Set(refusals.slice(0, 3))).toEqual(new Set([401]))
     expect(new Set(refusals.slice(-6))).toEqual(new Set([503]))
-    scene.elapsedMs = 10_000
+    state.elapsedMs = 10_000
     expect(await ask()).toBe(401)
   })
 
-  it('of bodies that cannot be read ends in refusals', async () => {
+  it('of bodies that cannot be read is refused', async () => {
     const authenticator = accessOf({ callers: callersOf(), mustAuthenticate: true })
     const framing = { lengths: 0, length: '', encodings: 0, encoding: '', hosts: 1, isOld: false }
     const head = {

@@ -9,6 +9,7 @@ import {
   bearer,
   callersOf,
   change,
+  clientServer,
   clientsNow,
   FORM,
   fetchGet,
@@ -17,14 +18,13 @@ import {
   HOUR_MS,
   JSON_TYPE,
   NOW_MS,
-  scene,
   signatureFor,
   silent,
+  state,
   store,
   tokenOf,
   tokens,
   useClients,
-  world,
 } from '../../support/realtime/http/client-servers.ts'
 import { KINDS } from '../../support/realtime/http/server-of.ts'
 import { openSocket } from '../../support/realtime/http/socket.ts'
@@ -33,8 +33,8 @@ import { waitUntil } from '../../support/wait.ts'
 useClients()
 
 describe.each(KINDS)('a token: %s', (kind) => {
-  it('gets in by header, query or form, and its client owns the sessions', async () => {
-    const { ask, arrivals, bodies } = await world(kind)
+  it('is accepted in header, query or form, and its client owns the sessions', async () => {
+    const { ask, arrivals, bodies } = await clientServer(kind)
     const token = await tokenOf('pgw')
     expect((await ask('', bearer(token))).status).toBe(200)
     expect((await ask(`?access_token=${token}`)).status).toBe(200)
@@ -48,23 +48,23 @@ describe.each(KINDS)('a token: %s', (kind) => {
     expect(arrivals.at(-1)).toMatchObject({ origin: 'client:boss' })
   })
 
-  it('in the query is no part of a message there', async () => {
-    const { ask, bodies } = await world(kind)
+  it('in the query is not part of the message there', async () => {
+    const { ask, bodies } = await clientServer(kind)
     const query = `?file_type=pairs&a=1&access_token=${await tokenOf('pgw')}&b=2`
     expect((await fetchGet(ask, query)).status).toBe(200)
     expect(bodies).toEqual(['a=1&b=2'])
   })
 
-  it('that is unknown, ended, revoked or of a client that is gone is refused', async () => {
-    const { ask, bodies, refused } = await world(kind)
+  it('that is unknown, expired, revoked or of a deleted client is refused', async () => {
+    const { ask, bodies, refused } = await clientServer(kind)
     const [ended, revoked, gone] = [
       await tokenOf('pgw', { expiresMs: NOW_MS }),
       await tokenOf('pgw'),
       await tokenOf('boss'),
     ]
     await tokens.access.revoke(revoked)
-    scene.list = withoutClient(scene.list, { name: 'boss' }, change).list
-    // A client of the same name that is made anew is another one.
+    state.list = withoutClient(state.list, { name: 'boss' }, change).list
+    // A client that is created again with the same name is a new one.
     store({ name: 'boss', roles: ['admin'] })
     for (const token of ['0'.repeat(40), ended, revoked, gone]) {
       const { status, text, headers } = await ask('', bearer(token))
@@ -80,18 +80,18 @@ describe.each(KINDS)('a token: %s', (kind) => {
     expect(new Set(refused)).toEqual(new Set([' credentials']))
   })
 
-  it('is in one place', async () => {
-    const { ask, bodies } = await world(kind)
+  it('must be in one place', async () => {
+    const { ask, bodies } = await clientServer(kind)
     const token = await tokenOf('pgw')
-    // Also where it is known already.
+    // Also if the token is cached.
     expect((await ask('', bearer(token))).status).toBe(200)
     const { status, text } = await ask(`?access_token=${token}`, bearer(token))
     expect([status, bodies]).toEqual([401, ['{}']])
     expect(text).toContain('must be in one place')
   })
 
-  it('needs the role: a client of the control plane alone does not charge', async () => {
-    const { ask, bodies, refused } = await world(kind)
+  it('needs the role charge: a client of the control plane alone does not charge', async () => {
+    const { ask, bodies, refused } = await clientServer(kind)
     const { status, text } = await ask('', bearer(await tokenOf('crm')))
     expect(status).toBe(403)
     expect(text).toContain('client must have the role charge or admin')
@@ -100,8 +100,8 @@ describe.each(KINDS)('a token: %s', (kind) => {
     expect([bodies, refused]).toEqual([[], ['client:crm role', 'client:pgw role']])
   })
 
-  it('is refused where nobody need authenticate, and gets nobody past a wrong key', async () => {
-    const { ask, arrivals } = await world(kind, { mustAuthenticate: false })
+  it('is checked if authentication is optional, and does not replace a wrong key', async () => {
+    const { ask, arrivals } = await clientServer(kind, { mustAuthenticate: false })
     expect((await ask('')).status).toBe(200)
     expect((await ask(`?access_token=${'0'.repeat(40)}`)).status).toBe(401)
     const token = await tokenOf('pgw')
@@ -111,27 +111,27 @@ describe.each(KINDS)('a token: %s', (kind) => {
     expect(arrivals.map(({ origin }) => origin)).toEqual(['http', 'client:pgw'])
   })
 
-  it('is known for a second, and asked for once by many at a time', async () => {
-    const { ask } = await world(kind)
+  it('is cached for a second, and looked up once by concurrent requests', async () => {
+    const { ask } = await clientServer(kind)
     const token = await tokenOf('pgw')
     const many = () => Promise.all(Array.from({ length: 8 }, () => ask('', bearer(token))))
-    const open = scene.shut()
+    const open = state.blockStore()
     const asking = many()
-    await waitUntil('the store is asked', () => scene.finds > 0)
+    await waitUntil('the store is asked', () => state.lookups > 0)
     open()
     expect(new Set((await asking).map(({ status }) => status))).toEqual(new Set([200]))
     await many()
-    expect(scene.finds).toBe(1)
+    expect(state.lookups).toBe(1)
     await tokens.access.revoke(token)
-    scene.elapsedMs = 999
+    state.elapsedMs = 999
     expect((await ask('', bearer(token))).status).toBe(200)
-    scene.elapsedMs = 1000
+    state.elapsedMs = 1000
     expect((await ask('', bearer(token))).status).toBe(401)
-    expect(scene.finds).toBe(2)
+    expect(state.lookups).toBe(2)
   })
 
-  it('that is known ends at once with its client, its role, and its time', async () => {
-    const { ask } = await world(kind)
+  it('that is cached ends immediately with its client, its role, and its time', async () => {
+    const { ask } = await clientServer(kind)
     const status = async (token: string) => (await ask('', bearer(token))).status
     const [pgw, boss] = [await tokenOf('pgw'), await tokenOf('boss')]
     expect([await status(pgw), await status(boss)]).toEqual([200, 200])
@@ -140,12 +140,12 @@ describe.each(KINDS)('a token: %s', (kind) => {
     expect([await status(pgw), await status(boss)]).toEqual([401, 403])
     store({ name: 'pgw', disabled: false })
     expect(await status(pgw)).toBe(200)
-    scene.nowMs = NOW_MS + HOUR_MS
+    state.nowMs = NOW_MS + HOUR_MS
     expect(await status(pgw)).toBe(401)
   })
 
-  it('cannot be told where clients were never read, or Redis is away: an outage', async () => {
-    const unread = await world(kind, { callers: callersOf({}, false) })
+  it('cannot be checked before clients are read or without Redis: an outage', async () => {
+    const unread = await clientServer(kind, { callers: callersOf({}, false) })
     const token = await tokenOf('pgw')
     const { status, text } = await unread.ask('', bearer(token))
     expect([status, text.includes('clients were not read yet')]).toEqual([503, true])
@@ -165,7 +165,7 @@ describe.each(KINDS)('a token: %s', (kind) => {
       elapsedMs: () => 0,
       log: silent,
     })
-    const { ask, bodies, refused } = await world(kind, { callers })
+    const { ask, bodies, refused } = await clientServer(kind, { callers })
     const down = await ask('', bearer(token))
     expect([down.status, down.headers.get('retry-after')]).toEqual([503, '1'])
     const sent = fresh()
@@ -175,31 +175,31 @@ describe.each(KINDS)('a token: %s', (kind) => {
     await callers.close()
   })
 
-  it('is asked for while the body comes in; who goes meanwhile is not charged', async () => {
-    const open = scene.shut()
-    const { port, bodies } = await world(kind)
+  it('is looked up while the body arrives; a disconnected client is not charged', async () => {
+    const open = state.blockStore()
+    const { port, bodies } = await clientServer(kind)
     const head = `POST /realtime HTTP/1.1\r\nHost: t\r\nContent-Length: 4\r\n`
     const auth = `Authorization: Bearer ${await tokenOf('pgw')}\r\n\r\n`
     const [slow, leaving] = [openSocket(port), openSocket(port)]
     await slow.send(`${head}${auth}{`)
     await leaving.send(`${head}${auth}{12}`)
-    await waitUntil('the store is asked', () => scene.finds === 1)
+    await waitUntil('the store is asked', () => state.lookups === 1)
     leaving.reset()
     await leaving.closed()
-    // Another request is through: the server has seen the end of that connection.
+    // The answer to another request shows that the server has seen the end of that connection.
     expect((await fetch(`http://127.0.0.1:${port}/health/live`)).status).toBe(200)
     open()
     await slow.send('34}')
     expect((await slow.answer())?.status).toBe(200)
-    // The connection goes on.
+    // The connection continues.
     await slow.send(`${head}${auth}{56}`)
     expect((await slow.answer())?.status).toBe(200)
     slow.destroy()
     expect(bodies).toEqual(['{34}', '{56}'])
   })
 
-  it('does not make a body larger than it may be', async () => {
-    const { ask, port, bodies } = await world(kind)
+  it('does not raise the limit of a body', async () => {
+    const { ask, port, bodies } = await clientServer(kind)
     const token = await tokenOf('pgw')
     const init = { ...bearer(token), body: 'x'.repeat(65_537) }
     expect((await ask('', init)).status).toBe(413)

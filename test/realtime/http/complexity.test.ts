@@ -1,4 +1,4 @@
-/** Forms and queries that are as bad as can be: twice the size takes twice the work, no more. */
+/** The worst possible forms and queries: twice the size takes at most about twice the work. */
 import { expect, it } from 'vitest'
 import {
   decodeValue,
@@ -28,7 +28,7 @@ it.each([
   '\n',
   '{',
   '&&request=%zz',
-])('nothing but %j', (part) => {
+])('a form or query of %j takes linear work', (part) => {
   const work = (bytes: number) => {
     const text = part.repeat(bytes / part.length)
     const body = Buffer.from(text)

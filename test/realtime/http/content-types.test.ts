@@ -28,7 +28,7 @@ it.each([
   ['diameter', ['json', 'none', 'form']],
   ['xml', ['xml', 'none', 'form']],
   ['key_value', ['text', 'none', 'form']],
-] as const)('%s takes its own, forms, and what does not say', (parser, kinds) => {
+] as const)('%s accepts its own type, forms, and no type', (parser, kinds) => {
   for (const kind of ['json', 'xml', 'text', 'none', 'form', 'other'] as const) {
     expect(accepts(parser, kind)).toBe((kinds as readonly string[]).includes(kind))
   }

@@ -1,4 +1,4 @@
-/** What no client should send, but some will: either its answer by name, or the connection ends. */
+/** Invalid requests that occur nevertheless: a named error is returned, or the connection ends. */
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { ChargeOf } from '../../../src/realtime/charge.ts'
@@ -9,7 +9,7 @@ import { waitUntil } from '../../support/wait.ts'
 const POST = 'POST /realtime HTTP/1.1\r\nHost: t\r\n'
 const CHUNKED = 'Transfer-Encoding: chunked\r\n'
 
-/** A server whose answers repeat the request, so that a wrong pairing shows. */
+/** A server whose answers repeat the request, so that a wrong pairing is visible. */
 function echo(kind: Kind) {
   const bodies: string[] = []
   const answers: (() => void)[] = []
@@ -21,7 +21,7 @@ function echo(kind: Kind) {
   return serverOf(kind, { charge }).then(({ port, server }) => ({ port, server, bodies, answers }))
 }
 
-/** That the server still takes and answers what is good. */
+/** Checks that the server still accepts and answers valid requests. */
 async function expectGood(port: number, answerAll: () => void = () => undefined) {
   const socket = openSocket(port)
   await socket.send(post('{"good":1}'))
@@ -38,7 +38,7 @@ async function expectGood(port: number, answerAll: () => void = () => undefined)
   socket.destroy()
 }
 
-describe.each(KINDS)('a request with two possible ends: %s', (kind) => {
+describe.each(KINDS)('a request with an ambiguous length: %s', (kind) => {
   const inner = post('{"smuggled":1}')
   const rows: [what: string, head: string, rest: string, names: string][] = [
     ['two lengths', `Content-Length: 0\r\nContent-Length: ${inner.length}\r\n`, inner, 'length'],
@@ -60,7 +60,7 @@ describe.each(KINDS)('a request with two possible ends: %s', (kind) => {
     ['chunk over 2^64', CHUNKED, 'fffffffffffffffff\r\nab\r\n0\r\n\r\n', ''],
   ]
 
-  it.each(rows)('%s: refused, the connection ends', async (_what, head, rest, names) => {
+  it.each(rows)('%s: is refused, and the connection ends', async (_what, head, rest, names) => {
     const { port, bodies } = await echo(kind)
     for (const parts of [[`${POST}${head}\r\n${rest}`], [`${POST}${head}\r\n`, rest]]) {
       const socket = openSocket(port)
@@ -69,8 +69,8 @@ describe.each(KINDS)('a request with two possible ends: %s', (kind) => {
         await new Promise((resolve) => setImmediate(resolve))
       }
       const answer = await socket.answer()
-      // Without a name the library ends the connection itself, sometimes without a word; and so
-      // it may where the rest has come with the head.
+      // Without a name the library ends the connection itself, sometimes without an answer; it
+      // may also do so if the rest arrived with the head.
       if (answer !== null) {
         expect(answer.status).toBe(400)
         expect(answer.body).toContain(names)
@@ -81,7 +81,7 @@ describe.each(KINDS)('a request with two possible ends: %s', (kind) => {
     expect(bodies).toEqual([])
   })
 
-  it('says why, where the library leaves it to us', async () => {
+  it('is refused with the reason, if the library leaves the answer to the product', async () => {
     const { port } = await echo(kind)
     const socket = openSocket(port)
     await socket.send(`${POST}Content-Length: 0\r\nContent-Length: 2\r\n\r\n`)
@@ -93,7 +93,7 @@ describe.each(KINDS)('a request with two possible ends: %s', (kind) => {
   })
 })
 
-describe.each(KINDS)('several requests at once on a connection: %s', (kind) => {
+describe.each(KINDS)('several requests together on a connection: %s', (kind) => {
   const three = ['{"a":1}', '{"b":2}', '{"c":3}']
 
   it.each([
@@ -103,7 +103,7 @@ describe.each(KINDS)('several requests at once on a connection: %s', (kind) => {
       how: 'cut in the middle',
       parts: [`${post('{"a":1}')}${post('{"b":2}').slice(0, 20)}`, post('{"b":2}').slice(20)],
     },
-  ])('$how: answered in their order, or the connection ends', async ({ parts }) => {
+  ])('$how: are answered in order, or the connection ends', async ({ parts }) => {
     const { port, answers, bodies } = await echo(kind)
     const socket = openSocket(port)
     for (const part of parts) {
@@ -113,13 +113,13 @@ describe.each(KINDS)('several requests at once on a connection: %s', (kind) => {
     const sent = three.filter((body) => parts.join('').includes(body))
     if (kind === 'javascript') {
       await waitUntil('all requests', () => bodies.length === sent.length)
-      // The last is answered first.
+      // The last request is answered first.
       for (const answerNow of answers.reverse()) answerNow()
       for (const body of sent) expect(await socket.answer()).toMatchObject({ status: 200, body })
     } else {
       await socket.closed()
       for (const answerNow of answers) answerNow()
-      // Of half a head the library may say that it is no HTTP.
+      // The library may refuse half a head as not HTTP.
       const answer = await socket.answer()
       if (answer !== null) expect(answer).toMatchObject({ status: 505, body: '' })
       expect(bodies).toEqual(['{"a":1}'])
@@ -128,7 +128,7 @@ describe.each(KINDS)('several requests at once on a connection: %s', (kind) => {
     await expectGood(port, () => answers.at(-1)?.())
   })
 
-  it('garbage behind a request does not pass for its answer', async () => {
+  it('followed by garbage: the answer belongs to the request', async () => {
     const { port, answers } = await echo(kind)
     const socket = openSocket(port)
     await socket.send(`${post('{"a":1}')}\u0000\u0001garbage\r\n\r\n`)
@@ -136,7 +136,7 @@ describe.each(KINDS)('several requests at once on a connection: %s', (kind) => {
     await Promise.race([socket.closed(), new Promise((resolve) => setTimeout(resolve, 50))])
     answers[0]?.()
     const answer = await socket.answer()
-    // Without a body, and the connection ends with it: nobody can take that for an outcome.
+    // Without a body, and at the end of the connection: it cannot be read as an outcome.
     const noHttp = { status: 505, body: '' }
     const answered = { status: 200, body: '{"a":1}' }
     if (answer !== null) expect(answer).toMatchObject(kind === 'native' ? noHttp : answered)
@@ -146,32 +146,35 @@ describe.each(KINDS)('several requests at once on a connection: %s', (kind) => {
 })
 
 describe.each(KINDS)('a client that closes its half: %s', (kind) => {
-  it.each(['with the request', 'later'])('%s: gets its answer, or an end', async (when) => {
-    const { port, answers, bodies } = await echo(kind)
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
-    let received = ''
-    let hasEnded = false
-    socket.on('data', (bytes) => {
-      received += bytes
-    })
-    socket.on('error', () => undefined)
-    socket.on('end', () => {
-      hasEnded = true
-    })
-    if (when === 'later') {
-      socket.write(post('{"half":1}'))
+  it.each(['with the request', 'later'])(
+    '%s: receives its answer, or the connection ends',
+    async (when) => {
+      const { port, answers, bodies } = await echo(kind)
+      const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
+      let received = ''
+      let hasEnded = false
+      socket.on('data', (bytes) => {
+        received += bytes
+      })
+      socket.on('error', () => undefined)
+      socket.on('end', () => {
+        hasEnded = true
+      })
+      if (when === 'later') {
+        socket.write(post('{"half":1}'))
+        await waitUntil('the request', () => bodies.length === 1)
+        socket.end()
+      } else socket.end(post('{"half":1}'))
       await waitUntil('the request', () => bodies.length === 1)
-      socket.end()
-    } else socket.end(post('{"half":1}'))
-    await waitUntil('the request', () => bodies.length === 1)
-    if (kind === 'native') await waitUntil('the end', () => hasEnded)
-    answers[0]?.()
-    await waitUntil('the end', () => hasEnded)
-    if (kind === 'javascript') expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*\{"half":1\}$/)
-    else expect(received).toBe('')
-    socket.destroy()
-    await expectGood(port, () => answers.at(-1)?.())
-  })
+      if (kind === 'native') await waitUntil('the end', () => hasEnded)
+      answers[0]?.()
+      await waitUntil('the end', () => hasEnded)
+      if (kind === 'javascript') expect(received).toMatch(/^HTTP\/1.1 200 [\s\S]*\{"half":1\}$/)
+      else expect(received).toBe('')
+      socket.destroy()
+      await expectGood(port, () => answers.at(-1)?.())
+    },
+  )
 })
 
 describe.each(KINDS)('a head that is too large: %s', (kind) => {
@@ -181,7 +184,7 @@ describe.each(KINDS)('a head that is too large: %s', (kind) => {
     ['20,000 headers', `${POST}${'A: b\r\n'.repeat(20_000)}\r\n`],
   ]
 
-  it.each(rows)('%s: 431 or the end', async (_what, head) => {
+  it.each(rows)('%s: is answered with 431, or the connection ends', async (_what, head) => {
     const { port, bodies } = await serverOf(kind)
     const socket = openSocket(port)
     await socket.send(head)
@@ -193,7 +196,7 @@ describe.each(KINDS)('a head that is too large: %s', (kind) => {
   })
 })
 
-describe.each(KINDS)('anything else: %s', (kind) => {
+describe.each(KINDS)('any other request: %s', (kind) => {
   const heads = [
     '\u0000\u0001 nonsense\r\n\r\n',
     '\u0016\u0003\u0001\u0000\u00a5\u0001\u0000',
@@ -214,7 +217,7 @@ describe.each(KINDS)('anything else: %s', (kind) => {
     'GET /realtime HTTP/1.1\r\nHost: t\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n',
   ]
 
-  it('is refused or ignored, reaches no charging, and harms nobody', async () => {
+  it('is refused or ignored, is not charged, and affects no other client', async () => {
     const { port, bodies } = await serverOf(kind)
     for (const head of heads) {
       const socket = openSocket(port)
@@ -230,7 +233,7 @@ describe.each(KINDS)('anything else: %s', (kind) => {
     await expectGood(port)
   })
 
-  it('Expect: 100-continue is answered before the body is sent', async () => {
+  it('with Expect: 100-continue is answered before the body is sent', async () => {
     const { port } = await serverOf(kind)
     const socket = openSocket(port)
     await socket.send(`${POST}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n`)
@@ -240,7 +243,7 @@ describe.each(KINDS)('anything else: %s', (kind) => {
     socket.destroy()
   })
 
-  it('Connection: close is heeded; a refusal leaves the connection usable', async () => {
+  it('with Connection: close is the last one; a refusal leaves the connection usable', async () => {
     const { port } = await serverOf(kind)
     const socket = openSocket(port)
     await socket.send('GET /nowhere HTTP/1.1\r\nHost: t\r\n\r\n')
@@ -256,7 +259,7 @@ describe.each(KINDS)('anything else: %s', (kind) => {
 describe('slow clients', () => {
   const CLAIM = `${POST}Content-Length: 60000\r\n\r\n`
   const HTTP_1_0 = 'POST /realtime HTTP/1.0\r\nContent-Length: 2\r\n\r\n{}'
-  /** What is sent at first, and then again and again, without an end. */
+  /** Sent once, and then repeatedly, without an end. */
   const rows: [what: string, first: string, more: string][] = [
     ['nothing', '', ''],
     ['half a head', POST, ''],
@@ -268,7 +271,7 @@ describe('slow clients', () => {
     ['HTTP/1.0', HTTP_1_0, ''],
   ]
 
-  it('lose their connection, whatever they wait with', { timeout: 120_000 }, async () => {
+  it('are disconnected in any state', { timeout: 120_000 }, async () => {
     const waiting = KINDS.flatMap((kind) => {
       const server = serverOf(kind)
       return rows.map(async ([what, first, more]) => {
@@ -286,17 +289,17 @@ describe('slow clients', () => {
   })
 })
 
-// The native server counts descriptors, those of this test among them: test/system/hostile.test.ts.
-describe('more connections than are taken: javascript', () => {
+// The native server counts descriptors, including those of this test: test/system/hostile.test.ts.
+describe('connections above the limit: javascript', () => {
   const CONNECTIONS_MAX = 20
 
-  it('are refused while there are so many; those that there are go on', async () => {
+  it('are refused; existing connections continue', async () => {
     const { port } = await serverOf('javascript', { connectionsMax: CONNECTIONS_MAX })
     const first = openSocket(port)
     await first.send(post('{}'))
     expect((await first.answer())?.status).toBe(200)
-    const crowd = Array.from({ length: 2 * CONNECTIONS_MAX }, () => openSocket(port))
-    // A connection that is not taken hears nothing, or its end.
+    const sockets = Array.from({ length: 2 * CONNECTIONS_MAX }, () => openSocket(port))
+    // A refused connection receives nothing, or its end.
     const isTaken = async () => {
       const late = openSocket(port)
       await late.send(post('{}'))
@@ -307,7 +310,7 @@ describe('more connections than are taken: javascript', () => {
     await waitUntil('a refusal', async () => !(await isTaken()))
     await first.send(post('{}'))
     expect((await first.answer())?.status).toBe(200)
-    for (const socket of crowd) socket.destroy()
+    for (const socket of sockets) socket.destroy()
     await waitUntil('room again', isTaken)
     first.destroy()
   })

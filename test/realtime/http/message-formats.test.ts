@@ -1,6 +1,6 @@
-/** Which file type a request has, where its message is, and who answers what is wrong. */
+/** The file type and message of a request, and the format of errors. */
 import { describe, expect, it } from 'vitest'
-import { BODY_BYTES_MAX, dialects, KINDS, serverOf } from '../../support/realtime/http/server-of.ts'
+import { BODY_BYTES_MAX, formats, KINDS, serverOf } from '../../support/realtime/http/server-of.ts'
 import { openSocket } from '../../support/realtime/http/socket.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -12,7 +12,7 @@ interface Sent {
   header?: string
 }
 
-/** Sends one request as it is written here, and gives its answer. */
+/** Sends one request as given, and returns its answer. */
 async function send(port: number, target: string, sent: Sent = {}) {
   const { method = 'POST', body = '', type = '', header = '' } = sent
   const socket = openSocket(port)
@@ -25,7 +25,7 @@ async function send(port: number, target: string, sent: Sent = {}) {
   return answer
 }
 
-describe.each(KINDS)('a file type is named: %s', (kind) => {
+describe.each(KINDS)('the file type of a request: %s', (kind) => {
   it.each([
     ['/realtime', 'json'],
     ['/realtime?', 'json'],
@@ -39,7 +39,7 @@ describe.each(KINDS)('a file type is named: %s', (kind) => {
     ['/realtime/gy?file_type=gy', 'gy'],
     ['/realtime/pairs', 'pairs'],
     ['/realtime/xml?x', 'xml'],
-  ])('%s', async (target, fileType) => {
+  ])('is read from %s', async (target, fileType) => {
     const { port, arrivals, bodies } = await serverOf(kind)
     expect(await send(port, target, { body: 'x' })).toMatchObject({ status: 200 })
     expect(bodies).toEqual(['x'])
@@ -72,7 +72,7 @@ describe.each(KINDS)('a file type is named: %s', (kind) => {
     ['/realtime?file_type=%3Cscript%3E', 400, 'file_type must have 1 to 64 letters'],
     ['/realtime?file_type=g%y', 400, 'file_type must have 1 to 64 letters'],
     [`/realtime?file_type=${'x'.repeat(65)}`, 400, 'file_type must have 1 to 64 letters'],
-  ])('not by %s', async (target, status, why) => {
+  ])('is not read from %s', async (target, status, why) => {
     const { port, bodies } = await serverOf(kind)
     const answer = await send(port, target, { body: '{}' })
     expect(answer?.status).toBe(status)
@@ -85,7 +85,7 @@ describe.each(KINDS)('a file type is named: %s', (kind) => {
     expect(bodies).toEqual([])
   })
 
-  it('by one that is not known yet, which is an outage', async () => {
+  it('that is not known yet is an outage', async () => {
     const { port } = await serverOf(kind)
     const answer = await send(port, '/realtime/later', { body: '{}' })
     expect([answer?.status, answer?.headers.get('retry-after')]).toEqual([503, '1'])
@@ -95,9 +95,9 @@ describe.each(KINDS)('a file type is named: %s', (kind) => {
     })
   })
 
-  it('by default', async () => {
+  it('is the default one otherwise', async () => {
     const { port, arrivals } = await serverOf(kind, {
-      messageFormats: { ...dialects, defaultName: 'gy' },
+      messageFormats: { ...formats, defaultName: 'gy' },
     })
     expect((await send(port, '/realtime', { body: '{}' }))?.status).toBe(200)
     expect((await send(port, '/realtime/json', { body: '{}' }))?.status).toBe(200)
@@ -117,7 +117,7 @@ describe.each(KINDS)('a form: %s', (kind) => {
     ['/realtime', '{"curl":"100%&request=x"}', 'json', '{"curl":"100%&request=x"}'],
     ['/realtime/xml', '<a>50%</a>', 'xml', '<a>50%</a>'],
     ['/realtime/gy', '', 'gy', ''],
-  ])('%s with %s', async (target, body, fileType, message) => {
+  ])('to %s with %s is read', async (target, body, fileType, message) => {
     const { port, arrivals, bodies } = await serverOf(kind)
     expect((await send(port, target, { body, type: `${FORM}; charset=utf-8` }))?.status).toBe(200)
     expect(bodies).toEqual([message])
@@ -131,7 +131,7 @@ describe.each(KINDS)('a form: %s', (kind) => {
     ['/realtime/xml', 'file_type=gy', 400, 'application/xml', 'xml: file_type differs from'],
     ['/realtime', 'file_type=off', 404, 'application/json', 'Malformed request: file_type off is'],
     ['/realtime/off', 'request=1', 404, 'application/json', 'Malformed request: file_type off is'],
-  ])('%s with %s is refused', async (target, body, status, type, why) => {
+  ])('to %s with %s is refused', async (target, body, status, type, why) => {
     const { port, bodies } = await serverOf(kind)
     const answer = await send(port, target, { body, type: FORM })
     expect([answer?.status, answer?.headers.get('content-type')]).toEqual([status, type])
@@ -139,7 +139,7 @@ describe.each(KINDS)('a form: %s', (kind) => {
     expect(bodies).toEqual([])
   })
 
-  it('is looked into only if it says that it is one', async () => {
+  it('is only read as such if its content type declares it', async () => {
     const { port, bodies } = await serverOf(kind)
     await send(port, '/realtime', { body: 'request=1' })
     await send(port, '/realtime', { body: 'request=1', type: 'application/json' })
@@ -148,7 +148,7 @@ describe.each(KINDS)('a form: %s', (kind) => {
   })
 
   it.each(['%', '&', 'a=1&', 'request&', 'file_type&'])(
-    'of a megabyte of %s is answered once, and harms nobody',
+    'of a megabyte of %s is answered once, and affects no other client',
     async (piece) => {
       const bodyBytesMax = 2 ** 20
       const { port, bodies } = await serverOf(kind, { bodyBytesMax })
@@ -161,7 +161,7 @@ describe.each(KINDS)('a form: %s', (kind) => {
     },
   )
 
-  it('that is too long is refused in the dialect that the head names', async () => {
+  it('that is too long is refused in the message format of its head', async () => {
     const { port } = await serverOf(kind)
     const body = 'x'.repeat(BODY_BYTES_MAX + 1)
     const plain = await send(port, '/realtime', { body, type: FORM })
@@ -178,7 +178,7 @@ describe.each(KINDS)('a GET: %s', (kind) => {
     ['/realtime/pairs', ''],
     ['/realtime/pairs?a=1&request=x%3D1%26y', 'x=1&y'],
     ['/realtime/asked?request=%7B%22a%22%3A1%7D', '{"a":1}'],
-  ])('%s', async (target, message) => {
+  ])('%s is read', async (target, message) => {
     const { port, bodies } = await serverOf(kind)
     const answer = await send(port, target, { method: 'GET' })
     expect([answer?.status, answer?.headers.get('cache-control')]).toEqual([200, 'no-store'])
@@ -202,7 +202,7 @@ describe.each(KINDS)('a GET: %s', (kind) => {
     expect(bodies).toEqual([])
   })
 
-  it('has no more to say than a body', async () => {
+  it('is limited like a body', async () => {
     const { port } = await serverOf(kind, { bodyBytesMax: 100 })
     const answer = await send(port, `/realtime/pairs?${'a'.repeat(101)}`, { method: 'GET' })
     expect([answer?.status, answer?.body]).toEqual([413, 'pairs: body must have at most 100 bytes'])
@@ -229,7 +229,7 @@ describe.each(KINDS)('content types and answers: %s', (kind) => {
       415,
       'pairs: content-type must be application/x-www-form-urlencoded or text/plain',
     ],
-  ])('%s as %s: %i', async (fileType, type, status, expected) => {
+  ])('%s with %s: %i', async (fileType, type, status, expected) => {
     const { port } = await serverOf(kind)
     const answer = await send(port, `/realtime/${fileType}`, { body: 'x', type })
     expect(answer?.status).toBe(status)

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { createRateLimits, createRateTable } from '../../../src/realtime/http/rate-limits.ts'
 
-/** Limits, and a clock that the test sets. */
+/** Limits with a clock that the test sets. */
 function limitsOf() {
   const clock = { ms: 1_000_000 }
   const limits = createRateLimits(() => clock.ms)
@@ -12,7 +12,7 @@ function limitsOf() {
   return { clock, take }
 }
 
-it('passes what one second allows, then what the time brings', () => {
+it('a rate allows the requests of one second, then those of the elapsed time', () => {
   const { clock, take } = limitsOf()
   expect(take(5)).toEqual([0, 0, 0, 0, 1])
   clock.ms += 249
@@ -23,14 +23,14 @@ it('passes what one second allows, then what the time brings', () => {
   expect(take(5)).toEqual([0, 0, 0, 0, 1])
 })
 
-it('is not used up by what it refuses', () => {
+it('a refused request does not count', () => {
   const { clock, take } = limitsOf()
   take(1000)
   clock.ms += 500
   expect(take(3)).toEqual([0, 0, 1])
 })
 
-it('lets a burst pass that is larger, or smaller', () => {
+it('a burst may be larger or smaller than the rate', () => {
   const { clock, take } = limitsOf()
   expect(take(7, { burst: 6 })).toEqual([0, 0, 0, 0, 0, 0, 1])
   expect(take(2, { name: 'other', burst: 1 })).toEqual([0, 1])
@@ -38,7 +38,7 @@ it('lets a burst pass that is larger, or smaller', () => {
   expect(take(2, { name: 'other', burst: 1 })).toEqual([0, 1])
 })
 
-it('says how long to wait, also where it is long', () => {
+it('a refusal contains the wait, also if it is long', () => {
   const { clock, take } = limitsOf()
   const slow = { requestsPerSecond: 0.1, burst: 0 }
   expect(take(2, slow)).toEqual([0, 10])
@@ -48,7 +48,7 @@ it('says how long to wait, also where it is long', () => {
   expect(take(1, slow)).toEqual([0])
 })
 
-it('knows each peer, whatever the others do, and follows a new rate', () => {
+it('each peer has its own rate, which follows its configuration', () => {
   const { clock, take } = limitsOf()
   take(100)
   expect(take(1, { name: 'other' })).toEqual([0])
@@ -56,12 +56,12 @@ it('knows each peer, whatever the others do, and follows a new rate', () => {
   expect(take(3, { requestsPerSecond: 20, burst: 20 })).toEqual([0, 0, 1])
 })
 
-it('bounds nothing without a rate', () => {
+it('a peer without a rate is not limited', () => {
   const { take } = limitsOf()
   expect(new Set(take(10_000, { requestsPerSecond: 0, burst: 0 }))).toEqual(new Set([0]))
 })
 
-it('is one rate for all threads that share it, and another for each peer', () => {
+it('threads that share the table share the rate of a peer', () => {
   const clock = { ms: 5 }
   const table = createRateTable()
   const [one, two] = [0, 1].map(() => createRateLimits(() => clock.ms, table))
@@ -74,7 +74,7 @@ it('is one rate for all threads that share it, and another for each peer', () =>
   expect([takenBy(two), takenBy(), takenBy(two)]).toEqual([0, 1, 1])
 })
 
-it('lets peers share a rate where they are more than it has places for', () => {
+it('peers share a rate if there are more of them than slots', () => {
   const limits = createRateLimits(() => 5, createRateTable(2))
   const rate = { requestsPerSecond: 1, burst: 1 }
   const names = ['a', 'b', 'c', 'd']

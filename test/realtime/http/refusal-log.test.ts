@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import { createRefusalLog, type RefusedRequest } from '../../../src/realtime/http/refusal-log.ts'
 import { sourceClassOf } from '../../../src/realtime/http/source-class.ts'
 
-function world() {
+function refusalLogOf() {
   const lines: object[] = []
   let nowMs = 0
   const log = { warn: (what: object, message: string) => lines.push({ ...what, message }) }
-  const told = createRefusalLog(log as never, () => nowMs)
+  const report = createRefusalLog(log as never, () => nowMs)
   const refuse = (address: string, more: Partial<RefusedRequest> = {}) =>
-    told({ peer: '', cause: 'credentials', address, why: 'x-api-key is wrong', ...more })
+    report({ peer: '', cause: 'credentials', address, why: 'x-api-key is wrong', ...more })
   const pass = (ms: number) => {
     nowMs += ms
   }
@@ -16,8 +16,8 @@ function world() {
 }
 
 describe('the log of refusals', () => {
-  it('has a line for each address, cause and peer, and counts the others of a minute', () => {
-    const { lines, refuse, pass } = world()
+  it('has a line for each address, cause and peer, and counts further ones for a minute', () => {
+    const { lines, refuse, pass } = refusalLogOf()
     for (let count = 0; count < 10; count += 1) refuse('192.0.2.1')
     refuse('192.0.2.1', { cause: 'address', peer: 'pgw' })
     refuse('192.0.2.2')
@@ -33,8 +33,8 @@ describe('the log of refusals', () => {
     expect(lines.at(-1)).toEqual({ ...line, address: '192.0.2.1', repeated: 9, message })
   })
 
-  it('does not grow with the number of addresses', () => {
-    const { lines, refuse, pass } = world()
+  it('is limited in memory, however many addresses there are', () => {
+    const { lines, refuse, pass } = refusalLogOf()
     for (let count = 0; count < 5_000; count += 1) refuse(`2001:db8::${count.toString(16)}`)
     expect(lines).toHaveLength(60)
     pass(60_000)
@@ -64,6 +64,6 @@ it.each([
   ['2001:db8::1', 'public'],
   ['203.0.113.7', 'public'],
   ['', 'unknown'],
-])('the address "%s" is %s', (address, source) => {
+])('classifies the address "%s" as %s', (address, source) => {
   expect(sourceClassOf(address)).toBe(source)
 })

@@ -4,7 +4,7 @@ import { BODY_BYTES_MAX, KINDS, serverOf } from '../../support/realtime/http/ser
 import { openSocket, post } from '../../support/realtime/http/socket.ts'
 import { wireExamples } from '../../support/realtime/wire-examples.ts'
 
-/** What is received until there is `end`; the second message is sent when the first has a head. */
+/** Receives until `end` occurs; the second message is sent once the first has a head. */
 async function bytesUntil(port: number, [first, second]: [string, string], end: string) {
   const socket = connect(port, '127.0.0.1')
   socket.write(first)
@@ -20,7 +20,7 @@ async function bytesUntil(port: number, [first, second]: [string, string], end: 
 const documented = (name: string) => wireExamples().get(name)?.response
 
 describe.each(KINDS)('requests: %s', (kind) => {
-  it('answers on a connection that is kept', async () => {
+  it('are answered on a persistent connection', async () => {
     const { port, bodies } = await serverOf(kind)
     const socket = openSocket(port)
     for (const body of ['{"a":1}', '', '{"b":"é"}']) {
@@ -33,7 +33,7 @@ describe.each(KINDS)('requests: %s', (kind) => {
     socket.destroy()
   })
 
-  it('may come in any pieces', async () => {
+  it('may arrive in any pieces', async () => {
     const { port, bodies } = await serverOf(kind)
     const whole = post('{"piece":12}', 'Content-Type: application/json; charset=utf-8\r\n')
     for (let cut = 1; cut < whole.length; cut += 1) {
@@ -59,7 +59,7 @@ describe.each(KINDS)('requests: %s', (kind) => {
     socket.destroy()
   })
 
-  it('gives failures their status and Retry-After', async () => {
+  it('that fail have their status and Retry-After', async () => {
     const { url } = await serverOf(kind, {
       charge: (_body, answer) => answer('overloaded', '{"x":1}'),
     })
@@ -69,8 +69,8 @@ describe.each(KINDS)('requests: %s', (kind) => {
   })
 })
 
-describe.each(KINDS)('refused by HTTP: %s', (kind) => {
-  it('another path', async () => {
+describe.each(KINDS)('a request refused by HTTP: %s', (kind) => {
+  it('has another path', async () => {
     const { url } = await serverOf(kind)
     for (const path of ['/', '/realtime/', '/realtime/x/y', '/Realtime', '/health']) {
       const response = await fetch(url + path, { method: 'POST', body: '{}' })
@@ -78,7 +78,7 @@ describe.each(KINDS)('refused by HTTP: %s', (kind) => {
     }
   })
 
-  it('another method', async () => {
+  it('has another method', async () => {
     const { url } = await serverOf(kind)
     for (const method of ['GET', 'PUT', 'DELETE', 'OPTIONS', 'PATCH']) {
       const response = await fetch(`${url}/realtime`, { method })
@@ -89,7 +89,7 @@ describe.each(KINDS)('refused by HTTP: %s', (kind) => {
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET'])
   })
 
-  it('HEAD without a body, which would be the next answer on the connection', async () => {
+  it('is HEAD, answered without a body, which would be the next answer', async () => {
     const { port } = await serverOf(kind)
     const head = (path: string) => `HEAD ${path} HTTP/1.1\r\nHost: t\r\n\r\n`
     for (const path of ['/realtime', '/nowhere', '/health/live']) {
@@ -100,7 +100,7 @@ describe.each(KINDS)('refused by HTTP: %s', (kind) => {
     }
   })
 
-  it('another content type', async () => {
+  it('has another content type', async () => {
     const { url, bodies } = await serverOf(kind)
     for (const type of ['text/plain', 'application/xml', 'application/jsonp', ';']) {
       const headers = { 'Content-Type': type }
@@ -110,7 +110,7 @@ describe.each(KINDS)('refused by HTTP: %s', (kind) => {
     expect(bodies).toEqual([])
   })
 
-  it('a body with a length over the limit, at once; the connection goes on', async () => {
+  it('declares a body over the limit; the connection continues', async () => {
     const { port, bodies } = await serverOf(kind)
     const socket = openSocket(port)
     const long = post('x'.repeat(BODY_BYTES_MAX + 1))
@@ -123,7 +123,7 @@ describe.each(KINDS)('refused by HTTP: %s', (kind) => {
     socket.destroy()
   })
 
-  it.skipIf(kind === 'native')('a chunked body that grows over the limit', async () => {
+  it.skipIf(kind === 'native')('has a chunked body that grows over the limit', async () => {
     const { port, bodies } = await serverOf(kind, { bodyBytesMax: 10 })
     const socket = openSocket(port)
     await socket.send('POST /realtime HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n')
@@ -136,7 +136,7 @@ describe.each(KINDS)('refused by HTTP: %s', (kind) => {
 })
 
 describe.each(KINDS)('connections: %s', (kind) => {
-  it('that have just ended keep nobody from the port, also from one that was any', async () => {
+  it('that have just ended do not block the port, also one chosen by the system', async () => {
     const { server, port } = await serverOf(kind)
     const socket = openSocket(port)
     await socket.send(post('{}'))
@@ -147,7 +147,7 @@ describe.each(KINDS)('connections: %s', (kind) => {
     expect(again.port).toBe(port)
   })
 
-  it('that are cut in the middle of a body harm nobody', async () => {
+  it('cut in the middle of a body affect no other request', async () => {
     const { port, bodies } = await serverOf(kind)
     const whole = post('{"cut":true}')
     for (let cut = 1; cut < whole.length; cut += 5) {
@@ -162,7 +162,7 @@ describe.each(KINDS)('connections: %s', (kind) => {
     socket.destroy()
   })
 
-  it('that are cut before the answer harm nobody', async () => {
+  it('cut before the answer affect no other request', async () => {
     const answers: (() => void)[] = []
     let arrived = () => {}
     const hasArrived = new Promise<void>((resolve) => {
@@ -191,7 +191,7 @@ describe.each(KINDS)('connections: %s', (kind) => {
 })
 
 describe.each(KINDS)('health: %s', (kind) => {
-  it('is live while it answers, ready when told so', async () => {
+  it('is live while the server answers, ready when set', async () => {
     let isReady = false
     const { url } = await serverOf(kind, { isReady: () => isReady })
     const ask = async (path: string) => {
@@ -206,7 +206,7 @@ describe.each(KINDS)('health: %s', (kind) => {
 })
 
 describe.each(KINDS)('stopping: %s', (kind) => {
-  it('takes no connection, answers what is under way, and ends with the answer', async () => {
+  it('accepts no connection, answers requests in flight, and closes after them', async () => {
     let arrived: (answerNow: () => void) => void = () => {}
     const underWay = new Promise<() => void>((resolve) => {
       arrived = resolve
@@ -231,11 +231,11 @@ describe.each(KINDS)('stopping: %s', (kind) => {
   })
 })
 
-describe.each(KINDS)('an address that cannot be had: %s', (kind) => {
-  it('in use by another server of ours', async () => {
+describe.each(KINDS)('an address that is not available: %s', (kind) => {
+  it('is in use by another server of the product', async () => {
     const { server, port } = await serverOf(kind)
     server.close()
-    // Only a port that is asked for by its number could be shared.
+    // Only a port given by its number could be shared.
     await serverOf(kind, { port })
     await expect(serverOf(kind, { port })).rejects.toThrow(
       `cannot listen on 127.0.0.1:${port}: the port is in use`,
@@ -243,7 +243,7 @@ describe.each(KINDS)('an address that cannot be had: %s', (kind) => {
     await expect(serverOf(kind, { port })).rejects.toMatchObject({ name: 'ListenError' })
   })
 
-  it('in use by somebody else', async () => {
+  it('is in use by another program', async () => {
     const other = createServer()
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
     const address = other.address()
@@ -253,7 +253,7 @@ describe.each(KINDS)('an address that cannot be had: %s', (kind) => {
   })
 })
 
-it('shares no port where HTTP is in JavaScript', async () => {
+it('is not shared if HTTP is in JavaScript', async () => {
   const sharing = { isFirst: true, firstDescriptor: 0 }
   await expect(serverOf('javascript', { sharing })).rejects.toThrow(
     'realtime.listeners must be 1: HTTP in JavaScript cannot share its port',

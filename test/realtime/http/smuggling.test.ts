@@ -1,4 +1,4 @@
-/** Requests behind a request that could end elsewhere: they never run, wherever TCP cuts. */
+/** Requests behind a request with an ambiguous end: they never run, wherever TCP cuts. */
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { KINDS, serverOf } from '../../support/realtime/http/server-of.ts'
@@ -8,10 +8,10 @@ import { waitUntil } from '../../support/wait.ts'
 
 const HIDDEN = post('{"hidden":1}')
 const ROWS = smuggledRequests({ line: 'POST /realtime', headers: '' }, HIDDEN)
-/** Connections at once where a row is cut at every byte. */
+/** Concurrent connections when a row is cut at every byte. */
 const AT_ONCE = 16
 
-/** What a connection said after these parts, each read by itself, until it ended. */
+/** The answers of a connection to these parts, each read separately, until it ended. */
 async function exchange(port: number, parts: readonly string[], isSilent: boolean) {
   const socket = openSocket(port)
   await socket.connected
@@ -20,7 +20,7 @@ async function exchange(port: number, parts: readonly string[], isSilent: boolea
     await new Promise((resolve) => setImmediate(resolve))
   }
   if (isSilent) {
-    // It ends with the idle connections.
+    // The server closes it with the idle connections.
     socket.destroy()
     return { first: null, second: null }
   }
@@ -31,8 +31,8 @@ async function exchange(port: number, parts: readonly string[], isSilent: boolea
 }
 
 /**
- * Behind an answer that ends the connection uWebSockets.js may still say what it thinks of the
- * bytes that follow; it never is the answer to a request.
+ * After an answer that ends the connection uWebSockets.js may still answer the bytes that follow
+ * with an error of its own; that is never the answer to a request.
  */
 function expectNoAnswer(answer: RawAnswer | null, where = ''): void {
   if (answer === null) return
@@ -41,7 +41,7 @@ function expectNoAnswer(answer: RawAnswer | null, where = ''): void {
 }
 
 describe.each(KINDS)('%s', (kind) => {
-  it.each(ROWS)('$name: refused, and nothing behind it runs', async (row) => {
+  it.each(ROWS)('$name: is refused, and nothing behind it runs', async (row) => {
     const { port, bodies } = await serverOf(kind)
     const isSilent = kind === 'native' && row.isSilent
     const { first, second } = await exchange(port, [row.text], isSilent)
@@ -53,7 +53,7 @@ describe.each(KINDS)('%s', (kind) => {
     expect(bodies).toEqual([])
   })
 
-  it('nothing behind runs where TCP cuts at any byte', { timeout: 240_000 }, async () => {
+  it('nothing behind a refused request runs, wherever TCP cuts', { timeout: 240_000 }, async () => {
     const { port, bodies } = await serverOf(kind)
     for (const row of ROWS) {
       const isSilent = kind === 'native' && row.isSilent
@@ -63,7 +63,7 @@ describe.each(KINDS)('%s', (kind) => {
           cuts.slice(from, from + AT_ONCE).map(async (cut) => {
             const parts = [row.text.slice(0, cut), row.text.slice(cut)]
             const { first, second } = await exchange(port, parts, isSilent)
-            // What comes after the end may reset the connection before its answer is read.
+            // Bytes after the end may reset the connection before its answer is read.
             const where = `${row.name} at ${cut}`
             expectNoAnswer(second, where)
             if (first !== null) expect(REFUSALS, where).toContain(first.status)
@@ -77,7 +77,7 @@ describe.each(KINDS)('%s', (kind) => {
     }
   })
 
-  it('a body of a method without one is no request', async () => {
+  it('a body is not a request if its method has none', async () => {
     const { port, bodies } = await serverOf(kind)
     const head = `GET /realtime HTTP/1.1\r\nHost: t\r\nContent-Length: ${HIDDEN.length}\r\n\r\n`
     const socket = openSocket(port)
@@ -89,7 +89,7 @@ describe.each(KINDS)('%s', (kind) => {
     socket.destroy()
   })
 
-  it('an address with another host is not served', async () => {
+  it('a request for another host is not served', async () => {
     const { port, bodies } = await serverOf(kind)
     const socket = openSocket(port)
     await socket.send(`${post('{}').replace('/realtime', 'http://other/realtime')}`)
@@ -99,7 +99,7 @@ describe.each(KINDS)('%s', (kind) => {
   })
 
   it.each(['t', 't:8080', '127.0.0.1:1', '[::1]:1', '[::1]', 'b-c_d~x', ''])(
-    'the host "%s" is one',
+    'the host "%s" is accepted',
     async (host) => {
       const { port } = await serverOf(kind)
       const socket = openSocket(port)
@@ -110,10 +110,10 @@ describe.each(KINDS)('%s', (kind) => {
   )
 })
 
-describe('chunks', () => {
+describe('chunked bodies', () => {
   const HEAD = 'POST /realtime HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n'
 
-  it('are refused with 411 by the native server, before and after they have come', async () => {
+  it('are refused with 411 by the native server, before and after they have arrived', async () => {
     const { port, bodies } = await serverOf('native')
     for (const body of ['', '2\r\n{}\r\n', '2\r\n{}\r\n0\r\n\r\n', `0\r\n\r\n${HIDDEN}`]) {
       const socket = openSocket(port)
@@ -127,33 +127,36 @@ describe('chunks', () => {
     expect(bodies).toEqual([])
   })
 
-  it.each(KINDS)('of 10 MB: the answer can be read, then the connection ends: %s', async (kind) => {
-    const { port, bodies } = await serverOf(kind)
-    const socket = connect({ port, host: '127.0.0.1' })
-    let received = ''
-    let hasEnded = false
-    const errors: Error[] = []
-    socket.on('data', (bytes) => {
-      received += bytes
-    })
-    socket.on('close', () => {
-      hasEnded = true
-    })
-    socket.on('error', (error) => errors.push(error))
-    socket.write(HEAD)
-    const chunk = `100000\r\n${'x'.repeat(0x100000)}\r\n`
-    for (let index = 0; index < 10; index += 1) socket.write(chunk)
-    socket.write('0\r\n\r\n')
-    await waitUntil('the end', () => hasEnded)
-    // Whoever has been told of the end sends no more, and the connection is not reset.
-    expect(errors).toEqual([])
-    expect(received).toMatch(kind === 'native' ? /^HTTP\/1.1 411 / : /^HTTP\/1.1 413 /)
-    expect(received).toMatch(/\r\nConnection: close\r\n/i)
-    expect(bodies).toEqual([])
-    socket.destroy()
-  })
+  it.each(KINDS)(
+    'of 10 MB leave the answer readable before the connection ends: %s',
+    async (kind) => {
+      const { port, bodies } = await serverOf(kind)
+      const socket = connect({ port, host: '127.0.0.1' })
+      let received = ''
+      let hasEnded = false
+      const errors: Error[] = []
+      socket.on('data', (bytes) => {
+        received += bytes
+      })
+      socket.on('close', () => {
+        hasEnded = true
+      })
+      socket.on('error', (error) => errors.push(error))
+      socket.write(HEAD)
+      const chunk = `100000\r\n${'x'.repeat(0x100000)}\r\n`
+      for (let index = 0; index < 10; index += 1) socket.write(chunk)
+      socket.write('0\r\n\r\n')
+      await waitUntil('the end', () => hasEnded)
+      // A client that has read the end sends no more, and the connection is not reset.
+      expect(errors).toEqual([])
+      expect(received).toMatch(kind === 'native' ? /^HTTP\/1.1 411 / : /^HTTP\/1.1 413 /)
+      expect(received).toMatch(/\r\nConnection: close\r\n/i)
+      expect(bodies).toEqual([])
+      socket.destroy()
+    },
+  )
 
-  it('that never end lose their connection', { timeout: 60_000 }, async () => {
+  it('without an end are disconnected', { timeout: 60_000 }, async () => {
     for (const kind of KINDS) {
       const { port } = await serverOf(kind)
       const socket = connect({ port, host: '127.0.0.1' })

@@ -1,4 +1,4 @@
-/** Requests of every dialect, which TCP delivers in whatever pieces it likes. */
+/** Requests of every message format, delivered by TCP in arbitrary pieces. */
 import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../../src/domain/charge-request.ts'
@@ -13,14 +13,14 @@ import { openSocket, type RawAnswer } from '../../support/realtime/http/socket.t
 import { wireExamples } from '../../support/realtime/wire-examples.ts'
 
 const rules = { rateCalculators: {}, customerIdentification: {} }
-const dialects = createMessageFormats({
+const formats = createMessageFormats({
   defaultName: 'json',
   plain: jsonCodec,
   defaults: { answers: ANSWERS, timeZone: 'UTC', countryPrefix: '', rules },
   identity: { originHost: 'ocs.test', originRealm: 'test' },
 })
 const mapped = wireExamples('FILE-TYPES.md').get('mapped')
-dialects.replace([JSON.parse(mapped?.document ?? '')])
+formats.replace([JSON.parse(mapped?.document ?? '')])
 
 const nowMs = Date.UTC(2026, 10, 21, 10, 10)
 const limits = {
@@ -33,7 +33,7 @@ const limits = {
   identifies: () => false,
 }
 
-/** Grants what is asked. */
+/** Grants the requested units. */
 function outcomeOf({ services }: ChargeRequest) {
   return granted(
     services.map(({ ratingGroup, usaget, requested }) =>
@@ -71,9 +71,9 @@ const MESSAGES: readonly Message[] = [
   golden('GY_DATA', 'application/json', 'a mapped file type', mapped?.request),
 ]
 
-/** What the dialect makes of it, without any HTTP. */
+/** The answer of the codec itself, without HTTP. */
 function answerTo({ fileType, type, body }: Message): string {
-  const found = dialects.find(fileType)
+  const found = formats.find(fileType)
   if (!isMessageFormat(found)) throw new Error(found.why)
   const message = type === FORM && fileType === 'json' ? plainBody : body
   const { codec } = found
@@ -92,7 +92,7 @@ async function chargingServer(kind: Kind) {
     metrics: { request: () => undefined },
     log: createLogger({ name: 'test', level: 'silent' }),
   })
-  return serverOf(kind, { charge, messageFormats: dialects })
+  return serverOf(kind, { charge, messageFormats: formats })
 }
 
 function bytesOf({ fileType, type, body }: Message): Buffer {
@@ -114,7 +114,7 @@ function chunkedOf({ fileType, type, body }: Message, cut: number): Buffer[] {
   ]
 }
 
-/** Long ones are cut at every seventh byte. */
+/** Long messages are cut at every seventh byte. */
 function cutsOf({ length }: Buffer): number[] {
   const step = length > 700 ? 7 : 1
   return Array.from({ length: Math.ceil((length - 1) / step) }, (_, index) => 1 + index * step)
@@ -136,8 +136,8 @@ async function ask(socket: Socket, ...parts: Buffer[]) {
   return withoutDate(await socket.answer())
 }
 
-describe.each(KINDS)('%s', (kind) => {
-  it.each(MESSAGES)('$fileType, $name, cut anywhere: the same answer', async (message) => {
+describe.each(KINDS)('requests in pieces: %s', (kind) => {
+  it.each(MESSAGES)('$fileType, $name, cut anywhere: is answered the same', async (message) => {
     const { port } = await chargingServer(kind)
     const socket = openSocket(port)
     const bytes = bytesOf(message)
@@ -152,7 +152,7 @@ describe.each(KINDS)('%s', (kind) => {
 
   // The native server refuses chunks.
   const inChunks = kind === 'native' ? it.skip : it
-  inChunks.each(MESSAGES)('$fileType, $name, in chunks: the same answer', async (message) => {
+  inChunks.each(MESSAGES)('$fileType, $name, in chunks: is answered the same', async (message) => {
     const { port } = await chargingServer(kind)
     const socket = openSocket(port)
     const body = Buffer.from(message.body)
@@ -163,7 +163,7 @@ describe.each(KINDS)('%s', (kind) => {
     socket.destroy()
   })
 
-  it('dialects one after the other on a connection, each cut in the middle', async () => {
+  it('message formats one after the other on a connection, each cut in the middle', async () => {
     const { port } = await chargingServer(kind)
     const socket = openSocket(port)
     for (const message of [...MESSAGES, ...MESSAGES.toReversed()]) {
@@ -175,7 +175,7 @@ describe.each(KINDS)('%s', (kind) => {
     socket.destroy()
   })
 
-  it.each(MESSAGES)('$fileType, $name, and another in one piece', async (message) => {
+  it.each(MESSAGES)('$fileType, $name, and another in one piece are answered', async (message) => {
     const { port } = await chargingServer(kind)
     const socket = openSocket(port)
     const other = MESSAGES[(MESSAGES.indexOf(message) + 4) % MESSAGES.length] as Message

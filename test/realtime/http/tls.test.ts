@@ -40,7 +40,7 @@ describe.runIf(HAS_OPENSSL).each(KINDS)('charging over TLS: %s', (kind) => {
       asked.on('error', reject).end(body)
     })
 
-  it('is answered as without, on a connection that is kept', async () => {
+  it('is answered as without TLS, on a persistent connection', async () => {
     const { port, bodies } = await serverOf(kind, { tls })
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     for (const body of ['{"a":1}', '{"b":2}', `{"c":"${'x'.repeat(40_000)}"}`]) {
@@ -50,7 +50,7 @@ describe.runIf(HAS_OPENSSL).each(KINDS)('charging over TLS: %s', (kind) => {
     agent.destroy()
   })
 
-  it('is all that is spoken there', async () => {
+  it('is the only protocol of the port', async () => {
     const { port, bodies } = await serverOf(kind, { tls })
     const socket = openSocket(port)
     await socket.send(post('{"a":1}'))
@@ -59,20 +59,23 @@ describe.runIf(HAS_OPENSSL).each(KINDS)('charging over TLS: %s', (kind) => {
     expect(await charge(port, '{"a":1}')).toEqual([200, '{"size":7}'])
   })
 
-  it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)('of versions: %s', async (version) => {
-    const { port } = await serverOf(kind, { tls })
-    const versions = { minVersion: version, maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' }
-    const socket = connect({ port, host: '127.0.0.1', ca, servername: 'localhost', ...versions })
-    const spoken = await new Promise((resolve) => {
-      socket.on('secureConnect', () => resolve(socket.getProtocol()))
-      socket.on('error', () => resolve(null))
-      socket.on('close', () => resolve(null))
-    })
-    expect(spoken).toBe(version === 'TLSv1.1' ? null : version)
-    socket.destroy()
-  })
+  it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)(
+    'has the versions of the configuration: %s',
+    async (version) => {
+      const { port } = await serverOf(kind, { tls })
+      const versions = { minVersion: version, maxVersion: version, ciphers: 'ALL:@SECLEVEL=0' }
+      const socket = connect({ port, host: '127.0.0.1', ca, servername: 'localhost', ...versions })
+      const negotiated = await new Promise((resolve) => {
+        socket.on('secureConnect', () => resolve(socket.getProtocol()))
+        socket.on('error', () => resolve(null))
+        socket.on('close', () => resolve(null))
+      })
+      expect(negotiated).toBe(version === 'TLSv1.1' ? null : version)
+      socket.destroy()
+    },
+  )
 
-  it('is not begun with files that are of no use, which are named', async () => {
+  it('does not start with unusable files, which are named', async () => {
     const other = authority.issue('other')
     const nonsense = `${tls.certFile}.nonsense`
     writeFileSync(nonsense, 'SECRET')
@@ -94,7 +97,7 @@ describe.runIf(HAS_OPENSSL).each(KINDS)('charging over TLS: %s', (kind) => {
     }
   })
 
-  it('warns of a key that everybody may read', async () => {
+  it('logs a warning if everybody may read the key', async () => {
     const lines: unknown[] = []
     const log = { warn: (...line: unknown[]) => lines.push(line), error: () => undefined } as never
     chmodSync(tls.keyFile, 0o600)
@@ -111,7 +114,7 @@ describe.runIf(HAS_OPENSSL).each(KINDS)('charging over TLS: %s', (kind) => {
     const { port } = first
     const second = await serverOf(kind, { tls, port, sharing: { isFirst: false, firstDescriptor } })
     for (let count = 0; count < 200; count += 1) {
-      // A connection of its own: the system divides connections.
+      // A separate connection, because the system distributes connections.
       const agent = new Agent({ keepAlive: false })
       expect(await charge(port, '{"a":1}', agent)).toEqual([200, '{"size":7}'])
       if (first.bodies.length > 0 && second.bodies.length > 0) break

@@ -21,30 +21,30 @@ describe('parameters', () => {
     ['&&&file_type=a&&', 'a', ''],
     ['REQUEST=1', '', ''],
     ['=1', '', ''],
-  ])('%j', (text, fileType, request) => {
+  ])('are read from %j', (text, fileType, request) => {
     expect(readParameters(text)).toEqual({ fileType, request })
   })
 
   it.each([
     ['request=1&request=1', 'request'],
     ['file_type=a&request=1&file_type=b', 'file_type'],
-  ])('%s: nobody knows which', (text, field) => {
+  ])('of %s are ambiguous', (text, field) => {
     expect(readParameters(text)).toEqual({ field, why: 'must be given once' })
   })
 
-  it('of a body: the bytes as they are', () => {
+  it('of a body are the bytes as received', () => {
     expect(readForm(Buffer.from('request=é'))).toEqual({ fileType: '', request: 'Ã©' })
     expect(decodeValue('Ã©')).toEqual(Buffer.from('é'))
   })
 
   it.each(['{"a":"&request=1"}', ' \r\n\t[1]&request=1', '<a>&file_type=x</a>'])(
-    'not of %j, which is no form',
+    'are not read from %j, which is not a form',
     (text) => {
       expect(readForm(Buffer.from(text))).toEqual({ fileType: '', request: '' })
     },
   )
 
-  it('left out of a query', () => {
+  it('are removed from a query', () => {
     expect(withoutFileType('a=1&b=2')).toBe('a=1&b=2')
     expect(withoutFileType('file_type=x&a=1&file_type=&b=%26')).toBe('a=1&b=%26')
     expect(withoutFileType('a=1&file_type=x')).toBe('a=1')
@@ -59,12 +59,12 @@ describe('a value', () => {
     ['a+b%2Bc', 'a b+c'],
     ['%7b%22a%22%3A%22%C3%A9%22%7D', '{"a":"é"}'],
     ['%00%25', '\u0000%'],
-  ])('%s', (value, text) => {
+  ])('of %s is decoded', (value, text) => {
     expect(decodeValue(value)?.toString()).toBe(text)
   })
 
   it.each(['%', '%1', '%g0', '%0g', 'a%', 'a%4', '%%41', '%4%31', '%-1', '%`0'])(
-    '%s stands for nothing',
+    'of %s is not valid',
     (value) => {
       expect(decodeValue(value)).toBeNull()
     },
@@ -76,13 +76,13 @@ describe('a megabyte', () => {
     ['%', '%'.repeat(MEGABYTE)],
     ['&', '&'.repeat(MEGABYTE)],
     ['pairs', 'a=1&'.repeat(MEGABYTE / 4)],
-    ['nearly the name', 'reques=1&file_typ='.repeat(MEGABYTE / 16)],
+    ['a similar name', 'reques=1&file_typ='.repeat(MEGABYTE / 16)],
     ['+', '+'.repeat(MEGABYTE)],
-  ])('of %s is read, and found to have nothing', (_what, text) => {
+  ])('of %s is read without parameters', (_what, text) => {
     expect(readForm(Buffer.from(text))).toEqual({ fileType: '', request: '' })
   })
 
-  it('as a value', () => {
+  it('is decoded as a value, or refused', () => {
     expect(decodeValue('%'.repeat(MEGABYTE))).toBeNull()
     expect(decodeValue('%41'.repeat(MEGABYTE))?.length).toBe(MEGABYTE)
     expect(decodeValue(`${'+'.repeat(MEGABYTE)}%`)).toBeNull()

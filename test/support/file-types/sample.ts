@@ -1,4 +1,4 @@
-/** File types for tests: a small document to change, and what becomes of messages. */
+/** File types for tests: a small document to change, and the requests that it maps. */
 import { type Reason, reasons } from '../../../src/domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../../../src/domain/charge-request.ts'
 import { FieldError } from '../../../src/domain/fields.ts'
@@ -45,7 +45,7 @@ export const MAPPING = { usaget: 'data', volume_type: 'field', volume_src: ['wan
 export const PROCESSOR = { usaget_mapping: [MAPPING] }
 export const REALTIME = { used_usagev_field: 'spent' }
 
-/** The least that a document has; `changes` take the place of whole sections. */
+/** The smallest valid document; `changes` replace whole sections. */
 export function documentWith(changes: Fields = {}): Fields {
   return {
     file_type: 'T',
@@ -64,7 +64,7 @@ export function withMapping(changes: Fields, more: Fields = {}): Fields {
   return documentWith({ processor: { usaget_mapping: [{ ...MAPPING, ...changes }] }, ...more })
 }
 
-/** A start that such a file type takes. */
+/** A start that this file type accepts. */
 export const START = { record_type: 'start_request', session_id: 's1', sid: 7, want: 10 }
 
 export function result(document: Fields, message: Message, context = CONTEXT, given = DEFAULTS) {
@@ -92,13 +92,13 @@ export function serviceOf(document: Fields, message: Message): ServiceRequest {
   return service
 }
 
-/** `field why` of a message that is refused; empty if it is not. */
+/** `field why` of a refused message; empty if it is accepted. */
 export function problemOf(document: Fields, message: Message): string {
   const found = result(document, message)
   return 'why' in found ? `${found.field} ${found.why}` : ''
 }
 
-/** `path reason` of a document that is refused; empty if it is not. */
+/** `path reason` of a refused document; empty if it is accepted. */
 export function refusalOf(document: unknown): string {
   return refusal(() => compileFileType(document, DEFAULTS))
 }

@@ -1,4 +1,4 @@
-// A worker that answers nothing between 'hold' and 'go', which come on a channel of that name.
+// A worker that answers nothing between 'hold' and 'go', which arrive on a channel of that name.
 import { packResult, unpackTask } from '../../../dist/src/domain/worker-protocol.js'
 import { serve } from '../../../dist/src/workers/serve.js'
 

@@ -1,5 +1,5 @@
 // The thread of an event loop, with peers instead of stores; the key "boom" makes it fail,
-// the key "hang" stand still for a while.
+// the key "hang" blocks it for a while.
 import { workerData } from 'node:worker_threads'
 import { fileTypeDefaultsOf } from '../../../dist/src/file-types/defaults.js'
 import { runLoop } from '../../../dist/src/realtime/loop-thread.js'

@@ -1,4 +1,4 @@
-// A worker with the contract of the product's: what it does with a request is in its session id.
+// A worker with the protocol of the product; the session id of a request selects its behaviour.
 import { parentPort, workerData } from 'node:worker_threads'
 import { packResult, unpackTask } from '../../../dist/src/domain/worker-protocol.js'
 import { serve } from '../../../dist/src/workers/serve.js'

@@ -1,6 +1,6 @@
 import type { ChargeRequest } from '../../../src/domain/charge-request.ts'
 
-/** An update of this session, with what else is given. */
+/** An update of this session, with the given fields. */
 export function requestOf(sessionId: string, more: Partial<ChargeRequest> = {}): ChargeRequest {
   return {
     kind: 'update',

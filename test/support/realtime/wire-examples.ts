@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { ChargeOutcome } from '../../../src/domain/charge-outcome.ts'
 
-/** One example: what is there of a file type's document, of request, outcome and response. */
+/** One example: the parts that exist of file type document, request, outcome and response. */
 export interface WireExample {
   document?: string
   request?: string
@@ -15,7 +15,7 @@ const BLOCK = new RegExp(
   'gm',
 )
 
-/** What most outcomes do not have is left out in the document. */
+/** Fields that are absent from most outcomes are omitted in the document. */
 function outcomeOf(content: string): ChargeOutcome {
   const outcome = JSON.parse(content) as ChargeOutcome
   const services = outcome.services.map((service) => ({
@@ -32,23 +32,23 @@ function outcomeOf(content: string): ChargeOutcome {
   return { ...outcome, cost: outcome.cost ?? 0, services, balances: balances ?? null }
 }
 
-export type WireDialect = 'json' | 'keyvalue' | 'xml' | 'diameter'
+export type WireFormat = 'json' | 'keyvalue' | 'xml' | 'diameter'
 
-const PREFIXES: ReadonlyMap<string, WireDialect> = new Map([
+const PREFIXES: ReadonlyMap<string, WireFormat> = new Map([
   ['kv', 'keyvalue'],
   ['xml', 'xml'],
   ['diameter', 'diameter'],
 ])
 
-/** Which dialect an example of docs/WIRE.md is written in, by the beginning of its name. */
-export function dialectOfExample(name: string): WireDialect {
+/** The message format of an example of docs/WIRE.md, by the prefix of its name. */
+export function formatOfExample(name: string): WireFormat {
   return PREFIXES.get(name.split('-')[0] ?? '') ?? 'json'
 }
 
-/** The examples of docs/WIRE.md that a dialect decodes. */
-export function examplesOf(dialect: WireDialect): (readonly [string, WireExample])[] {
+/** The examples of docs/WIRE.md that a message format decodes. */
+export function examplesOf(format: WireFormat): (readonly [string, WireExample])[] {
   return [...wireExamples()].filter(
-    ([name]) => !name.startsWith('http-') && dialectOfExample(name) === dialect,
+    ([name]) => !name.startsWith('http-') && formatOfExample(name) === format,
   )
 }
 

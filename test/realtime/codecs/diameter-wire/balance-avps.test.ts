@@ -1,4 +1,4 @@
-/** What a file type may tell of money beside grants (TS 32.299 section 6.4.3). */
+/** Balances and cost that a file type may return beside grants (TS 32.299 section 6.4.3). */
 import { describe, expect, it } from 'vitest'
 import type { BalanceReport } from '../../../../src/domain/charge-outcome.ts'
 import { createWireCodec } from '../../../../src/realtime/codecs/diameter-wire/wire-codec.ts'
@@ -12,7 +12,7 @@ import {
 import { data } from '../../../support/realtime/codecs/diameter-wire/composed.ts'
 import { messageOf, treeOf } from '../../../support/realtime/codecs/diameter-wire/trees.ts'
 
-/** The built-in file type, with what `docs/DIAMETER.md` says to add. */
+/** The built-in file type with the additions described in `docs/DIAMETER.md`. */
 function codecWith(threshold?: string | number) {
   const { response, realtime, ...rest } = builtIn()
   const { fields, ...others } = response as { fields: object[] }
@@ -74,7 +74,7 @@ const amount = (digits: number, exponent: number) => ({
 })
 
 describe('the answer to an update', () => {
-  it('has what the session has cost, and what is left, as digits and exponent', () => {
+  it('has the cost of the session and the remaining money as digits and exponent', () => {
     const { request, tree } = answered([money(9_500_000), money(250_000)])
     expect(request.wantBalances).toBe(true)
     expect(tree['Cost-Information']).toEqual(amount(125, -2))
@@ -86,24 +86,24 @@ describe('the answer to an update', () => {
     ['nothing', [money(0)], { 'Unit-Value': { 'Value-Digits': 0 }, 'Currency-Code': 999 }],
     ['micros', [money(1)], amount(1, -6)],
     ['a large amount', [money(9_000_000_000_000_001)], amount(9_000_000_000_000_001, -6)],
-    ['less than nothing', [money(-1_500_000)], amount(-15, -1)],
+    ['a negative balance', [money(-1_500_000)], amount(-15, -1)],
     [
-      'credit: what the nearest limit leaves',
+      'credit: the remainder of the nearest limit',
       [money(5), money(3_000_000, { counter: 'credit' }), money(200_000, { counter: 'credit' })],
       amount(2, -1),
     ],
     [
-      'neither units nor what a plan includes',
+      'money, without units and included units',
       [money(4_000_000, { kind: 'units' }), money(9, { counter: 'group/PLAN/0/G' }), money(3e6)],
       { 'Unit-Value': { 'Value-Digits': 3 }, 'Currency-Code': 999 },
     ],
-    ['nothing where there is no money', [money(4_000_000, { kind: 'units' })], undefined],
-    ['nothing in a failure', null, undefined],
-  ])('tells of %s', (_what, balances, told) => {
-    expect(answered(balances).tree['Remaining-Balance']).toEqual(told)
+    ['absent without money', [money(4_000_000, { kind: 'units' })], undefined],
+    ['absent in a failure', null, undefined],
+  ])('has the remaining balance: %s', (_what, balances, expected) => {
+    expect(answered(balances).tree['Remaining-Balance']).toEqual(expected)
   })
 
-  it('says whether that is low, by the threshold of the file type', () => {
+  it('has a low-balance indication by the threshold of the file type', () => {
     const low = (free: number, threshold: string | number) =>
       answered([money(free)], threshold).tree['Low-Balance-Indication']
     expect(low(999_999, 1)).toBe(1)
@@ -113,7 +113,7 @@ describe('the answer to an update', () => {
     expect(answered(null, 1).tree).not.toHaveProperty('Low-Balance-Indication')
   })
 
-  it.each([-1, 'x', '0.0000001', {}])('takes no threshold of %j', (threshold) => {
+  it.each([-1, 'x', '0.0000001', {}])('cannot have a threshold of %j', (threshold) => {
     expect(() => codecWith(threshold as string)).toThrow(
       'low_balance_threshold must be an amount of money from 0 with at most 6 decimals',
     )

@@ -14,8 +14,8 @@ const answered = (body: Buffer, resultCode: number, why: string, failed: WireAvp
   problemAnswer(body, { resultCode, why, failed }, identity)
 const origin = { 'Origin-Host': identity.originHost, 'Origin-Realm': identity.originRealm }
 
-describe('an error', () => {
-  it('answers a request of any command', () => {
+describe('an error answer', () => {
+  it('is returned to a request of any command', () => {
     const header = { command: 999, application: 16777238, hopByHopId: 1, endToEndId: 2 }
     const proxies = [1, 2].map((at) => ({ 'Proxy-Host': `p${at}`, 'Proxy-State': 's' }))
     const body = messageOf({ 'Session-Id': 's;1', 'Proxy-Info': proxies }, header)
@@ -30,7 +30,7 @@ describe('an error', () => {
     })
   })
 
-  it('of credit control says of which request', () => {
+  it('of credit control identifies the request', () => {
     const answer = answered(messageOf(data, { flags: 0x90 }), 5012, 'x')
     expect(readMessage(answer).flags).toBe(0)
     expect(treeOf(answer)).toEqual({
@@ -44,7 +44,7 @@ describe('an error', () => {
     })
   })
 
-  it('has what failed, or an example of what is missing', () => {
+  it('has the failed AVP, or an example of a missing one', () => {
     const tree = (failed = missingAvp(264)) =>
       treeOf(answered(messageOf({}), 5005, 'x', failed))['Failed-AVP']
     expect(tree()).toEqual({ 'Origin-Host': '\0' })
@@ -53,7 +53,7 @@ describe('an error', () => {
     expect(tree(avp(9, Buffer.from('ab'), 3))).toEqual({ '3:9': 'ab' })
   })
 
-  it('answers what has nothing but a header, and AVPs that are none', () => {
+  it('is returned to a header without AVPs, and to bytes that are not AVPs', () => {
     for (const rest of ['', '00', 'ffffffffffffffff', '0000010740000007']) {
       const body = Buffer.concat([messageOf({}), Buffer.from(rest, 'hex')])
       expect(treeOf(answered(body, 5014, 'x'))['Result-Code']).toBe(5014)

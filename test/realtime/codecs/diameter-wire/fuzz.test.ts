@@ -23,7 +23,7 @@ const valid = [
   ...samples().map(({ bytes }) => bytes),
 ]
 
-/** Whatever is in the bytes, there is an answer that is a message, with their ids. */
+/** Any bytes have an answer that is a message with their ids. */
 function expectAnswer(body: Buffer): void {
   const before = Buffer.from(body)
   const decoded = wire.decode(body, context)
@@ -53,7 +53,7 @@ function expectAnswer(body: Buffer): void {
   }
 }
 
-/** Places of AVP headers, also within groups, as far as they can be told apart. */
+/** Offsets of AVP headers, also within groups, as far as they can be recognised. */
 function headersOf(body: Buffer): number[] {
   const places: number[] = []
   for (let at = 20; at + 8 <= body.length; at += 4) {
@@ -112,15 +112,15 @@ const avp: fc.Arbitrary<WireAvp> = fc
   })
   .map((one) => ({ ...one, flags: one.flags | (one.vendor === 0 ? 0 : 0x80) }))
 
-describe('whatever bytes come, there is an answer', () => {
-  it('random ones', () => {
+describe('any bytes are answered', () => {
+  it('if they are random', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => expectAnswer(Buffer.from(bytes))),
       { numRuns: 2000 },
     )
   })
 
-  it('random AVPs', () => {
+  it('if they are random AVPs', () => {
     const header = { flags: 0xc0, command: 272, application: 4, hopByHopId: 1, endToEndId: 2 }
     fc.assert(
       fc.property(fc.array(avp, { maxLength: 12 }), (avps) => {
@@ -130,7 +130,7 @@ describe('whatever bytes come, there is an answer', () => {
     )
   })
 
-  it('of sound messages with something wrong', () => {
+  it('if they are correct messages with damage', () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...valid),
@@ -141,7 +141,7 @@ describe('whatever bytes come, there is an answer', () => {
     )
   })
 
-  it('of groups within each other', () => {
+  it('if they are nested groups', () => {
     for (const depth of [1, 30, 31, 32, 500, 100_000]) {
       const bytes = Buffer.alloc(20 + depth * 12)
       messageOf({}).copy(bytes)
@@ -156,7 +156,7 @@ describe('whatever bytes come, there is an answer', () => {
   })
 })
 
-it('what is not known survives being read and written', () => {
+it('unknown AVPs are written as they were read', () => {
   const header = { flags: 0x80, command: 1, application: 2, hopByHopId: 3, endToEndId: 4 }
   fc.assert(
     fc.property(fc.array(avp, { maxLength: 12 }), (avps) => {

@@ -8,7 +8,7 @@ import {
 } from '../../../../src/realtime/codecs/diameter-wire/read-values.ts'
 
 const hex = (text: string) => Buffer.from(text, 'hex')
-/** Read from within other bytes. */
+/** Read from the middle of a larger buffer. */
 const within = <T>(read: (bytes: Buffer, from: number, to: number) => T, data: Buffer) =>
   read(Buffer.concat([hex('ffff'), data, hex('ffff')]), 2, 2 + data.length)
 
@@ -22,7 +22,7 @@ describe('data of an AVP', () => {
     ['a\nb', '610a62'],
     [hex('7f'), '7f'],
     [hex('c285'), 'c285'],
-  ])('octets %j are %j', (data, value) => {
+  ])('as octets %j is %j', (data, value) => {
     expect(within(readOctets, Buffer.from(data as string))).toBe(value)
   })
 
@@ -32,7 +32,7 @@ describe('data of an AVP', () => {
     ['001fffffffffffff', Number.MAX_SAFE_INTEGER],
     ['0020000000000000', '9007199254740992'],
     ['ffffffffffffffff', '18446744073709551615'],
-  ])('64 bits %s are %j', (data, value) => {
+  ])('as 64 bits %s is %j', (data, value) => {
     expect(within(readUnsigned64, hex(data))).toBe(value)
   })
 
@@ -43,11 +43,11 @@ describe('data of an AVP', () => {
     ['ffe0000000000000', '-9007199254740992'],
     ['0020000000000000', '9007199254740992'],
     ['8000000000000000', '-9223372036854775808'],
-  ])('64 bits with a sign %s are %j', (data, value) => {
+  ])('as signed 64 bits %s is %j', (data, value) => {
     expect(within(readInteger64, hex(data))).toBe(value)
   })
 
-  it('times are seconds since 1900, of the next era too', () => {
+  it('as time is in seconds since 1900, also in the next era', () => {
     expect(within(readTime, hex('83aa7e80'))).toBe(2_208_988_800)
     expect(within(readTime, hex('ffffffff'))).toBe(2 ** 32 - 1)
     expect(within(readTime, hex('00000000'))).toBe(2 ** 32)
@@ -63,7 +63,7 @@ describe('data of an AVP', () => {
     ['0008343932303132', '492012'],
     ['00030a0b', '0.3.10.11'],
     ['0009000a0b', '0009000a0b'],
-  ])('address %s is %s', (data, value) => {
+  ])('as address %s is %s', (data, value) => {
     expect(within(readAddress, hex(data))).toBe(value)
   })
 })

@@ -15,7 +15,7 @@ const nowhere = {
 }
 
 describe('the route of a request', () => {
-  it('is read from its own AVPs, wherever they are', () => {
+  it('is read from its AVPs, at any position', () => {
     const tree = { 'Proxy-Info': { 'Destination-Host': 'inner' }, ...data }
     expect(routeOf(messageOf({ ...tree, 'Destination-Host': 'tg1' }))).toEqual({
       sessionId: head['Session-Id'],
@@ -28,7 +28,7 @@ describe('the route of a request', () => {
     })
   })
 
-  it('is empty of what has none', () => {
+  it('is empty if the request has none', () => {
     expect(routeOf(bytesOf([]))).toEqual(nowhere)
     const state = avp(278, Buffer.from([0, 0, 1, 2]))
     expect(routeOf(bytesOf([state]))).toEqual({ ...nowhere, originStateId: 258 })
@@ -37,7 +37,7 @@ describe('the route of a request', () => {
     expect(routeOf(bytesOf([avp(258, Buffer.alloc(3))]))).toEqual(nowhere)
   })
 
-  it('takes the first, and stops at what cannot be', () => {
+  it('has the first value of each, and ends at an invalid AVP', () => {
     const avps = [textAvp(264, 'a'), textAvp(264, 'b'), ...avpsOf({ 'Origin-Realm': 'r' })]
     const body = bytesOf(avps)
     expect(routeOf(body)).toMatchObject({ originHost: 'a', originRealm: 'r' })

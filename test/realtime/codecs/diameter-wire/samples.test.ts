@@ -24,7 +24,7 @@ const number = (avp: WireAvp | undefined, absent = 0) => {
   return avp.data.length === 4 ? avp.data.readUInt32BE() : Number(avp.data.readBigUInt64BE())
 }
 
-/** The services of a request, read another way. */
+/** The services of a request, read independently of the codec. */
 function servicesIn(avps: readonly WireAvp[]) {
   return find(avps, 456).map((group) => {
     const service = inner(group)
@@ -39,13 +39,13 @@ function servicesIn(avps: readonly WireAvp[]) {
 }
 
 describe.skipIf(whyNoSamples !== '')(`captured messages${whyNoSamples}`, () => {
-  it.each(samples())('$name is written as it was read', ({ bytes }) => {
+  it.each(samples())('$name is written with the bytes that were read', ({ bytes }) => {
     expect(writeMessage(readMessage(bytes))).toEqual(bytes)
   })
 
   const requests = samples().filter(({ isRequest }) => isRequest)
 
-  it.each(requests)('$name is a request to charge', ({ bytes, type, number, services }) => {
+  it.each(requests)('$name is a charge request', ({ bytes, type, number, services }) => {
     const { avps } = readMessage(bytes)
     const request = requestIn(wire, bytes, then)
     expect(request).toMatchObject({

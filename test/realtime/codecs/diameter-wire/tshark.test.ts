@@ -25,7 +25,7 @@ import { hasTshark, type SharkAvp, tsharkOf } from '../../../support/tshark.ts'
 
 const requests = Object.values(composed).map((tree) => messageOf(tree))
 
-/** The texts of which tshark shows one; null where it has its own way. */
+/** The texts that tshark may show for a value; null if tshark has its own format. */
 function textsOf(avp: Avp | undefined, data: Buffer): string[] | null {
   switch (avp?.type) {
     case 'Unsigned32':
@@ -45,7 +45,7 @@ function hexOf(byte: number): string {
   return byte.toString(16).padStart(2, '0')
 }
 
-/** AVPs of ours as tshark shows them, with the text of `seen` where that is a right one. */
+/** AVPs of the product as tshark shows them, with the text of `seen` if that is valid. */
 function asSeen(avps: readonly WireAvp[], seen: readonly SharkAvp[]): object[] {
   return avps.map(({ code, vendor, flags, data }, at) => {
     const avp = avpByCode(code, vendor)
@@ -65,11 +65,11 @@ function asSeen(avps: readonly WireAvp[], seen: readonly SharkAvp[]): object[] {
   })
 }
 
-/** Captured messages have numbers of equipment that are none, and groups may be empty. */
+/** Captured messages contain invalid equipment numbers, and groups may be empty. */
 const SENT_SO = /Trailing stray characters|Data is empty/
 const NOTHING = /^$/
 
-/** That tshark sees the same AVPs in each of them as the generic reader does. */
+/** Checks that tshark reads the same AVPs in each message as the generic reader. */
 async function expectAlike(messages: readonly Buffer[], odd = NOTHING): Promise<void> {
   const all = await tsharkOf(messages)
   for (const [index, { problems, avps }] of all.entries()) {
@@ -80,11 +80,11 @@ async function expectAlike(messages: readonly Buffer[], odd = NOTHING): Promise<
 }
 
 describe.skipIf(!hasTshark)('tshark (not installed: skipped)', () => {
-  it('sees the AVPs of captured and composed requests as we do', async () => {
+  it('reads the same AVPs in captured and composed requests', async () => {
     await expectAlike([...samples().map(({ bytes }) => bytes), ...requests], SENT_SO)
   })
 
-  it('finds nothing odd in our answers', async () => {
+  it('reports nothing in our answers', async () => {
     const answers = requests.flatMap((body) => {
       const decoded = wire.decode(body, context)
       if (!decoded.ok) throw new Error('is refused')
@@ -96,7 +96,7 @@ describe.skipIf(!hasTshark)('tshark (not installed: skipped)', () => {
     await expectAlike(answers)
   })
 
-  it('nor in our errors', async () => {
+  it('reports nothing in our errors', async () => {
     const proxy = { 'Proxy-Host': 'p.example.net', 'Proxy-State': 'state' }
     const wrong: Tree[] = [
       { ...data, 'CC-Request-Type': 5, 'Proxy-Info': [proxy, proxy] },

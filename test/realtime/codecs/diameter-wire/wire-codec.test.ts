@@ -32,20 +32,20 @@ function jsonOf(tree: Tree): Buffer {
   return Buffer.from(JSON.stringify(tree))
 }
 
-/** An event that differs in nothing but what is told here. */
+/** An event that differs only in the given AVPs. */
 function stampOf(given: Tree, header = {}): string {
-  const { 'CC-Request-Number': _, ...tree } = { ...composed['an SMS, debited at once (IEC)'] }
+  const { 'CC-Request-Number': _, ...tree } = { ...composed['an SMS, debited immediately (IEC)'] }
   return requestIn(wire, messageOf({ ...tree, ...given }, header)).stamp
 }
 
 describe('a credit-control request in bytes', () => {
-  it.each(cases)('is what it is as JSON: %s', (_, tree) => {
+  it.each(cases)('decodes as its JSON form does: %s', (_, tree) => {
     const request = requestIn(wire, messageOf(tree))
     expect(request).toEqual(requestIn(json, jsonOf(tree)))
     expect(request.services.length).toBeGreaterThan(0)
   })
 
-  it('is read in whole', () => {
+  it('is read completely', () => {
     expect(requestIn(wire, messageOf(data))).toMatchObject({
       kind: 'update',
       origin: 'pgw/diameter',
@@ -64,7 +64,7 @@ describe('a credit-control request in bytes', () => {
     })
   })
 
-  it('keeps nothing of the bytes', () => {
+  it('is decoded without references to its bytes', () => {
     const body = messageOf({ ...data, 'Proxy-Info': { 'Proxy-Host': 'p', 'Proxy-State': 's' } })
     const decoded = wire.decode(body, context)
     if (!decoded.ok || decoded.request === null) throw new Error('is refused')
@@ -74,7 +74,7 @@ describe('a credit-control request in bytes', () => {
     expect(wire.encode(decoded.envelope, outcome)).toEqual(before)
   })
 
-  it('of an event without a number is known by its sender and End-to-End Id', () => {
+  it('for an event without a number is identified by its sender and End-to-End Id', () => {
     const stamp = stampOf({})
     expect(stamp).toMatch(/^[0-9a-f]{64}$/)
     const again = { hopByHopId: 99, flags: 0xd0 }
@@ -83,7 +83,7 @@ describe('a credit-control request in bytes', () => {
     expect(stampOf({ 'Origin-Host': 'ctf2.example.net' })).not.toBe(stamp)
   })
 
-  it('without a number field has a stamp of its content, whatever its way', () => {
+  it('without a number field has a stamp of its content, independent of its route', () => {
     const document = builtIn()
     const realtime = { ...document.realtime, request_num_field: 'CC-Sub-Session-Id' }
     const codec = createWireCodec(fileTypeOf({ ...document, realtime }), identity)
@@ -97,7 +97,7 @@ describe('a credit-control request in bytes', () => {
   })
 })
 
-describe('AVPs that the dictionary lacks', () => {
+describe('AVPs missing from the dictionary', () => {
   const document = builtIn()
   const processor = { ...(document['processor'] as object), rating_group_field: '4242:7' }
   const realtime = { ...document.realtime, session_id_fields: ['Session-Id', '60000', '0:60001'] }
@@ -130,7 +130,7 @@ it.each([
   ['3GPP-SGSN-MCC-MNC', '42501', '42501'],
   ['PDP-Address', Buffer.from('00010a400011', 'hex'), '10.64.0.17'],
   ['Charging-Rule-Base-Name', Buffer.from('ff', 'hex'), 'ff'],
-])('reads %s by what it is', (name, value, read) => {
+])('are read by their type: %s', (name, value, read) => {
   const document = builtIn()
   const path = `Service-Information.PS-Information.${name}`
   const realtime = { ...document.realtime, session_id_fields: [path] }
@@ -139,7 +139,7 @@ it.each([
   expect(requestIn(codec, messageOf(tree)).sessionId).toBe(read)
 })
 
-describe('its answer', () => {
+describe('the answer in bytes', () => {
   it.each(cases)('has the AVPs of the JSON form: %s', (_, tree) => {
     const [body, text] = [messageOf(tree), jsonOf(tree)]
     const outcome = outcomeFor(requestIn(wire, body))
@@ -156,7 +156,7 @@ describe('its answer', () => {
     }
   })
 
-  it('has the ids of the request, and its first AVPs in the order of their specification', () => {
+  it('has the ids of the request, and its first AVPs in the order of the specification', () => {
     const header = { flags: 0xd0, hopByHopId: 0xfffffffe, endToEndId: 0x80000001 }
     const decoded = wire.decode(messageOf(data, header), context)
     if (!decoded.ok) throw new Error('is refused')
@@ -170,13 +170,13 @@ describe('its answer', () => {
   it.each([
     ['storeDown', 0x20],
     ['noCredit', 0],
-  ] as const)('of %s has the flags %i', (reason, flags) => {
+  ] as const)('with the reason %s has the flags %i', (reason, flags) => {
     const decoded = wire.decode(messageOf(data, { flags: 0x80 }), context)
     if (!decoded.ok) throw new Error('is refused')
     expect(wire.encode(decoded.envelope, plainOutcome(reason))[4]).toBe(flags)
   })
 
-  it('repeats Proxy-Info as it came, at its end', () => {
+  it('repeats Proxy-Info as received, at its end', () => {
     const infos = ['a', 'b'].map((host) => ({ 'Proxy-Host': host, 'Proxy-State': 'xyz' }))
     const decoded = wire.decode(messageOf({ ...data, 'Proxy-Info': infos }), context)
     if (!decoded.ok) throw new Error('is refused')
@@ -189,7 +189,7 @@ describe('its answer', () => {
     ).toEqual([284, 284])
   })
 
-  it('has what it must have, whatever the file type says', () => {
+  it('has the mandatory AVPs, whatever the file type contains', () => {
     const document = { ...builtIn(), response: { encode: 'diameter' } }
     const codec = createWireCodec(fileTypeOf(document), identity)
     const decoded = codec.decode(messageOf(data), context)
@@ -220,22 +220,22 @@ describe('its answer', () => {
   })
 })
 
-describe('an error of ours', () => {
-  it('is answered with the ids of the message that it is about', () => {
+describe('the error of a request that cannot be read', () => {
+  it('has the ids of that request', () => {
     wire.decode(messageOf(data, { hopByHopId: 5, endToEndId: 6 }), context)
     const answer = readMessage(wire.encodeError({ field: 'body', why: 'cannot be read' }))
     expect(answer).toMatchObject({ hopByHopId: 5, endToEndId: 6, command: 272, flags: 0x40 })
   })
 })
 
-/** As the bytes have it: what is a list of one is that one. */
+/** As in the bytes: a list of one is that one. */
 function single(value: unknown): unknown {
   if (Array.isArray(value)) return value.length === 1 ? single(value[0]) : value.map(single)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, single(one)]))
 }
 
-it('reads no AVP that the file type has no word for', () => {
+it('an AVP that the file type does not mention is not read', () => {
   const decoded = wire.decode(messageOf(data), context)
   if (!decoded.ok) throw new Error('is refused')
   const { message } = (decoded.envelope as { echo: { message: object } }).echo

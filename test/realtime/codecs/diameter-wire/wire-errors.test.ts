@@ -27,7 +27,7 @@ import {
 
 const TGPP = 10415
 
-/** A sound message with more AVPs at its end. */
+/** A valid message with more AVPs at its end. */
 function withAvps(...more: WireAvp[]): Buffer {
   return bytesOf([...avpsOf(data), ...more])
 }
@@ -42,7 +42,7 @@ function failedOf(body: Buffer): unknown {
   return [code, failed]
 }
 
-/** The one AVP in Failed-AVP, as it is. */
+/** The one AVP in Failed-AVP, as bytes. */
 function failedBytes(body: Buffer): WireAvp | undefined {
   const decoded = wire.decode(body, context)
   if (decoded.ok) throw new Error('is taken')
@@ -50,7 +50,7 @@ function failedBytes(body: Buffer): WireAvp | undefined {
   return avps.find(({ code }) => code === 279)
 }
 
-describe('a message that lacks what it must have', () => {
+describe('a message without a mandatory AVP', () => {
   it.each([
     ['Session-Id', '\0'],
     ['Origin-Host', '\0'],
@@ -60,11 +60,11 @@ describe('a message that lacks what it must have', () => {
     ['Service-Context-Id', '\0'],
     ['CC-Request-Type', 0],
     ['CC-Request-Number', 0],
-  ])('%s', (name, zero) => {
+  ])('is refused: %s', (name, zero) => {
     expect(failedOf(without(name))).toEqual([5005, { [name]: zero }])
   })
 
-  it('is refused for the first of them, with what is known of it', () => {
+  it('is refused for the first missing AVP, with the AVPs that could be read', () => {
     const { 'Auth-Application-Id': _, 'Origin-Host': __, ...others } = data
     const answer = refusalOf(messageOf(others, { hopByHopId: 9 }))
     expect(answer).toEqual({
@@ -80,12 +80,12 @@ describe('a message that lacks what it must have', () => {
     })
   })
 
-  it('but an event needs no number', () => {
+  it('is accepted if it is an event without a number', () => {
     const event = composed['a price enquiry'] as Tree
     expect(wire.decode(without('CC-Request-Number', event), context).ok).toBe(true)
   })
 
-  it('an event that does not say what is to be done', () => {
+  it('is refused for an event without its action', () => {
     const event = composed['a price enquiry'] as Tree
     expect(failedOf(without('Requested-Action', event))).toEqual([5005, { 'Requested-Action': 0 }])
     for (const action of [4, -1]) {
@@ -94,31 +94,31 @@ describe('a message that lacks what it must have', () => {
     }
   })
 
-  it('as the file type says', () => {
+  it('is refused for an AVP that the file type requires', () => {
     const tree = composed['voice, reserved for an event (ECUR)'] as Tree
     expect(failedOf(without('Subscription-Id', tree))).toEqual([5005, { 'Subscription-Id': {} }])
   })
 })
 
-describe('a message with a value that cannot be', () => {
+describe('a message with an invalid value', () => {
   it.each<[string, Tree, unknown?]>([
     ['another application', { 'Auth-Application-Id': 3 }],
-    ['a type of request that there is not', { 'CC-Request-Type': 5 }],
+    ['an unknown request type', { 'CC-Request-Type': 5 }],
     ['type 0', { 'CC-Request-Type': 0 }],
     ['a session id that is too long', { 'Session-Id': 'x'.repeat(257) }],
-    ['one that is empty', { 'Session-Id': '' }],
-    ['one with a control character', { 'Session-Id': 'a\u0007b' }],
-  ])('%s', (_, wrong) => {
+    ['an empty session id', { 'Session-Id': '' }],
+    ['a session id with a control character', { 'Session-Id': 'a\u0007b' }],
+  ])('is refused: %s', (_, wrong) => {
     expect(failedOf(messageOf({ ...data, ...wrong }))).toEqual([5004, wrong])
   })
 
-  it('a session id that is not UTF-8', () => {
+  it('is refused for a session id that is not UTF-8', () => {
     const body = messageOf({ ...data, 'Session-Id': Buffer.from('ff61', 'hex') })
     expect(refusalOf(body)['Result-Code']).toBe(5004)
     expect(failedBytes(body)?.data.subarray(8, 10).toString('hex')).toBe('ff61')
   })
 
-  it('in a group: the group is around it, and nothing else of the group', () => {
+  it('in a group is refused with the group around it, and no other AVP of the group', () => {
     const units = { 'CC-Total-Octets': 2n ** 60n }
     const services = { 'Rating-Group': 2, 'Used-Service-Unit': units, 'Requested-Service-Unit': {} }
     const body = messageOf({ ...data, 'Multiple-Services-Credit-Control': services })
@@ -132,7 +132,7 @@ describe('a message with a value that cannot be', () => {
     ])
   })
 
-  it('in one of several services: only that is refused, and named', () => {
+  it('in one of several services loses only that service, which is named', () => {
     const units = { 'CC-Total-Octets': 2n ** 60n }
     const services = [
       { 'Rating-Group': 1, 'Used-Service-Unit': { 'CC-Total-Octets': 1 } },
@@ -158,7 +158,7 @@ describe('a message with a value that cannot be', () => {
     })
   })
 
-  it('in one of several groups that a path tells apart', () => {
+  it('in one of several groups is refused with the group that its path selects', () => {
     const groups = [
       { 'Subscription-Id-IMSI': '425010000000001' },
       { 'Subscription-Id-E164': '9'.repeat(257) },
@@ -175,7 +175,7 @@ describe('a message with a value that cannot be', () => {
     ])
   })
 
-  it('of the message where a service is meant: without the service', () => {
+  it('of the message, read for a service, is refused without the service', () => {
     const event = { 'CC-Request-Type': 4, 'Requested-Action': 0 }
     const tree = { ...data, 'Service-Identifier': 3, ...event }
     const service = { 'Requested-Service-Unit': { 'CC-Total-Octets': 2n ** 60n } }
@@ -186,7 +186,7 @@ describe('a message with a value that cannot be', () => {
     ])
   })
 
-  it('is the first service beyond those that one message may have', () => {
+  it('is refused for the first service beyond the limit of one message', () => {
     const services = Array.from({ length: context.servicesMax + 2 }, (_, at) => ({
       'Rating-Group': at,
       'Requested-Service-Unit': {},
@@ -202,7 +202,7 @@ describe('a message with a value that cannot be', () => {
     )
   })
 
-  it('has the return code of the file type if it has one', () => {
+  it('is refused with the return code of the file type if it has one', () => {
     const document = builtIn()
     const response = { ...(document['response'] as object), return_codes: { malformed: 5012 } }
     const codec = createWireCodec(fileTypeOf({ ...document, response }), identity)
@@ -212,7 +212,7 @@ describe('a message with a value that cannot be', () => {
   })
 })
 
-it('takes a time that is far away for now', () => {
+it('a time that is too far away is read as now', () => {
   for (const wrong of [1_000_000_000, 4_000_000_000]) {
     const decoded = wire.decode(messageOf({ ...data, 'Event-Timestamp': wrong }), context)
     expect(decoded.ok && decoded.request?.eventTimeMs).toBe(context.nowMs)
@@ -220,14 +220,14 @@ it('takes a time that is far away for now', () => {
   }
 })
 
-describe('an AVP that cannot be', () => {
-  it('is not known, but must be: refused with a copy of it', () => {
+describe('an invalid AVP', () => {
+  it('that is unknown and mandatory is refused with a copy of it', () => {
     const unknown = avp(9999, Buffer.from('abc'), 4242)
     expect(failedOf(withAvps(unknown))).toEqual([5001, { '4242:9999': 'abc' }])
     expect(failedOf(withAvps(avp(9998, Buffer.alloc(0))))).toEqual([5001, { '0:9998': '' }])
   })
 
-  it('the same in a group', () => {
+  it('that is unknown and mandatory in a group is refused', () => {
     const body = withAvps(groupAvp(873, [groupAvp(874, [avp(4095, Buffer.from('x'))], TGPP)], TGPP))
     expect(failedOf(body)).toEqual([
       5001,
@@ -235,13 +235,13 @@ describe('an AVP that cannot be', () => {
     ])
   })
 
-  it('is not known, and need not be: ignored', () => {
+  it('that is unknown and not mandatory is ignored', () => {
     const unknown = avp(9999, Buffer.from('abc'), 4242, false)
     const body = withAvps(unknown, groupAvp(873, [unknown], TGPP))
     expect(wire.decode(body, context).ok).toBe(true)
   })
 
-  it('has reserved flags', () => {
+  it('with reserved flags is refused', () => {
     const { 'Result-Code': code, 'Failed-AVP': failed } = refusalOf(
       withAvps({ ...uint32Avp(278, 5), flags: 0x41 }),
     )
@@ -253,24 +253,24 @@ describe('an AVP that cannot be', () => {
     ['a number of 3 bytes', 'Origin-State-Id', 278, 0, 3, 0],
     ['a number of 8 bytes that has 4', 'CC-Total-Octets', 421, 0, 4, 0],
     ['an address of a byte', 'SGSN-Address', 1228, TGPP, 1, '\0'.repeat(6)],
-  ])('%s', (_, name, code, vendor, size, zero) => {
+  ])('with data of the wrong size is refused: %s', (_, name, code, vendor, size, zero) => {
     const body = withAvps(avp(code, Buffer.alloc(size, 1), vendor))
     expect(failedOf(body)).toEqual([5014, { [name]: zero }])
   })
 
-  it.each([7, 0, 0xffffff, 1000])('has a length of %i', (length) => {
+  it.each([7, 0, 0xffffff, 1000])('with a length of %i is refused', (length) => {
     const body = withAvps(uint32Avp(278, 7))
     body.writeUIntBE(length, body.length - 7, 3)
     expect(failedOf(body)).toEqual([5014, { 'Origin-State-Id': 0 }])
   })
 
-  it('has a vendor but no room for it', () => {
+  it('with a vendor but no room for its id is refused', () => {
     const body = withAvps(uint32Avp(278, 7))
     body.writeUIntBE(0xc0000008, body.length - 8, 4)
     expect(failedOf(body)).toEqual([5014, { 'Origin-State-Id': 0 }])
   })
 
-  it('is a group that is no list of AVPs', () => {
+  it('that is a group but not a list of AVPs is refused', () => {
     expect(failedOf(withAvps(avp(437, Buffer.from('abc'))))).toEqual([
       5014,
       { 'Requested-Service-Unit': {} },
@@ -295,21 +295,21 @@ describe('an AVP that cannot be', () => {
       groupAvp(456, [groupAvp(446, [uint32Avp(420, 1), uint32Avp(420, 2)])]),
       { 'Multiple-Services-Credit-Control': { 'Used-Service-Unit': { 'CC-Time': 2 } } },
     ],
-  ])('is there twice: %s', (_, second, failed) => {
+  ])('that occurs twice is refused: %s', (_, second, failed) => {
     expect(failedOf(withAvps(second))).toEqual([5009, failed])
   })
 
-  it('is larger than is repeated: told by its header', () => {
+  it('that is too large to repeat is refused with its header', () => {
     const failed = failedBytes(withAvps(avp(9999, Buffer.alloc(5000))))
     expect(failed?.data.toString('hex')).toBe('0000270f40000008')
   })
 })
 
-describe('limits of a message', () => {
+describe('a message at its limits', () => {
   const nested = (depth: number): WireAvp =>
     groupAvp(873, depth === 1 ? [] : [nested(depth - 1)], TGPP)
 
-  it('are its depth', () => {
+  it('may have a certain depth', () => {
     expect(wire.decode(withAvps(nested(messageLimits.depth - 1)), context).ok).toBe(true)
     const answer = refusalOf(withAvps(nested(messageLimits.depth)))
     expect(answer).toMatchObject({ 'Result-Code': 5012, 'Session-Id': head['Session-Id'] })
@@ -317,19 +317,19 @@ describe('limits of a message', () => {
     expect(answer).not.toHaveProperty('Failed-AVP')
   })
 
-  it('and the number of its AVPs', () => {
+  it('may have a certain number of AVPs', () => {
     const many = Array.from({ length: messageLimits.members }, () => uint32Avp(282, 0))
     expect(refusalOf(withAvps(...many))['Error-Message']).toMatch(/^body has more than 4096/)
   })
 
-  it('and that it is whole', () => {
+  it('must be complete', () => {
     expect(wire.decode(Buffer.alloc(19), context)).toMatchObject({ ok: false })
     const body = Buffer.concat([messageOf(data), Buffer.alloc(2)])
     expect(refusalOf(body)['Result-Code']).toBe(5015)
   })
 })
 
-it('an error repeats Proxy-Info, also when it comes behind what is wrong', () => {
+it('an error repeats Proxy-Info, also if it follows the failed AVP', () => {
   const proxy = { 'Proxy-Host': 'p', 'Proxy-State': 's' }
   const tree = { ...data, 'CC-Request-Type': Buffer.alloc(3), 'Proxy-Info': proxy }
   expect(treeOf(wire.encodeError(problemOf(messageOf(tree))))).toMatchObject({

@@ -43,7 +43,7 @@ describe('a value of an answer', () => {
     ['SGSN-Address', '::ffff:10.0.0.1', '000200000000000000000000ffff0a000001'],
     ['3GPP-SGSN-Address', '10.0.0.1', '0a000001'],
     ['Framed-IP-Address', '10.0.0.1', '0a000001'],
-  ])('%s of %j is %s', (name, value, hex) => {
+  ])('%s of %j is written as %s', (name, value, hex) => {
     const [avp, ...others] = written(name, value)
     expect(avp?.data.toString('hex')).toBe(hex)
     expect(others).toEqual([])
@@ -51,7 +51,7 @@ describe('a value of an answer', () => {
     expect(avp).toMatchObject({ code: rule.code, vendor: rule.vendor, flags: rule.flags })
   })
 
-  it('is repeated of a list, and has the AVPs of a record by their names', () => {
+  it('is repeated for a list, and has the AVPs of a record by their names', () => {
     expect(written('Rating-Group', [1, 2]).map(({ data }) => data.readUInt32BE())).toEqual([1, 2])
     const group = { 'CC-Time': 5, nonsense: 6, 'CC-Money': { 'Currency-Code': 978 } }
     expect(recordOf(written('Granted-Service-Unit', group))).toEqual({
@@ -65,7 +65,7 @@ describe('a value of an answer', () => {
     [new NumberText('12'), { 'Value-Digits': 12 }],
     [7, { 'Value-Digits': 7 }],
     ['0.5', { 'Value-Digits': 5, Exponent: -1 }],
-  ])('of money is digits and exponent: %j', (value, unitValue) => {
+  ])('that is money has digits and exponent: %j', (value, unitValue) => {
     expect(recordOf(written('Unit-Value', value))).toEqual({ 'Unit-Value': unitValue })
   })
 
@@ -94,11 +94,11 @@ describe('a value of an answer', () => {
     ['Unit-Value', 'much'],
     ['Granted-Service-Unit', 5],
     ['Result-Code', { 'Rating-Group': 1 }],
-  ])('that %s cannot have is refused by name: %j', (name, value) => {
+  ])('that does not fit %s is refused by name: %j', (name, value) => {
     expect(() => written(name, value)).toThrow(new RegExp(`^${name} cannot be `))
   })
 
-  it('grows with what is written', () => {
+  it('may be longer than the buffer, which grows', () => {
     const bytes = new AnswerBytes()
     bytes.begin()
     const rule = ruleByKey('Error-Message') as AvpRule

@@ -1,4 +1,4 @@
-/** The built-in file type: what RFC 8506 and TS 32.299 have beside grants of octets and seconds. */
+/** The built-in file type: RFC 8506 and TS 32.299 beyond grants of octets and seconds. */
 import { describe, expect, it } from 'vitest'
 import {
   type ChargeOutcome,
@@ -11,7 +11,7 @@ import {
   type Body,
   ccr,
   decode,
-  dialectOf,
+  formatOf,
   mscc,
 } from '../../../support/realtime/codecs/diameter/credit-control-messages.ts'
 import { builtIn } from '../../../support/realtime/codecs/diameter/file-type.ts'
@@ -20,20 +20,20 @@ function servicesOf(body: Body): readonly ServiceRequest[] {
   return decode(body).request?.services ?? []
 }
 
-/** The answer, parsed. */
+/** The parsed answer. */
 function answer(body: Body, services: ServiceOutcome[], more: Partial<ChargeOutcome> = {}) {
-  return answerOf(dialectOf(), body, services, more)
+  return answerOf(formatOf(), body, services, more)
 }
 
 function answerOf(
-  dialect: ReturnType<typeof dialectOf>,
+  format: ReturnType<typeof formatOf>,
   body: Body,
   services: ServiceOutcome[],
   more: Partial<ChargeOutcome> = {},
 ) {
-  const { envelope } = decode(body, dialect)
+  const { envelope } = decode(body, format)
   const outcome = { ...plainOutcome('granted'), services, ...more }
-  return JSON.parse(String(dialect.encode(envelope, outcome)))
+  return JSON.parse(String(format.encode(envelope, outcome)))
 }
 
 const groupsOf = (message: Body) => message['Multiple-Services-Credit-Control'] as Body[]
@@ -48,7 +48,7 @@ describe('a tariff change', () => {
     tariffChangeMs: CHANGE_MS,
   })
 
-  it('is told in seconds within what is granted', () => {
+  it('is returned in seconds within the granted units', () => {
     const [group] = groupsOf(answer(mscc(1, asked), [changing]))
     expect(group?.['Granted-Service-Unit']).toEqual({
       'Tariff-Time-Change': 1_795_300_000,
@@ -80,11 +80,11 @@ describe('a tariff change', () => {
     ['sms', 'CC-Service-Specific-Units', '32274@3gpp.org'],
     ['mms', 'CC-Service-Specific-Units', '32270@3gpp.org'],
     ['service', 'CC-Service-Specific-Units', 'other@example.org'],
-  ])('splits what is reported of %s in %s', (usaget, unit, service3gpp) => {
+  ])('splits used units of %s in %s', (usaget, unit, service3gpp) => {
     expect(used(unit, service3gpp)).toMatchObject([{ usaget, used: 42, usedBefore: 30 }])
   })
 
-  it('that a unit does not speak of, or not for certain, splits nothing', () => {
+  it('that a unit does not name, or names ambiguously, splits nothing', () => {
     const report = (...units: Body[]) =>
       servicesOf(mscc(2, { 'Rating-Group': 1, 'Used-Service-Unit': units }))[0]
     const octets = { 'CC-Total-Octets': 5 }
@@ -98,15 +98,15 @@ describe('a tariff change', () => {
   })
 })
 
-describe('what a filter keeps from being charged', () => {
+describe('a service that a filter excludes from charging', () => {
   const conditions = [{ field_name: 'uf.Rating-Group', op: '$eq', value: 9 }]
   const document = { ...builtIn(), filters: [{ conditions, skip_calc: ['all'] }] }
-  const dialect = dialectOf(document)
+  const format = formatOf(document)
   const free = { 'Rating-Group': 9, 'Requested-Service-Unit': { 'CC-Total-Octets': 7 } }
 
-  it('is 4011 in its own group, without units, while the rest goes on', () => {
+  it('has 4011 in its own group, without units, while other services are charged', () => {
     const given = service({ ratingGroup: 1, granted: 5000, validityMs: 60_000 })
-    const message = answerOf(dialect, mscc(1, free, asked), [given])
+    const message = answerOf(format, mscc(1, free, asked), [given])
     expect(message['Result-Code']).toBe(2001)
     expect(groupsOf(message)).toMatchObject([
       { 'Rating-Group': 9, 'Result-Code': 4011 },
@@ -115,22 +115,22 @@ describe('what a filter keeps from being charged', () => {
     expect(Object.keys(groupsOf(message)[0] ?? {})).toEqual(['Rating-Group', 'Result-Code'])
   })
 
-  it('is 4011 as a message by itself, and 2001 around a list', () => {
-    const alone = answerOf(dialect, ccr(1, free), [])
+  it('has 4011 as a message by itself, and 2001 around a list', () => {
+    const alone = answerOf(format, ccr(1, free), [])
     expect(alone).toMatchObject({ 'Result-Code': 4011, 'CC-Session-Failover': 1 })
     expect(alone).not.toHaveProperty('Error-Message')
     expect(alone).not.toHaveProperty('Granted-Service-Unit')
-    expect(answerOf(dialect, mscc(1, free), [])).toMatchObject({ 'Result-Code': 2001 })
+    expect(answerOf(format, mscc(1, free), [])).toMatchObject({ 'Result-Code': 2001 })
   })
 })
 
-describe('money', () => {
+describe('money units', () => {
   const amount = (digits: number, exponent: number) => ({
     'Unit-Value': { 'Value-Digits': digits, Exponent: exponent },
   })
   const ask = { 'Rating-Group': 1, 'Requested-Service-Unit': { 'CC-Money': amount(125, -2) } }
 
-  it('is asked for and reported in micros', () => {
+  it('are requested and reported in micros', () => {
     expect(servicesOf(mscc(1, ask))).toMatchObject([
       { usaget: 'money', requested: 1_250_000, used: 0 },
     ])
@@ -158,7 +158,7 @@ describe('money', () => {
     expect(() => servicesOf(mscc(1, wrong))).toThrow(`${field} ${why}`)
   })
 
-  it('beyond all measure is what can be had where it is asked for, and refused elsewhere', () => {
+  it('beyond any limit are granted up to the limit, and refused as used units', () => {
     const most = Number.MAX_SAFE_INTEGER
     const all = { 'CC-Total-Octets': String(2n ** 64n - 1n) }
     const sum = { 'CC-Input-Octets': 2 ** 52, 'CC-Output-Octets': 2 ** 52 }
@@ -181,16 +181,16 @@ describe('money', () => {
 
   const given = service({ ratingGroup: 1, usaget: 'money', granted: 1_250_000, validityMs: 1000 })
 
-  it('is granted as an amount, with its currency where there is one', () => {
+  it('are granted as an amount, with its currency if there is one', () => {
     const [group] = groupsOf(answer(mscc(1, ask), [given]))
     expect(group?.['Granted-Service-Unit']).toEqual({ 'CC-Money': amount(125, -2) })
     expect(group).not.toHaveProperty('Unit-Quota-Threshold')
-    const inEuros = dialectOf(builtIn(), 978)
-    const told = { 'CC-Money': { ...amount(125, -2), 'Currency-Code': 978 } }
+    const inEuros = formatOf(builtIn(), 978)
+    const expected = { 'CC-Money': { ...amount(125, -2), 'Currency-Code': 978 } }
     const [euros] = groupsOf(answerOf(inEuros, mscc(1, ask), [given]))
-    expect(euros?.['Granted-Service-Unit']).toEqual(told)
+    expect(euros?.['Granted-Service-Unit']).toEqual(expected)
     const event = { ...given, validityMs: 0 }
-    expect(answerOf(inEuros, ccr(4, ask), [event])['Granted-Service-Unit']).toEqual(told)
+    expect(answerOf(inEuros, ccr(4, ask), [event])['Granted-Service-Unit']).toEqual(expected)
     const [none] = groupsOf(answerOf(inEuros, mscc(1, ask), [service({ usaget: 'money' })]))
     expect(none).not.toHaveProperty('Granted-Service-Unit')
   })
@@ -199,22 +199,22 @@ describe('money', () => {
 describe('Cost-Information', () => {
   const cost = { cost: 2_750_000 }
 
-  it('has the cost of a session at its end, if it is not zero', () => {
+  it('is the cost of a session at its end, if it is not zero', () => {
     const ended = [service({ ratingGroup: 1, cost: 2_750_000 })]
     const last = mscc(3, { 'Rating-Group': 1 })
     const unit = { 'Value-Digits': 275, Exponent: -2 }
-    const told = { 'Unit-Value': unit, 'Currency-Code': 999 }
-    expect(answer(last, ended, cost)['Cost-Information']).toEqual(told)
-    expect(answer(ccr(3), [], cost)['Cost-Information']).toEqual(told)
-    const euros = answerOf(dialectOf(builtIn(), 978), last, ended, cost)
-    expect(euros['Cost-Information']).toEqual({ ...told, 'Currency-Code': 978 })
+    const expected = { 'Unit-Value': unit, 'Currency-Code': 999 }
+    expect(answer(last, ended, cost)['Cost-Information']).toEqual(expected)
+    expect(answer(ccr(3), [], cost)['Cost-Information']).toEqual(expected)
+    const euros = answerOf(formatOf(builtIn(), 978), last, ended, cost)
+    expect(euros['Cost-Information']).toEqual({ ...expected, 'Currency-Code': 978 })
     expect(answer(last, ended, { cost: 0 })).not.toHaveProperty('Cost-Information')
     expect(answer(mscc(2, asked), ended, cost)).not.toHaveProperty('Cost-Information')
     const unknown = answer(last, [], { reason: 'unknownSession' })
     expect(unknown).not.toHaveProperty('Cost-Information')
   })
 
-  it('has the price that was asked for, with its currency', () => {
+  it('is the price that was requested, with its currency', () => {
     const exact = { aprice: '1.25', tax: '0.2125', final_charge: '1.4625' }
     const quote = { charge: { exact } } as unknown as ServiceOutcome['quote']
     const enquiry = ccr(4, { 'Requested-Action': 3, 'Requested-Service-Unit': { 'CC-Time': 60 } })
@@ -227,14 +227,14 @@ describe('Cost-Information', () => {
   })
 })
 
-describe('the rules of a session', () => {
+describe('the failure rules of a session', () => {
   const given = [service({ ratingGroup: 1, granted: 5000, validityMs: 60_000 })]
   const rulesOf = (message: Body) => [
     message['CC-Session-Failover'],
     message['Credit-Control-Failure-Handling'],
   ]
 
-  it('are told when it begins, and not again', () => {
+  it('are returned when it starts, and not again', () => {
     expect(rulesOf(answer(mscc(1, asked), given))).toEqual([1, 2])
     const named = { ...mscc(1, asked), 'CC-Request-Type': 'INITIAL_REQUEST' }
     expect(rulesOf(answer(named, given))).toEqual(['FAILOVER_SUPPORTED', 'RETRY_AND_TERMINATE'])
@@ -252,7 +252,7 @@ describe('a group of a service', () => {
   const given = service({ ratingGroup: 1, granted: 5000, validityMs: 999, finalUnit: true })
   const other = service({ ratingGroup: 2, reason: 'noCredit', finalUnit: true })
 
-  it('has its code in every answer, also at the end of the session', () => {
+  it('has a return code in every answer, also at the end of the session', () => {
     const both = mscc(3, { 'Rating-Group': 1 }, { 'Rating-Group': 2 })
     const settled = [service({ ratingGroup: 1 }), service({ ratingGroup: 2 })]
     const codes = (message: Body) => groupsOf(message).map((group) => group['Result-Code'])
@@ -262,7 +262,7 @@ describe('a group of a service', () => {
     expect(codes(answer(mscc(2, asked, more), [given, other]))).toEqual([2001, 4012])
   })
 
-  it('has what TS 32.299 puts there, and a validity of a second at least', () => {
+  it('has the AVPs of TS 32.299, and a validity of at least a second', () => {
     const [group] = groupsOf(answer(mscc(2, asked), [given]))
     expect(group).toEqual({
       'Granted-Service-Unit': { 'CC-Total-Octets': 5000 },
@@ -276,9 +276,9 @@ describe('a group of a service', () => {
   })
 
   it('has its threshold in the unit of its quota', () => {
-    const told = (usaget: string) =>
+    const thresholdOf = (usaget: string) =>
       Object.keys(groupsOf(answer(mscc(2, asked), [{ ...given, usaget }]))[0] ?? {}).at(-1)
-    expect(['data', 'call', 'data_time', 'sms'].map(told)).toEqual([
+    expect(['data', 'call', 'data_time', 'sms'].map(thresholdOf)).toEqual([
       'Volume-Quota-Threshold',
       'Time-Quota-Threshold',
       'Time-Quota-Threshold',
@@ -286,7 +286,7 @@ describe('a group of a service', () => {
     ])
   })
 
-  it.each(['Used-Service-Unit', 'group'])('may say in the %s why it reports', (place) => {
+  it.each(['Used-Service-Unit', 'group'])('may have its reporting reason in the %s', (place) => {
     const reason = { 'Reporting-Reason': 'VALIDITY_TIME' }
     const unit = { 'CC-Total-Octets': 5, ...(place === 'group' ? {} : reason) }
     const group = { 'Rating-Group': 1, 'Used-Service-Unit': unit }
@@ -300,10 +300,10 @@ describe('a message that is itself the service', () => {
   const call = (type: number) => ccr(type, { 'Requested-Service-Unit': { 'CC-Time': 60 } })
   const withFinal = (final_unit: object) => {
     const document = builtIn()
-    return dialectOf({ ...document, realtime: { ...document.realtime, final_unit } })
+    return formatOf({ ...document, realtime: { ...document.realtime, final_unit } })
   }
 
-  it('is told what follows its last units, but for an event', () => {
+  it('receives the final unit action with its last units, except for an event', () => {
     expect(answer(call(1), [last])['Final-Unit-Indication']).toEqual({ 'Final-Unit-Action': 0 })
     expect(answer(call(4), [last])).not.toHaveProperty('Final-Unit-Indication')
     const address = { address_type: 'sip', address: 'sip:top@up.example' }

@@ -1,9 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../../../src/domain/charge-outcome.ts'
-import { builtIn, context, dialectOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
+import { builtIn, context, formatOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
 
-const codec = dialectOf(builtIn())
+const codec = formatOf(builtIn())
 
 function decode(body: unknown) {
   return codec.decode(Buffer.from(JSON.stringify(body)), context)
@@ -21,7 +21,7 @@ const ccr = {
   'Subscription-Id': { 'Subscription-Id-Type': 0, 'Subscription-Id-Data': '0501234567' },
 }
 
-describe('errors', () => {
+describe('errors of decoding', () => {
   it.each([
     [{ ...ccr, 'Session-Id': undefined }, 5005, /^Session-Id is required/],
     [{ ...ccr, 'CC-Request-Type': undefined }, 5005, /^CC-Request-Type is required/],
@@ -36,14 +36,14 @@ describe('errors', () => {
       /^Multiple-Services-Credit-Control.0.Rating-Group must be/,
     ],
     ['x', 5012, /^body is neither a JSON object nor a list/],
-  ])('%j: %i', (body, code, text) => {
+  ])('%j is refused with %i', (body, code, text) => {
     expect(errorOf(body)).toMatchObject({
       'Result-Code': code,
       'Error-Message': expect.stringMatching(text),
     })
   })
 
-  it('of units name them', () => {
+  it('in units name the units', () => {
     const unit = { 'Used-Service-Unit': [{ 'CC-Total-Octets': 1 }, { 'CC-Total-Octets': -1 }] }
     const body = { ...ccr, 'CC-Request-Type': 2, 'Multiple-Services-Credit-Control': [unit] }
     expect(errorOf(body)).toMatchObject({
@@ -52,7 +52,7 @@ describe('errors', () => {
     })
   })
 
-  it('whatever is in the AVPs, a request or a named error', () => {
+  it('for any AVPs are named, or there is a request', () => {
     const names = ['Session-Id', 'CC-Request-Type', 'Subscription-Id', 'Used-Service-Unit']
     const more = ['CC-Total-Octets', 'Multiple-Services-Credit-Control', 'Rating-Group', '450']
     const leaf = fc.constantFrom(null, true, 0, 1, 2, -1, 1.5, '', '1', 'x', 2 ** 60)

@@ -7,27 +7,27 @@ import {
 import type { ChargeRequest } from '../../../../src/domain/charge-request.ts'
 import { service } from '../../../support/file-types/answers.ts'
 import { byCodes, byNames, entries, pairs } from '../../../support/realtime/codecs/diameter/ccr.ts'
-import { builtIn, context, dialectOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
+import { builtIn, context, formatOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
 
-const codec = dialectOf(builtIn())
+const codec = formatOf(builtIn())
 
-function decode(body: unknown, dialect = codec) {
-  return dialect.decode(Buffer.from(JSON.stringify(body)), context)
+function decode(body: unknown, format = codec) {
+  return format.decode(Buffer.from(JSON.stringify(body)), context)
 }
 
-function requestOf(body: unknown, dialect = codec): ChargeRequest {
-  const decoded = decode(body, dialect)
+function requestOf(body: unknown, format = codec): ChargeRequest {
+  const decoded = decode(body, format)
   if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
   if (decoded.request === null) throw new Error('nothing is to be charged')
   return decoded.request
 }
 
-/** The answer, parsed. */
-function answer(body: unknown, outcome: Partial<ChargeOutcome>, dialect = codec) {
-  const decoded = decode(body, dialect)
+/** The parsed answer. */
+function answer(body: unknown, outcome: Partial<ChargeOutcome>, format = codec) {
+  const decoded = decode(body, format)
   if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
   const { reason = 'granted' } = outcome
-  return JSON.parse(dialect.encode(decoded.envelope, { ...plainOutcome(reason), ...outcome }))
+  return JSON.parse(format.encode(decoded.envelope, { ...plainOutcome(reason), ...outcome }))
 }
 
 const ccr = {
@@ -38,37 +38,40 @@ const ccr = {
 }
 const ims = { ...ccr, 'Service-Context-Id': 'ext.001.01.12.32260@3gpp.org' }
 
-describe('a credit-control request is a charge request', () => {
-  it.each([byNames, byCodes, pairs, entries])('the same by names, codes and lists (%#)', (body) => {
-    expect(requestOf(body)).toEqual({
-      kind: 'update',
-      origin: 'pgw/diameter',
-      sessionId: 'pgw1;1;7',
-      requestNumber: 3,
-      stamp: '',
-      rules: expect.stringMatching(/^[0-9a-f]{64}$/),
-      subscriberKey: 'none',
-      subscriberValue: '',
-      eventTimeMs: context.nowMs,
-      eventTimeGiven: false,
-      services: [
-        expect.objectContaining({
-          ratingGroup: 10,
-          usaget: 'data',
-          requested: 10_485_760,
-          used: 1000,
-        }),
-        expect.objectContaining({ ratingGroup: 20, usaget: 'data', requested: -1, used: 50 }),
-      ],
-      wantBalances: false,
-      pretend: false,
-      refund: false,
-      fields: {
-        'Subscription-Id[Subscription-Id-Type=0].Subscription-Id-Data': '972501234567',
-        'Subscription-Id[Subscription-Id-Type=1].Subscription-Id-Data': '425010000000001',
-      },
-    })
-  })
+describe('a credit-control request', () => {
+  it.each([byNames, byCodes, pairs, entries])(
+    'decodes to the same charge request by names, codes and lists (%#)',
+    (body) => {
+      expect(requestOf(body)).toEqual({
+        kind: 'update',
+        origin: 'pgw/diameter',
+        sessionId: 'pgw1;1;7',
+        requestNumber: 3,
+        stamp: '',
+        rules: expect.stringMatching(/^[0-9a-f]{64}$/),
+        subscriberKey: 'none',
+        subscriberValue: '',
+        eventTimeMs: context.nowMs,
+        eventTimeGiven: false,
+        services: [
+          expect.objectContaining({
+            ratingGroup: 10,
+            usaget: 'data',
+            requested: 10_485_760,
+            used: 1000,
+          }),
+          expect.objectContaining({ ratingGroup: 20, usaget: 'data', requested: -1, used: 50 }),
+        ],
+        wantBalances: false,
+        pretend: false,
+        refund: false,
+        fields: {
+          'Subscription-Id[Subscription-Id-Type=0].Subscription-Id-Data': '972501234567',
+          'Subscription-Id[Subscription-Id-Type=1].Subscription-Id-Data': '425010000000001',
+        },
+      })
+    },
+  )
 
   it('reads its time in seconds since 1900', () => {
     const body = { ...ccr, 'Event-Timestamp': Date.UTC(2026, 10, 21, 10) / 1000 + 2_208_988_800 }
@@ -83,11 +86,11 @@ describe('a credit-control request is a charge request', () => {
     ['UPDATE_REQUEST', 'update'],
     ['3', 'release'],
     [4, 'event'],
-  ])('type %s is a %s', (type, kind) => {
+  ])('with the type %s is a %s', (type, kind) => {
     expect(requestOf({ ...ccr, 'CC-Request-Type': type }).kind).toBe(kind)
   })
 
-  it('is itself the service where it has no list', () => {
+  it('is itself the service if it has no list', () => {
     const asked = { ...ccr, 'Requested-Service-Unit': { 'CC-Total-Octets': 7 } }
     expect(requestOf(asked).services).toEqual([
       expect.objectContaining({ usaget: 'data', requested: 7, ratingGroup: -1 }),
@@ -97,7 +100,7 @@ describe('a credit-control request is a charge request', () => {
   })
 })
 
-describe('units', () => {
+describe('units of a request', () => {
   const servicesOf = (mscc: unknown, base: object = ccr) =>
     requestOf({ ...base, 'Multiple-Services-Credit-Control': mscc }).services
 
@@ -118,7 +121,7 @@ describe('units', () => {
     ['data_time', 5, { 'Service-Context-Id': '32251@3gpp.org' }, { 'CC-Time': 5 }],
     ['data', 7, { 'Service-Context-Id': '32251@x' }, { 'CC-Time': 5, 'CC-Total-Octets': 7 }],
     ['data', 10_485_760, { 'Service-Context-Id': '132260@3gpp.org' }, {}],
-  ])('%s %i', (usaget, requested, base, unit) => {
+  ])('are requested: %s %i', (usaget, requested, base, unit) => {
     const mscc = { 'Rating-Group': 1, 'Requested-Service-Unit': unit }
     expect(servicesOf(mscc, { ...ccr, ...base })).toEqual([
       expect.objectContaining({ ratingGroup: 1, usaget, requested }),
@@ -130,7 +133,7 @@ describe('units', () => {
     [50, [{ 'CC-Input-Octets': 30, 'CC-Output-Octets': 12 }, { 'CC-Total-Octets': 8 }]],
     [8, [{ 'CC-Total-Octets': 8, 'CC-Input-Octets': 5, 'CC-Output-Octets': 3 }, { 'CC-Time': 9 }]],
     [0, {}],
-  ])('used %i, over all Used-Service-Unit', (used, unit) => {
+  ])('used are %i, over all Used-Service-Unit', (used, unit) => {
     const body = { ...ccr, 'CC-Request-Type': 2 }
     const mscc = { 'Rating-Group': 1, 'Used-Service-Unit': unit }
     expect(servicesOf(mscc, body)).toEqual([
@@ -138,14 +141,14 @@ describe('units', () => {
     ])
   })
 
-  it('are of a call where only time was used', () => {
+  it('belong to a call if only time was used', () => {
     const mscc = { 'Used-Service-Unit': [{ 'CC-Time': 30 }, { 'CC-Time': 12 }] }
     expect(servicesOf(mscc, { ...ccr, 'CC-Request-Type': 3 })).toEqual([
       expect.objectContaining({ usaget: 'call', requested: -1, used: 42 }),
     ])
   })
 
-  it('of data by time alone are seconds, and not free', () => {
+  it('of data by time alone are seconds, and are charged', () => {
     const body = { ...ccr, 'CC-Request-Type': 2, 'Service-Context-Id': '32251@3gpp.org' }
     const mscc = (unit: object) => ({ 'Rating-Group': 1, 'Used-Service-Unit': unit })
     expect(servicesOf(mscc({ 'CC-Time': 30 }), body)).toEqual([
@@ -156,7 +159,7 @@ describe('units', () => {
     ])
   })
 
-  it('are of a service identifier where there is no rating group', () => {
+  it('belong to a service identifier if there is no rating group', () => {
     const both = { 'Rating-Group': 5, 'Service-Identifier': [6, 7] }
     expect(servicesOf([both, { 'Service-Identifier': 6 }]).map((one) => one.ratingGroup)).toEqual([
       5, 6,
@@ -164,7 +167,7 @@ describe('units', () => {
   })
 })
 
-/** Units as many as the file type grants by default. */
+/** Requests the default number of units of the file type. */
 const ASKING = { 'Requested-Service-Unit': {} }
 
 describe('called numbers', () => {
@@ -177,7 +180,7 @@ describe('called numbers', () => {
     ['SIPS:alice@example.org', 'alice'],
     ['tel:112;phone-context=il', '112'],
     ['44201234567', '44201234567'],
-  ])('%s is %s', (uri, number) => {
+  ])('in %s are %s', (uri, number) => {
     const information = { 'IMS-Information': { 'Called-Party-Address': uri } }
     expect(called({ ...ims, ...ASKING }, information)).toBe(number)
   })
@@ -205,18 +208,18 @@ describe('events', () => {
     ['CHECK_BALANCE', false, true],
     ['PRICE_ENQUIRY', false, true],
     [undefined, false, false],
-  ])('%s: refund %s, pretend %s', (action, refund, pretend) => {
+  ])('with %s: refund %s, pretend %s', (action, refund, pretend) => {
     const body = action === undefined ? event : { ...event, 'Requested-Action': action }
     expect(requestOf(body)).toMatchObject({ kind: 'event', refund, pretend })
   })
 
-  it('by name are the same', () => {
+  it('with the action by name are the same', () => {
     const body = { ...event, 'CC-Request-Type': 'EVENT_REQUEST', 'Requested-Action': 2 }
     expect(requestOf(body)).toMatchObject({ kind: 'event', pretend: true })
   })
 
   it.each([2, 3])(
-    'alone do as their action says: with %i a session is opened and pays',
+    'alone follow their action: with %i a session starts and is charged',
     (action) => {
       const body = { ...ims, 'CC-Request-Type': 1, 'Requested-Action': action }
       expect(requestOf(body)).toMatchObject({ kind: 'start', pretend: false })
@@ -225,7 +228,7 @@ describe('events', () => {
     },
   )
 
-  it('tell whether there is enough', () => {
+  it('return whether there is enough', () => {
     const body = { ...event, 'Requested-Action': 2 }
     const services = [service({ usaget: 'call', granted: 60 })]
     expect(answer(body, { services })).toMatchObject({ 'Check-Balance-Result': 0 })
@@ -235,7 +238,7 @@ describe('events', () => {
     })
   })
 
-  it('tell the price', () => {
+  it('return the price', () => {
     const exact = { aprice: '1.25', tax: '0.2125', final_charge: '1.4625' }
     const quote = { charge: { exact } } as unknown as ServiceOutcome['quote']
     const services = [service({ usaget: 'call', granted: 60, quote })]
@@ -258,7 +261,7 @@ describe('answers', () => {
   const granted = service({ ratingGroup: 0, granted: 5000, validityMs: 1001 })
   const none = service({ ratingGroup: 1, reason: 'noCredit', finalUnit: true })
 
-  it('grant each service in its unit, with a code of its own', () => {
+  it('grant each service in its unit, with its own code', () => {
     expect(answer(mscc(2, 1), { services: [granted, none] })).toEqual({
       'Session-Id': 's',
       'Result-Code': 2001,
@@ -283,16 +286,16 @@ describe('answers', () => {
     })
   })
 
-  it('leave the session open where its services are denied, and name what ends it', () => {
+  it('keep the session open if its services are denied, and name the reason that ends it', () => {
     const noRate = service({ ratingGroup: 0, reason: 'noRate' })
     expect(answer(mscc(1, 2), { reason: 'noCredit', services: [none] })['Result-Code']).toBe(2001)
     expect(answer(mscc(1, 1), { reason: 'noCredit', services: [none] })['Result-Code']).toBe(4012)
     expect(answer(mscc(1, 2), { reason: 'noRate', services: [noRate] })['Result-Code']).toBe(2001)
     expect(answer(mscc(1, 1), { reason: 'noRate', services: [noRate] })['Result-Code']).toBe(5031)
     const blocked = service({ ratingGroup: 0, reason: 'blocked' })
-    const told = answer(mscc(1, 2), { reason: 'blocked', services: [blocked] })
-    expect(told).toMatchObject({ 'Result-Code': 2001 })
-    expect(told['Multiple-Services-Credit-Control']).toMatchObject([{ 'Result-Code': 5003 }])
+    const denial = answer(mscc(1, 2), { reason: 'blocked', services: [blocked] })
+    expect(denial).toMatchObject({ 'Result-Code': 2001 })
+    expect(denial['Multiple-Services-Credit-Control']).toMatchObject([{ 'Result-Code': 5003 }])
     expect(answer(ccr, { reason: 'noCredit', services: [none] })).toMatchObject({
       'Result-Code': 4012,
       'Error-Message': 'No available balances',
@@ -313,14 +316,14 @@ describe('answers', () => {
     ['contention', 3004],
     ['storeDown', 3004],
     ['timedOut', 3004],
-  ] as const)('%s is %i', (reason, code) => {
+  ] as const)('have for %s the code %i', (reason, code) => {
     const given = answer(mscc(1, 1), { reason, detail: 'because' })
     expect(given).toMatchObject({ 'Result-Code': code })
     if (code !== 5031 && code !== 5003) expect(given['Error-Message']).toMatch(/: because$/)
     expect(given).not.toHaveProperty('Granted-Service-Unit')
   })
 
-  it('grant a message that is itself the service', () => {
+  it('grant units to a message that is itself the service', () => {
     const services = [service({ usaget: 'call', granted: 60, validityMs: 60_000 })]
     expect(answer(ims, { services })).toEqual({
       'Session-Id': 's',
@@ -357,21 +360,21 @@ describe('answers', () => {
     none: [{ action: 'none' }, undefined],
   }
 
-  it.each(Object.entries(finalUnits))('say what follows the last unit: %s', (_, [given, said]) => {
+  it.each(Object.entries(finalUnits))('have the final unit action: %s', (_, [given, expected]) => {
     const document = builtIn()
     const realtime = { ...document.realtime, final_unit: given }
-    const dialect = dialectOf({ ...document, realtime })
-    const body = answer(mscc(2, 1), { services: [granted, none] }, dialect)
+    const format = formatOf({ ...document, realtime })
+    const body = answer(mscc(2, 1), { services: [granted, none] }, format)
     const [first, second] = body['Multiple-Services-Credit-Control']
-    expect(second['Final-Unit-Indication']).toEqual(said)
+    expect(second['Final-Unit-Indication']).toEqual(expected)
     expect(first).not.toHaveProperty('Final-Unit-Indication')
   })
 
-  it('tell thresholds and holding time of a grant', () => {
+  it('have threshold and holding time of a grant', () => {
     const document = builtIn()
     const realtime = { ...document.realtime, quota_threshold: 20, quota_holding_time: 600 }
-    const dialect = dialectOf({ ...document, realtime })
-    const body = answer(mscc(2, 1), { services: [granted, none] }, dialect)
+    const format = formatOf({ ...document, realtime })
+    const body = answer(mscc(2, 1), { services: [granted, none] }, format)
     const [first, second] = body['Multiple-Services-Credit-Control']
     expect(first).toMatchObject({ 'Quota-Holding-Time': 600, 'Volume-Quota-Threshold': 1000 })
     expect(Object.keys(second)).toEqual(['Rating-Group', 'Result-Code', 'Final-Unit-Indication'])

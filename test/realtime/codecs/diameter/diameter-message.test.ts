@@ -45,11 +45,11 @@ describe('a request as JSON', () => {
         'Multiple-Services-Credit-Control': [pairs.at(-1)?.[1]],
       },
     ],
-  ])('%s is one message', (_, body) => {
+  ])('%s is the same message', (_, body) => {
     expect(messageOf(body)).toEqual(update)
   })
 
-  it('keeps what it does not know under the name or code that it came with', () => {
+  it('keeps unknown AVPs under the name or code received', () => {
     const body = [
       [
         'My-Own',
@@ -72,7 +72,7 @@ describe('a request as JSON', () => {
     })
   })
 
-  it('makes numbers of enumerated values, by name or digits, and leaves what has no number', () => {
+  it('converts enumerated values to numbers, and keeps values without a number', () => {
     const body = { 'CC-Request-Type': 'INITIAL_REQUEST', '436': '1', 'Final-Unit-Action': 'OTHER' }
     expect(messageOf(body)).toEqual({
       'CC-Request-Type': 1,
@@ -82,7 +82,7 @@ describe('a request as JSON', () => {
     expect(messageOf({ 'Session-Id': '1' })).toEqual({ 'Session-Id': '1' })
   })
 
-  it('merges what is the same AVP, in any number', () => {
+  it('merges keys of the same AVP into one value or a list', () => {
     expect(messageOf('{"263":["a"],"Session-Id":"b","0:263":["c","d"]}')).toEqual({
       'Session-Id': ['a', 'b', 'c', 'd'],
     })
@@ -91,13 +91,13 @@ describe('a request as JSON', () => {
     expect(messageOf({ 'Rating-Group': null })).toEqual({})
   })
 
-  it('knows a group without AVPs from none', () => {
+  it('distinguishes an empty group from an absent one', () => {
     expect(messageOf([['Requested-Service-Unit', []]])).toEqual({ 'Requested-Service-Unit': {} })
     expect(messageOf({ 'Requested-Service-Unit': {} })).toEqual({ 'Requested-Service-Unit': {} })
     expect(messageOf({ 'Requested-Service-Unit': [] })).toEqual({})
   })
 
-  it('reads numbers of 64 bits in halves', () => {
+  it('reads 64-bit numbers in two halves', () => {
     const long = (high: number, low: number) =>
       messageOf({ 'CC-Total-Octets': { low, high, unsigned: true } })
     expect(long(0, 1000)).toEqual({ 'CC-Total-Octets': 1000 })
@@ -116,17 +116,17 @@ describe('a request as JSON', () => {
   })
 })
 
-describe('what is remembered of its shape', () => {
+describe('the form of a request', () => {
   it.each([
     ['object', false, byNames],
     ['object', true, byCodes],
     ['pairs', false, pairs],
     ['entries', true, entries],
-  ])('%s, by codes: %s', (layout, isByCode, body) => {
+  ])('is %s, by codes: %s', (layout, isByCode, body) => {
     expect(formOf(body)).toMatchObject({ layout, isByCode, hasNamedValues: layout === 'pairs' })
   })
 
-  it('has what answers repeat', () => {
+  it('has the AVPs that answers repeat', () => {
     const echo = [
       ['Session-Id', 'pgw1;1;7'],
       ['CC-Request-Type', 2],
@@ -138,7 +138,7 @@ describe('what is remembered of its shape', () => {
   })
 })
 
-describe('what is refused', () => {
+describe('a request is refused', () => {
   const deep = (levels: number) => `${'{"X":'.repeat(levels)}1${'}'.repeat(levels)}`
   const long = (count: number) => ({ X: Array.from({ length: count }, () => 1) })
 
@@ -153,23 +153,23 @@ describe('what is refused', () => {
     [limitProblems.depth, deep(33)],
     [limitProblems.members, JSON.stringify(long(4096))],
     [limitProblems.nameChars, `{"${'x'.repeat(257)}":1}`],
-  ])('body %s', (why, body) => {
+  ])('if the body %s', (why, body) => {
     expect(messageOf(body)).toEqual({ field: 'body', why })
   })
 
-  it('within the limits nothing', () => {
+  it('but not within the limits', () => {
     for (const body of [deep(32), JSON.stringify(long(4095)), `{"${'x'.repeat(256)}":1}`]) {
       expect(parse(body).ok).toBe(true)
     }
   })
 
-  it('text that is no UTF-8', () => {
+  it('if its text is not UTF-8', () => {
     expect(diameterMessageParser.parse(Buffer.from([0x22, 0xff, 0x22]))).toMatchObject({
       error: { field: 'body', why: 'is not UTF-8' },
     })
   })
 
-  it('other commands, and answers', () => {
+  it('if it is another command, or an answer', () => {
     const command = { field: 'command', why: 'must be Credit-Control' }
     expect(messageOf({ command: 'Re-Auth', avps: {} })).toEqual(command)
     expect(messageOf({ header: { commandCode: 258 }, body: [] })).toEqual(command)
@@ -179,8 +179,8 @@ describe('what is refused', () => {
   })
 })
 
-describe('whatever the bytes', () => {
-  it('a value is answered, never an exception', () => {
+describe('any bytes', () => {
+  it('have a result, never an exception', () => {
     const source = [byNames, byCodes, pairs, entries].map((body) => JSON.stringify(body))
     const mutated = fc
       .tuple(
@@ -208,7 +208,7 @@ describe('whatever the bytes', () => {
     )
   })
 
-  it('nor of JSON that looks like AVPs', () => {
+  it('also if they are JSON with AVPs', () => {
     const leaf = fc.oneof(fc.constantFrom(null, true, 1, -1, 1e308, '', '1', 'INITIAL_REQUEST'))
     const key = fc.constantFrom('code', 'name', 'avp', 'value', 'data', 'avps', 'vendor', 'valueOf')
     const name = fc.constantFrom('Session-Id', '263', 'CC-Total-Octets', 'high', 'low', '__proto__')
@@ -229,7 +229,7 @@ describe('whatever the bytes', () => {
     )
   })
 
-  it('takes time in proportion to the message', () => {
+  it('are read in time proportional to their length', () => {
     const repeated = JSON.stringify(Array.from({ length: 1000 }, () => ['Class', ['a']]))
     expect(messageOf(repeated)).toEqual({ Class: Array.from({ length: 1000 }, () => 'a') })
   })

@@ -44,7 +44,7 @@ describe('the dictionary of AVPs', () => {
     ['Credit-Management-Status', 1082, 10415, 'Unsigned32'],
     ['Start-of-Charging', 3419, 10415, 'Time'],
     ['Unused-Quota-Timer', 4407, 10415, 'Unsigned32'],
-  ])('%s is %i of %i, %s', (name, code, vendor, type) => {
+  ])('has %s with code %i of vendor %i as %s', (name, code, vendor, type) => {
     const avp = avpByKey(name)
     expect(avp).toMatchObject({ name, code, vendor, type })
     expect(avpByCode(code, vendor)).toBe(avp)
@@ -60,25 +60,25 @@ describe('the dictionary of AVPs', () => {
     ['Service-Data-Container', { 531: 'OctetString', 532: 'OctetString' }],
     ['IMS-Information', { 602: 'OctetString', 603: 'Grouped', 604: 'Unsigned32' }],
     ['PS-Information', { 4310: 'Grouped', 4311: 'Unsigned32', 4318: 'Grouped', 4320: 'Time' }],
-  ])('knows what %s takes over from other specifications', (_group, members) => {
+  ])('has the members of %s from other specifications', (_group, members) => {
     for (const [code, type] of Object.entries(members)) {
       expect(avpByCode(Number(code), 10415)?.type, code).toBe(type)
     }
   })
 
-  it('calls an AVP by its code whose name is that of another', () => {
+  it('names an AVP by its code if another AVP has the name', () => {
     expect(avpByCode(553, 193)).toMatchObject({ name: '193:553', type: 'Grouped' })
     expect(avpByCode(610, 193)?.name).toBe('193:610')
     expect(avpByCode(1108, 10415)?.name).toBe('10415:1108')
   })
 
-  it('finds by the spelling of the package, too', () => {
+  it('accepts the spelling of the package, too', () => {
     expect(avpByKey('Restricted-Filter-Rule')?.name).toBe('Restriction-Filter-Rule')
     expect(avpByKey('Destination-Interface')?.code).toBe(2002)
     expect(avpByKey('SDP-Media-components')?.name).toBe('SDP-Media-Component')
   })
 
-  it('has named values both ways', () => {
+  it('maps named values in both directions', () => {
     const type = avpByKey('CC-Request-Type')
     expect(type?.values?.get('TERMINATION_REQUEST')).toBe(3)
     expect(type?.valueNames?.get(4)).toBe('EVENT_REQUEST')
@@ -87,14 +87,14 @@ describe('the dictionary of AVPs', () => {
     expect(avpByKey('Session-Id')?.values).toBeNull()
   })
 
-  it('knows nothing that nobody described, and no inherited names', () => {
+  it('contains no undefined AVPs and no inherited names', () => {
     for (const key of ['', '4294967295', '10415:263', 'session-id', 'toString', '__proto__']) {
       expect(avpByKey(key)).toBeUndefined()
     }
     expect(avpByCode(263, 10415)).toBeUndefined()
   })
 
-  it('gives every name and code to one AVP', () => {
+  it('has one AVP for every name and code', () => {
     for (let code = 0; code < 5000; code += 1) {
       for (const vendor of [0, 193, 10415]) {
         const avp = avpByCode(code, vendor)

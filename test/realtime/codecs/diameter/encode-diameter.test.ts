@@ -159,11 +159,11 @@ describe('the answer has the shape of the request', () => {
         '{"avp":"Multiple-Services-Credit-Control","avps":[{"avp":"Rating-Group","data":20},' +
         '{"avp":"Result-Code","data":4012}]}]',
     ],
-  ])('%s', (_, body, expected) => {
+  ])('by %s', (_, body, expected) => {
     expect(encode(body)).toBe(expected)
   })
 
-  it('with one service still as a list, and without one where there was none', () => {
+  it('with a list also for one service, and without a list for none', () => {
     const answer = answerTo({ 'Session-Id': 'a' })
     const entry = {}
     const one = {
@@ -207,11 +207,11 @@ describe('the answer has the shape of the request', () => {
   })
 })
 
-describe('values', () => {
+describe('values of an answer', () => {
   const written = (name: string, constant: AnswerValue, body: unknown = {}) =>
     encode(body, [value(name, constant)])
 
-  it('are numbers where they are named, unless the request has names', () => {
+  it('are numbers if they are enumerated, unless the request has names', () => {
     expect(written('Final-Unit-Action', 'REDIRECT')).toBe('{"Final-Unit-Action":1}')
     expect(written('Final-Unit-Action', 1, { 'CC-Request-Type': 'EVENT_REQUEST' })).toBe(
       '{"Final-Unit-Action":"REDIRECT"}',
@@ -220,7 +220,7 @@ describe('values', () => {
     expect(written('My-Own', true)).toBe('{"My-Own":true}')
   })
 
-  it('are amounts of money by digits and exponent', () => {
+  it('are amounts of money with digits and exponent', () => {
     const amount = (digits: string) => written('Unit-Value', new NumberText(digits))
     expect(amount('1.25')).toBe('{"Unit-Value":{"Value-Digits":125,"Exponent":-2}}')
     expect(amount('-0.050')).toBe('{"Unit-Value":{"Value-Digits":-5,"Exponent":-2}}')
@@ -229,7 +229,7 @@ describe('values', () => {
     expect(written('My-Own', new NumberText('1.10'))).toBe('{"My-Own":1.10}')
   })
 
-  it('repeat an AVP as a list, and nodes of one name do', () => {
+  it('in a list repeat the AVP, and so do nodes with the same name', () => {
     expect(written('Filter-Id', ['a', 'b'])).toBe('{"Filter-Id":["a","b"]}')
     expect(written('Filter-Id', ['a'])).toBe('{"Filter-Id":"a"}')
     expect(written('Filter-Id', [])).toBe('{}')
@@ -239,7 +239,7 @@ describe('values', () => {
     )
   })
 
-  it('are groups by what their members are called in the dictionary', () => {
+  it('are groups whose members have their dictionary names', () => {
     const group = { 'CC-Time': 60, digits: 'x",y' }
     expect(written('Used-Service-Unit', group, { '263': 'a' })).toBe(
       '{"446":{"420":60,"digits":"x\\",y"}}',
@@ -250,14 +250,14 @@ describe('values', () => {
   })
 })
 
-describe('errors', () => {
+describe('an error answer', () => {
   const error = (body: unknown, field: string, why: string, code = -20) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const { form } = diameterMessageParser.parse(Buffer.from(text))
     return createDiameterEncoder(nodes).encodeError({ field, why }, code, form)
   }
 
-  it('repeat what is known, and say what is wrong', () => {
+  it('repeats the AVPs that were read, and contains the reason', () => {
     expect(error(byNames, 'Rating-Group', 'must be a whole number')).toBe(
       '{"Session-Id":"pgw1;1;7","Result-Code":5004,"Auth-Application-Id":4,"CC-Request-Type":2,' +
         '"CC-Request-Number":3,"Error-Message":"Rating-Group must be a whole number"}',
@@ -277,11 +277,11 @@ describe('errors', () => {
     ['Session-Id', 'must be a text', 5004, 5004],
     ['body', 'is not JSON', 5007, 5007],
     ['request', 'comes too often', 3004, 3004],
-  ])('%s %s (%i): %i', (field, why, code, expected) => {
+  ])('for %s %s (%i) has %i', (field, why, code, expected) => {
     expect(JSON.parse(error('{', field, why, code))).toMatchObject({ 'Result-Code': expected })
   })
 
-  it('are without a form those of a plain request', () => {
+  it('for an unknown form has the form of a plain request', () => {
     const encoder = createDiameterEncoder(nodes)
     expect(encoder.encodeError({ field: 'body', why: 'is too large' }, -20, null)).toBe(
       '{"Result-Code":5012,"Auth-Application-Id":4,"Error-Message":"body is too large"}',

@@ -1,4 +1,4 @@
-/** Sessions of packet gateways, from message to answer: what is granted, and what is paid. */
+/** Sessions of packet gateways, from message to answer: granted units and charges. */
 import { describe, expect, it } from 'vitest'
 import { bucketOf, moneyOf } from '../../../support/domain/owners.ts'
 import { catalogueOf, profileOf, rateOf } from '../../../support/rating/catalogue.ts'
@@ -8,7 +8,7 @@ import { Gateway } from '../../../support/realtime/codecs/diameter/gateway.ts'
 const ALWAYS = { fromMs: 0, toMs: 4e12 }
 const MSI = { 'Multiple-Services-Indicator': 1 }
 
-/** Somebody with money alone, and rates beside the usual ones. */
+/** A subscriber with money only, and rates beside the usual ones. */
 function withMoney(micros: number, ...rates: (typeof RATES)[number][]): RatingFixture {
   const { toMs } = ALWAYS
   const scene = new RatingFixture({ MONEY: { slot: 0, bucket: moneyOf(micros, { id: 2, toMs }) } })
@@ -22,14 +22,14 @@ const time = rateOf('DATA_TIME', 'data_time', '1/10', ALWAYS)
 const input = rateOf('DATA_INPUT', 'data_input', '1/10', ALWAYS)
 const output = rateOf('DATA_OUTPUT', 'data_output', '3/10', ALWAYS)
 
-describe('a session that begins without services', () => {
+describe('a session that starts without services', () => {
   it.each([
     ['with Multiple-Services-Indicator', MSI],
-    ['without any word of units', {}],
-    ['of a service context that nobody knows', { ...MSI, 'Service-Context-Id': 'x@example' }],
+    ['without units', {}],
+    ['of an unknown service context', { ...MSI, 'Service-Context-Id': 'x@example' }],
     ['of calls', { ...MSI, 'Service-Context-Id': '32260@3gpp.org' }],
     ['with an empty list', { 'Multiple-Services-Credit-Control': [] }],
-  ])('is open, and has reserved and granted nothing: %s', (_, avps) => {
+  ])('is open, with nothing reserved or granted: %s', (_, avps) => {
     const gateway = new Gateway(withMoney(50))
     const answer = gateway.send('I', avps)
     expect(answer).toMatchObject({ 'Result-Code': 2001, 'CC-Session-Failover': 1 })
@@ -39,7 +39,7 @@ describe('a session that begins without services', () => {
     expect(gateway.scene.sessions.get('s')).toMatchObject({ state: 'open', services: [] })
   })
 
-  it('is open to who has no money, and closed to who is barred or not there', () => {
+  it('is open without money, and refused for a barred or unknown subscriber', () => {
     expect(new Gateway(withMoney(0)).send('I', MSI)['Result-Code']).toBe(2001)
     const scene = withMoney(50)
     scene.profile = profileOf({ ...ALWAYS, barred: true })
@@ -49,7 +49,7 @@ describe('a session that begins without services', () => {
     expect(scene.sessions.size).toBe(0)
   })
 
-  it('goes on with its services, and pays nothing where nothing was used', () => {
+  it('continues with its services, and is free if nothing was used', () => {
     const gateway = new Gateway(withMoney(50))
     gateway.send('I', MSI)
     expect(gateway.send('U', MSI)).not.toHaveProperty('Granted-Service-Unit')
@@ -64,14 +64,14 @@ describe('a session that begins without services', () => {
     expect(gateway.scene.bucket('MONEY')).toMatchObject({ free: 50, reserved: 0 })
   })
 
-  it('ends without a line where it had no services', () => {
+  it('ends without a CDR line if it had no services', () => {
     const gateway = new Gateway(withMoney(50))
     gateway.send('I', MSI)
     expect(gateway.send('T')['Result-Code']).toBe(2001)
     expect(gateway.scene.lines).toEqual([])
   })
 
-  it('is answered alike when it comes again, and its numbers are told apart', () => {
+  it('has the same answer for a repeated request, and another for a changed one', () => {
     const gateway = new Gateway(withMoney(50))
     const first = gateway.send('I', MSI)
     expect(gateway.sendAs(0, 'I', MSI)).toEqual(first)
@@ -79,7 +79,7 @@ describe('a session that begins without services', () => {
     expect(gateway.scene.sessions.get('s')?.processed).toBe(1)
   })
 
-  it('expires as any other', () => {
+  it('expires like any other', () => {
     const gateway = new Gateway(withMoney(50))
     gateway.send('I', MSI)
     gateway.scene.expire('s')
@@ -87,7 +87,7 @@ describe('a session that begins without services', () => {
     expect(gateway.scene.lines).toEqual([])
   })
 
-  it('is granted units by the message where this asks for units', () => {
+  it('receives units for the message if this requests units', () => {
     const answer = new Gateway(withMoney(50)).send('I', { ...MSI, ...asked({}) })
     expect(answer['Granted-Service-Unit']).toEqual({ 'CC-Total-Octets': 250 })
     const event = new Gateway(withMoney(50)).send('E', { 'Service-Context-Id': '32274@3gpp.org' })
@@ -102,7 +102,7 @@ describe('services of one rating group', () => {
     ...more,
   })
 
-  it('are charged each by itself where their identifiers differ', () => {
+  it('are charged separately if their identifiers differ', () => {
     const gateway = new Gateway(withMoney(1000))
     const octets = { 'CC-Total-Octets': 100 }
     const first = [1, 2, [3, 4]].map((identifier) => service(identifier, asked(octets)))
@@ -129,7 +129,7 @@ describe('services of one rating group', () => {
     ])
   })
 
-  it('that are one and the same are taken together, and answered once', () => {
+  it('with the same identifier are merged, and answered once', () => {
     const gateway = new Gateway(withMoney(1000))
     const answers = gateway.ask('I', [
       service(1, asked({ 'CC-Total-Octets': 100 })),
@@ -148,7 +148,7 @@ describe('services of one rating group', () => {
     expect(gateway.scene.lines.map(({ used: units }) => units)).toEqual([160, 0])
   })
 
-  it('may have rates of their own', () => {
+  it('may have their own rates', () => {
     const rates = [rateOf('VIDEO', 'data', '5/10', ALWAYS), rateOf('WEB', 'data', '1/10', ALWAYS)]
     const scene = withMoney(1000, ...rates)
     scene.calculators = {
@@ -170,7 +170,7 @@ describe('services of one rating group', () => {
     ])
   })
 
-  it('go on where others of the message cannot be read or served', () => {
+  it('continue if others of the message cannot be read or served', () => {
     const gateway = new Gateway(withMoney(1000))
     const units = { 'CC-Total-Octets': 10 }
     const answers = gateway.ask('I', [
@@ -198,7 +198,7 @@ describe('time and octets together', () => {
   const group = { 'Rating-Group': 10 }
   const both = { 'CC-Time': 60, 'CC-Total-Octets': 100 }
 
-  it('are both granted: what has no price limits what has one', () => {
+  it('are both granted: the priced unit limits the free one', () => {
     const gateway = new Gateway(withMoney(1000))
     const [first] = gateway.ask('I', [asked(both, group)])
     expect(first['Granted-Service-Unit']).toEqual(both)
@@ -207,7 +207,7 @@ describe('time and octets together', () => {
       { ...used({ 'CC-Time': 60, 'CC-Total-Octets': 10 }), ...asked(both, group) },
     ])
     expect(next['Granted-Service-Unit']).toEqual(both)
-    // It ended by its time, and says nothing of octets.
+    // The session ended by its time limit, and reports no octets.
     const [timed] = gateway.ask('U', [used({ 'CC-Time': 60 }, group)])
     expect(timed['Result-Code']).toBe(2001)
     gateway.ask('T', [used({ 'CC-Time': 5, 'CC-Total-Octets': 20 }, group)])
@@ -215,7 +215,7 @@ describe('time and octets together', () => {
     expect(gateway.scene.bucket('MONEY')).toMatchObject({ free: 994, reserved: 0 })
   })
 
-  it('are both charged where both have a price', () => {
+  it('are both charged if both have a price', () => {
     const gateway = new Gateway(withMoney(1000, time))
     const [first] = gateway.ask('I', [asked(both, group)])
     expect(first['Granted-Service-Unit']).toEqual(both)
@@ -232,7 +232,7 @@ describe('time and octets together', () => {
     ])
   })
 
-  it('share the money that is left, and end together', () => {
+  it('share the remaining money, and end together', () => {
     const gateway = new Gateway(withMoney(10, time))
     const [first] = gateway.ask('I', [asked(both, group)])
     expect(first['Granted-Service-Unit']).toEqual({ 'CC-Time': 15, 'CC-Total-Octets': 25 })
@@ -244,7 +244,7 @@ describe('time and octets together', () => {
     expect(gateway.scene.bucket('MONEY')).toMatchObject({ reserved: 0 })
   })
 
-  it('are charged by time where octets have no price', () => {
+  it('are charged by time if octets have no price', () => {
     const scene = withMoney(1000)
     scene.catalogue = catalogueOf([time], PLANS)
     const gateway = new Gateway(scene)
@@ -262,12 +262,12 @@ describe('time and octets together', () => {
     expect(answer['Granted-Service-Unit']).toEqual(both)
   })
 
-  it('are granted by the message that is itself the service', () => {
+  it('are granted by a message that is itself the service', () => {
     const answer = new Gateway(withMoney(1000, time)).send('I', asked(both))
     expect(answer['Granted-Service-Unit']).toEqual(both)
   })
 
-  it('are named with units that cannot be granted', () => {
+  it('are granted, and a unit that cannot be granted is named', () => {
     const gateway = new Gateway(withMoney(1000))
     const units = { ...both, 'CC-Service-Specific-Units': 3 }
     const [first] = gateway.ask('I', [asked(units, group)])
@@ -286,7 +286,7 @@ describe('octets by direction', () => {
   const group = { 'Rating-Group': 10 }
   const each = { 'CC-Input-Octets': 100, 'CC-Output-Octets': 200 }
 
-  it('are charged and granted by direction where the rate is by direction', () => {
+  it('are charged and granted by direction if the rate is by direction', () => {
     const gateway = new Gateway(withMoney(1000, input, output))
     const [first] = gateway.ask('I', [asked(each, group)])
     expect(first['Granted-Service-Unit']).toEqual(each)
@@ -305,7 +305,7 @@ describe('octets by direction', () => {
     ])
   })
 
-  it('are charged together where it is not', () => {
+  it('are charged together if the rate is not by direction', () => {
     const gateway = new Gateway(withMoney(1000))
     const [first] = gateway.ask('I', [asked(each, group)])
     expect(first['Granted-Service-Unit']).toEqual({ 'CC-Total-Octets': 300 })
@@ -313,7 +313,7 @@ describe('octets by direction', () => {
     expect(gateway.scene.lines).toMatchObject([{ usaget: 'data', used: 70 }])
   })
 
-  it('that are reported in one sum are not lost', () => {
+  it('that are reported in one sum are charged', () => {
     const gateway = new Gateway(withMoney(1000, input, output))
     gateway.ask('I', [asked(each, group)])
     const [report] = gateway.ask('T', [used({ 'CC-Total-Octets': 70 }, group)])
@@ -326,7 +326,7 @@ describe('octets by direction', () => {
 describe('a request for 0 octets', () => {
   const none = asked({ 'CC-Total-Octets': 0 }, { 'Rating-Group': 10 })
 
-  it('is granted 0 of them while there is money', () => {
+  it('is granted 0 octets while there is money', () => {
     const gateway = new Gateway(withMoney(50))
     for (const type of ['I', 'U'] as const) {
       const [answer] = gateway.ask(type, [none])
@@ -339,7 +339,7 @@ describe('a request for 0 octets', () => {
     expect(gateway.scene.bucket('MONEY')).toMatchObject({ free: 50, reserved: 0 })
   })
 
-  it('is refused without, and where there is no rate', () => {
+  it('is refused without money, and without a rate', () => {
     const gateway = new Gateway(withMoney(0))
     expect(gateway.ask('I', [none])).toMatchObject([
       { 'Result-Code': 4012, 'Final-Unit-Indication': { 'Final-Unit-Action': 0 } },
@@ -349,7 +349,7 @@ describe('a request for 0 octets', () => {
     expect(new Gateway(scene).ask('I', [none])[0]['Result-Code']).toBe(5031)
   })
 
-  it('reports usage as any other', () => {
+  it('reports usage like any other', () => {
     const gateway = new Gateway(withMoney(20))
     gateway.ask('I', [asked({ 'CC-Total-Octets': 100 }, { 'Rating-Group': 10 })])
     expect(gateway.ask('U', [{ ...used({ 'CC-Total-Octets': 100 }), ...none }])).toMatchObject([
@@ -358,14 +358,14 @@ describe('a request for 0 octets', () => {
     expect(gateway.scene.lines.at(-1)).toMatchObject({ used: 100, charged: 20 })
   })
 
-  it('grants nothing else beside it', () => {
+  it('is granted no other unit with them', () => {
     const units = { 'CC-Total-Octets': 0, 'CC-Time': 60 }
     const [answer] = new Gateway(withMoney(50)).ask('I', [asked(units, { 'Rating-Group': 10 })])
     expect(answer['Granted-Service-Unit']).toEqual({ 'CC-Total-Octets': 0 })
   })
 })
 
-it('a subscriber of units has them for all services of a rating group', () => {
+it('the units of a subscriber apply to all services of a rating group', () => {
   const scene = new RatingFixture({
     PACK: { slot: 0, bucket: bucketOf({ credited: 200, toMs: 4e12 }) },
   })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { AvpEntry } from '../../../../src/realtime/codecs/diameter/avp-entry.ts'
 import { wireExamples } from '../../../support/realtime/wire-examples.ts'
 
-/** The codec of the package `diameter`, which others wrote. */
+/** The codec of the third-party package `diameter`. */
 interface PackageCodec {
   encodeMessage(message: unknown): Buffer
   decodeMessage(bytes: Buffer): { body: unknown }
@@ -16,7 +16,7 @@ interface Extraction {
 }
 
 describe('the dictionary of the product', () => {
-  it('is the one of the package, which only building and testing need', async () => {
+  it('equals that of the package, which only builds and tests need', async () => {
     const root = new URL('../../../../', import.meta.url)
     const script = new URL('scripts/diameter-dictionary.mjs', root).href
     const { DICTIONARY_FILE, extractDictionary }: Extraction = await import(script)
@@ -29,7 +29,7 @@ describe('the dictionary of the product', () => {
 })
 
 describe('an answer in the shape of the package diameter', () => {
-  it('is a message to that package, with the same AVPs', () => {
+  it('is a message with the same AVPs for that package', () => {
     const load = createRequire(import.meta.url)
     const packaged = load('diameter/lib/diameter-codec.js') as PackageCodec
     const { response = '' } = wireExamples().get('diameter-pairs') ?? {}

@@ -11,7 +11,7 @@ describe('a subscriber', () => {
   const { customer_identification_fields: rules } = builtIn() as Body
   const identification = compileIdentification(rules, '972')
 
-  /** Who is looked for, in order. */
+  /** The subscribers that are looked up, in order. */
   function candidates(ids: Body): string[] {
     const { 'Subscription-Id': _, ...body } = ccr(1)
     const fields = decode({ ...body, ...ids }).request?.fields ?? {}
@@ -35,11 +35,11 @@ describe('a subscriber', () => {
     ['END_USER_PRIVATE', '2001', ['sid 2001']],
     ['END_USER_PRIVATE', 'alice', []],
     [3, '0425@realm.example', ['imsi 0425']],
-  ])('of type %s may be %s', (type, data, wanted) => {
-    expect(plain(type, data)).toEqual(wanted)
+  ])('with type %s may be %s', (type, data, expected) => {
+    expect(plain(type, data)).toEqual(expected)
   })
 
-  it('of a permanent NAI is looked for without the 0 first', () => {
+  it('with a permanent NAI is looked up without the leading 0', () => {
     const permanent = `0${imsi}@nai.epc.mnc001.mcc425.3gppnetwork.org`
     expect(plain('END_USER_NAI', permanent)).toEqual([`imsi ${imsi}`, `imsi 0${imsi}`])
     const member = { 'Subscription-Id-NAI': permanent }

@@ -45,10 +45,10 @@ const withService = (changes: Partial<ServiceOutcome>) => ({
   services: [{ ...granted, ...changes }],
 })
 
-describe('what an answer says of its grant', () => {
+describe('the holding time and threshold of a grant', () => {
   const both = { quotaHoldingMs: 90_001, thresholdPercent: 20 }
 
-  it('is as long and as much as the settings say', () => {
+  it('are those of the settings', () => {
     expect(answerOf(both)).toMatchObject({ quotaHoldingTime: 91, threshold: 200 })
     expect(answerOf({ quotaHoldingMs: 1 })).toMatchObject({ quotaHoldingTime: 1 })
     expect(answerOf({ quotaHoldingMs: 1 })).not.toHaveProperty('threshold')
@@ -60,13 +60,13 @@ describe('what an answer says of its grant', () => {
   it.each([
     ['nothing is configured', {}, {}],
     ['nothing is granted', both, { granted: 0, validityMs: 0 }],
-  ])('is nothing where %s', (_, settings, changes) => {
+  ])('are absent if %s', (_, settings, changes) => {
     const answer = answerOf(settings, {}, withService(changes))
     expect(answer).not.toHaveProperty('quotaHoldingTime')
     expect(answer).not.toHaveProperty('threshold')
   })
 
-  it('has a threshold that is exact up to the largest grant', () => {
+  it('are exact up to the largest grant', () => {
     const volume = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
     fc.assert(
       fc.property(volume, fc.integer({ min: 1, max: 99 }), (units, percent) => {
@@ -80,7 +80,7 @@ describe('what an answer says of its grant', () => {
 describe('the final unit', () => {
   const final = withService({ finalUnit: true })
   const fields = ['finalUnitAction', 'redirectAddress', 'redirectAddressType', 'restrictionFilters']
-  const toldOf = (settings: Partial<AnswerSettings>, what: ChargeOutcome = final) => {
+  const finalUnitOf = (settings: Partial<AnswerSettings>, what: ChargeOutcome = final) => {
     const answer = answerOf(settings, {}, what)
     return Object.fromEntries(
       fields.filter((name) => name in answer).map((name) => [name, answer[name]]),
@@ -106,9 +106,9 @@ describe('the final unit', () => {
       },
     ],
     [{ action: 'restrict', filters: [] }, { finalUnitAction: 'restrict' }],
-  ])('%j', (finalUnit, told) => {
-    expect(toldOf({ finalUnit })).toEqual(told)
-    expect(toldOf({ finalUnit }, outcome)).toEqual({})
+  ])('is written for %j', (finalUnit, expected) => {
+    expect(finalUnitOf({ finalUnit })).toEqual(expected)
+    expect(finalUnitOf({ finalUnit }, outcome)).toEqual({})
     expect(answerOf({ finalUnit }, {}, final).finalUnit).toBe(true)
   })
 })
@@ -116,7 +116,7 @@ describe('the final unit', () => {
 describe('the cost', () => {
   const asked = { wantsCost: true }
 
-  it('is told where it is asked for: of the session, and of each service', () => {
+  it('is returned if requested: of the session, and of each service', () => {
     expect(answerOf({}, asked).cost).toBe(2.75)
     expect(answerOf({})).not.toHaveProperty('cost')
     expect(answerOf({}, { ...asked, isServiceList: true })).toMatchObject({
@@ -127,12 +127,12 @@ describe('the cost', () => {
     expect(answerOf({}, asked, { ...outcome, reason: 'noCredit' }).cost).toBe(2.75)
   })
 
-  it.each<Reason>(['outOfOrder', 'unknownSession', 'timedOut'])('is not known: %s', (reason) => {
+  it.each<Reason>(['outOfOrder', 'unknownSession', 'timedOut'])('is unknown: %s', (reason) => {
     expect(answerOf({}, asked, plainOutcome(reason))).not.toHaveProperty('cost')
   })
 })
 
-it('return codes are those of the settings, everywhere', () => {
+it('return codes are those of the settings everywhere', () => {
   const returnCodes = { ...ANSWERS.returnCodes, granted: 2001, noCredit: 4012, malformed: 5004 }
   const what = withService({ reason: 'noCredit' })
   expect(answerOf({ returnCodes }, { isServiceList: true }, what)).toMatchObject({

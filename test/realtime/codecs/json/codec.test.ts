@@ -23,14 +23,14 @@ const decodeText = (text: string) => decodeBytes(Buffer.from(text))
 const start = { record_type: 'start_request', session_id: 's', sid: 7, usaget: 'data', usagev: 10 }
 const update = { record_type: 'update_request', session_id: 's' }
 
-/** Decodes a message that must be right. */
+/** Decodes a message that must be valid. */
 function requestOf(message: object) {
   const decoded = decodeText(JSON.stringify(message))
   if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
   return decoded.request
 }
 
-/** The field that a wrong message is refused for. */
+/** The field of the refusal of an invalid message. */
 function fieldOf(message: object | string): string {
   const decoded = decodeText(typeof message === 'string' ? message : JSON.stringify(message))
   return decoded.ok ? 'accepted' : decoded.error.field
@@ -49,7 +49,7 @@ describe('record_type', () => {
     ...[2, '2'].map((code) => [code, 'update']),
     ...[3, '3'].map((code) => [code, 'release']),
     ...[4, '4'].map((code) => [code, 'event']),
-  ])('%j is %s, and is answered as it was sent', (recordType, kind) => {
+  ])('%j is %s, and is answered as sent', (recordType, kind) => {
     const decoded = decodeText(JSON.stringify({ ...start, record_type: recordType }))
     if (!decoded.ok) throw new Error(decoded.error.why)
     expect(decoded.request.kind).toBe(kind)
@@ -69,7 +69,9 @@ describe('record_type', () => {
     [1.5],
     ['01'],
     [true],
-  ])('refuses %j', (value) => expect(fieldOf({ ...start, record_type: value })).toBe('record_type'))
+  ])('cannot be %j', (value) =>
+    expect(fieldOf({ ...start, record_type: value })).toBe('record_type'),
+  )
 })
 
 describe('body', () => {
@@ -81,7 +83,7 @@ describe('body', () => {
     ['null', 'is not a JSON object'],
     ['7', 'is not a JSON object'],
     ['['.repeat(60_000), 'is not JSON'],
-  ])('%.10s %s', (text, why) => {
+  ])('of %.10s %s', (text, why) => {
     expect(decodeText(text)).toEqual({ ok: false, error: { field: 'body', why } })
   })
 
@@ -91,7 +93,7 @@ describe('body', () => {
     expect(decodeBytes(text)).toMatchObject({ error: { field: 'body', why: 'is not UTF-8' } })
   })
 
-  it('may have unknown fields, fields twice, and __proto__', () => {
+  it('may have unknown fields, repeated fields, and __proto__', () => {
     const text =
       '{"__proto__":{"msisdn":"1","pretend":true},"constructor":1,"sid":1,"sid":7,' +
       '"record_type":"start_request","session_id":"s","usaget":"data","usagev":10,"x":[{}]}'
@@ -102,7 +104,7 @@ describe('body', () => {
 })
 
 describe('session_id and request_num', () => {
-  it('takes a text or a whole number', () => {
+  it('accept a text or a whole number', () => {
     expect(requestOf({ ...start, session_id: 'é'.repeat(256) }).sessionId).toHaveLength(256)
     expect(requestOf({ ...start, session_id: 12 }).sessionId).toBe('12')
   })
@@ -117,17 +119,17 @@ describe('session_id and request_num', () => {
     [{}],
     ['a\u0000b'],
     ['\ud800'],
-  ])('refuses session_id %j', (value) =>
+  ])('refuse the session_id %j', (value) =>
     expect(fieldOf({ ...start, session_id: value })).toBe('session_id'),
   )
 
-  it('takes a number, its digits, or none', () => {
+  it('accept a number, its digits, or none', () => {
     expect(requestOf({ ...start, request_num: 5 }).requestNumber).toBe(5)
     expect(requestOf({ ...start, request_num: '5' }).requestNumber).toBe(5)
     expect(requestOf(start).requestNumber).toBe(-1)
   })
 
-  it.each([[-1], [1.5], ['x'], [''], [true]])('refuses request_num %j', (value) =>
+  it.each([[-1], [1.5], ['x'], [''], [true]])('refuse the request_num %j', (value) =>
     expect(fieldOf({ ...start, request_num: value })).toBe('request_num'),
   )
 })
@@ -140,7 +142,7 @@ describe('subscriber', () => {
     [{ msisdn: '+97250' }, 'msisdn', '+97250'],
     [{ msisdn: 97250 }, 'msisdn', '97250'],
     [{ imsi: '425', msisdn: null }, 'imsi', '425'],
-  ])('%j', (fields, subscriberKey, subscriberValue) => {
+  ])('is read from %j', (fields, subscriberKey, subscriberValue) => {
     expect(requestOf({ ...bare, ...fields })).toMatchObject({ subscriberKey, subscriberValue })
   })
 
@@ -152,9 +154,9 @@ describe('subscriber', () => {
     [{ sid: 7, imsi: '1' }, 'imsi'],
     [{ msisdn: '' }, 'msisdn'],
     [{ imsi: 'x'.repeat(65) }, 'imsi'],
-  ])('refuses %j', (fields, field) => expect(fieldOf({ ...bare, ...fields })).toBe(field))
+  ])('cannot be %j', (fields, field) => expect(fieldOf({ ...bare, ...fields })).toBe(field))
 
-  it('is needed for a start and an event, not for an update and a release', () => {
+  it('is required for a start and an event, not for an update and a release', () => {
     expect(fieldOf({ ...bare, record_type: 'event_request' })).toBe('sid')
     expect(requestOf(update)).toMatchObject({ subscriberKey: 'none', subscriberValue: '' })
     expect(requestOf({ ...update, record_type: 'release_request' }).subscriberKey).toBe('none')
@@ -167,12 +169,12 @@ describe('volumes', () => {
     [2 ** 53 - 1, 2 ** 53 - 1],
     ['9007199254740991', 2 ** 53 - 1],
     ['0012', 12],
-  ])('takes %j', (value, used) => {
+  ])('accept %j', (value, used) => {
     const [service] = requestOf({ ...update, usaget: 'data', used_usagev: value }).services
     expect(service).toEqual(serviceRequest({ usaget: 'data', used }))
   })
 
-  it('takes minus zero for zero', () => {
+  it('accept minus zero as zero', () => {
     const decoded = decodeText(
       '{"record_type":"update_request","session_id":"s","usaget":"d","usagev":-0}',
     )
@@ -190,25 +192,25 @@ describe('volumes', () => {
     ['NaN'],
     [''],
     [[1]],
-  ])('refuses %j, wherever it stands', (value) => {
+  ])('refuse %j at any position', (value) => {
     expect(fieldOf({ ...start, usagev: value })).toBe('usagev')
     expect(fieldOf({ ...update, usaget: 'data', used_usagev: value })).toBe('used_usagev')
     const services = [{ usaget: 'call' }, { usaget: 'data', usagev: value }]
     expect(fieldOf({ ...update, services })).toBe('services.1.usagev')
   })
 
-  it('refuses NaN and Infinity: no JSON, too large', () => {
+  it('refuse NaN and Infinity: not JSON, too large', () => {
     expect(fieldOf('{"record_type":"start_request","usagev":NaN}')).toBe('body')
     expect(fieldOf(JSON.stringify({ ...start, usagev: 1 }).replace('1}', '1e999}'))).toBe('usagev')
   })
 
-  it('must be given where something is asked for', () => {
+  it('are required if units are requested', () => {
     expect(fieldOf({ ...start, usagev: undefined })).toBe('usagev')
     expect(fieldOf({ ...start, record_type: 'event_request', usagev: null })).toBe('usagev')
     expect(fieldOf({ ...start, used_usagev: 1 })).toBe('used_usagev')
   })
 
-  it('that a release asks for are without meaning', () => {
+  it('requested by a release are ignored', () => {
     const release = { ...update, record_type: 'release_request', usaget: 'data', usagev: 5 }
     expect(requestOf(release).services[0]?.requested).toBe(-1)
     expect(fieldOf({ ...release, usagev: -5 })).toBe('usagev')
@@ -234,14 +236,14 @@ describe('services', () => {
     [[{ ...data, rating_group: 2 ** 32 }], 'services.0.rating_group'],
     [[{ ...data, called_number: '' }], 'services.0.called_number'],
     [[{ ...data, called_number: {} }], 'services.0.called_number'],
-  ])('refuses %j', (services, field) => expect(fieldOf({ ...update, services })).toBe(field))
+  ])('cannot be %j', (services, field) => expect(fieldOf({ ...update, services })).toBe(field))
 
-  it('takes the same usage type for different rating groups', () => {
+  it('may repeat a usage type with different rating groups', () => {
     const services = [data, { ...data, rating_group: 2 }]
     expect(requestOf({ ...update, services }).services).toHaveLength(2)
   })
 
-  it('stands in place of the single fields', () => {
+  it('replace the single fields', () => {
     expect(fieldOf({ ...update, services: [data], usagev: 1 })).toBe('services')
     expect(fieldOf({ ...update, usagev: 1 })).toBe('usaget')
     expect(fieldOf({ ...start, usaget: undefined, usagev: undefined })).toBe('usaget')
@@ -258,14 +260,14 @@ describe('urt', () => {
     [nowMs / 1000 + 0.125, 125],
     [`${nowMs / 1000}`, 0],
     [`${nowMs / 1000}.5`, 500],
-  ])('%j', (urt, afterMs) => {
+  ])('is read from %j', (urt, afterMs) => {
     expect(requestOf({ ...start, urt })).toMatchObject({
       eventTimeMs: nowMs + afterMs,
       eventTimeGiven: true,
     })
   })
 
-  it('is the time of the zone if it has no offset', () => {
+  it('is in the time zone if it has no offset', () => {
     const body = Buffer.from(JSON.stringify({ ...start, urt: '2026-11-21T12:00:00' }))
     const decoded = jsonCodec.decode(body, { ...context, zone: 'Asia/Jerusalem' })
     expect(decoded.ok && decoded.request.eventTimeMs).toBe(nowMs)
@@ -284,7 +286,7 @@ describe('urt', () => {
   })
 
   it.each([['yesterday'], ['2026-02-30T00:00:00Z'], [''], [true], [-1], ['1e9'], [nowMs]])(
-    'refuses %j',
+    'cannot be %j',
     (urt) => expect(fieldOf({ ...start, urt })).toBe('urt'),
   )
 })
@@ -308,7 +310,7 @@ describe('answers', () => {
     wantsCost: false,
   }
 
-  it('is JSON whatever is in the texts', () => {
+  it('are JSON, whatever their texts contain', () => {
     const outcome = { ...plainOutcome('pricing', 'tier "x"\n'), transactionId: '\ud800"' }
     const answer = JSON.parse(jsonCodec.encode(envelope, outcome))
     expect(answer).toEqual({
@@ -324,7 +326,7 @@ describe('answers', () => {
     })
   })
 
-  it.each(Object.keys(reasons) as Reason[])('%s has its code, status and shape', (reason) => {
+  it.each(Object.keys(reasons) as Reason[])('have code, status and shape for %s', (reason) => {
     const { status, code } = reasons[reason]
     const answer = JSON.parse(jsonCodec.encode(envelope, plainOutcome(reason)))
     expect(answer).toMatchObject({ status: status === 'granted' ? 1 : 0, returnCode: code })

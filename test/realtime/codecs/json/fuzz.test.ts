@@ -19,24 +19,24 @@ const context: DecodeContext = {
 
 const decodeBytes = (body: Buffer) => jsonCodec.decode(body, context)
 
-describe('whatever comes in', () => {
+describe('any input', () => {
   const isDecoded = (body: Buffer) => {
     const decoded = decodeBytes(body)
     if (decoded.ok) jsonCodec.encode(decoded.envelope, plainOutcome('granted'))
     else JSON.parse(jsonCodec.encodeError(decoded.error))
   }
 
-  it('bytes', () => {
+  it('as bytes has a result', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => isDecoded(Buffer.from(bytes))),
     )
   })
 
-  it('any JSON', () => {
+  it('as JSON has a result', () => {
     fc.assert(fc.property(fc.json(), (text) => isDecoded(Buffer.from(text))))
   })
 
-  it('any values in the fields: refused, or within their bounds', () => {
+  it('as values of the fields is refused, or within their bounds', () => {
     const value = fc.oneof(
       fc.jsonValue(),
       fc.constantFrom('data', '5', 5, -1, 2 ** 53, nowMs / 1000, true),

@@ -3,7 +3,7 @@ import type { AnswerValue, ResponseNode } from '../../../../src/file-types/file-
 import { createJsonEncoder } from '../../../../src/realtime/codecs/json/mapped-encoder.ts'
 import { answerOf, granted } from '../../../support/file-types/answers.ts'
 
-/** Answers one after the other, each of the values that the fields of the message have. */
+/** Consecutive answers, each with the values of the fields of its message. */
 function encoded(messages: readonly Readonly<Record<string, AnswerValue>>[]): string[] {
   const nodes = ['a', 'b'].map(
     (name): ResponseNode => ({
@@ -16,7 +16,7 @@ function encoded(messages: readonly Readonly<Record<string, AnswerValue>>[]): st
   return messages.map((message) => encode(answerOf(granted([]), { message }), null))
 }
 
-describe('values of one answer after another', () => {
+describe('values of consecutive answers', () => {
   it.each([
     [
       'the same',
@@ -37,11 +37,11 @@ describe('values of one answer after another', () => {
     ['of another type', [{ a: 1 }, { a: '1' }, { a: true }, { a: 'true' }]],
     ['lists and records', [{ a: [1] }, { a: [1] }, { a: { c: 1 } }, { a: { c: 2 } }]],
     ['absent', [{ a: 1 }, {}, { a: 1 }]],
-  ] as [string, Record<string, AnswerValue>[]][])('are written as they are: %s', (_, messages) => {
+  ] as [string, Record<string, AnswerValue>[]][])('are written as given: %s', (_, messages) => {
     expect(encoded(messages)).toEqual(messages.map((message) => JSON.stringify(message)))
   })
 
-  it('are left out together where what they need is not there', () => {
+  it('are omitted together if their precondition does not hold', () => {
     const read = () => 1
     const [has, lacks] = [() => true, () => false]
     const nodes: ResponseNode[] = [

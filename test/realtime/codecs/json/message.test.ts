@@ -4,15 +4,15 @@ import { jsonMessageParser } from '../../../../src/realtime/codecs/json/message.
 
 const parse = (text: string | Buffer) => jsonMessageParser.parse(Buffer.from(text))
 
-/** Why the body is refused. */
-function whyNot(text: string | Buffer): string {
+/** The reason of the refusal of the body. */
+function refusalOf(text: string | Buffer): string {
   const parsed = parse(text)
   if (parsed.ok) return 'accepted'
   expect(parsed.error.field).toBe('body')
   return parsed.error.why
 }
 
-/** The record, and within it so many times what is opened and closed. */
+/** The record, with nested brackets of this depth. */
 const nested = (times: number, open: string, close: string) =>
   `{"a":${open.repeat(times)}1${close.repeat(times)}}`
 
@@ -24,30 +24,30 @@ describe('a JSON message', () => {
     ['[{}]', 'is not a JSON object'],
     ['null', 'is not a JSON object'],
     [Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d]), 'is not UTF-8'],
-  ])('%j is refused', (body, why) => expect(whyNot(body)).toBe(why))
+  ])('%j is refused', (body, why) => expect(refusalOf(body)).toBe(why))
 
   it('may be nested 32 deep', () => {
     const why = 'is nested deeper than 32'
-    expect(whyNot(nested(31, '[', ']'))).toBe('accepted')
-    expect(whyNot(nested(32, '[', ']'))).toBe(why)
-    expect(whyNot(nested(31, '{"a":', '}'))).toBe('accepted')
-    expect(whyNot(nested(32, '{"a":', '}'))).toBe(why)
-    expect(whyNot(nested(15, '[{"a":', '}]'))).toBe('accepted')
-    expect(whyNot(nested(16, '[{"a":', '}]'))).toBe(why)
-    expect(whyNot(nested(100_000, '[', ']'))).toBe(why)
+    expect(refusalOf(nested(31, '[', ']'))).toBe('accepted')
+    expect(refusalOf(nested(32, '[', ']'))).toBe(why)
+    expect(refusalOf(nested(31, '{"a":', '}'))).toBe('accepted')
+    expect(refusalOf(nested(32, '{"a":', '}'))).toBe(why)
+    expect(refusalOf(nested(15, '[{"a":', '}]'))).toBe('accepted')
+    expect(refusalOf(nested(16, '[{"a":', '}]'))).toBe(why)
+    expect(refusalOf(nested(100_000, '[', ']'))).toBe(why)
   })
 
   it('may have braces in its texts', () => {
-    expect(whyNot(JSON.stringify({ a: '{['.repeat(100) }))).toBe('accepted')
+    expect(refusalOf(JSON.stringify({ a: '{['.repeat(100) }))).toBe('accepted')
   })
 
   it('may have 4096 members', () => {
     const zeros = (count: number) => `{"a":[${Array(count).fill('0').join()}]}`
-    expect(whyNot(zeros(4095))).toBe('accepted')
-    expect(whyNot(zeros(4096))).toBe('has more than 4096 fields')
+    expect(refusalOf(zeros(4095))).toBe('accepted')
+    expect(refusalOf(zeros(4096))).toBe('has more than 4096 fields')
     const fields = Array.from({ length: 4097 }, (_, index) => [`f${index}`, 1])
-    expect(whyNot(JSON.stringify(Object.fromEntries(fields)))).toBe('has more than 4096 fields')
-    expect(whyNot(JSON.stringify(Object.fromEntries(fields.slice(1))))).toBe('accepted')
+    expect(refusalOf(JSON.stringify(Object.fromEntries(fields)))).toBe('has more than 4096 fields')
+    expect(refusalOf(JSON.stringify(Object.fromEntries(fields.slice(1))))).toBe('accepted')
   })
 
   it.each([
@@ -59,11 +59,11 @@ describe('a JSON message', () => {
       const part = character === '"' ? 'n' : character
       return `{"a":[{${before}"${part.repeat(length)}":1}],"b":"${'t '.repeat(40)}"}`
     }
-    expect(whyNot(name(256))).toBe('accepted')
-    expect(whyNot(name(257))).toBe('has a name of more than 256 characters')
+    expect(refusalOf(name(256))).toBe('accepted')
+    expect(refusalOf(name(257))).toBe('has a name of more than 256 characters')
   })
 
-  it('finds each name that is too long, wherever it is', () => {
+  it('is refused for each name that is too long, at any position', () => {
     const texts = fc.array(fc.string({ maxLength: 300, unit: 'grapheme-ascii' }), { maxLength: 8 })
     fc.assert(
       fc.property(texts, texts, (names, values) => {
@@ -71,12 +71,12 @@ describe('a JSON message', () => {
         for (const [index, name] of names.entries()) message[name] = values[index] ?? 0
         const isLong = names.some((name) => name.length > 256)
         const why = isLong ? 'has a name of more than 256 characters' : 'accepted'
-        expect(whyNot(JSON.stringify(message))).toBe(why)
+        expect(refusalOf(JSON.stringify(message))).toBe(why)
       }),
     )
   })
 
-  it('is what JSON says, __proto__ a name as any other', () => {
+  it('is read as by JSON.parse, with __proto__ as an ordinary name', () => {
     const parsed = parse('{"__proto__":{"polluted":1},"a":1,"a":2,"constructor":null}')
     if (!parsed.ok) throw new Error(parsed.error.why)
     expect(Object.keys(parsed.message)).toEqual(['__proto__', 'a', 'constructor'])

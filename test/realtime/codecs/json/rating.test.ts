@@ -17,14 +17,14 @@ const context: DecodeContext = {
 const start = { record_type: 'start_request', session_id: 's', sid: 7, usaget: 'data', usagev: 10 }
 const update = { record_type: 'update_request', session_id: 's' }
 
-/** Decodes a message that must be right. */
+/** Decodes a message that must be valid. */
 function requestOf(message: object) {
   const decoded = jsonCodec.decode(Buffer.from(JSON.stringify(message)), context)
   if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
   return decoded.request
 }
 
-/** The field that a wrong message is refused for. */
+/** The field of the refusal of an invalid message. */
 function fieldOf(message: object): string {
   const decoded = jsonCodec.decode(Buffer.from(JSON.stringify(message)), context)
   return decoded.ok ? 'accepted' : decoded.error.field
@@ -47,10 +47,10 @@ describe('a refund', () => {
     [{ ...start, refund: true }, 'refund'],
     [{ ...update, refund: true }, 'refund'],
     [{ ...update, record_type: 'release_request', refund: true }, 'refund'],
-  ])('refuses %j', (message, field) => expect(fieldOf(message)).toBe(field))
+  ])('cannot be %j', (message, field) => expect(fieldOf(message)).toBe(field))
 })
 
-describe('fields that rules read', () => {
+describe('fields used by rules', () => {
   const withRules: DecodeContext = {
     ...context,
     keptFields: ['apn', 'caller.number', 'sid'],
@@ -76,14 +76,14 @@ describe('fields that rules read', () => {
     expect(requestOf({ ...start, apn: 'net' }).fields).toBeNull()
   })
 
-  it('are no numbers that have lost digits', () => {
+  it('are not numbers that have lost digits', () => {
     const caller = { number: 2 ** 53 }
     const why = 'is too large for a number: it must be a text'
     expect(fieldsOf({ caller })).toEqual({ field: 'caller.number', why })
     expect(fieldsOf({ caller: { number: 0.5 } })).toMatchObject({ 'caller.number': '0.5' })
   })
 
-  it('are bounded', () => {
+  it('are limited', () => {
     expect(fieldsOf({ apn: 'x'.repeat(256) })).toMatchObject({ apn: 'x'.repeat(256) })
     const why = 'must have at most 256 characters'
     expect(fieldsOf({ apn: 'x'.repeat(257) })).toEqual({ field: 'apn', why })
@@ -91,7 +91,7 @@ describe('fields that rules read', () => {
     for (const apn of ['a\0', '\u0085', '\ud800']) expect(fieldsOf({ apn })).toEqual(unusable)
   })
 
-  it('stand for the subscriber where identification has rules for the usage type', () => {
+  it('identify the subscriber if identification has rules for the usage type', () => {
     const call = { ...start, sid: undefined, usaget: 'call' }
     const caller = { number: '030' }
     expect(decode({ ...call, caller })).toMatchObject({

@@ -16,7 +16,7 @@ const context: DecodeContext = {
 const update = { record_type: 'update_request', session_id: 's' }
 const data = { usaget: 'data', rating_group: 1 }
 
-/** The names of the services, or the field that the message is refused for. */
+/** The names of the services, or the field of the refusal. */
 function namesOf(message: object): unknown {
   const decoded = jsonCodec.decode(Buffer.from(JSON.stringify({ ...update, ...message })), context)
   if (!decoded.ok) return decoded.error.field
@@ -24,7 +24,7 @@ function namesOf(message: object): unknown {
 }
 
 describe('service identifiers', () => {
-  it('tell services of one rating group apart, in whatever order they are', () => {
+  it('distinguish services of one rating group, in any order', () => {
     const identified = [{ service_identifier: 7 }, { service_identifier: [9, 8, 9] }]
     const services = [data, ...identified.map((more) => ({ ...data, ...more }))]
     expect(namesOf({ services })).toEqual(['', '7', '8,9'])

@@ -4,7 +4,7 @@ import { parseInstant } from '../../../../src/domain/time.ts'
 import { isUnusable, quote } from '../../../../src/realtime/codecs/json/text.ts'
 import { instantMs } from '../../../../src/realtime/codecs/json/time.ts'
 
-/** Any text, halves of surrogate pairs too. */
+/** Any text, including halves of surrogate pairs. */
 const text = fc
   .array(fc.oneof(fc.integer({ min: 0, max: 0xff }), fc.integer({ min: 0xd000, max: 0xffff })))
   .map((codes) => String.fromCharCode(...codes))
@@ -19,7 +19,7 @@ describe('a text', () => {
   })
 
   it.each(['', 'plain ~', '"', '\\', '\u007f', '\u0080é', '\ud800', '😀'])(
-    '%j is quoted',
+    'is quoted: %j',
     (value) => expect(quote(value)).toBe(JSON.stringify(value)),
   )
 
@@ -53,7 +53,7 @@ describe('an instant in the usual form', () => {
     digits(2, 61),
   )
 
-  it('is what the general way makes of it, or null with it', () => {
+  it('equals the result of the general parser, or is null if that is null', () => {
     fc.assert(
       fc.property(parts, ([year, month, day, hour, minute, second]) => {
         const value = `${year}-${month}-${day}T${hour}:${minute}:${second}Z`
@@ -74,5 +74,5 @@ describe('an instant in the usual form', () => {
     ['2026/11/21T10:00:00Z', null],
     ['2026-11-21T10:00:00z', null],
     ['2026-11-21 10:00:00Z', Date.UTC(2026, 10, 21, 10)],
-  ])('%s', (value, atMs) => expect(instantMs(value, 'UTC')).toBe(atMs))
+  ])('is read from %s', (value, atMs) => expect(instantMs(value, 'UTC')).toBe(atMs))
 })

@@ -4,7 +4,7 @@ import { type AnswerValue, NumberText } from '../../../../src/file-types/file-ty
 import { answerValueOf } from '../../../../src/file-types/message-values.ts'
 import { encodeValue } from '../../../../src/realtime/codecs/json/value.ts'
 
-it('writes a value as JSON.stringify does', () => {
+it('a value is written as by JSON.stringify', () => {
   fc.assert(
     fc.property(fc.json({ noUnicodeString: false }), (text) => {
       const value = JSON.parse(text) as AnswerValue | null
@@ -15,14 +15,14 @@ it('writes a value as JSON.stringify does', () => {
   )
 })
 
-it('keeps all of what a message says, but for null', () => {
+it('a value keeps the whole content of a message, except null', () => {
   const text = '{"__proto__":[1,"\\u0000",{"toString":false}],"a":-0.5,"n":null,"l":[null,2]}'
   expect(encodeValue(answerValueOf(JSON.parse(text)) ?? '')).toBe(
     '{"__proto__":[1,"\\u0000",{"toString":false}],"a":-0.5,"l":[2]}',
   )
 })
 
-it('writes numbers by their digits, wherever they are', () => {
+it('numbers are written by their digits at any depth', () => {
   const exact = new NumberText('9007199254740993.000001')
   expect(encodeValue({ a: [exact, 1], b: exact })).toBe(
     '{"a":[9007199254740993.000001,1],"b":9007199254740993.000001}',

@@ -48,14 +48,14 @@ describe('answers as key-value text', () => {
     expect(encode([valueNode('absent', undefined), valueNode('a', 1)])).toBe('a=1')
   })
 
-  it('tell their media type', () => {
+  it('have their media type', () => {
     const typeOf = (syntax: KeyValueSyntax) => createKeyValueEncoder([], syntax).contentType
     expect(typeOf(form)).toBe('application/x-www-form-urlencoded')
     expect(typeOf({ ...form, pairSeparator: ';' })).toBe('text/plain; charset=utf-8')
     expect(typeOf(quotes)).toBe('text/plain; charset=utf-8')
   })
 
-  it('say what of a request is malformed', () => {
+  it('describe what is malformed in a request', () => {
     const problem = { field: 'a', why: 'is 1 & 2' }
     expect(createKeyValueEncoder([], form).encodeError(problem, -20, null)).toBe(
       'status=0&returnCode=-20&desc=Malformed+request%3A+a+is+1+%26+2',
@@ -84,18 +84,18 @@ describe('answers as key-value text', () => {
     [{ ...lines, pairSeparator: '::' }, 'a:b', 'a:b'],
     [{ ...lines, pairSeparator: '::' }, 'ab:', 'ab '],
     [{ ...lines, pairSeparator: '::' }, 'a::b:', 'a  b '],
-  ] as const)('with %j: %j is written %j', (syntax, value, text) => {
+  ] as const)('with %j: %j is encoded as %j', (syntax, value, text) => {
     const nodes = [valueNode('k', value), valueNode('l', 1)]
     const { pairSeparator, valueSeparator: is } = syntax
     expect(encode(nodes, syntax)).toBe(`k${is}${text}${pairSeparator}l${is}1`)
   })
 
-  it('escape names as values', () => {
+  it('escape names like values', () => {
     expect(encode([valueNode('a&b', { 'c=d': 'é' })])).toBe('a%26b.c%3Dd=%C3%A9')
   })
 })
 
-describe('what is encoded', () => {
+describe('encoded pairs', () => {
   const name = fc.stringMatching(/^[a-z_][a-z0-9_-]{0,7}$/)
   const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
   const { tree } = fc.letrec<{ tree: AnswerValue }>((tie) => ({
@@ -115,7 +115,7 @@ describe('what is encoded', () => {
     { ...form, pairSeparator: '+', valueSeparator: '~' },
     { ...quotes, pairSeparator: '\n', valueSeparator: ': ' },
     { ...quotes, pairSeparator: '::', valueSeparator: ':=' },
-  ])('is parsed as it was, with %j', (syntax) => {
+  ])('are parsed to the same values, with %j', (syntax) => {
     fc.assert(
       fc.property(message, (values) => {
         const nodes = Object.entries(values).map(([key, value]) => valueNode(key, value))
@@ -127,7 +127,7 @@ describe('what is encoded', () => {
     )
   })
 
-  it('escapes blanks as what they are read as', () => {
+  it('escape blanks in the way they are read', () => {
     const text = 'a +b'
     for (const pairSeparator of ['&', ';']) {
       const syntax: KeyValueSyntax = { ...form, pairSeparator }
@@ -137,7 +137,7 @@ describe('what is encoded', () => {
     }
   })
 
-  it('without quoting keeps its pairs apart, whatever is in the values', () => {
+  it('without quoting stay separate, whatever the values contain', () => {
     const separator = fc.stringMatching(/^[ ,;:|\n]{1,3}$/)
     const values = fc.array(fc.stringMatching(/^[a ,;:|=\r\n]{1,8}$/), { minLength: 1 })
     fc.assert(

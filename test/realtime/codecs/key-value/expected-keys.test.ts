@@ -18,10 +18,10 @@ function read(parser: MessageParser, body: string): unknown {
   return JSON.stringify(parsed.message)
 }
 
-/** What a parser that has seen nothing before makes of it. */
+/** The result of a new parser without expected keys. */
 const fresh = (body: string, syntax = form) => read(createKeyValueParser(syntax), body)
 
-/** What is known after a text was learnt. */
+/** The expected keys after learning a text. */
 function knownOf(text: string, syntax = form): ExpectedKeys {
   const known = new ExpectedKeys(syntax)
   known.learn(text)
@@ -31,7 +31,7 @@ function knownOf(text: string, syntax = form): ExpectedKeys {
 const readKnown = (known: ExpectedKeys, text: string) =>
   JSON.stringify(known.read(text, Buffer.from(text)))
 
-describe('known keys', () => {
+describe('expected keys', () => {
   it('are read with other values', () => {
     const known = knownOf('a=1&s.0.x=2&s.1.x=3&s.0.y=4&r.n=5&l[]=6')
     expect(
@@ -42,7 +42,7 @@ describe('known keys', () => {
     expect(readKnown(known, 'a=1&&s.0.x=2&s.1.x=3&s.0.y=4&r.n=5&l[]=6&')).toContain('"a":"1"')
   })
 
-  it('are not others, nor fewer or more', () => {
+  it('are neither other keys nor fewer or more', () => {
     const known = knownOf('a=1&bc=2')
     for (const text of ['a=1', 'a=1&b=2', 'a=1&bc', 'a=1&bc=2&d=3', 'a=%zz&bc=2', 'bc=2&a=1']) {
       expect(readKnown(known, text)).toBe('null')
@@ -58,14 +58,14 @@ describe('known keys', () => {
     expect(readKnown(knownOf('a=1&b'), 'a=1&b')).toBe('null')
   })
 
-  it('are eight after the same ones, the last', () => {
+  it('are at most eight after the same keys, the last ones', () => {
     const known = knownOf('first=1')
     for (let index = 0; index < 8; index += 1) known.learn(`k${index}=1`)
     expect(readKnown(known, 'first=1')).toBe('null')
     expect(readKnown(known, 'k7=2')).toBe('{"k7":"2"}')
   })
 
-  it('are learnt seldom where hardly any comes again', () => {
+  it('are rarely learned if keys hardly ever repeat', () => {
     const known = new ExpectedKeys(form)
     for (let index = 1; index <= 256; index += 1) known.learn('a=1&a=2')
     const keys = Array.from({ length: 16 }, (_, index) => `k${index}=1`)
@@ -73,7 +73,7 @@ describe('known keys', () => {
     expect(keys.filter((text) => readKnown(known, text) !== 'null')).toHaveLength(1)
   })
 
-  it('give way where the room for them is taken', () => {
+  it('are replaced if there is no more room for them', () => {
     const known = knownOf('first=1')
     const names = Array.from({ length: 90 }, (_, at) => `k${at}${'x'.repeat(200)}`)
     const pairs = (index: number) => `first=1&${names.map((name) => `${name}${index}=1`).join('&')}`
@@ -83,8 +83,8 @@ describe('known keys', () => {
   })
 })
 
-describe('a parser that knows the keys', () => {
-  it('names what is wrong as before', () => {
+describe('a parser with expected keys', () => {
+  it('names the errors as before', () => {
     const parser = createKeyValueParser(form)
     expect(read(parser, 'a=1&s.0.x=2')).toBe('{"a":"1","s":[{"x":"2"}]}')
     expect(read(parser, 'a=1&s.0.x=%zz')).toBe('s.0.x has a % without two hexadecimal digits')
@@ -92,7 +92,7 @@ describe('a parser that knows the keys', () => {
     expect(read(parser, 'a=1&s.0.x=é\n')).toBe('{"a":"1","s":[{"x":"é"}]}')
   })
 
-  it('makes records that have nothing else', () => {
+  it('creates records without a prototype', () => {
     const parser = createKeyValueParser(form)
     for (const body of ['__proto__.x=1&a.0.y=2', '__proto__.x=3&a.0.y=4']) {
       const parsed = parser.parse(Buffer.from(body))
@@ -102,7 +102,7 @@ describe('a parser that knows the keys', () => {
     }
   })
 
-  it('keeps nothing of the bytes', () => {
+  it('keeps no references to the bytes', () => {
     const parser = createKeyValueParser(form)
     read(parser, 'a=1&b=2')
     const body = Buffer.from('a=3&b=45678901234567890')
@@ -121,7 +121,7 @@ describe('a parser that knows the keys', () => {
     { ...form, pairSeparator: '&', valueSeparator: '\n' },
   ]
 
-  it.each(syntaxes)('reads whatever comes as one that knows none, with %j', (syntax) => {
+  it.each(syntaxes)('reads any input like one without, with %j', (syntax) => {
     const { pairSeparator, valueSeparator } = syntax
     const key = fc.constantFrom('a', 'ab', 'a.b', 's.0', 's.0.x', 's.1.x', 'a[]', 'a%2Eb', '7', '')
     const value = fc.constantFrom(

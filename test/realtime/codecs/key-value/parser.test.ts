@@ -12,7 +12,7 @@ const form: KeyValueSyntax = {
 const lines: KeyValueSyntax = { ...form, pairSeparator: '\n', quoting: 'none' }
 const quotes: KeyValueSyntax = { ...form, pairSeparator: ',', quoting: 'quotes' }
 
-/** The message as JSON has it, or the problem as `field why`. */
+/** The message as in JSON, or the problem as `field why`. */
 function read(body: string | Buffer, syntax: Partial<KeyValueSyntax> = {}): unknown {
   const bytes = typeof body === 'string' ? Buffer.from(body) : body
   const parsed = createKeyValueParser({ ...form, ...syntax }).parse(bytes)
@@ -36,7 +36,7 @@ describe('pairs', () => {
     ['a=1&b', { a: '1', b: null }],
     [' a = 1 ', { ' a ': ' 1 ' }],
     ['ä=ö', { ä: 'ö' }],
-  ])('of %j', (body, message) => expect(read(body)).toEqual(message))
+  ])('are read from %j', (body, message) => expect(read(body)).toEqual(message))
 
   it.each([
     ['', 'body is empty'],
@@ -47,16 +47,16 @@ describe('pairs', () => {
     ['\ufeffa=1', 'body begins with a byte order mark'],
     [Buffer.from([0x61, 0x3d, 0xff]), 'body is not UTF-8'],
     [Buffer.from([0xed, 0xa0, 0x80]), 'body is not UTF-8'],
-  ])('refuses %j', (body, problem) => expect(read(body)).toBe(problem))
+  ])('refuse %j', (body, problem) => expect(read(body)).toBe(problem))
 
-  it('has separators of several characters', () => {
+  it('have separators of several characters', () => {
     const syntax = { pairSeparator: '||', valueSeparator: ':=' }
     expect(read('a:=1||b:=2|c||d', syntax)).toEqual({ a: '1', b: '2|c', d: null })
     expect(read('a:||=1', syntax)).toEqual({ 'a:': null, '=1': null })
     expect(read('a|||b', syntax)).toEqual({ a: null, '|b': null })
   })
 
-  it('may be one a line, whatever ends the lines', () => {
+  it('may be one per line, with any line ending', () => {
     expect(read('a=1\r\nb=2\n\r\n\nc=3\n', lines)).toEqual({ a: '1', b: '2', c: '3' })
     expect(read('a=\r\nb\r\n', lines)).toEqual({ a: null, b: null })
     expect(read('a=1%20+2', lines)).toEqual({ a: '1%20+2' })
@@ -69,7 +69,7 @@ describe('percent-encoding', () => {
     [{ pairSeparator: ';' }],
     [{ valueSeparator: ':' }],
     [{ pairSeparator: '\n' }],
-  ])('of %j leaves a plus as it is: only in forms it is a blank', (syntax) => {
+  ])('of %j keeps a plus: only in forms it is a blank', (syntax) => {
     const { pairSeparator: pair, valueSeparator: is } = { ...form, ...syntax }
     const text = `a${is}+4917%2B1%20x${pair}b+${is}+`
     for (const body of [text, text, `${text}${pair}c${is}é`]) {
@@ -89,7 +89,7 @@ describe('percent-encoding', () => {
     ['a=%F4%8F%BF%BF%EF%BF%BF', '\u{10ffff}\uffff'],
     ['a=%00', '\0'],
     ['a=ü%C3%BC', 'üü'],
-  ])('of %s', (body, a) => expect(read(body)).toEqual({ a }))
+  ])('is read in %s', (body, a) => expect(read(body)).toEqual({ a }))
 
   it.each([
     ['a=%', 'a has a % without two hexadecimal digits'],
@@ -111,9 +111,9 @@ describe('percent-encoding', () => {
     ['a=%F5%80%80%80', 'a has percent-encoded bytes that are not UTF-8'],
     ['a=%FF', 'a has percent-encoded bytes that are not UTF-8'],
     ['a=%E2%82', 'a has percent-encoded bytes that are not UTF-8'],
-  ])('refuses %s', (body, problem) => expect(read(body)).toBe(problem))
+  ])('is refused in %s', (body, problem) => expect(read(body)).toBe(problem))
 
-  it('is that of URLSearchParams, and of decodeURIComponent', () => {
+  it('equals that of URLSearchParams, and of decodeURIComponent', () => {
     const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 20 })
     fc.assert(
       fc.property(text, text, (key, value) => {
@@ -141,7 +141,7 @@ describe('quotes', () => {
     ['a"b=1,c="d"', { 'a"b': '1', c: 'd' }],
     ['a="1",,b="2",', { a: '1', b: '2' }],
     ['a="%41+"', { a: '%41+' }],
-  ])('around %s', (body, message) => expect(read(body, quotes)).toEqual(message))
+  ])('are read around %s', (body, message) => expect(read(body, quotes)).toEqual(message))
 
   it.each([
     ['a="1', 'a has no closing quote'],
@@ -150,9 +150,9 @@ describe('quotes', () => {
     ['a="1"2', 'a has text after a closing quote'],
     ['"a"b=1', 'a has text after a closing quote'],
     ['""=1', 'body has a pair without a key'],
-  ])('refuses %s', (body, problem) => expect(read(body, quotes)).toBe(problem))
+  ])('are refused in %s', (body, problem) => expect(read(body, quotes)).toBe(problem))
 
-  it('may hold the ends of lines', () => {
+  it('may contain line endings', () => {
     const syntax: KeyValueSyntax = { ...lines, quoting: 'quotes' }
     expect(read('a="1\r\n2"\r\nb="3"\n', syntax)).toEqual({ a: '1\r\n2', b: '3' })
   })
@@ -166,9 +166,11 @@ describe('keys given several times', () => {
     ['first', { a: '1', b: '4' }],
     ['list', { a: ['1', null, '3'], b: '4' }],
     ['error', 'a is given several times'],
-  ] as const)('%s', (repeated, expected) => expect(read(body, { repeated })).toEqual(expected))
+  ] as const)('are read as configured: %s', (repeated, expected) =>
+    expect(read(body, { repeated })).toEqual(expected),
+  )
 
-  it.each(['last', 'first', 'list', 'error'] as const)('a[] is a list with %s', (repeated) => {
+  it.each(['last', 'first', 'list', 'error'] as const)('with [] are a list with %s', (repeated) => {
     expect(read('a[]=1', { repeated })).toEqual({ a: ['1'] })
     expect(read('a%5B%5D=1&a[]=2&b.c[]=3', { repeated })).toEqual({
       a: ['1', '2'],
@@ -190,7 +192,7 @@ describe('keys with dots', () => {
     ['a.b=1&a.b=2', { a: { b: '2' } }],
     ['a%2Eb=1', { a: { b: '1' } }],
     ['a.0=', { a: [null] }],
-  ])('%s', (body, message) => expect(read(body)).toEqual(message))
+  ])('are nested: %s', (body, message) => expect(read(body)).toEqual(message))
 
   it.each([
     ['a=1&a.b=2', 'a is used in two ways: as text, as list or as record'],
@@ -212,9 +214,9 @@ describe('keys with dots', () => {
     ['.a=1', '.a has an empty name beside a dot'],
     ['a.=1', 'a. has an empty name beside a dot'],
     ['a..b=1', 'a..b has an empty name beside a dot'],
-  ])('refuses %s', (body, problem) => expect(read(body)).toBe(problem))
+  ])('are refused: %s', (body, problem) => expect(read(body)).toBe(problem))
 
-  it('with lists, a repeated key and an indexed one stay apart', () => {
+  it('with lists distinguish a repeated key and an indexed one', () => {
     const why = 'a is used in two ways: as text, as list or as record'
     expect(read('a=1&a=2&a.0=3', { repeated: 'list' })).toBe(why)
     expect(read('a.0=1&a=2', { repeated: 'list' })).toBe(why)
@@ -222,7 +224,7 @@ describe('keys with dots', () => {
   })
 })
 
-describe('limits', () => {
+describe('limits of pairs', () => {
   const pairs = (count: number) => Array.from({ length: count }, (_, index) => `k${index}=1`)
 
   it('are those of all messages', () => {
@@ -241,7 +243,7 @@ describe('limits', () => {
 describe('names of JavaScript', () => {
   const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf']
 
-  it.each(names)('%s is plain data', (name) => {
+  it.each(names)('are plain data: %s', (name) => {
     const bodies = [`${name}=1`, `${name}.x=1`, `x.${name}=1`, `${name}[]=1`, `x.0.${name}.y=1`]
     for (const body of bodies) {
       const parsed = createKeyValueParser(form).parse(Buffer.from(body))
@@ -253,7 +255,7 @@ describe('names of JavaScript', () => {
     expect(read(`${name}.x=1&${name}=2`)).toContain('is used in two ways')
   })
 
-  it('records have nothing that the message does not have', () => {
+  it('are not inherited by records', () => {
     const parsed = createKeyValueParser(form).parse(Buffer.from('a.b=1&s.0.x=1'))
     const message = parsed.ok ? parsed.message : {}
     for (const name of names) expect(message[name]).toBeUndefined()
@@ -262,7 +264,7 @@ describe('names of JavaScript', () => {
   })
 })
 
-describe('whatever the bytes', () => {
+describe('any bytes', () => {
   const syntaxes: readonly KeyValueSyntax[] = [
     form,
     lines,
@@ -282,14 +284,14 @@ describe('whatever the bytes', () => {
     }
   }
 
-  it('there is a message or a named problem', () => {
+  it('are a message or a named problem', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (b) => expectAnswer(Buffer.from(b))))
     const tokens = [...'ab01&=.%+",[]\n\r:é', '%C3', '%A9', '[]', '.0.', '==', '&&', '__proto__']
     const text = fc.array(fc.constantFrom(...tokens), { maxLength: 60 })
     fc.assert(fc.property(text, (parts) => expectAnswer(Buffer.from(parts.join('')))))
   })
 
-  it('also of a request with bytes exchanged', () => {
+  it('also if they are a request with exchanged bytes', () => {
     const golden = 'record_type=start_request&session_id=a%3B7&services.0.usagev=5&balances=true'
     const change = fc.tuple(fc.nat(golden.length - 1), fc.integer({ min: 0, max: 255 }))
     fc.assert(
@@ -301,8 +303,8 @@ describe('whatever the bytes', () => {
     )
   })
 
-  // Looking for the same thing again from each pair would take the square of the length.
-  it('also of the largest bodies that invite to look twice', () => {
+  // Repeating a search from each pair would take quadratic time.
+  it('also if they are the largest bodies, with repeated parts', () => {
     const repeated = ['a&', '&', '=', 'a', '%', '+', '%41', '"', '""', '"a",', '.', 'a.', '\r\n']
     const texts = [...repeated, 'a=%', 'a.0.', '=,', '",', '&=', ',"', '%C3', 'a[]&', '\n', 'é']
     for (const text of texts) {

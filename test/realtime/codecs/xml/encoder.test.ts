@@ -43,7 +43,7 @@ describe('answers as XML', () => {
     expect(createXmlEncoder([], 'r').contentType).toBe('text/xml; charset=utf-8')
   })
 
-  it('say what of a request is malformed', () => {
+  it('describe what is malformed in a request', () => {
     const problem = { field: 'a', why: 'is < 1' }
     expect(createXmlEncoder([], 'r').encodeError(problem, -20, null)).toBe(
       `${DECLARATION}<r><status>0</status><returnCode>-20</returnCode>` +
@@ -61,7 +61,7 @@ describe('answers as XML', () => {
     ['a\ufffeb\uffffc', 'abc'],
     ['a\ud800b', 'ab'],
     ['a😀é', 'a😀é'],
-  ])('%j is written %j', (value, text) => {
+  ])('write %j as %j', (value, text) => {
     expect(encode([valueNode('k', value)])).toBe(`<response><k>${text}</k></response>`)
   })
 
@@ -73,13 +73,13 @@ describe('answers as XML', () => {
     ['a:b', 'a_b'],
     ['<x>', '_x_'],
     ['a.b-c_1', 'a.b-c_1'],
-  ])('the name %j becomes %j', (name, element) => {
+  ])('write the name %j as %j', (name, element) => {
     expect(encode([valueNode(name, 1)])).toBe(`<response><${element}>1</${element}></response>`)
     const inRecord = encode([valueNode('k', { [name]: 1 })])
     expect(inRecord).toBe(`<response><k><${element}>1</${element}></k></response>`)
   })
 
-  it('are parsed as they were', () => {
+  it('are parsed to the same values', () => {
     const name = fc.stringMatching(/^[a-z_][a-z0-9_.-]{0,7}$/)
     const text = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }).map(visible)
     type Tree = { member: AnswerValue; record: Record<string, AnswerValue> }
@@ -104,7 +104,7 @@ describe('answers as XML', () => {
   })
 })
 
-/** A text without what XML cannot have, and without white space at its ends. */
+/** A text without characters that XML cannot contain, and without white space at its ends. */
 function visible(text: string): string {
   const left = text.replace(/[\p{Cc}\p{Cs}\p{Noncharacter_Code_Point}]/gu, '')
   return `<${left}&`

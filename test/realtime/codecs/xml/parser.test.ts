@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { xmlParser } from '../../../../src/realtime/codecs/xml/parser.ts'
 
-/** The message as JSON has it, or the problem as `field why`. */
+/** The message as in JSON, or the problem as `field why`. */
 function read(body: string | Buffer): unknown {
   const parsed = xmlParser.parse(typeof body === 'string' ? Buffer.from(body) : body)
   if (!parsed.ok) return `${parsed.error.field} ${parsed.error.why}`
@@ -35,7 +35,7 @@ describe('an XML document', () => {
     ['<p:r xmlns:p="urn:x" xmlns="urn:y"><p:a q:b="1" c="2">3</p:a></p:r>', a('2', '3')],
     ['<r><a xsi:nil="true"/></r>', { a: null }],
     ['<r><_text>1</_text>2</r>', { _text: ['1', '2'] }],
-  ])('%j', (body, message) => expect(read(body)).toEqual(message))
+  ])('is read: %j', (body, message) => expect(read(body)).toEqual(message))
 
   function a(c: string, text: string) {
     return { a: { c, _text: text } }
@@ -66,10 +66,10 @@ describe('an XML document', () => {
     ['<r/><r/>', 'body is not XML: documents may contain only one root'],
     ['<r/>x', 'body is not XML: text data outside of root node'],
     ['{"a":1}', 'body is not XML: text data outside of root node'],
-  ])('%j is refused', (body, problem) => expect(read(body)).toBe(problem))
+  ])('is refused: %j', (body, problem) => expect(read(body)).toBe(problem))
 })
 
-describe('limits', () => {
+describe('limits of XML', () => {
   const nested = (depth: number) => `${'<a>'.repeat(depth)}1${'</a>'.repeat(depth)}`
 
   it('are those of all messages', () => {
@@ -90,7 +90,7 @@ describe('limits', () => {
 describe('names of JavaScript', () => {
   const names = ['__proto__', 'constructor', 'prototype', 'toString', 'hasOwnProperty', 'valueOf']
 
-  it.each(names)('%s is plain data', (name) => {
+  it.each(names)('are plain data: %s', (name) => {
     const bodies = [
       `<r><${name}>1</${name}></r>`,
       `<r ${name}="1"/>`,
@@ -107,7 +107,7 @@ describe('names of JavaScript', () => {
     expect(({} as Record<string, unknown>)['y']).toBeUndefined()
   })
 
-  it('records have nothing that the message does not have', () => {
+  it('are not inherited by records', () => {
     const parsed = xmlParser.parse(Buffer.from('<r><a b="1"/></r>'))
     const message = parsed.ok ? parsed.message : {}
     for (const name of names) expect(message[name]).toBeUndefined()
@@ -115,14 +115,14 @@ describe('names of JavaScript', () => {
   })
 })
 
-describe('whatever the bytes', () => {
+describe('any bytes', () => {
   function expectAnswer(bytes: Buffer): void {
     const parsed = xmlParser.parse(bytes)
     if (parsed.ok) expect(JSON.stringify(parsed.message)).toBeTypeOf('string')
     else expect(parsed.error.why).toMatch(/^(?:is|has|declares) .{1,80}$/)
   }
 
-  it('there is a message or a named problem', () => {
+  it('are a message or a named problem', () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), (b) => expectAnswer(Buffer.from(b))))
     const tokens = ['<', '>', '/', '</', 'a', 'b:', '=', '"', "'", ' ', '&', ';', '&#', 'x41', 'é']
     const marks = [
@@ -142,7 +142,7 @@ describe('whatever the bytes', () => {
     fc.assert(fc.property(text, (p) => expectAnswer(Buffer.from(`<r>${p.join('')}</r>`))))
   })
 
-  it('also of a request with bytes exchanged', () => {
+  it('also if they are a request with exchanged bytes', () => {
     const golden = '<?xml version="1.0"?><r i="1"><a>x &amp; y</a><s><b/></s><s><b>2</b></s></r>'
     const change = fc.tuple(fc.nat(golden.length - 1), fc.integer({ min: 0, max: 255 }))
     fc.assert(
@@ -154,7 +154,7 @@ describe('whatever the bytes', () => {
     )
   })
 
-  it('also of the largest bodies', () => {
+  it('also if they are the largest bodies', () => {
     const texts = [
       '<',
       '<a>',

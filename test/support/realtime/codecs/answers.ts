@@ -20,7 +20,7 @@ const service: ServiceOutcome = {
   parts: null,
 }
 
-/** An answer with so many services, the first granted 5, and each other one more. */
+/** An answer with this many services, the first granted 5, each further one 1 more. */
 export function answerWith(services: number): AnswerSource {
   const entries = Array.from({ length: services }, (_, index) => ({ id: `e${index}` }))
   const message = { id: 'm' }

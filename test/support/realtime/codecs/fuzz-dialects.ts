@@ -1,4 +1,4 @@
-/** Dialects for the fuzz tests, each with messages that it takes. */
+/** Message formats for the fuzz tests, each with messages that it accepts. */
 import { builtInFileTypes } from '../../../../src/file-types/built-in.ts'
 import { compileFileType } from '../../../../src/file-types/compile.ts'
 import type { Codec, DecodeContext } from '../../../../src/realtime/codecs/codec.ts'
@@ -7,10 +7,10 @@ import { settings } from '../../file-types/answers.ts'
 import { examplesOf, type WireExample, wireExamples } from '../wire-examples.ts'
 import { jsonCodec } from './settings.ts'
 
-export interface FuzzDialect {
+export interface FuzzFormat {
   name: string
   codec: Codec<unknown>
-  /** The same without a memory of earlier messages. */
+  /** A new codec without state of earlier messages. */
   fresh: () => Codec<unknown>
   messages: readonly string[]
 }
@@ -30,7 +30,7 @@ export const context: DecodeContext = {
 const identification = [{ src_key: 'who.number', target_key: 'msisdn', clear_regex: '/^(\\+|00)/' }]
 const rate = [[{ type: 'longestPrefix', rate_key: 'params.prefix', line_key: 'uf.to' }]]
 
-/** A file type that uses what there is to be used. */
+/** A file type that uses every feature. */
 export function wideDocument(parser: Record<string, unknown>, name = 'wide') {
   const structure = [
     { name: 'hidden', checked: false },
@@ -112,8 +112,8 @@ const defaults = {
   rules: { rateCalculators: {}, customerIdentification: {} },
 }
 
-/** Makes the dialect of a document anew, as if no message had come before. */
-export function dialectsOf(document: unknown): () => Codec<unknown> {
+/** Creates the message format of a document again, without state of earlier messages. */
+export function codecFactoryOf(document: unknown): () => Codec<unknown> {
   const fileType = compileFileType(document, defaults)
   return () => codecOf(fileType)
 }
@@ -161,9 +161,9 @@ function requestsOf(examples: Iterable<readonly [string, WireExample]>): string[
   return [...examples].flatMap(([, { request }]) => (request === undefined ? [] : [request]))
 }
 
-function pairDialect(name: string, syntax: Record<string, string>): FuzzDialect {
+function pairFormat(name: string, syntax: Record<string, string>): FuzzFormat {
   const { pair_separator: pair = '&', quoting = 'percent' } = syntax
-  const fresh = dialectsOf(wideDocument({ type: 'key_value', ...syntax }, 'pairs'))
+  const fresh = codecFactoryOf(wideDocument({ type: 'key_value', ...syntax }, 'pairs'))
   const write = (message: unknown) => {
     const pairs = pairsOf(message).map((text) => {
       if (quoting === 'percent') return text.replaceAll('+', '%2B')
@@ -175,31 +175,31 @@ function pairDialect(name: string, syntax: Record<string, string>): FuzzDialect 
 }
 
 /** Every decoder in every syntax that it has. */
-export function fuzzDialects(): FuzzDialect[] {
+export function fuzzFormats(): FuzzFormat[] {
   const json = [wide, wideUpdate].map((message) => JSON.stringify(message))
   const xml = [wide, wideUpdate].map((message) => `<m a="1">${elementsOf(message)}</m>`)
   const documented = wireExamples('FILE-TYPES.md')
   const examples = [...documented].filter(([name]) => name.startsWith('mapped'))
   const mapped = JSON.parse(documented.get('mapped')?.document ?? '')
-  const dialect = (name: string, document: unknown, messages: readonly string[]): FuzzDialect => {
-    const fresh = dialectsOf(document)
+  const format = (name: string, document: unknown, messages: readonly string[]): FuzzFormat => {
+    const fresh = codecFactoryOf(document)
     return { name, codec: fresh(), fresh, messages }
   }
   const builtIn = (type: 'xml' | 'diameter' | 'keyvalue') =>
-    dialect(`built-in ${type}`, builtInFileTypes().get(type), requestsOf(examplesOf(type)))
+    format(`built-in ${type}`, builtInFileTypes().get(type), requestsOf(examplesOf(type)))
   const plain = requestsOf(examplesOf('json'))
   return [
     { name: 'plain JSON', codec: jsonCodec, fresh: () => jsonCodec, messages: plain },
-    dialect('mapped JSON of docs', mapped, requestsOf(examples)),
-    dialect('mapped JSON', wideDocument({ type: 'json' }), json),
-    dialect('mapped XML', wideDocument({ type: 'xml' }), xml),
-    dialect('mapped Diameter', wideDocument({ type: 'diameter' }), json),
+    format('mapped JSON of docs', mapped, requestsOf(examples)),
+    format('mapped JSON', wideDocument({ type: 'json' }), json),
+    format('mapped XML', wideDocument({ type: 'xml' }), xml),
+    format('mapped Diameter', wideDocument({ type: 'diameter' }), json),
     builtIn('xml'),
     builtIn('diameter'),
     builtIn('keyvalue'),
-    pairDialect('pairs, percent, lists', { repeated: 'list' }),
-    pairDialect('pairs, percent, first', { repeated: 'first' }),
-    pairDialect('pairs, quotes', { quoting: 'quotes', pair_separator: ',', repeated: 'error' }),
-    pairDialect('pairs, none, a line each', { quoting: 'none', pair_separator: '\n' }),
+    pairFormat('pairs, percent, lists', { repeated: 'list' }),
+    pairFormat('pairs, percent, first', { repeated: 'first' }),
+    pairFormat('pairs, quotes', { quoting: 'quotes', pair_separator: ',', repeated: 'error' }),
+    pairFormat('pairs, none, a line each', { quoting: 'none', pair_separator: '\n' }),
   ]
 }

@@ -1,7 +1,7 @@
-/** Bytes for the tests of what nobody should send: any at all, and messages with damage. */
+/** Bytes for tests of invalid input: arbitrary ones, and damaged messages. */
 import fc from 'fast-check'
 
-/** What decoders have been broken with. */
+/** Values that are known to break decoders. */
 const NASTY = [
   '__proto__',
   'constructor',
@@ -140,11 +140,11 @@ const nasty = fc.oneof(
 
 type Damage = (bytes: Buffer) => Buffer
 
-/** A place as a share of the length, so that it is one in whatever there is by then. */
+/** A position as a share of the length, so that it is valid for any length. */
 const share = fc.integer({ min: 0, max: 9_999 }).map((part) => part / 10_000)
 const at = (bytes: Buffer, part: number) => Math.floor(bytes.length * part)
 
-/** What stands at the nth place where the expression finds something is replaced. */
+/** Replaces the nth match of the expression. */
 function replacing(what: RegExp, part: number, by: (found: string) => string): Damage {
   return (bytes) => {
     const text = bytes.toString('latin1')
@@ -197,7 +197,7 @@ const damage: fc.Arbitrary<Damage> = fc.oneof(
   share.map((part) => replacing(MEMBER, part, () => '')),
 )
 
-/** A message of these with up to four kinds of damage. */
+/** One of these messages with up to four kinds of damage. */
 export function damaged(messages: readonly string[]): fc.Arbitrary<Buffer> {
   return fc
     .tuple(fc.constantFrom(...messages), fc.array(damage, { minLength: 1, maxLength: 4 }))
@@ -225,7 +225,7 @@ const SYNTAX = [
   ' ',
 ]
 
-/** Bytes of any kind, and such as a parser has to look at. */
+/** Arbitrary bytes, and bytes that a parser has to examine. */
 export const anyBytes: fc.Arbitrary<Buffer> = fc.oneof(
   fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
   fc

@@ -1,6 +1,6 @@
 /**
- * What every charge request must be, whichever dialect it came from: written anew from
- * domain/charge-request.ts, without the code of any decoder.
+ * The validity of a charge request in any message format: derived from
+ * src/domain/charge-request.ts, without the code of any decoder.
  */
 import { isDeepStrictEqual } from 'node:util'
 
@@ -47,7 +47,7 @@ const SERVICE_KEYS = [
 ]
 const STAMP_CHARS_MAX = 3 * 65_536
 
-/** What is wrong with it; empty if nothing is. */
+/** The problems of a request; empty if there is none. */
 export function problemsOf(request: unknown, bounds: Bounds): string[] {
   const problems: string[] = []
   const check = (holds: boolean, what: string) => {
@@ -150,7 +150,7 @@ function isWhole(value: unknown, min: number): boolean {
 
 const UNCLEAN = /[\p{Cc}\p{Cs}]/u
 
-/** A text of so many characters, none of them a control character or half of one. */
+/** A text of up to this many characters, without control characters and half characters. */
 export function isText(value: unknown, min: number, max: number): boolean {
   if (typeof value !== 'string' || value.length < min || value.length > max) return false
   return !UNCLEAN.test(value)

@@ -4,7 +4,7 @@ import { createJsonCodec } from '../../../../src/realtime/codecs/json/codec.ts'
 
 const codes = Object.entries(reasons).map(([reason, { code }]) => [reason, code])
 
-/** What answers have where nothing is configured. */
+/** The answer settings without any configuration. */
 export const ANSWERS: AnswerSettings = {
   quotaHoldingMs: 0,
   thresholdPercent: 0,
@@ -13,5 +13,5 @@ export const ANSWERS: AnswerSettings = {
   returnCodes: Object.fromEntries(codes),
 }
 
-/** The plain JSON dialect where nothing is configured. */
+/** The plain JSON format without any configuration. */
 export const jsonCodec = createJsonCodec(ANSWERS)

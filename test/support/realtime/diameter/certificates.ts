@@ -1,4 +1,4 @@
-/** Certificates for the tests of TLS, made with openssl; where that is absent there are none. */
+/** Certificates for the tests of TLS, made with openssl; without openssl there are none. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,13 +8,13 @@ export const HAS_OPENSSL = spawnSync('openssl', ['version']).status === 0
 
 export interface Authority {
   readonly caFile: string
-  /** Gives the files of a certificate with these DNS names. */
+  /** Returns the files of a certificate with these DNS names. */
   issue(name: string, ...dnsNames: string[]): { certFile: string; keyFile: string }
-  /** The same with a key of RSA. */
+  /** The same with an RSA key. */
   issueRsa(name: string, ...dnsNames: string[]): { certFile: string; keyFile: string }
 }
 
-/** In a folder of its own below that of temporary files. */
+/** In its own folder below that of temporary files. */
 export function createAuthority(): Authority {
   const folder = mkdtempSync(join(tmpdir(), 'tollgate-tls-'))
   const file = (name: string) => join(folder, name)

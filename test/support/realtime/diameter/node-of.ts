@@ -1,4 +1,4 @@
-/** A node with Diameter for the tests of one; closed after each of them. */
+/** A node with Diameter for a test; closed after each test. */
 import { afterEach } from 'vitest'
 import { compilePeers, type Peers } from '../../../../src/catalog/settings/peers.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
@@ -33,11 +33,11 @@ export interface Line {
 
 export interface NodeOptions {
   readonly settings?: Partial<Config['diameter']>
-  /** As they are stored; null: they were never read. */
+  /** As stored; null if they were never read. */
   readonly peers?: readonly object[] | null
   readonly onRequest?: DiameterOptions['onRequest']
   readonly rateLimits?: RateLimits
-  readonly intake?: Backpressure
+  readonly backpressure?: Backpressure
 }
 
 const KEEPS_UP: Backpressure = { isBehind: false, onCaughtUp: () => undefined }
@@ -49,9 +49,9 @@ export function settingsOf(settings: Partial<Config['diameter']> = {}): Config['
   return { ...loadConfig({ env: {} }).diameter, port: 0, ...SHORT, ...settings }
 }
 
-/** A node that answers each credit-control request with 2001, at once unless told otherwise. */
+/** A node that answers each credit-control request with 2001, immediately by default. */
 export async function nodeOf(options: NodeOptions = {}) {
-  const { settings = {}, peers = [], onRequest, rateLimits, intake = KEEPS_UP } = options
+  const { settings = {}, peers = [], onRequest, rateLimits, backpressure = KEEPS_UP } = options
   const lines: Line[] = []
   const write = (level: Line['level']) => (fields: object, text: string) => {
     lines.push({ level, fields: { ...fields }, text })
@@ -70,14 +70,14 @@ export async function nodeOf(options: NodeOptions = {}) {
   }
   const node = await startDiameter({
     config: { diameter: settingsOf(settings) },
-    // Only what a logger is used for here.
+    // Only the logger methods in use.
     log: { info: write('info'), warn: write('warn'), error: write('error') } as never,
     metrics,
     clock: { nowMs: () => NOW_MS },
     identity: IDENTITY,
     peers: () => stored,
     ...(rateLimits === undefined ? {} : { rateLimits }),
-    backpressure: intake,
+    backpressure,
     onRequest: (connection, bytes, overRate) => {
       if (overRate !== undefined && onRequest === undefined) {
         overRate()
@@ -88,7 +88,7 @@ export async function nodeOf(options: NodeOptions = {}) {
     },
   })
   open.push(node)
-  /** The figures of a metric, as `label=value,…: number`. */
+  /** The values of a metric, as `label=value,…: number`. */
   const figures = async (name: string) => {
     const { metrics: all } = await metrics.snapshot()
     const values = all.find((metric) => metric.name === name)?.values ?? []

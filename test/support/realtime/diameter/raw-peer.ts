@@ -1,4 +1,4 @@
-/** A peer that sends what it is told, right or wrong. */
+/** A peer that sends any bytes, valid or not. */
 import { connect, type Socket } from 'node:net'
 import {
   avp,
@@ -24,7 +24,7 @@ export function origin(host = HOST, realm = REALM): WireAvp[] {
   return [textAvp(264, host), textAvp(296, realm)]
 }
 
-/** What a CER usually has. */
+/** The AVPs of a usual CER. */
 export function cerAvps(host = HOST, realm = REALM): WireAvp[] {
   return [
     ...origin(host, realm),
@@ -39,7 +39,7 @@ export interface Written extends Partial<Omit<WireMessage, 'avps'>> {
   readonly avps?: readonly WireAvp[]
 }
 
-/** A request unless told otherwise. */
+/** A request by default. */
 export function written(command: number, message: Written = {}): Buffer {
   const ids = { hopByHopId: 7, endToEndId: 9 }
   return writeMessage({ flags: 0x80, application: 0, ...ids, avps: [], command, ...message })
@@ -49,7 +49,7 @@ export const cer = (avps: readonly WireAvp[] = cerAvps()) => written(257, { avps
 export const dwr = (avps: readonly WireAvp[] = origin()) => written(280, { avps })
 export const dpr = (cause = 0) => written(282, { avps: [...origin(), uint32Avp(273, cause)] })
 
-/** A credit-control request of which only the frame counts. */
+/** A credit-control request for tests that only look at the frame. */
 export function ccr(hopByHopId = 1, session = 's1', further: readonly WireAvp[] = []): Buffer {
   const avps = [textAvp(263, session), ...origin(), uint32Avp(415, hopByHopId), ...further]
   return written(272, { flags: 0xc0, application: 4, hopByHopId, endToEndId: hopByHopId, avps })
@@ -60,9 +60,9 @@ export const resultOf = (message: WireMessage | null) => uint32Of(message?.avps 
 export interface RawPeer {
   readonly socket: Socket
   send(...parts: Buffer[]): void
-  /** The next message that comes, or null at the end. */
+  /** The next message received, or null at the end. */
   next(): Promise<WireMessage | null>
-  /** CER; gives the Result-Code. */
+  /** Sends a CER; returns the Result-Code. */
   introduce(bytes?: Buffer): Promise<number | undefined>
   readonly closed: Promise<void>
 }
@@ -119,7 +119,7 @@ export async function openPeer(port: number): Promise<RawPeer> {
   return peerOf(socket)
 }
 
-/** One that is connected. */
+/** A peer that has exchanged capabilities. */
 export async function openKnownPeer(port: number, host = HOST): Promise<RawPeer> {
   const peer = await openPeer(port)
   const code = await peer.introduce(cer(cerAvps(host)))

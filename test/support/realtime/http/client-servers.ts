@@ -1,4 +1,4 @@
-/** Servers for clients that come with tokens and signatures, on a Redis of their own. */
+/** Servers for clients with tokens and signatures, on their own Redis. */
 import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { withClient } from '../../../../src/catalog/clients/client-changes.ts'
 import { type ApiClients, compileClients } from '../../../../src/catalog/clients/clients.ts'
@@ -26,20 +26,20 @@ export const JSON_TYPE = { 'content-type': 'application/json' }
 const sealer = createSealer('')
 export const change = { nowMs: NOW_MS, by: 'test', sealer, timeZone: 'UTC' }
 
-/** What tests set; as new before each of them. */
-export const scene = {
+/** State that tests set; reset before each of them. */
+export const state = {
   nowMs: NOW_MS,
   elapsedMs: 0,
   /** Stored clients. */
   list: [] as readonly unknown[],
-  /** How often the store was asked for a token. */
-  finds: 0,
+  /** The number of token lookups in the store. */
+  lookups: 0,
   /** Resolves when the store may answer. */
   gate: Promise.resolve(),
-  /** Has the store wait; what it gives lets it answer. */
-  shut(): () => void {
+  /** Blocks the store; the returned function releases it. */
+  blockStore(): () => void {
     let open = () => {}
-    scene.gate = new Promise((resolve) => {
+    state.gate = new Promise((resolve) => {
       open = resolve
     })
     return () => open()
@@ -51,7 +51,7 @@ let connection: ReturnType<typeof openRedis>
 let keys: ExpiringKeys
 export let tokens: Tokens
 
-/** Starts it before the tests of a file. */
+/** Starts Redis before the tests of a file. */
 export function useClients(): void {
   beforeAll(async () => {
     redis = await startTestRedis()
@@ -62,8 +62,8 @@ export function useClients(): void {
     tokens = createTokens(keys)
   })
   beforeEach(() => {
-    const anew = { nowMs: NOW_MS, elapsedMs: 0, list: [], finds: 0, gate: Promise.resolve() }
-    Object.assign(scene, anew)
+    const initial = { nowMs: NOW_MS, elapsedMs: 0, list: [], lookups: 0, gate: Promise.resolve() }
+    Object.assign(state, initial)
     store({ name: 'pgw', roles: ['charge'], key: KEY })
     store({ name: 'boss', roles: ['admin'] })
     store({ name: 'crm', roles: ['read', 'write'], key: `crm-${KEY}` })
@@ -74,13 +74,13 @@ export function useClients(): void {
   })
 }
 
-/** Makes or changes a client. */
+/** Creates or changes a client. */
 export function store(client: object): void {
-  scene.list = withClient(scene.list, client, change).list
+  state.list = withClient(state.list, client, change).list
 }
 
 export function clientsNow(): ApiClients {
-  return compileClients(scene.list, sealer)
+  return compileClients(state.list, sealer)
 }
 
 export function callersOf(signature: object = {}, areRead = true): ClientAuthenticator {
@@ -88,8 +88,8 @@ export function callersOf(signature: object = {}, areRead = true): ClientAuthent
     used: keys,
     tokens: {
       find: async (token) => {
-        scene.finds += 1
-        await scene.gate
+        state.lookups += 1
+        await state.gate
         return tokens.access.find(token)
       },
     },
@@ -99,8 +99,8 @@ export function callersOf(signature: object = {}, areRead = true): ClientAuthent
   return createClientAuthenticator({
     now: () => (areRead ? { clients: clientsNow(), signature: rules } : null),
     open: async () => kept,
-    clock: { nowMs: () => scene.nowMs },
-    elapsedMs: () => scene.elapsedMs,
+    clock: { nowMs: () => state.nowMs },
+    elapsedMs: () => state.elapsedMs,
     log: silent,
   })
 }
@@ -113,8 +113,8 @@ export async function tokenOf(name: string, more: object = {}): Promise<string> 
   return tokens.access.issue({ ...holder, ...terms, ...more }, HOUR_MS)
 }
 
-/** A server where everybody must authenticate unless told otherwise. */
-export async function world(
+/** A server that requires authentication by default. */
+export async function clientServer(
   kind: Kind,
   more: { callers?: ClientAuthenticator; mustAuthenticate?: boolean } = {},
 ) {
@@ -136,14 +136,14 @@ export const bearer = (token: string) => ({
   headers: { ...JSON_TYPE, authorization: `Bearer ${token}` },
 })
 
-/** Of `fresh`. */
+/** The number of calls of `fresh`. */
 export let count = 0
 /** Parameters with a time, and one that no other request has. */
 export function fresh(more: readonly (readonly [string, unknown])[] = []): Map<string, unknown> {
   count += 1
   return new Map<string, unknown>([
     ['n', String(count)],
-    ['_t_', String(scene.nowMs / 1000)],
+    ['_t_', String(state.nowMs / 1000)],
     ...more,
   ])
 }

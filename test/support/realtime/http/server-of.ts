@@ -1,4 +1,4 @@
-/** A server of either kind for the tests of one, closed after each of them. */
+/** A server of either kind for a test; closed after each test. */
 import { afterEach } from 'vitest'
 import type { Peer } from '../../../../src/catalog/settings/peers.ts'
 import type { ReceivedMessage } from '../../../../src/realtime/charge.ts'
@@ -34,7 +34,7 @@ afterEach(() => {
   for (const server of open.splice(0)) server.close()
 })
 
-/** The plain codec with another way to say what is wrong. */
+/** The plain JSON codec with a different error text. */
 function codecOf(name: string, contentType: string): Codec<unknown> {
   return { ...jsonCodec, contentType, encodeError: ({ field, why }) => `${name}: ${field} ${why}` }
 }
@@ -66,8 +66,8 @@ const found = new Map<string, MessageFormat | MissingMessageFormat>(
   } satisfies Record<string, MessageFormat | MissingMessageFormat>),
 )
 
-/** Dialects of every kind, and reasons to have none. */
-export const dialects: MessageFormats = {
+/** Message formats of every kind, and reasons why one is missing. */
+export const formats: MessageFormats = {
   defaultName: 'json',
   find: (name) => found.get(name) ?? { missing: 'unknown', why: 'is unknown' },
 }
@@ -78,7 +78,7 @@ export interface AccessOptions {
   readonly byCertificate?: Readonly<Record<string, Peer>>
   readonly mustAuthenticate?: boolean
   readonly isForThisMachine?: boolean
-  /** False: the peers were never read. */
+  /** False if the peers were never read. */
   readonly areKnown?: boolean
   readonly elapsedMs?: () => number
   readonly callers?: ClientAuthenticator
@@ -93,7 +93,7 @@ export const NO_CALLERS = createClientAuthenticator({
   log: createLogger({ name: 'test', level: 'silent' }),
 })
 
-/** Who gets in: the peers of these keys, and everybody who has none unless told otherwise. */
+/** The access check: the peers of these keys, and by default everybody without a key. */
 export function accessOf(options: AccessOptions = {}, checks?: readonly CredentialCheck[]) {
   const {
     byKey = {},
@@ -118,7 +118,7 @@ export function accessOf(options: AccessOptions = {}, checks?: readonly Credenti
   })
 }
 
-/** Certificates that nobody counts. */
+/** Certificates that are not counted. */
 export const UNCOUNTED: TlsMetrics = { used: () => undefined, reloaded: () => undefined }
 
 /** `realtime.tls` with these files. */
@@ -136,7 +136,7 @@ export function tlsOf(
   }
 }
 
-/** A server that answers each body with its size, in the next turn unless told otherwise. */
+/** A server that answers each body with its size, in the next turn by default. */
 export async function serverOf(httpServer: Kind, options: Partial<HttpServerOptions> = {}) {
   const bodies: string[] = []
   const arrivals: Omit<ReceivedMessage<string>, 'body' | 'codec' | 'refuseOverRate'>[] = []
@@ -151,7 +151,7 @@ export async function serverOf(httpServer: Kind, options: Partial<HttpServerOpti
     log: createLogger({ name: 'test', level: 'silent' }),
     bodyBytesMax: BODY_BYTES_MAX,
     authenticator: accessOf(),
-    messageFormats: dialects,
+    messageFormats: formats,
     charge: ({ body, codec: _codec, refuseOverRate, ...rest }, answer) => {
       if (refuseOverRate !== null) {
         refuseOverRate()

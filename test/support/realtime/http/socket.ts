@@ -2,16 +2,16 @@ import { connect } from 'node:net'
 
 export type RawAnswer = { status: number; headers: Map<string, string>; body: string }
 
-/** A plain TCP client, which sends what it is told and cuts what comes back into answers. */
+/** A plain TCP client, which sends any bytes and splits the received ones into answers. */
 export function openSocket(port: number, localAddress = '127.0.0.1') {
-  // Without delay, or the system puts pieces together that shall come apart.
+  // Without delay, or the system would join pieces that must arrive separately.
   const socket = connect({ port, host: '127.0.0.1', noDelay: true, localAddress })
   let received = ''
   let isClosed = false
   let wake = () => {}
   const wakeUp = () => wake()
   socket.on('data', (bytes) => {
-    // A byte is a character until an answer is complete: lengths are in bytes.
+    // Latin-1, so that a byte is a character until an answer is complete: lengths are in bytes.
     received += bytes.toString('latin1')
     wakeUp()
   })
@@ -19,7 +19,7 @@ export function openSocket(port: number, localAddress = '127.0.0.1') {
     isClosed = true
     wakeUp()
   })
-  // A reset is a way of closing here.
+  // A reset also closes the connection.
   let error: Error | null = null
   socket.on('error', (why) => {
     error = why
@@ -33,7 +33,7 @@ export function openSocket(port: number, localAddress = '127.0.0.1') {
     send: (bytes: string | Buffer) =>
       new Promise<void>((resolve) => socket.write(bytes, () => resolve())),
     destroy: () => socket.destroy(),
-    /** Not only its half: nothing that comes would be read. */
+    /** Closes both directions, because received bytes are no longer read. */
     reset: () => socket.resetAndDestroy(),
     /** The next answer; null if the connection ends before there is one. */
     async answer(): Promise<RawAnswer | null> {
@@ -47,7 +47,7 @@ export function openSocket(port: number, localAddress = '127.0.0.1') {
         await change()
       }
     },
-    /** What has gone wrong with the connection, such as a reset. */
+    /** Errors of the connection, such as a reset. */
     error: (): Error | null => error,
     /** Resolves when the other side has ended the connection. */
     async closed(): Promise<void> {

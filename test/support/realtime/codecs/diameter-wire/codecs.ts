@@ -14,7 +14,7 @@ export const fileType = fileTypeOf(builtIn())
 export const wire = createWireCodec(fileType, identity)
 export const json = codecOf(fileType)
 
-/** The request in a body. Throws with what is wrong with it. */
+/** The request in a body. Throws the reason if it is refused. */
 export function requestIn<Out>(
   codec: MessageCodec<unknown, Out>,
   body: Buffer,
@@ -26,7 +26,7 @@ export function requestIn<Out>(
   return decoded.request
 }
 
-/** All that is asked for, granted; of several services the second has no rate. */
+/** All requested units granted; the second of several services has no rate. */
 export function outcomeFor({ services }: ChargeRequest, given: Partial<ServiceOutcome> = {}) {
   const outcomes = services.map(
     ({ ratingGroup, usaget, requested }, index): ServiceOutcome => ({
@@ -47,7 +47,7 @@ export function outcomeFor({ services }: ChargeRequest, given: Partial<ServiceOu
   return { ...plainOutcome('granted'), transactionId: 't1', cost: 1_250_000, services: outcomes }
 }
 
-/** The answer to a refused message, by names. Throws if it is taken. */
+/** The answer to a refused message, by names. Throws if the message is accepted. */
 export function refusalOf(body: Buffer, codec = wire): Record<string, unknown> {
   const decoded = codec.decode(body, context)
   if (decoded.ok) throw new Error('is taken')

@@ -1,4 +1,4 @@
-/** Credit-control requests of several kinds (RFC 8506 appendix A, TS 32.299). Composed by us. */
+/** Credit-control requests of several kinds for tests (RFC 8506 appendix A, TS 32.299). */
 import type { Tree } from './trees.ts'
 
 export const NOW_S = Date.UTC(2026, 10, 21, 10, 10) / 1000
@@ -74,10 +74,10 @@ export const data: Tree = {
   },
 }
 
-/** Each by what it is. */
+/** Requests by their description. */
 export const composed: Readonly<Record<string, Tree>> = {
   'data, two services': data,
-  'data, its end': {
+  'data, end of session': {
     ...head,
     'CC-Request-Type': 3,
     'CC-Request-Number': 9,
@@ -93,14 +93,14 @@ export const composed: Readonly<Record<string, Tree>> = {
     'Requested-Service-Unit': { 'CC-Time': 60 },
     'Service-Information': called,
   },
-  'voice, its end': {
+  'voice, end of session': {
     ...voice,
     'CC-Request-Type': 3,
     'CC-Request-Number': 1,
     'Used-Service-Unit': { 'CC-Time': 42 },
     'Termination-Cause': 1,
   },
-  'an SMS, debited at once (IEC)': {
+  'an SMS, debited immediately (IEC)': {
     ...event,
     'Service-Context-Id': '32274@3gpp.org',
     'Requested-Action': 0,

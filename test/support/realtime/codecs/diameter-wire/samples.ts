@@ -1,4 +1,4 @@
-/** Captured messages that lie beside the project, where they do; they are no part of it. */
+/** Captured messages beside the project, which are not part of it; empty if they are absent. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -21,7 +21,7 @@ interface IndexEntry {
   mscc: number
 }
 
-/** Added to names of tests that are skipped. */
+/** Added to names of skipped tests. */
 export const whyNoSamples = existsSync(FOLDER) ? '' : ' (skipped: no folder ../shared)'
 
 export function samples(): readonly Sample[] {

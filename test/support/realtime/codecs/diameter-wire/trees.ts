@@ -1,4 +1,4 @@
-/** Messages as records by the names of AVPs, to bytes and back, by the generic codec. */
+/** Messages as records by the names of AVPs, written and read by the generic codec. */
 import type { AvpType } from '../../../../../src/realtime/codecs/diameter/avp-entry.ts'
 import { avpByCode, avpByKey } from '../../../../../src/realtime/codecs/diameter/dictionary.ts'
 import {
@@ -58,7 +58,7 @@ export function bytesOf(avps: readonly WireAvp[], header: Partial<Header> = {}):
   return writeMessage({ ...CCR, ...header, avps })
 }
 
-/** Each name with its value, or the list of its values, as the JSON form has them. */
+/** Each name with its value, or the list of its values, as in the JSON form. */
 export function treeOf(bytes: Buffer): Record<string, unknown> {
   return recordOf(readMessage(bytes).avps)
 }

@@ -1,4 +1,4 @@
-/** One credit-control request in several shapes. Composed by us. */
+/** One credit-control request in several forms, composed for tests. */
 
 /** As a message. */
 export const update = {
@@ -46,7 +46,7 @@ export const byCodes = {
   ],
 }
 
-/** As the package `diameter` has it. */
+/** As the package `diameter` represents it. */
 export const pairs: [string, unknown][] = [
   ['Session-Id', 'pgw1;1;7'],
   ['Service-Context-Id', '32251@3gpp.org'],

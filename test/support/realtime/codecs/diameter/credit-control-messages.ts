@@ -16,7 +16,7 @@ export const ccr = (type: number, more: Body = {}): Body => ({
 export const mscc = (type: number, ...members: Body[]) =>
   ccr(type, { 'Multiple-Services-Credit-Control': members })
 
-export function dialectOf(document: Document = builtIn(), currencyCode = 999) {
+export function formatOf(document: Document = builtIn(), currencyCode = 999) {
   return codecOf(
     compileFileType(document, {
       answers: {
@@ -33,8 +33,8 @@ export function dialectOf(document: Document = builtIn(), currencyCode = 999) {
   )
 }
 
-export function decode(body: Body, dialect = dialectOf()) {
-  const decoded = dialect.decode(Buffer.from(JSON.stringify(body)), context)
+export function decode(body: Body, format = formatOf()) {
+  const decoded = format.decode(Buffer.from(JSON.stringify(body)), context)
   if (!decoded.ok) throw new Error(`${decoded.error.field} ${decoded.error.why}`)
   return decoded
 }

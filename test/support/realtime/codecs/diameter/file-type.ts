@@ -29,7 +29,7 @@ export function fileTypeOf(document: Document): FileType {
   })
 }
 
-export function dialectOf(document: Document) {
+export function formatOf(document: Document) {
   return codecOf(fileTypeOf(document))
 }
 

@@ -1,12 +1,12 @@
 /** A gateway whose messages are charged in memory, by the built-in file type. */
 import { RatingFixture } from '../../../rating/rating-fixture.ts'
-import { builtIn, context as decoding, dialectOf } from './file-type.ts'
+import { builtIn, context as decoding, formatOf } from './file-type.ts'
 
 export type Avps = Record<string, unknown>
 
 const TYPES = ['', 'start', 'update', 'release', 'event']
 
-const codec = dialectOf(builtIn())
+const codec = formatOf(builtIn())
 
 export class Gateway {
   readonly scene: RatingFixture
