@@ -19,7 +19,7 @@ const SEED = chooseSeed()
 const PROCESSES = 3
 
 const PROGRAM = `
-import { runClients } from './test/workers/contention-client.js'
+import { runClients } from './test/support/workers/contention-client.js'
 const report = await runClients(JSON.parse(process.argv[2]))
 process.stdout.write(JSON.stringify(report))
 `

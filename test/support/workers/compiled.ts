@@ -18,7 +18,12 @@ const OPTIONS: ts.CompilerOptions = {
 
 /** Compiles the sources of a worker, and the tests' own part of it, into `folder`. */
 export function compileWorkers(folder: string): void {
-  for (const source of [...MODULES.map((name) => `src/${name}`), 'test/support', 'test/workers']) {
+  for (const source of [
+    ...MODULES.map((name) => `src/${name}`),
+    'test/support',
+    'test/support/workers',
+    'test/support/rating',
+  ]) {
     for (const name of readdirSync(join(ROOT, source))) {
       if (!name.endsWith('.ts') || name.endsWith('.test.ts')) continue
       const text = readFileSync(join(ROOT, source, name), 'utf8')

@@ -226,6 +226,16 @@ function rulesOf(
   return { catalogue, finder, book }
 }
 
+function createSettableClock() {
+  let now = NOW_MS
+  return {
+    nowMs: () => now,
+    set(nowMs: number) {
+      now = nowMs
+    },
+  }
+}
+
 export async function openProcessorFixture(
   url: string,
   options: ProcessorFixtureOptions = {},
@@ -234,13 +244,7 @@ export async function openProcessorFixture(
   const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 20_000, replicaAcks }, log)
   await waitForRedis(redis, 20_000)
   const ledger = await openTestLedger(redis, LEDGER, randomInt(1, 2 ** 47))
-  let now = NOW_MS
-  const clock = {
-    nowMs: () => now,
-    set(nowMs: number) {
-      now = nowMs
-    },
-  }
+  const clock = createSettableClock()
   const defects: unknown[] = []
   const { catalogue, finder, book } = rulesOf(options, tariffs)
   const profiles = new ProfileCache(options.read ?? readProfile, {
@@ -290,7 +294,14 @@ export async function openProcessorFixture(
       })
     },
     credit: (sid, includeId, amount, operationId) =>
-      credit(ledger, sid, includeId, amount, operationId ?? `op-${randomInt(2 ** 47)}`, now),
+      credit(
+        ledger,
+        sid,
+        includeId,
+        amount,
+        operationId ?? `op-${randomInt(2 ** 47)}`,
+        clock.nowMs(),
+      ),
     async owner(sid) {
       const [loaded] = await ledger.load([{ aid: aidOf(sid), sid, sessionKeys: [] }])
       return stateOf(loaded)

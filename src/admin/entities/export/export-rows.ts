@@ -11,10 +11,10 @@ import type { ReadRequest } from '../requests/entity-request.ts'
 import { readView } from '../views.ts'
 import { cellOf } from './cells.ts'
 import { columnsOf } from './columns.ts'
-import { currentRevisionPages } from './current-revision-pages.ts'
 import { neutralCell } from './formula.ts'
 import { type OverridesOf, overridesIn } from './rate-overrides.ts'
 import { rateColumns, rateRows } from './rate-rows.ts'
+import { currentRevisionPages } from './revision-pages.ts'
 
 export interface ExportRequest {
   definition: CollectionDefinition

@@ -3,12 +3,12 @@ import { finished } from 'node:stream/promises'
 import { afterEach, describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
 import type { CollectionDefinition } from '../../../../src/admin/entities/definitions/definition.ts'
-import { currentRevisionPages } from '../../../../src/admin/entities/export/current-revision-pages.ts'
 import {
   type ExportRequest,
   exportRows,
 } from '../../../../src/admin/entities/export/export-rows.ts'
 import { neutralCell, originalCell } from '../../../../src/admin/entities/export/formula.ts'
+import { currentRevisionPages } from '../../../../src/admin/entities/export/revision-pages.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
 import { NOW_MS, useImports } from '../../../support/admin/entities/import/import-fixture.ts'
 import { insertEntity } from '../../../support/catalog/store.ts'

@@ -44,7 +44,8 @@ describe('an account', () => {
     expect(await neededBy(catalog, 'accounts', { aid: 17 })).toBeNull()
     for (const sid of [20, 19, 19]) await insertEntity(catalog, 'subscribers', { sid })
     expect(await neededBy(catalog, 'accounts', { aid: 17 })).toBe(
-      'account 17 cannot be deleted: in its validity period it is needed by 2 subscribers (the first: sid 19)',
+      'account 17 cannot be deleted: in its validity period it is needed by ' +
+        '2 subscribers (the first: sid 19)',
     )
   })
 })
