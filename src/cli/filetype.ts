@@ -142,7 +142,7 @@ function checkedDocuments(value: unknown, source: string, config: Config): Map<s
   for (const { document, path } of documentsIn(value)) {
     try {
       const { name } = checkedFileType(document, defaults, path)
-      if (checked.has(name)) throw new FieldError(`${path}.file_type`, `'${name}' is there twice`)
+      if (checked.has(name)) throw new FieldError(`${path}.file_type`, `'${name}' occurs twice`)
       checked.set(name, document)
     } catch (error) {
       if (!(error instanceof FieldError)) throw error

@@ -29,7 +29,7 @@ const stored = () => readStoredClients(tollgate.catalog())
 const signersAt = async (nowMs: number) => compileClients(await stored(), sealer).signers(nowMs)
 
 describe('tollgate client', () => {
-  it('adds a client, whose secret is shown once and stored sealed; rotates and revokes', async () => {
+  it('adds a client, whose secret is shown once and stored sealed; rotates, revokes', async () => {
     const options = ['--role', 'read, write', '--from', '2026-01-01', '--to', '2040-01-01']
     const secret = secretIn(await run('add', 'crm', ...options, '--grant', 'client_credentials'))
     const [client] = await signersAt(NOW_MS)

@@ -48,12 +48,8 @@ describe('tollgate field set', () => {
     ['plans', [], '- has no fields'],
     ['plans', [COLOUR, 5], '-: plans.fields.1 must be an object: nothing was changed'],
     ['plans', { field_name: 'a b' }, '-: plans.fields.0.field_name must be letters'],
-    ['subscribers', { field_name: 'msisdn', type: 'integer' }, 'type must stay as it is'],
-    [
-      'accounts',
-      [COLOUR, COLOUR],
-      "subscribers.account.fields.1.field_name 'colour' is there twice",
-    ],
+    ['subscribers', { field_name: 'msisdn', type: 'integer' }, 'type must keep its built-in value'],
+    ['accounts', [COLOUR, COLOUR], "subscribers.account.fields.1.field_name 'colour' occurs twice"],
   ])('refuses %s %j with the path, and stores nothing', async (collection, value, message) => {
     const { code, stdout, stderr } = await put(collection, value)
     expect([code, stdout]).toEqual([1, ''])

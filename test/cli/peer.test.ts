@@ -114,7 +114,7 @@ describe('tollgate peer add --origin-host', () => {
     await tollgate.run('peer', 'add', 'pgw-1', '--origin-host', 'pgw.example.net')
     const second = await tollgate.run('peer', 'add', 'pgw-2', '--origin-host', 'PGW.example.net')
     expect(second.code).toBe(1)
-    expect(second.stderr).toContain("peer.diameter.origin_host 'pgw.example.net' is there twice")
+    expect(second.stderr).toContain("peer.diameter.origin_host 'pgw.example.net' occurs twice")
     expect(await stored()).toHaveLength(1)
   })
 })

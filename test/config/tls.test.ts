@@ -7,8 +7,7 @@ describe('settings of TLS', () => {
     const files = "certFile: c, keyFile: k, clientCaFile: ''"
     const https = (more: string, realtime = '') =>
       fileWith(`realtime: { tls: { enabled: true, ${files.replace("''", more)} }${realtime} }`)
-    const why =
-      'uWebSockets.js cannot serve realtime.tls as it is set: it does not expose client certificates'
+    const why = 'realtime.tls as it is set: it does not expose client certificates'
     const native = problemsOf({ file: https('ca', ', httpServer: native') }).problems
     expect(native.map(({ key }) => key)).toEqual(['realtime.httpServer'])
     expect(native[0]?.reason).toContain(why)

@@ -70,7 +70,7 @@ const PLAYS: Category = {
       const at = `plays.plays.${index}`
       const others = plays.slice(0, index)
       if (others.some((other) => other.name === name)) {
-        throw new FieldError(`${at}.name`, `'${name}' is there twice`)
+        throw new FieldError(`${at}.name`, `'${name}' occurs twice`)
       }
       if (play.default !== true) continue
       if (play.enabled !== true) {

@@ -18,7 +18,7 @@ export function fileTypesCategory(config: Config): Category {
       for (const [index, document] of arrayAt(value, 'file_types').entries()) {
         const path = pathOfFileType(document, index)
         const { name } = checkedFileType(document, defaults, path)
-        if (names.has(name)) throw new FieldError(`${path}.file_type`, `'${name}' is there twice`)
+        if (names.has(name)) throw new FieldError(`${path}.file_type`, `'${name}' occurs twice`)
         names.add(name)
       }
     },

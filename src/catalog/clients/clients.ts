@@ -107,7 +107,7 @@ export function usableClients(value: unknown): {
     try {
       const settings = storedClient(each, path)
       if (used.some((other) => other.settings.name === settings.name)) {
-        throw new FieldError(`${path}.name`, `'${settings.name}' is there twice`)
+        throw new FieldError(`${path}.name`, `'${settings.name}' occurs twice`)
       }
       used.push({ settings, path })
     } catch (error) {

@@ -46,7 +46,7 @@ function compilePriceSet(price: Fields, path: string, context: PriceContext): Pr
     const at = `${path}.bands.${index}`
     const band = compileBand(objectAt(entry, at), at, price, context)
     if (bands.some(({ name }) => name === band.name)) {
-      throw new FieldError(`${at}.name`, `is there twice: '${band.name}'`)
+      throw new FieldError(`${at}.name`, `occurs twice: '${band.name}'`)
     }
     bands.push(band)
   }

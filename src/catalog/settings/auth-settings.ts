@@ -69,7 +69,7 @@ function protocolAt(
   const settings =
     type === 'ldap' ? withDefaults(LdapSchema, value, path) : withDefaults(SamlSchema, value, path)
   if (others.some((other) => other.type === type && other.name === settings.name)) {
-    throw new FieldError(`${path}.name`, `'${settings.name}' is there twice`)
+    throw new FieldError(`${path}.name`, `'${settings.name}' occurs twice`)
   }
   const problem = settings.type === 'ldap' ? ldapProblem(settings) : samlProblem(settings)
   if (problem !== null) throw new FieldError(`${path}.${problem.path}`, problem.reason)

@@ -150,11 +150,11 @@ export function checkUnique(
   path: string,
 ): void {
   if (others.some(({ name }) => name === peer.name)) {
-    throw new FieldError(`${path}.name`, `'${peer.name}' is there twice`)
+    throw new FieldError(`${path}.name`, `'${peer.name}' occurs twice`)
   }
   const host = peer.diameter?.origin_host
   if (host !== undefined && others.some((other) => other.diameter?.origin_host === host)) {
-    throw new FieldError(`${path}.diameter.origin_host`, `'${host}' is there twice`)
+    throw new FieldError(`${path}.diameter.origin_host`, `'${host}' occurs twice`)
   }
   for (const [index, name] of (peer.certificate_names ?? []).entries()) {
     const owner = others.find((other) => certificateNamesOf(other).includes(name))
@@ -252,7 +252,7 @@ function certificateNamesAt(value: unknown, path: string): string[] | undefined 
     throw new FieldError(`${path}.${index}`, `must be ${allowed}`)
   })
   const twice = names.findIndex((name, index) => names.indexOf(name) !== index)
-  if (twice >= 0) throw new FieldError(`${path}.${twice}`, `'${names[twice]}' is there twice`)
+  if (twice >= 0) throw new FieldError(`${path}.${twice}`, `'${names[twice]}' occurs twice`)
   return names
 }
 

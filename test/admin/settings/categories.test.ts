@@ -111,7 +111,7 @@ describe('values that are refused by path, and change nothing', () => {
       [{ collection: '*', actions: '*', roles: [] }],
       'rules.0.roles must have',
     ],
-    ['plays', { plays: [{ name: 'A' }, { name: 'A' }] }, "plays.plays.1.name 'A' is there twice"],
+    ['plays', { plays: [{ name: 'A' }, { name: 'A' }] }, "plays.plays.1.name 'A' occurs twice"],
     ['plays', { plays: [{ name: 'A', default: true }] }, 'plays.plays.0.default must not be true'],
     ['plays', { plays: [{ name: '' }] }, 'plays.plays.0.name must be 1 to 64 letters'],
     ['events', { balance: [{ conditions: [] }] }, 'events.balance.0.event_code is missing'],
@@ -181,7 +181,7 @@ describe('file types', () => {
     expect((await api.get('file_types.MINE.enabled')).details).toBe(true)
     await api.ok({ action: 'unset', category: 'file_types', data: { file_type: 'OTHER' } })
     expect((await api.get('file_types')).details).toHaveLength(1)
-    expect(await refused('file_types', [document, document])).toContain('is there twice')
+    expect(await refused('file_types', [document, document])).toContain('occurs twice')
     expect(await refused('file_types.MINE.parser', { type: 'tap3' })).toContain('file_types.MINE')
   })
 })
@@ -270,7 +270,7 @@ describe('a category whose members are created', () => {
     expect(await refused('shared_secret.crm', {})).toContain('cannot be set by path')
     await set('shared_secret', { name: 'b' })
     await api.ok({ action: 'unset', category: 'shared_secret', data: { name: 'crm' } })
-    expect(await api.refused({ action: 'unset', category: 'shared_secret' })).toContain('which')
+    expect(await api.refused({ action: 'unset', category: 'shared_secret' })).toContain('must name')
     const again = { action: 'unset', category: 'shared_secret.crm' }
     expect(await api.refused(again)).toBe('shared_secret has none of this name')
     await api.ok({ action: 'unset', category: 'shared_secret.b' })

@@ -241,7 +241,7 @@ describe('clients in use', () => {
         path: 'shared_secret.1.key',
         reason: 'must be 32 to 256 letters, digits, _, - and .',
       },
-      { ...client('good'), path: 'shared_secret.3.name', reason: "'good' is there twice" },
+      { ...client('good'), path: 'shared_secret.3.name', reason: "'good' occurs twice" },
       { ...client('none'), path: 'shared_secret.6.hash', reason: 'is missing' },
       { what: 'signature', name: 'other', path: 'shared_secret.4.key', reason },
       { ...client('old'), path: 'shared_secret.5.key', reason },

@@ -40,7 +40,7 @@ describe('a plan', () => {
     [{ include: { groups: { G: 5 } } }, 'include.groups.G must be an object'],
     [
       { rounding_rules: { rounding_type: 'sideways' } },
-      'rounding_rules.rounding_type must be one of None, up, down, nearest',
+      "rounding_rules.rounding_type must be one of None, up, down, nearest, is 'sideways'",
     ],
   ])('refuses %j', (fields, message) => {
     expect(refusal(() => compilePlan(plan(fields)))).toBe(message)

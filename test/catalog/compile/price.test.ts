@@ -53,7 +53,7 @@ describe('time bands', () => {
 
   it('have their own names', () => {
     expect(refusal(() => price({ bands: [band(), band()] }))).toBe(
-      "P.bands.1.name is there twice: 'NIGHT'",
+      "P.bands.1.name occurs twice: 'NIGHT'",
     )
   })
 })

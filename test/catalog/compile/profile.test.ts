@@ -184,7 +184,7 @@ describe('overrides', () => {
   })
 
   it.each([
-    [{ type: 'rate' }, 'type must be one of plan, service, discount'],
+    [{ type: 'rate' }, "type must be one of plan, service, discount, is 'rate'"],
     [{ type: undefined }, 'type is missing'],
     [{ key: undefined }, 'key is missing'],
     [{ value: 5 }, 'value must be an object'],
@@ -208,7 +208,7 @@ describe('overrides', () => {
     [{ condition: [{ op: 'eq', value: 1 }] }, 'condition.0.field is missing'],
     [
       { condition: { field: 'a', op: 'like', value: 1 } },
-      'condition.op must be one of eq, ne, in, nin, lt, lte, gt, gte, regex, exists',
+      "condition.op must be one of eq, ne, in, nin, lt, lte, gt, gte, regex, exists, is 'like'",
     ],
     [
       { condition: { fields: [{ field: 'a', op: 'in', value: 1 }] } },

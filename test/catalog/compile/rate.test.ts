@@ -131,7 +131,7 @@ describe('a rate', () => {
     [{ params: 'prefix' }, 'params must be an object'],
     [
       { rounding_rules: { rounding_type: 'sideways' } },
-      'rounding_rules.rounding_type must be one of None, up, down, nearest',
+      "rounding_rules.rounding_type must be one of None, up, down, nearest, is 'sideways'",
     ],
     [
       { rounding_rules: { rounding_type: 'up', rounding_decimals: 11 } },
@@ -142,7 +142,10 @@ describe('a rate', () => {
       'rounding_rules.rounding_decimals must be at most 6 with before_tax, ' +
         `is ${rounding_decimals}: balances pay millionths; use after_tax for the final charge`,
     ]),
-    [{ tax: [{ taxation: 'some' }] }, 'tax.0.taxation must be one of global, default, no, custom'],
+    [
+      { tax: [{ taxation: 'some' }] },
+      "tax.0.taxation must be one of global, default, no, custom, is 'some'",
+    ],
     [{ tax: [{ taxation: 'custom' }] }, 'tax.0.custom_tax is missing'],
   ])('refuses %j', (fields, message) => {
     expect(refusal(() => compileRate(rate(fields)))).toBe(message)

@@ -94,7 +94,7 @@ describe('stored settings of directories and identity providers', () => {
     for (const [entry, message] of wrong) {
       expect(() => check(entry), message).toThrow(message)
     }
-    expect(() => check(ldap(), ldap())).toThrow(`protocols.1.name 'corp' is there twice`)
+    expect(() => check(ldap(), ldap())).toThrow(`protocols.1.name 'corp' occurs twice`)
     expect(() => checkAuthSettings([])).toThrow('must be an object')
     expect(() => checkAuthSettings({ protocol: [] })).toThrow('protocol is not known')
   })

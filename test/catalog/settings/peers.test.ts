@@ -78,7 +78,7 @@ describe('the names of a certificate', () => {
   it.each([
     [['a b'], 'peers.0.certificate_names.0', 'must be a DNS name or a common name'],
     [['*.a.net'], 'peers.0.certificate_names.0', 'must be a DNS name or a common name'],
-    [['a', 'A'], 'peers.0.certificate_names.1', "'a' is there twice"],
+    [['a', 'A'], 'peers.0.certificate_names.1', "'a' occurs twice"],
   ])('%j is refused', (names, path, reason) => {
     const check = () => checkPeers([{ name: 'p', certificate_names: names }])
     expect(check).toThrow(path)
@@ -163,7 +163,7 @@ const BROKEN: [string, unknown, string][] = [
   ['no file type', [{ name: 'a', file_types: [] }], 'peers.0.file_types must have at least one'],
   ['a bad file type', [{ name: 'a', file_types: ['a b'] }], 'peers.0.file_types.0 must be'],
   ['a text for a truth', [{ name: 'a', disabled: 'no' }], 'peers.0.disabled must be true or'],
-  ['a name twice', [{ name: 'a' }, { name: 'a' }], "peers.1.name 'a' is there twice"],
+  ['a name twice', [{ name: 'a' }, { name: 'a' }], "peers.1.name 'a' occurs twice"],
   ['a key twice', [keyed('a', 'k'), keyed('b', 'k')], "peers.1.keys.0.sha256 is also a key of 'a'"],
 ]
 

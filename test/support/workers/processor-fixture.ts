@@ -236,14 +236,19 @@ function createSettableClock() {
   }
 }
 
+async function openLedger(url: string, options: ProcessorFixtureOptions) {
+  const { commandTimeoutMs = 20_000, replicaAcks = 0 } = options
+  const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 20_000, replicaAcks }, log)
+  await waitForRedis(redis, 20_000)
+  return { redis, ledger: await openTestLedger(redis, LEDGER, randomInt(1, 2 ** 47)) }
+}
+
 export async function openProcessorFixture(
   url: string,
   options: ProcessorFixtureOptions = {},
 ): Promise<ProcessorFixture> {
-  const { commandTimeoutMs = 20_000, replicaAcks = 0, tariffs = DEFAULT_TARIFFS } = options
-  const redis = openRedis({ url, commandTimeoutMs, connectTimeoutMs: 20_000, replicaAcks }, log)
-  await waitForRedis(redis, 20_000)
-  const ledger = await openTestLedger(redis, LEDGER, randomInt(1, 2 ** 47))
+  const { tariffs = DEFAULT_TARIFFS } = options
+  const { redis, ledger } = await openLedger(url, options)
   const clock = createSettableClock()
   const defects: unknown[] = []
   const { catalogue, finder, book } = rulesOf(options, tariffs)

@@ -21,10 +21,10 @@ afterAll(() => open.close())
 const DAY_MS = 86_400_000
 
 describe('concurrent actions on one entity', () => {
-  it('never leave a gap or overlapping revisions: 50 closeandnew', async () => {
+  it('never leave a gap or overlapping revisions: 25 closeandnew', async () => {
     const stores = storesOf(open)
     await act(stores, 'rates', 'create', { set: { key: 'MANY', ...RATE }, from: at('2026-01-01') })
-    const days = Array.from({ length: 50 }, (_, day) => day + 1).sort(() => Math.random() - 0.5)
+    const days = Array.from({ length: 25 }, (_, day) => day + 1).sort(() => Math.random() - 0.5)
     const results = await Promise.allSettled(
       days.map((day) =>
         act(stores, 'rates', 'closeandnew', {
@@ -36,10 +36,10 @@ describe('concurrent actions on one entity', () => {
     )
     expect(results.filter(({ status }) => status === 'rejected')).toEqual([])
     const periods = await periodsOf(stores, 'MANY')
-    expect(periods).toHaveLength(51)
+    expect(periods).toHaveLength(26)
     for (const [index, [from, to]] of periods.entries()) {
       expect(from.getTime()).toBe(YEAR_MS + index * DAY_MS)
-      expect(to.getTime()).toBe(index === 50 ? FOREVER_MS : YEAR_MS + (index + 1) * DAY_MS)
+      expect(to.getTime()).toBe(index === 25 ? FOREVER_MS : YEAR_MS + (index + 1) * DAY_MS)
     }
     expect(await open.catalog.entitylocks.countDocuments()).toBe(0)
   })

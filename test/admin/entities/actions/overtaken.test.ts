@@ -114,7 +114,7 @@ describe('a follow-up operation of a change', () => {
     const _id = await subscriberOf(70, 71)
     const failing = {
       ...stores,
-      follow: async () => {
+      runFollowUp: async () => {
         throw new Error('a balance is damaged')
       },
     }

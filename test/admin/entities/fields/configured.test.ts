@@ -113,8 +113,8 @@ describe('a stored field that cannot be used', () => {
       `${at}.0.default_value must be one of select_options`,
     ],
     [[{ field_name: 'email', type: 'text' }], `${at}.0.type must keep its built-in value`],
-    [[{ field_name: 'aid', generated: false }], `${at}.0.generated must stay`],
-    [[{ field_name: 'address', multiple: true }], `${at}.0.multiple must stay`],
+    [[{ field_name: 'aid', generated: false }], `${at}.0.generated must keep its built-in value`],
+    [[{ field_name: 'address', multiple: true }], `${at}.0.multiple must keep its built-in value`],
     [[{ field_name: 'a' }, { field_name: 'a' }], `${at}.1.field_name 'a' occurs twice`],
   ])('%j is reported by its path', (list, message) => {
     const read = () => accounts(list)
