@@ -206,10 +206,8 @@ const CHARGE_SETTINGS = {
 /** On the lookup queue, without a deadline. */
 const WITHOUT_DEADLINE = { mayLookUp: true, deadlineMs: FOREVER_MS }
 
-function rulesOf(
-  options: ProcessorFixtureOptions,
-  tariffs: NonNullable<ProcessorFixtureOptions['tariffs']>,
-) {
+function rulesOf(options: ProcessorFixtureOptions) {
+  const { tariffs = DEFAULT_TARIFFS } = options
   const catalogue = options.catalogue ?? catalogueOf(tariffs)
   const { rules = {} } = options
   const none = {
@@ -247,11 +245,10 @@ export async function openProcessorFixture(
   url: string,
   options: ProcessorFixtureOptions = {},
 ): Promise<ProcessorFixture> {
-  const { tariffs = DEFAULT_TARIFFS } = options
   const { redis, ledger } = await openLedger(url, options)
   const clock = createSettableClock()
   const defects: unknown[] = []
-  const { catalogue, finder, book } = rulesOf(options, tariffs)
+  const { catalogue, finder, book } = rulesOf(options)
   const profiles = new ProfileCache(options.read ?? readProfile, {
     entriesMax: options.profilesCachedMax ?? 100_000,
     unknownTtlMs: options.unknownTtlMs ?? 1000,
