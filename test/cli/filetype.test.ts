@@ -84,7 +84,7 @@ describe('tollgate filetype set', () => {
     [JSON.stringify(broken('GY')), '-: file_types.GY.parser.type must be one of'],
     [JSON.stringify(document('json')), "-: file_types.json.file_type 'json' is built in"],
     [JSON.stringify([document('A'), broken('B')]), '-: file_types.B.parser.type must be'],
-    [JSON.stringify([document('A'), document('A')]), "-: file_types.A.file_type 'A' is there"],
+    [JSON.stringify([document('A'), document('A')]), "-: file_types.A.file_type 'A' occurs twice"],
     [JSON.stringify([document('A'), 5]), '-: file_types.1 must be an object'],
   ])('refuses %j with the path, and stores nothing', async (input, message) => {
     const { code, stdout, stderr } = await tollgate.pipe(input, 'filetype', 'set', '-')
