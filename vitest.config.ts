@@ -77,7 +77,6 @@ export default defineConfig({
           maxWorkers: 2,
         },
       },
-      { extends: true, test: { name: 'house', include: ['test/house/**/*.test.ts'] } },
     ],
   },
 })
