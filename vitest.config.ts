@@ -18,17 +18,24 @@ export const WITH_PROCESSES = { testTimeout: 300_000 }
 
 /**
  * Tests that `npm run test:system` runs (vitest.system.config.ts): rounds of kill -9, soak, outages,
- * full disks, long fuzzing.
+ * full disks, long fuzzing, and files that start many processes or wait for timeouts.
  */
 export const LONG: readonly string[] = [
   'test/system/{kill,kill-full-load,soak,disk-full,stop-disk-full,cluster,rebuild}.test.ts',
   'test/system/{hostile,mend,mass-release,sweep,listeners}.test.ts',
-  'test/system/outages/**/*.test.ts',
-  'test/system/{diameter,dialects,entities}/**/*.test.ts',
+  'test/system/{outages,diameter,dialects,entities}/**/*.test.ts',
   'test/embedded/*-{disk-full,kill}.test.ts',
+  'test/cli/{check,client,confined,debt,field,filetype,filetype-check,import}.test.ts',
+  'test/cli/{lost-ledger,npm-start,peer,privacy,session,settings,start,user}.test.ts',
+  'test/cli/quote/command.test.ts',
+  'test/deploy/**/*.test.ts',
+  'test/admin/{auth,audit,privacy}/**/*.test.ts',
+  'test/admin/entities/{api,import}/**/*.test.ts',
+  'test/admin/{docs-page,smuggling}.test.ts',
+  'test/realtime/http/hostile.test.ts',
+  'test/runtime/tls-listeners.test.ts',
 ]
 
-const TLS = 'test/runtime/tls-listeners.test.ts'
 const CODECS = 'test/realtime/codecs/**/*.test.ts'
 
 /** What `npm test` runs, by what the tests need: nothing, sockets, stores, commands, the product. */
@@ -41,12 +48,16 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/{domain,rating,file-types,config,runtime,bench}/**/*.test.ts', CODECS],
-          exclude: [TLS],
+          exclude: [...LONG],
         },
       },
       {
         extends: true,
-        test: { name: 'sockets', include: ['test/realtime/**/*.test.ts', TLS], exclude: [CODECS] },
+        test: {
+          name: 'sockets',
+          include: ['test/realtime/**/*.test.ts'],
+          exclude: [CODECS, ...LONG],
+        },
       },
       {
         extends: true,
@@ -60,7 +71,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'commands',
-          include: ['test/{cli,admin,deploy}/**/*.test.ts'],
+          include: ['test/{cli,admin}/**/*.test.ts'],
           exclude: [...LONG],
           ...WITH_PROCESSES,
         },
