@@ -216,7 +216,7 @@ function release(
 ): void {
   const bucket = writableBucket(work, ref)
   bucket.reserved -= micros
-  bucket.spent = safeTotal(bucket.spent + taken, 'what a bucket has paid')
+  bucket.spent = safeTotal(bucket.spent + taken, 'the amount paid by a bucket')
   returnToBucket(bucket, micros - taken, segment, atMs)
   recordPayment(segment, ref, bucket, taken, kind)
 }
@@ -318,6 +318,6 @@ function debit(
 ): void {
   const bucket = writableBucket(work, ref)
   bucket.free -= micros
-  bucket.spent = safeTotal(bucket.spent + micros, 'what a bucket has paid')
+  bucket.spent = safeTotal(bucket.spent + micros, 'the amount paid by a bucket')
   recordPayment(segment, ref, bucket, micros, kind)
 }
