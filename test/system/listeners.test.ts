@@ -20,7 +20,7 @@ import { waitUntil } from '../support/wait.ts'
 const seed = seedOf()
 const SESSIONS = 300
 const AUDITED = audited((2 * SESSIONS) / 1000)
-const FAULTS = pathToFileURL(join(import.meta.dirname, 'loop-faults.mjs')).href
+const FAULTS = pathToFileURL(join(import.meta.dirname, '../support/system/loop-faults.mjs')).href
 
 let product: Product
 let auditor: Auditor
