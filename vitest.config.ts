@@ -49,8 +49,6 @@ export default defineConfig({
           name: 'unit',
           include: ['test/{domain,rating,file-types,config,runtime,bench}/**/*.test.ts', CODECS],
           exclude: [...LONG],
-          // Pure modules are loaded once per worker, not once per file.
-          isolate: false,
         },
       },
       {
