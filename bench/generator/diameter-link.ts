@@ -19,7 +19,7 @@ export class DiameterLink implements Link {
   readonly #options: LinkOptions
   readonly #clients: DiameterClient[]
   #sockets: Socket[] = []
-  /** Hop-by-Hop identifier of the request under way in each slot; 0 if there is none. */
+  /** Hop-by-Hop identifier of the request under way in each slot; 0 in a free slot. */
   readonly #ids: Uint32Array
   #round = 0
 
@@ -90,7 +90,7 @@ function fateOf(code: number): Fate {
   return code === TOO_BUSY ? 'refused' : 'failed'
 }
 
-/** The Result-Code of the message, not of its services; 0 if there is none. */
+/** The Result-Code of the message, not of its services; 0 if the message has none. */
 export function resultCodeOf(message: Buffer): number {
   for (let at = HEADER_BYTES; at + 12 <= message.length; ) {
     const length = message.readUIntBE(at + 5, 3)

@@ -90,7 +90,7 @@ export function middle<T extends { perSecond: number }>(windows: readonly T[]): 
   return found
 }
 
-/** Answers other than grants, for the notes; empty if there are none. */
+/** Answers other than grants, for the notes; empty if all are grants. */
 export function otherAnswers(...windows: readonly Window[]): string[] {
   return windows
     .filter(({ refused, failed, unanswered }) => refused + failed + unanswered > 0)

@@ -138,7 +138,7 @@ export function warningsOf(
 
 /**
  * The baseline with these scenarios replaced by those of the runs; the others are kept. Throws
- * `CompareError` if a ratio of the baseline was not measured, or if there is none at all.
+ * `CompareError` if a ratio of the baseline was not measured, or if nothing was measured.
  */
 export function merged(
   before: Baseline,

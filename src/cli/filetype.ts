@@ -53,7 +53,7 @@ export async function removeFileType(name: string, file: string | undefined): Pr
   return 0
 }
 
-/** Prints the document in YAML. Throws `CommandError` if there is none. */
+/** Prints the document in YAML. Throws `CommandError` for an unknown name. */
 export async function showFileType(
   name: string,
   options: OptionValues,

@@ -12,7 +12,7 @@ const MIB = 1024 * 1024
 export interface Addresses {
   readonly realtime: string
   readonly admin: string
-  /** Addresses of the Diameter listeners; empty if there are none. */
+  /** Addresses of the Diameter listeners; empty if Diameter is disabled. */
   readonly diameter: readonly string[]
   readonly dataDir: string
 }

@@ -59,7 +59,7 @@ async function grantInitialCredit(
   await creditBucket(ledger, operation, settings, nowMs)
 }
 
-/** The current revision of a prepaid include. Throws `CommandError` if there is none. */
+/** The current revision of a prepaid include. Throws `CommandError` if no revision is valid now. */
 export async function findInclude(
   catalog: Catalog,
   externalId: number,

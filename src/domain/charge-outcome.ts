@@ -62,7 +62,7 @@ export interface ServiceOutcome {
   reason: Reason
   /** Granted units, in base units. */
   granted: number
-  /** Grants of its parts; null if there are none. */
+  /** Grants of its parts; null if absent. */
   parts: PartGrant[] | null
   /** Validity of the grant; 0 if nothing was granted. */
   validityMs: number
@@ -111,8 +111,8 @@ export interface ChargeOutcome {
   aid: number
   sid: number
   /**
-   * Identifies the first processing of this request; a replay has the same id. Empty if there is
-   * none.
+   * Identifies the first processing of this request; a replay has the same id. Empty without a
+   * transaction.
    */
   transactionId: string
   services: ServiceOutcome[]

@@ -24,7 +24,7 @@ export interface ChargeProgram {
   nextOrder: readonly FundingSource[]
   /**
    * For usage beyond the grant that no valid money may pay: the expired prepaid buckets that could
-   * have paid before, by time of expiry. Absent if there are none.
+   * have paid before, by time of expiry. Absent without such buckets.
    */
   ended?: readonly FundingSource[]
   /** Terms of pricing from now on; null only if no units are used or requested. */
@@ -67,8 +67,8 @@ export interface Settlement extends SettleState {
   /** True if a grant was requested and no further units are available after it. */
   finalUnit: boolean
   /**
-   * Earliest expiry of a bucket with a reservation for the grant, epoch ms; Infinity if there is
-   * none.
+   * Earliest expiry of a bucket with a reservation for the grant, epoch ms; Infinity without
+   * such a bucket.
    */
   bucketsEndMs: number
   changes: SegmentChange[]

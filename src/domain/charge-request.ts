@@ -45,7 +45,7 @@ export interface ServiceRequest {
    */
   usedBefore: number
   isTotal: boolean
-  /** Called number or other destination; empty if there is none. */
+  /** Called number or other destination; empty if absent. */
   calledNumber: string
   /** Key of the rate, which skips rate matching (used by quotes); empty to match the rate. */
   rateKey: string
@@ -53,11 +53,11 @@ export interface ServiceRequest {
   untaxed: boolean
   /** If no units are requested: whether the answer states if units are available. */
   checksCredit: boolean
-  /** Null if there are none. */
+  /** Null if absent. */
   parts: readonly ServicePart[] | null
   /**
-   * Like `fields` of the request, but for this service; they take precedence. Null if there are
-   * none.
+   * Like `fields` of the request, but for this service; they take precedence. Null without
+   * such fields.
    */
   fields: Readonly<Record<string, string>> | null
 }
@@ -100,7 +100,7 @@ export interface ChargeRequest {
   /** For an `event`: refunds the earlier event of this session. */
   refund: boolean
   /**
-   * Further fields that the rules of identification and rate matching read; null if there are none.
+   * Further fields that the rules of identification and rate matching read; null if absent.
    */
   fields: Readonly<Record<string, string>> | null
   /** Absent or null if the network element does not report its state. */

@@ -129,7 +129,7 @@ function totalCredited(owner: OwnerState): number {
   return owner.buckets.reduce((sum, bucket) => sum + bucket.credited, 0)
 }
 
-/** The bucket of the operation, in the copied owner; a new one if there is none. */
+/** The bucket of the operation, in the copied owner; a new one if it has no such bucket. */
 function bucketFor(owner: OwnerState, operation: Credit, nowMs: number): Bucket {
   const { mode, include, bucketId, fromMs, toMs } = operation
   if (bucketId !== undefined) return creditBucketOf(owner, bucketId)

@@ -22,7 +22,7 @@ export function product(a: Fraction, b: Fraction): Fraction {
   return { numerator: a.numerator * b.numerator, denominator: a.denominator * b.denominator }
 }
 
-/** The shortest decimal that is exact, or the reduced fraction `a/b` if there is none. */
+/** The shortest exact decimal; otherwise the reduced fraction `a/b`. */
 export function exactText({ numerator, denominator }: Fraction): string {
   const divisor = greatestDivisor(numerator < 0n ? -numerator : numerator, denominator)
   const [top, bottom] = [numerator / divisor, denominator / divisor]

@@ -12,7 +12,7 @@ import { newlyUsed, serviceOf } from './session-services.ts'
 /** Number of answers stored for a session whose requests have no number. */
 export const ANSWERS_KEPT_UNNUMBERED = 8
 
-/** The stored outcome of the same request, or null if there is none. */
+/** The stored outcome of the same request, or null. */
 export function findAnswer(
   session: Session,
   request: ChargeRequest,

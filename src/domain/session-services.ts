@@ -26,7 +26,7 @@ export function isSameService(one: ServiceKey, other: ServiceKey): boolean {
   )
 }
 
-/** A service identifier as a number, or as a list if it has several; null if there is none. */
+/** A service identifier as a number, or as a list if it has several; null if absent. */
 export function identifierValue(identifier: string): number | number[] | null {
   if (identifier === '') return null
   return identifier.includes(',') ? identifier.split(',').map(Number) : Number(identifier)

@@ -118,8 +118,8 @@ export interface ServiceSession {
   /** The same for other categories, which price every unit: due with the first used one. */
   othersAccessCharged: boolean
   /**
-   * Time of a report without usage after the last usage of the segment, epoch ms; 0 if there is
-   * none.
+   * Time of a report without usage after the last usage of the segment, epoch ms; 0 without
+   * such a report.
    */
   reportedMs: number
   /** Units reported so far. */
@@ -150,7 +150,7 @@ export interface Session {
   client: CreditControlClient | null
   /** When an open session expires or a tombstone is dropped, by the node's clock. */
   expiresMs: number
-  /** Highest request number so far; -1 if there is none. */
+  /** Highest request number so far; -1 before the first one. */
   lastNumber: number
   /** Number of processed requests. */
   processed: number

@@ -7,7 +7,7 @@ import type { Message } from './file-type.ts'
 import { pathAt } from './paths.ts'
 
 /**
- * Returns the message without hidden fields; the same object if there are none. Throws
+ * Returns the message without hidden fields, as the same object if nothing is removed. Throws
  * `FieldError`.
  */
 export function compileHidden(structure: unknown, path: string): (message: Message) => Message {

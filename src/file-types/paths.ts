@@ -37,7 +37,7 @@ interface Selector {
   key: string
   /** Empty for any value. */
   value: string
-  /** The number whose text it is; NaN if there is none. */
+  /** The number whose text it is; NaN for other texts. */
   number: number
 }
 

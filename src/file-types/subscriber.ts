@@ -34,7 +34,7 @@ export function compileSubscriberFields({ value, path }: LocatedValue): readonly
   }))
 }
 
-/** The first of the fields that is present; null if there is none. */
+/** The first of the fields that is present; null if absent. */
 export function subscriberFieldIn(
   fields: readonly SubscriberField[],
   message: Message,

@@ -36,7 +36,7 @@ export interface UsedVolume extends Volume {
   readonly before: VolumeReader | null
 }
 
-/** Compiles `used_usagev_field`: the sum of the present fields, -1 if there are none. */
+/** Compiles `used_usagev_field`: the sum of the present fields, -1 if all are absent. */
 export function compileUsed({ value, path }: LocatedValue, unit: string): UsedVolume {
   if (isUnset(value)) return { read: () => -1, name: 'used_usagev', before: null }
   const { read, name } = usedTermAt(value, path, unit)

@@ -45,7 +45,7 @@ export function choosePrice(
   return own === null ? null : { price: own, source, id: '' }
 }
 
-/** A percentage refers to `BASE`, or if there is none to the rate's price for the plan. */
+/** A percentage refers to `BASE`, and without it to the rate's price for the plan. */
 function applied(
   override: PriceOverride,
   base: PriceSet | null,

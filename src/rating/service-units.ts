@@ -48,7 +48,7 @@ export function chooseUnits(
   return { charged: charged.length === 0 ? [own] : charged, free }
 }
 
-/** The units charged instead of the service's own units; null if there are none. */
+/** The units charged instead of the service's own units; null if absent. */
 function replacementOf(
   session: Session,
   own: ServiceRequest,
@@ -184,7 +184,7 @@ function combinedOutcome(
   }
 }
 
-/** The smaller value, where 0 means that there is none. */
+/** The smaller value, where 0 means that the value is absent. */
 function leastOf(one: number, other: number): number {
   return one === 0 || other === 0 ? one + other : Math.min(one, other)
 }

@@ -151,7 +151,7 @@ class Trial {
     }
   }
 
-  /** Continues the segment of the service at its price, or begins one if there is none. */
+  /** Continues the segment of the service at its price, or begins a new segment. */
   late({ service: index, later, used, rate }: DrawnLate): void {
     this.#now += later
     const kept = this.#services[index]!.segment?.key

@@ -13,7 +13,7 @@ export interface Mismatch {
 }
 
 /**
- * The differences, in order; empty if there are none. Events beyond `expected` are not compared.
+ * The differences, in order; empty if all events match. Events beyond `expected` are not compared.
  */
 export function mismatches(
   expected: readonly Fields[],

@@ -1,5 +1,5 @@
 /**
- * Finds the rate of a usage: by the configured calculators, or if there are none by the templates
+ * Finds the rate of a usage: by the configured calculators, or without calculators by the templates
  * of `rating.rateKeys`. Follows the catalogue in small steps.
  */
 import { type RateRevision, RETAIL, revisionAt } from '../../domain/catalogue.ts'

@@ -27,7 +27,7 @@ export function rateTexts(rate: RateRevision, path: string): readonly string[] {
   return [...texts]
 }
 
-/** Length of the longest text of the field that is a prefix of the value; 0 if there is none. */
+/** Length of the longest text of the field that is a prefix of the value; 0 without such a text. */
 export function prefixLength(rate: RateRevision, path: string, value: string): number {
   let longest = 0
   for (const prefix of rateTexts(rate, path)) {

@@ -7,7 +7,7 @@ export interface UsageFields {
   ratingGroup: number
   /** As in `ServiceRequest`. */
   serviceIdentifier: string
-  /** Empty if there is none. */
+  /** Empty if absent. */
   calledNumber: string
   plan: string
   /** The subscriber's play; empty if plays are not in use. */

@@ -27,7 +27,7 @@ afterAll(() => expect(prototypes()).toEqual(before))
 
 const counts = { refused: 0, taken: 0, skipped: 0 }
 
-/** The problems of a decoding result; empty if there is none. */
+/** The problems of a decoding result; empty if it is valid. */
 function wrongWith({ codec, fresh }: FuzzFormat, bytes: Buffer): string[] {
   const given = Buffer.from(bytes)
   const decoded = codec.decode(bytes, context)

@@ -49,7 +49,7 @@ export class Auditor {
   }
 
   /**
-   * Every difference found since the last audit; empty if there is none. `truths` are all sessions
+   * Every difference found since the last audit. `truths` are all sessions
    * since then, all of which have ended. Waits until the recorder has caught up.
    */
   async audit(truths: readonly SessionTruth[]): Promise<string[]> {

@@ -182,7 +182,7 @@ export interface LoginAnswer {
   readonly http: number
   readonly body: { status: number; desc: string; details: unknown; input?: unknown; code?: number }
   readonly headers: Readonly<Record<string, unknown>>
-  /** Value of the session cookie in the answer; null if there is none. */
+  /** Value of the session cookie in the answer; null if absent. */
   readonly cookie: string | null
   /** All `Set-Cookie` headers. */
   readonly setCookie: string

@@ -4,7 +4,7 @@ import type { QuoteResult } from './case.ts'
 /** Less than a micro, and than any step of units: only tax may have more decimals. */
 const TOLERANCE = 6e-7
 
-/** The differences, event by event, as `2: aprice is 1, not 2`; empty if there are none. */
+/** The differences, event by event, as `2: aprice is 1, not 2`; empty if the results agree. */
 export function differences(
   expected: readonly Partial<QuoteResult>[],
   results: readonly object[],

@@ -5,7 +5,7 @@ import { exact, MICROS, product, roundedTo, shown, sum } from './exact.ts'
 import { validAt, zoneOf } from './offer.ts'
 
 /**
- * The tax of a rate; null if there is none. Without a catalogue of taxes there is no tax. A case
+ * The tax of a rate, or null. Without a catalogue of taxes there is no tax. A case
  * has no mapping rules, so that `global` finds the default, and the fallback of a custom tax is
  * always needed.
  */

@@ -47,7 +47,7 @@ const SERVICE_KEYS = [
 ]
 const STAMP_CHARS_MAX = 3 * 65_536
 
-/** The problems of a request; empty if there is none. */
+/** The problems of a request; empty if it is valid. */
 export function problemsOf(request: unknown, bounds: Bounds): string[] {
   const problems: string[] = []
   const check = (holds: boolean, what: string) => {

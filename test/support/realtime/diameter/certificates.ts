@@ -1,4 +1,4 @@
-/** Certificates for the tests of TLS, made with openssl; without openssl there are none. */
+/** Certificates for the tests of TLS, made with openssl (`HAS_OPENSSL`). */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

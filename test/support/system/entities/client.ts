@@ -19,7 +19,7 @@ export interface Call {
 }
 
 export interface EntityClient {
-  /** The answer, accepted or refused. Rejects if there is none. */
+  /** The answer, accepted or refused. Rejects without an answer. */
   call(action: string, call: Call): Promise<Answer>
   /** Like `call`, but rejects if the request was refused. */
   done(action: string, call: Call): Promise<Answer>
