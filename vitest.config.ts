@@ -38,7 +38,7 @@ export const LONG: readonly string[] = [
 
 const CODECS = 'test/realtime/codecs/**/*.test.ts'
 
-/** What `npm test` runs, by what the tests need: nothing, sockets, stores, commands, the product. */
+/** Projects of `npm test` by their needs: nothing, sockets, stores, commands, the product. */
 export default defineConfig({
   test: {
     ...LIMITS,

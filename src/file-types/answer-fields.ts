@@ -104,7 +104,7 @@ const readers = {
     const grant = grantOf(answer, service)
     return grant === undefined ? undefined : Math.ceil(grant.validityMs / 1000)
   },
-  /** Tariff change during the validity of the grant, epoch seconds; absent without such a change. */
+  /** Tariff change during the validity of the grant, epoch seconds; absent without one. */
   tariff_change: (answer, service) => {
     const grant = changingOf(answer, service)
     return grant === undefined ? undefined : Math.floor(grant.tariffChangeMs / 1000)

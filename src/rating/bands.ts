@@ -14,7 +14,8 @@ export interface BandPrice {
   /** Name of the first band of the set with an equal price, which identifies the price. */
   priceKey: string
   /**
-   * Start of the next band, and of the next different price, epoch ms; Infinity if the price never changes.
+   * Start of the next band, and of the next different price, epoch ms; Infinity if the price never
+   * changes.
    */
   endMs: number
   changeMs: number

@@ -8,7 +8,7 @@ import { openSocket, type RawAnswer } from '../support/realtime/http/socket.ts'
 const HEAD = 'Host: 127.0.0.1\r\n'
 const JSON_POST = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
 
-/** What every answer must have, from whichever layer it comes. */
+/** Properties of every answer, from any layer. */
 function expectError(answer: RawAnswer | null, code: number): void {
   expect(answer?.status).toBe(code)
   expect(JSON.parse(answer?.body ?? '')).toMatchObject({ status: 0, code })

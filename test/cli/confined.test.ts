@@ -1,5 +1,5 @@
 /**
- * What other users of the machine can read of a running product, and what its processes receive.
+ * Data of a running product that other users can read, and the environment of its processes.
  */
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What a rebuild reads of the record, including corrections by `tollgate audit --mend`. */
+/** Records that a rebuild reads, including corrections by `tollgate audit --mend`. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordedAccounts } from '../../src/cli/rebuild/recorded.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'

@@ -17,7 +17,7 @@ const admissionOf = (options: Partial<AdmissionOptions> = {}) =>
   createAdmission({ inFlightMax: 100, reportsBytesMax: 1e6, waitMsMax: 500, ...options })
 
 let sessions = 0
-/** Of its own session unless one is named. */
+/** A request of its own session unless one is named. */
 function candidateOf(load: LoadClass, session?: string): AdmissionCandidate {
   sessions += 1
   return { request: requestOf(session ?? `s${sessions}`), load, bytes: BYTES }

@@ -14,7 +14,7 @@ export type TestRedisOptions = {
 export type TestRedis = {
   readonly url: string
   readonly socketPath: string
-  /** Of the running Redis; changes with `restart`. */
+  /** Process id of the running Redis; changes with `restart`. */
   readonly pid: number
   /** Ends Redis and removes its folder. */
   close(): Promise<void>

@@ -163,7 +163,7 @@ describe('a family', () => {
     expect(one['balances']).toContainEqual(
       expect.objectContaining({ group: 'credit', balance: 0.01, reserved: 0.45 }),
     )
-    // Of 1 the account has spent 0.365 and reserved 0.45: enough for half of access and a minute.
+    // The account has spent 0.365 of 1 and reserved 0.45: enough for half of access and a minute.
     const two = await ask('start', 'limit-2', 0, { ...second, ...usage })
     expect(two).toMatchObject({ grantedVolume: 60, finalUnit: true })
     const three = await ask('start', 'limit-3', 0, { ...second, ...usage })

@@ -1,4 +1,4 @@
-/** What a session may do before the password is changed or a second factor is set up. */
+/** Rights of a session before the password is changed or a second factor is set up. */
 import { generateSync } from 'otplib'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { AUTH_ENDPOINTS, NODE_ENDPOINTS } from '../../../src/admin/permissions/endpoints.ts'

@@ -1,4 +1,4 @@
-/** What the entity API permits on users, beyond its general rules. */
+/** Rules of the entity API for users, beyond its general rules. */
 import { verify } from '@node-rs/argon2'
 import { describe, expect, it } from 'vitest'
 import { setSecurity } from '../../support/admin/auth/login-server.ts'

@@ -1,4 +1,4 @@
-/** Who may charge over HTTP: keys, addresses, rates, and pages in a browser. */
+/** Access to charging over HTTP: keys, addresses, rates, and pages in a browser. */
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import type { Peer } from '../../../src/catalog/settings/peers.ts'

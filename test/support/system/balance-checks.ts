@@ -1,5 +1,5 @@
 /**
- * What must be true of lines and balances, by independent arithmetic. Accesses no store: it
+ * Checks of lines and balances by independent arithmetic. Accesses no store: it
  * receives the lines, the acknowledged usage and the states, and collects the differences.
  */
 import type { Bucket } from '../../../src/domain/bucket.ts'
@@ -25,7 +25,7 @@ export type BalanceView = Readonly<Record<string, unknown>>
 
 /** Amounts that lines and top-ups have moved, summed over all audits. */
 export class Sums {
-  /** What each bucket paid, by `aid:sid:bucket`. */
+  /** Payments of each bucket, by `aid:sid:bucket`. */
   readonly paid = new Map<string, number>()
   /** Names of counters in which lines have counted. */
   readonly counted = new Set<string>()

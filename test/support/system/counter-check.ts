@@ -1,4 +1,4 @@
-/** What must be true of the counters of an owner: of groups, and of postpaid credit. */
+/** Checks of the counters of an owner: of groups, and of postpaid credit. */
 import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
 import type { ExpectedCounter } from './mixed.ts'
 

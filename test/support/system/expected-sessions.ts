@@ -1,4 +1,4 @@
-/** What a workload knows of its sessions when it has ended, and which lines follow from it. */
+/** Sessions of a finished workload, and the lines that must exist for them. */
 
 /** Units of one report, and its known outcome. */
 export interface Report {
@@ -21,7 +21,7 @@ export interface ServiceTruth {
   ungranted: number[]
 }
 
-/** What is known for certain of one session when the workload has ended. */
+/** Facts about one session after the workload. */
 export interface SessionTruth {
   sessionId: string
   /** The session id on its lines. */

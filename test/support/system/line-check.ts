@@ -1,5 +1,5 @@
 /**
- * What must be true of a line in itself: units and money add up, and the price is that of the rate.
+ * Checks of a single line: units and money add up, and the price is that of the rate.
  */
 import { type Kind, type Mix, PLANS } from './mixed.ts'
 

@@ -233,7 +233,7 @@ class NetworkElement {
     const first = await this.#ask(body)
     const other = await (concurrent ?? (again ? this.#ask(body) : null))
     if (other !== null) truth.repeated += 1
-    // Of two concurrent requests either may be the one that a later request has overtaken.
+    // Either of two concurrent requests may have been overtaken by a later one.
     const isSecond = other !== null && concurrent !== null && isOvertaken(first.reply)
     const [answer, repeated] = isSecond ? [other, first] : [first, other]
     // An overtaken repetition may be answered "out of order"; nothing else may differ.

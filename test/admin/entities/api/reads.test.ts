@@ -1,4 +1,4 @@
-/** What reads find and return, over HTTP. */
+/** Results of reads over HTTP. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Fields, idOf, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 import { fresh, make, makeSubscriber } from '../../../support/admin/entities/api/creators.ts'

@@ -1,4 +1,4 @@
-/** What collections demand of their documents. */
+/** Rules of each collection for its documents. */
 import { afterEach, describe, expect, it } from 'vitest'
 import {
   type Body,

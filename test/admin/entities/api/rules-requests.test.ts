@@ -1,4 +1,4 @@
-/** What a request must be, and what it may address. */
+/** Rules for the form of requests and for the revisions that they address. */
 import { describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
 import {

@@ -177,7 +177,7 @@ export type Identity = {
 
 const SUCCESS = 2001
 
-/** What every peer answers: DWR, DPR, and RAR and ASR for a session. */
+/** Requests that every peer answers: DWR, DPR, and RAR and ASR for a session. */
 export function answerAsPeer(identity: Identity): Respond {
   return (request) => {
     const sessionId = textOf(request.avps, avpCode.sessionId)

@@ -14,7 +14,7 @@ export const BEGIN = '2026-01-01'
 
 export const TIERS = [{ from: 0, to: 'UNLIMITED', interval: 1024, price: 0.01 }]
 
-/** What `create` of each collection needs besides `from`, in the form that clients send. */
+/** Parameters of `create` of each collection besides `from`, in the form that clients send. */
 export const ORDINARY: Readonly<Record<string, () => Fields>> = {
   accounts: () => ({
     firstname: 'Ada',
