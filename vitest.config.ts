@@ -33,7 +33,18 @@ export const LONG: readonly string[] = [
   'test/admin/entities/{api,import}/**/*.test.ts',
   'test/admin/{docs-page,smuggling}.test.ts',
   'test/realtime/http/hostile.test.ts',
+  'test/realtime/codecs/complexity.test.ts',
   'test/runtime/tls-listeners.test.ts',
+]
+
+/** Properties that `npm test` checks in short, and `npm run test:system` again at full length. */
+export const PROPERTIES: readonly string[] = [
+  'test/domain/{settle-groups,settle-model}.test.ts',
+  'test/file-types/hostile.test.ts',
+  'test/rating/{boundaries-property,model,quote-model,regex-syntax}.test.ts',
+  'test/rating/match/finder-property.test.ts',
+  'test/realtime/codecs/{fuzz,diameter-wire/fuzz}.test.ts',
+  'test/realtime/codecs/diameter/diameter-message.test.ts',
 ]
 
 const CODECS = 'test/realtime/codecs/**/*.test.ts'
@@ -49,6 +60,8 @@ export default defineConfig({
           name: 'unit',
           include: ['test/{domain,rating,file-types,config,runtime,bench}/**/*.test.ts', CODECS],
           exclude: [...LONG],
+          // Modules without state: loaded once per worker, not once per file.
+          isolate: false,
         },
       },
       {
@@ -57,6 +70,8 @@ export default defineConfig({
           name: 'sockets',
           include: ['test/realtime/**/*.test.ts'],
           exclude: [CODECS, ...LONG],
+          // They start no processes; threads start faster.
+          pool: 'threads',
         },
       },
       {

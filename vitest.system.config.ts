@@ -1,7 +1,17 @@
 import { defineConfig } from 'vitest/config'
-import { LIMITS, LONG, WITH_PROCESSES } from './vitest.config.ts'
+import { LIMITS, LONG, PROPERTIES, WITH_PROCESSES } from './vitest.config.ts'
 
-/** `npm run test:system`: the tests that take longer than a newcomer wants to wait. */
+/**
+ * `npm run test:system`: the tests that take longer than a newcomer wants to wait, and properties
+ * at full length.
+ */
 export default defineConfig({
-  test: { ...LIMITS, ...WITH_PROCESSES, name: 'long', include: [...LONG], maxWorkers: 2 },
+  test: {
+    ...LIMITS,
+    ...WITH_PROCESSES,
+    name: 'long',
+    include: [...LONG, ...PROPERTIES],
+    env: { PROPERTY_LENGTH: 'full' },
+    maxWorkers: 2,
+  },
 })

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { RE2JS } from 're2js'
 import { describe, expect, it } from 'vitest'
 import { toRe2 } from '../../src/rating/regex-syntax.ts'
+import { propertyRuns } from '../support/domain/property-runs.ts'
 
 /** The result of both engines for a value: whether it matches, and the rest without the matches. */
 function bothOf(source: string, flags: string, value: string) {
@@ -186,7 +187,7 @@ describe('an expression for the linear engine', () => {
         const { native, linear } = bothOf(`^(?:${source})$`, flag, text)
         expect(linear[0]).toBe(native[0])
       }),
-      { numRuns: 1_000 },
+      propertyRuns(1_000),
     )
   })
 
@@ -198,7 +199,7 @@ describe('an expression for the linear engine', () => {
         const { native, linear } = bothOf(source, flag, text)
         expect(linear).toEqual(native)
       }),
-      { numRuns: 1_000 },
+      propertyRuns(1_000),
     )
   })
 })

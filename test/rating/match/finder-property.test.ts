@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import type { RateRevision } from '../../../src/domain/catalogue.ts'
 import { compileCalculators } from '../../../src/rating/match/calculators.ts'
 import { RateFinder } from '../../../src/rating/match/finder.ts'
+import { propertyRuns } from '../../support/domain/property-runs.ts'
 import { rateWith, retailCalls, usageWith } from '../../support/rating/match/rates.ts'
 
 type Filter = { type: string; rate_key: string; line_key: string }
@@ -104,7 +105,7 @@ describe('the finder', () => {
           expect(found).toBe(scan([...current.values()].flat(), rules, { fields, play, atMs }))
         }
       }),
-      { numRuns: 2_000 },
+      propertyRuns(2_000),
     )
   })
 

@@ -12,7 +12,7 @@ import {
 import { anyBytes, damaged } from '../../support/realtime/codecs/fuzz-inputs.ts'
 import { isText, problemsOf } from '../../support/realtime/codecs/request-validator.ts'
 
-const RUNS = 400
+const RUNS = propertyRuns(400).numRuns
 const formats = fuzzFormats()
 
 /** Prototypes that a message could have changed for all other objects. */
@@ -84,7 +84,7 @@ describe.each(formats)('$name', (format) => {
       fc.property(anyBytes, (bytes) => {
         expect(wrongWith(format, bytes), String(bytes)).toEqual([])
       }),
-      propertyRuns(RUNS),
+      { numRuns: RUNS },
     )
   })
 
@@ -93,7 +93,7 @@ describe.each(formats)('$name', (format) => {
       fc.property(damaged(format.messages), (bytes) => {
         expect(wrongWith(format, bytes), String(bytes)).toEqual([])
       }),
-      propertyRuns(3 * RUNS),
+      { numRuns: 3 * RUNS },
     )
   })
 })

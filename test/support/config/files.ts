@@ -2,12 +2,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll } from 'vitest'
 import { ConfigError } from '../../../src/config/error.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 
 export const folder = mkdtempSync(join(tmpdir(), 'tollgate-config-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
+// At the end of the worker, which runs the tests of several files.
+process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
 
 let files = 0
 export function fileWith(text: string): string {

@@ -1,5 +1,10 @@
-/** The number of runs of a property: `PROPERTY_RUNS`, or the default for a few seconds. */
+/**
+ * The number of runs of a property: `PROPERTY_RUNS` if it is set; `usual` in `npm run test:system`
+ * (`PROPERTY_LENGTH=full`); a sixth of it, at least 50, in `npm test`.
+ */
 export function propertyRuns(usual: number): { numRuns: number } {
   const asked = Number(process.env['PROPERTY_RUNS'] ?? '')
-  return { numRuns: Number.isSafeInteger(asked) && asked > 0 ? asked : usual }
+  if (Number.isSafeInteger(asked) && asked > 0) return { numRuns: asked }
+  const isFull = process.env['PROPERTY_LENGTH'] === 'full'
+  return { numRuns: isFull ? usual : Math.min(usual, Math.max(50, Math.ceil(usual / 6))) }
 }

@@ -8,6 +8,7 @@ import {
   writeMessage,
 } from '../../../../src/realtime/codecs/diameter-wire/message.ts'
 import { routeOf } from '../../../../src/realtime/codecs/diameter-wire/route.ts'
+import { propertyRuns } from '../../../support/domain/property-runs.ts'
 import {
   context,
   identity,
@@ -116,7 +117,7 @@ describe('any bytes are answered', () => {
   it('if they are random', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => expectAnswer(Buffer.from(bytes))),
-      { numRuns: 2000 },
+      propertyRuns(2000),
     )
   })
 
@@ -126,7 +127,7 @@ describe('any bytes are answered', () => {
       fc.property(fc.array(avp, { maxLength: 12 }), (avps) => {
         expectAnswer(writeMessage({ ...header, avps }))
       }),
-      { numRuns: 1000 },
+      propertyRuns(1000),
     )
   })
 
@@ -137,7 +138,7 @@ describe('any bytes are answered', () => {
         fc.array(mutation, { minLength: 1, maxLength: 4 }),
         (body, mutations) => expectAnswer(mutations.reduce(mutated, body)),
       ),
-      { numRuns: 5000 },
+      propertyRuns(5000),
     )
   })
 

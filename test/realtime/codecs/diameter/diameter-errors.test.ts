@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../../../src/domain/charge-outcome.ts'
+import { propertyRuns } from '../../../support/domain/property-runs.ts'
 import { builtIn, context, formatOf } from '../../../support/realtime/codecs/diameter/file-type.ts'
 
 const codec = formatOf(builtIn())
@@ -73,7 +74,7 @@ describe('errors of decoding', () => {
           JSON.parse(codec.encode(decoded.envelope, plainOutcome('unknownSubscriber')))
         }
       }),
-      { numRuns: 1000 },
+      propertyRuns(1000),
     )
   })
 })

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { DiameterForm } from '../../../../src/realtime/codecs/diameter/diameter-form.ts'
 import { diameterMessageParser } from '../../../../src/realtime/codecs/diameter/diameter-message.ts'
 import { limitProblems } from '../../../../src/realtime/codecs/message-limits.ts'
+import { propertyRuns } from '../../../support/domain/property-runs.ts'
 import {
   byCodes,
   byNames,
@@ -204,7 +205,7 @@ describe('any bytes', () => {
           expect(parsed.ok || parsed.error.field !== '').toBe(true)
         },
       ),
-      { numRuns: 2000 },
+      propertyRuns(2000),
     )
   })
 
@@ -225,7 +226,7 @@ describe('any bytes', () => {
         const parsed = parse(JSON.stringify(body))
         expect(parsed.ok || parsed.error.why !== '').toBe(true)
       }),
-      { numRuns: 3000 },
+      propertyRuns(3000),
     )
   })
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { parseInstant } from '../../../../src/domain/time.ts'
 import { isUnusable, quote } from '../../../../src/realtime/codecs/json/text.ts'
 import { instantMs } from '../../../../src/realtime/codecs/json/time.ts'
+import { propertyRuns } from '../../../support/domain/property-runs.ts'
 
 /** Any text, including halves of surrogate pairs. */
 const text = fc
@@ -59,7 +60,7 @@ describe('an instant in the usual form', () => {
         const value = `${year}-${month}-${day}T${hour}:${minute}:${second}Z`
         expect(instantMs(value, 'Asia/Tokyo')).toBe(parseInstant(value, 'Asia/Tokyo'))
       }),
-      { numRuns: 1000 },
+      propertyRuns(1000),
     )
   })
 

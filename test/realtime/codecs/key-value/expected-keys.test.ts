@@ -4,6 +4,7 @@ import type { KeyValueSyntax } from '../../../../src/file-types/file-type.ts'
 import type { MessageParser } from '../../../../src/realtime/codecs/encoder.ts'
 import { ExpectedKeys } from '../../../../src/realtime/codecs/key-value/expected-keys.ts'
 import { createKeyValueParser } from '../../../../src/realtime/codecs/key-value/parser.ts'
+import { propertyRuns } from '../../../support/domain/property-runs.ts'
 
 const form: KeyValueSyntax = {
   pairSeparator: '&',
@@ -148,7 +149,7 @@ describe('a parser with expected keys', () => {
         const expected = fresh(whole, syntax)
         expect([read(parser, whole), read(parser, whole)]).toEqual([expected, expected])
       }),
-      { numRuns: 1000 },
+      propertyRuns(1000),
     )
   })
 })
