@@ -3,7 +3,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordedAccounts } from '../../src/cli/rebuild/recorded.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
-import { silent, startTestStores, type TestStores, topUp } from '../support/recorder/accounts.ts'
+import {
+  QUICK_ROUNDS,
+  silent,
+  startTestStores,
+  type TestStores,
+  topUp,
+} from '../support/recorder/accounts.ts'
 
 let stores: TestStores
 let drain: Drain
@@ -16,7 +22,7 @@ beforeAll(async () => {
     log: silent,
     metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
     consumer: 'test',
-    batchEntriesMax: 100,
+    ...QUICK_ROUNDS,
     blockMs: 20,
     claimIdleMs: 1_000,
     claimEveryMs: 500,

@@ -79,6 +79,7 @@ describe('metrics', () => {
     metrics.readInFlight(() => 5)
     metrics.streamBacklog(6)
     metrics.streamMemory(1_048_576, 0.25)
+    metrics.streamLag(75, 12)
     metrics.openSessions(7)
     countDiameter(metrics.diameter)
     const text = await mergeSnapshots([await metrics.snapshot()])
@@ -124,6 +125,8 @@ describe('metrics', () => {
       `tollgate_stream_backlog_entries{${labels}} 6`,
       `tollgate_stream_backlog_bytes{${labels}} 1048576`,
       `tollgate_stream_backlog_ratio{${labels}} 0.25`,
+      `tollgate_stream_oldest_entry_seconds{${labels}} 75`,
+      `tollgate_stream_drain_seconds{${labels}} 12`,
       `tollgate_open_sessions{${labels}} 7`,
     ]) {
       expect(text.split('\n')).toContain(line)

@@ -13,6 +13,7 @@ import { type Drain, startDrain } from '../../../src/recorder/drain.ts'
 import {
   lineOf,
   NOW_MS,
+  QUICK_ROUNDS,
   silent,
   startTestStores,
   type TestStores,
@@ -33,7 +34,7 @@ beforeAll(async () => {
     log: silent,
     metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
     consumer: 'test',
-    batchEntriesMax: 100,
+    ...QUICK_ROUNDS,
     blockMs: 20,
     claimIdleMs: 1_000,
     claimEveryMs: 500,

@@ -45,6 +45,9 @@ export interface TestStores {
   close(): Promise<void>
 }
 
+/** Options of a drain that writes at once. */
+export const QUICK_ROUNDS = { gatherMs: 0, roundBytesMax: 100_000, openLinesMs: 60_000 }
+
 export const LEDGER_SETTINGS = {
   partitions: 4,
   directoryTtlMs: 3_600_000,
