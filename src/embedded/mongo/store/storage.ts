@@ -78,6 +78,14 @@ export class Storage {
     })
   }
 
+  /**
+   * The value of a key, without a copy: the buffer is valid until the next read. Only its `length`
+   * and methods that read one number are correct.
+   */
+  peek(table: Table, key: Buffer): Buffer | undefined {
+    return table.getBinaryFast(key)
+  }
+
   put(table: Table, key: Buffer, value: Buffer): void {
     this.#reserve.addEntry(key.length + value.length)
     table.putSync(key, value)

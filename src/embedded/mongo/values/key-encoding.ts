@@ -51,6 +51,20 @@ export function encodeKey(value: KeyValue, descending = false): Buffer {
   return Buffer.from(scratch.subarray(0, end))
 }
 
+/** The keys of the components of an index entry, one after the other. */
+export function encodeComponents(
+  values: readonly KeyValue[],
+  fields: readonly { readonly descending: boolean }[],
+): Buffer {
+  end = 0
+  for (let i = 0; i < values.length; i++) {
+    const start = end
+    writeValue(values[i]!)
+    if (fields[i]!.descending) invert(start)
+  }
+  return Buffer.from(scratch.subarray(0, end))
+}
+
 /** The key as a string, equal for equal values: for maps and sets. */
 export function keyText(value: KeyValue): string {
   end = 0
