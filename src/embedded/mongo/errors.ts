@@ -99,8 +99,8 @@ const CODES = {
 
 export type ErrorCodeName = keyof typeof CODES
 
-/** What the client receives for a refused operation. Expected refusals are not thrown. */
-export type Refusal = {
+/** The refusal of an operation as the client receives it. Expected refusals are not thrown. */
+export type OperationRefusal = {
   readonly code: number
   readonly codeName: ErrorCodeName
   readonly message: string
@@ -111,26 +111,26 @@ export type Refusal = {
 export function refuse(
   codeName: ErrorCodeName,
   message: string,
-  details: Refusal['details'],
-): Refusal {
+  details: OperationRefusal['details'],
+): OperationRefusal {
   return { code: CODES[codeName], codeName, message, details }
 }
 
 /** An error that the client receives as a server error: code, name, message. */
-export class MongoCommandError extends Error implements Refusal {
+export class MongoCommandError extends Error implements OperationRefusal {
   override readonly name = 'CommandError'
   readonly code: number
   readonly codeName: ErrorCodeName
-  readonly details: Refusal['details']
+  readonly details: OperationRefusal['details']
 
-  constructor(codeName: ErrorCodeName, message: string, details: Refusal['details'] = {}) {
+  constructor(codeName: ErrorCodeName, message: string, details: OperationRefusal['details'] = {}) {
     super(message)
     this.codeName = codeName
     this.code = CODES[codeName]
     this.details = details
   }
 
-  static of({ codeName, message, details }: Refusal): MongoCommandError {
+  static of({ codeName, message, details }: OperationRefusal): MongoCommandError {
     return new MongoCommandError(codeName, message, details)
   }
 }

@@ -1,4 +1,4 @@
-import { MongoCommandError, notImplemented, type Refusal } from '../errors.ts'
+import { MongoCommandError, notImplemented, type OperationRefusal } from '../errors.ts'
 import { runQuery } from '../query/run-query.ts'
 import { type Records, Row } from '../store/records.ts'
 import { applyUpdate, materializeRows } from '../update/apply-update.ts'
@@ -23,7 +23,7 @@ type WriteError = { readonly index: number; readonly code: number; readonly errm
 function runEach<T>(
   operations: readonly T[],
   ordered: boolean,
-  work: (op: T, index: number) => Refusal | undefined,
+  work: (op: T, index: number) => OperationRefusal | undefined,
 ): { writeErrors?: WriteError[] } {
   const writeErrors: WriteError[] = []
   for (let index = 0; index < operations.length; index++) {
@@ -36,7 +36,7 @@ function runEach<T>(
   return writeErrors.length > 0 ? { writeErrors } : {}
 }
 
-function refusalOf(work: () => Refusal | undefined): Refusal | undefined {
+function refusalOf(work: () => OperationRefusal | undefined): OperationRefusal | undefined {
   try {
     return work()
   } catch (error) {

@@ -1,5 +1,5 @@
 import { Binary, Decimal128, Long, ObjectId } from 'bson'
-import { type Refusal, refuse } from '../errors.ts'
+import { type OperationRefusal, refuse } from '../errors.ts'
 import { asDoc, type Doc, isArray, type Value } from '../values/document.ts'
 import { EMPTY_ARRAY, encodeKey } from '../values/key-encoding.ts'
 import { pathValues } from '../values/path.ts'
@@ -9,7 +9,7 @@ import type { Index } from './catalog.ts'
  * MongoDB's error for a key that another document already has. Of the document only the fields of
  * the index are used.
  */
-export function duplicateKey(ns: string, index: Index, key: Buffer, doc: Doc): Refusal {
+export function duplicateKey(ns: string, index: Index, key: Buffer, doc: Doc): OperationRefusal {
   const keyValue: Doc = {}
   let rest = key
   for (const { path, parts, descending } of index.fields) {

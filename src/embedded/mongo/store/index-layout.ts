@@ -2,21 +2,26 @@ import type { SortField } from '../query/sort.ts'
 import { type Doc, isArray, isDoc } from '../values/document.ts'
 import { FieldNames } from '../values/raw-fields.ts'
 
-/** What a layout needs to know about an index. */
+/** The parts of an index that determine a layout. */
 type IndexFields = {
   readonly fields: readonly SortField[]
   readonly reads: readonly string[]
+  readonly unique: boolean
+  readonly sparse: boolean
+  readonly partial: Doc | undefined
+  readonly multikey: boolean
 }
+
+/** A unique index with exactly one entry for each document, and the slots of its fields. */
+export type UniqueSlots = { readonly position: number; readonly slots: readonly number[] }
 
 /** The fields that the indexes of a collection read, so that no others have to be decoded. */
 export class IndexLayout {
   readonly fields: FieldNames
   /** For each index the slots of the fields that it reads. */
   readonly reads: readonly (readonly number[])[]
-  /**
-   * For each index the slots of its key, in order; undefined if a part of it is inside a field.
-   */
-  readonly keys: readonly (readonly number[] | undefined)[]
+  /** The indexes that identify all documents by top-level fields. */
+  readonly identities: readonly UniqueSlots[]
   readonly idSlot: number
 
   constructor(indexes: readonly IndexFields[]) {
@@ -24,12 +29,16 @@ export class IndexLayout {
     const slotOf = (name: string) => fields.names.indexOf(name)
     this.fields = fields
     this.reads = indexes.map(({ reads }) => reads.map(slotOf))
-    this.keys = indexes.map((index) => {
-      const isFlat = index.fields.every(({ parts }) => parts.length === 1)
-      return isFlat ? index.fields.map(({ path }) => slotOf(path)) : undefined
+    this.identities = indexes.flatMap((index, position) => {
+      const slots = index.fields.map(({ path }) => slotOf(path))
+      return isIdentity(index) && !slots.includes(-1) ? [{ position, slots }] : []
     })
     this.idSlot = slotOf('_id')
   }
+}
+
+function isIdentity({ unique, sparse, partial, multikey }: IndexFields): boolean {
+  return unique && !sparse && !partial && !multikey
 }
 
 /** Top-level fields of the paths of an index and of its partial filter. */

@@ -1,5 +1,5 @@
 import { BSONRegExp } from 'bson'
-import { type ErrorCodeName, MongoCommandError, type Refusal } from '../errors.ts'
+import { type ErrorCodeName, MongoCommandError, type OperationRefusal } from '../errors.ts'
 import { withId } from '../update/update.ts'
 import { asBuffer } from '../values/bson-bytes.ts'
 import {
@@ -113,7 +113,8 @@ export class Records {
 
   /**
    * The document whose values in the fields of a unique index equal the given ones, in the order of
-   * the index. The index must cover all documents and have one entry for each.
+   * the index. The index must cover all documents and have one entry for each. The bytes of the row
+   * are valid until the next read.
    */
   findUnique(collection: Collection, index: Index, values: readonly Value[]): Row | undefined {
     const key = encodeComponents(values, index.fields)
@@ -121,14 +122,16 @@ export class Records {
     const record = this.#holderOf(index, key)
     if (record === undefined) return undefined
     this.examined.keys += 1
-    return this.get(collection, record)
+    const bytes = this.storage.peek(this.storage.docs, docKey(collection.id, record))
+    this.examined.documents += 1
+    return bytes && new Row(record, bytes)
   }
 
   /**
    * Inserts a document; returns the refusal of one with a key that another document has.
    * @throws CommandError for an invalid `_id` or a document that is too large
    */
-  insert(ns: string, received: Doc, receivedBytes?: Uint8Array): Row | Refusal {
+  insert(ns: string, received: Doc, receivedBytes?: Uint8Array): Row | OperationRefusal {
     this.catalog.findOrCreate(ns)
     const doc = withId(received)
     checkId(doc)
@@ -137,7 +140,7 @@ export class Records {
   }
 
   /** Inserts the bytes of a document that begins with a valid `_id`, like `insert`. */
-  insertBytes(ns: string, bytes: Buffer): Row | Refusal {
+  insertBytes(ns: string, bytes: Buffer): Row | OperationRefusal {
     const { layout } = this.catalog.findOrCreate(ns)
     return this.insertIndexed(ns, new IndexedDocument(layout, bytes))
   }
@@ -146,7 +149,7 @@ export class Records {
    * Inserts a document that begins with a valid `_id`, like `insert`.
    * @throws CommandError for a document that is too large
    */
-  insertIndexed(ns: string, document: IndexedDocument): Row | Refusal {
+  insertIndexed(ns: string, document: IndexedDocument): Row | OperationRefusal {
     const { bytes } = document
     const collection = this.catalog.findOrCreate(ns)
     checkSize(bytes, bytes.length > MESSAGE_DOC_BYTES_MAX ? 'BSONObjectTooLarge' : 'BadValue')
@@ -171,6 +174,7 @@ export class Records {
     checkSize(bytes, 'Location17419')
     const collection = this.catalog.findOrCreate(ns)
     const changes = entryChanges(collection, row, changed)
+    // From here on the bytes of the row may be those of another document.
     const entries = changes.map(({ after }) => after)
     const duplicate = this.#findDuplicate(ns, entries, record)
     if (duplicate) throw MongoCommandError.of(duplicate)
@@ -232,7 +236,7 @@ export class Records {
     ns: string,
     entries: readonly IndexEntries[],
     ownRecord: number | undefined,
-  ): Refusal | undefined {
+  ): OperationRefusal | undefined {
     for (const { index, doc, keys } of entries) {
       if (!index.unique) continue
       for (const key of keys) {

@@ -78,12 +78,11 @@ export class Storage {
     })
   }
 
-  /**
-   * The value of a key, without a copy: the buffer is valid until the next read. Only its `length`
-   * and methods that read one number are correct.
-   */
+  /** The value of a key without a copy: the buffer is valid until the next read. */
   peek(table: Table, key: Buffer): Buffer | undefined {
-    return table.getBinaryFast(key)
+    // LMDB reuses this buffer; it is larger than the value and has an own field `length`.
+    const value = table.getBinaryFast(key)
+    return value && Buffer.from(value.buffer, value.byteOffset, value.length)
   }
 
   put(table: Table, key: Buffer, value: Buffer): void {

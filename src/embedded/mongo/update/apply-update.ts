@@ -1,4 +1,4 @@
-import { MongoCommandError, type Refusal } from '../errors.ts'
+import { MongoCommandError, type OperationRefusal } from '../errors.ts'
 import { collectAll, type Results, runQuery } from '../query/run-query.ts'
 import type { SortField } from '../query/sort.ts'
 import type { Collection } from '../store/catalog.ts'
@@ -22,8 +22,8 @@ export type UpdateResult = {
   /** Number of changed documents. */
   readonly modified: number
   readonly upserted: Row | undefined
-  /** Refusal of the document of an upsert: another document has one of its keys. */
-  readonly duplicate?: Refusal
+  /** OperationRefusal of the document of an upsert: another document has one of its keys. */
+  readonly duplicate?: OperationRefusal
   /** The last document updated, before and after. */
   readonly before: Row | undefined
   readonly after: Row | undefined
@@ -31,7 +31,8 @@ export type UpdateResult = {
 
 /**
  * Updates the matching documents, or inserts one if none matches and `upsert` is set.
- * @throws CommandError, except for a duplicate key of an upsert; of several documents those updated before the failing one stay updated
+ * @throws CommandError, except for a duplicate key of an upsert; of several documents those updated
+ *   before the failing one stay updated
  */
 export function applyUpdate(records: Records, ns: string, request: UpdateRequest): UpdateResult {
   const { filter, update, multi, upsert, nowMs, sort = [] } = request

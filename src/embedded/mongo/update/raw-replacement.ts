@@ -1,6 +1,7 @@
-import type { Refusal } from '../errors.ts'
+import type { OperationRefusal } from '../errors.ts'
 import { compileOperator } from '../query/match-operators.ts'
 import type { Collection } from '../store/catalog.ts'
+import type { UniqueSlots } from '../store/index-layout.ts'
 import { IndexedDocument } from '../store/indexed-document.ts'
 import { type Records, Row } from '../store/records.ts'
 import { BSON_TYPE } from '../values/bson-bytes.ts'
@@ -13,12 +14,12 @@ export type RawReplaceResult = {
   readonly matched: number
   readonly modified: number
   readonly upsertedId?: Value
-  /** Refusal of the document of an upsert: another document has one of its keys. */
-  readonly duplicate?: Refusal | undefined
+  /** OperationRefusal of the document of an upsert: another document has one of its keys. */
+  readonly duplicate?: OperationRefusal | undefined
 }
 
-/** The equalities of a filter in the order of a unique index. */
-type UniqueKey = { readonly position: number; readonly wanted: readonly RawValue[] }
+/** The values that a filter requires in the fields of a unique index, in the order of the index. */
+type UniqueKey = UniqueSlots & { readonly wanted: readonly RawValue[] }
 
 const UNMATCHED: RawReplaceResult = { matched: 0, modified: 0 }
 const REPLACED: RawReplaceResult = { matched: 1, modified: 1 }
@@ -49,21 +50,24 @@ export function applyRawReplacement(
 
 /** The key in the unique index whose fields are exactly those of the filter. */
 function uniqueKeyOf(
-  { indexes, layout }: Collection,
+  { layout }: Collection,
   { equalities, newer }: RawReplacement,
 ): UniqueKey | undefined {
-  const slots = equalities.map(({ bytes, nameAt, nameEnd }) => {
-    return layout.fields.slotOf(bytes, nameAt, nameEnd)
-  })
-  for (let position = 0; position < indexes.length; position++) {
-    const { unique, sparse, partial, multikey, fields } = indexes[position]!
-    const keySlots = layout.keys[position]
-    if (!unique || sparse || partial || multikey || keySlots?.length !== slots.length) continue
-    const wanted = keySlots.map((slot) => equalities[slots.indexOf(slot)])
-    if (!wanted.every((value) => value !== undefined)) continue
+  const found: RawValue[] = []
+  for (const element of equalities) {
+    const slot = layout.fields.slotOf(element.bytes, element.nameAt, element.nameEnd)
+    if (slot < 0) return undefined
+    found[slot] = element
+  }
+  for (const { position, slots } of layout.identities) {
+    if (slots.length !== equalities.length) continue
+    const wanted: RawValue[] = []
+    for (const slot of slots) if (found[slot]) wanted.push(found[slot])
+    if (wanted.length !== slots.length) continue
     // As in `decode`, the later of two conditions with one name counts.
-    if (newer && fields.some(({ path }) => path === newer.field.names[0])) return undefined
-    return { position, wanted }
+    const isTwice =
+      newer && slots.some((slot) => layout.fields.names[slot] === newer.field.names[0])
+    return isTwice ? undefined : { position, slots, wanted }
   }
   return undefined
 }
@@ -74,12 +78,11 @@ function uniqueKeyOf(
  */
 function matches(
   collection: Collection,
-  { position, wanted }: UniqueKey,
+  { slots, wanted }: UniqueKey,
   { newer }: RawReplacement,
   row: Row,
 ): boolean | undefined {
   const { fields } = row.indexed(collection)
-  const slots = collection.layout.keys[position]!
   for (let i = 0; i < wanted.length; i++) {
     const stored = fields.raw(slots[i]!)
     if (!stored || !isSameRaw(stored, wanted[i]!)) return undefined
@@ -109,11 +112,11 @@ function replace(
 function insert(
   records: Records,
   collection: Collection,
-  { position, wanted }: UniqueKey,
+  { slots, wanted }: UniqueKey,
   { replacement }: RawReplacement,
 ): RawReplaceResult | undefined {
   const { layout } = collection
-  const id = wanted[layout.keys[position]!.indexOf(layout.idSlot)]
+  const id = wanted[slots.indexOf(layout.idSlot)]
   const bytes = withIdInFront(replacement, id)
   if (!bytes || bytes.length > DOCUMENT_BYTES_MAX) return undefined
   const document = new IndexedDocument(layout, bytes)
