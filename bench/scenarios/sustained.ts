@@ -15,7 +15,7 @@ import type { Bench, Goal, Scenario, Table } from '../scenario.ts'
 const TRIALS = 4
 const TRIAL_SECONDS = 8
 const LOOK_MS = 1_000
-/** A backlog shorter than the entries of this time does not count as growth: rounds take a second. */
+/** A backlog shorter than the entries of this time is no growth: rounds are a second apart. */
 const SLACK_SECONDS = 2
 const DRAIN_MS = 300_000
 /** Safety margin: a rate held for seconds may not hold for a minute. */

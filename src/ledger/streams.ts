@@ -29,8 +29,8 @@ export interface StreamReader {
    */
   read(bytesMax: number, blockMs: number): Promise<StreamBatch>
   /**
-   * Reads entries that were delivered but not acknowledged, about `bytesMax` bytes of them: those of
-   * this consumer, and those of others that have been idle for `idleMs`.
+   * Reads entries that were delivered but not acknowledged, about `bytesMax` bytes of them: those
+   * of this consumer, and those of others that have been idle for `idleMs`.
    */
   readPending(bytesMax: number, idleMs: number): Promise<StreamBatch>
   /** Deletes recorded entries. Returns how many of them still existed. */

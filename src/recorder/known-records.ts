@@ -1,6 +1,6 @@
 /**
- * What the recorder has stored: versions that need not be written again. Bounded; a record that was
- * forgotten is written once more, which changes nothing.
+ * Versions of records that the recorder has stored and need not write again. Bounded; a record that
+ * was forgotten is written once more, which changes nothing.
  */
 import { projectedBuckets } from '../catalog/records/balance-document.ts'
 import type { Bucket, OwnerState } from '../domain/bucket.ts'
@@ -11,7 +11,7 @@ const OWNERS_MAX = 50_000
 
 export interface KnownOwner {
   version: number
-  /** What the document of a bucket is made of, by bucket id. */
+  /** Contents of the documents of its buckets (`contentOf`), by bucket id. */
   contents: ReadonlyMap<number, string>
 }
 

@@ -1,6 +1,6 @@
 /**
- * Lines of open segments, which change with every report: while the recorder is busy, newer versions
- * of a stored line wait. Lines of ended segments never wait.
+ * Lines of open segments, which change with every report: while the recorder is busy, newer
+ * versions of a stored line wait. Lines of ended segments never wait.
  */
 import type { Line } from '../domain/line.ts'
 import type { FlushRecords } from './coalesce.ts'

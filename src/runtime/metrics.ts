@@ -59,7 +59,7 @@ export type Metrics = RequestMetrics &
     readInFlight(read: () => number): void
     /** Sets the number of stream entries that are not recorded yet. */
     streamBacklog(entries: number): void
-    /** Sets the memory of the ledger's streams, and its share of what nothing else uses (1: all). */
+    /** Sets the memory of the ledger's streams, and its share of what nothing else uses (0..1). */
     streamMemory(bytes: number, ratio: number): void
     /**
      * Sets the age of the oldest stream entry, and the time that the recorder needs for the backlog

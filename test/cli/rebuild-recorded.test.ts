@@ -4,8 +4,7 @@ import { recordedAccounts } from '../../src/cli/rebuild/recorded.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
 import {
-  QUICK_ROUNDS,
-  silent,
+  QUICK_DRAIN,
   startTestStores,
   type TestStores,
   topUp,
@@ -19,10 +18,7 @@ beforeAll(async () => {
   drain = startDrain({
     ledger: await stores.connect(),
     catalog: stores.catalog,
-    log: silent,
-    metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
-    consumer: 'test',
-    ...QUICK_ROUNDS,
+    ...QUICK_DRAIN,
     blockMs: 20,
     claimIdleMs: 1_000,
     claimEveryMs: 500,

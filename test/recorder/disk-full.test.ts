@@ -13,7 +13,7 @@ import { writeFlush } from '../../src/recorder/write.ts'
 import { READ_BYTES } from '../support/ledger.ts'
 import {
   lineOf,
-  QUICK_ROUNDS,
+  QUICK_DRAIN,
   silent,
   startTestStores,
   topUp,
@@ -47,7 +47,7 @@ describe.skipIf(problem !== undefined)(title, () => {
       const flush = coalesce(entries)
       await expect(writeFlush(catalog, flush, () => '')).rejects.toThrow(CatalogUnavailableError)
       const metrics = { entriesRecorded: () => undefined, entriesUnreadable: () => undefined }
-      const limits = { ...QUICK_ROUNDS, blockMs: 50, claimIdleMs: 0, claimEveryMs: 50 }
+      const limits = { ...QUICK_DRAIN, blockMs: 50, claimIdleMs: 0, claimEveryMs: 50 }
       const ledger = await stores.connect()
       const named = { ledger, catalog, log: silent, metrics, consumer: 'other' }
       const drain = startDrain({ ...named, ...limits })

@@ -7,7 +7,7 @@ import { type Drain, startDrain } from '../../src/recorder/drain.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
 import { READ_BYTES } from '../support/ledger.ts'
 import {
-  QUICK_ROUNDS,
+  QUICK_DRAIN,
   silent,
   startTestStores,
   type TestStores,
@@ -48,7 +48,7 @@ async function startTestDrain(consumer: string, roundBytesMax: number): Promise<
     log: silent,
     metrics,
     consumer,
-    ...QUICK_ROUNDS,
+    ...QUICK_DRAIN,
     roundBytesMax,
     blockMs: 5,
     claimIdleMs: 100,

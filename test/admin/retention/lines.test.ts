@@ -13,8 +13,7 @@ import { type Drain, startDrain } from '../../../src/recorder/drain.ts'
 import {
   lineOf,
   NOW_MS,
-  QUICK_ROUNDS,
-  silent,
+  QUICK_DRAIN,
   startTestStores,
   type TestStores,
   topUp,
@@ -31,10 +30,7 @@ beforeAll(async () => {
   drain = startDrain({
     ledger: await stores.connect(),
     catalog: stores.catalog,
-    log: silent,
-    metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
-    consumer: 'test',
-    ...QUICK_ROUNDS,
+    ...QUICK_DRAIN,
     blockMs: 20,
     claimIdleMs: 1_000,
     claimEveryMs: 500,
