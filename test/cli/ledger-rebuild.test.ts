@@ -69,7 +69,6 @@ async function project(state: OwnerState): Promise<void> {
 }
 
 const write = (...lines: LineDocument[]) => stores.catalog.lines.insertMany(lines)
-
 const restored = (sid = 1) => loadOwner(stores.ledger, 1, sid)
 
 describe('a rebuild restores', () => {
