@@ -12,7 +12,6 @@ export type RawReplacement = {
   readonly equalities: readonly RawElement[]
   /** A further condition: a top-level field, the only one in the set, is below a number. */
   readonly newer: { readonly field: FieldNames; readonly below: RawValue } | undefined
-  /** Plain BSON. */
   readonly replacement: Buffer
   readonly upsert: boolean
 }
@@ -37,8 +36,18 @@ const LESS_THAN = new FieldNames(['$lt'])
 const SPECIAL_NAME = /^\$|\.|^\d+$|^__proto__$|^$|[^ -~]/
 
 /**
- * Reads an operation of an update command. Returns undefined for anything that needs the general
- * update: other fields, conditions or types, and all that may have to be refused.
+ * Whether an operation of an update command can be executed in its received bytes: it is a
+ * `RawReplacement`, and the document is plain BSON.
+ */
+export function isRawReplacement(operation: Buffer): boolean {
+  const parsed = parseRawReplacement(operation)
+  return parsed !== undefined && isPlain(parsed.replacement)
+}
+
+/**
+ * Reads an operation of an update command; the replacement is not checked. Returns undefined for
+ * anything that needs the general update: other fields, conditions or types. The parts are cheap to
+ * read again, and much memory if they are kept for all operations of a command.
  */
 export function parseRawReplacement(operation: Buffer): RawReplacement | undefined {
   const parts: (RawElement | undefined)[] = [undefined, undefined, undefined, undefined]
@@ -54,8 +63,9 @@ export function parseRawReplacement(operation: Buffer): RawReplacement | undefin
   if (!isFlag(multi) || !isFlag(upsert) || isSet(multi)) return undefined
   const filter = parseFilter(q)
   const replacement = operation.subarray(u.start, u.end)
-  if (!filter || !isPlain(replacement)) return undefined
-  return { ...filter, replacement, upsert: isSet(upsert) }
+  if (!filter) return undefined
+  const { equalities, newer } = filter
+  return { equalities, newer, replacement, upsert: isSet(upsert) }
 }
 
 function isFlag(value: RawValue | undefined): boolean {
