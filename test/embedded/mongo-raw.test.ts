@@ -50,7 +50,9 @@ async function runBoth({ command, field, docs }: Bulk): Promise<Document> {
   const answer = await raw.run(command, { field, docs: docs.map(bytesOf) })
   const expected = await decoded.run({ ...command, [field]: docs })
   expect(answer).toEqual(expected)
-  expect(raw.content(NS)).toEqual(decoded.content(NS))
+  const content = raw.content(NS)
+  expect(content).toEqual(decoded.content(NS))
+  expect(content.entries).toEqual(raw.expectedEntries(NS))
   return answer
 }
 
@@ -235,7 +237,7 @@ describe('operations that are decoded', () => {
     await runBoth(updates(operation))
   })
 
-  it('an index that has become multikey', async () => {
+  it('a key that belongs to an element of an array', async () => {
     await runBoth(inserts({ _id: idOf(1), a: 1, b: ['x', 'y'] }))
     expect(await runRaw({ q, u })).toBeUndefined()
     await runBoth(updates({ q, u: { ...u, b: ['x'] } }))
@@ -291,6 +293,38 @@ describe('the version', () => {
     expect(await runRaw({ q, u: isLess ? { a: 1, ...v } : { a: 1 } })).toBeDefined()
     const answer = await runBoth(updates({ q, u: { a: 2 } }))
     expect(answer['n']).toEqual(new Int32(isLess ? 1 : 0))
+  })
+})
+
+describe('an insert', () => {
+  it.each<[string, Document]>([
+    ['_id in front', { _id: idOf(1), a: 1, o: { k: 2 } }],
+    ['_id behind other fields', { a: 1, _id: idOf(1), o: { k: 2 } }],
+    ['_id at the end', { a: 1, o: { k: 2 }, _id: 'é' }],
+    ['_id that is a document', { _id: { x: 1 }, a: 1 }],
+    ['_id that is a document behind other fields', { a: 1, _id: { x: 1 } }],
+    ['_id that is an array', { a: 1, _id: [1] }],
+    ['_id with an operator', { _id: { $x: 1 } }],
+    ['a name that is a number', { a: 1, 7: 1, _id: idOf(1) }],
+    ['rare types', { _id: new BSONSymbol('x'), a: new BSONSymbol('y') }],
+    ['a key that is too long', { _id: idOf(1), a: 'x'.repeat(2000) }],
+    ['parallel arrays', { _id: idOf(1), o: [{ k: 1 }], a: [1] }],
+    ['more than 16 MiB', { _id: idOf(1), text: 'x'.repeat(16 * 1024 * 1024) }],
+  ])('%s: as decoded', async (_, doc) => {
+    await runBoth(inserts(doc))
+    await runBoth(inserts(doc))
+  })
+
+  it('without an _id gets a new one', async () => {
+    const docs = [bytesOf({ a: 1 }), bytesOf({ a: 2 })]
+    const answer = await raw.run({ insert: 'c' }, { field: 'documents', docs })
+    expect(answer).toEqual({ n: new Int32(2), ok: new Int32(1) })
+    const { cursor } = await raw.run({ find: 'c' })
+    expect(cursor.firstBatch.map((doc: Document) => Object.keys(doc))).toEqual([
+      ['_id', 'a'],
+      ['_id', 'a'],
+    ])
+    expect(cursor.firstBatch[0]['_id']).toBeInstanceOf(ObjectId)
   })
 })
 

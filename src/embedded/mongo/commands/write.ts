@@ -2,11 +2,11 @@ import { MongoCommandError, notImplemented, type OperationRefusal } from '../err
 import { runQuery } from '../query/run-query.ts'
 import { type Records, Row } from '../store/records.ts'
 import { applyUpdate, materializeRows } from '../update/apply-update.ts'
-import { firstId, isRawReplacement, parseRawReplacement } from '../update/raw-operation.ts'
+import { isRawReplacement, parseRawReplacement, withOwnIdInFront } from '../update/raw-operation.ts'
 import { applyRawReplacement, type RawReplaceResult } from '../update/raw-replacement.ts'
 import { compileUpdate } from '../update/update.ts'
 import { typeName } from '../values/compare.ts'
-import { type Doc, isDoc, type Value } from '../values/document.ts'
+import { DOCUMENT_BYTES_MAX, type Doc, isDoc, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
 import { isPlain } from '../values/plain-bson.ts'
 import { type Args, type DocArgument, missingField } from './args.ts'
@@ -55,7 +55,9 @@ const insert: Command = ({ storage, records }, args) => {
     const errors = runEach(documents, args.boolean('ordered', true), (document, index) => {
       const { bytes } = document
       const doc = docs[index]
-      const inserted = doc ? records.insert(ns, doc, bytes) : records.insertBytes(ns, bytes!)
+      const inserted = doc
+        ? records.insert(ns, doc, bytes)
+        : records.insertBytes(ns, withOwnIdInFront(bytes!)!)
       if (!(inserted instanceof Row)) return inserted
       n += 1
       return undefined
@@ -64,9 +66,10 @@ const insert: Command = ({ storage, records }, args) => {
   })
 }
 
-/** A document that is inserted in its received bytes: it needs no check of its `_id`. */
+/** Whether a document is inserted without decoding it, as its `_id` needs no check. */
 function isRawInsert(bytes: Buffer): boolean {
-  return isPlain(bytes) && firstId(bytes) !== undefined
+  const isUsual = bytes.length <= DOCUMENT_BYTES_MAX && isPlain(bytes)
+  return isUsual && withOwnIdInFront(bytes) !== undefined
 }
 
 /**
