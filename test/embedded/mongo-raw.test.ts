@@ -5,7 +5,10 @@
 import { BSON, BSONSymbol, Decimal128, type Document, Double, Int32, Long, ObjectId } from 'bson'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { parseRawReplacement } from '../../src/embedded/mongo/update/raw-operation.ts'
+import {
+  isRawReplacement,
+  parseRawReplacement,
+} from '../../src/embedded/mongo/update/raw-operation.ts'
 import { applyRawReplacement } from '../../src/embedded/mongo/update/raw-replacement.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 import { type DirectServer, openDirectServer } from '../support/embedded/direct-server.ts'
@@ -47,7 +50,9 @@ async function runBoth({ command, field, docs }: Bulk): Promise<Document> {
   const answer = await raw.run(command, { field, docs: docs.map(bytesOf) })
   const expected = await decoded.run({ ...command, [field]: docs })
   expect(answer).toEqual(expected)
-  expect(raw.content(NS)).toEqual(decoded.content(NS))
+  const content = raw.content(NS)
+  expect(content).toEqual(decoded.content(NS))
+  expect(content.entries).toEqual(raw.expectedEntries(NS))
   return answer
 }
 
@@ -62,12 +67,12 @@ const inserts = (...docs: Document[]): Bulk => ({
   docs,
 })
 
-/** Whether an operation is executed without decoding it. */
-function isRaw(operation: Document): Promise<boolean> {
-  const parsed = parseRawReplacement(bytesOf(operation))
-  if (!parsed) return Promise.resolve(false)
+/** Executes an operation in its received bytes; undefined if it has to be decoded. */
+async function runRaw(operation: Document): Promise<unknown> {
+  const bytes = bytesOf(operation)
+  const parsed = isRawReplacement(bytes) ? parseRawReplacement(bytes) : undefined
   const { storage } = raw.records
-  return storage.write(() => applyRawReplacement(raw.records, NS, parsed) !== undefined)
+  return parsed && (await storage.write(() => applyRawReplacement(raw.records, NS, parsed)))
 }
 
 const keyValues = fc.oneof(
@@ -166,7 +171,7 @@ describe('operations that are executed in their received bytes', () => {
     ['a key that is not found', { q: { a: 5, b: 'x' }, u }],
   ])('%s', async (_, operation) => {
     await runBoth(inserts({ _id: idOf(1), a: 1, b: 'x', v: 1 }))
-    expect(await isRaw(operation)).toBe(true)
+    expect(await runRaw(operation)).toBeDefined()
   })
 
   it('a replacement keeps the stored _id in front', async () => {
@@ -226,29 +231,22 @@ describe('operations that are decoded', () => {
     ['more than 16 MiB', { q, u: { ...u, text: 'x'.repeat(16 * 1024 * 1024) } }],
   ])('%s', async (_, operation) => {
     await runBoth(inserts({ _id: idOf(1), a: 1, b: 'x', v: [1] }))
-    const docs = [bytesOf(operation)]
-    const parsed = parseRawReplacement(bytesOf(operation))
-    const { storage } = raw.records
     const before = raw.content(NS)
-    const result =
-      parsed && (await storage.write(() => applyRawReplacement(raw.records, NS, parsed)))
-    expect(result).toBeUndefined()
+    expect(await runRaw(operation)).toBeUndefined()
     expect(raw.content(NS)).toEqual(before)
-    const answer = await raw.run({ update: 'c' }, { field: 'updates', docs })
-    expect(answer).toEqual(await decoded.run({ update: 'c', updates: [operation] }))
-    expect(raw.content(NS)).toEqual(decoded.content(NS))
+    await runBoth(updates(operation))
   })
 
-  it('an index that has become multikey', async () => {
+  it('a key that belongs to an element of an array', async () => {
     await runBoth(inserts({ _id: idOf(1), a: 1, b: ['x', 'y'] }))
-    expect(await isRaw({ q, u })).toBe(false)
+    expect(await runRaw({ q, u })).toBeUndefined()
     await runBoth(updates({ q, u: { ...u, b: ['x'] } }))
   })
 
   it('a collection that does not exist', async () => {
     for (const server of [raw, decoded]) await server.run({ drop: 'c' })
     const upsert = { q: { _id: idOf(1) }, u, upsert: true }
-    expect(await isRaw(upsert)).toBe(false)
+    expect(await runRaw(upsert)).toBeUndefined()
     await runBoth(updates(upsert))
   })
 
@@ -292,9 +290,41 @@ describe('the version', () => {
     const q = { _id: idOf(1), v: { $lt: below } }
     const v = stored === undefined ? {} : { v: stored }
     await runBoth(inserts({ _id: idOf(1), a: 1, ...v }))
-    expect(await isRaw({ q, u: isLess ? { a: 1, ...v } : { a: 1 } })).toBe(true)
+    expect(await runRaw({ q, u: isLess ? { a: 1, ...v } : { a: 1 } })).toBeDefined()
     const answer = await runBoth(updates({ q, u: { a: 2 } }))
     expect(answer['n']).toEqual(new Int32(isLess ? 1 : 0))
+  })
+})
+
+describe('an insert', () => {
+  it.each<[string, Document]>([
+    ['_id in front', { _id: idOf(1), a: 1, o: { k: 2 } }],
+    ['_id behind other fields', { a: 1, _id: idOf(1), o: { k: 2 } }],
+    ['_id at the end', { a: 1, o: { k: 2 }, _id: 'é' }],
+    ['_id that is a document', { _id: { x: 1 }, a: 1 }],
+    ['_id that is a document behind other fields', { a: 1, _id: { x: 1 } }],
+    ['_id that is an array', { a: 1, _id: [1] }],
+    ['_id with an operator', { _id: { $x: 1 } }],
+    ['a name that is a number', { a: 1, 7: 1, _id: idOf(1) }],
+    ['rare types', { _id: new BSONSymbol('x'), a: new BSONSymbol('y') }],
+    ['a key that is too long', { _id: idOf(1), a: 'x'.repeat(2000) }],
+    ['parallel arrays', { _id: idOf(1), o: [{ k: 1 }], a: [1] }],
+    ['more than 16 MiB', { _id: idOf(1), text: 'x'.repeat(16 * 1024 * 1024) }],
+  ])('%s: as decoded', async (_, doc) => {
+    await runBoth(inserts(doc))
+    await runBoth(inserts(doc))
+  })
+
+  it('without an _id gets a new one', async () => {
+    const docs = [bytesOf({ a: 1 }), bytesOf({ a: 2 })]
+    const answer = await raw.run({ insert: 'c' }, { field: 'documents', docs })
+    expect(answer).toEqual({ n: new Int32(2), ok: new Int32(1) })
+    const { cursor } = await raw.run({ find: 'c' })
+    expect(cursor.firstBatch.map((doc: Document) => Object.keys(doc))).toEqual([
+      ['_id', 'a'],
+      ['_id', 'a'],
+    ])
+    expect(cursor.firstBatch[0]['_id']).toBeInstanceOf(ObjectId)
   })
 })
 

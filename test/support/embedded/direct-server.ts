@@ -6,6 +6,7 @@ import { BSON, type Document } from 'bson'
 import { Cursors } from '../../../src/embedded/mongo/commands/cursors.ts'
 import { dispatch } from '../../../src/embedded/mongo/commands/dispatch.ts'
 import { CollectionCatalog } from '../../../src/embedded/mongo/store/catalog.ts'
+import { entryKey, keysOf, recordBytes } from '../../../src/embedded/mongo/store/index-keys.ts'
 import { Records } from '../../../src/embedded/mongo/store/records.ts'
 import { Storage } from '../../../src/embedded/mongo/store/storage.ts'
 
@@ -18,6 +19,8 @@ export type DirectServer = {
   run(command: Document, sequence?: { field: string; docs: readonly Buffer[] }): Promise<Document>
   /** The bytes of all documents and index entries of a collection, in stored order. */
   content(ns: string): { documents: string[]; entries: string[] }
+  /** The entries that the indexes of a collection should have, from its decoded documents. */
+  expectedEntries(ns: string): string[]
   close(): Promise<void>
 }
 
@@ -59,6 +62,19 @@ export async function openDirectServer(): Promise<DirectServer> {
         if (entry) entries.push(`${entry.key.toString('hex')} ${entry.value.toString('hex')}`)
       }
       return { documents, entries }
+    },
+    expectedEntries(ns) {
+      const collection = catalog.find(ns)
+      const entries: string[] = []
+      for (const row of collection ? records.scan(collection) : []) {
+        for (const index of (row && collection?.indexes) ?? []) {
+          for (const key of keysOf(index, row!.doc).keys) {
+            const value = recordBytes(row!.record).toString('hex')
+            entries.push(`${entryKey(index, key, row!.record).toString('hex')} ${value}`)
+          }
+        }
+      }
+      return entries.sort()
     },
     async close() {
       await storage.close()

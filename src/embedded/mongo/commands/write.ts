@@ -2,11 +2,11 @@ import { MongoCommandError, notImplemented, type OperationRefusal } from '../err
 import { runQuery } from '../query/run-query.ts'
 import { type Records, Row } from '../store/records.ts'
 import { applyUpdate, materializeRows } from '../update/apply-update.ts'
-import { firstId, parseRawReplacement } from '../update/raw-operation.ts'
+import { isRawReplacement, parseRawReplacement, withOwnIdInFront } from '../update/raw-operation.ts'
 import { applyRawReplacement, type RawReplaceResult } from '../update/raw-replacement.ts'
 import { compileUpdate } from '../update/update.ts'
 import { typeName } from '../values/compare.ts'
-import { type Doc, isDoc, type Value } from '../values/document.ts'
+import { DOCUMENT_BYTES_MAX, type Doc, isDoc, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
 import { isPlain } from '../values/plain-bson.ts'
 import { type Args, type DocArgument, missingField } from './args.ts'
@@ -49,21 +49,40 @@ const insert: Command = ({ storage, records }, args) => {
   args.allow(['documents', 'ordered', 'bypassDocumentValidation'])
   const ns = args.namespace()
   const documents = operationsOf(args, 'documents')
-  const insertions = documents.map((document) => {
-    const { bytes } = document
-    if (bytes && isPlain(bytes) && firstId(bytes)) return () => records.insertBytes(ns, bytes)
-    const { doc } = document
-    return () => records.insert(ns, doc, bytes)
-  })
+  const docs = decodeUnless(isRawInsert, documents)
   return storage.write(() => {
     let n = 0
-    const errors = runEach(insertions, args.boolean('ordered', true), (run) => {
-      const inserted = run()
+    const errors = runEach(documents, args.boolean('ordered', true), (document, index) => {
+      const { bytes } = document
+      const doc = docs[index]
+      const inserted = doc
+        ? records.insert(ns, doc, bytes)
+        : records.insertBytes(ns, withOwnIdInFront(bytes!)!)
       if (!(inserted instanceof Row)) return inserted
       n += 1
       return undefined
     })
     return { n, ...errors }
+  })
+}
+
+/** Whether a document is inserted without decoding it, as its `_id` needs no check. */
+function isRawInsert(bytes: Buffer): boolean {
+  const isUsual = bytes.length <= DOCUMENT_BYTES_MAX && isPlain(bytes)
+  return isUsual && withOwnIdInFront(bytes) !== undefined
+}
+
+/**
+ * The decoded operations, undefined for those that are executed in their received bytes. Invalid
+ * BSON refuses the command before any operation is executed.
+ */
+function decodeUnless(
+  isRaw: (bytes: Buffer) => boolean,
+  operations: readonly DocArgument[],
+): (Doc | undefined)[] {
+  return operations.map((operation) => {
+    const { bytes } = operation
+    return bytes && isRaw(bytes) ? undefined : operation.doc
   })
 }
 
@@ -79,21 +98,19 @@ function operationsOf(args: Args, field: string): DocArgument[] {
 const update: Command = ({ storage, records, clock }, args) => {
   args.allow(['updates', 'ordered', 'bypassDocumentValidation'], ['let'])
   const ns = args.namespace()
-  const operations = operationsOf(args, 'updates').map((argument) => {
-    const raw = argument.bytes && parseRawReplacement(argument.bytes)
-    return { raw, doc: raw ? undefined : argument.doc, argument }
-  })
-  for (const { doc } of operations) if (doc) checkUpdate(doc)
+  const operations = operationsOf(args, 'updates')
+  const docs = decodeUnless(isRawReplacement, operations)
+  for (const doc of docs) if (doc) checkUpdate(doc)
   const nowMs = clock.nowMs()
   return storage.write(() => {
     let n = 0
     let nModified = 0
     const upserted: { index: number; _id: Value }[] = []
     const errors = runEach(operations, args.boolean('ordered', true), (operation, index) => {
-      const { raw, argument } = operation
+      const raw = docs[index] ? undefined : parseRawReplacement(operation.bytes!)
       const result =
         (raw && applyRawReplacement(records, ns, raw)) ??
-        updateGenerally(records, ns, argument.doc, nowMs)
+        updateGenerally(records, ns, operation.doc, nowMs)
       n += result.matched
       nModified += result.modified
       if (result.upsertedId !== undefined) {

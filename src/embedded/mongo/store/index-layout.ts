@@ -9,10 +9,9 @@ type IndexFields = {
   readonly unique: boolean
   readonly sparse: boolean
   readonly partial: Doc | undefined
-  readonly multikey: boolean
 }
 
-/** A unique index with exactly one entry for each document, and the slots of its fields. */
+/** A unique index that contains all documents, and the slots of its fields. */
 export type UniqueSlots = { readonly position: number; readonly slots: readonly number[] }
 
 /** The fields that the indexes of a collection read, so that no others have to be decoded. */
@@ -31,14 +30,11 @@ export class IndexLayout {
     this.reads = indexes.map(({ reads }) => reads.map(slotOf))
     this.identities = indexes.flatMap((index, position) => {
       const slots = index.fields.map(({ path }) => slotOf(path))
-      return isIdentity(index) && !slots.includes(-1) ? [{ position, slots }] : []
+      const isIdentity = index.unique && !index.sparse && !index.partial
+      return isIdentity && !slots.includes(-1) ? [{ position, slots }] : []
     })
     this.idSlot = slotOf('_id')
   }
-}
-
-function isIdentity({ unique, sparse, partial, multikey }: IndexFields): boolean {
-  return unique && !sparse && !partial && !multikey
 }
 
 /** Top-level fields of the paths of an index and of its partial filter. */

@@ -112,9 +112,9 @@ export class Records {
   }
 
   /**
-   * The document whose values in the fields of a unique index equal the given ones, in the order of
-   * the index. The index must cover all documents and have one entry for each. The bytes of the row
-   * are valid until the next read.
+   * The document with an entry of the given values in a unique index, in the order of the index. If
+   * a field is an array, one of its elements is the value. The bytes of the row are valid until the
+   * next read.
    */
   findUnique(collection: Collection, index: Index, values: readonly Value[]): Row | undefined {
     const key = encodeComponents(values, index.fields)

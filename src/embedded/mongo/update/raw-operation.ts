@@ -1,7 +1,7 @@
 import { ObjectId } from 'bson'
 import { BSON_TYPE, int32At, valueEnd } from '../values/bson-bytes.ts'
 import { isPlain, plainValueEnd } from '../values/plain-bson.ts'
-import { FieldNames, isSameRaw, type RawValue } from '../values/raw-fields.ts'
+import { FieldNames, isSameRaw, RawFields, type RawValue } from '../values/raw-fields.ts'
 
 /** A value with the range of its name in the same bytes. */
 export type RawElement = RawValue & { readonly nameAt: number; readonly nameEnd: number }
@@ -12,12 +12,12 @@ export type RawReplacement = {
   readonly equalities: readonly RawElement[]
   /** A further condition: a top-level field, the only one in the set, is below a number. */
   readonly newer: { readonly field: FieldNames; readonly below: RawValue } | undefined
-  /** Plain BSON. */
   readonly replacement: Buffer
   readonly upsert: boolean
 }
 
 const ID_NAME = Buffer.from('_id')
+const ID_FIELD = new FieldNames(['_id'])
 /** Position of the value of an `_id` in front. */
 export const ID_AT = 4 + 1 + ID_NAME.length + 1
 /** Types of values that a filter compares and a document may have as `_id`, without conversion. */
@@ -37,8 +37,18 @@ const LESS_THAN = new FieldNames(['$lt'])
 const SPECIAL_NAME = /^\$|\.|^\d+$|^__proto__$|^$|[^ -~]/
 
 /**
- * Reads an operation of an update command. Returns undefined for anything that needs the general
- * update: other fields, conditions or types, and all that may have to be refused.
+ * Whether an operation of an update command can be executed in its received bytes: it is a
+ * `RawReplacement`, and the document is plain BSON.
+ */
+export function isRawReplacement(operation: Buffer): boolean {
+  const parsed = parseRawReplacement(operation)
+  return parsed !== undefined && isPlain(parsed.replacement)
+}
+
+/**
+ * Reads an operation of an update command; the replacement is not checked. Returns undefined for
+ * anything that needs the general update: other fields, conditions or types. The parts are cheap to
+ * read again, and much memory if they are kept for all operations of a command.
  */
 export function parseRawReplacement(operation: Buffer): RawReplacement | undefined {
   const parts: (RawElement | undefined)[] = [undefined, undefined, undefined, undefined]
@@ -54,8 +64,9 @@ export function parseRawReplacement(operation: Buffer): RawReplacement | undefin
   if (!isFlag(multi) || !isFlag(upsert) || isSet(multi)) return undefined
   const filter = parseFilter(q)
   const replacement = operation.subarray(u.start, u.end)
-  if (!filter || !isPlain(replacement)) return undefined
-  return { ...filter, replacement, upsert: isSet(upsert) }
+  if (!filter) return undefined
+  const { equalities, newer } = filter
+  return { equalities, newer, replacement, upsert: isSet(upsert) }
 }
 
 function isFlag(value: RawValue | undefined): boolean {
@@ -142,7 +153,7 @@ export function isScalar({ type }: RawValue): boolean {
 }
 
 /** The `_id` with which a document begins, if it is a scalar that needs no further check. */
-export function firstId(doc: Buffer): RawValue | undefined {
+function firstId(doc: Buffer): RawValue | undefined {
   for (let i = 0; i <= ID_NAME.length; i++) if (doc[5 + i] !== (ID_NAME[i] ?? 0)) return undefined
   const id = { bytes: doc, type: doc[4]!, start: ID_AT, end: valueEnd(doc, doc[4]!, ID_AT) }
   return isScalar(id) ? id : undefined
@@ -165,6 +176,20 @@ export function withIdInFront(doc: Buffer, id: RawValue | undefined): Buffer | u
   bytes.copy(out, ID_AT, start, end)
   doc.copy(out, docAt, 4)
   return out
+}
+
+/**
+ * A plain document with its `_id`, or a new one, in front. Undefined if its `_id` is not a scalar
+ * and needs further checks.
+ */
+export function withOwnIdInFront(doc: Buffer): Buffer | undefined {
+  if (firstId(doc)) return doc
+  const id = new RawFields(ID_FIELD, doc).raw(0)
+  if (!id) return withIdInFront(doc, undefined)
+  if (!isScalar(id)) return undefined
+  const start = id.start - (ID_AT - 4)
+  const before = [doc.subarray(0, 4), doc.subarray(start, id.end), doc.subarray(4, start)]
+  return Buffer.concat([...before, doc.subarray(id.end)])
 }
 
 function newId(): RawValue {

@@ -74,7 +74,7 @@ function uniqueKeyOf(
 
 /**
  * Whether the document with the key matches the whole filter; undefined if that is not certain:
- * equal keys may belong to values of different types.
+ * equal keys may belong to values of different types, and to elements of arrays.
  */
 function matches(
   collection: Collection,
