@@ -70,8 +70,6 @@ export default defineConfig({
           name: 'sockets',
           include: ['test/realtime/**/*.test.ts'],
           exclude: [CODECS, ...LONG],
-          // They start no processes; threads start faster.
-          pool: 'threads',
         },
       },
       {

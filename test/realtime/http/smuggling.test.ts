@@ -119,7 +119,7 @@ describe('chunked bodies', () => {
       const socket = openSocket(port)
       await socket.send(`${HEAD}${body}`)
       const answer = await socket.answer()
-      expect(answer).toMatchObject({ status: 411 })
+      expect(answer, String(socket.error())).toMatchObject({ status: 411 })
       expect(answer?.headers.get('connection')).toBe('close')
       expect(JSON.parse(answer?.body ?? '')).toMatchObject({ returnCode: -20 })
       socket.destroy()
