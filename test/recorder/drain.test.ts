@@ -17,7 +17,6 @@ import {
   loadOwner,
   NOW_MS,
   QUICK_DRAIN,
-  silent,
   startTestStores,
   type TestStores,
   topUp,
@@ -40,9 +39,9 @@ interface Counts {
 async function startTestDrain(more: Partial<DrainOptions> = {}, counts?: Counts): Promise<Drain> {
   const ledger = await stores.connect()
   const drain = startDrain({
+    ...QUICK_DRAIN,
     ledger,
     catalog: stores.catalog,
-    log: silent,
     metrics: {
       entriesRecorded: (count) => {
         if (counts) counts.recorded += count
@@ -51,8 +50,6 @@ async function startTestDrain(more: Partial<DrainOptions> = {}, counts?: Counts)
         if (counts) counts.unreadable += count
       },
     },
-    consumer: 'test',
-    ...QUICK_DRAIN,
     blockMs: 50,
     claimIdleMs: 100,
     claimEveryMs: 50,

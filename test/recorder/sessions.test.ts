@@ -6,12 +6,7 @@ import { coalesce } from '../../src/recorder/coalesce.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
 import { READ_BYTES } from '../support/ledger.ts'
-import {
-  QUICK_DRAIN,
-  silent,
-  startTestStores,
-  type TestStores,
-} from '../support/recorder/accounts.ts'
+import { QUICK_DRAIN, startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 import {
   aidOf,
   DATA_UNITS,
@@ -41,14 +36,11 @@ const connect = () => stores.connect({ partitions: LEDGER.partitions })
 
 async function startTestDrain(consumer: string, roundBytesMax: number): Promise<Drain> {
   const ledger = await connect()
-  const metrics = { entriesRecorded: () => undefined, entriesUnreadable: () => undefined }
   const drain = startDrain({
+    ...QUICK_DRAIN,
     ledger,
     catalog: stores.catalog,
-    log: silent,
-    metrics,
     consumer,
-    ...QUICK_DRAIN,
     roundBytesMax,
     blockMs: 5,
     claimIdleMs: 100,
