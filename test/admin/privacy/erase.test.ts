@@ -27,7 +27,7 @@ const SECRETS = [
   'annabel@',
   '4917000',
   '26201000',
-  'ZZ9',
+  'ZZ9 4QX',
   '4930555',
 ]
 
@@ -45,7 +45,7 @@ async function person({ hasLeft = true } = {}): Promise<Person> {
   const account = await make(world, 'accounts', {
     ...ANN,
     email: `annabel@example${last}.org`,
-    zip_code: 'ZZ9',
+    zip_code: 'ZZ9 4QX',
   })
   const aid = Number(account.entity['aid'])
   const subscriber = await make(world, 'subscribers', {

@@ -189,7 +189,7 @@ const BATCHES: ImportCase = {
 
 describe('an import that is killed resumes', () => {
   it.each(['before', 'after'] as const)('%s some steps: several batches', async (when) => {
-    expect(await killEverywhere(BATCHES, when, 7)).toBeGreaterThan(50)
+    expect(await killEverywhere(BATCHES, when, 17)).toBeGreaterThan(50)
   })
 
   it.each(['before', 'after'] as const)('%s any step: accounts', async (when) => {
