@@ -25,7 +25,10 @@ export interface DrainOptions {
   consumer: string
   /** Waits for a first entry for so long before other work is checked. */
   blockMs: number
-  /** Rounds begin at least this far apart, unless one is full, or the recorder stops. */
+  /**
+   * Rounds begin at least this far apart, unless one is full, or the recorder stops; up to five
+   * times as far if writing them takes long.
+   */
   gatherMs: number
   /** Bytes of stream entries of one round. */
   roundBytesMax: number
@@ -49,6 +52,12 @@ export interface Drain {
 const PAUSE_MS_MAX = 5_000
 /** Bounds one pass: entries that cannot be recorded stay pending and would be read again. */
 const CLAIM_BATCHES_MAX = 100
+/**
+ * While writing takes long, rounds are further apart, so that each writes more changes of a record
+ * at once: writing may take this share of the time, up to a limit in multiples of `gatherMs`.
+ */
+const WRITING_SHARE = 0.25
+const GATHER_FACTOR_MAX = 5
 /** Entries that could not be recorded, remembered so that each is reported once. */
 const REPORTED_MAX = 10_000
 
@@ -67,6 +76,8 @@ class DrainLoop {
   readonly #abort = new AbortController()
   readonly #outage: Outage
   readonly #done: Promise<void>
+  /** Time that the last round needed to be written. */
+  #writingMs = 0
   /** Ends the pause between two rounds. */
   readonly #stopping = new AbortController()
 
@@ -107,7 +118,7 @@ class DrainLoop {
 
   /** While one round is written, the next one is read. */
   async #drain(reader: StreamReader): Promise<void> {
-    const { gatherMs, roundBytesMax, blockMs, claimEveryMs } = this.#options
+    const { roundBytesMax, blockMs, claimEveryMs } = this.#options
     let [claimAtMs, roundAtMs] = [0, 0]
     let writing: Promise<void> = Promise.resolve()
     try {
@@ -118,7 +129,7 @@ class DrainLoop {
           claimAtMs = monotonicMs() + claimEveryMs
         }
         await this.#pauseUntil(roundAtMs)
-        roundAtMs = monotonicMs() + gatherMs
+        roundAtMs = monotonicMs() + this.#gatherMs()
         const isLast = this.#stopping.signal.aborted
         const batch = await reader.read(roundBytesMax, isLast ? 0 : blockMs)
         if (batch.isFull) roundAtMs = 0
@@ -133,6 +144,12 @@ class DrainLoop {
       // Not beside the next attempt, whose reader would claim the same entries.
       await writing.catch(() => undefined)
     }
+  }
+
+  #gatherMs(): number {
+    const { gatherMs } = this.#options
+    const wantedMs = this.#writingMs / WRITING_SHARE
+    return Math.max(gatherMs, Math.min(wantedMs, gatherMs * GATHER_FACTOR_MAX))
   }
 
   /** Until then, or until the recorder stops. */
@@ -155,9 +172,11 @@ class DrainLoop {
   async #record(reader: StreamReader, { entries, unreadable }: StreamBatch): Promise<void> {
     const left = new UnrecordedParts()
     for (const part of unreadable) this.#setAside(left, part, part)
+    const beginMs = monotonicMs()
     const flush = coalesce(entries)
-    const lines = this.#openLines.select(flush, monotonicMs())
+    const lines = this.#openLines.select(flush, beginMs)
     const refused = await this.#writeUntilDone(entries, { ...flush, lines })
+    this.#writingMs = monotonicMs() - beginMs
     if (refused === undefined) return
     for (const entry of entries) {
       const key = keysOf(entry).find((candidate) => refused.has(candidate))
