@@ -1,6 +1,6 @@
 /**
- * A closed loop for a minute with the recorder on, compared with the peak without recorder, and open
- * loops at parts of that peak.
+ * A closed loop for a minute with the recorder on, compared with the peak without recorder, and
+ * open loops at parts of that peak.
  */
 import { streamBacklog } from '../../src/ledger/streams.ts'
 import { withCatalog } from '../../test/support/product/population.ts'
