@@ -195,7 +195,7 @@ describe('a newcomer', () => {
     const before = tollgate.curls
     tollgate = await product.start()
     expect(tollgate.curls).not.toEqual(before)
-    expect(await packOf()).toMatchObject({ credited: 1024 * MIB, spent: (11 + 15) * MIB })
+    expect(await packOf()).toMatchObject({ credited: 1024 * MIB, spent: (11 + 18) * MIB })
     expect((await product.run('audit')).code).toBe(0)
   })
 
