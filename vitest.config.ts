@@ -31,8 +31,10 @@ export const LONG: readonly string[] = [
   'test/deploy/**/*.test.ts',
   'test/admin/{auth,audit,privacy}/**/*.test.ts',
   'test/admin/entities/{api,import}/**/*.test.ts',
-  'test/admin/{docs-page,smuggling}.test.ts',
-  'test/realtime/http/hostile.test.ts',
+  'test/admin/{docs-page,smuggling,tls}.test.ts',
+  'test/realtime/{listeners,http/hostile,http/smuggling}.test.ts',
+  'test/workers/{cluster,contention}.test.ts',
+  'test/embedded/redis.test.ts',
   'test/realtime/codecs/complexity.test.ts',
   'test/runtime/tls-listeners.test.ts',
 ]

@@ -195,7 +195,11 @@ export const COMMANDS: readonly CommandSpec[] = [
     },
   },
   { name: 'realtime', help: 'Run the charging process alone.', options: common },
-  { name: 'admin', help: 'Run the control plane alone, with the recorder.', options: common },
+  {
+    name: 'admin',
+    help: 'Run the control plane alone, with the recorder unless it is disabled.',
+    options: common,
+  },
   { name: 'recorder', help: 'Run the recorder alone.', options: common },
   {
     name: 'seed demo',

@@ -20,14 +20,14 @@ import { seedStores } from './seed.ts'
 import { withStores, withStoreUrls } from './stores.ts'
 import { createSupervisor, type StandbyProcess, type Supervisor } from './supervisor.ts'
 
-type RoleStarted = 'realtime' | 'admin'
+type RoleStarted = 'realtime' | 'admin' | 'recorder'
 
 /**
  * Shares of `shutdown.timeoutMs`: all parts together fit into it, and each into the half of the
  * remaining time that a shutdown step has. `checkConsistency` (config/load.ts) ensures that the
  * share of realtime suffices to answer the requests in flight.
  */
-const SHARES = { realtime: 0.48, admin: 0.2, mongo: 0.1, redis: 0.1 } as const
+const SHARES = { realtime: 0.48, admin: 0.1, recorder: 0.1, mongo: 0.1, redis: 0.1 } as const
 /** Each stop is bounded by itself; stopping Redis may need nearly all of the remaining time. */
 const STOP_SHARE = 0.95
 /** Part of its share in which a process may exit by itself before it is killed. */
@@ -129,9 +129,13 @@ function storeSupervisors(context: StartContext): Named[] {
   ]
 }
 
-/** In start order; they stop in reverse order, charging first. */
+/**
+ * In start order; they stop in reverse order, charging first. The recorder does not share the event
+ * loop of the admin API.
+ */
 function roleSupervisors(context: StartContext): Named[] {
-  return (['admin', 'realtime'] as const).map((name) => {
+  const recorder = context.config.recorder.enabled ? (['recorder'] as const) : []
+  return [...recorder, 'admin' as const, 'realtime' as const].map((name) => {
     const { config, log, logs } = context
     const onLine = logs.sink(name)
     const begin = () => startRole(context, name, onLine)
@@ -183,6 +187,7 @@ function childOptions(
     'redis.url': redis.url,
     'mongo.url': mongo.url,
     ...Object.fromEntries(ports),
+    ...(name === 'admin' ? { 'recorder.enabled': 'false' } : {}),
     'shutdown.timeoutMs': Math.max(SHUTDOWN_MS_MIN, Math.floor(stopTimeoutMs * ORDERLY)),
   }
   return {

@@ -193,8 +193,11 @@ export const ConfigSchema = section({
   }),
   recorder: section({
     enabled: Type.Boolean(),
-    batchEntriesMax: integer(1, 100_000),
     blockMs: integer(1, 60 * SECOND_MS),
+    gatherMs: integer(0, 60 * SECOND_MS),
+    roundBytesMax: integer(1_024, 1_073_741_824),
+    openLinesMs: integer(0, HOUR_MS),
+    lagWarnMs: integer(1_000, 24 * HOUR_MS),
   }),
   sweep: section({
     intervalMs: integer(10, HOUR_MS),

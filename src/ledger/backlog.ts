@@ -8,6 +8,8 @@ import type { Ledger } from './ledger.ts'
 export interface Backlog {
   /** Memory of the streams of all partitions, as Redis estimates it. */
   streamBytes: number
+  /** Memory of everything else in Redis: `used_memory` without the streams. */
+  otherBytes: number
   /**
    * Memory that Redis may use: its `maxmemory`, or the memory of the machine if it has no limit.
    */
@@ -19,33 +21,42 @@ export interface Backlog {
  * available: an empty backlog would clear the alarm.
  */
 export async function readBacklog({ redis, keys }: Ledger): Promise<Backlog> {
-  const limits = redis.onEachMaster(async (master) => {
+  const memories = redis.onEachMaster(async (master) => {
     const memory = master.info('memory')
-    return limitIn(await (redis.isCluster ? memory.catch(() => '') : memory))
+    return redis.isCluster ? memory.catch(() => '') : memory
   })
   const sizes = Array.from({ length: keys.partitions }, async (_, partition) => {
     const size = redis.guard(redis.client.memory('USAGE', keys.stream(partition)))
     return Number((await (redis.isCluster ? size.catch(() => 0) : size)) ?? 0)
   })
-  const [limitBytes, streamBytes] = await Promise.all([limits, Promise.all(sizes)])
-  if (limitBytes.every((bytes) => bytes === 0)) throw new StoreDownError('redis: no master answers')
-  return { streamBytes: sum(streamBytes), limitBytes: sum(limitBytes) }
+  const [infos, streams] = await Promise.all([memories, Promise.all(sizes)])
+  if (infos.every((info) => info === '')) throw new StoreDownError('redis: no master answers')
+  const streamBytes = sum(streams)
+  const usedBytes = sum(infos.map((info) => bytesIn(info, 'used_memory')))
+  const otherBytes = Math.max(0, usedBytes - streamBytes)
+  return { streamBytes, otherBytes, limitBytes: sum(infos.map(limitIn)) }
 }
 
 function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0)
 }
 
-function limitIn(memory: string): number {
-  const bytesOf = (name: string) =>
-    Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(memory)?.[1] ?? 0)
-  const maxmemory = bytesOf('maxmemory')
-  return maxmemory > 0 ? maxmemory : bytesOf('total_system_memory')
+function limitIn(info: string): number {
+  const maxmemory = bytesIn(info, 'maxmemory')
+  return maxmemory > 0 ? maxmemory : bytesIn(info, 'total_system_memory')
 }
 
-/** Share of the limit that the streams take, in percent; 0 if no limit is known. */
-export function backlogPercent({ streamBytes, limitBytes }: Backlog): number {
-  return limitBytes > 0 ? (streamBytes / limitBytes) * 100 : 0
+function bytesIn(info: string, name: string): number {
+  return Number(new RegExp(`^${name}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
+}
+
+/**
+ * Share that the streams take of the memory that nothing else uses, in percent; 0 if no limit is
+ * known. The rest of it is left for reports of open sessions.
+ */
+export function backlogPercent({ streamBytes, otherBytes, limitBytes }: Backlog): number {
+  if (limitBytes <= 0 || streamBytes === 0) return 0
+  return (streamBytes / Math.max(streamBytes, limitBytes - otherBytes)) * 100
 }
 
 /**

@@ -38,9 +38,14 @@ export interface UnreadableEntry extends AccountPart {
   reason: string
 }
 
-export interface StreamBatch {
+export interface ResolvedEntries {
   entries: StreamEntry[]
   unreadable: UnreadableEntry[]
+}
+
+export interface StreamBatch extends ResolvedEntries {
+  /** Whether the limit of bytes ended the read, so that more entries may follow. */
+  isFull: boolean
 }
 
 export interface RawEntry {
@@ -67,8 +72,8 @@ const VALUES_PER_CALL = 500
 export async function resolveEntries(
   ledger: Ledger,
   raw: readonly RawEntry[],
-): Promise<StreamBatch> {
-  const batch: StreamBatch = { entries: [], unreadable: [] }
+): Promise<ResolvedEntries> {
+  const batch: ResolvedEntries = { entries: [], unreadable: [] }
   const written = new Map<string, WrittenOwner>()
   const parsed = raw.map((entry) => parseEntry(entry, written))
   const states = await loadStates(ledger, [...written.values()])
@@ -87,7 +92,7 @@ export async function resolveEntries(
 function resolvePart(
   { entry, names, damage }: EntryPart,
   states: ReadonlyMap<string, State | UnreadableState>,
-  batch: StreamBatch,
+  batch: ResolvedEntries,
 ): void {
   const found = names.map((name) => states.get(name))
   const corrupt = found.find((state) => state instanceof CorruptValueError)

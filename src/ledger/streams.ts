@@ -15,21 +15,24 @@ import {
 const GROUP = 'recorder'
 /** A cluster cannot block on streams in several slots: they are polled at this interval. */
 const POLL_MS_MAX = 50
+/** Entries read from a stream by one command. */
+const COUNT_MAX = 1_000
+/** Size of an entry before any was read: that of a batch of some thirty requests. */
+const FIRST_ENTRY_BYTES = 2_048
 
 type WireEntry = [id: Buffer, fields: Buffer[] | null]
 
 export interface StreamReader {
   /**
-   * Reads new entries of all partitions, waiting up to `blockMs` for the first one. `countMax`
-   * limits the entries of each partition. A batch is also limited to `countMax` owners and records
-   * per partition; the rest is returned by the next call.
+   * Reads new entries of all partitions until there are no more, or until their fields have about
+   * `bytesMax` bytes. Waits up to `blockMs` for the first one.
    */
-  read(countMax: number, blockMs: number): Promise<StreamBatch>
+  read(bytesMax: number, blockMs: number): Promise<StreamBatch>
   /**
-   * Reads entries that were delivered but not acknowledged: those of this consumer, and those of
-   * others that have been idle for `idleMs`.
+   * Reads entries that were delivered but not acknowledged, about `bytesMax` bytes of them: those
+   * of this consumer, and those of others that have been idle for `idleMs`.
    */
-  readPending(countMax: number, idleMs: number): Promise<StreamBatch>
+  readPending(bytesMax: number, idleMs: number): Promise<StreamBatch>
   /** Deletes recorded entries. Returns how many of them still existed. */
   acknowledge(entries: readonly StreamEntryRef[]): Promise<number>
   /**
@@ -50,37 +53,29 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
   const groups = new StreamGroups(ledger, consumer)
   const { partitions } = ledger.keys
   await fromReachable(partitions, (partition) => groups.open(partition))
-  let fresh: RawEntry[] = []
-  let pending: RawEntry[] = []
-  // Requests as many entries as fill a batch if the streams continue as in the last read. With
-  // more, entries would wait here until another consumer claims them; with fewer, an account named
-  // by many entries would be written once for each.
-  let fieldsEach = 1
-  let streams = partitions
-  const countEach = (countMax: number) => {
-    const count = Math.floor((countMax * partitions) / (fieldsEach * streams))
-    return Math.min(countMax, Math.max(1, count))
-  }
+  const size = new EntrySize()
   return {
-    async read(countMax, blockMs) {
-      if (fresh.length === 0) {
-        fresh = await groups.read(countEach(countMax), blockMs)
-        if (fresh.length > 0) {
-          fieldsEach = Math.max(1, fieldsIn(fresh) / fresh.length)
-          streams = new Set(fresh.map(({ partition }) => partition)).size
-        }
+    async read(bytesMax, blockMs) {
+      const entries: RawEntry[] = []
+      let bytes = 0
+      let waitMs = blockMs
+      while (bytes < bytesMax) {
+        const count = size.countFor(bytesMax - bytes, partitions)
+        const found = await groups.read(count, waitMs)
+        bytes += size.add(found)
+        for (const entry of found) entries.push(entry)
+        if (!isCut(found, count)) break
+        waitMs = 0
       }
-      return resolveEntries(ledger, takeBatch(fresh, countMax * partitions))
+      const batch = await resolveEntries(ledger, entries)
+      return { ...batch, isFull: bytes >= bytesMax }
     },
-    async readPending(countMax, idleMs) {
-      if (pending.length === 0) {
-        const claim = (partition: number) => groups.claim(partition, countEach(countMax), idleMs)
-        pending = (await fromReachable(partitions, claim)).flat()
-        // Some of the claimed entries may have waited in `fresh` for too long.
-        const claimed = new Set(pending.map(nameOf))
-        fresh = fresh.filter((entry) => !claimed.has(nameOf(entry)))
-      }
-      return resolveEntries(ledger, takeBatch(pending, countMax * partitions))
+    async readPending(bytesMax, idleMs) {
+      const count = size.countFor(bytesMax, partitions)
+      const claim = (partition: number) => groups.claim(partition, count, idleMs)
+      const entries = (await fromReachable(partitions, claim)).flat()
+      const bytes = size.add(entries)
+      return { ...(await resolveEntries(ledger, entries)), isFull: bytes >= bytesMax }
     },
     async acknowledge(entries) {
       const byPartition = [...groupIds(entries)].map(async ([partition, ids]) => {
@@ -102,26 +97,43 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
   }
 }
 
-/**
- * Removes entries from the list until they have `fieldsMax` fields with values, the last entry
- * complete: Redis counts entries, and one may name the accounts of a whole call.
- */
-function takeBatch(entries: RawEntry[], fieldsMax: number): RawEntry[] {
-  let [count, fields] = [0, 0]
-  while (count < entries.length && fields < fieldsMax) {
-    fields += fieldsIn(entries.slice(count, count + 1))
-    count += 1
+/** Whether a stream may have more entries than were read from it. */
+function isCut(found: readonly RawEntry[], count: number): boolean {
+  const counts = new Map<number, number>()
+  for (const { partition } of found) {
+    const ofStream = (counts.get(partition) ?? 0) + 1
+    if (ofStream >= count) return true
+    counts.set(partition, ofStream)
   }
-  return entries.splice(0, count)
+  return false
 }
 
-/** Number of fields with values: each is an owner or a record. */
-function fieldsIn(entries: readonly RawEntry[]): number {
-  return entries.reduce((sum, { fields }) => sum + (fields?.length ?? 0) / 2, 0)
-}
+/** Redis limits a read by entries of each stream: estimates how many fit into a number of bytes. */
+class EntrySize {
+  #bytesEach = FIRST_ENTRY_BYTES
+  #streams = 1
 
-function nameOf({ partition, id }: StreamEntryRef): string {
-  return `${partition}/${id}`
+  /** Entries per stream, if they are distributed as in the last read. */
+  countFor(bytesMax: number, partitions: number): number {
+    const streams = Math.min(this.#streams, partitions)
+    const count = Math.ceil(bytesMax / (this.#bytesEach * streams))
+    return Math.min(COUNT_MAX, Math.max(1, count))
+  }
+
+  /** Returns the bytes of the fields of all entries. */
+  add(entries: readonly RawEntry[]): number {
+    let bytes = 0
+    const partitions = new Set<number>()
+    for (const { partition, fields } of entries) {
+      partitions.add(partition)
+      for (const field of fields ?? []) bytes += field.length
+    }
+    if (entries.length > 0) {
+      this.#bytesEach = Math.max(1, bytes / entries.length)
+      this.#streams = partitions.size
+    }
+    return bytes
+  }
 }
 
 /** The consumer group on the streams of one ledger. */
@@ -146,7 +158,9 @@ class StreamGroups {
   async read(countMax: number, blockMs: number): Promise<RawEntry[]> {
     const { redis, keys } = this.#ledger
     const all = Array.from({ length: keys.partitions }, (_, partition) => partition)
-    if (!redis.isCluster) return this.#readStreams(all, countMax, ['BLOCK', String(blockMs)])
+    // `BLOCK 0` would wait without limit.
+    const wait = blockMs > 0 ? ['BLOCK', String(blockMs)] : []
+    if (!redis.isCluster) return this.#readStreams(all, countMax, wait)
     const readOne = async (partition: number) => {
       await this.open(partition)
       return this.#readStreams([partition], countMax, [])
@@ -241,6 +255,17 @@ async function fromReachable<T>(
 /** Number of entries that are not recorded yet, over all partitions. */
 export async function streamBacklog(ledger: Ledger): Promise<number> {
   return sumOver(ledger, (partition) => ledger.redis.client.xlen(ledger.keys.stream(partition)))
+}
+
+/** When the oldest entry that is not recorded yet was appended; null if there is none. */
+export async function oldestEntryMs({ redis, keys }: Ledger): Promise<number | null> {
+  const firsts = Array.from({ length: keys.partitions }, (_, partition) =>
+    redis.client.xrange(keys.stream(partition), '-', '+', 'COUNT', 1),
+  )
+  const times = (await redis.guard(Promise.all(firsts))).flatMap(([first]) =>
+    first === undefined ? [] : [Number.parseInt(first[0], 10)],
+  )
+  return times.length === 0 ? null : Math.min(...times)
 }
 
 /** Number of open sessions, over all partitions. */

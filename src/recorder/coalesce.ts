@@ -1,6 +1,7 @@
 /** Merges the stream entries of a flush: only the newest version of each record. Pure. */
 import type { OwnerState } from '../domain/bucket.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
+import type { Tariff } from '../domain/tariff.ts'
 import type { StreamEntry } from '../ledger/stream-entries.ts'
 
 /** Content of an entry, independent of its stream position. */
@@ -12,6 +13,15 @@ export interface FlushRecords {
   operations: ReadonlyMap<string, OperationLine>
   /** By `ownerKey`. */
   owners: ReadonlyMap<string, OwnerState>
+  /** Keys of owners whose debt may have been refunded: only volume prices can fall. */
+  refundable: ReadonlySet<string>
+}
+
+export const NO_RECORDS: FlushRecords = {
+  lines: new Map(),
+  operations: new Map(),
+  owners: new Map(),
+  refundable: new Set(),
 }
 
 export function ownerKey({ aid, sid }: { aid: number; sid: number }): string {
@@ -28,7 +38,17 @@ export function coalesce(entries: readonly EntryContent[]): FlushRecords {
     for (const operation of entry.operations) operations.set(operation.stamp, operation)
     for (const owner of entry.owners) keepNewest(owners, ownerKey(owner), owner)
   }
-  return { lines, operations, owners }
+  return { lines, operations, owners, refundable: ownersWithVolumePrices(lines.values()) }
+}
+
+function ownersWithVolumePrices(lines: Iterable<Line>): Set<string> {
+  const keys = new Set<string>()
+  for (const { aid, sid, tariff, others } of lines) {
+    const isVolume = ({ terms }: Tariff) => terms?.method === 'volume'
+    if (!isVolume(tariff) && !others.some((other) => isVolume(other.tariff))) continue
+    keys.add(ownerKey({ aid, sid })).add(ownerKey({ aid, sid: 0 }))
+  }
+  return keys
 }
 
 /** Keys of all records in an entry, as in `coalesce`. */

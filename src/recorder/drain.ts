@@ -8,8 +8,10 @@ import { openStreamReader, type StreamReader } from '../ledger/streams.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import { coalesce, keysOf } from './coalesce.ts'
+import { coalesce, type FlushRecords, keysOf } from './coalesce.ts'
 import { createIncludeNames } from './include-names.ts'
+import { KnownRecords } from './known-records.ts'
+import { OpenLines } from './open-lines.ts'
 import { createOutage, type Outage } from './outage.ts'
 import { type RecordRefusal, type RefusedRecords, writeFlush } from './write.ts'
 
@@ -21,8 +23,17 @@ export interface DrainOptions {
   metrics: Pick<Metrics, 'entriesRecorded' | 'entriesUnreadable'>
   /** Consumer name; recorders may share one. */
   consumer: string
-  batchEntriesMax: number
+  /** Waits for a first entry for so long before other work is checked. */
   blockMs: number
+  /**
+   * Rounds begin at least this far apart, unless one is full, or the recorder stops; up to five
+   * times as far if writing them takes long.
+   */
+  gatherMs: number
+  /** Bytes of stream entries of one round. */
+  roundBytesMax: number
+  /** The longest time for which a newer version of the line of an open segment may wait. */
+  openLinesMs: number
   /**
    * Pending entries of other consumers are claimed after this idle time. If it is shorter than a
    * flush, recorders duplicate each other's work, which is harmless but costs time.
@@ -41,6 +52,12 @@ export interface Drain {
 const PAUSE_MS_MAX = 5_000
 /** Bounds one pass: entries that cannot be recorded stay pending and would be read again. */
 const CLAIM_BATCHES_MAX = 100
+/**
+ * While writing takes long, rounds are further apart, so that each writes more changes of a record
+ * at once: writing may take this share of the time, up to a limit in multiples of `gatherMs`.
+ */
+const WRITING_SHARE = 0.25
+const GATHER_FACTOR_MAX = 5
 /** Entries that could not be recorded, remembered so that each is reported once. */
 const REPORTED_MAX = 10_000
 
@@ -51,27 +68,30 @@ export function startDrain(options: DrainOptions): Drain {
 
 class DrainLoop {
   readonly #options: DrainOptions
-  readonly #countMax: number
+  readonly #known = new KnownRecords()
+  readonly #openLines: OpenLines
   readonly #namesFor: ReturnType<typeof createIncludeNames>
   readonly #reported = new Set<string>()
   /** Aborts immediately; unacknowledged entries stay pending in their streams. */
   readonly #abort = new AbortController()
   readonly #outage: Outage
   readonly #done: Promise<void>
-  #isStopping = false
+  /** Time that the last round needed to be written. */
+  #writingMs = 0
+  /** Ends the pause between two rounds. */
+  readonly #stopping = new AbortController()
 
   constructor(options: DrainOptions) {
-    const { ledger, catalog, batchEntriesMax, log } = options
+    const { catalog, openLinesMs, log } = options
     this.#options = options
-    // Redis applies COUNT per stream.
-    this.#countMax = Math.ceil(batchEntriesMax / ledger.keys.partitions)
+    this.#openLines = new OpenLines(openLinesMs, this.#known)
     this.#namesFor = createIncludeNames(catalog, monotonicMs)
     this.#outage = createOutage('recording', PAUSE_MS_MAX, log, this.#abort.signal)
     this.#done = this.#run()
   }
 
   async stop(drainMs: number): Promise<void> {
-    this.#isStopping = true
+    this.#stopping.abort()
     const bound = new AbortController()
     const timeUp = delay(drainMs, undefined, { signal: bound.signal }).catch(() => undefined)
     await Promise.race([this.#done, timeUp])
@@ -90,30 +110,60 @@ class DrainLoop {
         return
       } catch (error) {
         if (this.#abort.signal.aborted) return
+        this.#known.clear()
         await this.#outage.failed(error)
       }
     }
   }
 
+  /** While one round is written, the next one is read. */
   async #drain(reader: StreamReader): Promise<void> {
-    let claimAtMs = 0
-    while (!this.#abort.signal.aborted) {
-      if (monotonicMs() >= claimAtMs) {
-        await this.#claimPending(reader)
-        claimAtMs = monotonicMs() + this.#options.claimEveryMs
+    const { roundBytesMax, blockMs, claimEveryMs } = this.#options
+    let [claimAtMs, roundAtMs] = [0, 0]
+    let writing: Promise<void> = Promise.resolve()
+    try {
+      while (!this.#abort.signal.aborted) {
+        if (monotonicMs() >= claimAtMs) {
+          await writing
+          await this.#claimPending(reader)
+          claimAtMs = monotonicMs() + claimEveryMs
+        }
+        await this.#pauseUntil(roundAtMs)
+        roundAtMs = monotonicMs() + this.#gatherMs()
+        const isLast = this.#stopping.signal.aborted
+        const batch = await reader.read(roundBytesMax, isLast ? 0 : blockMs)
+        if (batch.isFull) roundAtMs = 0
+        this.#outage.over()
+        await writing
+        writing = this.#record(reader, batch)
+        writing.catch(() => undefined)
+        if (isLast && isEmpty(batch)) break
       }
-      const isLast = this.#isStopping
-      const batch = await reader.read(this.#countMax, isLast ? 1 : this.#options.blockMs)
-      this.#outage.over()
-      await this.#record(reader, batch)
-      if (isLast && isEmpty(batch)) return
+      await writing
+    } finally {
+      // Not beside the next attempt, whose reader would claim the same entries.
+      await writing.catch(() => undefined)
     }
+  }
+
+  #gatherMs(): number {
+    const { gatherMs } = this.#options
+    const wantedMs = this.#writingMs / WRITING_SHARE
+    return Math.max(gatherMs, Math.min(wantedMs, gatherMs * GATHER_FACTOR_MAX))
+  }
+
+  /** Until then, or until the recorder stops. */
+  async #pauseUntil(atMs: number): Promise<void> {
+    const { signal } = this.#stopping
+    const forMs = atMs - monotonicMs()
+    if (forMs > 0) await delay(forMs, undefined, { signal }).catch(() => undefined)
   }
 
   /** Records pending entries: this recorder's own, or those of one that has stopped. */
   async #claimPending(reader: StreamReader): Promise<void> {
+    const { roundBytesMax, claimIdleMs } = this.#options
     for (let flush = 0; flush < CLAIM_BATCHES_MAX; flush += 1) {
-      const batch = await reader.readPending(this.#countMax, this.#options.claimIdleMs)
+      const batch = await reader.readPending(roundBytesMax, claimIdleMs)
       await this.#record(reader, batch)
       if (isEmpty(batch) || this.#abort.signal.aborted) return
     }
@@ -122,8 +172,11 @@ class DrainLoop {
   async #record(reader: StreamReader, { entries, unreadable }: StreamBatch): Promise<void> {
     const left = new UnrecordedParts()
     for (const part of unreadable) this.#setAside(left, part, part)
-    const refused: RefusedRecords | undefined =
-      entries.length === 0 ? new Map() : await this.#writeUntilDone(entries)
+    const beginMs = monotonicMs()
+    const flush = coalesce(entries)
+    const lines = this.#openLines.select(flush, beginMs)
+    const refused = await this.#writeUntilDone(entries, { ...flush, lines })
+    this.#writingMs = monotonicMs() - beginMs
     if (refused === undefined) return
     for (const entry of entries) {
       const key = keysOf(entry).find((candidate) => refused.has(candidate))
@@ -149,17 +202,20 @@ class DrainLoop {
   }
 
   /** Retries while MongoDB is unavailable. Undefined if the recorder was stopped. */
-  async #writeUntilDone(entries: readonly StreamEntry[]): Promise<RefusedRecords | undefined> {
+  async #writeUntilDone(
+    entries: readonly StreamEntry[],
+    flush: FlushRecords,
+  ): Promise<RefusedRecords | undefined> {
     const { catalog } = this.#options
-    const flush = coalesce(entries)
     while (!this.#abort.signal.aborted) {
       try {
-        const refused = await writeFlush(catalog, flush, await this.#namesFor(flush))
+        const refused = await writeFlush(catalog, flush, await this.#namesFor(flush), this.#known)
         this.#outage.over()
         return refused
       } catch (error) {
         if (!(error instanceof CatalogUnavailableError))
           return this.#writeIndividually(entries, error)
+        this.#known.clear()
         await this.#outage.failed(error)
       }
     }
@@ -178,7 +234,7 @@ class DrainLoop {
       return refused
     }
     for (const entry of entries) {
-      const alone = await this.#writeUntilDone([entry])
+      const alone = await this.#writeUntilDone([entry], coalesce([entry]))
       if (alone === undefined) return undefined
       for (const [key, refusal] of alone) refused.set(key, refusal)
     }

@@ -2,9 +2,11 @@
 import type { Catalog } from '../catalog/connection.ts'
 import { DEBT_BUCKET_ID } from '../catalog/records/balance-document.ts'
 import { moneyOf } from '../catalog/records/money-value.ts'
-import { backlogPercent, readBacklog } from '../ledger/backlog.ts'
+import { backlogPercent, readBacklog, Threshold } from '../ledger/backlog.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import { openSessions, streamBacklog } from '../ledger/streams.ts'
+import { oldestEntryMs, openSessions, streamBacklog } from '../ledger/streams.ts'
+import { type Clock, monotonicMs } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 
 const REFRESH_MS = 1_000
@@ -15,18 +17,38 @@ export interface Gauges {
   stop(): void
 }
 
+export interface GaugeOptions {
+  ledger: Ledger
+  metrics: Pick<Metrics, 'streamBacklog' | 'streamMemory' | 'streamLag' | 'openSessions'>
+  clock: Clock
+  log: Pick<Logger, 'warn' | 'info'>
+  /** Stream entries recorded since the start. */
+  recorded: () => number
+  /** Age of the oldest entry from which a warning is logged. */
+  lagWarnMs: number
+}
+
 /** From Redis, once a second. */
-export function startGauges(
-  ledger: Ledger,
-  metrics: Pick<Metrics, 'streamBacklog' | 'streamMemory' | 'openSessions'>,
-): Gauges {
+export function startGauges(options: GaugeOptions): Gauges {
+  const { ledger, metrics, clock, log, recorded, lagWarnMs } = options
+  const rate = new DrainRate()
+  const warning = new Threshold(lagWarnMs, lagWarnMs / 2)
   const refresh = async () => {
     if (!ledger.redis.isReady()) return
-    const [entries, memory, open] = await Promise.all([
+    const [entries, memory, open, oldestMs] = await Promise.all([
       streamBacklog(ledger),
       readBacklog(ledger),
       openSessions(ledger),
+      oldestEntryMs(ledger),
     ])
+    const ageMs = oldestMs === null ? 0 : Math.max(0, clock.nowMs() - oldestMs)
+    const drainSeconds = rate.secondsFor(entries, recorded(), monotonicMs())
+    metrics.streamLag(ageMs / 1_000, drainSeconds)
+    if (warning.update(ageMs)) {
+      const lag = { entries, ageSeconds: Math.round(ageMs / 1_000), drainSeconds }
+      if (warning.isExceeded) log.warn(lag, 'backlog: entries wait longer than recorder.lagWarnMs')
+      else log.info(lag, 'backlog: entries wait no longer than recorder.lagWarnMs')
+    }
     metrics.streamBacklog(entries)
     metrics.streamMemory(memory.streamBytes, backlogPercent(memory) / 100)
     metrics.openSessions(open)
@@ -35,6 +57,29 @@ export function startGauges(
   const timer = setInterval(() => refresh().catch(() => undefined), REFRESH_MS)
   timer.unref()
   return { stop: () => clearInterval(timer) }
+}
+
+const RATE_SAMPLES = 30
+/** A day, for a recorder that records nothing. */
+const DRAIN_SECONDS_MAX = 86_400
+
+/** The rate of the recorder over the last samples. */
+export class DrainRate {
+  readonly #samples: { recorded: number; atMs: number }[] = []
+
+  /**
+   * Seconds that the recorder needs for a backlog, at most a day. `recorded`: entries since its
+   * start.
+   */
+  secondsFor(entries: number, recorded: number, atMs: number): number {
+    this.#samples.push({ recorded, atMs })
+    if (this.#samples.length > RATE_SAMPLES) this.#samples.shift()
+    if (entries === 0) return 0
+    const first = this.#samples[0] ?? { recorded, atMs }
+    const perSecond = ((recorded - first.recorded) * 1_000) / (atMs - first.atMs)
+    if (!(perSecond > 0)) return DRAIN_SECONDS_MAX
+    return Math.min(DRAIN_SECONDS_MAX, Math.round(entries / perSecond))
+  }
 }
 
 /** Debt for over-use, from the projection. */

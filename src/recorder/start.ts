@@ -45,14 +45,27 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
   // Connections in progress are not logged as an outage.
   const { connectTimeoutMs } = config.redis
   await Promise.allSettled([redis, waiting].map((one) => waitForRedis(one, connectTimeoutMs)))
-  const drain = drainOn(ledgerOn(waiting, config), catalog, options)
+  let recorded = 0
+  const counting: Metrics = {
+    ...metrics,
+    entriesRecorded(count) {
+      recorded += count
+      metrics.entriesRecorded(count)
+    },
+  }
+  const drain = drainOn(ledgerOn(waiting, config), catalog, { ...options, metrics: counting })
   const ledger = ledgerOn(redis, config)
   const { intervalMs, batchMax } = config.sweep
   const { replayMs } = config.ledger
   const token = String(randomInt(1, TOKEN_MAX))
   const sweep = { intervalMs, batchMax, replayMs, token }
   const sweeper = startSweeper({ ledger, log, metrics, clock, ...sweep })
-  const gauges = [startGauges(ledger, metrics), startDebtGauges(catalog, metrics)]
+  const { lagWarnMs } = config.recorder
+  const common = { ledger, metrics, clock, log }
+  const gauges = [
+    startGauges({ ...common, lagWarnMs, recorded: () => recorded }),
+    startDebtGauges(catalog, metrics),
+  ]
   return {
     async stop(drainMs) {
       await sweeper.stop()
@@ -65,14 +78,17 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
 
 function drainOn(ledger: Ledger, catalog: Catalog, options: RecorderOptions): Drain {
   const { config, log, metrics, claimIdleMs = CLAIM_IDLE_MS } = options
+  const { blockMs, gatherMs, roundBytesMax, openLinesMs } = config.recorder
   return startDrain({
     ledger,
     catalog,
     log,
     metrics,
     consumer: hostname(),
-    batchEntriesMax: config.recorder.batchEntriesMax,
-    blockMs: config.recorder.blockMs,
+    blockMs,
+    gatherMs,
+    roundBytesMax,
+    openLinesMs,
     claimIdleMs,
     claimEveryMs: Math.max(1, Math.ceil(claimIdleMs / 2)),
   })

@@ -2,18 +2,21 @@
 import type { AnyBulkWriteOperation, BulkWriteResult, Collection } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
-import { balanceDocument, debtBucket } from '../catalog/records/balance-document.ts'
+import {
+  balanceDocument,
+  debtBucket,
+  projectedBuckets,
+} from '../catalog/records/balance-document.ts'
 import { balanceObjectId } from '../catalog/records/balance-id.ts'
 import { balanceLineDocument, type LineDocument } from '../catalog/records/documents.ts'
 import { lineDocument } from '../catalog/records/line-document.ts'
 import type { Bucket, OwnerState } from '../domain/bucket.ts'
-import type { Line } from '../domain/line.ts'
-import type { Tariff } from '../domain/tariff.ts'
 import { type FlushRecords, ownerKey } from './coalesce.ts'
 import type { NameOf } from './include-names.ts'
+import { KnownRecords } from './known-records.ts'
 
 /** Keeps one command well within the operation time limit. */
-const OPERATIONS_MAX = 200
+const OPERATIONS_MAX = 1_000
 /**
  * Commands are prepared and sent while the store works on another one. No two write the same
  * record.
@@ -41,79 +44,89 @@ interface Upsert {
 }
 
 /**
- * Lines are written first: if the projection of an owner has a version, the lines of the same
- * entries are stored too. Rejects with `CatalogUnavailableError` after a possibly partial write;
- * repeating the flush completes it.
+ * Writes the records of a flush that are not known to be stored. Lines are written first: if the
+ * projection of an owner has a version, the lines of the same entries are stored too. Rejects with
+ * `CatalogUnavailableError` after a possibly partial write; repeating the flush completes it.
  */
 export async function writeFlush(
   catalog: Catalog,
   flush: FlushRecords,
   nameOf: NameOf,
+  known = new KnownRecords(),
 ): Promise<RefusedRecords> {
   const refused: RefusedRecords = new Map()
-  await writeAll(catalog, 'lines', lineUpserts(flush, nameOf), refused)
-  await writeAll(catalog, 'balances', balanceUpserts(flush, nameOf), refused)
+  await writeAll(catalog, 'lines', lineUpserts(flush, nameOf, known), refused)
+  await writeAll(catalog, 'balances', balanceUpserts(flush, nameOf, known), refused)
+  if (refused.size === 0) known.add(flush)
   return refused
 }
 
-function lineUpserts({ lines, operations }: FlushRecords, nameOf: NameOf): Upsert[] {
-  const documents: LineDocument[] = [...lines.values()].map(lineDocument)
+function lineUpserts(
+  { lines, operations }: FlushRecords,
+  nameOf: NameOf,
+  known: KnownRecords,
+): Upsert[] {
+  const documents: LineDocument[] = []
+  for (const line of lines.values()) {
+    if (!known.hasLine(line.stamp, line.version)) documents.push(lineDocument(line))
+  }
   for (const operation of operations.values()) {
+    if (known.hasLine(operation.stamp, 1)) continue
     documents.push(balanceLineDocument(operation, nameOf(operation.prepaidIncludeId)))
   }
-  return documents.map((document) => upsertIfNewer(document.stamp, document, ['stamp']))
-}
-
-/** An owner's buckets, and its current or former debt, which is recorded as a separate balance. */
-function balanceUpserts({ owners, lines }: FlushRecords, nameOf: NameOf): Upsert[] {
-  const falling = ownersWithVolumePrices(lines.values())
-  return [...owners].flatMap(([key, owner]) => {
-    const upserts = owner.buckets.map((bucket) => balanceUpsert(owner, bucket, nameOf))
-    const hasOwed = owner.owed > 0
-    // A debt that was fully refunded is set to 0 if it was recorded, and not inserted otherwise.
-    if (hasOwed || falling.has(key)) {
-      upserts.push(balanceUpsert(owner, debtBucket(owner), nameOf, hasOwed))
-    }
-    return upserts
+  return documents.map((document) => {
+    const { stamp, v } = document
+    return upsertIfNewer(stamp, { stamp }, v, document, true)
   })
 }
 
-/** Owners whose debt may have been refunded: only volume prices can fall. */
-function ownersWithVolumePrices(lines: Iterable<Line>): Set<string> {
-  const keys = new Set<string>()
-  for (const { aid, sid, tariff, others } of lines) {
-    const isVolume = ({ terms }: Tariff) => terms?.method === 'volume'
-    if (!isVolume(tariff) && !others.some((other) => isVolume(other.tariff))) continue
-    keys.add(ownerKey({ aid, sid })).add(ownerKey({ aid, sid: 0 }))
+/** An owner's buckets, and its current or former debt, which is recorded as a separate balance. */
+function balanceUpserts(
+  { owners, refundable }: FlushRecords,
+  nameOf: NameOf,
+  known: KnownRecords,
+): Upsert[] {
+  const upserts: Upsert[] = []
+  for (const [key, owner] of owners) {
+    if (known.hasOwner(owner)) continue
+    for (const bucket of projectedBuckets(owner)) {
+      if (known.hasBucket(owner, bucket)) continue
+      upserts.push(balanceUpsert(owner, bucket, nameOf(bucket.prepaidIncludeId), true))
+    }
+    // A debt that was fully refunded is set to 0 if it was recorded, and not inserted otherwise.
+    if (owner.owed === 0 && refundable.has(key)) {
+      upserts.push(balanceUpsert(owner, debtBucket(owner), nameOf(0), false))
+    }
   }
-  return keys
+  return upserts
 }
 
 function balanceUpsert(
   owner: OwnerState,
   bucket: Bucket,
-  nameOf: NameOf,
-  isInserted = true,
+  name: string,
+  isInserted: boolean,
 ): Upsert {
-  const document = balanceDocument(owner, bucket, nameOf(bucket.prepaidIncludeId))
-  const inserted = { _id: balanceObjectId({ ...owner, bucketId: bucket.id }) }
-  const identity = ['aid', 'sid', 'bucket_id'] as const
-  return upsertIfNewer(ownerKey(owner), document, identity, inserted, isInserted)
+  const { aid, sid, version } = owner
+  const _id = balanceObjectId({ aid, sid, bucketId: bucket.id })
+  const document = { _id, ...balanceDocument(owner, bucket, name) }
+  const identity = { aid, sid, bucket_id: bucket.id }
+  return upsertIfNewer(ownerKey(owner), identity, version, document, isInserted)
 }
 
-/** `inserted`: fields set only when the document is created. */
-function upsertIfNewer<T extends { v: number }>(
+/** A document replaces the stored one with a lower version. */
+function upsertIfNewer(
   key: string,
-  document: T,
-  identity: readonly (keyof T)[],
-  inserted: AnyDocument = {},
-  isInserted = true,
+  identity: AnyDocument,
+  version: number,
+  replacement: object,
+  upsert: boolean,
 ): Upsert {
-  const same = Object.fromEntries(identity.map((field) => [field, document[field]]))
-  const filter = { ...same, v: { $lt: document.v } }
-  const hasMore = Object.keys(inserted).length > 0
-  const update = { $set: document, ...(hasMore ? { $setOnInsert: inserted } : {}) }
-  return { key, operation: { updateOne: { filter, update, upsert: isInserted } } }
+  const filter = { ...identity, v: { $lt: version } }
+  return {
+    key,
+    operation: { replaceOne: { filter, replacement: replacement as AnyDocument, upsert } },
+  }
 }
 
 async function writeAll(

@@ -59,8 +59,13 @@ export type Metrics = RequestMetrics &
     readInFlight(read: () => number): void
     /** Sets the number of stream entries that are not recorded yet. */
     streamBacklog(entries: number): void
-    /** Sets the memory of the ledger's streams, and its ratio to Redis' memory limit (1: all). */
+    /** Sets the memory of the ledger's streams, and its share of what nothing else uses (0..1). */
     streamMemory(bytes: number, ratio: number): void
+    /**
+     * Sets the age of the oldest stream entry, and the time that the recorder needs for the backlog
+     * at its current rate; both in seconds.
+     */
+    streamLag(ageSeconds: number, drainSeconds: number): void
     openSessions(count: number): void
     /** Sets the total debt for over-use, in the currency, and the number of owners with debt. */
     debt(owner: 'subscriber' | 'account', money: number, owners: number): void
@@ -224,6 +229,7 @@ type RecorderMetrics = Pick<
   Metrics,
   | 'streamBacklog'
   | 'streamMemory'
+  | 'streamLag'
   | 'openSessions'
   | 'debt'
   | 'entriesRecorded'
@@ -243,7 +249,12 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
   )
   const ratio = gauge(
     'tollgate_stream_backlog_ratio',
-    "Part of Redis' memory limit that the streams take",
+    "Part of Redis' memory that the streams take, of what nothing else uses",
+  )
+  const age = gauge('tollgate_stream_oldest_entry_seconds', 'Age of the oldest unrecorded entry')
+  const drain = gauge(
+    'tollgate_stream_drain_seconds',
+    'Time to record the backlog at the rate of the last half minute',
   )
   const openSessions = gauge('tollgate_open_sessions', 'Sessions that are open')
   const byOwner = (name: string, help: string) =>
@@ -264,6 +275,10 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
     streamMemory(bytes, share) {
       memory.set(bytes)
       ratio.set(share)
+    },
+    streamLag(ageSeconds, drainSeconds) {
+      age.set(ageSeconds)
+      drain.set(drainSeconds)
     },
     openSessions: (count) => openSessions.set(count),
     debt(owner, money, owners) {

@@ -59,7 +59,7 @@ describe('a running product', () => {
       const text = readFileSync(`/proc/${pid}/environ`, 'utf8')
       return new Map(text.split('\0').map((line) => line.split(/=(.*)/s, 2) as [string, string]))
     }
-    for (const name of ['admin', 'realtime', 'mongo']) {
+    for (const name of ['admin', 'realtime', 'recorder', 'mongo']) {
       const environment = environmentOf(name)
       expect(environment.get('TZ'), name).toBe('Europe/Paris')
       expect(environment.get('PATH'), name).toBe(process.env['PATH'])

@@ -3,6 +3,7 @@ import { epochRecordOf } from '../../src/catalog/installation.ts'
 import { balanceDocument } from '../../src/catalog/records/balance-document.ts'
 import type { LineDocument } from '../../src/catalog/records/documents.ts'
 import { lineDocument } from '../../src/catalog/records/line-document.ts'
+import { differenceText } from '../../src/cli/audit/difference.ts'
 import { auditStores } from '../../src/cli/audit.ts'
 import { VERSIONS_SKIPPED } from '../../src/cli/rebuild/account-records.ts'
 import { type RestoredAccount, rebuild } from '../../src/cli/rebuild/rebuild.ts'
@@ -23,7 +24,7 @@ import {
   lineOf,
   loadOwner,
   NOW_MS,
-  silent,
+  QUICK_DRAIN,
   startTestStores,
   type TestStores,
   topUp,
@@ -68,7 +69,6 @@ async function project(state: OwnerState): Promise<void> {
 }
 
 const write = (...lines: LineDocument[]) => stores.catalog.lines.insertMany(lines)
-
 const restored = (sid = 1) => loadOwner(stores.ledger, 1, sid)
 
 describe('a rebuild restores', () => {
@@ -365,10 +365,7 @@ describe('with the recorder, a rebuild', () => {
     drain = startDrain({
       ledger: await stores.connect(),
       catalog,
-      log: silent,
-      metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
-      consumer: 'test',
-      batchEntriesMax: 100,
+      ...QUICK_DRAIN,
       blockMs: 20,
       claimIdleMs: 300,
       claimEveryMs: 100,
@@ -389,5 +386,15 @@ describe('with the recorder, a rebuild', () => {
     expect(await topUp(ledger, 1, 10, 1_000, 'op-1')).toMatchObject({ before: 0, after: 1_000 })
     expect(await topUp(ledger, 1, 10, 7, 'more')).toMatchObject({ before: 900, after: 907 })
     expect(await audit()).toMatchObject({ ok: true, lines: 11 })
+    // The line of an open session was to be recorded later: its usage stays charged, on no line.
+    const older = { usagev: 60, 'payments.0.usagev': 60 } as object
+    await catalog.lines.updateOne({ session_id: 'line-2' }, { $set: older })
+    await ledger.redis.client.flushall()
+    await expect(loadOwner(ledger, 2, 20)).rejects.toBeInstanceOf(LedgerLostError)
+    expect(await run()).toHaveLength(5)
+    expect((await loadOwner(ledger, 2, 20)).buckets).toMatchObject([{ spent: 100, free: 900 }])
+    expect((await audit()).differences.map(differenceText)).toEqual([
+      'account 2, subscriber 20, bucket 1: spent, as its lines say: 100 expected, 60 found',
+    ])
   })
 })

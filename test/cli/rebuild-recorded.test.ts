@@ -3,7 +3,12 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { recordedAccounts } from '../../src/cli/rebuild/recorded.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
-import { silent, startTestStores, type TestStores, topUp } from '../support/recorder/accounts.ts'
+import {
+  QUICK_DRAIN,
+  startTestStores,
+  type TestStores,
+  topUp,
+} from '../support/recorder/accounts.ts'
 
 let stores: TestStores
 let drain: Drain
@@ -13,10 +18,7 @@ beforeAll(async () => {
   drain = startDrain({
     ledger: await stores.connect(),
     catalog: stores.catalog,
-    log: silent,
-    metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
-    consumer: 'test',
-    batchEntriesMax: 100,
+    ...QUICK_DRAIN,
     blockMs: 20,
     claimIdleMs: 1_000,
     claimEveryMs: 500,

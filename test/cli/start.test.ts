@@ -34,7 +34,8 @@ describe('a newcomer', () => {
   }
 
   it('runs three lines, and a session is opened, updated and released', async () => {
-    expect([...pids.keys()].sort()).toEqual(['admin', 'mongo', 'realtime', 'redis-server'])
+    const parts = ['admin', 'mongo', 'realtime', 'recorder', 'redis-server']
+    expect([...pids.keys()].sort()).toEqual(parts)
     expect(tollgate.curls).toHaveLength(3)
     const answers = []
     for (const line of tollgate.curls) answers.push(JSON.parse(await shell(line)))
@@ -137,7 +138,7 @@ describe('a newcomer', () => {
     expect((await fetch(`${tollgate.admin}/health/live`)).status).toBe(200)
   })
 
-  it.each(['realtime', 'admin', 'redis-server', 'mongo'])(
+  it.each(['realtime', 'admin', 'recorder', 'redis-server', 'mongo'])(
     'has %s running again after it was killed, at the same address',
     async (name) => {
       process.kill(tollgate.children().get(name) ?? 0, 'SIGKILL')
@@ -194,7 +195,7 @@ describe('a newcomer', () => {
     const before = tollgate.curls
     tollgate = await product.start()
     expect(tollgate.curls).not.toEqual(before)
-    expect(await packOf()).toMatchObject({ credited: 1024 * MIB, spent: (11 + 15) * MIB })
+    expect(await packOf()).toMatchObject({ credited: 1024 * MIB, spent: (11 + 18) * MIB })
     expect((await product.run('audit')).code).toBe(0)
   })
 

@@ -24,9 +24,8 @@ afterAll(async () => {
   await server.close()
 })
 
-it('the backlog is the memory of all streams, compared with the limit of Redis', async () => {
-  expect(await readBacklog(ledger)).toEqual({ streamBytes: 0, limitBytes: LIMIT })
-  await redis.client.set('other', Buffer.alloc(4 * MIB))
+it('the backlog is the memory of all streams, compared with what nothing else uses', async () => {
+  expect(await readBacklog(ledger)).toMatchObject({ streamBytes: 0, limitBytes: LIMIT })
   const entry = Buffer.alloc(1024)
   for (const partition of [0, 3]) {
     const pipeline = redis.client.pipeline()
@@ -38,7 +37,26 @@ it('the backlog is the memory of all streams, compared with the limit of Redis',
   const backlog = await readBacklog(ledger)
   expect(backlog.streamBytes).toBeGreaterThan(4 * MIB)
   expect(backlog.streamBytes).toBeLessThan(6 * MIB)
-  expect(backlogPercent(backlog)).toBeCloseTo((backlog.streamBytes / LIMIT) * 100)
+  const room = LIMIT - backlog.otherBytes
+  expect(backlog.otherBytes).toBeLessThan(6 * MIB)
+  expect(backlogPercent(backlog)).toBeCloseTo((backlog.streamBytes / room) * 100)
+  for (let part = 0; part < 8; part += 1) {
+    await redis.client.append('other', Buffer.alloc(4 * MIB))
+  }
+  const { streamBytes, otherBytes } = await readBacklog(ledger)
+  expect(streamBytes).toBe(backlog.streamBytes)
+  expect(otherBytes).toBeGreaterThan(32 * MIB)
+  await redis.client.del('other')
+})
+
+it.each([
+  ['nothing else', { streamBytes: 30, otherBytes: 0, limitBytes: 100 }, 30],
+  ['much else', { streamBytes: 30, otherBytes: 50, limitBytes: 100 }, 60],
+  ['a full Redis', { streamBytes: 1, otherBytes: 99, limitBytes: 100 }, 100],
+  ['a Redis beyond its limit', { streamBytes: 1, otherBytes: 120, limitBytes: 100 }, 100],
+  ['no streams', { streamBytes: 0, otherBytes: 99, limitBytes: 100 }, 0],
+])('the share of the streams beside %s', (_what, backlog, percent) => {
+  expect(backlogPercent(backlog)).toBe(percent)
 })
 
 it('the backlog is compared with the memory of the machine if there is no limit', async () => {
@@ -50,7 +68,7 @@ it('the backlog is compared with the memory of the machine if there is no limit'
 })
 
 it('the backlog is never too large if no limit is known', () => {
-  expect(backlogPercent({ streamBytes: 1, limitBytes: 0 })).toBe(0)
+  expect(backlogPercent({ streamBytes: 1, otherBytes: 0, limitBytes: 0 })).toBe(0)
 })
 
 describe('a threshold', () => {

@@ -15,7 +15,7 @@ import {
   sessionOf,
   writing,
 } from '../support/ledger/fixture.ts'
-import { emptyLedger } from '../support/ledger.ts'
+import { emptyLedger, READ_BYTES } from '../support/ledger.ts'
 import { lineOf } from '../support/recorder/accounts.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { NOW_MS } from '../support/workers/processor-fixture.ts'
@@ -79,7 +79,7 @@ describe('the accounts of a call', () => {
       spending(aid, 2, { lines: [{ ...lineOf(aid, 1, `line-${aid}`), state: 'closed' }] })
     await ledger.commit([withLine(1), spending(2), withLine(3)], NOW_MS)
     expect((await entries()).map(names)).toEqual([['1:1', 'r', '2:1', '3:1', 'r+']])
-    const batch = await reader.read(100, 1)
+    const batch = await reader.read(READ_BYTES, 1)
     expect(batch.unreadable).toEqual([])
     expect(new Set(batch.entries.map(({ id }) => id)).size).toBe(1)
     const read = batch.entries.map(({ owners, lines }) => [

@@ -3,7 +3,7 @@ import { LedgerLostError } from '../../src/ledger/epochs.ts'
 import { openSessions, openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { StoreDownError } from '../../src/store/redis.ts'
 import { bucketOf, ownerOf, writing } from '../support/ledger/fixture.ts'
-import { emptyLedger } from '../support/ledger.ts'
+import { emptyLedger, READ_BYTES } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
@@ -38,7 +38,7 @@ it('the reader returns lines, operations and states, each in its newest version'
   const seen: unknown[] = []
   const stamps = new Set<string>()
   const read = async () => {
-    const { entries, unreadable } = await reader.read(100, 1)
+    const { entries, unreadable } = await reader.read(READ_BYTES, 1)
     expect(unreadable).toEqual([])
     const line = entries.flatMap((entry) => entry.lines).at(-1)
     if (line !== undefined) stamps.add(line.stamp)
@@ -75,21 +75,21 @@ it('the reader returns lines, operations and states, each in its newest version'
 it('unacknowledged entries remain, and another reader can take them over', async () => {
   const first = await openStreamReader(scene.ledger, 'first')
   for (const sid of [1, 101, 201]) await scene.credit(sid, MONEY, 100)
-  expect((await first.read(100, 1)).entries).toHaveLength(3)
-  expect((await first.read(100, 1)).entries).toEqual([])
+  expect((await first.read(READ_BYTES, 1)).entries).toHaveLength(3)
+  expect((await first.read(READ_BYTES, 1)).entries).toEqual([])
   const second = await openStreamReader(scene.ledger, 'second')
-  expect((await second.read(100, 1)).entries).toEqual([])
-  expect((await second.readPending(100, 60_000)).entries).toEqual([])
-  const { entries } = await second.readPending(100, 0)
+  expect((await second.read(READ_BYTES, 1)).entries).toEqual([])
+  expect((await second.readPending(READ_BYTES, 60_000)).entries).toEqual([])
+  const { entries } = await second.readPending(READ_BYTES, 0)
   expect(entries).toHaveLength(3)
   expect(await streamBacklog(scene.ledger)).toBe(3)
   await second.acknowledge(entries.slice(1))
   expect(await streamBacklog(scene.ledger)).toBe(1)
-  expect((await first.readPending(100, 0)).entries).toMatchObject([{ id: entries[0]?.id }])
+  expect((await first.readPending(READ_BYTES, 0)).entries).toMatchObject([{ id: entries[0]?.id }])
   // An entry deleted before it was acknowledged cannot be taken over.
   const [left] = entries
   await scene.redis.client.xdel(scene.ledger.keys.stream(left?.partition ?? 0), left?.id ?? '')
-  expect((await first.readPending(100, 0)).entries).toEqual([])
+  expect((await first.readPending(READ_BYTES, 0)).entries).toEqual([])
 })
 
 it('unreadable entries are reported, and the rest is returned', async () => {
@@ -107,7 +107,7 @@ it('unreadable entries are reported, and the rest is returned', async () => {
     await client.xadd(stream, '*', 'r', Buffer.from([7])),
   ]
   await scene.credit(1, MONEY, 100)
-  const { entries, unreadable } = await reader.read(100, 1)
+  const { entries, unreadable } = await reader.read(READ_BYTES, 1)
   expect(entries).toHaveLength(2)
   // Also the credit of the owner that was damaged afterwards.
   expect(unreadable.map(({ id }) => id)).toEqual(expect.arrayContaining(damaged))
@@ -136,18 +136,18 @@ it('one owner may have more sessions in a commit than one script can pass on', a
   )
   const outcomes = await scene.charge(...starts)
   expect(new Set(outcomes.map(({ reason }) => reason))).toEqual(new Set(['granted']))
-  const { entries } = await reader.read(100, 1)
+  const { entries } = await reader.read(READ_BYTES, 1)
   expect(entries.length).toBeGreaterThan(MANY / 500)
   expect(await openSessions(scene.ledger)).toBe(MANY)
 })
 
-it('the reader returns at most the requested accounts, the rest without waiting', async () => {
+it('the reader returns no more than the requested bytes, the rest without waiting', async () => {
   const reader = await openStreamReader(scene.ledger, 'one')
   const sids = Array.from({ length: 300 }, (_, index) => index + 1)
   const commits = sids.map((sid) => writing(ownerOf(sid, 1, [], sid)))
   await scene.ledger.commit([...commits], 0)
   const read = async () => {
-    const { entries } = await reader.read(2, 60_000)
+    const { entries } = await reader.read(1, 60_000)
     return entries.flatMap(({ owners }) => owners.map(({ sid }) => sid))
   }
   // Entries are read whole.
@@ -167,10 +167,10 @@ it('the accounts of an entry are returned although another of them is damaged', 
   const stream = scene.ledger.keys.stream(0)
   for (const sid of [1, 2]) await scene.ledger.commit([writing(ownerOf(sid, 1, [], sid))], 0)
   await scene.redis.client.hset(scene.ledger.keys.owner(2, 2), 's', 'damage')
-  await reader.acknowledge((await reader.read(100, 1)).entries)
+  await reader.acknowledge((await reader.read(READ_BYTES, 1)).entries)
   const fields = ['1:1', '', 'r', 'damage', '2:2', '', '1:1', '']
   const id = await scene.redis.client.xadd(stream, '*', ...fields)
-  const { entries, unreadable } = await reader.read(100, 1)
+  const { entries, unreadable } = await reader.read(READ_BYTES, 1)
   expect(unreadable.map((one) => one.id)).toEqual([id, id])
   expect(entries.map((one) => one.owners.map(({ sid }) => sid))).toEqual([[1], [1]])
 })
@@ -178,7 +178,7 @@ it('the accounts of an entry are returned although another of them is damaged', 
 it('entries deleted in an older Redis are skipped, and failed removal is reported', async () => {
   const reader = await openStreamReader(scene.ledger, 'one')
   await scene.credit(1, MONEY, 100)
-  const { entries } = await reader.read(100, 1)
+  const { entries } = await reader.read(READ_BYTES, 1)
   const { client } = scene.redis
   const call = client.callBuffer.bind(client)
   // Redis 6.2 replies with null in place of a deleted entry; the Redis here is a later one.
@@ -188,7 +188,7 @@ it('entries deleted in an older Redis are skipped, and failed removal is reporte
     return reply
   }) as typeof client.callBuffer
   try {
-    const { entries: again } = await reader.readPending(100, 0)
+    const { entries: again } = await reader.readPending(READ_BYTES, 0)
     expect(again.map(({ id }) => id)).toEqual(entries.map(({ id }) => id))
   } finally {
     client.callBuffer = call
@@ -201,13 +201,13 @@ it('entries deleted in an older Redis are skipped, and failed removal is reporte
 it('missing streams report a lost ledger, also to a waiting reader', async () => {
   const other = await openProcessorFixture(redis.url)
   const reader = await openStreamReader(other.ledger, 'one')
-  const waiting = reader.read(100, 1_500).catch((error: unknown) => error)
+  const waiting = reader.read(READ_BYTES, 1_500).catch((error: unknown) => error)
   await waitUntil('the reader waits', async () => {
     return /cmd=xreadgroup/.test(String(await scene.redis.client.client('LIST')))
   })
   await scene.redis.client.flushall()
   expect(await waiting).toBeInstanceOf(LedgerLostError)
-  await expect(reader.readPending(100, 0)).rejects.toBeInstanceOf(LedgerLostError)
+  await expect(reader.readPending(READ_BYTES, 0)).rejects.toBeInstanceOf(LedgerLostError)
   await other.close()
 })
 
@@ -225,7 +225,7 @@ describe('accounts that cannot be recorded', () => {
   it('get entries of their own, once, with any number of recorders', async () => {
     const reader = await openStreamReader(scene.ledger, 'one')
     await scene.redis.client.xadd(stream(), '*', '1:1', '', 'r', 'damage', '2:2', 'a b')
-    const { entries, unreadable } = await reader.read(100, 1)
+    const { entries, unreadable } = await reader.read(READ_BYTES, 1)
     expect(unreadable).toMatchObject([{ aid: 1, isShared: true }])
     expect(entries).toMatchObject([
       { aid: 1, isShared: true },
@@ -238,7 +238,7 @@ describe('accounts that cannot be recorded', () => {
     ]
     expect(await fieldsLeft()).toEqual(apart)
     expect(await pendingCount()).toBe(0)
-    const again = await reader.read(100, 1)
+    const again = await reader.read(READ_BYTES, 1)
     expect(again.unreadable).toMatchObject([{ aid: 1, isShared: false }])
     expect(again.entries).toMatchObject([
       { aid: 1, isShared: false },
@@ -249,7 +249,7 @@ describe('accounts that cannot be recorded', () => {
   it('stay where they are if Redis is full', async () => {
     const reader = await openStreamReader(scene.ledger, 'one')
     await scene.redis.client.xadd(stream(), '*', '1:1', '', '2:2', '')
-    const { entries } = await reader.read(100, 1)
+    const { entries } = await reader.read(READ_BYTES, 1)
     await scene.redis.client.config('SET', 'maxmemory', '1')
     await expect(reader.isolateAccounts(entries.slice(1))).rejects.toBeInstanceOf(StoreDownError)
     await scene.redis.client.config('SET', 'maxmemory', '0')
@@ -258,41 +258,54 @@ describe('accounts that cannot be recorded', () => {
   })
 })
 
-describe('entries waiting in a reader', () => {
+describe('entries of a read', () => {
   const namesOf = (from: number, count: number) =>
     Array.from({ length: count }, (_, index) => [`${from + index}:1`, '']).flat()
   const idsIn = ({ entries }: { entries: { id: string }[] }) => entries.map(({ id }) => id)
 
-  it('are returned once when taken over, and counted once when forgotten', async () => {
+  const bytesOf = (names: readonly string[]) => names.join('').length
+
+  it('are left in the stream beyond the limit, and the next read continues', async () => {
     const reader = await openStreamReader(scene.ledger, 'one')
+    const { partitions } = scene.ledger.keys
+    const stream = scene.ledger.keys.stream(0)
+    const names = namesOf(1, 300)
+    // The size of the first entry is estimated, that of the others is known.
+    await scene.redis.client.xadd(stream, '*', ...names)
+    await reader.acknowledge((await reader.read(1, 1)).entries)
     const ids: (string | null)[] = []
-    for (const aid of [1, 2, 3]) {
-      ids.push(
-        await scene.redis.client.xadd(scene.ledger.keys.stream(0), '*', ...namesOf(aid, 900)),
-      )
+    for (let entry = 0; entry < 5; entry += 1) {
+      ids.push(await scene.redis.client.xadd(stream, '*', ...names))
     }
-    const partitions = scene.ledger.keys.partitions
-    const first = await reader.read(Math.floor(900 / partitions), 1)
-    expect(new Set(idsIn(first))).toEqual(new Set(ids.slice(0, 1)))
-    const second = await reader.readPending(2_700, 0)
-    expect(new Set(idsIn(second))).toEqual(new Set(ids))
-    expect(idsIn(await reader.read(900, 1))).toEqual([])
-    const place = { partition: 0, id: ids[0] ?? '' }
-    for (const forgotten of [1, 0]) expect(await reader.acknowledge([place])).toBe(forgotten)
+    expect(partitions).toBeGreaterThan(1)
+    const first = await reader.read(2 * bytesOf(names), 1)
+    expect([...new Set(idsIn(first))]).toEqual(ids.slice(0, 2))
+    expect(first.isFull).toBe(true)
+    const [pending] = (await scene.redis.client.xpending(stream, 'recorder')) as [number]
+    expect(pending).toBe(2)
+    const second = await reader.read(READ_BYTES, 1)
+    expect([...new Set(idsIn(second))]).toEqual(ids.slice(2))
+    expect(second.isFull).toBe(false)
   })
 
-  it('are no more than a few flushes, by the size of the entries before', async () => {
+  it('of one read are more than one command returns, if they are small', async () => {
     const reader = await openStreamReader(scene.ledger, 'one')
-    const { keys } = scene.ledger
-    const stream = keys.stream(0)
-    const pending = async () => (await scene.redis.client.xpending(stream, 'recorder'))[0]
-    const names = namesOf(1, 5 * keys.partitions)
+    const stream = scene.ledger.keys.stream(0)
+    const names = namesOf(1, 500)
     await scene.redis.client.xadd(stream, '*', ...names)
-    await reader.acknowledge((await reader.read(10, 1)).entries)
-    for (let entry = 0; entry < 5; entry += 1) await scene.redis.client.xadd(stream, '*', ...names)
-    // Two of them fill a flush of ten for each stream, and name the same accounts.
-    const round = await reader.read(10, 1)
-    expect(new Set(idsIn(round)).size).toBe(2)
-    expect(await pending()).toBe(2)
+    await reader.acknowledge((await reader.read(1, 1)).entries)
+    for (let aid = 1; aid <= 50; aid += 1)
+      await scene.redis.client.xadd(stream, '*', `${aid}:1`, '')
+    const { entries, isFull } = await reader.read(2 * bytesOf(names), 1)
+    expect(entries).toHaveLength(50)
+    expect(isFull).toBe(false)
+  })
+
+  it('are counted once when they are deleted', async () => {
+    const reader = await openStreamReader(scene.ledger, 'one')
+    const id = await scene.redis.client.xadd(scene.ledger.keys.stream(0), '*', '1:1', '')
+    await reader.read(READ_BYTES, 1)
+    const place = { partition: 0, id: id ?? '' }
+    for (const forgotten of [1, 0]) expect(await reader.acknowledge([place])).toBe(forgotten)
   })
 })

@@ -3,7 +3,7 @@ import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { type SweepResult, sweepPartition } from '../../src/ledger/sweep.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
-import { emptyLedger } from '../support/ledger.ts'
+import { emptyLedger, READ_BYTES } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   aidOf,
@@ -71,7 +71,7 @@ describe('an abandoned session', () => {
     ])
     expect(await amounts(0)).toEqual([[0, 0, 1_000_000]])
     const reader = await openStreamReader(scene.ledger, 'test')
-    const lines = (await reader.read(100, 1)).entries.flatMap((entry) => entry.lines)
+    const lines = (await reader.read(READ_BYTES, 1)).entries.flatMap((entry) => entry.lines)
     expect(lines.at(-1)).toMatchObject({ state: 'expired', used: 400_000 })
     const [asking] = await other.charge(request('update', 1, 2, [service(100)]))
     expect(asking).toMatchObject({ reason: 'sessionClosed', detail: 'it expired' })
@@ -132,7 +132,7 @@ describe('usage reported after the sweep', () => {
   }
   const newestLines = async () => {
     const reader = await openStreamReader(scene.ledger, 'test')
-    const { lines } = coalesce((await reader.read(1000, 1)).entries)
+    const { lines } = coalesce((await reader.read(READ_BYTES, 1)).entries)
     return [...lines.values()].map(({ version, state, used, late: isLate }) => ({
       version,
       state,

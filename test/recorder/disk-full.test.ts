@@ -10,7 +10,15 @@ import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { startDrain } from '../../src/recorder/drain.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
-import { lineOf, silent, startTestStores, topUp, use } from '../support/recorder/accounts.ts'
+import { READ_BYTES } from '../support/ledger.ts'
+import {
+  lineOf,
+  QUICK_DRAIN,
+  silent,
+  startTestStores,
+  topUp,
+  use,
+} from '../support/recorder/accounts.ts'
 import { mountProblem, mountSmallDisk } from '../support/small-disk.ts'
 
 const problem = mountProblem()
@@ -34,12 +42,12 @@ describe.skipIf(problem !== undefined)(title, () => {
       disk.fill()
       await fillStore(mongo.url)
       const reader = await openStreamReader(stores.ledger, 'test')
-      const { entries } = await reader.read(100, 10)
+      const { entries } = await reader.read(READ_BYTES, 10)
       expect(entries).toHaveLength(2)
       const flush = coalesce(entries)
       await expect(writeFlush(catalog, flush, () => '')).rejects.toThrow(CatalogUnavailableError)
       const metrics = { entriesRecorded: () => undefined, entriesUnreadable: () => undefined }
-      const limits = { batchEntriesMax: 20, blockMs: 50, claimIdleMs: 0, claimEveryMs: 50 }
+      const limits = { ...QUICK_DRAIN, blockMs: 50, claimIdleMs: 0, claimEveryMs: 50 }
       const ledger = await stores.connect()
       const named = { ledger, catalog, log: silent, metrics, consumer: 'other' }
       const drain = startDrain({ ...named, ...limits })

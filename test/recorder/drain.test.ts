@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { openCatalog } from '../../src/catalog/connection.ts'
+import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import type { OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
@@ -10,12 +10,13 @@ import { type Drain, type DrainOptions, startDrain } from '../../src/recorder/dr
 import { writeFlush } from '../../src/recorder/write.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { writing } from '../support/ledger/fixture.ts'
+import { READ_BYTES } from '../support/ledger.ts'
 import {
   commitOwner,
   lineOf,
   loadOwner,
   NOW_MS,
-  silent,
+  QUICK_DRAIN,
   startTestStores,
   type TestStores,
   topUp,
@@ -38,9 +39,9 @@ interface Counts {
 async function startTestDrain(more: Partial<DrainOptions> = {}, counts?: Counts): Promise<Drain> {
   const ledger = await stores.connect()
   const drain = startDrain({
+    ...QUICK_DRAIN,
     ledger,
     catalog: stores.catalog,
-    log: silent,
     metrics: {
       entriesRecorded: (count) => {
         if (counts) counts.recorded += count
@@ -49,8 +50,6 @@ async function startTestDrain(more: Partial<DrainOptions> = {}, counts?: Counts)
         if (counts) counts.unreadable += count
       },
     },
-    consumer: 'test',
-    batchEntriesMax: 20,
     blockMs: 50,
     claimIdleMs: 100,
     claimEveryMs: 50,
@@ -80,6 +79,19 @@ async function expectRecorded(aid: number, sid: number, lines: readonly Line[]):
   expect(stored.map((line) => summaryOf(line.stamp, line.v, line.usagev ?? 0)).sort()).toEqual(
     lines.map((line) => summaryOf(line.stamp, line.version, line.used)).sort(),
   )
+}
+
+/** Collections that note their bulk writes: name and number of operations. */
+function countedWrites(commands: [string, number][]) {
+  const counted = <Name extends 'lines' | 'balances'>(name: Name) => {
+    const collection = stores.catalog[name]
+    const bulkWrite = (operations: readonly never[], options: object) => {
+      commands.push([name, operations.length])
+      return collection.bulkWrite(operations, options)
+    }
+    return Object.assign(Object.create(collection), { bulkWrite }) as Catalog[Name]
+  }
+  return { lines: counted('lines'), balances: counted('balances') }
 }
 
 /** The next state of a subscriber, unchanged. */
@@ -125,7 +137,7 @@ describe('the recorder', () => {
     await topUp(stores.ledger, 2, 21, 1_000, 'op-2')
     const line = await use(stores.ledger, lineOf(2, 21, 'killed-1'), 70)
     const reader = await openStreamReader(await stores.connect(), 'somebody-else')
-    const lost = await reader.read(100, 10)
+    const lost = await reader.read(READ_BYTES, 10)
     expect(lost.entries).toHaveLength(2)
     // Killed after it had written and before it could acknowledge.
     await writeFlush(stores.catalog, coalesce(lost.entries), () => '')
@@ -140,7 +152,7 @@ describe('the recorder', () => {
     const first = await use(stores.ledger, lineOf(3, 31, 'order-1'), 5)
     const last = await use(stores.ledger, first, 6)
     const reader = await openStreamReader(stores.ledger, 'test')
-    const { entries } = await reader.read(100, 10)
+    const { entries } = await reader.read(READ_BYTES, 10)
     for (const entry of entries.toReversed()) {
       expect(await writeFlush(stores.catalog, coalesce([entry]), () => '')).toEqual(new Map())
     }
@@ -169,7 +181,7 @@ describe('the recorder', () => {
     await oddOwner(8, 82)
     await topUp(stores.ledger, 4, 42, 1_000, 'op-42')
     const line = await use(stores.ledger, lineOf(4, 42, 'beside-1'), 5)
-    const drain = await startTestDrain({ batchEntriesMax: 1_000 }, counts)
+    const drain = await startTestDrain({}, counts)
     await expect.poll(() => counts.recorded).toBe(2)
     await drain.stop(1_000)
     expect(counts.unreadable).toBe(2)
@@ -241,6 +253,46 @@ describe('the recorder', () => {
     await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
   })
 
+  it('writes each record of a round once, and nothing that is stored already', async () => {
+    const counts = { recorded: 0, unreadable: 0 }
+    await topUp(stores.ledger, 5, 52, 1_000, 'op-52')
+    let line = lineOf(5, 52, 'once-1')
+    for (let count = 0; count < 20; count += 1) line = await use(stores.ledger, line, 1)
+    const commands: [string, number][] = []
+    const catalog = { ...stores.catalog, ...countedWrites(commands) }
+    const drain = await startTestDrain({ catalog, gatherMs: 20 }, counts)
+    await expect.poll(() => counts.recorded).toBe(21)
+    expect(commands).toEqual([
+      ['lines', 2],
+      ['balances', 1],
+    ])
+    await expectRecorded(5, 52, [line])
+    commands.length = 0
+    // Names the owner and the session of an entry that has been recorded.
+    const { keys, redis } = stores.ledger
+    const sessionKey = line.stamp.slice(0, 22)
+    await redis.client.xadd(keys.stream(keys.partitionOf(5)), '*', '5:52', sessionKey)
+    await expect.poll(() => counts.recorded).toBe(22)
+    await drain.stop(1_000)
+    expect(commands).toEqual([])
+  })
+
+  it('writes lines of open segments that wait when it stops', async () => {
+    const many = Array.from({ length: 520 }, (_, index) => index)
+    await topUp(stores.ledger, 5, 53, 100_000, 'op-53')
+    const lines: Line[] = []
+    for (const index of many) {
+      lines.push(await use(stores.ledger, lineOf(5, 53, `wait-${index}`), 1))
+    }
+    const counts = { recorded: 0, unreadable: 0 }
+    const drain = await startTestDrain({ gatherMs: 60_000, blockMs: 60_000 }, counts)
+    await expect.poll(() => counts.recorded).toBe(521)
+    for (const index of many) lines[index] = await use(stores.ledger, lines[index] as Line, 1)
+    await drain.stop(20_000)
+    expect(counts.recorded).toBe(1_041)
+    await expectRecorded(5, 53, lines)
+  })
+
   it('records the remaining entries when it stops', async () => {
     await topUp(stores.ledger, 5, 51, 1_000, 'op-6')
     let line = lineOf(5, 51, 'rest-1')
@@ -260,9 +312,9 @@ describe('a recorder that is repeatedly killed while it works, with a second one
       await topUp(stores.ledger, sid, sid, 1_000_000, `op-${sid}`)
       lines.set(sid, [lineOf(sid, sid, `chaos-${sid}-1`), lineOf(sid, sid, `chaos-${sid}-2`)])
     }
-    const beside = await startTestDrain({ consumer: 'beside', batchEntriesMax: 4 })
+    const beside = await startTestDrain({ consumer: 'beside', roundBytesMax: 200 })
     for (let round = 0; round < 12; round += 1) {
-      const drain = await startTestDrain({ batchEntriesMax: 4, blockMs: 1 })
+      const drain = await startTestDrain({ roundBytesMax: 200, blockMs: 1 })
       for (const sid of sids) {
         const known = lines.get(sid) ?? []
         const next = []

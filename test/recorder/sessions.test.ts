@@ -5,7 +5,8 @@ import { sweepPartition } from '../../src/ledger/sweep.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
-import { silent, startTestStores, type TestStores } from '../support/recorder/accounts.ts'
+import { READ_BYTES } from '../support/ledger.ts'
+import { QUICK_DRAIN, startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 import {
   aidOf,
   DATA_UNITS,
@@ -33,16 +34,14 @@ afterAll(async () => {
 
 const connect = () => stores.connect({ partitions: LEDGER.partitions })
 
-async function startTestDrain(consumer: string, batchEntriesMax: number): Promise<Drain> {
+async function startTestDrain(consumer: string, roundBytesMax: number): Promise<Drain> {
   const ledger = await connect()
-  const metrics = { entriesRecorded: () => undefined, entriesUnreadable: () => undefined }
   const drain = startDrain({
+    ...QUICK_DRAIN,
     ledger,
     catalog: stores.catalog,
-    log: silent,
-    metrics,
     consumer,
-    batchEntriesMax,
+    roundBytesMax,
     blockMs: 5,
     claimIdleMs: 100,
     claimEveryMs: 50,
@@ -56,7 +55,7 @@ async function startTestDrain(consumer: string, batchEntriesMax: number): Promis
 }
 
 async function drainAll(): Promise<void> {
-  const drain = await startTestDrain('one', 1_000)
+  const drain = await startTestDrain('one', 100_000)
   await expect.poll(() => streamBacklog(scene.ledger)).toBe(0)
   await drain.stop(1_000)
 }
@@ -137,11 +136,11 @@ it('the newest state is kept if a recorder with an older state writes last', asy
   await scene.credit(sid, DATA_UNITS, CREDIT)
   await charge(scene, 'start', sid, 0)
   await charge(scene, 'update', sid, 1, 40)
-  const early = await slow.read(100, 1)
+  const early = await slow.read(READ_BYTES, 1)
   await charge(scene, 'update', sid, 2, 2)
-  const middle = await fast.read(100, 1)
+  const middle = await fast.read(READ_BYTES, 1)
   await charge(scene, 'release', sid, 3, 3)
-  const late = await fast.read(100, 1)
+  const late = await fast.read(READ_BYTES, 1)
   expect([early, middle, late].map(({ entries }) => entries.length)).toEqual([3, 1, 1])
   await write(late.entries)
   expect(await recorded(sid)).toEqual({ lines: ['45 closed'], spent: [45] })
@@ -150,7 +149,7 @@ it('the newest state is kept if a recorder with an older state writes last', asy
   expect(await recorded(sid)).toEqual({ lines: ['45 closed'], spent: [45] })
   await fast.acknowledge([...middle.entries, ...late.entries])
   // Read again by another one after the session has ended: the same outcome.
-  const again = await fast.readPending(100, 0)
+  const again = await fast.readPending(READ_BYTES, 0)
   expect(again.entries).toHaveLength(early.entries.length)
   await write(again.entries)
   await fast.acknowledge(again.entries)

@@ -33,6 +33,7 @@ it('the recorder drains streams, expires abandoned sessions and serves metrics',
     TOLLGATE_LEDGER_PARTITIONS: '4',
     TOLLGATE_SWEEP_INTERVAL_MS: '20',
     TOLLGATE_RECORDER_BLOCK_MS: '20',
+    TOLLGATE_RECORDER_GATHER_MS: '20',
   }
   const metrics = createMetrics({ node: 'test', role: 'recorder' })
   const recorder = await startRecorder({

@@ -38,6 +38,13 @@ function countDiameter(diameter: DiameterMetrics): void {
   diameter.serverRequest('RAR', 'success')
 }
 
+function countRecording(metrics: Metrics): void {
+  metrics.streamBacklog(6)
+  metrics.streamMemory(1_048_576, 0.25)
+  metrics.streamLag(75, 12)
+  metrics.openSessions(7)
+}
+
 describe('metrics', () => {
   it('count skipped catalogue documents, and the requests that fail because of them', async () => {
     const metrics = createMetrics(origin('realtime'))
@@ -77,9 +84,7 @@ describe('metrics', () => {
     metrics.workerCounts({ commits: 1, busy: 4, reservations: 8 })
     metrics.catalogueSkipped({ catalogueSkipped: { rates: 3, plans: 0 }, entities: [] })
     metrics.readInFlight(() => 5)
-    metrics.streamBacklog(6)
-    metrics.streamMemory(1_048_576, 0.25)
-    metrics.openSessions(7)
+    countRecording(metrics)
     countDiameter(metrics.diameter)
     const text = await mergeSnapshots([await metrics.snapshot()])
     const peer = 'tollgate_peer_requests_total{peer="PGW"'
@@ -124,6 +129,8 @@ describe('metrics', () => {
       `tollgate_stream_backlog_entries{${labels}} 6`,
       `tollgate_stream_backlog_bytes{${labels}} 1048576`,
       `tollgate_stream_backlog_ratio{${labels}} 0.25`,
+      `tollgate_stream_oldest_entry_seconds{${labels}} 75`,
+      `tollgate_stream_drain_seconds{${labels}} 12`,
       `tollgate_open_sessions{${labels}} 7`,
     ]) {
       expect(text.split('\n')).toContain(line)

@@ -3,6 +3,9 @@ import { beginEpoch } from '../../src/ledger/install.ts'
 import { createLedger, type Ledger, type LedgerSettings } from '../../src/ledger/ledger.ts'
 import type { RedisConnection } from '../../src/store/redis.ts'
 
+/** Bytes of stream entries: more than a test writes. */
+export const READ_BYTES = 1_000_000
+
 /** Tests that share a Redis share its data, whatever their settings. */
 export const TEST_EPOCH = '1-test'
 

@@ -7,7 +7,7 @@ import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { runScript } from '../../src/ledger/script.ts'
 import { openDirectoryScript } from '../../src/ledger/scripts.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
-import { emptyLedger, TEST_EPOCH } from '../support/ledger.ts'
+import { emptyLedger, READ_BYTES, TEST_EPOCH } from '../support/ledger.ts'
 import { startTestCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
@@ -136,10 +136,10 @@ describe('a lost partition', () => {
     const epoch = keys.epoch(keys.partitionOf(aidOf(lost)))
     const reader = await openStreamReader(ledger, 'test')
     await redis.client.del(epoch)
-    const read = await reader.read(100, 1)
+    const read = await reader.read(READ_BYTES, 1)
     expect(read.entries.map(({ owners }) => owners[0]?.sid).sort()).toEqual(others.sort())
     await redis.client.set(epoch, TEST_EPOCH)
-    const pending = await reader.readPending(100, 0)
+    const pending = await reader.readPending(READ_BYTES, 0)
     expect(pending.entries.map(({ owners }) => owners[0]?.sid)).toContain(lost)
   })
 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type ChargeRequest, serviceRequest } from '../../src/domain/charge-request.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
-import { emptyLedger } from '../support/ledger.ts'
+import { emptyLedger, READ_BYTES } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   MONEY,
@@ -94,7 +94,7 @@ describe('a refund', () => {
     const [money] = (await scene.owner(1)).state.buckets
     expect(money).toMatchObject({ credited: 1_250_000, spent: 0, free: 1_250_000 })
     const reader = await openStreamReader(scene.ledger, 'reader')
-    const { entries } = await reader.read(100, 1)
+    const { entries } = await reader.read(READ_BYTES, 1)
     expect(entries.flatMap(({ lines }) => lines)).toMatchObject([
       { charged: -250_000, payments: [{ kind: 'creditedMoney', amount: -250_000 }] },
     ])
@@ -138,7 +138,7 @@ describe('a refund', () => {
     await scene.charge(event)
     await scene.charge(refund())
     const reader = await openStreamReader(scene.ledger, 'reader')
-    const { entries } = await reader.read(100, 1)
+    const { entries } = await reader.read(READ_BYTES, 1)
     const lines = entries.flatMap((entry) => entry.lines)
     expect(lines.map(({ used, charged, state }) => [used, charged, state])).toEqual([
       [2_500_000, 30_000, 'closed'],

@@ -8,6 +8,7 @@ import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import type { Line, OperationLine } from '../../src/domain/line.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { sweepPartition } from '../../src/ledger/sweep.ts'
+import { READ_BYTES } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   aidOf,
@@ -202,7 +203,7 @@ async function readStreams(): Promise<{ lines: Line[]; operations: OperationLine
   const lines = new Map<string, Line>()
   const operations = new Map<string, OperationLine>()
   for (;;) {
-    const { entries, unreadable } = await reader.read(1000, 1)
+    const { entries, unreadable } = await reader.read(READ_BYTES, 1)
     expect(unreadable).toEqual([])
     if (entries.length === 0) break
     for (const line of entries.flatMap((entry) => entry.lines)) {

@@ -15,6 +15,7 @@ import type { RecorderProgress } from '../../ledger/recorder-progress.ts'
 import type { FoundAccount } from './accounts.ts'
 import { compare, type Difference } from './difference.ts'
 import { addHolds, checkConserved, checkHolds, type Holds } from './ledger-check.ts'
+import { OpenSegmentLines } from './open-lines.ts'
 import { checkLines, checkProjection } from './recorded-check.ts'
 
 export interface AuditStores {
@@ -93,7 +94,7 @@ class Attempt {
       await this.#checkPage(await this.#load(sids.slice(at, at + OWNERS_PER_PAGE)))
     }
     this.differences.push(...checkHolds(shared.state, this.#sharedHolds))
-    await this.#checkRecorded(shared.state, this.#sharedSums)
+    await this.#checkRecorded(shared, this.#sharedSums)
     // Detects a commit on the account while the pages were read.
     const [after] = await this.#load([0])
     const where = { aid: this.#aid, sid: 0 }
@@ -128,10 +129,10 @@ class Attempt {
       addHolds(this.#sharedHolds, sessions, 1)
       this.differences.push(...checkHolds(state, holds))
     }
-    for (const { state } of owners) await this.#checkRecorded(state, emptySums())
+    for (const owner of owners) await this.#checkRecorded(owner, emptySums())
   }
 
-  async #checkRecorded(owner: OwnerState, sums: OwnerSums): Promise<void> {
+  async #checkRecorded({ state: owner, openLines }: AuditedOwner, sums: OwnerSums): Promise<void> {
     this.#versions.push(owner.version)
     this.differences.push(...checkConserved(owner))
     this.#owners += 1
@@ -148,7 +149,7 @@ class Attempt {
     if (carried !== null) addCarried(carried, sums, shared)
     const removed = new Set(carried?.pending)
     for await (const line of catalog.lines.find(filter)) {
-      if (!removed.has(line.stamp)) addLine(line, sums, shared)
+      if (!removed.has(line.stamp)) addLine(openLines.newest(line), sums, shared)
     }
     this.#lines += sums.lines
     // Lines that retention removed during the read are in no sum: the next attempt finds them in
@@ -177,19 +178,28 @@ class Attempt {
       return { aid, sid, sessionKeys: (names as string[]).filter(isSession) }
     })
     const loaded = await ledger.load(requests)
-    return loaded.flatMap((owner) => {
+    return loaded.flatMap((owner, index) => {
       if (owner instanceof Error) {
         const { aid, sid, message } = owner
         this.#damaged.add(`owner ${aid}:${sid}: ${message}`)
         return []
       }
       this.#sessions += owner.sessions.filter((session) => session?.state === 'open').length
-      return owner
+      const openLines = new OpenSegmentLines()
+      for (const [at, session] of owner.sessions.entries()) {
+        const sessionKey = requests[index]?.sessionKeys[at]
+        if (session !== null && sessionKey !== undefined) openLines.add(session, sessionKey)
+      }
+      return { ...owner, openLines }
     })
   }
 }
 
-type AuditedOwner = { state: OwnerState; sessions: (Session | null)[] }
+interface AuditedOwner {
+  state: OwnerState
+  sessions: (Session | null)[]
+  openLines: OpenSegmentLines
+}
 
 /** All fields of an owner's hash other than sessions have one-letter names. */
 function isSession(field: string): boolean {

@@ -17,6 +17,7 @@ import type { LoadedOwner } from '../../ledger/ledger.ts'
 import { segmentLines } from '../../ledger/stream-entries.ts'
 import type { AuditStores } from './account.ts'
 import type { FoundAccount } from './accounts.ts'
+import { OpenSegmentLines } from './open-lines.ts'
 
 export interface LedgerSession {
   sessionKey: string
@@ -139,6 +140,7 @@ class LineIndex {
   readonly later: LaterLine[] = []
   readonly #owners: ReadonlyMap<number, OwnerEvidence>
   readonly #segmentLines = new Map<string, SegmentLine>()
+  readonly #openLines = new OpenSegmentLines()
   /** Sessions of the ledger by session tag (the prefix of their stamps). */
   readonly #ledgerSessions = new Map<string, LedgerSession>()
   #unknown: RealtimeLineDocument[] = []
@@ -156,6 +158,7 @@ class LineIndex {
     for (const known of owners.flatMap(({ sessions }) => sessions)) {
       const { sessionKey, session } = known
       this.#ledgerSessions.set(sessionTagOf(sessionKey, session), known)
+      this.#openLines.add(session, sessionKey)
       for (const standing of segmentLines(session, sessionKey)) {
         this.#segmentLines.set(standing.stamp, { ledgerLine: standing, recorded: null })
       }
@@ -166,7 +169,7 @@ class LineIndex {
     const owner = this.#owners.get(line.sid)
     const shared = this.#owners.get(0)
     if (owner === undefined || shared === undefined || this.#removed.has(line.stamp)) return
-    addLine(line, owner.sums, shared.sums)
+    addLine(this.#openLines.newest(line), owner.sums, shared.sums)
     if (line.type === 'balance') {
       // Ids of correction lines are derived from the id of their ledger operation, so they cannot
       // be looked up.
@@ -205,6 +208,7 @@ class LineIndex {
       if (recorded === null) return true
       const { v, usagev, aprice_micros } = recorded
       const { version, used, charged } = ledgerLine
+      if (this.#openLines.newest(recorded) !== recorded) return false
       return v !== version || usagev !== used || aprice_micros !== charged
     })
   }

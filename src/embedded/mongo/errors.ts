@@ -99,23 +99,39 @@ const CODES = {
 
 export type ErrorCodeName = keyof typeof CODES
 
+/** The refusal of an operation as the client receives it. Expected refusals are not thrown. */
+export type OperationRefusal = {
+  readonly code: number
+  readonly codeName: ErrorCodeName
+  readonly message: string
+  /** Additional fields of the error, such as `keyPattern` and `keyValue` of a duplicate key. */
+  readonly details: Readonly<Record<string, unknown>>
+}
+
+export function refuse(
+  codeName: ErrorCodeName,
+  message: string,
+  details: OperationRefusal['details'],
+): OperationRefusal {
+  return { code: CODES[codeName], codeName, message, details }
+}
+
 /** An error that the client receives as a server error: code, name, message. */
-export class MongoCommandError extends Error {
+export class MongoCommandError extends Error implements OperationRefusal {
   override readonly name = 'CommandError'
   readonly code: number
   readonly codeName: ErrorCodeName
-  /** Additional fields of the error, such as `keyPattern` and `keyValue` of a duplicate key. */
-  readonly details: Readonly<Record<string, unknown>>
+  readonly details: OperationRefusal['details']
 
-  constructor(
-    codeName: ErrorCodeName,
-    message: string,
-    details: Readonly<Record<string, unknown>> = {},
-  ) {
+  constructor(codeName: ErrorCodeName, message: string, details: OperationRefusal['details'] = {}) {
     super(message)
     this.codeName = codeName
     this.code = CODES[codeName]
     this.details = details
+  }
+
+  static of({ codeName, message, details }: OperationRefusal): MongoCommandError {
+    return new MongoCommandError(codeName, message, details)
   }
 }
 

@@ -20,7 +20,7 @@ import {
   seedChargingPlan,
 } from '../../support/admin/balances/balance-fixture.ts'
 import { bucketOf } from '../../support/ledger/fixture.ts'
-import { silent } from '../../support/recorder/accounts.ts'
+import { QUICK_DRAIN } from '../../support/recorder/accounts.ts'
 
 let scene: BalanceFixture
 let drain: Drain
@@ -33,10 +33,7 @@ beforeAll(async () => {
   drain = startDrain({
     ledger: await scene.stores.connect(),
     catalog: scene.catalog,
-    log: silent,
-    metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
-    consumer: 'test',
-    batchEntriesMax: 100,
+    ...QUICK_DRAIN,
     blockMs: 20,
     claimIdleMs: 1_000,
     claimEveryMs: 500,

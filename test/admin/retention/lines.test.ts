@@ -13,7 +13,7 @@ import { type Drain, startDrain } from '../../../src/recorder/drain.ts'
 import {
   lineOf,
   NOW_MS,
-  silent,
+  QUICK_DRAIN,
   startTestStores,
   type TestStores,
   topUp,
@@ -30,10 +30,7 @@ beforeAll(async () => {
   drain = startDrain({
     ledger: await stores.connect(),
     catalog: stores.catalog,
-    log: silent,
-    metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
-    consumer: 'test',
-    batchEntriesMax: 100,
+    ...QUICK_DRAIN,
     blockMs: 20,
     claimIdleMs: 1_000,
     claimEveryMs: 500,

@@ -45,6 +45,16 @@ export interface TestStores {
   close(): Promise<void>
 }
 
+/** Options of a drain that writes at once, and of which nothing is reported. */
+export const QUICK_DRAIN = {
+  log: silent,
+  metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
+  consumer: 'test',
+  gatherMs: 0,
+  roundBytesMax: 100_000,
+  openLinesMs: 60_000,
+}
+
 export const LEDGER_SETTINGS = {
   partitions: 4,
   directoryTtlMs: 3_600_000,

@@ -250,7 +250,8 @@ export class BalanceChecks {
         this.differ(`bucket ${name} has no projection`)
         continue
       }
-      this.#equal(`projection ${name} version`, Number(document['v']), version)
+      // A bucket whose amounts have not changed keeps its older version.
+      if (Number(document['v']) > version) this.differ(`projection ${name}: newer than ${version}`)
       this.#equal(`projection ${name} free`, Number(document['free']), bucket.free)
       this.#equal(`projection ${name} spent`, Number(document['spent']), bucket.spent)
     }

@@ -2,15 +2,7 @@ import { Long } from 'bson'
 import { MongoCommandError, notImplemented } from '../errors.ts'
 import { checkNamespace } from '../store/catalog.ts'
 import { typeName } from '../values/compare.ts'
-import {
-  type Doc,
-  decode,
-  encode,
-  fieldOf,
-  isArray,
-  isDoc,
-  type Value,
-} from '../values/document.ts'
+import { type Doc, decode, fieldOf, isArray, isDoc, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
 import type { Request } from '../wire/request.ts'
 
@@ -28,8 +20,23 @@ const GENERIC_FIELDS = [
 /** Fields of transactions and retryable writes, which need a replica set. */
 const TRANSACTION_FIELDS = ['txnNumber', 'startTransaction', 'autocommit', 'stmtId', 'stmtIds']
 
-/** A document in its received and in its decoded form. */
-export type DocArgument = { readonly doc: Doc; readonly bytes: Uint8Array | undefined }
+/** A document of a command, decoded on first access. */
+export class DocArgument {
+  /** As received; undefined for a document inside the command, which is decoded already. */
+  readonly bytes: Buffer | undefined
+  #doc: Doc | undefined
+
+  constructor(bytes: Buffer | undefined, doc?: Doc) {
+    this.bytes = bytes
+    this.#doc = doc
+  }
+
+  /** @throws CommandError if the bytes are not BSON */
+  get doc(): Doc {
+    this.#doc ??= this.bytes ? decode(this.bytes) : {}
+    return this.#doc
+  }
+}
 
 /** A command with its arguments, each checked when it is read. */
 export class Args {
@@ -137,12 +144,11 @@ export class Args {
   /** Documents of a field, from a document sequence of the message or from the command itself. */
   docs(field: string): DocArgument[] {
     const sequence = this.#sequences.get(field)
-    if (sequence) return sequence.map((bytes) => ({ doc: decode(bytes), bytes }))
+    if (sequence) return sequence.map((bytes) => new DocArgument(bytes))
     if (this.value(field) === undefined) throw missingField(`${this.name}.${field}`)
     return this.array(field).map((value) => {
-      return isDoc(value)
-        ? { doc: value, bytes: encode(value) }
-        : this.#wrongType(field, 'array of objects')
+      if (isDoc(value)) return new DocArgument(undefined, value)
+      return this.#wrongType(field, 'array of objects')
     })
   }
 

@@ -43,7 +43,7 @@ function removeOne({ records, catalog }: WriteContext, args: Args): CommandReply
 }
 
 function updateOne({ records, nowMs }: WriteContext, args: Args): CommandReply {
-  const { matched, upserted, before, after } = applyUpdate(records, args.namespace(), {
+  const { matched, upserted, duplicate, before, after } = applyUpdate(records, args.namespace(), {
     filter: args.doc('query'),
     sort: parseSort(args.value('sort')),
     update: compileUpdate(args.value('update')),
@@ -51,6 +51,7 @@ function updateOne({ records, nowMs }: WriteContext, args: Args): CommandReply {
     upsert: args.boolean('upsert'),
     nowMs,
   })
+  if (duplicate) throw MongoCommandError.of(duplicate)
   return {
     lastErrorObject: {
       n: matched + (upserted ? 1 : 0),

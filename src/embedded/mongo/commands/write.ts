@@ -1,10 +1,14 @@
-import { MongoCommandError, notImplemented } from '../errors.ts'
+import { MongoCommandError, notImplemented, type OperationRefusal } from '../errors.ts'
 import { runQuery } from '../query/run-query.ts'
+import { type Records, Row } from '../store/records.ts'
 import { applyUpdate, materializeRows } from '../update/apply-update.ts'
+import { isRawReplacement, parseRawReplacement, withOwnIdInFront } from '../update/raw-operation.ts'
+import { applyRawReplacement, type RawReplaceResult } from '../update/raw-replacement.ts'
 import { compileUpdate } from '../update/update.ts'
 import { typeName } from '../values/compare.ts'
-import { type Doc, isDoc, type Value } from '../values/document.ts'
+import { DOCUMENT_BYTES_MAX, type Doc, isDoc, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
+import { isPlain } from '../values/plain-bson.ts'
 import { type Args, type DocArgument, missingField } from './args.ts'
 import type { Command, Commands } from './command.ts'
 import { WRITE_BATCH_MAX } from './handshake.ts'
@@ -12,39 +16,73 @@ import { WRITE_BATCH_MAX } from './handshake.ts'
 type WriteError = { readonly index: number; readonly code: number; readonly errmsg: string }
 
 /**
- * Runs the operations of a bulk in order. Each is checked before it changes anything, so a failing
- * operation leaves no changes; with `ordered` it also ends the bulk.
+ * Runs the operations of a bulk in order; `work` returns or throws the refusal of one. Each is
+ * checked before it changes anything, so a failing operation leaves no changes; with `ordered` it
+ * also ends the bulk.
  */
-function runEach(
-  operations: readonly DocArgument[],
+function runEach<T>(
+  operations: readonly T[],
   ordered: boolean,
-  work: (op: DocArgument, index: number) => void,
+  work: (op: T, index: number) => OperationRefusal | undefined,
 ): { writeErrors?: WriteError[] } {
   const writeErrors: WriteError[] = []
   for (let index = 0; index < operations.length; index++) {
-    try {
-      work(operations[index]!, index)
-    } catch (error) {
-      if (!(error instanceof MongoCommandError)) throw error
-      const { code, message, details } = error
-      writeErrors.push({ index, code, errmsg: message, ...details })
-      if (ordered) break
-    }
+    const refusal = refusalOf(() => work(operations[index]!, index))
+    if (!refusal) continue
+    const { code, message, details } = refusal
+    writeErrors.push({ index, code, errmsg: message, ...details })
+    if (ordered) break
   }
   return writeErrors.length > 0 ? { writeErrors } : {}
+}
+
+function refusalOf(work: () => OperationRefusal | undefined): OperationRefusal | undefined {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof MongoCommandError) return error
+    throw error
+  }
 }
 
 const insert: Command = ({ storage, records }, args) => {
   args.allow(['documents', 'ordered', 'bypassDocumentValidation'])
   const ns = args.namespace()
-  const docs = operationsOf(args, 'documents')
+  const documents = operationsOf(args, 'documents')
+  const docs = decodeUnless(isRawInsert, documents)
   return storage.write(() => {
     let n = 0
-    const errors = runEach(docs, args.boolean('ordered', true), ({ doc, bytes }) => {
-      records.insert(ns, doc, bytes)
+    const errors = runEach(documents, args.boolean('ordered', true), (document, index) => {
+      const { bytes } = document
+      const doc = docs[index]
+      const inserted = doc
+        ? records.insert(ns, doc, bytes)
+        : records.insertBytes(ns, withOwnIdInFront(bytes!)!)
+      if (!(inserted instanceof Row)) return inserted
       n += 1
+      return undefined
     })
     return { n, ...errors }
+  })
+}
+
+/** Whether a document is inserted without decoding it, as its `_id` needs no check. */
+function isRawInsert(bytes: Buffer): boolean {
+  const isUsual = bytes.length <= DOCUMENT_BYTES_MAX && isPlain(bytes)
+  return isUsual && withOwnIdInFront(bytes) !== undefined
+}
+
+/**
+ * The decoded operations, undefined for those that are executed in their received bytes. Invalid
+ * BSON refuses the command before any operation is executed.
+ */
+function decodeUnless(
+  isRaw: (bytes: Buffer) => boolean,
+  operations: readonly DocArgument[],
+): (Doc | undefined)[] {
+  return operations.map((operation) => {
+    const { bytes } = operation
+    return bytes && isRaw(bytes) ? undefined : operation.doc
   })
 }
 
@@ -61,28 +99,39 @@ const update: Command = ({ storage, records, clock }, args) => {
   args.allow(['updates', 'ordered', 'bypassDocumentValidation'], ['let'])
   const ns = args.namespace()
   const operations = operationsOf(args, 'updates')
-  for (const { doc } of operations) checkUpdate(doc)
+  const docs = decodeUnless(isRawReplacement, operations)
+  for (const doc of docs) if (doc) checkUpdate(doc)
   const nowMs = clock.nowMs()
   return storage.write(() => {
     let n = 0
     let nModified = 0
     const upserted: { index: number; _id: Value }[] = []
-    const errors = runEach(operations, args.boolean('ordered', true), ({ doc }, index) => {
-      const result = applyUpdate(records, ns, {
-        filter: filterOf('update.updates', doc),
-        update: compileUpdate(doc['u']),
-        multi: flagOf(doc['multi']),
-        upsert: flagOf(doc['upsert']),
-        nowMs,
-      })
+    const errors = runEach(operations, args.boolean('ordered', true), (operation, index) => {
+      const raw = docs[index] ? undefined : parseRawReplacement(operation.bytes!)
+      const result =
+        (raw && applyRawReplacement(records, ns, raw)) ??
+        updateGenerally(records, ns, operation.doc, nowMs)
       n += result.matched
       nModified += result.modified
-      if (!result.upserted) return
-      n += 1
-      upserted.push({ index, _id: result.upserted.doc['_id'] })
+      if (result.upsertedId !== undefined) {
+        n += 1
+        upserted.push({ index, _id: result.upsertedId })
+      }
+      return result.duplicate
     })
     return { n, nModified, ...(upserted.length > 0 ? { upserted } : {}), ...errors }
   })
+}
+
+function updateGenerally(records: Records, ns: string, doc: Doc, nowMs: number): RawReplaceResult {
+  const { matched, modified, upserted, duplicate } = applyUpdate(records, ns, {
+    filter: filterOf('update.updates', doc),
+    update: compileUpdate(doc['u']),
+    multi: flagOf(doc['multi']),
+    upsert: flagOf(doc['upsert']),
+    nowMs,
+  })
+  return { matched, modified, upsertedId: upserted?.doc['_id'], duplicate }
 }
 
 const UPDATE_UNSUPPORTED = ['arrayFilters', 'collation', 'hint', 'c']
@@ -123,6 +172,7 @@ const remove: Command = ({ storage, records, catalog }, args) => {
         if (collection) records.remove(collection, row)
         n += 1
       }
+      return undefined
     })
     return { n, ...errors }
   })

@@ -5,6 +5,7 @@ import { compileFilter, type DocumentMatcher } from '../query/matcher.ts'
 import type { SortField } from '../query/sort.ts'
 import { type Doc, decode, encode, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
+import { IndexLayout, topLevelFields } from './index-layout.ts'
 import { type Storage, StorageLostError } from './storage.ts'
 
 /** Version of the disk format: keys, entries, and the documents of this table. */
@@ -26,6 +27,8 @@ export type Index = {
   readonly partial: Doc | undefined
   /** Whether a document belongs to the index; undefined if all documents do. */
   readonly covers: DocumentMatcher | undefined
+  /** Top-level fields of a document that determine its keys. */
+  readonly reads: readonly string[]
   /** Whether any document has several entries; if so, ranges cannot be intersected. */
   readonly multikey: boolean
 }
@@ -36,6 +39,7 @@ export type Collection = {
   readonly ns: string
   readonly id: number
   readonly indexes: readonly Index[]
+  readonly layout: IndexLayout
 }
 
 /** The data folder has a format that this version does not support. */
@@ -104,27 +108,27 @@ export class CollectionCatalog {
     const id = this.#takeId()
     const idKey: Doc = { _id: new Int32(1) }
     const spec = { name: '_id_', key: idKey, unique: true, sparse: false, partial: undefined }
-    return this.#store({ ns, id, indexes: [makeIndex(this.#takeId(), spec, false)] })
+    return this.#store(makeCollection(ns, id, [makeIndex(this.#takeId(), spec, false)]))
   }
 
   addIndex(ns: string, spec: IndexSpec): Index {
-    const collection = this.findOrCreate(ns)
+    const { id, indexes } = this.findOrCreate(ns)
     const index = makeIndex(this.#takeId(), spec, false)
-    this.#store({ ...collection, indexes: [...collection.indexes, index] })
+    this.#store(makeCollection(ns, id, [...indexes, index]))
     return index
   }
 
   removeIndex(ns: string, index: Index): void {
     const collection = this.findOrCreate(ns)
     const indexes = collection.indexes.filter(({ id }) => id !== index.id)
-    this.#store({ ...collection, indexes })
+    this.#store(makeCollection(ns, collection.id, indexes))
   }
 
   /** Marks an index as having several entries per document; the mark is never removed. */
   markMultikey(ns: string, index: Index): void {
-    const collection = this.findOrCreate(ns)
+    const { id, indexes } = this.findOrCreate(ns)
     const mark = (each: Index) => (each.id === index.id ? { ...each, multikey: true } : each)
-    this.#store({ ...collection, indexes: collection.indexes.map(mark) })
+    this.#store(makeCollection(ns, id, indexes.map(mark)))
   }
 
   remove(ns: string): void {
@@ -190,11 +194,16 @@ function makeIndex(id: number, spec: IndexSpec, multikey: boolean): Index {
     return { path, parts: path.split('.'), descending }
   })
   const covers = partial && compileFilter(partial)
-  return { id, name, key, fields, unique, sparse, partial, covers, multikey }
+  const reads = topLevelFields(fields, partial)
+  return { id, name, key, fields, unique, sparse, partial, covers, reads, multikey }
+}
+
+function makeCollection(ns: string, id: number, indexes: readonly Index[]): Collection {
+  return { ns, id, indexes, layout: new IndexLayout(indexes) }
 }
 
 function encodeCollection({ id, indexes }: Collection): Buffer {
-  const stored = indexes.map(({ fields, covers, partial, ...index }) => {
+  const stored = indexes.map(({ fields, covers, reads, partial, ...index }) => {
     return partial ? { ...index, partial } : index
   })
   return Buffer.from(encode({ id, indexes: stored }))
@@ -211,7 +220,7 @@ function readCollection(ns: string, doc: Doc): Collection {
     }
     return makeIndex(intOf(stored['id']), spec, stored['multikey'] === true)
   })
-  return { ns, id: intOf(doc['id']), indexes }
+  return makeCollection(ns, intOf(doc['id']), indexes)
 }
 
 function intOf(value: Value): number {

@@ -1,12 +1,15 @@
 import { Binary, Decimal128, Long, ObjectId } from 'bson'
-import { MongoCommandError } from '../errors.ts'
+import { type OperationRefusal, refuse } from '../errors.ts'
 import { asDoc, type Doc, isArray, type Value } from '../values/document.ts'
 import { EMPTY_ARRAY, encodeKey } from '../values/key-encoding.ts'
 import { pathValues } from '../values/path.ts'
 import type { Index } from './catalog.ts'
 
-/** MongoDB's error for a key that another document already has. */
-export function duplicateKey(ns: string, index: Index, key: Buffer, doc: Doc): MongoCommandError {
+/**
+ * MongoDB's error for a key that another document already has. Of the document only the fields of
+ * the index are used.
+ */
+export function duplicateKey(ns: string, index: Index, key: Buffer, doc: Doc): OperationRefusal {
   const keyValue: Doc = {}
   let rest = key
   for (const { path, parts, descending } of index.fields) {
@@ -20,7 +23,7 @@ export function duplicateKey(ns: string, index: Index, key: Buffer, doc: Doc): M
     }
   }
   const text = Object.entries(keyValue).map(([name, value]) => `${name}: ${describe(value)}`)
-  return new MongoCommandError(
+  return refuse(
     'DuplicateKey',
     `E11000 duplicate key error collection: ${ns} index: ${index.name} ` +
       `dup key: { ${text.join(', ')} }`,

@@ -1,6 +1,6 @@
 import { MongoCommandError, notImplemented } from '../errors.ts'
 import type { Doc } from '../values/document.ts'
-import { encodeKey } from '../values/key-encoding.ts'
+import { encodeComponents, encodeKey } from '../values/key-encoding.ts'
 import { type PathValues, pathValues } from '../values/path.ts'
 import type { Index } from './catalog.ts'
 import { KEY_BYTES_MAX, type Range } from './storage.ts'
@@ -12,10 +12,11 @@ import { KEY_BYTES_MAX, type Range } from './storage.ts'
 
 const RECORD_BYTES = 6
 /** Less than any first byte of a component, so that a shorter key sorts before a longer one. */
-const SEPARATOR = Buffer.from([0x04])
+const SEPARATOR = 0x04
 /** Greater than any first byte of a component. */
 const AFTER_ALL = Buffer.from([0xff])
-const COMPONENTS_BYTES_MAX = KEY_BYTES_MAX - 4 - 1 - RECORD_BYTES
+/** Maximum length of the key components of an entry. */
+export const COMPONENTS_BYTES_MAX = KEY_BYTES_MAX - 4 - 1 - RECORD_BYTES
 
 export type DocKeys = {
   /** Key components of the entries of a document in an index, without duplicates. */
@@ -34,7 +35,15 @@ export function keysOf(index: Index, doc: Doc): DocKeys {
   const found = index.fields.map(({ parts }) => pathValues(doc, parts))
   if (index.sparse && found.every(({ missing }) => missing)) return NO_KEYS
   const multikey = found.some(({ arrayPath }) => arrayPath !== undefined)
-  if (multikey) checkArrays(index, found)
+  if (!multikey) {
+    const key = encodeComponents(
+      found.map(({ values }) => values[0]!),
+      index.fields,
+    )
+    checkLength(index, key)
+    return { keys: [key], multikey }
+  }
+  checkArrays(index, found)
   let keys: Buffer[] = [Buffer.alloc(0)]
   found.forEach(({ values }, i) => {
     const descending = index.fields[i]!.descending
@@ -42,7 +51,7 @@ export function keysOf(index: Index, doc: Doc): DocKeys {
     keys = keys.flatMap((key) => encoded.map((next) => Buffer.concat([key, next])))
   })
   for (const key of keys) checkLength(index, key)
-  return { keys: multikey ? withoutDoubles(keys) : keys, multikey }
+  return { keys: withoutDoubles(keys), multikey }
 }
 
 function checkArrays(index: Index, found: readonly PathValues[]): void {
@@ -79,10 +88,16 @@ function prefixOf(index: Index): Buffer {
   return prefix
 }
 
+/** Key of an entry; in a unique index it does not depend on the record. */
 export function entryKey(index: Index, components: Buffer, record: number): Buffer {
-  const prefix = prefixOf(index)
-  if (index.unique) return Buffer.concat([prefix, components])
-  return Buffer.concat([prefix, components, SEPARATOR, recordBytes(record)])
+  const end = 4 + components.length
+  const key = Buffer.allocUnsafe(index.unique ? end : end + 1 + RECORD_BYTES)
+  key.writeUInt32BE(index.id, 0)
+  key.set(components, 4)
+  if (index.unique) return key
+  key[end] = SEPARATOR
+  key.writeUIntBE(record, end + 1, RECORD_BYTES)
+  return key
 }
 
 export function recordBytes(record: number): Buffer {
@@ -121,7 +136,7 @@ export function entriesBetween(index: Index, components: Buffer, { from, to }: B
 
 /** Key of a document: collection id (4 bytes) and record number. */
 export function docKey(collectionId: number, record: number): Buffer {
-  const key = Buffer.alloc(4 + RECORD_BYTES)
+  const key = Buffer.allocUnsafe(4 + RECORD_BYTES)
   key.writeUInt32BE(collectionId)
   key.writeUIntBE(record, 4, RECORD_BYTES)
   return key

@@ -1,6 +1,7 @@
 import { BSONRegExp } from 'bson'
-import { type ErrorCodeName, MongoCommandError } from '../errors.ts'
+import { type ErrorCodeName, MongoCommandError, type OperationRefusal } from '../errors.ts'
 import { withId } from '../update/update.ts'
+import { asBuffer } from '../values/bson-bytes.ts'
 import {
   DOCUMENT_BYTES_MAX,
   type Doc,
@@ -9,10 +10,13 @@ import {
   fieldOf,
   isArray,
   isDoc,
+  type Value,
 } from '../values/document.ts'
+import { encodeComponents } from '../values/key-encoding.ts'
 import type { Collection, CollectionCatalog, Index, IndexSpec } from './catalog.ts'
 import { duplicateKey } from './duplicate-key.ts'
 import {
+  COMPONENTS_BYTES_MAX,
   type DocKeys,
   docKey,
   docsOf,
@@ -22,15 +26,17 @@ import {
   recordBytes,
   recordOf,
 } from './index-keys.ts'
+import { IndexedDocument } from './indexed-document.ts'
 import type { Range, Storage } from './storage.ts'
 
 /** A stored document, decoded on first access. */
 export class Row {
   readonly record: number
-  readonly bytes: Uint8Array
+  readonly bytes: Buffer
   #doc: Doc | undefined
+  #indexed: IndexedDocument | undefined
 
-  constructor(record: number, bytes: Uint8Array) {
+  constructor(record: number, bytes: Buffer) {
     this.record = record
     this.bytes = bytes
   }
@@ -40,16 +46,27 @@ export class Row {
     return this.#doc
   }
 
+  /** The document as the indexes of its collection read it. */
+  indexed({ layout }: Collection): IndexedDocument {
+    this.#indexed ??= new IndexedDocument(layout, this.bytes)
+    return this.#indexed
+  }
+
   /**
    * Drops the decoded document, which is much larger than its bytes, so that many rows can be kept.
    */
   withoutDoc(): Row {
     this.#doc = undefined
+    this.#indexed = undefined
     return this
   }
 }
 
-type DocIndexKeys = readonly (readonly [Index, DocKeys])[]
+/** Keys of a document in one index, and the fields of it that the index reads. */
+type IndexEntries = DocKeys & { readonly index: Index; readonly doc: Doc }
+
+/** Entries of an index that a new version of a document replaces. */
+type EntryChange = { readonly before: IndexEntries; readonly after: IndexEntries }
 
 /**
  * Documents and their index entries, which always change together. All changes must be made inside
@@ -94,50 +111,84 @@ export class Records {
     return this.storage.count(this.storage.docs, docsOf(collection.id))
   }
 
-  /** @throws CommandError for a duplicate key, an invalid `_id` or a document that is too large */
-  insert(ns: string, received: Doc, receivedBytes?: Uint8Array): Row {
-    const collection = this.catalog.findOrCreate(ns)
+  /**
+   * The document with an entry of the given values in a unique index, in the order of the index. If
+   * a field is an array, one of its elements is the value. The bytes of the row are valid until the
+   * next read.
+   */
+  findUnique(collection: Collection, index: Index, values: readonly Value[]): Row | undefined {
+    const key = encodeComponents(values, index.fields)
+    if (key.length > COMPONENTS_BYTES_MAX) return undefined
+    const record = this.#holderOf(index, key)
+    if (record === undefined) return undefined
+    this.examined.keys += 1
+    const bytes = this.storage.peek(this.storage.docs, docKey(collection.id, record))
+    this.examined.documents += 1
+    return bytes && new Row(record, bytes)
+  }
+
+  /**
+   * Inserts a document; returns the refusal of one with a key that another document has.
+   * @throws CommandError for an invalid `_id` or a document that is too large
+   */
+  insert(ns: string, received: Doc, receivedBytes?: Uint8Array): Row | OperationRefusal {
+    this.catalog.findOrCreate(ns)
     const doc = withId(received)
     checkId(doc)
     const bytes = doc === received && receivedBytes ? receivedBytes : encode(doc)
+    return this.insertBytes(ns, asBuffer(bytes))
+  }
+
+  /** Inserts the bytes of a document that begins with a valid `_id`, like `insert`. */
+  insertBytes(ns: string, bytes: Buffer): Row | OperationRefusal {
+    const { layout } = this.catalog.findOrCreate(ns)
+    return this.insertIndexed(ns, new IndexedDocument(layout, bytes))
+  }
+
+  /**
+   * Inserts a document that begins with a valid `_id`, like `insert`.
+   * @throws CommandError for a document that is too large
+   */
+  insertIndexed(ns: string, document: IndexedDocument): Row | OperationRefusal {
+    const { bytes } = document
+    const collection = this.catalog.findOrCreate(ns)
     checkSize(bytes, bytes.length > MESSAGE_DOC_BYTES_MAX ? 'BSONObjectTooLarge' : 'BadValue')
-    const keys = indexKeys(collection, doc)
-    this.#checkUnique(collection, keys, doc, undefined)
+    const entries = entriesOf(collection, document)
+    const duplicate = this.#findDuplicate(ns, entries, undefined)
+    if (duplicate) return duplicate
     const record = this.#takeRecord(collection)
-    this.storage.put(this.storage.docs, docKey(collection.id, record), asBuffer(bytes))
-    for (const [index, { keys: added }] of keys) this.#addEntries(index, added, record)
-    this.#markMultikey(ns, keys)
+    this.storage.put(this.storage.docs, docKey(collection.id, record), bytes)
+    for (const { index, keys } of entries) this.#addEntries(index, keys, record)
+    this.#markMultikey(ns, entries)
     return new Row(record, bytes)
   }
 
   /**
-   * Stores a new version of a document; `oldKeys` are the keys of the stored version.
-   * @returns the row, undefined if nothing has changed
+   * Stores a new version of a document, whose record and `_id` are the same.
+   * @returns whether anything has changed
+   * @throws CommandError for a duplicate key or a document that is too large
    */
-  replace(ns: string, row: Row, oldKeys: DocIndexKeys, doc: Doc): Row | undefined {
-    const collection = this.catalog.findOrCreate(ns)
-    const bytes = encode(doc)
-    if (Buffer.compare(bytes, row.bytes) === 0) return undefined
+  replace(ns: string, row: Row, changed: Row): boolean {
+    const { record, bytes } = changed
+    if (bytes.equals(row.bytes)) return false
     checkSize(bytes, 'Location17419')
-    const keys = indexKeys(collection, doc)
-    this.#checkUnique(collection, keys, doc, row.record)
-    this.storage.put(this.storage.docs, docKey(collection.id, row.record), asBuffer(bytes))
-    keys.forEach(([index, { keys: after }], i) => {
-      const before = oldKeys[i]![1].keys
-      this.#removeEntries(index, without(before, after), row.record)
-      this.#addEntries(index, without(after, before), row.record)
-    })
-    this.#markMultikey(ns, keys)
-    return new Row(row.record, bytes)
-  }
-
-  /** Index keys of a stored document; read them before an update changes the document. */
-  keysOf(ns: string, doc: Doc): DocIndexKeys {
-    return indexKeys(this.catalog.findOrCreate(ns), doc)
+    const collection = this.catalog.findOrCreate(ns)
+    const changes = entryChanges(collection, row, changed)
+    // From here on the bytes of the row may be those of another document.
+    const entries = changes.map(({ after }) => after)
+    const duplicate = this.#findDuplicate(ns, entries, record)
+    if (duplicate) throw MongoCommandError.of(duplicate)
+    this.storage.put(this.storage.docs, docKey(collection.id, record), bytes)
+    for (const { before, after } of changes) {
+      this.#removeEntries(before.index, without(before.keys, after.keys), record)
+      this.#addEntries(after.index, without(after.keys, before.keys), record)
+    }
+    this.#markMultikey(ns, entries)
+    return true
   }
 
   remove(collection: Collection, row: Row): void {
-    for (const [index, { keys }] of indexKeys(collection, row.doc)) {
+    for (const { index, keys } of entriesOf(collection, row.indexed(collection))) {
       this.#removeEntries(index, keys, row.record)
     }
     this.storage.remove(this.storage.docs, docKey(collection.id, row.record))
@@ -154,12 +205,14 @@ export class Records {
     this.storage.undoable(() => {
       const index = this.catalog.addIndex(ns, spec)
       const collection = this.catalog.findOrCreate(ns)
+      const position = collection.indexes.indexOf(index)
       for (const row of this.scan(collection)) {
         if (!row) continue
-        const keys: DocIndexKeys = [[index, keysOf(index, row.doc)]]
-        this.#checkUnique(collection, keys, row.doc, row.record)
-        for (const [, { keys: added }] of keys) this.#addEntries(index, added, row.record)
-        this.#markMultikey(ns, keys)
+        const entries = entriesIn(index, position, row.indexed(collection))
+        const duplicate = this.#findDuplicate(ns, [entries], row.record)
+        if (duplicate) throw MongoCommandError.of(duplicate)
+        this.#addEntries(index, entries.keys, row.record)
+        this.#markMultikey(ns, [entries])
       }
     })
   }
@@ -179,20 +232,25 @@ export class Records {
     return next
   }
 
-  #checkUnique(
-    collection: Collection,
-    keys: DocIndexKeys,
-    doc: Doc,
+  #findDuplicate(
+    ns: string,
+    entries: readonly IndexEntries[],
     ownRecord: number | undefined,
-  ): void {
-    for (const [index, { keys: added }] of keys) {
+  ): OperationRefusal | undefined {
+    for (const { index, doc, keys } of entries) {
       if (!index.unique) continue
-      for (const key of added) {
-        const holder = this.storage.entries.get(entryKey(index, key, 0))
-        if (holder && recordOf(holder) !== ownRecord)
-          throw duplicateKey(collection.ns, index, key, doc)
+      for (const key of keys) {
+        const holder = this.#holderOf(index, key)
+        if (holder !== undefined && holder !== ownRecord) return duplicateKey(ns, index, key, doc)
       }
     }
+    return undefined
+  }
+
+  /** Record number of the document with a key in a unique index. */
+  #holderOf(index: Index, key: Buffer): number | undefined {
+    const value = this.storage.peek(this.storage.entries, entryKey(index, key, 0))
+    return value && recordOf(value)
   }
 
   #addEntries(index: Index, keys: readonly Buffer[], record: number): void {
@@ -209,8 +267,8 @@ export class Records {
     this.storage.clear(this.storage.entries, entriesBelow(index, NOTHING))
   }
 
-  #markMultikey(ns: string, keys: DocIndexKeys): void {
-    for (const [index, { multikey }] of keys) {
+  #markMultikey(ns: string, entries: readonly IndexEntries[]): void {
+    for (const { index, multikey } of entries) {
       if (multikey && !index.multikey) this.catalog.markMultikey(ns, index)
     }
   }
@@ -218,19 +276,35 @@ export class Records {
 
 const NOTHING = Buffer.alloc(0)
 
-function indexKeys(collection: Collection, doc: Doc): DocIndexKeys {
-  return collection.indexes.map((index) => [index, keysOf(index, doc)])
+function entriesOf({ indexes }: Collection, document: IndexedDocument): IndexEntries[] {
+  return indexes.map((index, position) => entriesIn(index, position, document))
+}
+
+/** @throws CommandError for keys that the index cannot have */
+function entriesIn(index: Index, position: number, document: IndexedDocument): IndexEntries {
+  const doc = document.docFor(position)
+  const { keys, multikey } = keysOf(index, doc)
+  return { index, doc, keys, multikey }
+}
+
+/** The changed entries, only in indexes whose fields have changed. */
+function entryChanges(collection: Collection, row: Row, changed: Row): EntryChange[] {
+  const before = row.indexed(collection)
+  const after = changed.indexed(collection)
+  const changes: EntryChange[] = []
+  collection.indexes.forEach((index, position) => {
+    if (after.isSameFor(position, before)) return
+    changes.push({
+      before: entriesIn(index, position, before),
+      after: entriesIn(index, position, after),
+    })
+  })
+  return changes
 }
 
 /** Keys of `a` that are not in `b`; both lists are short. */
 function without(a: readonly Buffer[], b: readonly Buffer[]): Buffer[] {
   return a.filter((key) => !b.some((other) => other.equals(key)))
-}
-
-function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.isBuffer(bytes)
-    ? bytes
-    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
 function checkId(doc: Doc): void {

@@ -78,6 +78,13 @@ export class Storage {
     })
   }
 
+  /** The value of a key without a copy: the buffer is valid until the next read. */
+  peek(table: Table, key: Buffer): Buffer | undefined {
+    // LMDB reuses this buffer; it is larger than the value and has an own field `length`.
+    const value = table.getBinaryFast(key)
+    return value && Buffer.from(value.buffer, value.byteOffset, value.length)
+  }
+
   put(table: Table, key: Buffer, value: Buffer): void {
     this.#reserve.addEntry(key.length + value.length)
     table.putSync(key, value)

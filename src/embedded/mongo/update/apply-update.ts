@@ -1,9 +1,10 @@
-import { MongoCommandError } from '../errors.ts'
+import { MongoCommandError, type OperationRefusal } from '../errors.ts'
 import { collectAll, type Results, runQuery } from '../query/run-query.ts'
 import type { SortField } from '../query/sort.ts'
 import type { Collection } from '../store/catalog.ts'
-import type { Records, Row } from '../store/records.ts'
-import type { Doc } from '../values/document.ts'
+import { type Records, Row } from '../store/records.ts'
+import { asBuffer } from '../values/bson-bytes.ts'
+import { type Doc, encode } from '../values/document.ts'
 import type { Update } from './update.ts'
 
 export type UpdateRequest = {
@@ -21,6 +22,8 @@ export type UpdateResult = {
   /** Number of changed documents. */
   readonly modified: number
   readonly upserted: Row | undefined
+  /** OperationRefusal of the document of an upsert: another document has one of its keys. */
+  readonly duplicate?: OperationRefusal
   /** The last document updated, before and after. */
   readonly before: Row | undefined
   readonly after: Row | undefined
@@ -28,7 +31,8 @@ export type UpdateResult = {
 
 /**
  * Updates the matching documents, or inserts one if none matches and `upsert` is set.
- * @throws CommandError; of several documents those updated before the failing one stay updated
+ * @throws CommandError, except for a duplicate key of an upsert; of several documents those updated
+ *   before the failing one stay updated
  */
 export function applyUpdate(records: Records, ns: string, request: UpdateRequest): UpdateResult {
   const { filter, update, multi, upsert, nowMs, sort = [] } = request
@@ -46,17 +50,19 @@ export function applyUpdate(records: Records, ns: string, request: UpdateRequest
   let after: Row | undefined
   for (const row of materializeRows(records, collection, found, multi)) {
     matched += 1
-    // The update changes the document of the row, so its index keys are read first.
-    const keys = records.keysOf(ns, row.doc)
-    const changed = records.replace(ns, row, keys, update.apply(row.doc, nowMs))
+    const changed = new Row(row.record, asBuffer(encode(update.apply(row.doc, nowMs))))
+    const isChanged = records.replace(ns, row, changed)
     row.withoutDoc()
-    if (changed) modified += 1
+    if (isChanged) modified += 1
     before = row
-    after = changed ?? row
+    after = changed
   }
-  const isInsert = matched === 0 && upsert
-  const upserted = isInsert ? records.insert(ns, update.insert(filter, nowMs)) : undefined
-  return { matched, modified, upserted, before, after: upserted ?? after }
+  if (matched > 0 || !upsert) return { matched, modified, upserted: undefined, before, after }
+  const inserted = records.insert(ns, update.insert(filter, nowMs))
+  const isInserted = inserted instanceof Row
+  const upserted = isInserted ? inserted : undefined
+  const result = { matched, modified, upserted, before, after: upserted }
+  return isInserted ? result : { ...result, duplicate: inserted }
 }
 
 /**

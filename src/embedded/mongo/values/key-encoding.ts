@@ -48,7 +48,28 @@ export function encodeKey(value: KeyValue, descending = false): Buffer {
   end = 0
   writeValue(value)
   if (descending) invert(0)
-  return Buffer.from(scratch.subarray(0, end))
+  return written()
+}
+
+/** The keys of the components of an index entry, one after the other. */
+export function encodeComponents(
+  values: readonly KeyValue[],
+  fields: readonly { readonly descending: boolean }[],
+): Buffer {
+  end = 0
+  for (let i = 0; i < values.length; i++) {
+    const start = end
+    writeValue(values[i]!)
+    if (fields[i]!.descending) invert(start)
+  }
+  return written()
+}
+
+function written(): Buffer {
+  const key = Buffer.allocUnsafe(end)
+  // Keys are so short that this is faster than a call of `copy`.
+  for (let i = 0; i < end; i++) key[i] = scratch[i]!
+  return key
 }
 
 /** The key as a string, equal for equal values: for maps and sets. */

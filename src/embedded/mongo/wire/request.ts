@@ -21,7 +21,7 @@ export type Request = {
   /** The command, as BSON. */
   readonly body: Uint8Array
   /** Documents sent as separate sequences, by the name of their field. */
-  readonly sequences: ReadonlyMap<string, readonly Uint8Array[]>
+  readonly sequences: ReadonlyMap<string, readonly Buffer[]>
   /** Database of a query; a message names it in the command. */
   readonly database: string | undefined
 }
@@ -51,7 +51,7 @@ function parseMsg(frame: Buffer, requestId: number): Request {
   // A client that allows an exhaust stream also accepts single answers.
   const isUnacknowledged = (flags & MORE_TO_COME) !== 0 && (flags & EXHAUST_ALLOWED) === 0
   const end = flags & CHECKSUM_PRESENT ? checked(frame) : frame.length
-  const sequences = new Map<string, Uint8Array[]>()
+  const sequences = new Map<string, Buffer[]>()
   let body: Uint8Array | undefined
   let at = 20
   while (at < end) {
@@ -84,10 +84,10 @@ function sectionEnd(frame: Buffer, at: number, end: number): number {
   throw new MongoWireError('a section has a wrong length')
 }
 
-function parseSequence(section: Buffer): { name: string; docs: Uint8Array[] } {
+function parseSequence(section: Buffer): { name: string; docs: Buffer[] } {
   const nameEnd = section.indexOf(0, 4)
   if (nameEnd < 0) throw new MongoWireError('a sequence without a name')
-  const docs: Uint8Array[] = []
+  const docs: Buffer[] = []
   let at = nameEnd + 1
   while (at < section.length) {
     const doc = documentAt(section, at, section.length)
@@ -110,7 +110,7 @@ function parseQuery(frame: Buffer, requestId: number): Request {
   // The numbers to skip and to return are between the name and the command.
   const body = documentAt(frame, nameEnd + 1 + 8, frame.length)
   const database = name.slice(0, -'.$cmd'.length)
-  const sequences = new Map<string, Uint8Array[]>()
+  const sequences = new Map<string, Buffer[]>()
   return { requestId, form: 'query', isUnacknowledged: false, body, sequences, database }
 }
 

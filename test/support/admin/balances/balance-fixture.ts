@@ -10,6 +10,7 @@ import { loadConfig } from '../../../../src/config/load.ts'
 import type { OwnerState } from '../../../../src/domain/bucket.ts'
 import type { Ledger } from '../../../../src/ledger/ledger.ts'
 import type { OperationSettings } from '../../../../src/ledger/operations.ts'
+import { NO_RECORDS } from '../../../../src/recorder/coalesce.ts'
 import { writeFlush } from '../../../../src/recorder/write.ts'
 import { insertEntity } from '../../catalog/store.ts'
 import { emptyLedger } from '../../ledger.ts'
@@ -58,8 +59,8 @@ export async function openBalanceFixture(): Promise<BalanceFixture> {
       for (const [aid, sid] of homes) {
         owners.set(`${aid}:${sid}`, await loadOwner(ledger, aid, sid))
       }
-      const round = { lines: new Map(), operations: new Map(), owners }
-      const refused = await writeFlush(catalog, round, (id) => `INCLUDE_${id}`)
+      const flush = { ...NO_RECORDS, owners }
+      const refused = await writeFlush(catalog, flush, (id) => `INCLUDE_${id}`)
       if (refused.size > 0) throw new Error('the store refuses a balance')
     },
   }

@@ -1,0 +1,97 @@
+/**
+ * Versions of records that the recorder has stored and need not write again. Bounded; a record that
+ * was forgotten is written once more, which changes nothing.
+ */
+import { projectedBuckets } from '../catalog/records/balance-document.ts'
+import type { Bucket, OwnerState } from '../domain/bucket.ts'
+import { type FlushRecords, ownerKey } from './coalesce.ts'
+
+const LINES_MAX = 100_000
+const OWNERS_MAX = 50_000
+
+export interface KnownOwner {
+  version: number
+  /** Contents of the documents of its buckets (`contentOf`), by bucket id. */
+  contents: ReadonlyMap<number, string>
+}
+
+export class KnownRecords {
+  /** Versions by stamp. Operations have version 1. */
+  readonly #lines = new RecentMap<number>(LINES_MAX)
+  /** By `ownerKey`. */
+  readonly #owners = new RecentMap<KnownOwner>(OWNERS_MAX)
+
+  hasLine(stamp: string, version: number): boolean {
+    return (this.#lines.get(stamp) ?? -1) >= version
+  }
+
+  /** Whether any version of the line was stored. */
+  hasAnyLine(stamp: string): boolean {
+    return this.#lines.get(stamp) !== undefined
+  }
+
+  hasOwner({ aid, sid, version }: OwnerState): boolean {
+    return (this.#owners.get(ownerKey({ aid, sid }))?.version ?? -1) >= version
+  }
+
+  /** Whether the stored document of the bucket differs from a new one by its version at most. */
+  hasBucket(owner: OwnerState, bucket: Bucket): boolean {
+    const known = this.#owners.get(ownerKey(owner))
+    return known?.contents.get(bucket.id) === contentOf(owner, bucket)
+  }
+
+  /** To be called when all records of a flush are stored. */
+  add({ lines, operations, owners }: FlushRecords): void {
+    for (const { stamp, version } of lines.values()) this.#lines.set(stamp, version)
+    for (const stamp of operations.keys()) this.#lines.set(stamp, 1)
+    for (const [key, owner] of owners) {
+      const buckets = projectedBuckets(owner)
+      const contents = new Map(buckets.map((each) => [each.id, contentOf(owner, each)]))
+      this.#owners.set(key, { version: owner.version, contents })
+    }
+  }
+
+  /** After an outage: MongoDB may have lost writes, or may be another one. */
+  clear(): void {
+    this.#lines.clear()
+    this.#owners.clear()
+  }
+}
+
+/** All values from which the document of a bucket is made, except the version. */
+function contentOf({ owed, repaid, nextBucketId }: OwnerState, bucket: Bucket): string {
+  const { credited, spent, reserved, free, limit, priority, fromMs, toMs } = bucket
+  const { prepaidIncludeId, kind, usaget, counter } = bucket
+  return (
+    `${spent} ${free} ${reserved} ${credited} ${limit} ${owed} ${repaid} ${nextBucketId} ` +
+    `${priority} ${fromMs} ${toMs} ${prepaidIncludeId} ${kind} ${usaget} ${counter}`
+  )
+}
+
+/** Keeps at least the `size` entries that were set last, in two generations. */
+class RecentMap<T> {
+  readonly #size: number
+  #young = new Map<string, T>()
+  #old = new Map<string, T>()
+
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  get(key: string): T | undefined {
+    return this.#young.get(key) ?? this.#old.get(key)
+  }
+
+  set(key: string, value: T): void {
+    if (this.#young.size >= this.#size && !this.#young.has(key)) {
+      this.#old = this.#young
+      this.#young = new Map()
+    }
+    this.#young.set(key, value)
+  }
+
+  clear(): void {
+    this.#young = new Map()
+    this.#old = new Map()
+  }
+}
