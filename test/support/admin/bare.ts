@@ -1,15 +1,10 @@
 /** A server of the control plane without stores, for tests that do not depend on the routes. */
 import type { FastifyInstance } from 'fastify'
-import { afterEach } from 'vitest'
+import { onTestFinished } from 'vitest'
 import { listen } from '../../../src/admin/listening.ts'
 import { createServer, type ServerSettings } from '../../../src/admin/server.ts'
 import { openSocket, type RawAnswer } from '../realtime/http/socket.ts'
 import { silent } from '../recorder/accounts.ts'
-
-const open: FastifyInstance[] = []
-afterEach(async () => {
-  for (const server of open.splice(0)) await server.close()
-})
 
 export const SETTINGS: ServerSettings = {
   tls: { enabled: false, certFile: '', keyFile: '', minVersion: 'TLSv1.2', ciphers: [] },
@@ -21,7 +16,7 @@ export const SETTINGS: ServerSettings = {
   bodyBytesPerSecondMin: 1_000,
 }
 
-/** Listens on a free port of loopback; `prepare` adds routes. */
+/** Listens on a free port of loopback until the test ends; `prepare` adds routes. */
 export async function bareServer(
   prepare: (server: FastifyInstance) => void,
   settings: Partial<ServerSettings> = {},
@@ -29,7 +24,7 @@ export async function bareServer(
   metrics?: Parameters<typeof createServer>[2],
 ) {
   const server = createServer({ ...SETTINGS, ...settings }, log, metrics)
-  open.push(server)
+  onTestFinished(() => server.close())
   prepare(server)
   const port = await listen(server, { host: '127.0.0.1', port: 0 })
   return { server, port, url: `http://127.0.0.1:${port}` }
