@@ -89,6 +89,8 @@ export default defineConfig({
           include: ['test/{cli,admin}/**/*.test.ts'],
           exclude: [...LONG],
           ...WITH_PROCESSES,
+          // As above: the admin API has many modules.
+          isolate: false,
         },
       },
       {
