@@ -257,7 +257,7 @@ export async function streamBacklog(ledger: Ledger): Promise<number> {
   return sumOver(ledger, (partition) => ledger.redis.client.xlen(ledger.keys.stream(partition)))
 }
 
-/** When the oldest entry that is not recorded yet was appended; null if there is none. */
+/** Time of the oldest unrecorded entry, in ms since 1970; null if all streams are empty. */
 export async function oldestEntryMs({ redis, keys }: Ledger): Promise<number | null> {
   const firsts = Array.from({ length: keys.partitions }, (_, partition) =>
     redis.client.xrange(keys.stream(partition), '-', '+', 'COUNT', 1),
