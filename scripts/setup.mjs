@@ -16,7 +16,10 @@ import { provideRedis } from './provide-redis.mjs'
 
 const NODE_MIN = [20, 19]
 /** Inputs of a build. */
-const BUILD_INPUTS = ['src', 'bench', 'config', 'tsconfig.json', 'tsconfig.build.json']
+const BUILD_INPUTS = [
+  ...['src', 'bench', 'config', 'tsconfig.json', 'tsconfig.build.json'],
+  ...['scripts/build.mjs', 'scripts/bundle-packages.mjs', 'node_modules/.package-lock.json'],
+]
 
 /** A step of the set-up failed; the message names it and the remedy. */
 export class SetupError extends Error {

@@ -118,6 +118,8 @@ function isTimeZone(name: string): boolean {
   // Intl accepts offsets such as +02:00, but they have no daylight saving time and are not IANA
   // names.
   if (!/^[A-Za-z]/.test(name)) return false
+  // The default, without loading the time zones.
+  if (name === 'UTC') return true
   try {
     new Intl.DateTimeFormat('en', { timeZone: name })
     return true

@@ -73,6 +73,7 @@ describe('the image', () => {
       'LICENSE',
       'bin',
       'dist/config',
+      'dist/node_modules',
       'dist/src',
       'node_modules',
       'package.json',

@@ -42,6 +42,7 @@ export const DEV_DEPENDENCIES: Readonly<Record<string, string>> = {
   'openapi-fetch': 'the client that the OpenAPI document is tried with: typed fetch',
   'openapi-typescript': 'types of that client, generated from the OpenAPI document',
   typescript: 'types, build, and the syntax trees of the project tests',
+  rolldown: 'bundles packages for the build (scripts/bundle-packages.mjs); vitest contains it',
   vitest: 'test runner',
 }
 
