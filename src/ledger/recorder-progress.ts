@@ -1,9 +1,12 @@
 /** Waits until the recorder has written all stream entries of an account. */
 import { setTimeout as delay } from 'node:timers/promises'
+import { requestRecording } from '../store/recording-requests.ts'
 import type { Ledger } from './ledger.ts'
 
 const POLL_MS = 50
 const POLLS_MAX = 400
+/** The recorder is asked to continue once per so many polls. */
+const POLLS_PER_REQUEST = 10
 /** After this many timeouts the recorder is considered stalled, and no further wait is started. */
 const TIMEOUTS_MAX = 3
 /** Entries of one stream that are searched for account names. */
@@ -78,6 +81,7 @@ export function watchRecorderProgress(ledger: Ledger, pollsMax = POLLS_MAX): Rec
     for (let poll = 0; poll < pollsMax; poll += 1) {
       const pending = await unrecorded(positions, stuck.size === 0 ? 1 : ENTRIES_MAX)
       if (pending.size === 0) return aids
+      if (poll % POLLS_PER_REQUEST === 0) await requestRecording(redis)
       await delay(POLL_MS)
     }
     timeouts += 1

@@ -3,12 +3,14 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
-import type { AccountPart, StreamBatch, StreamEntry } from '../ledger/stream-entries.ts'
+import type { AccountPart, StreamBatch } from '../ledger/stream-entries.ts'
 import { openStreamReader, type StreamReader } from '../ledger/streams.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
-import { coalesce, type FlushRecords, keysOf } from './coalesce.ts'
+import type { Subscription } from '../store/bus.ts'
+import { subscribeToRecordingRequests } from '../store/recording-requests.ts'
+import { coalesce, type EntryContent, type FlushRecords, keysOf } from './coalesce.ts'
 import { createIncludeNames } from './include-names.ts'
 import { KnownRecords } from './known-records.ts'
 import { OpenLines } from './open-lines.ts'
@@ -26,8 +28,8 @@ export interface DrainOptions {
   /** Waits for a first entry for so long before other work is checked. */
   blockMs: number
   /**
-   * Rounds begin at least this far apart, unless one is full, or the recorder stops; up to five
-   * times as far if writing them takes long.
+   * Rounds begin at least this far apart, unless one is full, recording is requested, or the
+   * recorder stops; up to five times as far if writing them takes long.
    */
   gatherMs: number
   /** Bytes of stream entries of one round. */
@@ -78,20 +80,26 @@ class DrainLoop {
   readonly #done: Promise<void>
   /** Time that the last round needed to be written. */
   #writingMs = 0
-  /** Ends the pause between two rounds. */
-  readonly #stopping = new AbortController()
+  /** Before this time the next round does not begin. */
+  #roundAtMs = 0
+  #endPause: () => void = () => undefined
+  #isStopping = false
+  readonly #requests: Subscription
 
   constructor(options: DrainOptions) {
-    const { catalog, openLinesMs, log } = options
+    const { ledger, catalog, openLinesMs, log } = options
     this.#options = options
     this.#openLines = new OpenLines(openLinesMs, this.#known)
     this.#namesFor = createIncludeNames(catalog, monotonicMs)
     this.#outage = createOutage('recording', PAUSE_MS_MAX, log, this.#abort.signal)
+    this.#requests = subscribeToRecordingRequests(ledger.redis, () => this.#beginRound(), log)
     this.#done = this.#run()
   }
 
   async stop(drainMs: number): Promise<void> {
-    this.#stopping.abort()
+    this.#isStopping = true
+    this.#beginRound()
+    this.#requests.close()
     const bound = new AbortController()
     const timeUp = delay(drainMs, undefined, { signal: bound.signal }).catch(() => undefined)
     await Promise.race([this.#done, timeUp])
@@ -119,7 +127,7 @@ class DrainLoop {
   /** While one round is written, the next one is read. */
   async #drain(reader: StreamReader): Promise<void> {
     const { roundBytesMax, blockMs, claimEveryMs } = this.#options
-    let [claimAtMs, roundAtMs] = [0, 0]
+    let claimAtMs = 0
     let writing: Promise<void> = Promise.resolve()
     try {
       while (!this.#abort.signal.aborted) {
@@ -128,11 +136,11 @@ class DrainLoop {
           await this.#claimPending(reader)
           claimAtMs = monotonicMs() + claimEveryMs
         }
-        await this.#pauseUntil(roundAtMs)
-        roundAtMs = monotonicMs() + this.#gatherMs()
-        const isLast = this.#stopping.signal.aborted
+        await this.#pause()
+        const isLast = this.#isStopping
+        this.#roundAtMs = monotonicMs() + this.#gatherMs()
         const batch = await reader.read(roundBytesMax, isLast ? 0 : blockMs)
-        if (batch.isFull) roundAtMs = 0
+        if (batch.isFull) this.#roundAtMs = 0
         this.#outage.over()
         await writing
         writing = this.#record(reader, batch)
@@ -152,11 +160,22 @@ class DrainLoop {
     return Math.max(gatherMs, Math.min(wantedMs, gatherMs * GATHER_FACTOR_MAX))
   }
 
-  /** Until then, or until the recorder stops. */
-  async #pauseUntil(atMs: number): Promise<void> {
-    const { signal } = this.#stopping
-    const forMs = atMs - monotonicMs()
-    if (forMs > 0) await delay(forMs, undefined, { signal }).catch(() => undefined)
+  /** Until the next round may begin. */
+  async #pause(): Promise<void> {
+    const forMs = this.#roundAtMs - monotonicMs()
+    if (forMs <= 0 || this.#isStopping) return
+    await new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, forMs)
+      this.#endPause = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+    })
+  }
+
+  #beginRound(): void {
+    this.#roundAtMs = 0
+    this.#endPause()
   }
 
   /** Records pending entries: this recorder's own, or those of one that has stopped. */
@@ -164,8 +183,10 @@ class DrainLoop {
     const { roundBytesMax, claimIdleMs } = this.#options
     for (let flush = 0; flush < CLAIM_BATCHES_MAX; flush += 1) {
       const batch = await reader.readPending(roundBytesMax, claimIdleMs)
+      // An empty round would write the lines that wait.
+      if (isEmpty(batch)) return
       await this.#record(reader, batch)
-      if (isEmpty(batch) || this.#abort.signal.aborted) return
+      if (this.#abort.signal.aborted) return
     }
   }
 
@@ -181,6 +202,11 @@ class DrainLoop {
     for (const entry of entries) {
       const key = keysOf(entry).find((candidate) => refused.has(candidate))
       if (key !== undefined) this.#setAside(left, entry, refused.get(key) as RecordRefusal)
+    }
+    for (const [stamp, { reason }] of refused) {
+      // Its entry was acknowledged earlier. The audit reports the line as well.
+      const hasWaited = lines.has(stamp) && !flush.lines.has(stamp)
+      if (hasWaited) this.#options.log.error({ stamp, reason }, 'line cannot be updated')
     }
     const recorded = new Map(entries.map((entry) => [entryName(entry), entry]))
     for (const name of left.byEntry.keys()) recorded.delete(name)
@@ -203,7 +229,7 @@ class DrainLoop {
 
   /** Retries while MongoDB is unavailable. Undefined if the recorder was stopped. */
   async #writeUntilDone(
-    entries: readonly StreamEntry[],
+    entries: readonly EntryContent[],
     flush: FlushRecords,
   ): Promise<RefusedRecords | undefined> {
     const { catalog } = this.#options
@@ -214,7 +240,7 @@ class DrainLoop {
         return refused
       } catch (error) {
         if (!(error instanceof CatalogUnavailableError))
-          return this.#writeIndividually(entries, error)
+          return this.#writeIndividually(entries, flush, error)
         this.#known.clear()
         await this.#outage.failed(error)
       }
@@ -224,17 +250,24 @@ class DrainLoop {
 
   /** A document cannot be serialised. Writing entries individually isolates it from the others. */
   async #writeIndividually(
-    entries: readonly StreamEntry[],
+    entries: readonly EntryContent[],
+    flush: FlushRecords,
     error: unknown,
   ): Promise<RefusedRecords | undefined> {
     const refused: RefusedRecords = new Map()
-    if (entries.length === 1) {
+    const own = new Set(entries.flatMap(({ lines }) => lines.map(({ stamp }) => stamp)))
+    const waiting = [...flush.lines.values()].filter(({ stamp }) => !own.has(stamp))
+    const parts = [
+      ...entries,
+      ...waiting.map((line): EntryContent => ({ lines: [line], operations: [], owners: [] })),
+    ]
+    if (parts.length === 1) {
       const reason = `cannot be sent: ${error instanceof Error ? error.name : typeof error}`
-      for (const key of entries.flatMap(keysOf)) refused.set(key, { reason, error })
+      for (const key of parts.flatMap(keysOf)) refused.set(key, { reason, error })
       return refused
     }
-    for (const entry of entries) {
-      const alone = await this.#writeUntilDone([entry], coalesce([entry]))
+    for (const part of parts) {
+      const alone = await this.#writeUntilDone([part], coalesce([part]))
       if (alone === undefined) return undefined
       for (const [key, refusal] of alone) refused.set(key, refusal)
     }

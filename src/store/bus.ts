@@ -90,7 +90,7 @@ class ChannelSubscription implements Subscription {
       await client.subscribe(this.#channel)
     } catch (error) {
       if (this.#failures === 0)
-        this.#log.warn({ err: error }, 'cannot subscribe to session events in redis')
+        this.#log.warn({ err: error, channel: this.#channel }, 'cannot subscribe in redis')
       client.disconnect()
       return
     }

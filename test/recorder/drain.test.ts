@@ -4,11 +4,13 @@ import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import type { OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
 import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
+import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { type Drain, type DrainOptions, startDrain } from '../../src/recorder/drain.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
 import { createLogger } from '../../src/runtime/log.ts'
+import { requestRecording } from '../../src/store/recording-requests.ts'
 import { writing } from '../support/ledger/fixture.ts'
 import { READ_BYTES } from '../support/ledger.ts'
 import {
@@ -30,6 +32,9 @@ beforeAll(async () => {
   stores = await startTestStores()
 })
 afterAll(() => stores.close())
+
+/** All that is new goes into one round, which only a request or a stop begins. */
+const SLOW_ROUNDS = { gatherMs: 60_000, blockMs: 60_000, roundBytesMax: 2 ** 22 }
 
 interface Counts {
   recorded: number
@@ -285,12 +290,53 @@ describe('the recorder', () => {
       lines.push(await use(stores.ledger, lineOf(5, 53, `wait-${index}`), 1))
     }
     const counts = { recorded: 0, unreadable: 0 }
-    const drain = await startTestDrain({ gatherMs: 60_000, blockMs: 60_000 }, counts)
+    const drain = await startTestDrain(SLOW_ROUNDS, counts)
     await expect.poll(() => counts.recorded).toBe(521)
     for (const index of many) lines[index] = await use(stores.ledger, lines[index] as Line, 1)
     await drain.stop(20_000)
     expect(counts.recorded).toBe(1_041)
     await expectRecorded(5, 53, lines)
+  })
+
+  it('writes waiting lines individually if one of a round cannot be sent', async () => {
+    const many = Array.from({ length: 520 }, (_, index) => index)
+    await topUp(stores.ledger, 5, 54, 100_000, 'op-54')
+    const lines: Line[] = []
+    for (const index of many) {
+      lines.push(await use(stores.ledger, lineOf(5, 54, `beside-${index}`), 1))
+    }
+    const counts = { recorded: 0, unreadable: 0 }
+    let isRefusing = false
+    const bulkWrite = (operations: readonly never[], options: object) => {
+      if (isRefusing && operations.length > 1) throw new TypeError('one of the lines')
+      return stores.catalog.lines.bulkWrite(operations, options)
+    }
+    const refusing = Object.assign(Object.create(stores.catalog.lines), { bulkWrite })
+    const catalog = { ...stores.catalog, lines: refusing }
+    const drain = await startTestDrain({ ...SLOW_ROUNDS, catalog }, counts)
+    await expect.poll(() => counts.recorded).toBe(521)
+    for (const index of many) lines[index] = await use(stores.ledger, lines[index] as Line, 1)
+    expect(await requestRecording(stores.ledger.redis)).toBe(true)
+    await expect.poll(() => counts.recorded).toBe(1_041)
+    const isCurrent = (line: Line) => ({ session_id: line.sessionId, v: line.version })
+    const current = () => stores.catalog.lines.countDocuments({ $or: lines.map(isCurrent) })
+    expect(await current()).toBeLessThan(520)
+    isRefusing = true
+    lines[0] = await use(stores.ledger, lines[0] as Line, 1)
+    await drain.stop(20_000)
+    expect(await current()).toBe(520)
+  })
+
+  it('records at once on request', async () => {
+    const counts = { recorded: 0, unreadable: 0 }
+    const drain = await startTestDrain({ gatherMs: 60_000 }, counts)
+    const progress = watchRecorderProgress(stores.ledger)
+    for (const id of ['op-55a', 'op-55b', 'op-55c']) {
+      await topUp(stores.ledger, 5, 55, 1, id)
+      expect(await progress.waitUntilRecorded(5)).toBe(true)
+    }
+    await expect.poll(() => counts.recorded).toBe(3)
+    await drain.stop(1_000)
   })
 
   it('records the remaining entries when it stops', async () => {
