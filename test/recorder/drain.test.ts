@@ -1,16 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
+import { openCatalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import type { OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
 import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
-import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
-import { type Drain, type DrainOptions, startDrain } from '../../src/recorder/drain.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
 import { createLogger } from '../../src/runtime/log.ts'
-import { requestRecording } from '../../src/store/recording-requests.ts'
 import { writing } from '../support/ledger/fixture.ts'
 import { READ_BYTES } from '../support/ledger.ts'
 import {
@@ -18,12 +15,12 @@ import {
   lineOf,
   loadOwner,
   NOW_MS,
-  QUICK_DRAIN,
   startTestStores,
   type TestStores,
   topUp,
   use,
 } from '../support/recorder/accounts.ts'
+import { expectRecorded, startTestDrain } from '../support/recorder/test-drain.ts'
 import { startStoreProxy } from '../support/store-proxy.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -33,71 +30,9 @@ beforeAll(async () => {
 })
 afterAll(() => stores.close())
 
-/** All that is new goes into one round, which only a request or a stop begins. */
-const SLOW_ROUNDS = { gatherMs: 60_000, blockMs: 60_000, roundBytesMax: 2 ** 22 }
-
-interface Counts {
-  recorded: number
-  unreadable: number
-}
-
-async function startTestDrain(more: Partial<DrainOptions> = {}, counts?: Counts): Promise<Drain> {
-  const ledger = await stores.connect()
-  const drain = startDrain({
-    ...QUICK_DRAIN,
-    ledger,
-    catalog: stores.catalog,
-    metrics: {
-      entriesRecorded: (count) => {
-        if (counts) counts.recorded += count
-      },
-      entriesUnreadable: (count) => {
-        if (counts) counts.unreadable += count
-      },
-    },
-    blockMs: 50,
-    claimIdleMs: 100,
-    claimEveryMs: 50,
-    ...more,
-  })
-  return {
-    async stop(drainMs) {
-      await drain.stop(drainMs)
-      await ledger.redis.close()
-    },
-  }
-}
-
 const isEmpty = () => expect.poll(() => streamBacklog(stores.ledger)).toBe(0)
 
 const recordedLines = (session_id: string) => stores.catalog.lines.find({ session_id }).toArray()
-
-/** The projection of a subscriber equals the ledger, and its lines add up to it. */
-async function expectRecorded(aid: number, sid: number, lines: readonly Line[]): Promise<void> {
-  const state = await loadOwner(stores.ledger, aid, sid)
-  const projected = await stores.catalog.balances.find({ aid, sid }).toArray()
-  expect(projected.map(({ v, free, spent }) => ({ v, free, spent }))).toEqual(
-    state.buckets.map(({ free, spent }) => ({ v: state.version, free, spent })),
-  )
-  const stored = await stores.catalog.lines.find({ aid, sid, type: 'realtime' }).toArray()
-  const summaryOf = (stamp: string, v: number, usagev: number) => `${stamp} ${v} ${usagev}`
-  expect(stored.map((line) => summaryOf(line.stamp, line.v, line.usagev ?? 0)).sort()).toEqual(
-    lines.map((line) => summaryOf(line.stamp, line.version, line.used)).sort(),
-  )
-}
-
-/** Collections that note their bulk writes: name and number of operations. */
-function countedWrites(commands: [string, number][]) {
-  const counted = <Name extends 'lines' | 'balances'>(name: Name) => {
-    const collection = stores.catalog[name]
-    const bulkWrite = (operations: readonly never[], options: object) => {
-      commands.push([name, operations.length])
-      return collection.bulkWrite(operations, options)
-    }
-    return Object.assign(Object.create(collection), { bulkWrite }) as Catalog[Name]
-  }
-  return { lines: counted('lines'), balances: counted('balances') }
-}
 
 /** The next state of a subscriber, unchanged. */
 async function nextOf(sid: number): Promise<AccountCommit> {
@@ -128,11 +63,11 @@ describe('the recorder', () => {
     let line = lineOf(1, 11, 'first-1')
     for (const units of [10, 20, 30]) line = await use(stores.ledger, line, units)
     const counts = { recorded: 0, unreadable: 0 }
-    const drain = await startTestDrain({}, counts)
+    const drain = await startTestDrain(stores, {}, counts)
     await isEmpty()
     await drain.stop(1_000)
     expect(counts).toEqual({ recorded: 4, unreadable: 0 })
-    await expectRecorded(1, 11, [line])
+    await expectRecorded(stores, 1, 11, [line])
     const [operation] = await stores.catalog.lines.find({ sid: 11, type: 'balance' }).toArray()
     expect(operation).toMatchObject({ usagev: -1_000, operation_id: 'op-1', aid: 1 })
     expect(await stores.catalog.lines.countDocuments({ sid: 11 })).toBe(2)
@@ -146,10 +81,10 @@ describe('the recorder', () => {
     expect(lost.entries).toHaveLength(2)
     // Killed after it had written and before it could acknowledge.
     await writeFlush(stores.catalog, coalesce(lost.entries), () => '')
-    const drain = await startTestDrain()
+    const drain = await startTestDrain(stores)
     await isEmpty()
     await drain.stop(1_000)
-    await expectRecorded(2, 21, [line])
+    await expectRecorded(stores, 2, 21, [line])
   })
 
   it('never replaces a newer version by an older one', async () => {
@@ -162,13 +97,13 @@ describe('the recorder', () => {
       expect(await writeFlush(stores.catalog, coalesce([entry]), () => '')).toEqual(new Map())
     }
     await reader.acknowledge(entries)
-    await expectRecorded(3, 31, [last])
+    await expectRecorded(stores, 3, 31, [last])
   })
 
   it('leaves an unreadable entry, reports it once, and records the others', async () => {
     const counts = { recorded: 0, unreadable: 0 }
     await stores.ledger.redis.client.xadd(stores.ledger.keys.stream(0), '*', 'r', 'broken')
-    const drain = await startTestDrain({}, counts)
+    const drain = await startTestDrain(stores, {}, counts)
     await topUp(stores.ledger, 4, 41, 1_000, 'op-4')
     const line = await use(stores.ledger, lineOf(4, 41, 'broken-1'), 5)
     await expect.poll(() => counts.recorded).toBe(2)
@@ -177,7 +112,7 @@ describe('the recorder', () => {
     await drain.stop(1_000)
     expect(counts.unreadable).toBe(1)
     expect(await streamBacklog(stores.ledger)).toBe(1)
-    await expectRecorded(4, 41, [line])
+    await expectRecorded(stores, 4, 41, [line])
     await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
   })
 
@@ -186,12 +121,12 @@ describe('the recorder', () => {
     await oddOwner(8, 82)
     await topUp(stores.ledger, 4, 42, 1_000, 'op-42')
     const line = await use(stores.ledger, lineOf(4, 42, 'beside-1'), 5)
-    const drain = await startTestDrain({}, counts)
+    const drain = await startTestDrain(stores, {}, counts)
     await expect.poll(() => counts.recorded).toBe(2)
     await drain.stop(1_000)
     expect(counts.unreadable).toBe(2)
     expect(await streamBacklog(stores.ledger)).toBe(2)
-    await expectRecorded(4, 42, [line])
+    await expectRecorded(stores, 4, 42, [line])
     await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
   })
 
@@ -210,7 +145,7 @@ describe('the recorder', () => {
     await stores.ledger.commit(commits, NOW_MS)
     expect(await streamBacklog(stores.ledger)).toBe(1)
     await stores.ledger.redis.client.hset(stores.ledger.keys.owner(84, 84), 's', 'damage')
-    const drain = await startTestDrain({ log }, counts)
+    const drain = await startTestDrain(stores, { log }, counts)
     await expect.poll(() => counts.unreadable).toBe(3)
     expect(await Promise.all([83, 85].map(projectedVersion))).toEqual([2, 2])
     // The remaining entries are read again, and reported no more.
@@ -247,7 +182,7 @@ describe('the recorder', () => {
     await oddOwner(8, 77)
     await topUp(stores.ledger, 4, 78, 1_000, 'op-78')
     await stores.ledger.redis.client.hset(stores.ledger.keys.owner(4, 78), 's', 'damage')
-    const drain = await startTestDrain({ log }, counts)
+    const drain = await startTestDrain(stores, { log }, counts)
     await expect.poll(() => counts.unreadable).toBe(3)
     await drain.stop(1_000)
     const reasons = written.map((line) => JSON.parse(line).reason)
@@ -258,95 +193,14 @@ describe('the recorder', () => {
     await stores.ledger.redis.client.del(stores.ledger.keys.stream(0))
   })
 
-  it('writes each record of a round once, and nothing that is stored already', async () => {
-    const counts = { recorded: 0, unreadable: 0 }
-    await topUp(stores.ledger, 5, 52, 1_000, 'op-52')
-    let line = lineOf(5, 52, 'once-1')
-    for (let count = 0; count < 20; count += 1) line = await use(stores.ledger, line, 1)
-    const commands: [string, number][] = []
-    const catalog = { ...stores.catalog, ...countedWrites(commands) }
-    const drain = await startTestDrain({ catalog, gatherMs: 20 }, counts)
-    await expect.poll(() => counts.recorded).toBe(21)
-    expect(commands).toEqual([
-      ['lines', 2],
-      ['balances', 1],
-    ])
-    await expectRecorded(5, 52, [line])
-    commands.length = 0
-    // Names the owner and the session of an entry that has been recorded.
-    const { keys, redis } = stores.ledger
-    const sessionKey = line.stamp.slice(0, 22)
-    await redis.client.xadd(keys.stream(keys.partitionOf(5)), '*', '5:52', sessionKey)
-    await expect.poll(() => counts.recorded).toBe(22)
-    await drain.stop(1_000)
-    expect(commands).toEqual([])
-  })
-
-  it('writes lines of open segments that wait when it stops', async () => {
-    const many = Array.from({ length: 520 }, (_, index) => index)
-    await topUp(stores.ledger, 5, 53, 100_000, 'op-53')
-    const lines: Line[] = []
-    for (const index of many) {
-      lines.push(await use(stores.ledger, lineOf(5, 53, `wait-${index}`), 1))
-    }
-    const counts = { recorded: 0, unreadable: 0 }
-    const drain = await startTestDrain(SLOW_ROUNDS, counts)
-    await expect.poll(() => counts.recorded).toBe(521)
-    for (const index of many) lines[index] = await use(stores.ledger, lines[index] as Line, 1)
-    await drain.stop(20_000)
-    expect(counts.recorded).toBe(1_041)
-    await expectRecorded(5, 53, lines)
-  })
-
-  it('writes waiting lines individually if one of a round cannot be sent', async () => {
-    const many = Array.from({ length: 520 }, (_, index) => index)
-    await topUp(stores.ledger, 5, 54, 100_000, 'op-54')
-    const lines: Line[] = []
-    for (const index of many) {
-      lines.push(await use(stores.ledger, lineOf(5, 54, `beside-${index}`), 1))
-    }
-    const counts = { recorded: 0, unreadable: 0 }
-    let isRefusing = false
-    const bulkWrite = (operations: readonly never[], options: object) => {
-      if (isRefusing && operations.length > 1) throw new TypeError('one of the lines')
-      return stores.catalog.lines.bulkWrite(operations, options)
-    }
-    const refusing = Object.assign(Object.create(stores.catalog.lines), { bulkWrite })
-    const catalog = { ...stores.catalog, lines: refusing }
-    const drain = await startTestDrain({ ...SLOW_ROUNDS, catalog }, counts)
-    await expect.poll(() => counts.recorded).toBe(521)
-    for (const index of many) lines[index] = await use(stores.ledger, lines[index] as Line, 1)
-    expect(await requestRecording(stores.ledger.redis)).toBe(true)
-    await expect.poll(() => counts.recorded).toBe(1_041)
-    const isCurrent = (line: Line) => ({ session_id: line.sessionId, v: line.version })
-    const current = () => stores.catalog.lines.countDocuments({ $or: lines.map(isCurrent) })
-    expect(await current()).toBeLessThan(520)
-    isRefusing = true
-    lines[0] = await use(stores.ledger, lines[0] as Line, 1)
-    await drain.stop(20_000)
-    expect(await current()).toBe(520)
-  })
-
-  it('records at once on request', async () => {
-    const counts = { recorded: 0, unreadable: 0 }
-    const drain = await startTestDrain({ gatherMs: 60_000 }, counts)
-    const progress = watchRecorderProgress(stores.ledger)
-    for (const id of ['op-55a', 'op-55b', 'op-55c']) {
-      await topUp(stores.ledger, 5, 55, 1, id)
-      expect(await progress.waitUntilRecorded(5)).toBe(true)
-    }
-    await expect.poll(() => counts.recorded).toBe(3)
-    await drain.stop(1_000)
-  })
-
   it('records the remaining entries when it stops', async () => {
     await topUp(stores.ledger, 5, 51, 1_000, 'op-6')
     let line = lineOf(5, 51, 'rest-1')
-    const drain = await startTestDrain({ blockMs: 1 })
+    const drain = await startTestDrain(stores, { blockMs: 1 })
     for (let count = 0; count < 100; count += 1) line = await use(stores.ledger, line, 1)
     await drain.stop(10_000)
     expect(await streamBacklog(stores.ledger)).toBe(0)
-    await expectRecorded(5, 51, [line])
+    await expectRecorded(stores, 5, 51, [line])
   })
 })
 
@@ -358,9 +212,9 @@ describe('a recorder that is repeatedly killed while it works, with a second one
       await topUp(stores.ledger, sid, sid, 1_000_000, `op-${sid}`)
       lines.set(sid, [lineOf(sid, sid, `chaos-${sid}-1`), lineOf(sid, sid, `chaos-${sid}-2`)])
     }
-    const beside = await startTestDrain({ consumer: 'beside', roundBytesMax: 200 })
+    const beside = await startTestDrain(stores, { consumer: 'beside', roundBytesMax: 200 })
     for (let round = 0; round < 12; round += 1) {
-      const drain = await startTestDrain({ roundBytesMax: 200, blockMs: 1 })
+      const drain = await startTestDrain(stores, { roundBytesMax: 200, blockMs: 1 })
       for (const sid of sids) {
         const known = lines.get(sid) ?? []
         const next = []
@@ -371,7 +225,7 @@ describe('a recorder that is repeatedly killed while it works, with a second one
     }
     await isEmpty()
     await beside.stop(1_000)
-    for (const sid of sids) await expectRecorded(sid, sid, lines.get(sid) ?? [])
+    for (const sid of sids) await expectRecorded(stores, sid, sid, lines.get(sid) ?? [])
   })
 })
 
@@ -382,7 +236,7 @@ describe('a recorder while a store is down', () => {
     const options = { url: proxy.url, database, timeoutMs: 300, appName: 'test' }
     const catalog = await openCatalog(options)
     const counts = { recorded: 0, unreadable: 0 }
-    const drain = await startTestDrain({ catalog }, counts)
+    const drain = await startTestDrain(stores, { catalog }, counts)
     await topUp(stores.ledger, 7, 71, 1_000, 'op-7')
     await expect.poll(() => counts.recorded).toBe(1)
     await proxy.cut()
@@ -395,7 +249,7 @@ describe('a recorder while a store is down', () => {
     await drain.stop(1_000)
     await catalog.close()
     await proxy.close()
-    await expectRecorded(7, 71, [line])
+    await expectRecorded(stores, 7, 71, [line])
   })
 
   it('MongoDB: a connection lost during a write is not an answer', async () => {
@@ -421,7 +275,7 @@ describe('a recorder while a store is down', () => {
 
   it('Redis: it resumes by itself, also if the streams have to be opened again', async () => {
     const counts = { recorded: 0, unreadable: 0 }
-    const drain = await startTestDrain({}, counts)
+    const drain = await startTestDrain(stores, {}, counts)
     await topUp(stores.ledger, 8, 81, 1_000, 'op-8')
     await expect.poll(() => counts.recorded).toBe(1)
     await stores.server.kill9()
@@ -431,6 +285,6 @@ describe('a recorder while a store is down', () => {
     const line = await use(stores.ledger, lineOf(8, 81, 'again-1'), 5)
     await isEmpty()
     await drain.stop(1_000)
-    await expectRecorded(8, 81, [line])
+    await expectRecorded(stores, 8, 81, [line])
   })
 })
