@@ -38,6 +38,8 @@ export interface LedgerKeys {
   mark(partition: number): string
   /** Lock of the process that rebuilds a lost ledger. */
   rebuildLock: string
+  /** Hash: heartbeats of the recorders; see recorders.ts. */
+  recorders: string
 }
 
 /** `partitions` is a power of two, fixed at installation. */
@@ -62,6 +64,7 @@ export function createKeys(partitions: number): LedgerKeys {
     meta: 'tollgate:ledger',
     mark: (partition) => `${tag(partition)}:m`,
     rebuildLock: 'tollgate:rebuild',
+    recorders: 'tollgate:recorders',
   }
 }
 

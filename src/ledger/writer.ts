@@ -184,7 +184,9 @@ export class Writer {
   /** False if the text is not ASCII; the bytes written so far are then undefined. */
   #putAscii(text: string, at: number): boolean {
     const buffer = this.#buffer
-    for (let index = 0; index < text.length; index += 1) {
+    // Reading the length in each round costs more: texts have many internal representations.
+    const { length } = text
+    for (let index = 0; index < length; index += 1) {
       const code = text.charCodeAt(index)
       if (code > 0x7f) return false
       buffer[at + index] = code

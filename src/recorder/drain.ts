@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
 import type { Ledger } from '../ledger/ledger.ts'
+import { Recorders } from '../ledger/recorders.ts'
 import type { AccountPart, StreamBatch } from '../ledger/stream-entries.ts'
 import { openStreamReader, type StreamReader } from '../ledger/streams.ts'
 import { monotonicMs } from '../runtime/clock.ts'
@@ -60,6 +61,7 @@ const CLAIM_BATCHES_MAX = 100
  */
 const WRITING_SHARE = 0.25
 const GATHER_FACTOR_MAX = 5
+const HEARTBEAT_MS = 1_000
 /** Entries that could not be recorded, remembered so that each is reported once. */
 const REPORTED_MAX = 10_000
 
@@ -85,6 +87,8 @@ class DrainLoop {
   #endPause: () => void = () => undefined
   #isStopping = false
   readonly #requests: Subscription
+  readonly #recorders: Recorders
+  readonly #heartbeat: NodeJS.Timeout
 
   constructor(options: DrainOptions) {
     const { ledger, catalog, openLinesMs, log } = options
@@ -93,6 +97,8 @@ class DrainLoop {
     this.#namesFor = createIncludeNames(catalog, monotonicMs)
     this.#outage = createOutage('recording', PAUSE_MS_MAX, log, this.#abort.signal)
     this.#requests = subscribeToRecordingRequests(ledger.redis, () => this.#beginRound(), log)
+    this.#recorders = new Recorders(ledger)
+    this.#heartbeat = setInterval(() => void this.#beat(), HEARTBEAT_MS)
     this.#done = this.#run()
   }
 
@@ -105,6 +111,14 @@ class DrainLoop {
     await Promise.race([this.#done, timeUp])
     bound.abort()
     this.#abort.abort()
+    clearInterval(this.#heartbeat)
+    await this.#recorders.leave()
+  }
+
+  /** While a round is written, too. */
+  async #beat(): Promise<void> {
+    const isAlone = await this.#recorders.announce().catch(() => false)
+    if (!isAlone) this.#known.setAlone(false)
   }
 
   /** Restarts after each failure, which recreates indexes and consumer groups if they were lost. */
@@ -114,6 +128,7 @@ class DrainLoop {
         // Without the unique indexes, two upserts could both insert.
         await this.#options.catalog.ensureIndexes()
         const reader = await openStreamReader(this.#options.ledger, this.#options.consumer)
+        await this.#recorders.join(this.#abort.signal)
         await this.#drain(reader)
         return
       } catch (error) {
@@ -138,12 +153,14 @@ class DrainLoop {
         }
         await this.#pause()
         const isLast = this.#isStopping
+        this.#known.setAlone(await this.#recorders.announce())
+        const { tenure } = this.#known
         this.#roundAtMs = monotonicMs() + this.#gatherMs()
         const batch = await reader.read(roundBytesMax, isLast ? 0 : blockMs)
         if (batch.isFull) this.#roundAtMs = 0
         this.#outage.over()
         await writing
-        writing = this.#record(reader, batch)
+        writing = this.#record(reader, batch, tenure)
         writing.catch(() => undefined)
         if (isLast && isEmpty(batch)) break
       }
@@ -182,21 +199,27 @@ class DrainLoop {
   async #claimPending(reader: StreamReader): Promise<void> {
     const { roundBytesMax, claimIdleMs } = this.#options
     for (let flush = 0; flush < CLAIM_BATCHES_MAX; flush += 1) {
+      const { tenure } = this.#known
       const batch = await reader.readPending(roundBytesMax, claimIdleMs)
       // An empty round would write the lines that wait.
       if (isEmpty(batch)) return
-      await this.#record(reader, batch)
+      await this.#record(reader, batch, tenure)
       if (this.#abort.signal.aborted) return
     }
   }
 
-  async #record(reader: StreamReader, { entries, unreadable }: StreamBatch): Promise<void> {
+  /** `tenure`: that of `#known` before the entries were read. */
+  async #record(
+    reader: StreamReader,
+    { entries, unreadable }: StreamBatch,
+    tenure: number,
+  ): Promise<void> {
     const left = new UnrecordedParts()
     for (const part of unreadable) this.#setAside(left, part, part)
     const beginMs = monotonicMs()
     const flush = coalesce(entries)
     const lines = this.#openLines.select(flush, beginMs)
-    const refused = await this.#writeUntilDone(entries, { ...flush, lines })
+    const refused = await this.#writeUntilDone(entries, { ...flush, lines }, tenure)
     this.#writingMs = monotonicMs() - beginMs
     if (refused === undefined) return
     for (const entry of entries) {
@@ -231,11 +254,13 @@ class DrainLoop {
   async #writeUntilDone(
     entries: readonly EntryContent[],
     flush: FlushRecords,
+    tenure = 0,
   ): Promise<RefusedRecords | undefined> {
     const { catalog } = this.#options
     while (!this.#abort.signal.aborted) {
       try {
-        const refused = await writeFlush(catalog, flush, await this.#namesFor(flush), this.#known)
+        const names = await this.#namesFor(flush)
+        const refused = await writeFlush(catalog, flush, names, this.#known, tenure)
         this.#outage.over()
         return refused
       } catch (error) {

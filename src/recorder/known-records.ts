@@ -1,6 +1,7 @@
 /**
- * Versions of records that the recorder has stored and need not write again. Bounded; a record that
- * was forgotten is written once more, which changes nothing.
+ * Versions of records that the recorder has stored and need not write again, and contents of
+ * buckets while it is the only recorder. Bounded; a record that was forgotten is written once more,
+ * which changes nothing.
  */
 import { projectedBuckets } from '../catalog/records/balance-document.ts'
 import type { Bucket, OwnerState } from '../domain/bucket.ts'
@@ -20,6 +21,21 @@ export class KnownRecords {
   readonly #lines = new RecentMap<number>(LINES_MAX)
   /** By `ownerKey`. */
   readonly #owners = new RecentMap<KnownOwner>(OWNERS_MAX)
+  #isAlone = false
+  #tenure = 0
+
+  /** Distinguishes the times for which this has been the only recorder; 0 while it is not. */
+  get tenure(): number {
+    return this.#isAlone ? this.#tenure : 0
+  }
+
+  /** Another recorder may store other contents in between: then they are not known. */
+  setAlone(isAlone: boolean): void {
+    if (isAlone === this.#isAlone) return
+    this.#isAlone = isAlone
+    this.#tenure += 1
+    this.#owners.clear()
+  }
 
   hasLine(stamp: string, version: number): boolean {
     return (this.#lines.get(stamp) ?? -1) >= version
@@ -40,12 +56,16 @@ export class KnownRecords {
     return known?.contents.get(bucket.id) === contentOf(owner, bucket)
   }
 
-  /** To be called when all records of a flush are stored. */
-  add({ lines, operations, owners }: FlushRecords): void {
+  /**
+   * To be called when all records of a flush are stored. `tenure`: when its entries were read;
+   * contents are remembered only if it has not ended since.
+   */
+  add({ lines, operations, owners }: FlushRecords, tenure: number): void {
+    const hasContents = tenure !== 0 && tenure === this.tenure
     for (const { stamp, version } of lines.values()) this.#lines.set(stamp, version)
     for (const stamp of operations.keys()) this.#lines.set(stamp, 1)
     for (const [key, owner] of owners) {
-      const buckets = projectedBuckets(owner)
+      const buckets = hasContents ? projectedBuckets(owner) : []
       const contents = new Map(buckets.map((each) => [each.id, contentOf(owner, each)]))
       this.#owners.set(key, { version: owner.version, contents })
     }

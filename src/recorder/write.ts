@@ -44,7 +44,8 @@ interface Upsert {
 }
 
 /**
- * Writes the records of a flush that are not known to be stored. Lines are written first: if the
+ * Writes the records of a flush that are not known to be stored; `tenure` is that of `known` when
+ * its entries were read. Lines are written first: if the
  * projection of an owner has a version, the lines of the same entries are stored too. Rejects with
  * `CatalogUnavailableError` after a possibly partial write; repeating the flush completes it.
  */
@@ -53,11 +54,12 @@ export async function writeFlush(
   flush: FlushRecords,
   nameOf: NameOf,
   known = new KnownRecords(),
+  tenure = 0,
 ): Promise<RefusedRecords> {
   const refused: RefusedRecords = new Map()
   await writeAll(catalog, 'lines', lineUpserts(flush, nameOf, known), refused)
   await writeAll(catalog, 'balances', balanceUpserts(flush, nameOf, known), refused)
-  if (refused.size === 0) known.add(flush)
+  if (refused.size === 0) known.add(flush, tenure)
   return refused
 }
 

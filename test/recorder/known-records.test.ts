@@ -18,20 +18,21 @@ describe('known records', () => {
   it('are the versions of a flush and older ones', () => {
     const known = new KnownRecords()
     expect(known.hasLine('a', 1)).toBe(false)
-    known.add(linesOf('a'))
+    known.add(linesOf('a'), 0)
     expect([1, 2, 3].map((version) => known.hasLine('a', version))).toEqual([true, true, false])
     expect(known.hasAnyLine('a')).toBe(true)
     expect(known.hasAnyLine('b')).toBe(false)
     const owner = ownerOf(1, 5, [bucketOf(0)])
-    known.add(flushOf(owner))
+    known.add(flushOf(owner), 0)
     const versions = [4, 5, 6].map((version) => known.hasOwner({ ...owner, version }))
     expect(versions).toEqual([true, true, false])
   })
 
   it('include the buckets of an owner that did not change with its version', () => {
     const known = new KnownRecords()
+    known.setAlone(true)
     const owner = ownerOf(1, 5, [bucketOf(100), { ...bucketOf(200), id: 2 }])
-    known.add(flushOf(owner))
+    known.add(flushOf(owner), known.tenure)
     const [first, second] = owner.buckets
     const next = { ...owner, version: 6 }
     expect(known.hasBucket(next, first!)).toBe(true)
@@ -46,14 +47,34 @@ describe('known records', () => {
     }
   })
 
+  it('exclude buckets that another recorder may have stored', () => {
+    const known = new KnownRecords()
+    const owner = ownerOf(1, 5, [bucketOf(100)])
+    const next = { ...owner, version: 6 }
+    const isKnown = () => known.hasBucket(next, owner.buckets[0]!)
+    known.add(flushOf(owner), known.tenure)
+    expect(isKnown()).toBe(false)
+    known.setAlone(true)
+    const { tenure } = known
+    known.add(flushOf(owner), tenure)
+    expect(isKnown()).toBe(true)
+    known.setAlone(false)
+    expect(isKnown()).toBe(false)
+    known.setAlone(true)
+    // The entries of this flush were read before the other recorder came.
+    known.add(flushOf(owner), tenure)
+    expect(isKnown()).toBe(false)
+  })
+
   it('are forgotten after an outage, and when there are too many newer ones', () => {
     const known = new KnownRecords()
-    known.add(linesOf('a'))
+    known.add(linesOf('a'), 0)
     known.clear()
     expect(known.hasAnyLine('a')).toBe(false)
-    known.add(linesOf('a'))
+    known.add(linesOf('a'), 0)
     for (let count = 0; count < 250_000; count += 1_000) {
-      known.add(linesOf(...Array.from({ length: 1_000 }, (_, index) => `l${count + index}`)))
+      const stamps = Array.from({ length: 1_000 }, (_, index) => `l${count + index}`)
+      known.add(linesOf(...stamps), 0)
     }
     expect(known.hasAnyLine('a')).toBe(false)
     expect(known.hasAnyLine('l249999')).toBe(true)

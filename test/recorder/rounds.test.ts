@@ -4,7 +4,9 @@ import type { Line } from '../../src/domain/line.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { requestRecording } from '../../src/store/recording-requests.ts'
 import {
+  commitOwner,
   lineOf,
+  loadOwner,
   startTestStores,
   type TestStores,
   topUp,
@@ -114,5 +116,38 @@ describe('a round', () => {
     }
     await expect.poll(() => counts.recorded).toBe(3)
     await drain.stop(1_000)
+  })
+
+  it('stores a balance that another recorder has changed in between', async () => {
+    await topUp(stores.ledger, 5, 56, 1_000, 'op-56')
+    const { buckets } = await loadOwner(stores.ledger, 5, 56)
+    const isStored = async (version: number) => {
+      const stored = await stores.catalog.balances.findOne({ sid: 56 })
+      expect(stored).toMatchObject({ v: version, free: stored?.v === 3 ? 900 : 1_000 })
+    }
+    /** The same owner in its next version. */
+    const commitFree = async (free: number, reserved: number) => {
+      const state = await loadOwner(stores.ledger, 5, 56)
+      const changed = { ...buckets[0]!, free, reserved }
+      await commitOwner(
+        stores.ledger,
+        { ...state, version: state.version + 1, buckets: [changed] },
+        [],
+      )
+    }
+    const counts = { recorded: 0, unreadable: 0 }
+    const first = await startTestDrain(stores, SLOW_ROUNDS, counts)
+    await expect.poll(() => counts.recorded).toBe(1)
+    await commitFree(1_000, 0)
+    await requestRecording(stores.ledger.redis)
+    await expect.poll(() => counts.recorded).toBe(2)
+    const second = await startTestDrain(stores, SLOW_ROUNDS, counts)
+    await commitFree(900, 100)
+    await expect.poll(() => counts.recorded).toBe(3)
+    await second.stop(1_000)
+    await isStored(3)
+    await commitFree(1_000, 0)
+    await first.stop(1_000)
+    await isStored(4)
   })
 })
