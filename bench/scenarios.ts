@@ -16,6 +16,7 @@ import { overloadScenario } from './scenarios/overload.ts'
 import { pausesScenario } from './scenarios/pauses.ts'
 import { profileScenario } from './scenarios/profile.ts'
 import { releaseScenario } from './scenarios/release.ts'
+import { slowScenario } from './scenarios/slow.ts'
 import { stagesScenario } from './scenarios/stages.ts'
 import { sustainedScenario } from './scenarios/sustained.ts'
 
@@ -30,6 +31,7 @@ export const SCENARIOS: readonly Scenario[] = [
   mixedScenario,
   durabilityScenario,
   sustainedScenario,
+  slowScenario,
   auditScenario,
   overloadScenario,
   releaseScenario,

@@ -65,7 +65,8 @@ export const memoryScenario: Scenario = {
   },
 }
 
-async function writeOwners(product: Product, population: number): Promise<void> {
+/** Writes owners with two buckets into the ledger. */
+export async function writeOwners(product: Product, population: number): Promise<void> {
   const includes = await withCatalog(product, prepaidIncludes)
   const nowMs = Date.now()
   const pattern = twoBuckets(includes, nowMs)

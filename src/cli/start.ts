@@ -9,7 +9,7 @@ import { systemClock } from '../runtime/clock.ts'
 import { closeFolderToOthers } from '../runtime/file-modes.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { createShutdown } from '../runtime/shutdown.ts'
-import { print, printError } from '../runtime/terminal.ts'
+import { continueWithoutReader, print, printError } from '../runtime/terminal.ts'
 import { type Child, type ChildOptions, startChild, startStandby } from './child.ts'
 import { type StoreOptions, startMongoStore, startRedisStore } from './embedded-stores.ts'
 import { CommandError } from './errors.ts'
@@ -52,6 +52,7 @@ interface StartContext {
  */
 export async function start(file: string | undefined): Promise<undefined> {
   const config = loadConfig(file === undefined ? {} : { file })
+  continueWithoutReader()
   const dataDir = resolve(config.data.dir)
   const runDir = runDirFor(dataDir)
   closeFolderToOthers(dataDir)

@@ -98,7 +98,8 @@ class Mixer {
   text(text: string): void {
     let high = this.#high
     let low = this.#low
-    for (let index = 0; index < text.length; index += 1) {
+    const { length } = text
+    for (let index = 0; index < length; index += 1) {
       const code = text.charCodeAt(index)
       high = Math.imul(high ^ code, HIGH_FACTOR)
       low = Math.imul(low ^ code, LOW_FACTOR)

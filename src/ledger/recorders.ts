@@ -1,6 +1,7 @@
 /**
  * The recorders of an installation, by heartbeats in Redis. A recorder that is alone knows what
- * MongoDB contains, and omits what has not changed; it must learn of another one before that writes.
+ * MongoDB contains, and omits what has not changed; it learns of another one before that one
+ * writes.
  */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -41,6 +41,9 @@ export type SkippedEntities = {
 const SKIPPED_LABELS = ['collection', 'name', 'path', 'reason'] as const
 export type SkippedLabel = (typeof SKIPPED_LABELS)[number]
 
+/** Interval of samples of the event loop's delay; each wakes an idle process. */
+const LOOP_SAMPLE_MS = 50
+
 /** Longest label value. */
 const LABEL_LENGTH_MAX = 200
 
@@ -104,7 +107,9 @@ export const METRICS_CONTENT_TYPE = Registry.PROMETHEUS_CONTENT_TYPE
 export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
   const registry = new Registry()
   const registers = [registry]
-  if (loop === 0) collectDefaultMetrics({ register: registry })
+  if (loop === 0) {
+    collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS })
+  }
 
   const { duration, answered, ...requests } = createRequestMetrics(registry)
   createLoopMetrics(registry, loop, answered)

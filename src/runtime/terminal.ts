@@ -19,6 +19,11 @@ export function stopWithoutReader(): void {
   })
 }
 
+/** Output without a reader, such as that of a closed terminal, is dropped: the logs have it. */
+export function continueWithoutReader(): void {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+}
+
 /** Standard input. */
 export function standardInput(): AsyncIterable<Uint8Array> {
   return process.stdin

@@ -209,6 +209,14 @@ describe('a newcomer', () => {
     await expect.poll(alive).toEqual([])
     tollgate = await product.start()
     expect(await packOf()).toMatchObject({ credited: 1024 * MIB })
+  })
+
+  it('closes its terminal: it continues, restarts what has ended, and stops in order', async () => {
+    tollgate.closeOutput()
+    const recorders = () => rolesOf(tollgate.pid, 'recorder')
+    const [recorder = 0] = recorders()
+    process.kill(recorder, 'SIGKILL')
+    await expect.poll(() => recorders().filter((pid) => pid !== recorder).length).toBe(1)
     tollgate.signal('SIGTERM')
     expect((await tollgate.ended).code).toBe(0)
     expect(processesWith(product.dataDir)).toEqual([])

@@ -39,6 +39,8 @@ export interface Started {
   /** Its child processes, by role. */
   children(): Map<string, number>
   signal(name: NodeJS.Signals): void
+  /** Nobody reads its output from now on. */
+  closeOutput(): void
   readonly ended: Promise<Ended>
 }
 
@@ -149,6 +151,9 @@ async function started(child: ChildProcess): Promise<Started> {
     curls: printed.stdout.split('\n').filter((line) => line.startsWith('curl ')),
     children: () => childrenOf(child.pid ?? 0),
     signal: (name) => child.kill(name),
+    closeOutput() {
+      for (const stream of [child.stdout, child.stderr]) stream?.destroy()
+    },
     ended,
   }
 }

@@ -1,6 +1,7 @@
 /** A text as a JSON string. */
 export function quote(text: string): string {
-  for (let at = 0; at < text.length; at += 1) {
+  const { length } = text
+  for (let at = 0; at < length; at += 1) {
     const code = text.charCodeAt(at)
     const isPlain = code >= 0x20 && code <= 0x7e && code !== QUOTE && code !== BACKSLASH
     if (!isPlain) return JSON.stringify(text)
@@ -18,7 +19,8 @@ const UNUSABLE = /[\p{Cc}\p{Surrogate}]/u
  * UTF-8.
  */
 export function isUnusable(text: string): boolean {
-  for (let at = 0; at < text.length; at += 1) {
+  const { length } = text
+  for (let at = 0; at < length; at += 1) {
     const code = text.charCodeAt(at)
     if (code < 0x20) return true
     if (code < 0x7f) continue
