@@ -41,8 +41,12 @@ export async function startEcho(): Promise<Echo> {
   }
 }
 
-/** The closed loop of the scenario against the echo server. */
-export async function measureEcho(bench: Bench, generator: Generator): Promise<Ceiling> {
+/** A closed loop against the echo server, or an open one with a rate. */
+export async function measureEcho(
+  bench: Bench,
+  generator: Generator,
+  perSecond = 0,
+): Promise<Ceiling> {
   const { connections, subscribers, seconds } = bench.settings
   const echo = await startEcho()
   try {
@@ -51,7 +55,7 @@ export async function measureEcho(bench: Bench, generator: Generator): Promise<C
       name: 'echo',
       protocol: 'json' as const,
       port: echo.port,
-      gaps: 'even' as const,
+      gaps: perSecond === 0 ? ('even' as const) : ('random' as const),
       ...sizes,
       firstSubscriber: 0,
       subscribers,
@@ -59,7 +63,7 @@ export async function measureEcho(bench: Bench, generator: Generator): Promise<C
     await generator.run({ ...flow, phases: [{ perSecond: 0, seconds: Math.min(1, seconds / 2) }] })
     const before = cpuOf(echo.pid)
     const window = windowOf(
-      await generator.run({ ...flow, phases: [{ perSecond: 0, seconds: Math.min(3, seconds) }] }),
+      await generator.run({ ...flow, phases: [{ perSecond, seconds: Math.min(3, seconds) }] }),
     )
     const cpu = (cpuOf(echo.pid) - before) / window.answered
     return { perSecond: window.perSecond, cpu, generator: window.cpu.generator }

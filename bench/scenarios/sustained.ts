@@ -8,7 +8,7 @@ import type { Product } from '../../test/support/product/product.ts'
 import { waitUntil } from '../../test/support/wait.ts'
 import type { Generator } from '../generator/generator.ts'
 import type { Flow } from '../generator/job.ts'
-import { measureEcho } from '../measure/ceilings.ts'
+import { type Ceiling, measureEcho } from '../measure/ceilings.ts'
 import { entriesAppended, settledFigures } from '../measure/figures.ts'
 import { withLedger } from '../measure/ledger.ts'
 import { type Costs, measureLoad, millis, round, type Window } from '../measure/load.ts'
@@ -63,7 +63,8 @@ export const sustainedScenario: Scenario = {
       }
       const [half, tenth] = [await openAt(HALF), await openAt(TENTH)]
       const echo = await measureEcho(bench, generator)
-      return resultOf(bench, { held, half, tenth, peak, echo: echo.perSecond, drained })
+      const echoAtTenth = await measureEcho(bench, generator, peak * TENTH)
+      return resultOf(bench, { held, half, tenth, peak, echo, echoAtTenth, drained })
     })
   },
 }
@@ -158,7 +159,9 @@ interface Sustained {
   half: Trial
   tenth: Trial
   peak: number
-  echo: number
+  echo: Ceiling
+  /** At the same rate as `tenth`. */
+  echoAtTenth: Ceiling
   drained: Drained
 }
 
@@ -179,9 +182,9 @@ function goalsOf({ held, half, tenth, peak, drained }: Sustained) {
 }
 
 function resultOf(bench: Bench, measured: Sustained) {
-  const { held, half, tenth, peak, echo, drained } = measured
+  const { held, half, tenth, peak, echo, echoAtTenth, drained } = measured
   const { window, backlog } = held
-  const toEcho = window.perSecond / echo
+  const toEcho = window.perSecond / echo.perSecond
   const loads = [
     ['closed loop', window],
     ['half of the peak', half.window],
@@ -202,7 +205,7 @@ function resultOf(bench: Bench, measured: Sustained) {
     goals: goalsOf(measured),
     tables: [shareTable(bench, held), loadTable('Loads with the recorder on', loads)],
     notes: [
-      `${Math.round(window.perSecond)}/s held, raw echo ${Math.round(echo)}/s, ratio ` +
+      `${Math.round(window.perSecond)}/s held, raw echo ${Math.round(echo.perSecond)}/s, ratio ` +
         `${round(toEcho, 3)}; peak without recorder ${Math.round(peak)}/s`,
       `a backlog of ${drained.requests} requests in ${drained.entries} entries was recorded in ` +
         `${round(drained.seconds, 1)} s`,
@@ -210,6 +213,8 @@ function resultOf(bench: Bench, measured: Sustained) {
         `${Math.round(held.recorded)} were recorded; ${Math.round(held.lines)} new lines a second`,
       `backlog, entries by second: ${sampled(backlog).join(' ')}: ` +
         `${isVoid ? 'it GROWS, the run is VOID' : 'it does not grow'}`,
+      `the raw echo takes ${round(echo.cpu, 1)} µs per request at its peak, and ` +
+        `${round(echoAtTenth.cpu, 1)} at ${Math.round(peak * TENTH)}/s: each request wakes the process`,
       storeNote(held),
       ...otherAnswers(window, half.window, tenth.window),
     ],

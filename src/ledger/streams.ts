@@ -17,6 +17,8 @@ const GROUP = 'recorder'
 const POLL_MS_MAX = 50
 /** Entries read from a stream by one command. */
 const COUNT_MAX = 1_000
+/** About the bytes read by one command: while Redis copies them, it charges nothing. */
+const COMMAND_BYTES = 128 * 1024
 /** Size of an entry before any was read: that of a batch of some thirty requests. */
 const FIRST_ENTRY_BYTES = 2_048
 
@@ -60,7 +62,7 @@ export async function openStreamReader(ledger: Ledger, consumer: string): Promis
       let bytes = 0
       let waitMs = blockMs
       while (bytes < bytesMax) {
-        const count = size.countFor(bytesMax - bytes, partitions)
+        const count = size.countFor(Math.min(COMMAND_BYTES, bytesMax - bytes), partitions)
         const found = await groups.read(count, waitMs)
         bytes += size.add(found)
         for (const entry of found) entries.push(entry)
