@@ -214,7 +214,8 @@ function resultOf(bench: Bench, measured: Sustained) {
       `backlog, entries by second: ${sampled(backlog).join(' ')}: ` +
         `${isVoid ? 'it GROWS, the run is VOID' : 'it does not grow'}`,
       `the raw echo takes ${round(echo.cpu, 1)} µs per request at its peak, and ` +
-        `${round(echoAtTenth.cpu, 1)} at ${Math.round(peak * TENTH)}/s, where each wakes the process`,
+        `${round(echoAtTenth.cpu, 1)} at ${Math.round(peak * TENTH)}/s, ` +
+        'where each wakes the process',
       storeNote(held),
       ...otherAnswers(window, half.window, tenth.window),
     ],
