@@ -9,7 +9,7 @@ import type { Generator } from '../generator/generator.ts'
 import type { Bench } from '../scenario.ts'
 import { windowOf } from './load.ts'
 import { withOwnRedis } from './own-redis.ts'
-import { measureScript } from './raw-script.ts'
+import { measureScript, measureSmallestScript } from './raw-script.ts'
 import { cpuOf } from './threads.ts'
 
 export interface Ceiling {
@@ -72,15 +72,20 @@ export async function measureEcho(
   }
 }
 
-/** Calls per second of the single-request script, with two pipelines of 64 calls. */
-export async function measureRawScript(
-  seconds: number,
-): Promise<Pick<Ceiling, 'perSecond' | 'cpu'>> {
-  return withOwnRedis(({ url, pid }) => {
-    return measureScript(url, {
-      seconds,
-      nowMs: () => performance.now(),
-      cpuMicros: () => cpuOf(pid),
-    })
-  })
+export type RawScript = Pick<Ceiling, 'perSecond' | 'cpu'>
+
+/** Calls per second of the commit with one request each, with two pipelines of 64 calls. */
+export function measureRawScript(seconds: number): Promise<RawScript> {
+  return measureOnOwnRedis(seconds, measureScript)
+}
+
+/** The same of the smallest script that keeps a version. */
+export function measureRawVersion(seconds: number): Promise<RawScript> {
+  return measureOnOwnRedis(seconds, measureSmallestScript)
+}
+
+function measureOnOwnRedis(seconds: number, measure: typeof measureScript): Promise<RawScript> {
+  return withOwnRedis(({ url, pid }) =>
+    measure(url, { seconds, nowMs: () => performance.now(), cpuMicros: () => cpuOf(pid) }),
+  )
 }

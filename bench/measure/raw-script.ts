@@ -8,7 +8,12 @@ import { createKeys, sessionKeyOf } from '../../src/ledger/keys.ts'
 import { runScript } from '../../src/ledger/script.ts'
 import { type CommitCall, commitScript } from '../../src/ledger/scripts.ts'
 import { createLogger } from '../../src/runtime/log.ts'
-import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
+import {
+  openRedis,
+  type RedisConnection,
+  type ScriptCall,
+  waitForRedis,
+} from '../../src/store/redis.ts'
 import { median } from './load.ts'
 
 const PIPELINE = 64
@@ -32,11 +37,10 @@ export interface ScriptOptions {
  */
 export async function measureScript(
   url: string,
-  { seconds, nowMs, cpuMicros }: ScriptOptions,
+  options: ScriptOptions,
 ): Promise<{ perSecond: number; cpu: number }> {
-  const log = createLogger({ name: 'bench', level: 'error' })
-  const redis = openRedis({ url, commandTimeoutMs: 10_000, connectTimeoutMs: 1_000 }, log)
-  await waitForRedis(redis, 5_000)
+  const { nowMs } = options
+  const redis = await connect(url)
   const keys = createKeys(64)
   const settings = { keys, operationKeepMs: 1_000, token: 1 }
   const epoch = { key: keys.epoch(0), text: '1-bench' }
@@ -46,38 +50,93 @@ export async function measureScript(
     const operation = { id: `bench-${commit.aid}`, result: commit as never }
     return layOut([{ ...commit, operation }], settings, epoch, nowMs())
   })
-  await pipelined(redis, openings)
-  const rounds: { ms: number; cpu: number }[] = []
-  let measuredMs = 0
-  for (let version = 2; measuredMs < seconds * 1000; version += 1) {
-    const calls = commits.map((commit) => {
+  const commit = (call: CommitCall) => runScript(redis, commitScript, call)
+  await pipelined(openings, commit)
+  const callsOf = (version: number) =>
+    commits.map((commit) => {
       const owners = commit.owners.map(({ state, ...rest }) => ({
         ...rest,
         state: { ...state, version },
       }))
       return layOut([{ ...commit, owners }], settings, epoch, nowMs())
     })
+  const result = await measureRounds(callsOf, commit, options)
+  await redis.close()
+  return result
+}
+
+/** Writes a value if its version, the first 8 bytes, directly succeeds the stored one. */
+const SMALLEST = `
+local stored = redis.call('HGET', KEYS[1], 's')
+local version = stored and struct.unpack('<d', stored) or 0
+if struct.unpack('<d', ARGV[1]) ~= version + 1 then return 0 end
+redis.call('HSET', KEYS[1], 's', ARGV[1])
+return 1`
+/** An owner with two buckets and a session of one service have about as many. */
+const VALUE_BYTES = 280
+
+/** As `measureScript`, with the smallest script that keeps a version. */
+export async function measureSmallestScript(
+  url: string,
+  options: ScriptOptions,
+): Promise<{ perSecond: number; cpu: number }> {
+  const redis = await connect(url)
+  const callsOf = (version: number) => {
+    const value = Buffer.alloc(VALUE_BYTES)
+    value.writeDoubleLE(version)
+    return Array.from({ length: OWNERS }, (_, index) => ({
+      name: 'smallest',
+      text: SMALLEST,
+      keys: [`smallest:${index}`],
+      args: [value],
+      isDurable: false,
+    }))
+  }
+  const run = (call: ScriptCall) => redis.runScript(call)
+  await pipelined(callsOf(1), run)
+  const result = await measureRounds(callsOf, run, options)
+  await redis.close()
+  return result
+}
+
+async function connect(url: string): Promise<RedisConnection> {
+  const log = createLogger({ name: 'bench', level: 'error' })
+  const redis = openRedis({ url, commandTimeoutMs: 10_000, connectTimeoutMs: 1_000 }, log)
+  await waitForRedis(redis, 5_000)
+  return redis
+}
+
+/** Rounds over all owners, from version 2 on. */
+async function measureRounds<Call>(
+  callsOf: (version: number) => readonly Call[],
+  run: (call: Call) => Promise<unknown>,
+  { seconds, nowMs, cpuMicros }: ScriptOptions,
+): Promise<{ perSecond: number; cpu: number }> {
+  const rounds: { ms: number; cpu: number }[] = []
+  let measuredMs = 0
+  for (let version = 2; measuredMs < seconds * 1000; version += 1) {
+    const calls = callsOf(version)
     const before = { atMs: nowMs(), cpu: cpuMicros() }
-    await pipelined(redis, calls)
+    await pipelined(calls, run)
     const ms = nowMs() - before.atMs
     measuredMs += ms
     rounds.push({ ms, cpu: (cpuMicros() - before.cpu) / calls.length })
   }
-  await redis.close()
   const perSecond = median(rounds.map(({ ms }) => (OWNERS * 1000) / ms))
   return { perSecond, cpu: median(rounds.map(({ cpu }) => cpu)) }
 }
 
 /** The calls must have distinct owners, because their order is undefined. */
-async function pipelined(redis: RedisConnection, calls: readonly CommitCall[]): Promise<void> {
+async function pipelined<Call>(
+  calls: readonly Call[],
+  run: (call: Call) => Promise<unknown>,
+): Promise<void> {
   let at = 0
   const runPipeline = async () => {
     while (at < calls.length) {
       const from = at
       at += PIPELINE
-      const own = calls.slice(from, at)
-      const sent = own.map((call) => runScript(redis, commitScript, call))
-      const replies = await Promise.all(sent)
+      const replies = await Promise.all(calls.slice(from, at).map(run))
       if (replies.some((reply) => reply !== 1)) throw new Error('the ceiling met a conflict')
     }
   }
