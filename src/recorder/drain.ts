@@ -117,8 +117,12 @@ class DrainLoop {
 
   /** While a round is written, too. */
   async #beat(): Promise<void> {
-    const isAlone = await this.#recorders.announce().catch(() => false)
-    if (!isAlone) this.#known.setAlone(false)
+    if (!(await this.#isAlone())) this.#known.setAlone(false)
+  }
+
+  /** A Redis that is full refuses heartbeats, but not reading, which makes room. */
+  #isAlone(): Promise<boolean> {
+    return this.#recorders.announce().catch(() => false)
   }
 
   /** Restarts after each failure, which recreates indexes and consumer groups if they were lost. */
@@ -128,7 +132,7 @@ class DrainLoop {
         // Without the unique indexes, two upserts could both insert.
         await this.#options.catalog.ensureIndexes()
         const reader = await openStreamReader(this.#options.ledger, this.#options.consumer)
-        await this.#recorders.join(this.#abort.signal)
+        await this.#recorders.join(this.#abort.signal).catch(() => undefined)
         await this.#drain(reader)
         return
       } catch (error) {
@@ -153,7 +157,7 @@ class DrainLoop {
         }
         await this.#pause()
         const isLast = this.#isStopping
-        this.#known.setAlone(await this.#recorders.announce())
+        this.#known.setAlone(await this.#isAlone())
         const { tenure } = this.#known
         this.#roundAtMs = monotonicMs() + this.#gatherMs()
         const batch = await reader.read(roundBytesMax, isLast ? 0 : blockMs)

@@ -150,4 +150,18 @@ describe('a round', () => {
     await first.stop(1_000)
     await isStored(4)
   })
+
+  it('makes room in a Redis that is full', async () => {
+    const { redis } = stores.ledger
+    const counts = { recorded: 0, unreadable: 0 }
+    await topUp(stores.ledger, 5, 57, 1, 'op-57a')
+    const drain = await startTestDrain(stores, SLOW_ROUNDS, counts)
+    await expect.poll(() => counts.recorded).toBe(1)
+    await topUp(stores.ledger, 5, 57, 1, 'op-57b')
+    await redis.client.config('SET', 'maxmemory', '1')
+    await requestRecording(redis)
+    await expect.poll(() => counts.recorded).toBe(2)
+    await redis.client.config('SET', 'maxmemory', '0')
+    await drain.stop(1_000)
+  })
 })
