@@ -8,7 +8,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { monotonicMs } from '../runtime/clock.ts'
 import type { Ledger } from './ledger.ts'
 
-/** A recorder without a heartbeat for this time has ended. Its heartbeats are a second apart. */
+/**
+ * A recorder without a heartbeat for this time, and that of a blocking read, has ended. Its
+ * heartbeats are a second apart.
+ */
 const GONE_MS = 3_000
 const POLL_MS = 50
 
@@ -23,9 +26,15 @@ export class Recorders {
   readonly #own = randomBytes(9).toString('base64url')
   readonly #others = new Map<string, Heartbeat>()
 
-  /** Uses the connection of the reads: a reply is processed before that of a later read. */
-  constructor(ledger: Ledger) {
+  readonly #goneMs: number
+
+  /**
+   * Uses the connection of the reads, which block for up to `blockMs`: a reply is processed before
+   * that of a later read.
+   */
+  constructor(ledger: Ledger, blockMs: number) {
     this.#ledger = ledger
+    this.#goneMs = GONE_MS + blockMs
   }
 
   /** Resolves when every other recorder has noticed this one, or has ended. */
@@ -52,7 +61,7 @@ export class Recorders {
       const known = this.#others.get(name)
       if (name === this.#own) continue
       if (known?.count !== count) this.#others.set(name, { count, atMs: nowMs })
-      else if (nowMs - known.atMs >= GONE_MS) gone.push(name)
+      else if (nowMs - known.atMs >= this.#goneMs) gone.push(name)
     }
     if (gone.length > 0) await guard(client.hdel(key, ...gone))
     for (const name of gone) this.#others.delete(name)

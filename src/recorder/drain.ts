@@ -91,13 +91,13 @@ class DrainLoop {
   readonly #heartbeat: NodeJS.Timeout
 
   constructor(options: DrainOptions) {
-    const { ledger, catalog, openLinesMs, log } = options
+    const { ledger, catalog, blockMs, openLinesMs, log } = options
     this.#options = options
     this.#openLines = new OpenLines(openLinesMs, this.#known)
     this.#namesFor = createIncludeNames(catalog, monotonicMs)
     this.#outage = createOutage('recording', PAUSE_MS_MAX, log, this.#abort.signal)
     this.#requests = subscribeToRecordingRequests(ledger.redis, () => this.#beginRound(), log)
-    this.#recorders = new Recorders(ledger)
+    this.#recorders = new Recorders(ledger, blockMs)
     this.#heartbeat = setInterval(() => void this.#beat(), HEARTBEAT_MS)
     this.#done = this.#run()
   }
