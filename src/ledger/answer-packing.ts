@@ -157,8 +157,9 @@ function readOutcome(reader: Reader, { sessionKey, session }: AnswerContext): Ch
  */
 function requestCountIn(transactionId: string, { sessionKey, session }: AnswerContext): number {
   const { length } = transactionId
+  const keyLength = sessionKey.length
   let at = 0
-  while (at < sessionKey.length) {
+  while (at < keyLength) {
     if (at === length || transactionId.charCodeAt(at) !== sessionKey.charCodeAt(at)) return -1
     at += 1
   }
