@@ -1,8 +1,9 @@
 /** Encodes a batch of commits as the keys and arguments of lua/commit.lua. */
+import { assert } from '../domain/assert.ts'
 import type { OwnerState } from '../domain/bucket.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
 import type { Session, SessionState } from '../domain/session.ts'
-import { indexMember, type LedgerKeys } from './keys.ts'
+import { FENCE_PREFIX, indexMember, type LedgerKeys, STATE_PREFIX } from './keys.ts'
 import { writeOwnerBlock } from './owner-packing.ts'
 import { packResult, writeRecordBlock } from './record-packing.ts'
 import type { CommitCall, Epoch } from './scripts.ts'
@@ -83,37 +84,16 @@ export function layOut(
   const table = new KeyTable()
   table.index(epoch.key)
   table.index(keys.stream(keys.partitionOf(batch[0]?.aid ?? 0)))
-  const absent = indexAbsent(batch, keys, table)
   const writer = new Writer(batch.length * ACCOUNT_BYTES)
   writer.f64(nowMs)
   writer.f64(token)
   writer.u16(batch.length)
-  writer.u16(absent)
   for (const commit of batch) {
     const openedAt = writer.openLength()
     writeAccount(commit, settings, table, writer)
     writer.closeLength(openedAt)
   }
   return { keys: table.list, args: [epoch.text, writer.bytes()], accounts: batch.length }
-}
-
-/**
- * Below the number of arguments that a script may pass to one command. Shared owners beyond it are
- * read one by one.
- */
-const ABSENT_MAX = 1000
-
-/**
- * Most accounts have no shared owner: one EXISTS checks that for all of them. Returns the number of
- * keys that it covers.
- */
-function indexAbsent(batch: readonly AccountCommit[], keys: LedgerKeys, table: KeyTable): number {
-  const before = table.list.length
-  for (const { aid, shared } of batch) {
-    const isAbsent = shared.expectedVersion === 0 && (shared.fence ?? -1) <= 0
-    if (isAbsent && table.list.length < ABSENT_MAX) table.index(keys.owner(aid, 0))
-  }
-  return table.list.length - before
 }
 
 /** Usual size of the packed commit of one account. */
@@ -123,6 +103,16 @@ const ACCOUNT_BYTES = 1024
 class KeyTable {
   readonly list: string[] = []
   readonly #indexes = new Map<string, number>()
+  /** By number: most keys are those of accounts, and hashing their texts would cost more. */
+  readonly #accounts = new Map<number, number>()
+
+  account(aid: number, keys: LedgerKeys): number {
+    const existing = this.#accounts.get(aid)
+    if (existing !== undefined) return existing
+    const index = this.list.push(keys.account(aid))
+    this.#accounts.set(aid, index)
+    return index
+  }
 
   index(key: string): number {
     const existing = this.#indexes.get(key)
@@ -132,6 +122,9 @@ class KeyTable {
     return index
   }
 }
+
+/** Kinds of accounts in lua/commit.lua. */
+const KIND = { USUAL: 0, OWNERS: 1, FURTHER_COUNTS: 2 } as const
 
 /** Values of the field that counts operations in lua/commit.lua. */
 const [OPERATION, CREDITED] = [1, 2] as const
@@ -144,19 +137,21 @@ function writeAccount(
 ): void {
   const { aid, owners, shared, registrations, operation, lines } = commit
   const { keys } = settings
-  writer.f64(shared.expectedVersion)
-  writer.f64(shared.fence ?? -1)
-  writer.u16(table.index(keys.owner(aid, 0)))
-  writer.u16(owners.length)
+  assert(owners.length > 0 || shared.state !== null, 'a commit writes a state')
   const indexWrites = countIndexWrites(owners)
   const hasRecord = operation !== null || lines.length > 0
-  const more =
+  const hasMore =
     indexWrites + registrations.length > 0 ||
     hasRecord ||
     shared.state !== null ||
     commit.setsBackoffHint
-  writer.u16(more ? 1 : 0)
-  if (more) {
+  const isUsual = !hasMore && owners.length === 1 && owners[0]?.sessions.length === 1
+  writer.u8(isUsual ? KIND.USUAL : hasMore ? KIND.FURTHER_COUNTS : KIND.OWNERS)
+  writer.f64(shared.expectedVersion)
+  writer.f64(shared.fence ?? -1)
+  writer.u16(table.account(aid, keys))
+  writer.u16(owners.length)
+  if (hasMore) {
     writer.u16(commit.setsBackoffHint ? 1 : 0)
     writer.u16(shared.state === null ? 0 : 1)
     writer.u16(operation !== null ? OPERATION : commit.mayChangeCredit === true ? CREDITED : 0)
@@ -164,7 +159,7 @@ function writeAccount(
     writer.u16(registrations.length)
     writer.u16(hasRecord ? 1 : 0)
   }
-  for (const owner of owners) writeOwner(owner, aid, keys, table, writer)
+  for (const owner of owners) writeOwner(owner, aid, writer)
   if (shared.state !== null) {
     writer.text(`${aid}:0`)
     writeOwnerBlock(writer, shared.state)
@@ -187,20 +182,16 @@ function writeAccount(
   if (hasRecord) writeRecordBlock(writer, { lines, operations })
 }
 
-function writeOwner(
-  { state, fence, sessions }: OwnerCommit,
-  aid: number,
-  keys: LedgerKeys,
-  table: KeyTable,
-  writer: Writer,
-): void {
-  writer.u16(table.index(keys.owner(aid, state.sid)))
+function writeOwner({ state, fence, sessions }: OwnerCommit, aid: number, writer: Writer): void {
+  const sid = String(state.sid)
   writer.f64(fence)
   writer.u16(sessions.length)
-  writer.text(`${aid}:${state.sid}`)
+  writer.texts(String(aid), ':', sid)
+  writer.texts(STATE_PREFIX, sid)
+  writer.texts(FENCE_PREFIX, sid)
   writeOwnerBlock(writer, state)
   for (const { sessionKey, session } of sessions) {
-    writer.text(sessionKey)
+    writer.texts(sid, ':', sessionKey)
     writeSessionBlock(writer, session, sessionKey)
   }
 }

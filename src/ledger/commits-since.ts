@@ -1,6 +1,7 @@
 /** Counts the commits after a time of the Redis clock, as far as the streams still contain them. */
 import type { RedisConnection } from '../store/redis.ts'
 import type { LedgerKeys } from './keys.ts'
+import { sessionKeysIn } from './stream-entries.ts'
 
 export interface CommitsSince {
   /** Commits that are not yet recorded; at most `COMMITS_MAX` are counted in each partition. */
@@ -52,12 +53,12 @@ function unlessAbsent(error: unknown): null {
   throw error
 }
 
-/** Fields of an entry (see stream-entries.ts) are owners with the keys of their sessions. */
+/** Fields of an entry (see stream-entries.ts) are owners with their sessions. */
 function addOwners(fields: readonly string[], accounts: Set<string>, sessions: Set<string>): void {
   for (let index = 0; index + 1 < fields.length; index += 2) {
     const aid = /^(\d+):\d+$/.exec(fields[index] as string)?.[1]
     if (aid === undefined) continue
     accounts.add(aid)
-    for (const key of (fields[index + 1] as string).split(' ')) if (key !== '') sessions.add(key)
+    for (const key of sessionKeysIn(fields[index + 1] as string)) sessions.add(key)
   }
 }

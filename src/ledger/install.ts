@@ -151,7 +151,7 @@ export async function storeSettings(redis: RedisConnection, keys: LedgerKeys): P
 }
 
 /** Format of the packed values; a process refuses a ledger with another format. */
-const LEDGER_FORMAT = 1
+const LEDGER_FORMAT = 2
 
 function settingsOf({ partitions }: LedgerKeys): [field: string, value: number][] {
   return [

@@ -10,10 +10,8 @@ const SESSION_KEY_LENGTH = 22
 export interface LedgerKeys {
   partitions: number
   partitionOf(aid: number): number
-  /**
-   * Hash: `s` state, `p` profile fence, `t` back-off hint (sid 0 only), and one field per session.
-   */
-  owner(aid: number, sid: number): string
+  /** Hash with the owners and sessions of an account; its fields are below. */
+  account(aid: number): string
   /** Sorted set of open sessions by expiry. */
   expiry(partition: number): string
   /** Sorted set of closed sessions by the time at which their tombstones are removed. */
@@ -52,7 +50,7 @@ export function createKeys(partitions: number): LedgerKeys {
   return {
     partitions,
     partitionOf,
-    owner: (aid, sid) => `${tag(partitionOf(aid))}:o:${aid}:${sid}`,
+    account: (aid) => `${tag(partitionOf(aid))}:a:${aid}`,
     expiry: (partition) => `${tag(partition)}:x`,
     tombstones: (partition) => `${tag(partition)}:t`,
     sweepLease: (partition) => `${tag(partition)}:x:lease`,
@@ -78,6 +76,28 @@ export function sessionKeyOf(origin: string, sessionId: string): string {
 
 function digest(text: string): string {
   return hash('sha256', text, 'base64url').slice(0, SESSION_KEY_LENGTH)
+}
+
+/** Prefixes of the fields with an owner's state and profile fence; its sid follows. */
+export const STATE_PREFIX = 's:'
+export const FENCE_PREFIX = 'p:'
+
+/** Field with the state of an owner; sid 0: the shared buckets of the account. */
+export function stateField(sid: number): string {
+  return `${STATE_PREFIX}${sid}`
+}
+
+/** Field with the profile fence of an owner. */
+export function fenceField(sid: number): string {
+  return `${FENCE_PREFIX}${sid}`
+}
+
+/** Field with the back-off hint of an account. */
+export const HINT_FIELD = 't'
+
+/** Field with a session of a subscriber. */
+export function sessionField(sid: number, sessionKey: string): string {
+  return `${sid}:${sessionKey}`
 }
 
 /** Member of a session in the sorted sets of its partition. */

@@ -8,7 +8,7 @@ import { type RedisConnection, StoreDownError } from '../store/redis.ts'
 import { type Commit, createCommit } from './commit.ts'
 import { type Confirm, createConfirm } from './confirm.ts'
 import { createEpochs, type Epochs } from './epochs.ts'
-import { createKeys, type LedgerKeys } from './keys.ts'
+import { createKeys, fenceField, type LedgerKeys } from './keys.ts'
 import {
   createLoadEach,
   type Fence,
@@ -107,8 +107,8 @@ export function createLedger(
       await redis.guard(Promise.all(renewals))
     },
     async raiseFence(aid, sid, dirty, nowMs) {
-      const owner = keys.owner(aid, sid)
-      return readFence(await runScript(redis, fenceScript, { owner, dirty, nowMs }))
+      const call = { account: keys.account(aid), field: fenceField(sid), dirty, nowMs }
+      return readFence(await runScript(redis, fenceScript, call))
     },
   }
 }

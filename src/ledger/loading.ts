@@ -4,7 +4,7 @@ import { emptyOwner, type OwnerState } from '../domain/bucket.ts'
 import type { Session } from '../domain/session.ts'
 import type { RedisConnection, StoreDownError } from '../store/redis.ts'
 import type { Epochs } from './epochs.ts'
-import type { LedgerKeys } from './keys.ts'
+import { fenceField, type LedgerKeys, sessionField, stateField } from './keys.ts'
 import { CorruptValueError, unpackOwner } from './owner-packing.ts'
 import { callPerPartition } from './partition-calls.ts'
 import { REPLY } from './replies.ts'
@@ -53,14 +53,19 @@ export function createLoadEach(redis: RedisConnection, epochs: Epochs, keys: Led
       partitionOf,
       (part, partition) =>
         epochs.withEpoch(partition, async (epoch) => {
-          const owners = part.map(({ aid, sid, sessionKeys }) => ({
-            key: keys.owner(aid, sid),
-            sessionKeys,
+          const owners = part.map((query) => ({
+            key: keys.account(query.aid),
+            fields: fieldsOf(query),
           }))
           const replies = await runScript(redis, loadScript, { epoch, owners })
           return replies.map((reply, index) => readLoaded(present(part[index], 'owner'), reply))
         }),
     )
+}
+
+function fieldsOf({ sid, sessionKeys }: OwnerQuery): string[] {
+  const sessions = sessionKeys.map((sessionKey) => sessionField(sid, sessionKey))
+  return [stateField(sid), fenceField(sid), ...sessions]
 }
 
 export function readFence(packed: unknown): Fence {

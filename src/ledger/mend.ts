@@ -5,6 +5,7 @@
 import type { OwnerState } from '../domain/bucket.ts'
 import type { OperationLine } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
+import { sessionField, stateField } from './keys.ts'
 import type { Ledger } from './ledger.ts'
 import { packOwner } from './owner-packing.ts'
 import { packRecord, packResult } from './record-packing.ts'
@@ -54,13 +55,14 @@ export async function mendAccount(
         result: packResult(lines[0] as OperationLine),
       },
       record: packRecord({ lines: [], operations: [...lines] }),
+      account: keys.account(aid),
       owners: owners.map(({ before, state, sessions }) => ({
-        key: keys.owner(aid, state.sid),
         name: `${aid}:${state.sid}`,
+        field: stateField(state.sid),
         before,
         state: packOwner(state),
         sessions: sessions.map(({ sessionKey, session }) => ({
-          sessionKey,
+          field: sessionField(state.sid, sessionKey),
           packed: packSession(session, sessionKey),
         })),
       })),

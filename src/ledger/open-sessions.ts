@@ -3,7 +3,7 @@
  * so that Redis is not blocked, so changes made meanwhile may be missed.
  */
 import type { Session } from '../domain/session.ts'
-import { parseMember, sessionKeyOf } from './keys.ts'
+import { parseMember, sessionField, sessionKeyOf } from './keys.ts'
 import type { Ledger, SessionLocation } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { unpackSession } from './session-packing.ts'
@@ -137,7 +137,7 @@ async function filterById(
 ): Promise<FoundSession[]> {
   const pipeline = redis.client.pipeline()
   for (const { aid, sid, sessionKey } of sessions) {
-    pipeline.hgetBuffer(keys.owner(aid, sid), sessionKey)
+    pipeline.hgetBuffer(keys.account(aid), sessionField(sid, sessionKey))
   }
   const replies = (await redis.guard(pipeline.exec())) ?? []
   const bytes = Buffer.from(sessionId)

@@ -1,7 +1,7 @@
 /**
  * Encodes the state of an owner, which Lua and the workers read. Little endian:
  *
- *   u8 format | f64 version, nextBucketId, owed, repaid, total credited, bucket count
+ *   u8 format | f64 version, total credited, bucket count, owed, repaid, nextBucketId
  *   per bucket: f64 id, credited, spent, reserved, free, limit               (checked by scripts)
  *   per bucket: u8 flags | from, to | priority | prepaid include | usage type | counter
  *
@@ -13,7 +13,7 @@ import { assertConserved, type Bucket, type BucketKind, type OwnerState } from '
 import { Reader } from './reader.ts'
 import { Writer } from './writer.ts'
 
-const OWNER_FORMAT = 1
+const OWNER_FORMAT = 2
 const HEADER_BYTES = 49
 const AMOUNTS_BYTES = 48
 const KINDS: readonly BucketKind[] = ['units', 'cost', 'totalCost']
@@ -58,11 +58,11 @@ function writeOwner(writer: Writer, owner: OwnerState): void {
   for (const bucket of buckets) credited += bucket.credited
   writer.u8(OWNER_FORMAT)
   writer.f64(owner.version)
-  writer.f64(owner.nextBucketId)
-  writer.f64(owner.owed)
-  writer.f64(owner.repaid)
   writer.f64(credited)
   writer.f64(buckets.length)
+  writer.f64(owner.owed)
+  writer.f64(owner.repaid)
+  writer.f64(owner.nextBucketId)
   for (const bucket of buckets) writeAmounts(writer, bucket)
   let sinceMs = 0
   for (const bucket of buckets) {
@@ -111,12 +111,12 @@ function readOwner(aid: number, sid: number, packed: Buffer): OwnerState {
   const format = packed[0] ?? 0
   const amounts = new Reader(packed, 1)
   const version = amounts.f64()
-  const nextBucketId = amounts.f64()
-  const owed = amounts.f64()
-  const repaid = amounts.f64()
   // Skips the total, which only the scripts compare.
   amounts.f64()
   const count = amounts.f64()
+  const owed = amounts.f64()
+  const repaid = amounts.f64()
+  const nextBucketId = amounts.f64()
   if (format !== OWNER_FORMAT || !(count >= 0) || count > packed.length) {
     throw new CorruptValueError('an owner has an unknown format', { aid, sid })
   }

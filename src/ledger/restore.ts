@@ -54,7 +54,8 @@ export function createRestorer(redis: RedisConnection, keys: LedgerKeys, nowMs: 
       fence: nowMs,
       owners: owners.map((owner) => {
         const { aid, sid } = owner
-        return { key: keys.owner(aid, sid), name: `${aid}:${sid}`, state: packOwner(owner) }
+        const name = `${aid}:${sid}`
+        return { key: keys.account(aid), name, sid, state: packOwner(owner) }
       }),
       operations: operations.map(({ line, ttlMs }) => ({
         key: keys.operation(line.aid, line.operationId),

@@ -30,7 +30,8 @@ export const commitScript = defineScript<CommitCall, CommitReplies>({
 
 export interface LoadCall {
   epoch: Epoch
-  owners: { key: string; sessionKeys: readonly string[] }[]
+  /** Account of each owner, and the fields of its state, fence and sessions. */
+  owners: { key: string; fields: readonly string[] }[]
 }
 
 export const loadScript = defineScript<LoadCall, unknown[][]>({
@@ -38,7 +39,7 @@ export const loadScript = defineScript<LoadCall, unknown[][]>({
   keys: ({ epoch, owners }) => [epoch.key, ...owners.map((owner) => owner.key)],
   args: ({ epoch, owners }) => [
     epoch.text,
-    ...owners.flatMap(({ sessionKeys }) => [sessionKeys.length, ...sessionKeys]),
+    ...owners.flatMap(({ fields }) => [fields.length, ...fields]),
   ],
   reply: (raw, call) => readReplies(raw, call.owners.length) as unknown[][],
 })
@@ -69,16 +70,13 @@ export const forgetScript = defineScript<
   {
     tombstones: string
     nowMs: number
-    members: { member: string; owner: string; sessionKey: string }[]
+    members: { member: string; account: string; field: string }[]
   },
   number
 >({
   name: 'forget',
-  keys: (call) => [call.tombstones, ...call.members.map((entry) => entry.owner)],
-  args: (call) => [
-    call.nowMs,
-    ...call.members.flatMap(({ member, sessionKey }) => [member, sessionKey]),
-  ],
+  keys: (call) => [call.tombstones, ...call.members.map(({ account }) => account)],
+  args: (call) => [call.nowMs, ...call.members.flatMap(({ member, field }) => [member, field])],
   reply: readCount,
 })
 
@@ -103,12 +101,12 @@ export const reindexScript = defineScript<
 })
 
 export const fenceScript = defineScript<
-  { owner: string; dirty: boolean; nowMs: number },
+  { account: string; field: string; dirty: boolean; nowMs: number },
   Bytes | null
 >({
   name: 'fence',
-  keys: (call) => [call.owner],
-  args: (call) => [call.dirty ? 1 : 0, call.nowMs],
+  keys: (call) => [call.account],
+  args: (call) => [call.field, call.dirty ? 1 : 0, call.nowMs],
   reply: readOptional,
 })
 
@@ -140,7 +138,7 @@ export const restoreOwnersScript = defineScript<
     epoch: string
     stream: string
     fence: number
-    owners: { key: string; name: string; state: Buffer }[]
+    owners: { key: string; name: string; sid: number; state: Buffer }[]
     operations: { key: string; ttlMs: number; result: Buffer }[]
   },
   number
@@ -155,7 +153,7 @@ export const restoreOwnersScript = defineScript<
   args: ({ owners, fence, operations }) => [
     owners.length,
     fence,
-    ...owners.flatMap(({ name, state }) => [name, state]),
+    ...owners.flatMap(({ name, sid, state }) => [name, sid, state]),
     ...operations.flatMap(({ ttlMs, result }) => [ttlMs, result]),
   ],
   reply: readCount,
@@ -173,12 +171,13 @@ export const mendOwnersScript = defineScript<
     stream: string
     operation: StoredResult
     record: Buffer
+    account: string
     owners: {
-      key: string
       name: string
+      field: string
       before: number
       state: Buffer
-      sessions: { sessionKey: string; packed: Buffer }[]
+      sessions: { field: string; packed: Buffer }[]
     }[]
     lostResults: StoredResult[]
   },
@@ -186,11 +185,12 @@ export const mendOwnersScript = defineScript<
 >({
   name: 'mend_owners',
   isDurable: true,
-  keys: ({ epoch, stream, operation, owners, lostResults }) => [
+  keys: ({ epoch, stream, operation, account, lostResults }) => [
     epoch.key,
     stream,
     operation.key,
-    ...[...owners, ...lostResults].map(({ key }) => key),
+    account,
+    ...lostResults.map(({ key }) => key),
   ],
   args: ({ epoch, operation, record, owners, lostResults }) => [
     epoch.text,
@@ -198,12 +198,13 @@ export const mendOwnersScript = defineScript<
     operation.ttlMs,
     operation.result,
     record,
-    ...owners.flatMap(({ name, before, state, sessions }) => [
+    ...owners.flatMap(({ name, field, before, state, sessions }) => [
       name,
+      field,
       before,
       state,
       sessions.length,
-      ...sessions.flatMap(({ sessionKey, packed }) => [sessionKey, packed]),
+      ...sessions.flatMap((session) => [session.field, session.packed]),
     ]),
     ...lostResults.flatMap(({ ttlMs, result }) => [ttlMs, result]),
   ],

@@ -140,8 +140,8 @@ function parseEntry(raw: RawEntry, written: Map<string, WrittenOwner>): EntryPar
 }
 
 /**
- * Collects the fields of an entry, which are grouped by account: `aid:sid` with session keys for
- * each of its owners, then a record if it has one: `r`, or `r+` if the entry already has an `r`
+ * Collects the fields of an entry, which are grouped by account: `aid:sid` with the fields of the
+ * sessions for each of its owners, then a record if it has one: `r`, or `r+` if the entry already has an `r`
  * (lua/commit.lua).
  */
 class EntryParts {
@@ -175,7 +175,7 @@ class EntryParts {
   #readOwner({ names, entry }: EntryPart, name: string, value: Buffer): void {
     if (entry.aid === undefined) throw new CorruptValueError(`unknown field ${name}`)
     names.push(name)
-    addWritten(this.#written, name, value.toString().split(' ').filter(isNotEmpty))
+    addWritten(this.#written, name, sessionKeysIn(value.toString()))
   }
 
   #partOf(aid: number | undefined): EntryPart {
@@ -204,8 +204,10 @@ function accountOf(name: string): number | undefined {
   return /^\d+:\d+$/.test(name) ? Number(name.slice(0, name.indexOf(':'))) : undefined
 }
 
-function isNotEmpty(text: string): boolean {
-  return text !== ''
+/** The keys of sessions whose fields (`sid:key`) an entry lists, separated by spaces. */
+export function sessionKeysIn(fields: string): string[] {
+  if (fields === '') return []
+  return fields.split(' ').map((field) => field.slice(field.indexOf(':') + 1))
 }
 
 function addWritten(written: Map<string, WrittenOwner>, name: string, sessionKeys: string[]): void {

@@ -5,7 +5,7 @@
  */
 import { present } from '../domain/assert.ts'
 import { AccountSweep, type DueSession } from './account-sweep.ts'
-import { indexMember, parseMember } from './keys.ts'
+import { indexMember, parseMember, sessionField } from './keys.ts'
 import type { CommitReply, Ledger } from './ledger.ts'
 import { runScript } from './script.ts'
 import { expiredScript, forgetScript, reindexScript } from './scripts.ts'
@@ -118,7 +118,8 @@ class Batch {
       if (parsed === null) invalid.push({ member, score: this.#laterMs() })
       if (parsed === null) return []
       const { aid, sid, sessionKey } = parsed
-      return [{ member, owner: ledger.keys.owner(aid, sid), sessionKey }]
+      const field = sessionField(sid, sessionKey)
+      return [{ member, account: ledger.keys.account(aid), field }]
     })
     const call = { tombstones, nowMs, members }
     this.result.forgotten = await runScript(ledger.redis, forgetScript, call)

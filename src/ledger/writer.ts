@@ -84,6 +84,18 @@ export class Writer {
     this.#length += 4 + written
   }
 
+  /** As `text`, of short ASCII texts that are not concatenated before. */
+  texts(first: string, second: string, third = ''): void {
+    this.#ensureRoom(4 + first.length + second.length + third.length)
+    const from = this.#length + 4
+    let at = from
+    at += this.#put(first, at)
+    at += this.#put(second, at)
+    if (third !== '') at += this.#put(third, at)
+    this.#view.setUint32(this.#length, at - from, true)
+    this.#length = at
+  }
+
   /** Reserves a u32 for a length; `closeLength` stores the number of bytes that followed. */
   openLength(): number {
     this.#ensureRoom(4)

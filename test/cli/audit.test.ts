@@ -4,6 +4,7 @@ import { findAccounts } from '../../src/cli/audit/accounts.ts'
 import { differenceText } from '../../src/cli/audit/difference.ts'
 import { auditStores, reportLines } from '../../src/cli/audit.ts'
 import type { Line } from '../../src/domain/line.ts'
+import { stateField } from '../../src/ledger/keys.ts'
 import { packOwner } from '../../src/ledger/owner-packing.ts'
 import { watchRecorderProgress } from '../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../src/recorder/drain.ts'
@@ -65,7 +66,7 @@ async function found(harm: () => Promise<unknown>, heal: () => Promise<unknown>)
   }
 }
 
-const ownerKey = () => stores.ledger.keys.owner(1, 10)
+const accountKey = () => stores.ledger.keys.account(1)
 
 it('finds each account once, in one pass or in several', async () => {
   for (const keysPerPass of [1_000_000, 1]) {
@@ -108,7 +109,7 @@ describe('the audit finds', () => {
       buckets: [{ ...bucket!, reserved: bucket!.reserved + 7, free: bucket!.free - 7 }],
     }
     const write = (owner: typeof state) =>
-      stores.ledger.redis.client.hset(ownerKey(), 's', packOwner(owner))
+      stores.ledger.redis.client.hset(accountKey(), stateField(10), packOwner(owner))
     const texts = await found(
       () => write(harmed),
       () => write(state),
@@ -157,10 +158,10 @@ describe('the audit finds', () => {
 
   it('an owner that cannot be decoded', async () => {
     const { client } = stores.ledger.redis
-    const state = (await client.hgetBuffer(ownerKey(), 's')) as Buffer
+    const state = (await client.hgetBuffer(accountKey(), stateField(10))) as Buffer
     const texts = await found(
-      () => client.hset(ownerKey(), 's', 'damaged'),
-      () => client.hset(ownerKey(), 's', state),
+      () => client.hset(accountKey(), stateField(10), 'damaged'),
+      () => client.hset(accountKey(), stateField(10), state),
     )
     expect(texts).toEqual([expect.stringMatching(/^owner 1:10: an owner is damaged: /)])
   })

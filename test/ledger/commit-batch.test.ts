@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
+import { stateField } from '../../src/ledger/keys.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { StoreDownError } from '../../src/store/redis.ts'
 import {
@@ -142,13 +143,13 @@ describe('a refused account of a call', () => {
     expect((await entries()).flatMap(names)).toEqual(['1:1', '3:1'])
     const after = await contents(ledger)
     expect([...after.keys()].sort()).toEqual([...before.keys(), ledger.keys.stream(1)].sort())
-    expect(after.get(ledger.keys.owner(2, 1))).toBe(before.get(ledger.keys.owner(2, 1)))
+    expect(after.get(ledger.keys.account(2))).toBe(before.get(ledger.keys.account(2)))
   })
 
   it('is not written at all, and the others are written whole', async () => {
     const aids = [1, 2, 3, 4, 5]
     await seedAll(aids)
-    await ledger.redis.client.hset(ledger.keys.owner(2, 1), 's', 'damage')
+    await ledger.redis.client.hset(ledger.keys.account(2), stateField(1), 'damage')
     await ledger.redis.client.set(ledger.keys.directory(keyOf('4')), '9:9')
     const opening = (aid: number) => {
       const sessionKey = keyOf(String(aid))
@@ -171,7 +172,7 @@ describe('a refused account of a call', () => {
     expect((await entries()).flatMap(names)).toEqual(['1:1', '5:1'])
     const after = await contents(ledger)
     for (const aid of [2, 3, 4]) {
-      const key = ledger.keys.owner(aid, 1)
+      const key = ledger.keys.account(aid)
       expect(after.get(key)).toBe(before.get(key))
     }
     expect(await ledger.findLocations(aids.map((aid) => keyOf(String(aid))))).toEqual([
@@ -193,7 +194,7 @@ describe('a refused account of a call', () => {
 
   it('may be the last one', async () => {
     await seedAll([1, 2])
-    await ledger.redis.client.hset(ledger.keys.owner(2, 1), 's', 'damage')
+    await ledger.redis.client.hset(ledger.keys.account(2), stateField(1), 'damage')
     expect(await kinds([spending(1), spending(2)])).toEqual(['committed', 'corrupt'])
     expect((await loadOne(ledger, 1)).state.version).toBe(2)
   })
@@ -258,7 +259,7 @@ describe('shared owners expected to be absent', () => {
 describe('a Redis that refuses to write', () => {
   it('has written nothing of the call, whatever was decided for other accounts', async () => {
     await seedAll([1, 2, 3, 4])
-    await ledger.redis.client.hset(ledger.keys.owner(2, 1), 's', 'damage')
+    await ledger.redis.client.hset(ledger.keys.account(2), stateField(1), 'damage')
     const batch = [spending(1, 7), spending(2), spending(3), spending(4)]
     const withHint = [{ ...spending(1, 7), setsBackoffHint: true }, spending(3)]
     const before = await contents(ledger)

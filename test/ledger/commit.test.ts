@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Bucket } from '../../src/domain/bucket.ts'
 import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
-import { indexMember } from '../../src/ledger/keys.ts'
+import { HINT_FIELD, indexMember, stateField } from '../../src/ledger/keys.ts'
 import { commitScript } from '../../src/ledger/scripts.ts'
 import { StoreDownError } from '../../src/store/redis.ts'
 import {
@@ -205,25 +205,24 @@ describe('conservation', () => {
 describe('in a batch', () => {
   it('a damaged account in the middle fails alone', async () => {
     for (const aid of [1, 2, 3]) await seed(ledger, 1, 1000, aid)
-    await ledger.redis.client.hset(ledger.keys.owner(2, 1), 's', 'damage')
+    await ledger.redis.client.hset(ledger.keys.account(2), stateField(1), 'damage')
     const batch = [1, 2, 3].map((aid) =>
       writing(ownerOf(1, 2, [bucketOf(1000, { spent: 5, free: 995 })], aid)),
     )
     const answers = await ledger.commit(batch, NOW_MS)
     expect(answers.map((answer) => answer.kind)).toEqual(['committed', 'corrupt', 'committed'])
     expect((await loadOne(ledger, 1, [], 3)).state.version).toBe(2)
-    expect(await ledger.redis.client.hget(ledger.keys.owner(2, 1), 's')).toBe('damage')
+    expect(await ledger.redis.client.hget(ledger.keys.account(2), stateField(1))).toBe('damage')
   })
 
   const keysOf = (): [string, string][] => [
-    ['owner', ledger.keys.owner(1, 1)],
-    ['shared owner', ledger.keys.owner(1, 0)],
+    ['account', ledger.keys.account(1)],
     ['stream', ledger.keys.stream(1)],
     ['expiry', ledger.keys.expiry(1)],
     ['tombstones', ledger.keys.tombstones(1)],
     ['operation', ledger.keys.operation(1, 'o')],
   ]
-  it.each([0, 1, 2, 3, 4, 5])(
+  it.each([0, 1, 2, 3, 4])(
     'a key of another type leaves no partial write (%i)',
     async (index) => {
       const [name, key] = keysOf()[index] as [string, string]
@@ -248,7 +247,7 @@ describe('in a batch', () => {
       expect(first).toMatchObject({ kind: 'corrupt', detail: expect.stringContaining('WRONGTYPE') })
       expect(second).toEqual({ kind: 'committed' })
       const after = await contents(ledger)
-      const other = ledger.keys.owner(2, 1)
+      const other = ledger.keys.account(2)
       expect(after.get(other)).not.toBe(before.get(other))
       // A call writes one stream: the first account's, unless that is the damaged one.
       const stream = ledger.keys.stream(name === 'stream' ? 2 : 1)
@@ -304,7 +303,7 @@ describe('the back-off hint of an account', () => {
     await reply(spending(2, 1, withHint))
     const next = writing(ownerOf(1, 3, [bucketOf(1000, { spent: 2, free: 998 })]))
     expect(await reply(next, other, NOW_MS + 50)).toEqual({ kind: 'committed' })
-    expect(await ledger.redis.client.hexists(ledger.keys.owner(1, 0), 't')).toBe(0)
+    expect(await ledger.redis.client.hexists(ledger.keys.account(1), HINT_FIELD)).toBe(0)
   })
 
   it('set by a clock far ahead does not keep others out', async () => {

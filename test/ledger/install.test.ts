@@ -55,11 +55,11 @@ it('a ledger of another format stays untouched', async () => {
   const record = recordOf()
   await ensureLedger(redis, partitions, record)
   const { meta } = createKeys(partitions)
-  await redis.client.hset(meta, 'format', '2')
+  await redis.client.hset(meta, 'format', '1')
   await expect(ensureLedger(redis, partitions, record)).rejects.toThrow(
-    'ledger format is 1, but this ledger was installed with 2',
+    'ledger format is 2, but this ledger was installed with 1',
   )
-  expect(await redis.client.hget(meta, 'format')).toBe('2')
+  expect(await redis.client.hget(meta, 'format')).toBe('1')
 })
 
 it('concurrent first starts create one epoch and record it', async () => {
@@ -122,7 +122,7 @@ it('nothing is denied or written if the data is lost or replaced', async () => {
   expect((await ledger.load(wanted))[0]).toMatchObject({ state: { version: 0 } })
   await redis.client.set(ledger.keys.epoch(0), '2-rebuilt')
   await expect(ledger.commit([commit], 1)).rejects.toBeInstanceOf(LedgerLostError)
-  expect(await redis.client.exists(ledger.keys.owner(4, 1))).toBe(0)
+  expect(await redis.client.exists(ledger.keys.account(4))).toBe(0)
   expect(changes).toBe(1)
   // The next attempt accepts the new data.
   expect(await ledger.commit([commit], 1)).toEqual([{ kind: 'committed' }])

@@ -130,13 +130,17 @@ describe('declared keys and arguments', () => {
     const load = {
       epoch: { key: 'e', text: '1-x' },
       owners: [
-        { key: 'a', sessionKeys: ['f', 'g'] },
-        { key: 'b', sessionKeys: [] },
+        { key: 'a', fields: ['s:1', 'p:1', 'f'] },
+        { key: 'b', fields: ['s:2', 'p:2'] },
       ],
     }
     expect(declared.get('load')?.keys(load as never)).toEqual(['e', 'a', 'b'])
-    expect(declared.get('load')?.args(load as never)).toEqual(['1-x', 2, 'f', 'g', 0])
-    const members = [{ member: 'm', owner: 'o', sessionKey: 'f' }]
+    expect(declared.get('load')?.args(load as never)).toEqual([
+      '1-x',
+      ...[3, 's:1', 'p:1', 'f'],
+      ...[2, 's:2', 'p:2'],
+    ])
+    const members = [{ member: 'm', account: 'o', field: 'f' }]
     const forget = { tombstones: 't', nowMs: 9, members } as never
     expect(declared.get('forget')?.keys(forget)).toEqual(['t', 'o'])
     expect(declared.get('forget')?.args(forget)).toEqual([9, 'm', 'f'])

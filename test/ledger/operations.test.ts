@@ -7,6 +7,7 @@ import {
   UnknownBucketError,
 } from '../../src/domain/credit.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
+import { stateField } from '../../src/ledger/keys.ts'
 import {
   ContentionError,
   type CreditOperation,
@@ -223,7 +224,7 @@ describe('other operations', () => {
 })
 
 it('a failed operation reports its cause', async () => {
-  await ledger.redis.client.hset(ledger.keys.owner(1, 1), 's', 'damage')
+  await ledger.redis.client.hset(ledger.keys.account(1), stateField(1), 'damage')
   await expect(credit('a', 1)).rejects.toThrow(CorruptValueError)
   await emptyLedger(ledger)
   await ledger.redis.client.set(ledger.keys.stream(1), 'of another type')

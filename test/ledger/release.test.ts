@@ -1,5 +1,7 @@
 /** Open sessions, found and released by operators. */
+
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { stateField } from '../../src/ledger/keys.ts'
 import {
   findSession,
   findSessionsById,
@@ -168,8 +170,8 @@ describe('a released session', () => {
   it('of a damaged owner stays unchanged', async () => {
     await start(1, 'a')
     const location = await locationOf('a')
-    const key = scene.ledger.keys.owner(location.aid, location.sid)
-    await scene.redis.client.hset(key, 's', 'damaged')
+    const key = scene.ledger.keys.account(location.aid)
+    await scene.redis.client.hset(key, stateField(location.sid), 'damaged')
     await expect(release(location)).rejects.toThrow(CorruptValueError)
   })
 })

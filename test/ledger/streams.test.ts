@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { LedgerLostError } from '../../src/ledger/epochs.ts'
+import { stateField } from '../../src/ledger/keys.ts'
 import { openSessions, openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { StoreDownError } from '../../src/store/redis.ts'
 import { bucketOf, ownerOf, writing } from '../support/ledger/fixture.ts'
@@ -97,7 +98,7 @@ it('unreadable entries are reported, and the rest is returned', async () => {
   const stream = scene.ledger.keys.stream(1)
   await scene.credit(1, MONEY, 100)
   await scene.credit(2, MONEY, 100)
-  await scene.redis.client.hset(scene.ledger.keys.owner(1, 2), 's', 'damage')
+  await scene.redis.client.hset(scene.ledger.keys.account(1), stateField(2), 'damage')
   const { client } = scene.redis
   const damaged = [
     await client.xadd(stream, '*', 'r', 'damage'),
@@ -166,7 +167,7 @@ it('the accounts of an entry are returned although another of them is damaged', 
   const reader = await openStreamReader(scene.ledger, 'one')
   const stream = scene.ledger.keys.stream(0)
   for (const sid of [1, 2]) await scene.ledger.commit([writing(ownerOf(sid, 1, [], sid))], 0)
-  await scene.redis.client.hset(scene.ledger.keys.owner(2, 2), 's', 'damage')
+  await scene.redis.client.hset(scene.ledger.keys.account(2), stateField(2), 'damage')
   await reader.acknowledge((await reader.read(READ_BYTES, 1)).entries)
   const fields = ['1:1', '', 'r', 'damage', '2:2', '', '1:1', '']
   const id = await scene.redis.client.xadd(stream, '*', ...fields)

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { sessionKeyOf } from '../../src/ledger/keys.ts'
+import { HINT_FIELD, sessionField, sessionKeyOf, stateField } from '../../src/ledger/keys.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { type SweepResult, sweepPartition } from '../../src/ledger/sweep.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
@@ -117,7 +117,7 @@ describe('an abandoned session', () => {
     const hint = Buffer.alloc(16)
     hint.writeDoubleLE(77, 0)
     hint.writeDoubleLE(nowMs + 50, 8)
-    await scene.redis.client.hset(scene.ledger.keys.owner(1, 0), 't', hint)
+    await scene.redis.client.hset(scene.ledger.keys.account(1), HINT_FIELD, hint)
     expect(await sweep(nowMs)).toEqual(NOTHING)
     expect(await sweep(nowMs + SETTINGS.leaseMs - 1, 1, other)).toEqual(NOTHING)
     expect(await sweep(nowMs + SETTINGS.leaseMs, 1, other)).toEqual({ ...NOTHING, expired: 1 })
@@ -198,22 +198,25 @@ describe('usage reported after the sweep', () => {
 
 describe('a tombstone', () => {
   const sessionKey = sessionKeyOf('test', 'session-1')
-  const isThere = () => scene.redis.client.hexists(scene.ledger.keys.owner(aidOf(1), 1), sessionKey)
+  const isThere = () => {
+    const key = scene.ledger.keys.account(aidOf(1))
+    return scene.redis.client.hexists(key, sessionField(1, sessionKey))
+  }
 
   it('is forgotten also if Redis is full, because that makes room again', async () => {
     await scene.credit(1, MONEY, 1_000_000)
     await scene.charge(request('start', 1, 0, [service(10)]))
     await scene.charge(request('release', 1, 1, [service(0, 10)]))
     const { client } = scene.redis
-    const owner = scene.ledger.keys.owner(aidOf(1), 1)
-    const fields = await client.hlen(owner)
+    const account = scene.ledger.keys.account(aidOf(1))
+    const fields = await client.hlen(account)
     await client.config('SET', 'maxmemory', '1')
     try {
       expect(await sweep(NOW_MS + REPLAY_MS)).toEqual({ ...NOTHING, forgotten: 1 })
     } finally {
       await client.config('SET', 'maxmemory', '0')
     }
-    expect(await client.hlen(owner)).toBe(fields - 1)
+    expect(await client.hlen(account)).toBe(fields - 1)
   })
 
   it('is forgotten when its time is over', async () => {
@@ -259,10 +262,10 @@ describe('a tombstone', () => {
 
 describe('damaged data', () => {
   const damage = async (sid: number, change: (packed: Buffer) => void) => {
-    const key = scene.ledger.keys.owner(1, sid)
-    const packed = (await scene.redis.client.hgetBuffer(key, 's')) as Buffer
+    const key = scene.ledger.keys.account(1)
+    const packed = (await scene.redis.client.hgetBuffer(key, stateField(sid))) as Buffer
     change(packed)
-    await scene.redis.client.hset(key, 's', packed)
+    await scene.redis.client.hset(key, stateField(sid), packed)
   }
 
   it('does not delay the others of its account', async () => {
@@ -274,8 +277,8 @@ describe('damaged data', () => {
     await damage(2, (packed) => packed.writeUInt8(99, 0))
     // The bucket in which the session of 3 holds units belongs to another owner now.
     await damage(3, (packed) => packed.writeDoubleLE(77, 49))
-    const key = scene.ledger.keys.owner(1, 4)
-    await scene.redis.client.hset(key, sessionKeyOf('test', 'session-4'), 'damage')
+    const field = sessionField(4, sessionKeyOf('test', 'session-4'))
+    await scene.redis.client.hset(scene.ledger.keys.account(1), field, 'damage')
     expect(await sweep(NOW_MS + LIFE_MS)).toEqual({ ...NOTHING, expired: 1, corrupt: 4 })
     expect(await amounts(1)).toEqual([[0, 0, 1_000_000]])
     expect(await sweep(NOW_MS + LIFE_MS + 5000)).toEqual({ ...NOTHING, corrupt: 4 })
@@ -289,7 +292,7 @@ describe('damaged data', () => {
     }
     expect(wide.map((sid) => scene.ledger.keys.partitionOf(aidOf(sid)))).toEqual([1, 1])
     await scene.charge(request('event', 1, 0, [service(1_000_000)], { sessionId: 'event' }))
-    await scene.redis.client.set(scene.ledger.keys.owner(1, 1), 'of another type')
+    await scene.redis.client.set(scene.ledger.keys.account(1), 'of another type')
     const swept = await sweep(NOW_MS + LIFE_MS)
     expect(swept).toEqual({ ...NOTHING, expired: 1, forgotten: 1, corrupt: 1 })
   })

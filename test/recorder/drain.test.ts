@@ -4,6 +4,7 @@ import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import type { OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
 import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
+import { stateField } from '../../src/ledger/keys.ts'
 import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
@@ -144,7 +145,7 @@ describe('the recorder', () => {
     const commits = await Promise.all(sids.map((sid) => nextOf(sid)))
     await stores.ledger.commit(commits, NOW_MS)
     expect(await streamBacklog(stores.ledger)).toBe(1)
-    await stores.ledger.redis.client.hset(stores.ledger.keys.owner(84, 84), 's', 'damage')
+    await stores.ledger.redis.client.hset(stores.ledger.keys.account(84), stateField(84), 'damage')
     const drain = await startTestDrain(stores, { log }, counts)
     await expect.poll(() => counts.unreadable).toBe(3)
     expect(await Promise.all([83, 85].map(projectedVersion))).toEqual([2, 2])
@@ -181,7 +182,7 @@ describe('the recorder', () => {
     const counts = { recorded: 0, unreadable: 0 }
     await oddOwner(8, 77)
     await topUp(stores.ledger, 4, 78, 1_000, 'op-78')
-    await stores.ledger.redis.client.hset(stores.ledger.keys.owner(4, 78), 's', 'damage')
+    await stores.ledger.redis.client.hset(stores.ledger.keys.account(4), stateField(78), 'damage')
     const drain = await startTestDrain(stores, { log }, counts)
     await expect.poll(() => counts.unreadable).toBe(3)
     await drain.stop(1_000)

@@ -2,8 +2,10 @@
  * Errors of a request stay with that request: each is answered by name, moves nothing, and has no
  * effect on concurrent requests.
  */
+
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fenceField, stateField } from '../../src/ledger/keys.ts'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import {
@@ -187,13 +189,13 @@ describe('a refused request', () => {
 
 const admittedSids = () => Array.from({ length: IN_FLIGHT_MAX }, (_, index) => FIRST_SID + index)
 
-type Damage = (key: string) => Promise<unknown>
+type Damage = (key: string, sid: number) => Promise<unknown>
 
 const redisClient = () => reader.ledger.redis.client
 const setField =
-  (field: string, value: string): Damage =>
-  (key) =>
-    redisClient().hset(key, field, value)
+  (field: (sid: number) => string, value: string): Damage =>
+  (key, sid) =>
+    redisClient().hset(key, field(sid), value)
 
 describe('a bad request among valid ones', () => {
   it('has no effect on them', async () => {
@@ -225,44 +227,48 @@ describe('a bad request among valid ones', () => {
     )
   })
 
-  const damages: { what: string; sid?: 0; isNew?: true; damage: Damage }[] = [
-    { what: 'garbage for a state that a worker knows', damage: setField('s', 'garbage') },
+  const damages: { what: string; sid?: 0; isWhole?: true; isNew?: true; damage: Damage }[] = [
+    { what: 'garbage for a state that a worker knows', damage: setField(stateField, 'garbage') },
     {
       what: 'garbage for a state that no worker has seen',
       isNew: true,
-      damage: setField('s', 'garbage'),
+      damage: setField(stateField, 'garbage'),
     },
-    { what: 'an empty state', damage: setField('s', '') },
+    { what: 'an empty state', damage: setField(stateField, '') },
     {
       what: 'half a state',
       isNew: true,
-      damage: async (key) => {
-        const whole = await redisClient().hgetBuffer(key, 's')
-        await redisClient().hset(key, 's', whole?.subarray(0, whole.length / 2) ?? '')
+      damage: async (key, sid) => {
+        const whole = await redisClient().hgetBuffer(key, stateField(sid))
+        await redisClient().hset(key, stateField(sid), whole?.subarray(0, whole.length / 2) ?? '')
       },
     },
-    { what: 'garbage for a fence', damage: setField('p', 'garbage') },
-    { what: 'a text in the place of the hash', damage: (key) => redisClient().set(key, 'text') },
-    { what: 'a shared state of garbage', sid: 0, damage: setField('s', 'garbage') },
+    { what: 'garbage for a fence', damage: setField(fenceField, 'garbage') },
+    {
+      what: 'a text in the place of the hash',
+      isWhole: true,
+      damage: (key) => redisClient().set(key, 'text'),
+    },
+    { what: 'a shared state of garbage', sid: 0, damage: setField(stateField, 'garbage') },
   ]
 
   it.each(damages.map((row, index) => ({ ...row, index })))(
     'that meets $what fails alone',
-    async ({ sid: damagedSid, isNew, damage, index }) => {
+    async ({ sid: damagedSid, isWhole = damagedSid === 0, isNew, damage, index }) => {
       // Each has a neighbour in its account, which is charged too unless the damaged state is
       // shared.
       const first = FIRST_SID + IN_FLIGHT_MAX + 2 * index
       const [sid, neighbour] = [first, first + 1]
-      const key = reader.ledger.keys.owner(aidOf(sid - FIRST_SID, PER_ACCOUNT), damagedSid ?? sid)
+      const key = reader.ledger.keys.account(aidOf(sid - FIRST_SID, PER_ACCOUNT))
       if (!isNew) expect(await send(start(sid))).toMatchObject({ returnCode: 1 })
       const whole = await redisClient().dumpBuffer(key)
-      await damage(key)
+      await damage(key, damagedSid ?? sid)
       const damaged = await redisClient().dumpBuffer(key)
       const valid = admittedSids().slice(0, 16)
       const sids = [neighbour, ...valid.slice(0, 8), sid, ...valid.slice(8)]
       try {
         const replies = await Promise.all(sids.map((one) => send(start(one))))
-        const refused = damagedSid === 0 ? [sid, neighbour] : [sid]
+        const refused = isWhole ? [sid, neighbour] : [sid]
         const expected = sids.map((one) => (refused.includes(one) ? '503 -91' : '200 1'))
         expect(outcomes(replies)).toEqual(expected)
         const reply = replies[sids.indexOf(sid)]

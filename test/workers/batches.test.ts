@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { sessionKeyOf } from '../../src/ledger/keys.ts'
+import { sessionKeyOf, stateField } from '../../src/ledger/keys.ts'
 import { openSessions } from '../../src/ledger/streams.ts'
 import { SESSIONS_MAX } from '../../src/workers/owner-cache.ts'
 import { emptyLedger } from '../support/ledger.ts'
@@ -236,7 +236,7 @@ describe('a batch', () => {
     await scene.credit(1, SHARED_DATA, 1_000_000)
     const starts = sids.map((sid) => request('start', sid, 0, [service(100)]))
     await scene.charge(...starts)
-    await scene.redis.client.hset(scene.ledger.keys.owner(aidOf(7), 7), 's', 'damage')
+    await scene.redis.client.hset(scene.ledger.keys.account(aidOf(7)), stateField(7), 'damage')
     const updates = sids.map((sid) => request('update', sid, 1, [service(100, 50)]))
     const reasons = reasonsOf(await scene.charge(...updates))
     expect(reasons).toEqual(sids.map((sid) => (sid === 7 ? 'corrupt' : 'granted')))
@@ -261,8 +261,8 @@ describe('a batch', () => {
     await other.charge(request('start', 201, 0, [service(1_000_000)], same))
     await scene.redis.client.set(scene.ledger.keys.stream(2), 'of another type')
     // The key of the session's owner has another type, so that its location cannot be followed.
-    await scene.redis.client.del(scene.ledger.keys.owner(aidOf(201), 201))
-    await scene.redis.client.set(scene.ledger.keys.owner(aidOf(201), 201), 'of another type')
+    await scene.redis.client.del(scene.ledger.keys.account(aidOf(201)))
+    await scene.redis.client.set(scene.ledger.keys.account(aidOf(201)), 'of another type')
     const outcomes = await scene.charge(
       request('start', 101, 0, [service(1_000_000)]),
       request('start', 102, 0, [service(1_000_000)]),

@@ -83,7 +83,7 @@ describe('a killed Redis', () => {
 
   it('that has lost its last writes does not match a cache that has them', async () => {
     await scene.credit(1, MONEY, 1_000_000)
-    const key = scene.ledger.keys.owner(aidOf(1), 1)
+    const key = scene.ledger.keys.account(aidOf(1))
     const early = (await scene.redis.client.dumpBuffer(key)) as Buffer
     await scene.charge(request('start', 1, 0, [service(1_000_000)], { sessionId: 'lost' }))
     await redis.kill9()

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { sessionKeyOf } from '../../src/ledger/keys.ts'
+import { sessionKeyOf, stateField } from '../../src/ledger/keys.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
@@ -127,8 +127,8 @@ describe('a data session', () => {
 describe('a batch', () => {
   it('fails only for a damaged owner', async () => {
     for (const sid of [1, 2, 101, 201]) await scene.credit(sid, MONEY, 1_000_000)
-    await scene.redis.client.hset(scene.ledger.keys.owner(aidOf(2), 2), 's', 'damage')
-    await scene.redis.client.set(scene.ledger.keys.owner(aidOf(101), 101), 'of another type')
+    await scene.redis.client.hset(scene.ledger.keys.account(aidOf(2)), stateField(2), 'damage')
+    await scene.redis.client.set(scene.ledger.keys.account(aidOf(101)), 'of another type')
     const starts = [1, 2, 101, 201].map((sid) => request('start', sid, 0, [service(1_000_000)]))
     const outcomes = await scene.charge(...starts)
     const reasons = outcomes.map((outcome) => outcome.reason)
@@ -140,12 +140,12 @@ describe('a batch', () => {
       await scene.credit(sid, MONEY, 1_000_000)
       await scene.charge(request('start', sid, 0, [service(1_000_000)]))
     }
-    const key = scene.ledger.keys.owner(aidOf(2), 2)
+    const key = scene.ledger.keys.account(aidOf(2))
     const packed = (await scene.redis.client.getBuffer(key).catch(() => null)) ?? null
     expect(packed).toBeNull()
-    const state = (await scene.redis.client.hgetBuffer(key, 's')) as Buffer
-    state.writeDoubleLE(state.readDoubleLE(33) + 1, 33)
-    await scene.redis.client.hset(key, 's', state)
+    const state = (await scene.redis.client.hgetBuffer(key, stateField(2))) as Buffer
+    state.writeDoubleLE(state.readDoubleLE(9) + 1, 9)
+    await scene.redis.client.hset(key, stateField(2), state)
     const updates = [1, 2, 3].map((sid) => request('update', sid, 1, [service(1_000_000, 500)]))
     const outcomes = await scene.charge(...updates)
     expect(outcomes.map((outcome) => outcome.reason)).toEqual(['granted', 'corrupt', 'granted'])

@@ -1,6 +1,7 @@
 /** The erasure job for a subscriber or an account. */
 import { appendRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
+import { readAccountFields } from '../../ledger/account-fields.ts'
 import { openSessionsOf } from '../../ledger/open-sessions.ts'
 import { watchRecorderProgress } from '../../ledger/recorder-progress.ts'
 import { releaseSession } from '../../ledger/release.ts'
@@ -144,11 +145,13 @@ async function eraseLines(
 
 /** Whether the ledger has no session of theirs left, and all its output is recorded. */
 async function hasSettled({ ledger }: EntityStores, { owners }: ErasureScope): Promise<boolean> {
-  const { redis, keys } = ledger
-  for (const { aid, sid } of owners) {
-    const names = await redis.guard(redis.client.hkeys(keys.owner(aid, sid)))
-    // The owner's other hash fields have one-letter names.
-    if (names.some(({ length }) => length > 1)) return false
+  const found = await readAccountFields(
+    ledger,
+    owners.map(({ aid }) => aid),
+  )
+  for (const [index, fields] of found.entries()) {
+    if (fields instanceof Error) throw fields
+    if (fields.sessionKeys.has(owners[index]?.sid ?? 0)) return false
   }
   const recording = watchRecorderProgress(ledger, 1)
   for (const aid of new Set(owners.map(({ aid: one }) => one))) {

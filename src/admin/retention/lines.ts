@@ -13,6 +13,7 @@ import {
   emptySums,
 } from '../../catalog/records/line-sums.ts'
 import { isDuplicate } from '../../catalog/revisions/revisions.ts'
+import { readAccountFields } from '../../ledger/account-fields.ts'
 import { type RecorderProgress, watchRecorderProgress } from '../../ledger/recorder-progress.ts'
 import type { Removal } from './removal.ts'
 
@@ -106,16 +107,18 @@ async function knownSessions(
   { ledger }: Removal,
   owners: readonly Owner[],
 ): Promise<Map<string, Set<string>>> {
-  const { redis, keys } = ledger
-  const pipeline = redis.client.pipeline()
-  for (const { aid, sid } of owners) pipeline.hkeys(keys.owner(aid, sid))
-  const replies = (await redis.guard(pipeline.exec())) ?? []
+  const aids = [...new Set(owners.map(({ aid }) => aid))]
+  const found = await readAccountFields(ledger, aids)
+  const sessionKeys = new Map<number, ReadonlyMap<number, string[]>>()
+  for (const [index, fields] of found.entries()) {
+    if (fields instanceof Error) throw fields
+    sessionKeys.set(aids[index] as number, fields.sessionKeys)
+  }
   return new Map(
-    owners.map((owner, index) => {
-      const [error, fields] = replies[index] ?? [null, []]
-      if (error !== null) throw error
-      return [carriedId(owner), new Set(fields as string[])]
-    }),
+    owners.map((owner) => [
+      carriedId(owner),
+      new Set(sessionKeys.get(owner.aid)?.get(owner.sid) ?? []),
+    ]),
   )
 }
 

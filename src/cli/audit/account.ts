@@ -10,6 +10,7 @@ import {
 } from '../../catalog/records/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
 import type { Session } from '../../domain/session.ts'
+import { readAccountFields } from '../../ledger/account-fields.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { RecorderProgress } from '../../ledger/recorder-progress.ts'
 import type { FoundAccount } from './accounts.ts'
@@ -169,13 +170,10 @@ class Attempt {
   async #load(sids: readonly number[]): Promise<AuditedOwner[]> {
     const { ledger } = this.#stores
     const aid = this.#aid
-    const pipeline = ledger.redis.client.pipeline()
-    for (const sid of sids) pipeline.hkeys(ledger.keys.owner(aid, sid))
-    const fields = await ledger.redis.guard(pipeline.exec())
-    const requests = sids.map((sid, index) => {
-      const [error, names] = fields?.[index] ?? [null, []]
-      if (error !== null) throw error
-      return { aid, sid, sessionKeys: (names as string[]).filter(isSession) }
+    const [fields] = await readAccountFields(ledger, [aid])
+    const sessionKeys = fields === undefined || fields instanceof Error ? null : fields.sessionKeys
+    const requests = sids.map((sid) => {
+      return { aid, sid, sessionKeys: sessionKeys?.get(sid) ?? [] }
     })
     const loaded = await ledger.load(requests)
     return loaded.flatMap((owner, index) => {
@@ -199,9 +197,4 @@ interface AuditedOwner {
   state: OwnerState
   sessions: (Session | null)[]
   openLines: OpenSegmentLines
-}
-
-/** All fields of an owner's hash other than sessions have one-letter names. */
-function isSession(field: string): boolean {
-  return field.length > 1
 }

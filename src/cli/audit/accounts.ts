@@ -1,5 +1,6 @@
 /** Finds all owners in the ledger and in MongoDB, account by account. */
 import type { Catalog } from '../../catalog/connection.ts'
+import { readAccountFields } from '../../ledger/account-fields.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 
 export interface FoundAccount {
@@ -51,22 +52,22 @@ async function scan(
   await ledger.redis.onEachMaster(async (master) => {
     let cursor = '0'
     do {
-      const page = await master.scan(cursor, 'MATCH', '{p*}:o:*', 'COUNT', SCAN_COUNT)
-      cursor = page[0]
-      for (const key of page[1]) addOwner(accounts, key, isOurs)
+      const [next, found] = await master.scan(cursor, 'MATCH', '{p*}:a:*', 'COUNT', SCAN_COUNT)
+      cursor = next
+      const aids = found.flatMap((key) => accountIn(key, isOurs))
+      for (const [index, fields] of (await readAccountFields(ledger, aids)).entries()) {
+        // The audit reports a damaged account when it loads its shared owner.
+        const sids = fields instanceof Error ? [] : fields.sids
+        for (const sid of [0, ...sids]) addSubscriber(accounts, aids[index] as number, sid)
+      }
     } while (cursor !== '0')
   })
   return accounts
 }
 
-function addOwner(
-  accounts: Map<number, Set<number>>,
-  key: string,
-  isOurs: (partition: number) => boolean,
-): void {
-  const match = /^\{p(\d+)\}:o:(\d+):(\d+)$/.exec(key)
-  if (match === null || !isOurs(Number(match[1]))) return
-  addSubscriber(accounts, Number(match[2]), Number(match[3]))
+function accountIn(key: string, isOurs: (partition: number) => boolean): number[] {
+  const match = /^\{p(\d+)\}:a:(\d+)$/.exec(key)
+  return match === null || !isOurs(Number(match[1])) ? [] : [Number(match[2])]
 }
 
 function addSubscriber(accounts: Map<number, Set<number>>, aid: number, sid: number): void {

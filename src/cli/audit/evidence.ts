@@ -13,6 +13,7 @@ import type { OwnerState } from '../../domain/bucket.ts'
 import type { Line } from '../../domain/line.ts'
 import { sessionTagOf } from '../../domain/lines.ts'
 import type { Session } from '../../domain/session.ts'
+import { readAccountFields } from '../../ledger/account-fields.ts'
 import type { LoadedOwner } from '../../ledger/ledger.ts'
 import { segmentLines } from '../../ledger/stream-entries.ts'
 import type { AuditStores } from './account.ts'
@@ -116,13 +117,11 @@ async function loadAll(
   aid: number,
   sids: readonly number[],
 ): Promise<LoadedSessions[] | null> {
-  const { client, guard } = ledger.redis
-  const requests = await Promise.all(
-    sids.map(async (sid) => {
-      const fields = await guard(client.hkeys(ledger.keys.owner(aid, sid)))
-      return { aid, sid, sessionKeys: fields.filter((field) => field.length > 1) }
-    }),
-  )
+  const [fields] = await readAccountFields(ledger, [aid])
+  const sessionKeys = fields === undefined || fields instanceof Error ? null : fields.sessionKeys
+  const requests = sids.map((sid) => {
+    return { aid, sid, sessionKeys: sessionKeys?.get(sid) ?? [] }
+  })
   const loaded = await ledger.load(requests)
   if (loaded.some((owner) => owner instanceof Error)) return null
   return (loaded as LoadedOwner[]).map(({ state, sessions }, index) => ({

@@ -1,18 +1,19 @@
 -- Commits the settled state of accounts, one after the other, unless another commit came first.
 --
--- KEYS  [1] epoch of the data, [2] stream of the call, then the shared owners that are expected not
---       to exist, then all other keys, to which the accounts below refer by index
+-- KEYS  [1] epoch of the data, [2] stream of the call, then all other keys, to which the accounts
+--       below refer by index
 -- ARGV  [1] epoch that the worker expects
 --       [2] the packed batch, little endian; (text) is its length as I4, then its bytes:
---       d now (ms), d token of the worker, H accounts, H shared owners that are expected not to
---       exist; then per account:
---         I4 bytes of this account after this field,
+--       d now (ms), d token of the worker, H accounts; then per account:
+--         I4 bytes of this account after this field, B kind (0: one owner with one session and no
+--         further counts; 1: no further counts; 2: further counts follow),
 --         d expected version of the shared owner (-1: any), d expected fence of the account's
---         profile (-1: any), H key of the shared owner, H owners, H 1 if further counts follow
+--         profile (-1: any), H key of the account, H owners
 --         further counts: H 1 to set a back-off hint after a conflict; then the counts of what
 --                     follows the owners: H shared states, H operations (2: none, but the credit
 --                     of buckets may change), H index writes, H registrations, H records
---         per owner:  H key, d expected profile fence (-1: any), H sessions, (name), (state);
+--         per owner:  d expected profile fence (-1: any), H sessions, (name), (field of the
+--                     state), (field of the fence), (state);
 --                     per session: (field), (packed session)
 --         shared:     (name), (state)
 --         operation:  H key, (ttl, ms), (result)
@@ -40,27 +41,31 @@ local BACKOFF_MS = 50
 local ENTRY_BYTES = 4096
 -- Estimated size of an owner or session name in an entry.
 local NAME_BYTES = 32
-local ACCOUNT = '<I4ddHHH'
+local ACCOUNT = '<I4BddHH'
 local MORE = '<HHHHHH'
-local OWNER = '<HdHI4c0I4c0'
+local OWNER = '<dHI4c0I4c0I4c0I4c0'
 local SESSION = '<I4c0I4c0'
+-- An account of kind 0 as a whole.
+local USUAL = '<I4BddHHdHI4c0I4c0I4c0I4c0I4c0I4c0'
 local SHARED = '<I4c0I4c0'
 local OPERATION = '<HI4c0I4c0'
 local INDEX_WRITE = '<HI4c0I4c0'
 local REGISTRATION = '<HI4c0I4c0I4c0'
-local call, unpack_at, keys = redis.call, struct.unpack, KEYS
+local call, unpack_at, byte_at, keys = redis.call, struct.unpack, string.byte, KEYS
 
 local batch = ARGV[2]
-local now, token, accounts, missing, at = unpack_at('<ddHH', batch)
+local now, token, accounts, at = unpack_at('<ddH', batch)
 local index, replies, refused = 1, {}, 0
 
 -- Accounts that are decided but not yet written, from `pending_from` on. The lists are flat: a
 -- table per account would cost more than everything else. Values beyond their lengths are stale.
 local pending_from, pending = 1, {}
 local entry, entry_length, entry_bytes, entry_ends, record_field = {}, 0, 0, {}, 'r'
-local states, states_length, owner_ends, owners_length = {}, 0, {}, 0
+local states, states_length, account_ends, accounts_length = {}, 0, {}, 0
 local index_writes, index_writes_length, values, values_length, registered = {}, 0, {}, 0, {}
 local used_hints, new_hints, sorted_sets = {}, {}, {}
+-- Arguments of the read of an account, and the states and fences that it is compared with.
+local reading, expected = { '', 's:0', 'p:0', 't' }, {}
 
 local function fits_fence(packed, expected)
   return expected < 0 or (packed and unpack_at('<d', packed) or 0) == expected
@@ -74,21 +79,21 @@ local function is_busy(hint)
 end
 
 -- Reads the current state of the account with its sessions.
-local function conflict(position, owners, shared_key, sets_hint)
-  local found = call('HMGET', shared_key, 's', 'p')
-  local reply = { CONFLICT, found[1], found[2] }
+local function conflict(position, owners, key, sets_hint)
+  local fields = { 's:0', 'p:0' }
   for _ = 1, owners do
-    local key, _, count, _, _, sessions_at = unpack_at(OWNER, batch, position)
-    local fields = { 's', 'p' }
+    local _, count, _, state_field, fence_field, _, sessions_at =
+      unpack_at(OWNER, batch, position)
+    fields[#fields + 1], fields[#fields + 2] = state_field, fence_field
     position = sessions_at
-    for session = 3, count + 2 do
-      fields[session], _, position = unpack_at(SESSION, batch, position)
-    end
-    for _, value in ipairs(call('HMGET', keys[key], unpack(fields))) do
-      reply[#reply + 1] = value
+    for _ = 1, count do
+      fields[#fields + 1], _, position = unpack_at(SESSION, batch, position)
     end
   end
-  if sets_hint == 1 then new_hints[#new_hints + 1] = shared_key end
+  local found = call('HMGET', key, unpack(fields))
+  local reply = { CONFLICT }
+  for field = 1, #fields do reply[field + 1] = found[field] end
+  if sets_hint == 1 then new_hints[#new_hints + 1] = key end
   return reply
 end
 
@@ -103,48 +108,44 @@ local function succeeds(state, stored, operations)
   return true
 end
 
--- Queues several sessions of an owner; returns their fields and the end position.
+-- Queues the sessions of an owner; returns their fields and the end position.
 local function queue_sessions(count, position)
-  local fields, packed = {}
-  for session = 1, count do
-    fields[session], packed, position = unpack_at(SESSION, batch, position)
-    states[states_length + 1], states[states_length + 2] = fields[session], packed
-    states_length = states_length + 2
+  if count == 0 then return '', position end
+  local first = states_length + 1
+  for slot = first, first + 2 * count - 2, 2 do
+    states[slot], states[slot + 1], position = unpack_at(SESSION, batch, position)
   end
+  states_length = states_length + 2 * count
+  if count == 1 then return states[first], position end
+  local fields = {}
+  for session = 1, count do fields[session] = states[first + 2 * session - 2] end
   return table.concat(fields, ' '), position
 end
 
-local function queue_owner(key, name, state, sessions, position)
-  local length, fields = states_length + 3, ''
-  states[length - 2], states[length - 1], states[length] = key, 's', state
-  states_length = length
-  if sessions == 1 then
-    fields, states[length + 2], position = unpack_at(SESSION, batch, position)
-    states[length + 1] = fields
-    states_length = length + 2
-  elseif sessions > 1 then
-    fields, position = queue_sessions(sessions, position)
-  end
+local function queue_owner(name, field, state, sessions, position)
+  states[states_length + 1], states[states_length + 2] = field, state
+  states_length = states_length + 2
+  local fields
+  fields, position = queue_sessions(sessions, position)
   entry[entry_length + 1], entry[entry_length + 2] = name, fields
   entry_length = entry_length + 2
   entry_bytes = entry_bytes + NAME_BYTES * (1 + sessions)
-  owners_length = owners_length + 1
-  owner_ends[owners_length] = states_length
   return position
 end
 
--- Returns whether the owner is unchanged since the worker read it, and the end position.
-local function read_owner(position, operations)
-  local key, fence, sessions, name, state, sessions_at = unpack_at(OWNER, batch, position)
-  local stored, fits = nil, true
-  if fence < 0 then
-    stored = call('HGET', keys[key], 's')
-  else
-    local found = call('HMGET', keys[key], 's', 'p')
-    stored, fits = found[1], fits_fence(found[2], fence)
+-- Queues the owners of an account. Returns what is stored of the account, and the end position.
+local function read_account(key, owners, position)
+  reading[1] = key
+  local slot = 4
+  for _ = 1, owners do
+    local name, state, fence, sessions
+    fence, sessions, name, reading[slot + 1], reading[slot + 2], state, position =
+      unpack_at(OWNER, batch, position)
+    expected[slot], expected[slot + 1] = state, fence
+    position = queue_owner(name, reading[slot + 1], state, sessions, position)
+    slot = slot + 2
   end
-  fits = succeeds(state, stored, operations) and fits
-  return fits, queue_owner(keys[key], name, state, sessions, sessions_at)
+  return call('HMGET', unpack(reading, 1, slot)), position
 end
 
 -- Redis would refuse any other time to live between the writes; more than 15 digits are no time.
@@ -209,43 +210,40 @@ end
 -- Decides the account at `at`. Returns the reply if it is refused, false if the same account is
 -- pending and must be written first.
 local function decide()
-  local length, shared_version, shared_fence, shared, owners, has_more, owners_at =
+  local length, kind, shared_version, shared_fence, index_of_key, owners, owners_at =
     unpack_at(ACCOUNT, batch, at)
-  if pending[shared] then return false end
-  local shared_key, position, stored, hint, is_current, fits = keys[shared], owners_at
+  local key = keys[index_of_key]
+  if pending[key] then return false end
   local sets_hint, shared_states, operations, moved, registrations, records = 0, 0, 0, 0, 0, 0
-  if has_more == 1 then
-    sets_hint, shared_states, operations, moved, registrations, records, position =
-      unpack_at(MORE, batch, position)
-    owners_at = position
+  if kind == 2 then
+    sets_hint, shared_states, operations, moved, registrations, records, owners_at =
+      unpack_at(MORE, batch, owners_at)
   end
-  if shared <= missing then
-    is_current = shared_version <= 0 and shared_fence <= 0
-  else
-    local found = call('HMGET', shared_key, 's', 't', 'p')
-    stored, hint = found[1], found[2]
-    is_current = (shared_version < 0 or stored_totals(stored) == shared_version)
-      and fits_fence(found[3], shared_fence)
-  end
-  for _ = 1, owners do
-    fits, position = read_owner(position, operations)
-    is_current = is_current and fits
+  states_length = states_length + 1
+  states[states_length] = key
+  local found, position = read_account(key, owners, owners_at)
+  local shared, hint = found[1], found[3]
+  local is_current = (shared_version < 0 or stored_totals(shared) == shared_version)
+    and fits_fence(found[2], shared_fence)
+  for slot = 4, 2 + 2 * owners, 2 do
+    is_current = succeeds(expected[slot], found[slot], operations)
+      and fits_fence(found[slot + 1], expected[slot + 1]) and is_current
   end
   if shared_states == 1 then
     local name, state
     name, state, position = unpack_at(SHARED, batch, position)
-    is_current = succeeds(state, stored, operations) and is_current
-    queue_owner(shared_key, name, state, 0)
+    is_current = succeeds(state, shared, operations) and is_current
+    queue_owner(name, 's:0', state, 0)
   end
   if operations == 1 then
-    local key, ttl, result
-    key, ttl, result, position = unpack_at(OPERATION, batch, position)
-    local done = call('GET', keys[key])
+    local result_key, ttl, result
+    result_key, ttl, result, position = unpack_at(OPERATION, batch, position)
+    local done = call('GET', keys[result_key])
     if done then return { REPEATED, done } end
-    queue_value(keys[key], result, ttl)
+    queue_value(keys[result_key], result, ttl)
   end
   if is_busy(hint) then return { BUSY } end
-  if not is_current then return conflict(owners_at, owners, shared_key, sets_hint) end
+  if not is_current then return conflict(owners_at, owners, key, sets_hint) end
   if moved > 0 then position = queue_index_writes(moved, position) end
   if registrations > 0 then
     local refusal
@@ -253,8 +251,40 @@ local function decide()
     if refusal then return refusal end
   end
   if records == 1 then queue_record(position) end
-  pending[shared] = true
-  if hint then used_hints[#used_hints + 1] = shared_key end
+  accounts_length = accounts_length + 1
+  account_ends[accounts_length] = states_length
+  pending[key] = true
+  if hint then used_hints[#used_hints + 1] = key end
+  at = at + 4 + length
+end
+
+-- Decides an account of kind 0, as most are: with as few calls as possible. Leaves it to `decide`
+-- if it is not simply committed.
+local function decide_usual()
+  local length, _, shared_version, shared_fence, key, _, fence, _, name, state_field, fence_field,
+    state, session_field, session = unpack_at(USUAL, batch, at)
+  key = keys[key]
+  if pending[key] then return false end
+  local found = call('HMGET', key, state_field, fence_field, 's:0', 'p:0', 't')
+  local stored, shared = found[1], found[3]
+  local version, total = check_owner(state)
+  local before, credited = 0, 0
+  if stored then before, credited = stored_totals(stored) end
+  if version ~= before + 1 or total ~= credited or found[5]
+    or (shared_version >= 0 and stored_totals(shared) ~= shared_version)
+    or not fits_fence(found[2], fence) or not fits_fence(found[4], shared_fence) then
+    return decide()
+  end
+  local slot = states_length
+  states[slot + 1], states[slot + 2], states[slot + 3] = key, state_field, state
+  states[slot + 4], states[slot + 5] = session_field, session
+  states_length = slot + 5
+  entry[entry_length + 1], entry[entry_length + 2] = name, session_field
+  entry_length = entry_length + 2
+  entry_bytes = entry_bytes + 2 * NAME_BYTES
+  accounts_length = accounts_length + 1
+  account_ends[accounts_length] = states_length
+  pending[key] = true
   at = at + 4 + length
 end
 
@@ -273,9 +303,9 @@ end
 -- optional, and a Redis that is out of memory may refuse it.
 local function write()
   local first = 1
-  for owner = 1, owners_length do
-    call('HSET', unpack(states, first, owner_ends[owner]))
-    first = owner_ends[owner] + 1
+  for account = 1, accounts_length do
+    call('HSET', unpack(states, first, account_ends[account]))
+    first = account_ends[account] + 1
   end
   for slot = 1, index_writes_length, 3 do
     local key, score = index_writes[slot], index_writes[slot + 1]
@@ -325,18 +355,18 @@ local function write_pending()
       if not replies[account] then refuse(account, { UNWRITTEN, message }) end
     end
   end
-  pending_from, pending, registered, missing = index, {}, {}, 0
+  pending_from, pending, registered = index, {}, {}
   entry_length, entry_bytes, entry_ends, record_field = 0, 0, {}, 'r'
-  states_length, owners_length, index_writes_length, values_length = 0, 0, 0, 0
+  states_length, accounts_length, index_writes_length, values_length = 0, 0, 0, 0
   used_hints, new_hints = {}, {}
 end
 
 -- Lengths of the lists before the current account.
-local entry_mark, bytes_mark, states_mark, owners_mark, index_writes_mark, values_mark
+local entry_mark, bytes_mark, states_mark, index_writes_mark, values_mark
 
 local function discard_current()
   entry_length, entry_bytes = entry_mark, bytes_mark
-  states_length, owners_length = states_mark, owners_mark
+  states_length = states_mark
   index_writes_length, values_length = index_writes_mark, values_mark
 end
 
@@ -352,8 +382,9 @@ end
 local function decide_all()
   while index <= accounts do
     entry_mark, bytes_mark, states_mark = entry_length, entry_bytes, states_length
-    owners_mark, index_writes_mark, values_mark = owners_length, index_writes_length, values_length
-    local reply = decide()
+    index_writes_mark, values_mark = index_writes_length, values_length
+    local reply
+    if byte_at(batch, at + 4) == 0 then reply = decide_usual() else reply = decide() end
     if reply == false then return end
     if reply then
       refuse_current(reply)
@@ -370,10 +401,6 @@ end
 local stale = epoch_error(KEYS[1], ARGV[1])
 if stale then return stale end
 
-if missing > 0 then
-  local exist = call('EXISTS', unpack(keys, 3, missing + 2)) > 0
-  missing = exist and 0 or missing + 2
-end
 while index <= accounts do
   local readable, failure = pcall(decide_all)
   if not readable then

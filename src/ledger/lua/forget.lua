@@ -1,10 +1,10 @@
 -- Removes tombstones that are due.
 --
--- KEYS  [1] tombstones, then the owner of each member
+-- KEYS  [1] tombstones, then the account of each member
 -- ARGV  now (ms), then per member: member, session field
 -- REPLY number of removed tombstones
 -- EFFECTS a member that is not due any more (usage was reported after expiry, or its id was opened
---       again) stays; if the owner is damaged only the member is removed
+--       again) stays; if the account is damaged only the member is removed
 
 local now, removed = tonumber(ARGV[1]), 0
 for index = 2, #KEYS do

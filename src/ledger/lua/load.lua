@@ -1,7 +1,8 @@
 -- Loads the current states of owners with the requested sessions.
 --
--- KEYS  [1] epoch of the data, then one per owner
--- ARGV  [1] epoch that the caller expects, then per owner: number of sessions, their fields
+-- KEYS  [1] epoch of the data, then the account of each owner
+-- ARGV  [1] epoch that the caller expects, then per owner: number of its fields, the fields of state,
+--       fence and sessions
 -- REPLY an error EPOCH if the data has another epoch, or per owner: { state, fence,
 --       session … }, false for missing values; or { CORRUPT, reason }
 -- EFFECTS none
@@ -14,11 +15,9 @@ if stale then return stale end
 local at = 2
 local replies = {}
 for index = 2, #KEYS do
-  local count = tonumber(ARGV[at])
-  local fields = { 's', 'p' }
-  for offset = 1, count do fields[offset + 2] = ARGV[at + offset] end
-  at = at + 1 + count
-  local found = redis.pcall('HMGET', KEYS[index], unpack(fields))
+  local last = at + tonumber(ARGV[at])
+  local found = redis.pcall('HMGET', KEYS[index], unpack(ARGV, at + 1, last))
+  at = last + 1
   if found.err then found = { CORRUPT, found.err } end
   replies[index - 1] = found
 end

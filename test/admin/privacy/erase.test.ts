@@ -12,7 +12,7 @@ import type { Catalog } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { recoverAbandoned } from '../../../src/catalog/revisions/entity-changes.ts'
 import { loadConfig } from '../../../src/config/load.ts'
-import { sessionKeyOf } from '../../../src/ledger/keys.ts'
+import { sessionField, sessionKeyOf } from '../../../src/ledger/keys.ts'
 import { type Fields, useApiServer } from '../../support/admin/entities/api/api-server.ts'
 import { make } from '../../support/admin/entities/api/creators.ts'
 import { openSession, silent, topUp } from '../../support/recorder/accounts.ts'
@@ -256,7 +256,7 @@ describe('erasing is refused', () => {
     for (let index = 0; index < ledger.keys.partitions; index += 1) {
       await ledger.redis.client.del(ledger.keys.stream(index))
     }
-    await ledger.redis.client.hdel(ledger.keys.owner(aid, sid), key)
+    await ledger.redis.client.hdel(ledger.keys.account(aid), sessionField(sid, key))
     world.setNow('2026-06-15T12:05:00Z')
     await isDone(`subscribers/${sid}`)
     expect(await catalog.lines.findOne({ stamp: `r-${sid}` })).toMatchObject({

@@ -7,7 +7,7 @@ import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { auditStores } from '../../../src/cli/audit.ts'
 import { recordedAccounts } from '../../../src/cli/rebuild/recorded.ts'
 import { loadConfig } from '../../../src/config/load.ts'
-import { sessionKeyOf } from '../../../src/ledger/keys.ts'
+import { sessionField, sessionKeyOf } from '../../../src/ledger/keys.ts'
 import { watchRecorderProgress } from '../../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../../src/recorder/drain.ts'
 import {
@@ -53,7 +53,7 @@ afterAll(async () => {
 
 async function forget(aid: number, sid: number, sessionId: string): Promise<void> {
   const { redis, keys } = stores.ledger
-  await redis.client.hdel(keys.owner(aid, sid), sessionKeyOf('http', sessionId))
+  await redis.client.hdel(keys.account(aid), sessionField(sid, sessionKeyOf('http', sessionId)))
 }
 
 const audit = () => {

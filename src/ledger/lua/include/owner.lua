@@ -1,5 +1,7 @@
-local OWNER_FORMAT = 1
-local OWNER_HEADER = '<Bdddddd'
+local OWNER_FORMAT = 2
+local OWNER_HEADER = '<Bddddd'
+-- Format, version and total credit of a stored owner.
+local OWNER_TOTALS = '<Bdd'
 local OWNER_HEADER_BYTES = 49
 local OWNER_AMOUNTS = '<dddddd'
 local OWNER_AMOUNTS_BYTES = 48
@@ -44,7 +46,7 @@ end
 -- Checks a packed owner (layout: owner-packing.ts): the amounts of each bucket, and the total.
 -- Returns version and total credit, or raises an error that names the damage.
 local function check_owner(packed)
-  local format, version, _, owed, repaid, total, count = unpack_owner(OWNER_HEADER, packed)
+  local format, version, total, count, owed, repaid = unpack_owner(OWNER_HEADER, packed)
   check_format(format)
   if repaid < 0 or repaid > owed then error('owner: repaid more than owed', 0) end
   if count == 2 and is_sound_pair(packed, total) then return version, total end
@@ -57,7 +59,7 @@ end
 -- Returns version and total credit of a stored owner; 0 and 0 for a new one.
 local function stored_totals(packed)
   if not packed then return 0, 0 end
-  local format, version, _, _, _, total = unpack_owner(OWNER_HEADER, packed)
+  local format, version, total = unpack_owner(OWNER_TOTALS, packed)
   check_format(format)
   return version, total
 end
