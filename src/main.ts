@@ -8,6 +8,7 @@ import type { Sendable } from './realtime/diameter/send.ts'
 import type { Wiring } from './realtime/loop-thread.ts'
 import { systemClock } from './runtime/clock.ts'
 import type { Logger } from './runtime/log.ts'
+import { keepRequestsYoung } from './runtime/object-age.ts'
 
 /**
  * Runs a command line (without `node` and the program). Resolves to its exit code; undefined if it
@@ -19,6 +20,7 @@ export function main(argv: readonly string[]): Promise<ExitCode> {
 
 /** Each role imports only its own modules: the recorder no listeners, charging no admin API. */
 async function realtime(context: RoleContext): Promise<RunningRole> {
+  keepRequestsYoung()
   const { startListeners } = await import('./realtime/listeners.ts')
   const running = await startListeners({
     ...context,

@@ -1,5 +1,8 @@
 import type { ChargeRequest, ServicePart, ServiceRequest } from './charge-request.ts'
 
+/** Codes of single characters, which need no loop. */
+const [COMMA, LESS, EQUALS, AT, P, R] = [44, 60, 61, 64, 112, 114] as const
+
 /**
  * A digest of 53 bits that distinguishes a retransmission from a reused request number. An event
  * time supplied by the node itself is left out, since it differs with each arrival. A stamp
@@ -14,15 +17,15 @@ export function digestOf(request: ChargeRequest): number {
   mixer.text(request.subscriberValue)
   mixer.code(0)
   mixer.integer(request.requestNumber)
-  if (request.pretend) mixer.text('p')
-  if (request.refund) mixer.text('r')
+  if (request.pretend) mixer.code(P)
+  if (request.refund) mixer.code(R)
   if (request.stamp !== '') {
     mixer.code(3)
     mixer.text(request.stamp)
     return mixer.digest()
   }
   if (request.eventTimeGiven) {
-    mixer.text('@')
+    mixer.code(AT)
     mixer.integer(request.eventTimeMs)
   }
   for (const service of request.services) mixService(service)
@@ -33,17 +36,17 @@ export function digestOf(request: ChargeRequest): number {
 function mixService(service: ServiceRequest): void {
   mixer.code(1)
   mixer.integer(service.ratingGroup)
-  mixer.text(',')
+  mixer.code(COMMA)
   mixer.text(service.usaget)
-  mixer.text(',')
+  mixer.code(COMMA)
   mixer.integer(service.requested)
-  mixer.text(',')
+  mixer.code(COMMA)
   mixer.integer(service.used)
   if (service.usedBefore >= 0) {
-    mixer.text('<')
+    mixer.code(LESS)
     mixer.integer(service.usedBefore)
   }
-  mixer.text(',')
+  mixer.code(COMMA)
   mixer.text(service.calledNumber)
   mixer.text(service.rateKey)
   if (service.serviceIdentifier !== '') {
@@ -57,11 +60,11 @@ function mixService(service: ServiceRequest): void {
 function mixPart({ usaget, requested, used, usedBefore }: ServicePart): void {
   mixer.code(5)
   mixer.text(usaget)
-  mixer.text(',')
+  mixer.code(COMMA)
   mixer.integer(requested)
-  mixer.text(',')
+  mixer.code(COMMA)
   mixer.integer(used)
-  mixer.text('<')
+  mixer.code(LESS)
   mixer.integer(usedBefore)
 }
 
@@ -70,7 +73,7 @@ function mixFields(fields: ChargeRequest['fields']): void {
   for (const name of Object.keys(fields)) {
     mixer.code(2)
     mixer.text(name)
-    mixer.text('=')
+    mixer.code(EQUALS)
     mixer.text(String(fields[name]))
   }
 }

@@ -31,7 +31,7 @@ import { type CompiledResponse, compileResponse } from './response.ts'
 import { compileFileTypeRules, type FileTypeRules } from './rules.ts'
 import type { ServicesPlan } from './services.ts'
 import { compileSessionId } from './session.ts'
-import { compileSubscriberFields } from './subscriber.ts'
+import { compileSubscriberFields, retainedOfEntries } from './subscriber.ts'
 import { usedTermAt } from './tariff-change.ts'
 import { compileMappings, type Mappings, USAGE_KEYS } from './usage.ts'
 import type { VolumeTerm } from './volume-terms.ts'
@@ -255,7 +255,7 @@ function compileServices(
     usage: mappings.rules(realtime),
     reports: reportsOf(realtime, mappings),
     filter: compileFilters(filters.value, filters.path),
-    retained: rules.retained,
+    retained: retainedOfEntries(rules.retained),
   }
 }
 

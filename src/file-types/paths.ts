@@ -19,6 +19,8 @@ export interface Scope {
 export interface Path {
   /** As written, without the prefix `uf.` or `cf.`. */
   readonly name: string
+  /** Fields of a record without which `in` returns undefined. */
+  readonly heads: readonly string[]
   /** Reads the value from one record; undefined if it is absent or null. */
   readonly in: (record: Message) => unknown
   readonly read: (scope: Scope) => unknown
@@ -66,6 +68,7 @@ export function firstPathAt(value: unknown, path: string): Path {
   if (paths.length === 1) return first
   return {
     name: first.name,
+    heads: paths.flatMap(({ heads }) => heads),
     in: (record) => firstOf(paths, (each) => each.in(record)),
     read: (scope) => firstOf(paths, (each) => each.read(scope)),
   }
@@ -90,9 +93,11 @@ export function compilePath(text: string): Path | null {
   const name = requestField(text)
   const steps = stepsOf(name)
   if (steps === null) return null
-  const within = steps.length === 1 ? singleReader(steps[0] as Step) : nestedReader(name, steps)
+  const [first, second] = steps as [Step, Step | undefined]
+  const within = second === undefined ? singleReader(first) : nestedReader(name, steps)
   return {
     name,
+    heads: second === undefined ? [first.name] : [first.name, name],
     in: within,
     read: ({ entry, message }) => {
       const own = within(entry)

@@ -16,8 +16,6 @@ import type { FilterEffect, ServiceScope } from './filters.ts'
 import { mergedService } from './merged-service.ts'
 import type { Path, Scope } from './paths.ts'
 import type { RecordType } from './record-types.ts'
-import type { RetainedField } from './rules.ts'
-import { retainedFieldsOf } from './subscriber.ts'
 import { type PartRule, type UsageRule, usagetOf } from './usage.ts'
 import type { VolumeTerm } from './volume-terms.ts'
 
@@ -35,7 +33,8 @@ export interface ServicesPlan {
   /** All terms that report usage. */
   readonly reports: readonly VolumeTerm[]
   readonly filter: (scope: ServiceScope) => FilterEffect
-  readonly retained: readonly RetainedField[]
+  /** Fields of an entry that rules read. */
+  readonly retained: (entry: Message, errors: DecodeErrors) => ServiceRequest['fields']
 }
 
 /** Properties of a request that determine the required fields of its services. */
@@ -176,7 +175,7 @@ function readEntry(
     untaxed: effect === 'untaxed',
     checksCredit: requested === 0 && plan.requestedField !== null && record.kind !== 'event',
     parts: readParts(rule, scope, shape, requested, errors),
-    fields: entry === message ? null : retainedFieldsOf(plan.retained, entry, errors),
+    fields: entry === message ? null : plan.retained(entry, errors),
   }
   if (entry === message && isEmptyService(plan, record, service)) return false
   const same = found.services.findIndex((other) => isSameService(other, service))

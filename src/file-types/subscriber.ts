@@ -83,6 +83,22 @@ export function retainedFieldsOf(
   return fields
 }
 
+/**
+ * Like `retainedFieldsOf` for the entries of a list, which rarely have any of the fields: their few
+ * members are looked up, instead of all fields in them.
+ */
+export function retainedOfEntries(
+  retained: readonly RetainedField[],
+): (entry: Message, errors: DecodeErrors) => Record<string, string> | null {
+  const heads = new Set(retained.flatMap(({ path }) => path.heads))
+  return (entry, errors) => {
+    for (const name of Object.keys(entry)) {
+      if (heads.has(name)) return retainedFieldsOf(retained, entry, errors)
+    }
+    return null
+  }
+}
+
 /** The last digits are lost, so the number could identify another subscriber. */
 const TOO_LARGE = 'is too large for a number: it must be a text'
 

@@ -31,6 +31,7 @@ export function createOriginStates({ open, onRestart, log }: OriginStatesOptions
   const stateIds = new Map<string, number>()
   let states: Promise<ClientStates> | null = null
   let isFailing = false
+  const nameOf = createNaming()
 
   const raise = async (
     host: string,
@@ -58,7 +59,7 @@ export function createOriginStates({ open, onRestart, log }: OriginStatesOptions
   return {
     observe(originHost, originRealm, stateId) {
       if (stateId === 0 || originHost === '') return null
-      const name = `${originHost}@${originRealm}`.toLowerCase()
+      const name = nameOf(originHost, originRealm)
       if (name.length > NAME_CHARS_MAX) return null
       const before = stateIds.get(name) ?? 0
       if (stateId > before) {
@@ -69,5 +70,19 @@ export function createOriginStates({ open, onRestart, log }: OriginStatesOptions
       }
       return { name, stateId }
     },
+  }
+}
+
+/** Name of a client. Messages of a client follow each other, so the last name is kept. */
+function createNaming(): (originHost: string, originRealm: string) => string {
+  let host = ''
+  let realm = ''
+  let name = '@'
+  return (originHost, originRealm) => {
+    if (originHost === host && originRealm === realm) return name
+    host = originHost
+    realm = originRealm
+    name = `${originHost}@${originRealm}`.toLowerCase()
+    return name
   }
 }

@@ -1,6 +1,7 @@
 /** Origin and destination of a request, read before the rest is decoded. */
 import { uint24At, uint32At } from './bytes.ts'
 import { avpCode, avpFlags, HEADER_BYTES } from './protocol.ts'
+import { RecurringText } from './recurring-text.ts'
 
 /** Texts are empty if the AVP is missing. The first of repeated AVPs counts. */
 export interface DiameterRoute {
@@ -13,6 +14,14 @@ export interface DiameterRoute {
   requestType: number
   /** Origin-State-Id; 0 if it is missing or states that nothing is to be inferred from it. */
   originStateId: number
+}
+
+/** Names that the messages of a connection share. */
+const names = {
+  originHost: new RecurringText(),
+  originRealm: new RecurringText(),
+  destinationHost: new RecurringText(),
+  destinationRealm: new RecurringText(),
 }
 
 /** Reads top-level AVPs only. Never throws: it stops at an AVP with an invalid length. */
@@ -47,16 +56,16 @@ function take(route: DiameterRoute, code: number, bytes: Buffer, from: number, t
       route.sessionId ||= bytes.toString('utf8', from, to)
       break
     case avpCode.originHost:
-      route.originHost ||= bytes.toString('utf8', from, to)
+      route.originHost ||= names.originHost.read(bytes, from, to)
       break
     case avpCode.originRealm:
-      route.originRealm ||= bytes.toString('utf8', from, to)
+      route.originRealm ||= names.originRealm.read(bytes, from, to)
       break
     case avpCode.destinationHost:
-      route.destinationHost ||= bytes.toString('utf8', from, to)
+      route.destinationHost ||= names.destinationHost.read(bytes, from, to)
       break
     case avpCode.destinationRealm:
-      route.destinationRealm ||= bytes.toString('utf8', from, to)
+      route.destinationRealm ||= names.destinationRealm.read(bytes, from, to)
       break
     case avpCode.originStateId:
       if (route.originStateId === 0 && to - from === 4) route.originStateId = uint32At(bytes, from)

@@ -61,8 +61,7 @@ export function createWireCodec(fileType: FileType, identity: WireIdentity): Wir
       if ('why' in mapped) return refused(body, mappingProblem(body, mapped, malformed))
       const { echo, request, skipped } = mapped
       const services = request === null ? NO_SERVICES : request.services
-      const failed = failedOf(body, skipped)
-      const form: WireForm = { ...formOf(body, lastHeader, ids, reader.proxiesAt), failed }
+      const form = formOf(body, lastHeader, ids, reader.proxiesAt, skipped)
       return { ok: true, request, envelope: { echo, skipped, services, form } }
     },
     encode(envelope, outcome) {
@@ -92,20 +91,31 @@ const NOT_WHOLE: AvpProblem = {
 }
 const TOO_SHORT: DecodeError = { field: 'body', why: 'has no header' }
 
+/** Written out field by field: a spread created a new object shape for each request. */
 function formOf(
   body: Buffer,
   { flags, hopByHopId, endToEndId }: Header,
   { sessionId, requestType, requestNumber }: RequestIds,
   proxiesAt: readonly number[],
-): Omit<WireForm, 'failed'> {
-  const proxies = proxiesAt.length === 0 ? null : copiesOf(body, proxiesAt)
-  return { flags, hopByHopId, endToEndId, sessionId, requestType, requestNumber, proxies }
+  skipped: readonly SkippedService[],
+): WireForm {
+  return {
+    flags,
+    hopByHopId,
+    endToEndId,
+    sessionId,
+    requestType,
+    requestNumber,
+    proxies: proxiesAt.length === 0 ? null : copiesOf(body, proxiesAt),
+    failed: failedOf(body, skipped),
+  }
 }
 
 const NOTHING_FAILED: readonly Buffer[] = []
 
 /** `Failed-AVP`s of the services that are refused individually. */
 function failedOf(body: Buffer, skipped: readonly SkippedService[]): readonly Buffer[] {
+  if (skipped.length === 0) return NOTHING_FAILED
   const problems = skipped.map(({ problem }) => problem).filter((problem) => problem !== null)
   if (problems.length === 0) return NOTHING_FAILED
   const avps = readAvps(body.subarray(HEADER_BYTES))

@@ -3,7 +3,7 @@
  * the values that the file type may read.
  */
 import { limitProblems, messageLimits } from '../message-limits.ts'
-import { emptyRecord, type MessageRecord } from '../message-record.ts'
+import type { MessageRecord } from '../message-record.ts'
 import { type AvpRule, bitsOf, kinds, ONCE_CODES, ruleOf } from './avp-rules.ts'
 import { int32At, uint24At, uint32At } from './bytes.ts'
 import { copyOf, exampleAt, wrapInGroup } from './failed-avp.ts'
@@ -58,7 +58,11 @@ export class WireReader {
     this.#names = names
   }
 
-  /** The AVPs by name, without those that the file type does not read. */
+  /**
+   * The AVPs by name, without those that the file type does not read. The names are those of the
+   * dictionary and of the file type, never of the message, so that the records may have a
+   * prototype.
+   */
   read(bytes: Buffer): MessageRecord {
     this.problem = null
     this.sessionIdAt = -1
@@ -71,7 +75,7 @@ export class WireReader {
     this.seen = 0
     this.#members = 0
     this.#bytes = bytes
-    const message = emptyRecord()
+    const message: MessageRecord = {}
     this.#avps(HEADER_BYTES, bytes.length, 1, ONCE, message)
     this.#bytes = NO_BYTES
     return message
@@ -161,7 +165,7 @@ export class WireReader {
     if (size >= 0 && to - from !== size) return this.#failSize(rule, at, to - from)
     const isRead = record !== null && this.#names.isRead(rule)
     if (kind === kinds.group) {
-      const inner = isRead ? emptyRecord() : null
+      const inner: MessageRecord | null = isRead ? {} : null
       if (depth >= messageLimits.depth) return this.#failBody(limitProblems.depth)
       if (!this.#avps(from, to, depth + 1, rule.once, inner)) return this.#within(rule, at)
       if (isRead) put(record, rule.name, inner)
