@@ -3,17 +3,18 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import type { Product } from '../../test/support/product/product.ts'
 
-/** The sum of a metric over all processes of the product. */
-export async function productFigure(product: Product, name: string): Promise<number> {
+/** The sum of a metric over all processes of the product; see `sumOf`. */
+export async function productFigure(product: Product, name: string, label = ''): Promise<number> {
   const text = await (await fetch(`${product.adminUrl}/metrics`)).text()
-  return sumOf(text, name)
+  return sumOf(text, name, label)
 }
 
-/** The sum of all series of this name in a Prometheus text. */
-export function sumOf(text: string, name: string): number {
+/** The sum of all series of this name, with this label (`name="value"`), in a Prometheus text. */
+export function sumOf(text: string, name: string, label = ''): number {
   let sum = 0
   for (const line of text.split('\n')) {
     if (!line.startsWith(`${name}{`) && !line.startsWith(`${name} `)) continue
+    if (!line.includes(label)) continue
     sum += Number(line.slice(line.lastIndexOf(' ') + 1))
   }
   return sum

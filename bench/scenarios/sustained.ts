@@ -9,7 +9,7 @@ import { waitUntil } from '../../test/support/wait.ts'
 import type { Generator } from '../generator/generator.ts'
 import type { Flow } from '../generator/job.ts'
 import { type Ceiling, measureEcho } from '../measure/ceilings.ts'
-import { entriesAppended, settledFigures } from '../measure/figures.ts'
+import { entriesAppended, productFigure, settledFigures } from '../measure/figures.ts'
 import { withLedger } from '../measure/ledger.ts'
 import { type Costs, measureLoad, millis, round, type Window } from '../measure/load.ts'
 import { cpuOf } from '../measure/threads.ts'
@@ -41,8 +41,11 @@ interface Trial {
   costs: Costs & { recorder: number; store: number }
 }
 
-/** A trial with the lines that it has created: new documents per second. */
-type Held = Trial & { lines: number }
+/**
+ * A trial with the lines that it has created (new documents per second) and the records that the
+ * recorder has sent, per request; `duplicates` of them wrote nothing.
+ */
+type Held = Trial & { lines: number; operations: number; duplicates: number }
 
 export const sustainedScenario: Scenario = {
   name: 'sustained',
@@ -112,8 +115,17 @@ async function hold(bench: Bench, product: Product, generator: Generator): Promi
   const lines = () => withCatalog(product, (catalog) => catalog.lines.estimatedDocumentCount())
   const before = await lines()
   const flow = bench.flow(product, 'json', { phases: [{ perSecond: 0, seconds }] })
+  const sent = (outcome: string) =>
+    productFigure(product, 'tollgate_record_operations_total', outcome && `outcome="${outcome}"`)
+  const [operations, duplicates] = [await sent(''), await sent('duplicate')]
   const trial = await attempt(product, generator, flow, seconds)
-  return { ...trial, lines: ((await lines()) - before) / seconds }
+  const each = (count: number) => count / Math.max(1, trial.window.answered)
+  return {
+    ...trial,
+    lines: ((await lines()) - before) / seconds,
+    operations: each((await sent('')) - operations),
+    duplicates: each((await sent('duplicate')) - duplicates),
+  }
 }
 
 /** A load with the recorder on, once it has recorded all that came before. */
@@ -211,6 +223,8 @@ function resultOf(bench: Bench, measured: Sustained) {
         `${round(drained.seconds, 1)} s`,
       `${Math.round(held.appended)} entries a second came into the streams (each of one batch), ` +
         `${Math.round(held.recorded)} were recorded; ${Math.round(held.lines)} new lines a second`,
+      `the recorder sent ${round(held.operations, 2)} records per request, of which ` +
+        `${round(held.duplicates, 3)} were stored already`,
       `backlog, entries by second: ${sampled(backlog).join(' ')}: ` +
         `${isVoid ? 'it GROWS, the run is VOID' : 'it does not grow'}`,
       `the raw echo takes ${round(echo.cpu, 1)} µs per request at its peak, and ` +

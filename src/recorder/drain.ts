@@ -23,7 +23,7 @@ export interface DrainOptions {
   ledger: Ledger
   catalog: Catalog
   log: Logger
-  metrics: Pick<Metrics, 'entriesRecorded' | 'entriesUnreadable'>
+  metrics: Pick<Metrics, 'entriesRecorded' | 'entriesUnreadable' | 'recordOperations'>
   /** Consumer name; recorders may share one. */
   consumer: string
   /** Waits for a first entry for so long before other work is checked. */
@@ -264,7 +264,11 @@ class DrainLoop {
     while (!this.#abort.signal.aborted) {
       try {
         const names = await this.#namesFor(flush)
-        const refused = await writeFlush(catalog, flush, names, this.#known, tenure)
+        const refused = await writeFlush(catalog, flush, names, {
+          known: this.#known,
+          tenure,
+          count: this.#options.metrics.recordOperations,
+        })
         this.#outage.over()
         return refused
       } catch (error) {

@@ -44,8 +44,20 @@ interface Upsert {
 }
 
 /**
- * Writes the records of a flush that are not known to be stored; `tenure` is that of `known` when
- * its entries were read. Lines are written first: if the
+ * Counts upserts of records; `duplicates` of them wrote nothing, because the stored record was not
+ * older.
+ */
+export type CountOperations = (operations: number, duplicates: number) => void
+
+export interface WriteOptions {
+  known: KnownRecords
+  /** That of `known` when the entries were read. */
+  tenure: number
+  count: CountOperations
+}
+
+/**
+ * Writes the records of a flush that are not known to be stored. Lines are written first: if the
  * projection of an owner has a version, the lines of the same entries are stored too. Rejects with
  * `CatalogUnavailableError` after a possibly partial write; repeating the flush completes it.
  */
@@ -53,12 +65,13 @@ export async function writeFlush(
   catalog: Catalog,
   flush: FlushRecords,
   nameOf: NameOf,
-  known = new KnownRecords(),
-  tenure = 0,
+  { known = new KnownRecords(), tenure = 0, count = () => undefined }: Partial<WriteOptions> = {},
 ): Promise<RefusedRecords> {
   const refused: RefusedRecords = new Map()
-  await writeAll(catalog, 'lines', lineUpserts(flush, nameOf, known), refused)
-  await writeAll(catalog, 'balances', balanceUpserts(flush, nameOf, known), refused)
+  const write = (name: 'lines' | 'balances', upserts: readonly Upsert[]) =>
+    writeAll(catalog, name, upserts, { refused, count })
+  await write('lines', lineUpserts(flush, nameOf, known))
+  await write('balances', balanceUpserts(flush, nameOf, known))
   if (refused.size === 0) known.add(flush, tenure)
   return refused
 }
@@ -135,7 +148,7 @@ async function writeAll(
   catalog: Catalog,
   name: 'lines' | 'balances',
   upserts: readonly Upsert[],
-  refused: RefusedRecords,
+  { refused, count }: { refused: RefusedRecords; count: CountOperations },
 ): Promise<void> {
   const collection = catalog[name] as unknown as Collection<AnyDocument>
   const write = async (part: readonly Upsert[]) => {
@@ -144,8 +157,11 @@ async function writeAll(
       await catalog.run(`record ${name}`, () =>
         collection.bulkWrite(operations, { ordered: false }),
       )
+      count(part.length, 0)
     } catch (error) {
-      for (const { index, ...refusal } of refusals(error)) {
+      const { refusals, duplicates } = failuresIn(error)
+      count(part.length, duplicates)
+      for (const { index, ...refusal } of refusals) {
         const upsert = part[index]
         if (upsert !== undefined) refused.set(upsert.key, refusal)
       }
@@ -170,8 +186,11 @@ interface BulkError extends Error {
   result?: BulkWriteResult
 }
 
-/** Operations that failed for another reason than a newer record. */
-function refusals(error: unknown): (RecordRefusal & { index: number })[] {
+/** Operations that met a record that is not older, and those that failed for another reason. */
+function failuresIn(error: unknown): {
+  refusals: (RecordRefusal & { index: number })[]
+  duplicates: number
+} {
   if (!isBulkError(error)) throw error
   const notDurable = error.result?.getWriteConcernError()
   if (notDurable) {
@@ -182,13 +201,14 @@ function refusals(error: unknown): (RecordRefusal & { index: number })[] {
   if (error.writeErrors.some(({ code }) => code === OUT_OF_DISK_SPACE)) {
     throw new CatalogUnavailableError('MongoDB: disk is full')
   }
-  return error.writeErrors
+  const refusals = error.writeErrors
     .filter(({ code }) => code !== DUPLICATE_KEY)
     .map(({ index, code, errmsg = '' }) => ({
       index,
       reason: `MongoDB refused it with code ${code}`,
       error: new Error(errmsg),
     }))
+  return { refusals, duplicates: error.writeErrors.length - refusals.length }
 }
 
 function lost(error: BulkError): CatalogUnavailableError {

@@ -74,6 +74,8 @@ export type Metrics = RequestMetrics &
     debt(owner: 'subscriber' | 'account', money: number, owners: number): void
     /** Counts ledger entries written to MongoDB. */
     entriesRecorded(count: number): void
+    /** See `CountOperations` of the recorder. */
+    recordOperations(operations: number, duplicates: number): void
     /** Counts ledger entries that could not be read or were rejected; they stay in their stream. */
     entriesUnreadable(count: number): void
     /** Sets the number of Redis masters that cannot write and refuse to charge. */
@@ -238,6 +240,7 @@ type RecorderMetrics = Pick<
   | 'openSessions'
   | 'debt'
   | 'entriesRecorded'
+  | 'recordOperations'
   | 'entriesUnreadable'
   | 'sessionsExpired'
 >
@@ -267,6 +270,12 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
   const debt = byOwner('tollgate_debt', 'Owed for over-use that no balance could pay, in money')
   const debtors = byOwner('tollgate_debtors', 'Subscribers or accounts that owe for over-use')
   const recorded = counter('tollgate_entries_recorded_total', 'Ledger entries recorded')
+  const written = new Counter({
+    name: 'tollgate_record_operations_total',
+    help: 'Records that the recorder sent to MongoDB, by whether the stored one was older',
+    labelNames: ['outcome'] as const,
+    registers,
+  })
   const unreadable = counter(
     'tollgate_entries_unreadable_total',
     'Ledger entries left in their stream because they cannot be read or recorded',
@@ -291,6 +300,10 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
       debtors.set({ owner }, owners)
     },
     entriesRecorded: (count) => recorded.inc(count),
+    recordOperations(operations, duplicates) {
+      written.inc({ outcome: 'written' }, operations - duplicates)
+      written.inc({ outcome: 'duplicate' }, duplicates)
+    },
     entriesUnreadable: (count) => unreadable.inc(count),
     sessionsExpired: (count) => expired.inc(count),
   }

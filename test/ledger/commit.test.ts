@@ -222,43 +222,40 @@ describe('in a batch', () => {
     ['tombstones', ledger.keys.tombstones(1)],
     ['operation', ledger.keys.operation(1, 'o')],
   ]
-  it.each([0, 1, 2, 3, 4])(
-    'a key of another type leaves no partial write (%i)',
-    async (index) => {
-      const [name, key] = keysOf()[index] as [string, string]
-      await seed(ledger, 1, 1000)
-      await seed(ledger, 1, 1000, 2)
-      const sessionKey = keyOf('a')
-      const open = { sessionKey, session: sessionOf(1, 'a'), before: null }
-      await reply(writing(ownerOf(1, 2, [bucketOf(1000)]), {}, [open]))
-      await ledger.redis.client.del(key)
-      if (name === 'operation') await ledger.redis.client.hset(key, 'of', 'another type')
-      else await ledger.redis.client.set(key, 'of another type')
-      const before = await contents(ledger)
-      // It closes a session: one index loses it, the other gains it.
-      const closed = { sessionKey, session: sessionOf(1, 'a', { state: 'closed' }), before: 'open' }
-      const damaged = writing(
-        ownerOf(1, 3, [bucketOf(1001)]),
-        { operation: { id: 'o', result: operationOf('o', 1) } },
-        [closed as never],
-      )
-      const sound = writing(ownerOf(1, 2, [bucketOf(1000)], 2))
-      const [first, second] = await ledger.commit([damaged, sound], NOW_MS)
-      expect(first).toMatchObject({ kind: 'corrupt', detail: expect.stringContaining('WRONGTYPE') })
-      expect(second).toEqual({ kind: 'committed' })
-      const after = await contents(ledger)
-      const other = ledger.keys.account(2)
-      expect(after.get(other)).not.toBe(before.get(other))
-      // A call writes one stream: the first account's, unless that is the damaged one.
-      const stream = ledger.keys.stream(name === 'stream' ? 2 : 1)
-      expect(after.get(stream)).not.toBe(before.get(stream))
-      for (const written of [other, stream]) {
-        after.delete(written)
-        before.delete(written)
-      }
-      expect(after).toEqual(before)
-    },
-  )
+  it.each([0, 1, 2, 3, 4])('a key of another type leaves no partial write (%i)', async (index) => {
+    const [name, key] = keysOf()[index] as [string, string]
+    await seed(ledger, 1, 1000)
+    await seed(ledger, 1, 1000, 2)
+    const sessionKey = keyOf('a')
+    const open = { sessionKey, session: sessionOf(1, 'a'), before: null }
+    await reply(writing(ownerOf(1, 2, [bucketOf(1000)]), {}, [open]))
+    await ledger.redis.client.del(key)
+    if (name === 'operation') await ledger.redis.client.hset(key, 'of', 'another type')
+    else await ledger.redis.client.set(key, 'of another type')
+    const before = await contents(ledger)
+    // It closes a session: one index loses it, the other gains it.
+    const closed = { sessionKey, session: sessionOf(1, 'a', { state: 'closed' }), before: 'open' }
+    const damaged = writing(
+      ownerOf(1, 3, [bucketOf(1001)]),
+      { operation: { id: 'o', result: operationOf('o', 1) } },
+      [closed as never],
+    )
+    const sound = writing(ownerOf(1, 2, [bucketOf(1000)], 2))
+    const [first, second] = await ledger.commit([damaged, sound], NOW_MS)
+    expect(first).toMatchObject({ kind: 'corrupt', detail: expect.stringContaining('WRONGTYPE') })
+    expect(second).toEqual({ kind: 'committed' })
+    const after = await contents(ledger)
+    const other = ledger.keys.account(2)
+    expect(after.get(other)).not.toBe(before.get(other))
+    // A call writes one stream: the first account's, unless that is the damaged one.
+    const stream = ledger.keys.stream(name === 'stream' ? 2 : 1)
+    expect(after.get(stream)).not.toBe(before.get(stream))
+    for (const written of [other, stream]) {
+      after.delete(written)
+      before.delete(written)
+    }
+    expect(after).toEqual(before)
+  })
 
   it('a Redis out of memory is an outage, not damage', async () => {
     await seed(ledger, 1, 1000)

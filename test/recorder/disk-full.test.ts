@@ -46,7 +46,11 @@ describe.skipIf(problem !== undefined)(title, () => {
       expect(entries).toHaveLength(2)
       const flush = coalesce(entries)
       await expect(writeFlush(catalog, flush, () => '')).rejects.toThrow(CatalogUnavailableError)
-      const metrics = { entriesRecorded: () => undefined, entriesUnreadable: () => undefined }
+      const metrics = {
+        entriesRecorded: () => undefined,
+        entriesUnreadable: () => undefined,
+        recordOperations: () => undefined,
+      }
       const limits = { ...QUICK_DRAIN, blockMs: 50, claimIdleMs: 0, claimEveryMs: 50 }
       const ledger = await stores.connect()
       const named = { ledger, catalog, log: silent, metrics, consumer: 'other' }

@@ -94,11 +94,20 @@ describe('the recorder', () => {
     const last = await use(stores.ledger, first, 6)
     const reader = await openStreamReader(stores.ledger, 'test')
     const { entries } = await reader.read(READ_BYTES, 10)
+    const counted = { operations: 0, duplicates: 0 }
+    const count = (operations: number, duplicates: number) => {
+      counted.operations += operations
+      counted.duplicates += duplicates
+    }
     for (const entry of entries.toReversed()) {
-      expect(await writeFlush(stores.catalog, coalesce([entry]), () => '')).toEqual(new Map())
+      const refused = await writeFlush(stores.catalog, coalesce([entry]), () => '', { count })
+      expect(refused).toEqual(new Map())
     }
     await reader.acknowledge(entries)
     await expectRecorded(stores, 3, 31, [last])
+    // Each entry has the newest states: of the line only the first is written, of the bucket, too.
+    expect(counted.duplicates).toBeGreaterThan(0)
+    expect(counted.operations).toBeGreaterThan(counted.duplicates)
   })
 
   it('leaves an unreadable entry, reports it once, and records the others', async () => {

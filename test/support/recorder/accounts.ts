@@ -48,7 +48,11 @@ export interface TestStores {
 /** Options of a drain that writes at once, and of which nothing is reported. */
 export const QUICK_DRAIN = {
   log: silent,
-  metrics: { entriesRecorded: () => undefined, entriesUnreadable: () => undefined },
+  metrics: {
+    entriesRecorded: () => undefined,
+    entriesUnreadable: () => undefined,
+    recordOperations: () => undefined,
+  },
   consumer: 'test',
   gatherMs: 0,
   roundBytesMax: 100_000,

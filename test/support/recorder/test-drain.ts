@@ -25,6 +25,7 @@ export async function startTestDrain(
       entriesUnreadable: (count) => {
         if (counts) counts.unreadable += count
       },
+      recordOperations: () => undefined,
     },
     blockMs: 50,
     claimIdleMs: 100,
