@@ -218,7 +218,7 @@ describe('two event loops', () => {
       const session = `session-${worker}`
       await at(second, session, worker)
       const outcomes = [await first.ask(session), await second.ask(session)]
-      outcomes.push(await at(first, 'other', worker), await at(second, 'another', worker))
+      for (const loop of [first, second]) outcomes.push(await at(loop, `new-${worker}`, worker))
       for (const { detail } of outcomes) expect(detail).toContain(`worker ${worker},`)
     }
   })
