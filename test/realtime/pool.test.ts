@@ -208,7 +208,10 @@ describe('two event loops', () => {
   /** Repeats a request until its worker has been replaced. */
   async function granted(ask: () => Promise<ChargeOutcome>): Promise<ChargeOutcome> {
     let outcome = await ask()
-    while (outcome.reason !== 'granted') outcome = await ask()
+    await waitUntil('the worker answers', async () => {
+      if (outcome.reason !== 'granted') outcome = await ask()
+      return outcome.reason === 'granted'
+    })
     return outcome
   }
 
