@@ -21,7 +21,8 @@ const ABANDON_TIMEOUT_MS = 500
 
 /**
  * Starts the event loops: this thread runs the first one, each other one has its own thread. Each
- * starts its own workers, and all use the workers of all. All share the HTTP port. Throws as `startRealtime` does, and `EventLoopError`.
+ * starts its own workers, and all use the workers of all. All share the HTTP port. Throws as
+ * `startRealtime` does, and `EventLoopError`.
  */
 export async function startListeners(options: ListenersOptions): Promise<Realtime> {
   const { listeners } = options.config.realtime

@@ -83,7 +83,7 @@ export class WorkerQueue {
     return 0
   }
 
-  /** Sends an empty batch if none is in flight: `oldestMs` then shows whether the worker answers. */
+  /** Sends an empty batch if none is in flight: `oldestMs` shows whether the worker answers. */
   probe(nowMs: number): void {
     if (this.#batches.size === 0) this.#send([], nowMs)
   }

@@ -134,7 +134,7 @@ it('accepts connections in all event loops, and adds up their counters', async (
   expect(await inFlight(metrics)).toBe(0)
 })
 
-it('sends the requests of a session to one worker, whichever event loop receives them', async () => {
+it('sends the requests of a session to one worker, whichever event loop has them', async () => {
   const sockets = await connections(await nodeOf(), 2)
   const sessions = Array.from({ length: 16 }, (_, index) => `session-${index}`)
   const workers = new Set<string>()
