@@ -2,9 +2,10 @@
 import { nextDescriptor } from './descriptors.ts'
 import { createRateTable } from './http/rate-limits.ts'
 import { type EventLoopError, LoopHandle } from './loop-handle.ts'
-import { createNodeState, type LoopData, type NodeState } from './loop-messages.ts'
+import { createNodeState, type LoopData, type NodeState, type WorkerPort } from './loop-messages.ts'
+import { createRouteTable } from './routes.ts'
 import { type Realtime, type RealtimeOptions, startRealtime } from './start.ts'
-import { loopConfig } from './thread-context.ts'
+import { loopConfig, type ServePort, type ThreadContext, workersOf } from './thread-context.ts'
 
 export interface ListenersOptions extends Omit<RealtimeOptions, 'threadContext'> {
   /** Module of the thread of an additional event loop, which calls `runLoop`. */
@@ -19,8 +20,9 @@ const READINESS_MS = 100
 const ABANDON_TIMEOUT_MS = 500
 
 /**
- * Starts the event loops: this thread runs the first one, each other one has its own thread and
- * worker pool. All share the HTTP port. Throws as `startRealtime` does, and `EventLoopError`.
+ * Starts the event loops: this thread runs the first one, each other one has its own thread. Each
+ * starts its own workers, and all use the workers of all. All share the HTTP port. Throws as
+ * `startRealtime` does, and `EventLoopError`.
  */
 export async function startListeners(options: ListenersOptions): Promise<Realtime> {
   const { listeners } = options.config.realtime
@@ -31,8 +33,11 @@ class Listeners {
   readonly #options: ListenersOptions
   readonly #state: NodeState = createNodeState()
   readonly #rates = createRateTable()
+  readonly #routes = createRouteTable()
   readonly #loops: LoopHandle[]
   #first: Realtime | null = null
+  #serveFirst: ServePort | null = null
+  #othersDrained: Promise<unknown> = Promise.resolve()
   #firstDescriptor = 0
   #isComplete = false
   #hasFailed = false
@@ -42,7 +47,10 @@ class Listeners {
     this.#options = options
     const others = Array.from({ length: options.config.realtime.listeners - 1 }, (_, i) => i + 1)
     this.#loops = others.map((loop) => {
-      return new LoopHandle(options.loopFile, this.#dataOf(loop), (error) => this.#fail(error))
+      return new LoopHandle(options.loopFile, this.#dataOf(loop), {
+        onFailure: (error) => this.#fail(error),
+        onConnect: (connection) => this.#connect(connection),
+      })
     })
     process.once('exit', this.#abandon)
   }
@@ -72,6 +80,7 @@ class Listeners {
       config: loopConfig(config, loop),
       loop,
       rates: this.#rates,
+      routes: this.#routes,
       state: this.#state.memory,
       workerFile: workerFile?.href ?? null,
     }
@@ -87,17 +96,42 @@ class Listeners {
       ...this.#options,
       config: loopConfig(config, 0),
       isLedgerThere: () => this.#isComplete && isLedgerThere(),
-      threadContext: {
-        loop: 0,
-        rates: this.#rates,
-        mayListen: async () => {
-          await Promise.all(this.#loops.map(({ prepared }) => prepared))
-          this.#firstDescriptor = nextDescriptor()
-          const sharing = { isFirst: true, firstDescriptor: this.#firstDescriptor }
-          return { port: config.realtime.port, sharing }
-        },
-      },
+      threadContext: this.#contextOfFirst(),
     })
+  }
+
+  #contextOfFirst(): ThreadContext {
+    const { realtime } = this.#options.config
+    return {
+      loop: 0,
+      loops: realtime.listeners,
+      rates: this.#rates,
+      routes: this.#routes,
+      connect: (worker, port) => this.#connect({ worker, port }),
+      onConnect: (serve) => {
+        this.#serveFirst = serve
+      },
+      mayListen: async () => {
+        await Promise.all(this.#loops.map(({ prepared }) => prepared))
+        this.#firstDescriptor = nextDescriptor()
+        const sharing = { isFirst: true, firstDescriptor: this.#firstDescriptor }
+        return { port: realtime.port, sharing }
+      },
+      drained: () => this.#drained(),
+    }
+  }
+
+  /** Passes the port to the event loop of the worker. */
+  #connect({ worker, port }: WorkerPort): void {
+    const owner = Math.floor(worker / workersOf(this.#options.config.realtime))
+    if (owner === 0) this.#serveFirst?.(worker, port)
+    else this.#loops[owner - 1]?.connect(worker, port)
+  }
+
+  /** The first loop has answered its requests: workers end when the others have, too. */
+  async #drained(): Promise<void> {
+    await this.#othersDrained
+    for (const loop of this.#loops) loop.release()
   }
 
   async #openOthers(port: number): Promise<void> {
@@ -127,7 +161,9 @@ class Listeners {
     clearInterval(this.#timer)
     this.#isComplete = false
     this.#state.setReady(false)
-    await Promise.all([this.#first?.close(), ...this.#loops.map((loop) => loop.close())])
+    this.#othersDrained = Promise.all(this.#loops.map((loop) => loop.drain()))
+    const first = this.#first === null ? this.#drained() : this.#first.close()
+    await Promise.all([first, ...this.#loops.map((loop) => loop.close())])
     process.removeListener('exit', this.#abandon)
   }
 

@@ -1,7 +1,7 @@
 /** An additional event loop as seen by the main thread. */
-import { Worker } from 'node:worker_threads'
+import { type MessagePort, Worker } from 'node:worker_threads'
 import type { MetricsSnapshot } from '../runtime/metrics.ts'
-import type { FromLoop, LoopData, ToLoop } from './loop-messages.ts'
+import type { FromLoop, LoopData, ToLoop, WorkerPort } from './loop-messages.ts'
 import type { ListenPort } from './thread-context.ts'
 
 /** An event loop failed to start or has ended; the message says which one and why. */
@@ -18,13 +18,23 @@ const END_TIMEOUT_MS = 2_000
 
 type MessageType = FromLoop['type']
 
+/** Messages that a failed loop sends too. */
+const ENDING: ReadonlySet<MessageType> = new Set(['drained', 'closed'])
+
+export interface LoopHandleOptions {
+  /** Called once; a failure before `ready` rejects the pending promise instead. */
+  readonly onFailure: (error: EventLoopError) => void
+  /** The loop connects to a worker of another one. */
+  readonly onConnect: (connection: WorkerPort) => void
+}
+
 export class LoopHandle {
   /** Resolves when everything except the sockets is ready. */
   readonly prepared: Promise<void>
   readonly #worker: Worker
   readonly #loop: number
   readonly #ended: Promise<void>
-  readonly #onFailure: (error: EventLoopError) => void
+  readonly #options: LoopHandleOptions
   readonly #expected = new Map<MessageType, Expectation>()
   readonly #statisticsRequests = new Map<number, () => void>()
   #lastRequest = 0
@@ -32,12 +42,12 @@ export class LoopHandle {
   #latest: MetricsSnapshot | null = null
   #isAlive = true
   #isClosing = false
+  #closed: Promise<void> = Promise.resolve()
   #failure: EventLoopError | null = null
 
-  /** `onFailure` is called once; a failure before `ready` rejects the pending promise instead. */
-  constructor(file: URL, data: LoopData, onFailure: (error: EventLoopError) => void) {
+  constructor(file: URL, data: LoopData, options: LoopHandleOptions) {
     this.#loop = data.loop
-    this.#onFailure = onFailure
+    this.#options = options
     this.#worker = new Worker(file, { workerData: data, name: `realtime-${data.loop}` })
     this.#worker.on('message', (message: FromLoop) => this.#take(message))
     this.#worker.on('error', (error) => this.#fail(error.message))
@@ -79,12 +89,31 @@ export class LoopHandle {
     return this.#latest
   }
 
-  /** Lets the loop answer requests in flight, then ends it. */
-  async close(): Promise<void> {
+  /** Passes the port of another event loop to a worker of this one. */
+  connect(worker: number, port: MessagePort): void {
+    this.#worker.postMessage({ type: 'connect', worker, port } satisfies ToLoop, [port])
+  }
+
+  /**
+   * Lets the loop answer requests in flight; it keeps its workers until `release`. Resolves at once
+   * if it has ended or accepts no requests yet.
+   */
+  async drain(): Promise<void> {
     this.#isClosing = true
-    const closed = this.#expect('closed')
+    this.#closed = this.#expect('closed')
+    const drained = this.#expect('drained')
     this.#post({ type: 'close' })
-    await Promise.race([closed, this.#ended])
+    await Promise.race([drained, this.#closed, this.#ended])
+  }
+
+  /** No loop needs the workers of this one any more. */
+  release(): void {
+    this.#post({ type: 'drained' })
+  }
+
+  /** Resolves when the loop has ended, after `drain` and `release`. */
+  async close(): Promise<void> {
+    await Promise.race([this.#closed, this.#ended])
     const timer = setTimeout(() => void this.#worker.terminate(), END_TIMEOUT_MS)
     await this.#ended
     clearTimeout(timer)
@@ -109,7 +138,8 @@ export class LoopHandle {
       this.#latest = message.snapshot
       this.#unanswered = 0
       this.#statisticsRequests.get(message.requestId)?.()
-    } else this.#resolve(message.type)
+    } else if (message.type === 'connect') this.#options.onConnect(message)
+    else this.#resolve(message.type)
   }
 
   #countUnanswered(): void {
@@ -119,7 +149,7 @@ export class LoopHandle {
 
   #expect(messageType: MessageType): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (this.#failure !== null && messageType !== 'closed') reject(this.#failure)
+      if (this.#failure !== null && !ENDING.has(messageType)) reject(this.#failure)
       else this.#expected.set(messageType, { resolve, reject })
     })
   }
@@ -133,13 +163,13 @@ export class LoopHandle {
     if (this.#failure !== null) return
     this.#failure = new EventLoopError(`event loop ${this.#loop}: ${reason}`)
     const starting = [...this.#expected.entries()].filter(
-      ([messageType]) => messageType !== 'closed',
+      ([messageType]) => !ENDING.has(messageType),
     )
     for (const [messageType, { reject }] of starting) {
       this.#expected.delete(messageType)
       reject(this.#failure)
     }
-    if (starting.length === 0 && !this.#isClosing) this.#onFailure(this.#failure)
+    if (starting.length === 0 && !this.#isClosing) this.#options.onFailure(this.#failure)
   }
 }
 

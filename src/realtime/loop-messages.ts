@@ -1,9 +1,11 @@
 /**
  * Messages between the main thread and the threads of additional event loops (structured clone).
  */
+import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config/schema.ts'
 import type { MetricsSnapshot } from '../runtime/metrics.ts'
 import type { RateTable } from './http/rate-limits.ts'
+import type { RouteTable } from './routes.ts'
 import type { ListenPort } from './thread-context.ts'
 
 /** Worker data of such a thread. */
@@ -13,6 +15,7 @@ export interface LoopData {
   /** Index of the event loop, from 1. */
   readonly loop: number
   readonly rates: RateTable
+  readonly routes: RouteTable
   readonly state: SharedArrayBuffer
   /** Worker module of its pool as a URL; null for the default module. */
   readonly workerFile: string | null
@@ -21,6 +24,10 @@ export interface LoopData {
 export type ToLoop =
   | ({ readonly type: 'listen' } & ListenPort)
   | { readonly type: 'statistics'; readonly requestId: number }
+  /** The port of another event loop, to be served by a worker of this one. */
+  | ({ readonly type: 'connect' } & WorkerPort)
+  /** All event loops have answered their requests. */
+  | { readonly type: 'drained' }
   /** Orderly end. */
   | { readonly type: 'close' }
   /** Close all sockets immediately: the process is about to exit. */
@@ -33,7 +40,17 @@ export type FromLoop =
   /** The loop failed to start, or has an uncaught defect. */
   | { readonly type: 'failed'; readonly reason: string }
   | { readonly type: 'statistics'; readonly requestId: number; readonly snapshot: MetricsSnapshot }
+  /** To be passed to a worker of another event loop. */
+  | ({ readonly type: 'connect' } & WorkerPort)
+  /** The loop has answered its requests, and needs no worker any more. */
+  | { readonly type: 'drained' }
   | { readonly type: 'closed' }
+
+/** A port to a worker; it is transferred. */
+export interface WorkerPort {
+  readonly worker: number
+  readonly port: MessagePort
+}
 
 /** State shared by all event loops of a process, in shared memory. */
 export interface NodeState {

@@ -1,5 +1,5 @@
 /** Thread of an additional event loop (`realtime.listeners`). */
-import { parentPort, workerData } from 'node:worker_threads'
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { Config } from '../config/schema.ts'
 import { assert } from '../domain/assert.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -13,7 +13,7 @@ import {
   type ToLoop,
 } from './loop-messages.ts'
 import { type Realtime, type RealtimeOptions, startRealtime } from './start.ts'
-import type { ListenPort } from './thread-context.ts'
+import type { ListenPort, ServePort, ThreadContext } from './thread-context.ts'
 
 /** Dependencies that the composition root passes to charging, equal for all event loops. */
 export type Wiring = Pick<RealtimeOptions, 'defaults' | 'rules' | 'follow'>
@@ -45,6 +45,8 @@ class LoopThread {
   #starting: Promise<void> = Promise.resolve()
   #open: ((listenPort: ListenPort) => void) | null = null
   #refuse: ((error: Error) => void) | null = null
+  #serve: ServePort | null = null
+  #release: (() => void) | null = null
   #isEnding = false
 
   constructor(data: LoopData, log: Logger) {
@@ -64,12 +66,14 @@ class LoopThread {
   take(message: ToLoop): void {
     if (message.type === 'listen') this.#open?.(message)
     else if (message.type === 'statistics') void this.#postStatistics(message.requestId)
+    else if (message.type === 'connect') this.#serve?.(message.worker, message.port)
+    else if (message.type === 'drained') this.#release?.()
     else if (message.type === 'close') void this.#close()
     else this.#abandon()
   }
 
   async #start(wire: (config: Config, log: Logger) => Promise<Wiring>): Promise<void> {
-    const { config, loop, rates, workerFile } = this.#data
+    const { config, workerFile } = this.#data
     const wiring = await wire(config, this.#log)
     this.#realtime = await startRealtime({
       ...wiring,
@@ -78,10 +82,33 @@ class LoopThread {
       metrics: this.#metrics,
       clock: systemClock,
       isLedgerThere: () => this.#state.isReady(),
-      threadContext: { loop, rates, mayListen: () => this.#mayListen() },
+      threadContext: this.#context(),
       ...(workerFile === null ? {} : { workerFile: new URL(workerFile) }),
     })
     post({ type: 'ready' })
+  }
+
+  #context(): ThreadContext {
+    const { config, loop, rates, routes } = this.#data
+    return {
+      loop,
+      loops: config.realtime.listeners,
+      rates,
+      routes,
+      connect: (worker, port) => post({ type: 'connect', worker, port }, [port]),
+      onConnect: (serve) => {
+        this.#serve = serve
+      },
+      mayListen: () => this.#mayListen(),
+      drained: () => this.#drained(),
+    }
+  }
+
+  #drained(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#release = resolve
+      post({ type: 'drained' })
+    })
   }
 
   #mayListen(): Promise<ListenPort> {
@@ -121,9 +148,9 @@ class LoopThread {
 
 const ENDING = new Error('the node is stopping')
 
-function post(message: FromLoop): void {
+function post(message: FromLoop, ports: readonly MessagePort[] = []): void {
   assert(parentPort !== null, 'an event loop has a main thread')
-  parentPort.postMessage(message)
+  parentPort.postMessage(message, ports)
 }
 
 function reasonOf(error: unknown): string {

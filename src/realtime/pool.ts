@@ -1,3 +1,4 @@
+import type { MessagePort } from 'node:worker_threads'
 import { assert } from '../domain/assert.ts'
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
@@ -5,16 +6,21 @@ import type { WorkerEvent, WorkerResult } from '../domain/worker-task.ts'
 import { processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { Deadlines } from './deadlines.ts'
+import { DistantWorker } from './distant-worker.ts'
 import { createRoutes, type Routes } from './routes.ts'
+import type { SharedWorkers } from './thread-context.ts'
 import { type OnOutcome, type Pending, type RequestSender, WorkerQueue } from './worker-queue.ts'
 import { WorkerThread } from './worker-thread.ts'
 
 export interface PoolOptions {
   /** Module whose default export serves batches on a port (workers/serve.ts). */
   readonly workerFile: URL
-  /** Worker data of the thread with this index. */
-  readonly workerData: (index: number) => unknown
+  /** Worker data of the thread with this number. */
+  readonly workerData: (worker: number) => unknown
+  /** Number of threads to start. */
   readonly workers: number
+  /** Not given for a single event loop. */
+  readonly shared?: SharedWorkers | undefined
   readonly batchSizeMax: number
   readonly batchesInFlightMax: number
   readonly requestTimeoutMs: number
@@ -33,8 +39,13 @@ export interface PoolOptions {
   readonly onStats: (stats: Readonly<Record<string, number>>) => void
 }
 
-/** Worker threads that process charge requests in batches. */
+/** Worker threads that process charge requests in batches, including those of other event loops. */
 export interface Pool {
+  /**
+   * Resolves when the workers of other event loops answer; throws `WorkerStartError` if one does
+   * not. To be called before `submit`, once their pools have started.
+   */
+  reachOthers(): Promise<void>
   /**
    * Submits a request. It is dropped if `client` disconnects before it is sent, unless `isReport`.
    * `done` is called exactly once, asynchronously: with the worker's outcome, or with `timedOut` if
@@ -50,8 +61,6 @@ export class WorkerStartError extends Error {
   override name = 'WorkerStartError'
 }
 
-/** Sessions and subscribers whose account the router caches; about 150 bytes each. */
-const ROUTES_LEARNED_MAX = 200_000
 const SWEEP_MS_MAX = 100
 /** A worker that has held one batch for this many time-outs is considered dead. */
 const STALLED_TIMEOUTS = 4
@@ -64,32 +73,43 @@ const START_TIMEOUT_MS = 30_000
 
 /** Starts the threads. Throws `WorkerStartError` if one does not answer an empty batch. */
 export async function startPool(options: PoolOptions): Promise<Pool> {
-  const threads = Array.from({ length: options.workers }, (_, index) => startThread(options, index))
+  const { shared, workers } = options
+  const first = (shared?.loop ?? 0) * workers
+  const threads = Array.from({ length: workers }, (_, at) => startThread(options, first + at))
   try {
-    await Promise.all(threads.map(awaitStart))
+    await Promise.all(threads.map((thread) => awaitStart(() => thread.started())))
   } catch (error) {
     await Promise.all(threads.map((thread) => thread.destroy()))
     throw error
   }
-  return new PiscinaPool(options, threads)
+  const total = workers * (shared?.loops ?? 1)
+  const all = Array.from({ length: total }, (_, worker) => {
+    return threads[worker - first] ?? distantWorker(options, worker)
+  })
+  return new PiscinaPool(options, all)
 }
 
-function startThread(options: PoolOptions, index: number): WorkerThread {
+function distantWorker({ shared }: PoolOptions, worker: number): DistantWorker {
+  return new DistantWorker((port) => shared?.connect(worker, port))
+}
+
+function startThread(options: PoolOptions, worker: number): WorkerThread {
   return new WorkerThread({
     workerFile: options.workerFile,
-    workerData: options.workerData(index),
-    onError: (error) => options.log.error({ err: error, worker: index }, 'worker failed'),
+    workerData: options.workerData(worker),
+    loops: options.shared?.loops ?? 1,
+    onError: (error) => options.log.error({ err: error, worker }, 'worker failed'),
     onEvent: (event) => options.onEvent?.(event),
   })
 }
 
-async function awaitStart(thread: WorkerThread): Promise<void> {
+async function awaitStart(started: () => Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const timedOut = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new Error('no answer')), START_TIMEOUT_MS)
   })
   try {
-    await Promise.race([thread.started(), timedOut])
+    await Promise.race([started(), timedOut])
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
     throw new WorkerStartError(`worker thread did not start: ${why}`, { cause: error })
@@ -98,33 +118,46 @@ async function awaitStart(thread: WorkerThread): Promise<void> {
   }
 }
 
+type PoolWorker = WorkerThread | DistantWorker
+
 class PiscinaPool implements Pool {
   readonly #options: PoolOptions
-  readonly #threads: WorkerThread[]
+  /** By number, as the queues. */
+  readonly #workers: PoolWorker[]
   readonly #queues: WorkerQueue[]
   readonly #lookupQueues: WorkerQueue[]
   readonly #routes: Routes
   readonly #deadlines = new Deadlines<Pending>()
   readonly #timer: NodeJS.Timeout
+  /** Others are probed once they have been reached. */
+  #probedMs = Number.POSITIVE_INFINITY
   #isClosed = false
 
-  constructor(options: PoolOptions, threads: WorkerThread[]) {
+  constructor(options: PoolOptions, workers: PoolWorker[]) {
     this.#options = options
-    this.#threads = threads
-    this.#routes = createRoutes(threads.length, ROUTES_LEARNED_MAX)
+    this.#workers = workers
+    this.#routes = createRoutes(workers.length, options.shared?.routes)
     const { batchesInFlightMax } = options
-    this.#queues = threads.map((thread, index) =>
-      this.#createQueue(thread, index, { batchesInFlightMax, mayLookUp: false }),
+    this.#queues = workers.map((worker, number) =>
+      this.#createQueue(worker, number, { batchesInFlightMax, mayLookUp: false }),
     )
-    this.#lookupQueues = threads.map((thread, index) =>
-      this.#createQueue(thread, index, {
+    this.#lookupQueues = workers.map((worker, number) =>
+      this.#createQueue(worker, number, {
         batchesInFlightMax: LOOKUP_BATCHES_IN_FLIGHT_MAX,
         mayLookUp: true,
       }),
     )
+    options.shared?.onConnect((worker, port) => this.#serve(worker, port))
     const sweepMs = Math.min(SWEEP_MS_MAX, Math.ceil(options.requestTimeoutMs / 10))
     this.#timer = setInterval(() => this.#sweep(), sweepMs)
     this.#timer.unref()
+  }
+
+  async reachOthers(): Promise<void> {
+    const others = this.#workers.filter((worker) => !(worker instanceof WorkerThread))
+    const nothing = { requests: [], mayLookUp: false, deadlineMs: 0 }
+    await Promise.all(others.map((worker) => awaitStart(() => worker.run(nothing))))
+    this.#probedMs = processMs()
   }
 
   submit(request: ChargeRequest, done: OnOutcome, client: RequestSender, isReport = false): void {
@@ -148,24 +181,32 @@ class PiscinaPool implements Pool {
     this.#isClosed = true
     clearInterval(this.#timer)
     this.#expire(Number.POSITIVE_INFINITY)
-    await Promise.all(this.#threads.map((thread) => thread.destroy()))
+    await Promise.all(this.#workers.map((worker) => worker.destroy()))
+  }
+
+  /** Another event loop connects to a worker of this one. */
+  #serve(worker: number, port: MessagePort): void {
+    const thread = this.#workers[worker]
+    if (this.#isClosed || !(thread instanceof WorkerThread)) port.close()
+    // If the thread ends, the closed port is what the other event loop sees.
+    else thread.serve(port).catch(() => undefined)
   }
 
   #createQueue(
-    thread: WorkerThread,
-    index: number,
+    worker: PoolWorker,
+    number: number,
     kind: { batchesInFlightMax: number; mayLookUp: boolean },
   ): WorkerQueue {
     const { batchSizeMax, onBatch, log } = this.#options
-    return new WorkerQueue(thread, {
+    return new WorkerQueue(worker, {
       ...kind,
       batchSizeMax,
       elapsedMs: processMs,
       onBatch,
       onDropped: (pending) => this.#drop(pending),
-      onResult: (batch, result) => this.#deliver(batch, result, index),
+      onResult: (batch, result) => this.#deliver(batch, result, number),
       onFailure: (batch, error) => {
-        log.error({ err: error, worker: index, requests: batch.length }, 'batch failed')
+        log.error({ err: error, worker: number, requests: batch.length }, 'batch failed')
         this.#fail(batch)
       },
     })
@@ -221,9 +262,17 @@ class PiscinaPool implements Pool {
     const nowMs = processMs()
     this.#expire(nowMs)
     const stalledMs = STALLED_TIMEOUTS * this.#options.requestTimeoutMs
-    for (const [index, queue] of this.#queues.entries()) {
-      if (queue.oldestMs(nowMs) > stalledMs) this.#restart(queue, index)
+    for (const [worker, queue] of this.#queues.entries()) {
+      if (queue.oldestMs(nowMs) > stalledMs) this.#replace(worker)
     }
+    this.#probe(nowMs)
+  }
+
+  /** A worker may hang on a batch of another event loop while this one sends it nothing. */
+  #probe(nowMs: number): void {
+    if (nowMs - this.#probedMs < this.#options.requestTimeoutMs) return
+    this.#probedMs = nowMs
+    for (const queue of this.#queues) queue.probe(nowMs)
   }
 
   #expire(nowMs: number): void {
@@ -241,15 +290,18 @@ class PiscinaPool implements Pool {
 
   /**
    * Piscina replaces a thread that has ended; a thread that hangs or repeatedly fails to start is
-   * replaced here.
+   * replaced here. One of another event loop is replaced there; this one connects to it again.
    */
-  #restart(queue: WorkerQueue, index: number): void {
-    this.#options.log.warn({ worker: index }, 'worker does not answer and is replaced')
-    const stalled = this.#threads[index]
-    const thread = startThread(this.#options, index)
-    this.#threads[index] = thread
-    queue.replace(thread)
-    this.#lookupQueues[index]?.replace(thread)
+  #replace(worker: number): void {
+    const stalled = this.#workers[worker]
+    let replacement: PoolWorker
+    if (stalled instanceof WorkerThread) {
+      this.#options.log.warn({ worker }, 'worker does not answer and is replaced')
+      replacement = startThread(this.#options, worker)
+    } else replacement = distantWorker(this.#options, worker)
+    this.#workers[worker] = replacement
+    this.#queues[worker]?.replace(replacement)
+    this.#lookupQueues[worker]?.replace(replacement)
     void stalled?.destroy()
   }
 }

@@ -135,6 +135,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       port: config.realtime.port,
       sharing: null,
     })
+    await pool.reachOthers()
     server = await openPorts(takesOver, () => startHttp(options, parts, listenPort))
     const openStates = () => clientStates.open()
     const credit = { ...options, ...parts, ...stored, backpressure: admission, openStates }
@@ -164,6 +165,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       await admission.close()
       clearInterval(ticking)
       await diameter?.close()
+      await threadContext?.drained()
       await pool.close()
       await Promise.all([stored.close(), clientStates.close()])
       server.close()
@@ -193,13 +195,12 @@ function startWorkers(
   onSessionEvent: (event: SessionEvent) => void,
 ): Promise<Pool> {
   const { batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
-  const workers = workersOf(config.realtime)
-  // Worker 0 of a node has duties that no other worker has.
-  const first = (threadContext?.loop ?? 0) * workers
   return startPool({
     workerFile: workerFile ?? new URL('../workers/main.js', import.meta.url),
-    workerData: (index): RealtimeWorkerData => ({ config, worker: first + index }),
-    workers,
+    // Worker 0 of a node has duties that no other worker has.
+    workerData: (worker): RealtimeWorkerData => ({ config, worker }),
+    workers: workersOf(config.realtime),
+    shared: threadContext,
     batchSizeMax,
     batchesInFlightMax,
     requestTimeoutMs,

@@ -1,8 +1,10 @@
 /** Context of an event loop that shares the process with others (`realtime.listeners`). */
 import { availableParallelism } from 'node:os'
+import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config/schema.ts'
 import type { PortSharing } from './http/listening.ts'
 import type { RateTable } from './http/rate-limits.ts'
+import type { RouteTable } from './routes.ts'
 
 /** HTTP port of an event loop. */
 export interface ListenPort {
@@ -11,30 +13,53 @@ export interface ListenPort {
   readonly sharing: PortSharing | null
 }
 
-export interface ThreadContext {
+/**
+ * The workers of the process as one event loop reaches them: its own, and those of other loops over
+ * ports. Workers are numbered over all loops.
+ */
+export interface SharedWorkers {
   /**
    * Index of the event loop; 0 is the main thread, which runs everything that exists once per
    * process.
    */
   readonly loop: number
+  /** Number of event loops, each with as many workers. */
+  readonly loops: number
+  readonly routes: RouteTable
+  /** Passes a port to a worker of another event loop. It is closed when that worker ends. */
+  connect(worker: number, port: MessagePort): void
+  /** Called once with the function that serves a port by a worker of this event loop. */
+  onConnect(serve: ServePort): void
+}
+
+export type ServePort = (worker: number, port: MessagePort) => void
+
+export interface ThreadContext extends SharedWorkers {
   /** Rate limits, shared by all event loops. */
   readonly rates: RateTable
   /** Called when everything except the sockets is ready; resolves when the loop may listen. */
   mayListen(): Promise<ListenPort>
+  /**
+   * Called when this event loop has answered its requests; resolves when all have, so that workers
+   * end last.
+   */
+  drained(): Promise<void>
 }
 
 /**
- * Configuration of one event loop: its share of the in-flight limits. Diameter runs on the first
+ * Configuration of one event loop: its share of the in-flight limits, also of those of a worker,
+ * because all loops send to it. Diameter runs on the first
  * loop only, because Node cannot share its port. Connections are counted per process, not divided.
  */
 export function loopConfig(config: Config, loop: number): Config {
   const { realtime, diameter } = config
   const { listeners } = realtime
   const inFlightMax = Math.max(1, Math.floor(realtime.inFlightMax / listeners))
+  const batchesInFlightMax = Math.ceil(realtime.batchesInFlightMax / listeners)
   const reportsBytesMax = Math.floor(realtime.reportsBytesMax / listeners)
   return {
     ...config,
-    realtime: { ...realtime, inFlightMax, reportsBytesMax },
+    realtime: { ...realtime, inFlightMax, batchesInFlightMax, reportsBytesMax },
     diameter: { ...diameter, enabled: diameter.enabled && loop === 0 },
   }
 }

@@ -83,6 +83,11 @@ export class WorkerQueue {
     return 0
   }
 
+  /** Sends an empty batch if none is in flight: `oldestMs` shows whether the worker answers. */
+  probe(nowMs: number): void {
+    if (this.#batches.size === 0) this.#send([], nowMs)
+  }
+
   /** Continues with another worker. Batches in flight fail, and their late results are ignored. */
   replace(worker: BatchWorker): void {
     const dropped = [...this.#batches.keys()]
@@ -152,7 +157,7 @@ export class WorkerQueue {
   #send(batch: readonly Pending[], nowMs: number): void {
     const { onBatch, onResult, onFailure, mayLookUp } = this.#options
     this.#batches.set(batch, nowMs)
-    onBatch(batch.length)
+    if (batch.length > 0) onBatch(batch.length)
     let deadlineMs = 0
     for (const pending of batch) deadlineMs = Math.max(deadlineMs, pending.deadlineMs)
     const requests = batch.map((pending) => pending.request)

@@ -1,51 +1,41 @@
 import { fileURLToPath } from 'node:url'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { Piscina } from 'piscina'
-import { packTask, type ReplyMessage, unpackResult } from '../domain/worker-protocol.ts'
 import type { WorkerEvent, WorkerResult, WorkerTask } from '../domain/worker-task.ts'
+import { WorkerChannel } from './worker-channel.ts'
 import type { BatchWorker } from './worker-queue.ts'
 
 export interface WorkerThreadOptions {
   /** Module whose default export serves batches on a port (workers/serve.ts). */
   readonly workerFile: URL
   readonly workerData: unknown
+  /** Event loops that have a port to the thread. */
+  readonly loops: number
   /** Receives errors that occur while no batch is in flight. */
   readonly onError: (error: unknown) => void
   readonly onEvent: (event: WorkerEvent) => void
 }
 
-/** Callbacks of a batch in flight. */
-interface PendingBatch {
-  readonly resolve: (result: WorkerResult) => void
-  readonly reject: (error: unknown) => void
-}
-
-/** Connection to the thread while it is alive. */
-interface WorkerChannel {
-  readonly port: MessagePort
-  readonly waiting: Map<number, PendingBatch>
-}
-
 /**
  * One thread, started by piscina and restarted when it ends. There is one piscina per thread,
- * because a batch is addressed to one particular worker; its only task serves a port and never
- * ends. As a task of its own each batch cost 10 µs more on either side and waited 40 µs longer.
+ * because a batch is addressed to one particular worker; its tasks serve the port of one event loop
+ * each. As a task of its own each batch cost 10 µs more on either side and waited 40 µs longer.
  */
 export class WorkerThread implements BatchWorker {
   readonly #piscina: Piscina
   #channel: WorkerChannel | null = null
-  #lastId = 0
 
   /**
    * `atomics` is disabled: with 'sync' an idle worker would sleep through its Redis socket and its
    * timers.
    */
-  constructor({ workerFile, workerData, onError, onEvent }: WorkerThreadOptions) {
+  constructor({ workerFile, workerData, loops, onError, onEvent }: WorkerThreadOptions) {
     this.#piscina = new Piscina({
       filename: fileURLToPath(workerFile),
       workerData,
       minThreads: 1,
       maxThreads: 1,
+      concurrentTasksPerWorker: loops,
       atomics: 'disabled',
       recordTiming: false,
       // Cached owners and sessions are replaced with each request. With V8's default size of the
@@ -65,14 +55,19 @@ export class WorkerThread implements BatchWorker {
   }
 
   run(task: WorkerTask): Promise<WorkerResult> {
-    const { port, waiting } = this.#channel ?? this.#open()
-    this.#lastId += 1
-    const id = this.#lastId
-    const { numbers, texts } = packTask(task)
-    return new Promise((resolve, reject) => {
-      waiting.set(id, { resolve, reject })
-      port.postMessage({ id, numbers, texts })
-    })
+    return (this.#channel ?? this.#open()).run(task)
+  }
+
+  /**
+   * Passes a port to the thread, or to the next one if it has ended. Resolves when the port is
+   * closed, rejects when the thread ends; the port is closed then.
+   */
+  async serve(port: MessagePort): Promise<void> {
+    try {
+      await this.#piscina.run({ port }, { transferList: [port] })
+    } finally {
+      port.close()
+    }
   }
 
   async destroy(): Promise<void> {
@@ -81,31 +76,19 @@ export class WorkerThread implements BatchWorker {
 
   /** Messages sent before the thread has started are buffered in the port. */
   #open(): WorkerChannel {
-    const { port1: port, port2 } = new MessageChannel()
-    const line: WorkerChannel = { port, waiting: new Map() }
-    port.on('message', (reply: ReplyMessage) => take(line, reply))
-    const serving = this.#piscina.run({ port: port2 }, { transferList: [port2] })
-    serving.then(
-      () => this.#end(line, new Error('worker has stopped serving')),
-      (error: unknown) => this.#end(line, error),
+    const { port1, port2 } = new MessageChannel()
+    const channel = new WorkerChannel(port1)
+    this.serve(port2).then(
+      () => this.#end(channel, new Error('worker has stopped serving')),
+      (error: unknown) => this.#end(channel, error),
     )
-    this.#channel = line
-    return line
+    this.#channel = channel
+    return channel
   }
 
   /** The thread has ended: its batches in flight fail. */
-  #end(line: WorkerChannel, error: unknown): void {
-    if (this.#channel === line) this.#channel = null
-    line.port.close()
-    for (const { reject } of line.waiting.values()) reject(error)
-    line.waiting.clear()
+  #end(channel: WorkerChannel, error: unknown): void {
+    if (this.#channel === channel) this.#channel = null
+    channel.end(error)
   }
-}
-
-function take({ waiting }: WorkerChannel, reply: ReplyMessage): void {
-  const pending = waiting.get(reply.id)
-  waiting.delete(reply.id)
-  if (pending === undefined) return
-  if ('error' in reply) pending.reject(reply.error)
-  else pending.resolve(unpackResult(reply))
 }

@@ -235,7 +235,7 @@ export async function charge(task: PackedTask): Promise<PackedResult> {
   return packResult(await processor.process(unpackTask(task)))
 }
 
-/** The task of the thread (piscina). */
-export default function run({ port }: { port: MessagePort }): Promise<never> {
+/** The task of the thread (piscina), once for each event loop. */
+export default function run({ port }: { port: MessagePort }): Promise<void> {
   return serve(port, charge)
 }

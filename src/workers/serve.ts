@@ -7,14 +7,14 @@ import type {
 } from '../domain/worker-protocol.ts'
 
 /**
- * Answers the batches received on a port, each when it is done, for the lifetime of the thread: the
- * only task that piscina runs in a worker thread. A batch whose processing rejects is answered with
- * the error; the others continue.
+ * Answers the batches received on a port, each when it is done, until the port is closed: the task
+ * that piscina runs in a worker thread for each event loop. A batch whose processing rejects is
+ * answered with the error; the others continue.
  */
 export function serve(
   port: MessagePort,
   process: (task: PackedTask) => Promise<PackedResult>,
-): Promise<never> {
+): Promise<void> {
   port.on('message', (task: TaskMessage) => {
     const { id } = task
     const answer = (reply: ReplyMessage) => port.postMessage(reply)
@@ -23,5 +23,5 @@ export function serve(
       (error: unknown) => answer({ id, error }),
     )
   })
-  return new Promise(() => undefined)
+  return new Promise((resolve) => port.once('close', resolve))
 }

@@ -26,7 +26,7 @@ const slow = {
   allowsAddress: () => true,
 }
 
-async function nodeOf(env: Record<string, string> = {}) {
+async function nodeOf(env: Record<string, string> = {}, worker = 'pool-worker') {
   const metrics = createMetrics({ node: 'test', role: 'realtime' })
   const config = loadConfig({
     env: {
@@ -61,7 +61,7 @@ async function nodeOf(env: Record<string, string> = {}) {
       listener({ fileTypes: [], peers })
       return { close: async () => undefined }
     },
-    workerFile: new URL('../support/realtime/pool-worker.mjs', import.meta.url),
+    workerFile: new URL(`../support/realtime/${worker}.mjs`, import.meta.url),
     loopFile: new URL('../support/realtime/loop-thread.mjs', import.meta.url),
     onFailure: (error) => failures.push(error.message),
   })
@@ -84,26 +84,43 @@ const inFlight = async (metrics: Metrics) => (await figure(metrics, 'tollgate_in
 const update = (sessionId: string, header = '') =>
   post(`{"record_type":"update_request","session_id":"${sessionId}"}`, header)
 
-/** A connection, and the event loop that accepted it. */
-async function connection(port: number) {
-  const socket = openSocket(port)
+/** Requests answered by each event loop that has answered any. */
+async function requestsByLoop(metrics: Metrics): Promise<Map<number, number>> {
+  const found = await figure(metrics, 'tollgate_loop_requests_total')
+  return new Map(found.map((sample) => [Number(Object(sample).loop), sample.value]))
+}
+
+type Node = Pick<Awaited<ReturnType<typeof nodeOf>>, 'node' | 'metrics'>
+
+/** A connection, and the event loop that accepted it. No other request may be under way. */
+async function connection({ node, metrics }: Node) {
+  const before = await requestsByLoop(metrics)
+  const socket = openSocket(node.port)
   await socket.connected
   await socket.send(update('hello'))
-  const answer = await socket.answer()
-  return { ...socket, loop: Number(/worker (\d)/.exec(answer?.body ?? '')?.[1]) }
+  await socket.answer()
+  let loop = -1
+  await waitUntil('the request is counted', async () => {
+    for (const [index, count] of await requestsByLoop(metrics)) {
+      if (count > (before.get(index) ?? 0)) loop = index
+    }
+    return loop >= 0
+  })
+  return { ...socket, loop }
 }
 
 /** This many connections to each of two event loops. */
-async function connections(port: number, each = 1) {
+async function connections(node: Node, each = 1) {
   const all: Awaited<ReturnType<typeof connection>>[] = []
   const of = (loop: number) => all.filter((one) => one.loop === loop)
-  while (of(0).length < each || of(1).length < each) all.push(await connection(port))
+  while (of(0).length < each || of(1).length < each) all.push(await connection(node))
   return [of(0).slice(0, each), of(1).slice(0, each)].flat()
 }
 
-it('accepts connections in all event loops, with their own workers; counters add up', async () => {
-  const { node, metrics } = await nodeOf()
-  const both = await connections(node.port, 3)
+it('accepts connections in all event loops, and adds up their counters', async () => {
+  const node = await nodeOf()
+  const { metrics } = node
+  const both = await connections(node, 3)
   expect(both.map(({ loop }) => loop)).toEqual([0, 0, 0, 1, 1, 1])
   for (const socket of both) await socket.send(update('more'))
   for (const socket of both) expect(await socket.answer()).toMatchObject({ status: 200 })
@@ -117,9 +134,80 @@ it('accepts connections in all event loops, with their own workers; counters add
   expect(await inFlight(metrics)).toBe(0)
 })
 
+it('sends the requests of a session to one worker, whichever event loop has them', async () => {
+  const sockets = await connections(await nodeOf(), 2)
+  const sessions = Array.from({ length: 16 }, (_, index) => `session-${index}`)
+  const workers = new Set<string>()
+  for (const session of sessions) {
+    const ofSession = new Set<string>()
+    for (const socket of sockets) {
+      await socket.send(update(session))
+      ofSession.add(/worker \d/.exec((await socket.answer())?.body ?? '')?.[0] ?? '')
+    }
+    expect(ofSession.size).toBe(1)
+    for (const worker of ofSession) workers.add(worker)
+  }
+  expect([...workers].sort()).toEqual(['worker 0', 'worker 1'])
+})
+
+it('reaches a worker again after its replacement, from all event loops', async () => {
+  const sockets = await connections(await nodeOf(), 1)
+  const asked = async (socket: (typeof sockets)[0], session: string) => {
+    await socket.send(update(session))
+    return socket.answer()
+  }
+  for (const [index, socket] of sockets.entries()) {
+    // By their hashes, some of these sessions are of either worker.
+    for (let count = 0; count < 8; count += 1) {
+      expect((await asked(socket, `exit-${index}-${count}`))?.body).toContain('-92')
+    }
+    for (const other of sockets) {
+      for (let count = 0; count < 8; count += 1) {
+        await waitUntil('an answer', async () => {
+          return (await asked(other, `after-${count}`))?.status === 200
+        })
+      }
+    }
+  }
+})
+
+it('lets workers answer requests of other event loops before it closes', async () => {
+  const patient = {
+    TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '30000',
+    TOLLGATE_SHUTDOWN_TIMEOUT_MS: '90000',
+  }
+  const node = await nodeOf(patient, 'held-worker')
+  const all = await connections(node, 8)
+  const [sockets, idle] = [all.slice(0, 8), all[8]]
+  const channel = new BroadcastChannel('held-worker')
+  let replies = 0
+  channel.onmessage = () => {
+    replies += 1
+  }
+  const tellBoth = async (word: 'hold' | 'ask') => {
+    replies = 0
+    channel.postMessage(word)
+    await waitUntil('both workers reply', () => replies === 2)
+  }
+  await tellBoth('hold')
+  for (const [index, socket] of sockets.entries()) await socket.send(update(`held-${index}`))
+  await waitUntil('all under way', async () => (await inFlight(node.metrics)) === 8)
+  const closing = node.node.close()
+  // The other event loop has nothing to answer, but its worker has.
+  await waitUntil('it stops', async () => {
+    await idle?.send('GET /health/ready HTTP/1.1\r\nHost: t\r\n\r\n')
+    return (await idle?.answer())?.status !== 200
+  })
+  for (let count = 0; count < 10; count += 1) await tellBoth('ask')
+  channel.postMessage('go')
+  for (const socket of sockets) expect(await socket.answer()).toMatchObject({ status: 200 })
+  await closing
+  channel.close()
+})
+
 it('limits a peer to one rate, whichever event loops it connects to', async () => {
-  const { node } = await nodeOf()
-  const sockets = await connections(node.port, 2)
+  const node = await nodeOf()
+  const sockets = await connections(node, 2)
   const statuses: (number | undefined)[] = []
   for (let request = 0; request < 16; request += 1) {
     const socket = sockets[request % sockets.length]
@@ -152,8 +240,9 @@ it('does not start if one event loop fails, with its reason, and releases the po
 })
 
 it('is ready in all event loops or in none', async () => {
-  const { node, fitness } = await nodeOf()
-  const sockets = await connections(node.port)
+  const running = await nodeOf()
+  const { fitness } = running
+  const sockets = await connections(running)
   const statuses = async () => {
     for (const socket of sockets) {
       await socket.send('GET /health/ready HTTP/1.1\r\nHost: t\r\n\r\n')
@@ -171,8 +260,9 @@ it('is ready in all event loops or in none', async () => {
 })
 
 it('answers requests in flight in each event loop before it closes', async () => {
-  const { node, metrics } = await nodeOf({ TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '2000' })
-  const sockets = await connections(node.port)
+  const running = await nodeOf({ TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '2000' })
+  const { node, metrics } = running
+  const sockets = await connections(running)
   for (const socket of sockets) await socket.send(update('wait'))
   await waitUntil('two under way', async () => (await inFlight(metrics)) === 2)
   const closing = node.close()
@@ -184,11 +274,12 @@ it('answers requests in flight in each event loop before it closes', async () =>
 })
 
 it('divides the requests in flight between event loops', async () => {
-  const { node, metrics } = await nodeOf({
+  const running = await nodeOf({
     TOLLGATE_REALTIME_IN_FLIGHT_MAX: '2',
     TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '2000',
   })
-  const sockets = await connections(node.port, 2)
+  const { metrics } = running
+  const sockets = await connections(running, 2)
   const [waiting = [], others = []] = [0, 1].map((odd) => sockets.filter((_, i) => i % 2 === odd))
   for (const socket of waiting) await socket.send(update('wait'))
   await waitUntil('two under way', async () => (await inFlight(metrics)) === 2)
@@ -202,8 +293,9 @@ it('divides the requests in flight between event loops', async () => {
 })
 
 it('reports once a failed event loop, is not ready then, and stops in order', async () => {
-  const { node, failures } = await nodeOf()
-  const [first, second] = await connections(node.port)
+  const running = await nodeOf()
+  const { node, failures } = running
+  const [first, second] = await connections(running)
   for (let time = 0; time < 2; time += 1) {
     await second?.send(update('one', 'X-Api-Key: boom\r\n'))
     expect(await second?.answer()).toMatchObject({ status: 401 })
@@ -219,8 +311,9 @@ it('reports once a failed event loop, is not ready then, and stops in order', as
 })
 
 it('considers an event loop that does not respond as failed', async () => {
-  const { node, failures, metrics } = await nodeOf()
-  const [, second] = await connections(node.port)
+  const running = await nodeOf()
+  const { failures, metrics } = running
+  const [, second] = await connections(running)
   await figure(metrics, 'tollgate_loop_requests_total')
   await second?.send(update('one', 'X-Api-Key: hang\r\n'))
   expect(await second?.answer()).toMatchObject({ status: 401 })
@@ -231,7 +324,8 @@ it('considers an event loop that does not respond as failed', async () => {
 })
 
 it('has one event loop without further threads by default', async () => {
-  const { node, metrics } = await nodeOf({ TOLLGATE_REALTIME_LISTENERS: '1' })
-  for (let count = 0; count < 8; count += 1) expect((await connection(node.port)).loop).toBe(0)
+  const running = await nodeOf({ TOLLGATE_REALTIME_LISTENERS: '1' })
+  const { metrics } = running
+  for (let count = 0; count < 8; count += 1) expect((await connection(running)).loop).toBe(0)
   expect(await figure(metrics, 'tollgate_loop_requests_total')).toEqual([{ loop: '0', value: 8 }])
 })

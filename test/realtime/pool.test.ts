@@ -2,6 +2,8 @@ import { afterEach, describe, expect, it } from 'vitest'
 import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { type Pool, type PoolOptions, startPool } from '../../src/realtime/pool.ts'
+import { createRouteTable } from '../../src/realtime/routes.ts'
+import type { ServePort } from '../../src/realtime/thread-context.ts'
 import type { RequestSender } from '../../src/realtime/worker-queue.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { requestOf } from '../support/realtime/requests.ts'
@@ -178,4 +180,84 @@ it('the requests of one account go to one worker', async () => {
   const updates = await Promise.all([ask('session-1'), start(aid, 'session-2'), ask('session-1')])
   const workers = new Set(updates.map(({ detail }) => detail.split(',')[0]))
   expect([...workers]).toEqual(['worker 1'])
+})
+
+describe('two event loops', () => {
+  /** Their pools, with one worker each. */
+  async function poolsOf(options: Partial<PoolOptions> = {}) {
+    const routes = createRouteTable()
+    const serve: ServePort[] = []
+    const pools = await Promise.all(
+      [0, 1].map((loop) => {
+        const connect: ServePort = (worker, port) => serve[worker]?.(worker, port)
+        const onConnect = (ofLoop: ServePort) => {
+          serve[loop] = ofLoop
+        }
+        return poolOf({ ...options, shared: { loop, loops: 2, routes, connect, onConnect } })
+      }),
+    )
+    await Promise.all(pools.map(({ pool }) => pool.reachOthers()))
+    // The route of this account is learned by all.
+    const [first, second] = pools as [(typeof pools)[0], (typeof pools)[0]]
+    const at = ({ ask }: typeof first, sessionId: string, worker: number) =>
+      ask(requestOf(sessionId, { subscriberKey: 'sid', subscriberValue: String(worker + 2) }))
+    for (const worker of [0, 1]) await at(first, `learn-${worker}`, worker)
+    return { first, second, at }
+  }
+
+  /** Repeats a request until its worker has been replaced. */
+  async function granted(ask: () => Promise<ChargeOutcome>): Promise<ChargeOutcome> {
+    let outcome = await ask()
+    await waitUntil('the worker answers', async () => {
+      if (outcome.reason !== 'granted') outcome = await ask()
+      return outcome.reason === 'granted'
+    })
+    return outcome
+  }
+
+  it('send the requests of an account to one worker of the process', async () => {
+    const { first, second, at } = await poolsOf()
+    for (const worker of [0, 1]) {
+      const session = `session-${worker}`
+      await at(second, session, worker)
+      const outcomes = [await first.ask(session), await second.ask(session)]
+      for (const loop of [first, second]) outcomes.push(await at(loop, `new-${worker}`, worker))
+      for (const { detail } of outcomes) expect(detail).toContain(`worker ${worker},`)
+    }
+  })
+
+  it('look up in the worker of the other', async () => {
+    const { first, at } = await poolsOf()
+    expect((await at(first, 'look-up', 1)).detail).toBe('worker 1, batch of 1, slow')
+  })
+
+  it.each([
+    ['of the owner', 1],
+    ['of the other', 0],
+  ])('reach a worker again that ended by a request %s', async (_, by) => {
+    const { first, second, at } = await poolsOf({ batchSizeMax: 1 })
+    const waiting = [at(first, 'wait', 1), at(second, 'wait', 1)]
+    await Promise.all([at(first, 'x', 1), at(second, 'x', 1)])
+    const lost = [...waiting, at(by === 0 ? first : second, 'exit', 1)]
+    expect(reasonsOf(await Promise.all(lost))).toEqual(Array(3).fill('timedOut'))
+    for (const loop of [first, second]) {
+      const outcome = await granted(() => at(loop, 'after', 1))
+      expect(outcome.detail).toContain('worker 1,')
+    }
+    expect(await at(first, 'own', 0)).toMatchObject({ reason: 'granted' })
+  })
+
+  it('replace a worker that hangs on a request of the other', async () => {
+    const { first, at } = await poolsOf({ requestTimeoutMs: 150 })
+    expect((await at(first, 'spin', 1)).reason).toBe('timedOut')
+    expect((await granted(() => at(first, 'after', 1))).detail).toContain('worker 1,')
+  })
+
+  it('answer what waits for a worker of a closed pool', async () => {
+    const { first, second, at } = await poolsOf({ batchSizeMax: 1 })
+    const waiting = at(first, 'wait', 1)
+    await at(first, 'x', 1)
+    await second.pool.close()
+    expect((await waiting).reason).toBe('timedOut')
+  })
 })

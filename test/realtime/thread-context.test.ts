@@ -31,6 +31,7 @@ it('assigns Diameter to the first event loop, and changes nothing more', () => {
     realtime: {
       ...config.realtime,
       inFlightMax: 1,
+      batchesInFlightMax: Math.ceil(config.realtime.batchesInFlightMax / 2),
       reportsBytesMax: config.realtime.reportsBytesMax / 2,
     },
   })

@@ -95,6 +95,21 @@ it('queues while all batches are in flight, and continues when one ends or fails
   expect(events.filter((event) => !event.startsWith('batch'))).toEqual(['result a', 'failure b'])
 })
 
+it('sends an empty batch as a probe while nothing is in flight', async () => {
+  const { queue, calls, push, events, time } = queueOf()
+  for (let count = 0; count < 2; count += 1) queue.probe(time.nowMs)
+  expect(calls.map(({ ids }) => ids)).toEqual([[]])
+  expect(queue.oldestMs(time.nowMs + 7)).toBe(7)
+  calls[0]?.end(result(0))
+  await turn()
+  expect(queue.oldestMs(time.nowMs + 7)).toBe(0)
+  push('a')
+  await turn()
+  queue.probe(time.nowMs)
+  expect(calls.map(({ ids }) => ids)).toEqual([[], ['a']])
+  expect(events).toEqual(['result ', 'batch of 1'])
+})
+
 it('forgets requests that were answered while they waited', async () => {
   const { queue, calls, push } = queueOf()
   for (const id of ['a', 'b']) {

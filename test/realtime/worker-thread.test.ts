@@ -11,6 +11,7 @@ async function threadOf() {
   const thread = new WorkerThread({
     workerFile: new URL('../support/realtime/pool-worker.mjs', import.meta.url),
     workerData: { worker: 0 },
+    loops: 1,
     onError: () => undefined,
     onEvent: () => undefined,
   })

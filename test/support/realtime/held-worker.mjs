@@ -1,4 +1,5 @@
 // A worker that answers nothing between 'hold' and 'go', which arrive on a channel of that name.
+// It acknowledges 'hold', and 'ask' at any time.
 import { packResult, unpackTask } from '../../../dist/src/domain/worker-protocol.js'
 import { serve } from '../../../dist/src/workers/serve.js'
 
@@ -8,12 +9,12 @@ let go = () => undefined
 
 channel.onmessage = ({ data }) => {
   if (data === 'go') go()
-  else {
+  else if (data === 'hold') {
     going = new Promise((resolve) => {
       go = resolve
     })
     channel.postMessage('holds')
-  }
+  } else if (data === 'ask') channel.postMessage('answers')
 }
 channel.unref()
 
