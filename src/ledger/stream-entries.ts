@@ -141,8 +141,8 @@ function parseEntry(raw: RawEntry, written: Map<string, WrittenOwner>): EntryPar
 
 /**
  * Collects the fields of an entry, which are grouped by account: `aid:sid` with the fields of the
- * sessions for each of its owners, then a record if it has one: `r`, or `r+` if the entry already has an `r`
- * (lua/commit.lua).
+ * written sessions for each of its owners, then a record if it has one: `r`, or `r+` if the entry
+ * already has an `r` (lua/commit.lua).
  */
 class EntryParts {
   readonly list: EntryPart[] = []

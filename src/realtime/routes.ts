@@ -134,7 +134,8 @@ class Hashes {
 /** FNV-1a over UTF-16 units, continued from `value`. */
 function hashed(value: number, text: string): number {
   let hash = value
-  for (let index = 0; index < text.length; index += 1) {
+  const { length } = text
+  for (let index = 0; index < length; index += 1) {
     hash = Math.imul(hash ^ text.charCodeAt(index), PRIME)
   }
   return hash

@@ -49,7 +49,7 @@ interface Upsert {
  */
 export type CountOperations = (operations: number, duplicates: number) => void
 
-export interface WriteOptions {
+export interface FlushOptions {
   known: KnownRecords
   /** That of `known` when the entries were read. */
   tenure: number
@@ -65,7 +65,7 @@ export async function writeFlush(
   catalog: Catalog,
   flush: FlushRecords,
   nameOf: NameOf,
-  { known = new KnownRecords(), tenure = 0, count = () => undefined }: Partial<WriteOptions> = {},
+  { known = new KnownRecords(), tenure = 0, count = () => undefined }: Partial<FlushOptions> = {},
 ): Promise<RefusedRecords> {
   const refused: RefusedRecords = new Map()
   const write = (name: 'lines' | 'balances', upserts: readonly Upsert[]) =>

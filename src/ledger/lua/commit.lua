@@ -35,6 +35,7 @@
 -- @include epoch
 -- @include owner
 -- @include directory
+-- @include failure
 
 local BACKOFF_MS = 50
 -- No further account is added to an entry of this size.
@@ -66,10 +67,6 @@ local index_writes, index_writes_length, values, values_length, registered = {},
 local used_hints, new_hints, sorted_sets = {}, {}, {}
 -- Arguments of the read of an account, and the states and fences that it is compared with.
 local reading, expected = { '', 's:0', 'p:0', 't' }, {}
-
-local function fits_fence(packed, expected)
-  return expected < 0 or (packed and unpack_at('<d', packed) or 0) == expected
-end
 
 -- A hint that ends later than one set now comes from a clock that is ahead: it is ignored.
 local function is_busy(hint)
@@ -319,22 +316,6 @@ local function write()
     redis.pcall('HSET', key, 't', struct.pack('<dd', token, now + BACKOFF_MS))
   end
   for _, key in ipairs(used_hints) do call('HDEL', key, 't') end
-end
-
--- A refusal for lack of memory or disk is an outage, not damage. Only the first write of a call can
--- be refused, so nothing has been written when the call fails.
-local function outage_in(message)
-  for _, refusal in ipairs({ 'OOM', 'MISCONF', 'READONLY', 'NOREPLICAS' }) do
-    -- Redis 6 puts the position in the script before the error.
-    local is_script_error = string.find(message, 'user_script: ?%d+: %-' .. refusal)
-    if is_script_error or string.find(message, '^' .. refusal) then
-      return string.match(message, refusal .. '.*')
-    end
-  end
-end
-
-local function message_of(failure)
-  return type(failure) == 'table' and failure.err or tostring(failure)
 end
 
 local function refuse(account, reply)

@@ -1,8 +1,8 @@
 -- Loads the current states of owners with the requested sessions.
 --
 -- KEYS  [1] epoch of the data, then the account of each owner
--- ARGV  [1] epoch that the caller expects, then per owner: number of its fields, the fields of state,
---       fence and sessions
+-- ARGV  [1] epoch that the caller expects, then per owner: number of its fields, and the fields
+--       of its state, fence and sessions
 -- REPLY an error EPOCH if the data has another epoch, or per owner: { state, fence,
 --       session … }, false for missing values; or { CORRUPT, reason }
 -- EFFECTS none

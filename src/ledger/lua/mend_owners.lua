@@ -4,8 +4,9 @@
 --       of operations that the data has lost
 -- ARGV  [1] epoch that the caller expects, [2] number of owners, [3] time to live of the result
 --       (ms), [4] result, [5] record for the recorder, then per owner: name, field of the state,
---       version at the time of reading (0: it did not exist), packed state, number of sessions, then per session: field,
---       packed session; then per lost operation: time to live (ms), packed result
+--       version at the time of reading (0: it did not exist), packed state, number of sessions,
+--       then per session: field, packed session; then per lost operation: time to live (ms),
+--       packed result
 -- REPLY COMMITTED, CONFLICT if an owner has changed since it was read, REPEATED if the correction
 --       was made before; or an error EPOCH
 -- EFFECTS states, sessions, results and one stream entry; or nothing. Versions may skip numbers to

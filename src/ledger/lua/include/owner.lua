@@ -63,3 +63,8 @@ local function stored_totals(packed)
   check_format(format)
   return version, total
 end
+
+-- Whether a packed profile fence has the expected number (-1: any).
+local function fits_fence(packed, expected)
+  return expected < 0 or (packed and unpack_owner('<d', packed) or 0) == expected
+end
