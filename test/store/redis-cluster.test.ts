@@ -24,6 +24,10 @@ beforeAll(async () => {
   const timeouts = { commandTimeoutMs: 1_000, connectTimeoutMs: 20_000 }
   redis = openRedis({ url: cluster.url, ...timeouts, replicaAcks: 1 }, log)
   await waitForRedis(redis, 20_000)
+  await waitUntil(
+    'the replicas that a write waits for are online',
+    async () => (await replicasMissing(redis)) === null,
+  )
 }, 60_000)
 afterAll(async () => {
   await redis?.close()
@@ -54,10 +58,6 @@ it('a cluster client detects a policy that would lose units on any master', asyn
   await second?.client.config('SET', 'maxmemory-policy', 'allkeys-lru')
   await expect(checkRedisPolicy(redis, log)).rejects.toBeInstanceOf(StorePolicyError)
   await second?.client.config('SET', 'maxmemory-policy', 'noeviction')
-})
-
-it('a cluster client has the replicas that a commit waits for', async () => {
-  await waitUntil('all are online', async () => (await replicasMissing(redis)) === null)
 })
 
 it('a cluster client fails fast while a master is down, and uses its replica then', async () => {
