@@ -10,7 +10,9 @@ const SESSION_KEY_LENGTH = 22
 export interface LedgerKeys {
   partitions: number
   partitionOf(aid: number): number
-  /** Hash with the owners and sessions of an account; its fields are below. */
+  /**
+   * Hash with the owners and sessions of an account, by the fields below, and `t`, its back-off hint.
+   */
   account(aid: number): string
   /** Sorted set of open sessions by expiry. */
   expiry(partition: number): string
@@ -91,9 +93,6 @@ export function stateField(sid: number): string {
 export function fenceField(sid: number): string {
   return `${FENCE_PREFIX}${sid}`
 }
-
-/** Field with the back-off hint of an account. */
-export const HINT_FIELD = 't'
 
 /** Field with a session of a subscriber. */
 export function sessionField(sid: number, sessionKey: string): string {

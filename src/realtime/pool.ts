@@ -129,7 +129,7 @@ class PiscinaPool implements Pool {
   readonly #routes: Routes
   readonly #deadlines = new Deadlines<Pending>()
   readonly #timer: NodeJS.Timeout
-  /** Others are probed once they have been reached. */
+  /** Workers are probed if there are other event loops, once those have been reached. */
   #probedMs = Number.POSITIVE_INFINITY
   #isClosed = false
 
@@ -155,6 +155,7 @@ class PiscinaPool implements Pool {
 
   async reachOthers(): Promise<void> {
     const others = this.#workers.filter((worker) => !(worker instanceof WorkerThread))
+    if (others.length === 0) return
     const nothing = { requests: [], mayLookUp: false, deadlineMs: 0 }
     await Promise.all(others.map((worker) => awaitStart(() => worker.run(nothing))))
     this.#probedMs = processMs()

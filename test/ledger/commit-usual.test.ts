@@ -6,7 +6,7 @@ import {
   keyOf,
   loadOne,
   type OpenLedger,
-  openLedger,
+  openTwoLedgers,
   ownerOf,
   SETTINGS,
   seed,
@@ -15,22 +15,16 @@ import {
 } from '../support/ledger/fixture.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { lineOf } from '../support/recorder/accounts.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { NOW_MS } from '../support/workers/processor-fixture.ts'
 
-let redis: TestRedis
 let ledger: OpenLedger
 let other: OpenLedger
+let close: () => Promise<void>
 
 beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-  ledger = await openLedger(redis.url)
-  other = await openLedger(redis.url)
+  ;({ ledger, other, close } = await openTwoLedgers())
 })
-afterAll(async () => {
-  await Promise.all([ledger.close(), other.close()])
-  await redis.close()
-})
+afterAll(() => close())
 beforeEach(async () => {
   await emptyLedger(ledger)
   await seed(ledger, 1, 1000)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Bucket } from '../../src/domain/bucket.ts'
 import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
-import { HINT_FIELD, indexMember, stateField } from '../../src/ledger/keys.ts'
+import { indexMember, stateField } from '../../src/ledger/keys.ts'
 import { commitScript } from '../../src/ledger/scripts.ts'
 import { StoreDownError } from '../../src/store/redis.ts'
 import {
@@ -11,7 +11,7 @@ import {
   keyOf,
   loadOne,
   type OpenLedger,
-  openLedger,
+  openTwoLedgers,
   operationOf,
   ownerOf,
   seed,
@@ -19,23 +19,16 @@ import {
   writing,
 } from '../support/ledger/fixture.ts'
 import { emptyLedger } from '../support/ledger.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { NOW_MS } from '../support/workers/processor-fixture.ts'
 
-let redis: TestRedis
 let ledger: OpenLedger
 let other: OpenLedger
+let close: () => Promise<void>
 
 beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-  ledger = await openLedger(redis.url)
-  other = await openLedger(redis.url)
+  ;({ ledger, other, close } = await openTwoLedgers())
 })
-afterAll(async () => {
-  await ledger.close()
-  await other.close()
-  await redis.close()
-})
+afterAll(() => close())
 beforeEach(() => emptyLedger(ledger))
 
 /** Spends units of a seeded bucket of 1,000, as the second version. */
@@ -300,7 +293,7 @@ describe('the back-off hint of an account', () => {
     await reply(spending(2, 1, withHint))
     const next = writing(ownerOf(1, 3, [bucketOf(1000, { spent: 2, free: 998 })]))
     expect(await reply(next, other, NOW_MS + 50)).toEqual({ kind: 'committed' })
-    expect(await ledger.redis.client.hexists(ledger.keys.account(1), HINT_FIELD)).toBe(0)
+    expect(await ledger.redis.client.hexists(ledger.keys.account(1), 't')).toBe(0)
   })
 
   it('set by a clock far ahead does not keep others out', async () => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { HINT_FIELD, sessionField, sessionKeyOf, stateField } from '../../src/ledger/keys.ts'
+import { sessionField, sessionKeyOf, stateField } from '../../src/ledger/keys.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { type SweepResult, sweepPartition } from '../../src/ledger/sweep.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
@@ -117,7 +117,7 @@ describe('an abandoned session', () => {
     const hint = Buffer.alloc(16)
     hint.writeDoubleLE(77, 0)
     hint.writeDoubleLE(nowMs + 50, 8)
-    await scene.redis.client.hset(scene.ledger.keys.account(1), HINT_FIELD, hint)
+    await scene.redis.client.hset(scene.ledger.keys.account(1), 't', hint)
     expect(await sweep(nowMs)).toEqual(NOTHING)
     expect(await sweep(nowMs + SETTINGS.leaseMs - 1, 1, other)).toEqual(NOTHING)
     expect(await sweep(nowMs + SETTINGS.leaseMs, 1, other)).toEqual({ ...NOTHING, expired: 1 })

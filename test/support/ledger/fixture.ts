@@ -9,6 +9,7 @@ import { sessionKeyOf } from '../../../src/ledger/keys.ts'
 import type { Ledger, LoadedOwner } from '../../../src/ledger/ledger.ts'
 import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
 import { openTestLedger } from '../ledger.ts'
+import { startTestRedis } from '../redis.ts'
 import { log, NOW_MS } from '../workers/processor-fixture.ts'
 
 export const SETTINGS = { partitions: 4, directoryTtlMs: 3_600_000, operationKeepMs: 60_000 }
@@ -23,6 +24,17 @@ export async function openLedger(url: string): Promise<OpenLedger> {
   await waitForRedis(redis, 20_000)
   const ledger = await openTestLedger(redis, SETTINGS, randomInt(1, 2 ** 47))
   return { ...ledger, close: () => redis.close() }
+}
+
+/** A Redis with the ledgers of two workers. */
+export async function openTwoLedgers() {
+  const redis = await startTestRedis({ appendfsync: 'everysec' })
+  const [ledger, other] = [await openLedger(redis.url), await openLedger(redis.url)]
+  const close = async () => {
+    await Promise.all([ledger.close(), other.close()])
+    await redis.close()
+  }
+  return { ledger, other, close }
 }
 
 export function bucketOf(credited: number, more: Partial<Bucket> = {}): Bucket {
