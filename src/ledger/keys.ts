@@ -11,7 +11,8 @@ export interface LedgerKeys {
   partitions: number
   partitionOf(aid: number): number
   /**
-   * Hash with the owners and sessions of an account, by the fields below, and `t`, its back-off hint.
+   * Hash with the owners and sessions of an account, by the fields below, and its back-off hint,
+   * `t`.
    */
   account(aid: number): string
   /** Sorted set of open sessions by expiry. */
