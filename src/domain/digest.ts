@@ -1,4 +1,5 @@
 import type { ChargeRequest, ServicePart, ServiceRequest } from './charge-request.ts'
+import { codeAt, lengthOf } from './text-codes.ts'
 
 /** Codes of single characters, which need no loop. */
 const [COMMA, LESS, EQUALS, AT, P, R] = [44, 60, 61, 64, 112, 114] as const
@@ -101,9 +102,9 @@ class Mixer {
   text(text: string): void {
     let high = this.#high
     let low = this.#low
-    const { length } = text
+    const length = lengthOf(text)
     for (let index = 0; index < length; index += 1) {
-      const code = text.charCodeAt(index)
+      const code = codeAt(text, index)
       high = Math.imul(high ^ code, HIGH_FACTOR)
       low = Math.imul(low ^ code, LOW_FACTOR)
     }

@@ -2,6 +2,7 @@
  * Calendar arithmetic in a time zone. Periods are half-open [from, to). Instants are epoch ms and
  * always passed in: this file reads no clock.
  */
+import { codeAt, lengthOf } from './text-codes.ts'
 
 /** End of an unlimited period: the year 2170, as in revisions of existing installations. */
 export const FOREVER_MS = Date.UTC(2170, 0, 1)
@@ -144,10 +145,10 @@ const [DASH, COLON, T, Z] = [0x2d, 0x3a, 0x54, 0x5a] as const
  * format, an invalid date, or a date before 1970.
  */
 export function parseCommonInstant(text: string): number {
-  if (text.length !== USUAL_LENGTH || text.charCodeAt(19) !== Z) return -1
-  if (text.charCodeAt(4) !== DASH || text.charCodeAt(7) !== DASH) return -1
-  if (text.charCodeAt(10) !== T) return -1
-  if (text.charCodeAt(13) !== COLON || text.charCodeAt(16) !== COLON) return -1
+  if (lengthOf(text) !== USUAL_LENGTH || codeAt(text, 19) !== Z) return -1
+  if (codeAt(text, 4) !== DASH || codeAt(text, 7) !== DASH) return -1
+  if (codeAt(text, 10) !== T) return -1
+  if (codeAt(text, 13) !== COLON || codeAt(text, 16) !== COLON) return -1
   const year = twoDigits(text, 0) * 100 + twoDigits(text, 2)
   const month = twoDigits(text, 5)
   const day = twoDigits(text, 8)
@@ -174,8 +175,8 @@ function daysTo(year: number, month: number, day: number): number {
 const DAYS_TO_1970 = 719_468
 
 function twoDigits(text: string, at: number): number {
-  const tens = text.charCodeAt(at) - 0x30
-  const ones = text.charCodeAt(at + 1) - 0x30
+  const tens = codeAt(text, at) - 0x30
+  const ones = codeAt(text, at + 1) - 0x30
   if (tens < 0 || tens > 9 || ones < 0 || ones > 9) return Number.NaN
   return tens * 10 + ones
 }

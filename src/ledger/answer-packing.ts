@@ -19,6 +19,7 @@ import type {
 import { sessionTagOf } from '../domain/lines.ts'
 import type { AnsweredRequest, ServiceSession, Session } from '../domain/session.ts'
 import { isSameService } from '../domain/session-services.ts'
+import { codeAt, lengthOf } from '../domain/text-codes.ts'
 import type { Reader } from './reader.ts'
 import type { Writer } from './writer.ts'
 
@@ -156,27 +157,27 @@ function readOutcome(reader: Reader, { sessionKey, session }: AnswerContext): Ch
  * has another form. It compares without building an id, which would take longer than all the rest.
  */
 function requestCountIn(transactionId: string, { sessionKey, session }: AnswerContext): number {
-  const { length } = transactionId
-  const keyLength = sessionKey.length
+  const length = lengthOf(transactionId)
+  const keyLength = lengthOf(sessionKey)
   let at = 0
   while (at < keyLength) {
-    if (at === length || transactionId.charCodeAt(at) !== sessionKey.charCodeAt(at)) return -1
+    if (at === length || codeAt(transactionId, at) !== codeAt(sessionKey, at)) return -1
     at += 1
   }
-  if (at === length || transactionId.charCodeAt(at) !== DASH) return -1
+  if (at === length || codeAt(transactionId, at) !== DASH) return -1
   const openedAt = at + 1
   at = openedAt
-  while (at < length && transactionId.charCodeAt(at) !== DASH) at += 1
+  while (at < length && codeAt(transactionId, at) !== DASH) at += 1
   if (numberIn(transactionId, openedAt, at, 36) !== session.openedMs) return -1
   return numberIn(transactionId, at + 1, length, 10)
 }
 
 /** Parses a safe integer as `toString` writes it; -1 if it has another form. */
 function numberIn(text: string, from: number, end: number, radix: number): number {
-  if (end <= from || (text.charCodeAt(from) === ZERO && end > from + 1)) return -1
+  if (end <= from || (codeAt(text, from) === ZERO && end > from + 1)) return -1
   let number = 0
   for (let at = from; at < end; at += 1) {
-    const code = text.charCodeAt(at)
+    const code = codeAt(text, at)
     const digit = code < LETTER_A ? code - ZERO : code - LETTER_A + 10
     if (digit < 0 || digit >= radix || (code > NINE && code < LETTER_A)) return -1
     number = number * radix + digit

@@ -1,5 +1,6 @@
 /** Reads stored values that a `Writer` wrote. Throws `RangeError` if bytes are missing. */
 import { UNLIMITED } from '../domain/tariff.ts'
+import { codeAt, lengthOf } from '../domain/text-codes.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import { NUMBER } from './writer.ts'
 
@@ -93,9 +94,10 @@ export class Reader {
   }
 
   #matchesWord(word: string, from: number): boolean {
-    if (word.length !== this.#at - from) return false
-    for (let index = 0; index < word.length; index += 1) {
-      if (word.charCodeAt(index) !== this.#buffer[from + index]) return false
+    const length = lengthOf(word)
+    if (length !== this.#at - from) return false
+    for (let index = 0; index < length; index += 1) {
+      if (codeAt(word, index) !== this.#buffer[from + index]) return false
     }
     return true
   }

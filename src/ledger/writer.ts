@@ -8,6 +8,7 @@
  *   f9     an f64, for all others      fa, fb UNLIMITED and FOREVER_MS, which are frequent
  */
 import { UNLIMITED } from '../domain/tariff.ts'
+import { codeAt, lengthOf } from '../domain/text-codes.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 
 export const NUMBER = {
@@ -78,7 +79,7 @@ export class Writer {
 
   /** Length as u32, then the text in UTF-8. */
   text(text: string): void {
-    this.#ensureRoom(4 + text.length * 3)
+    this.#ensureRoom(4 + lengthOf(text) * 3)
     const written = this.#put(text, this.#length + 4)
     this.#view.setUint32(this.#length, written, true)
     this.#length += 4 + written
@@ -86,7 +87,7 @@ export class Writer {
 
   /** As `text`, of short ASCII texts that are not concatenated before. */
   texts(first: string, second: string, third = ''): void {
-    this.#ensureRoom(4 + first.length + second.length + third.length)
+    this.#ensureRoom(4 + lengthOf(first) + lengthOf(second) + lengthOf(third))
     const from = this.#length + 4
     let at = from
     at += this.#put(first, at)
@@ -142,16 +143,17 @@ export class Writer {
 
   /** Length as number, then the text in UTF-8. */
   string(text: string): void {
-    if (text.length < SHORT_TEXT_MAX) {
-      this.#ensureRoom(1 + text.length)
-      if (this.#putAscii(text, this.#length + 1)) {
-        this.#buffer[this.#length] = text.length
-        this.#length += 1 + text.length
+    const length = lengthOf(text)
+    if (length < SHORT_TEXT_MAX) {
+      this.#ensureRoom(1 + length)
+      if (this.#putAscii(text, length, this.#length + 1)) {
+        this.#buffer[this.#length] = length
+        this.#length += 1 + length
         return
       }
     }
     this.number(Buffer.byteLength(text))
-    this.#ensureRoom(text.length * 3)
+    this.#ensureRoom(length * 3)
     this.#length += this.#buffer.write(text, this.#length)
   }
 
@@ -189,17 +191,16 @@ export class Writer {
 
   /** The buffer must have room for the text. Returns the number of bytes. */
   #put(text: string, at: number): number {
-    if (text.length < SHORT_TEXT_MAX && this.#putAscii(text, at)) return text.length
+    const length = lengthOf(text)
+    if (length < SHORT_TEXT_MAX && this.#putAscii(text, length, at)) return length
     return this.#buffer.write(text, at)
   }
 
   /** False if the text is not ASCII; the bytes written so far are then undefined. */
-  #putAscii(text: string, at: number): boolean {
+  #putAscii(text: string, length: number, at: number): boolean {
     const buffer = this.#buffer
-    // Reading the length in each round costs more: texts have many internal representations.
-    const { length } = text
     for (let index = 0; index < length; index += 1) {
-      const code = text.charCodeAt(index)
+      const code = codeAt(text, index)
       if (code > 0x7f) return false
       buffer[at + index] = code
     }

@@ -1,5 +1,6 @@
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
+import { codeAt, lengthOf } from '../domain/text-codes.ts'
 
 /** Selects the worker of a request, so that requests of one account keep their order. */
 export interface Routes {
@@ -134,9 +135,9 @@ class Hashes {
 /** FNV-1a over UTF-16 units, continued from `value`. */
 function hashed(value: number, text: string): number {
   let hash = value
-  const { length } = text
+  const length = lengthOf(text)
   for (let index = 0; index < length; index += 1) {
-    hash = Math.imul(hash ^ text.charCodeAt(index), PRIME)
+    hash = Math.imul(hash ^ codeAt(text, index), PRIME)
   }
   return hash
 }

@@ -5,6 +5,7 @@
  * the thread.
  */
 import type { RateRevision } from '../../domain/catalogue.ts'
+import { codeAt, lengthOf } from '../../domain/text-codes.ts'
 import { type RateEntry, withoutRate, withRate } from './rate-list.ts'
 
 /** Up to this length, the digits of a prefix with a leading 1 are an exact number. */
@@ -69,9 +70,10 @@ export class PrefixTable {
    * lookup at a time over all tables, because its state is global to avoid allocation.
    */
   begin(group: number, value: string): number {
-    const digits = scan(group, value, Math.min(value.length, this.#lengthMax))
+    const length = lengthOf(value)
+    const digits = scan(group, value, Math.min(length, this.#lengthMax))
     scanned = digits
-    return Math.max(digits, Math.min(value.length, this.#otherLengthMax))
+    return Math.max(digits, Math.min(length, this.#otherLengthMax))
   }
 
   /** The rates of the value's prefix of this length. */
@@ -111,7 +113,7 @@ function scan(group: number, text: string, lengthMax: number): number {
   let key = 1
   let hash = Math.imul(group + 1, 0x9e3779b1)
   for (let at = 0; at < end; at += 1) {
-    const digit = text.charCodeAt(at) - 48
+    const digit = codeAt(text, at) - 48
     if (digit < 0 || digit > 9) return at
     key = key * 10 + digit
     hash = Math.imul(hash ^ digit, 0x01000193)

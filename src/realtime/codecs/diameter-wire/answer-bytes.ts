@@ -1,4 +1,5 @@
 /** Writes AVPs sequentially into a buffer that grows as needed and is reused. */
+import { codeAt, lengthOf } from '../../../domain/text-codes.ts'
 import type { AvpRule } from './avp-rules.ts'
 import { putUint24, putUint32 } from './bytes.ts'
 import { HEADER_BYTES } from './protocol.ts'
@@ -94,15 +95,16 @@ export class AnswerBytes {
 
   /** Returns the length of the text in bytes. */
   #put(text: string): number {
-    if (text.length > FEW_CHARS) return this.#bytes.write(text, this.at, 'utf8')
+    const length = lengthOf(text)
+    if (length > FEW_CHARS) return this.#bytes.write(text, this.at, 'utf8')
     const bytes = this.#bytes
     const { at } = this
-    for (let index = 0; index < text.length; index += 1) {
-      const code = text.charCodeAt(index)
+    for (let index = 0; index < length; index += 1) {
+      const code = codeAt(text, index)
       if (code > 0x7f) return bytes.write(text, at, 'utf8')
       bytes[at + index] = code
     }
-    return text.length
+    return length
   }
 
   /** Sets the length of the AVP at `start`, and pads to a multiple of four bytes. */

@@ -1,3 +1,4 @@
+import { lengthOf } from '../../../domain/text-codes.ts'
 import type { DecodeContext, DecodeError } from '../codec.ts'
 import { isUnusable } from './text.ts'
 import { instantMs } from './time.ts'
@@ -41,7 +42,7 @@ export class JsonFieldReader {
     if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
     if (typeof value !== 'string') {
       this.fail(field, 'must be a text or a whole number')
-    } else if (value.length === 0 || value.length > charsMax) {
+    } else if (value === '' || lengthOf(value) > charsMax) {
       this.fail(field, `must have 1 to ${charsMax} characters`)
     } else if (isUnusable(value)) {
       this.fail(field, UNUSABLE)

@@ -6,6 +6,7 @@ import {
   serviceIdentifierOf,
 } from '../../../domain/charge-request.ts'
 import { isSameService } from '../../../domain/session-services.ts'
+import { codeAt, lengthOf } from '../../../domain/text-codes.ts'
 import {
   isGiven,
   isObject,
@@ -130,9 +131,10 @@ function readServiceIdentifier(reader: JsonFieldReader, value: unknown): string 
 
 /** 1 to 64 ASCII letters, digits or underscores. */
 function isUsaget(text: string): boolean {
-  if (text.length === 0 || text.length > USAGET_CHARS_MAX) return false
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at)
+  const length = lengthOf(text)
+  if (length === 0 || length > USAGET_CHARS_MAX) return false
+  for (let at = 0; at < length; at += 1) {
+    const code = codeAt(text, at)
     const isLetter = (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a)
     const isDigit = code >= 0x30 && code <= 0x39
     if (!isLetter && !isDigit && code !== UNDERSCORE) return false

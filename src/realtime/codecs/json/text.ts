@@ -1,8 +1,10 @@
+import { codeAt, lengthOf } from '../../../domain/text-codes.ts'
+
 /** A text as a JSON string. */
 export function quote(text: string): string {
-  const { length } = text
+  const length = lengthOf(text)
   for (let at = 0; at < length; at += 1) {
-    const code = text.charCodeAt(at)
+    const code = codeAt(text, at)
     const isPlain = code >= 0x20 && code <= 0x7e && code !== QUOTE && code !== BACKSLASH
     if (!isPlain) return JSON.stringify(text)
   }
@@ -19,9 +21,9 @@ const UNUSABLE = /[\p{Cc}\p{Surrogate}]/u
  * UTF-8.
  */
 export function isUnusable(text: string): boolean {
-  const { length } = text
+  const length = lengthOf(text)
   for (let at = 0; at < length; at += 1) {
-    const code = text.charCodeAt(at)
+    const code = codeAt(text, at)
     if (code < 0x20) return true
     if (code < 0x7f) continue
     if (code <= 0x9f) return true

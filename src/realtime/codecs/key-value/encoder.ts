@@ -1,4 +1,5 @@
 import type { ServiceOutcome } from '../../../domain/charge-outcome.ts'
+import { codeAt, lengthOf } from '../../../domain/text-codes.ts'
 import type {
   AnswerReader,
   AnswerSource,
@@ -174,9 +175,10 @@ function quoted(separators: string) {
   const isKept = new Uint8Array(65_536).fill(1)
   for (const char of `${separators}"\r\n`) isKept[char.charCodeAt(0)] = 0
   return (text: string) => {
+    const length = lengthOf(text)
     let at = 0
-    while (at < text.length && isKept[text.charCodeAt(at)] === 1) at += 1
-    return at === text.length ? text : `"${text.replaceAll('"', '""')}"`
+    while (at < length && isKept[codeAt(text, at)] === 1) at += 1
+    return at === length ? text : `"${text.replaceAll('"', '""')}"`
   }
 }
 

@@ -1,3 +1,5 @@
+import { codeAt, lengthOf } from '../../../domain/text-codes.ts'
+
 /** Why a text is not percent-encoded UTF-8; see `decodePercent`. */
 export interface PercentProblem {
   readonly why: string
@@ -110,9 +112,10 @@ export function percentCodes(separators: string, plusIsBlank: boolean): PercentC
 
 /** Unpaired surrogates become U+FFFD, as in every conversion to UTF-8. */
 export function encodePercent(text: string, { isKept, byByte }: PercentCodes): string {
+  const length = lengthOf(text)
   let at = 0
-  while (at < text.length && isKept[text.charCodeAt(at)] === 1) at += 1
-  if (at === text.length) return text
+  while (at < length && isKept[codeAt(text, at)] === 1) at += 1
+  if (at === length) return text
   let encoded = text.slice(0, at)
   for (const byte of Buffer.from(text.slice(at))) encoded += byByte[byte]
   return encoded
