@@ -18,6 +18,7 @@ import {
 } from '../domain/worker-protocol.ts'
 import type { WorkerEvent } from '../domain/worker-task.ts'
 import { createLedger } from '../ledger/ledger.ts'
+import type { ChargeContext } from '../rating/decision.ts'
 import { RateFinder } from '../rating/match/finder.ts'
 import { createFreeNumbers } from '../rating/match/free-numbers.ts'
 import { compileRules } from '../rating/rules.ts'
@@ -33,7 +34,7 @@ import { ProfileCache, type ProfileQuery, type ProfileReader } from './profiles.
 import { RuleBook } from './rule-book.ts'
 import { serve } from './serve.ts'
 import { watchSessionEvents } from './session-events.ts'
-import { createTaxRules } from './tax-rules.ts'
+import { createTaxRules, type TaxRules } from './tax-rules.ts'
 
 assert(!isMainThread, 'workers/main.ts runs in a worker thread')
 
@@ -85,7 +86,6 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
   if (worker === 0) reportSkipped(feed, config.catalog.pollMs)
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
-  const { cycleAt, calendar, isFreeNumber, settings } = ratingContext(config)
   const processor = createProcessor({
     ledger,
     profiles,
@@ -94,23 +94,7 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     needsPool,
     clock,
     elapsedMs: processMs,
-    context: (nowMs) => {
-      const catalogue = feed.current()
-      const { defaultTax, mapTax } = taxes.now(catalogue.taxes)
-      // No spread: V8 would create new hidden classes for each batch.
-      return {
-        cycleAt,
-        calendar,
-        isFreeNumber,
-        settings,
-        defaultTax,
-        mapTax,
-        catalogue,
-        finder,
-        profile: null,
-        nowMs,
-      }
-    },
+    context: ratingContexts(config, { feed, taxes, finder }),
     isCatalogueLoaded: () => feed.loaded() && fileTypes.loaded(),
     refusal: backlog.refusal,
     ...config.ledger,
@@ -198,18 +182,42 @@ function postEvent(event: WorkerEvent): void {
   parentPort?.postMessage(event)
 }
 
-/** The constant part of the rating context. */
-function ratingContext({ rating, session, ledger }: Config) {
-  return {
-    cycleAt: createCycleFinder(rating.timeZone, rating.cycleDay),
-    calendar: { zone: rating.timeZone, cycleDay: rating.cycleDay },
-    isFreeNumber: createFreeNumbers(rating.freeNumbers),
-    settings: {
-      ...session,
-      replayMs: ledger.replayMs,
-      refundMicrosMax: rating.refundMicrosMax,
-      refundUnitsMax: rating.refundUnitsMax,
-    },
+interface ContextSources {
+  feed: Pick<CatalogFeed, 'current'>
+  taxes: Pick<TaxRules, 'now'>
+  finder: RateFinder
+}
+
+/** Creates the context of an attempt, see `ProcessorOptions`. */
+function ratingContexts(
+  { rating, session, ledger }: Config,
+  { feed, taxes, finder }: ContextSources,
+): (nowMs: number) => ChargeContext {
+  const cycleAt = createCycleFinder(rating.timeZone, rating.cycleDay)
+  const calendar = { zone: rating.timeZone, cycleDay: rating.cycleDay }
+  const isFreeNumber = createFreeNumbers(rating.freeNumbers)
+  const settings = {
+    ...session,
+    replayMs: ledger.replayMs,
+    refundMicrosMax: rating.refundMicrosMax,
+    refundUnitsMax: rating.refundUnitsMax,
+  }
+  return (nowMs) => {
+    const catalogue = feed.current()
+    const { defaultTax, mapTax } = taxes.now(catalogue.taxes)
+    // No spread: V8 would create new hidden classes for each batch.
+    return {
+      cycleAt,
+      calendar,
+      isFreeNumber,
+      settings,
+      defaultTax,
+      mapTax,
+      catalogue,
+      finder,
+      profile: null,
+      nowMs,
+    }
   }
 }
 
