@@ -1,4 +1,9 @@
-/** CORS: sites that operators have listed may use the control plane, no others. */
+/**
+ * CORS: sites that operators have listed may use the control plane, no others.
+ *
+ * Not by `@fastify/cors`: it adds a route without an access rule (`OPTIONS *`), sends preflight
+ * answers with a `content-length` (RFC 9110, 8.6) and refuses other OPTIONS requests as text.
+ */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { CurrentSettings } from '../catalog/settings/current-settings.ts'
 import { SECURITY } from '../catalog/settings/security-settings.ts'

@@ -1,4 +1,7 @@
-/** Headers of every answer of the control plane. */
+/**
+ * Headers of every answer of the control plane. `@fastify/helmet` sets its headers in a hook, which
+ * does not run for invalid URLs, requests that Node refuses, and answers written to the socket.
+ */
 import { type IncomingMessage, ServerResponse } from 'node:http'
 
 /**

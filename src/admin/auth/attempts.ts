@@ -1,6 +1,10 @@
 /**
  * Limits on password attempts. The delay of an attacker grows with each wrong attempt; it does not
  * affect the user, who logs in from another network or a known device.
+ *
+ * Not by `rate-limiter-flexible`: its windows are fixed, so two of them next to each other allow
+ * twice the failures per hour, and it admits as many concurrent attempts after a lock as before it,
+ * not one.
  */
 import { createHash, randomBytes } from 'node:crypto'
 import { SECURITY, type SecuritySettings } from '../../catalog/settings/security-settings.ts'

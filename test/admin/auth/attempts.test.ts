@@ -84,6 +84,16 @@ describe('guessing a password', () => {
     expect(world.compared).toHaveLength(3)
   })
 
+  it('has one attempt per lock that expired, also with many concurrent requests', async () => {
+    const { world } = await from('10.0.0.1')
+    for (let tries = 0; tries < 3; tries += 1) await logIn(world, USER, 'wrong one')
+    for (const compared of [4, 5]) {
+      await unlock()
+      await Promise.all(Array.from({ length: 30 }, () => logIn(world, USER, 'wrong one')))
+      expect(world.compared).toHaveLength(compared)
+    }
+  })
+
   it('of a directory has one count, however the name is written', async () => {
     await setSecurity(auth.catalog(), { lockout: LOCKOUT })
     const isConfigured = async () => true
@@ -234,6 +244,25 @@ describe('one user, attacked from many addresses', () => {
       expect(retryAfterMs).toBeGreaterThan(leftMs - 60_000)
       expect(retryAfterMs).toBeLessThanOrEqual(3_600_000)
     }
+  })
+
+  it('accepts further ones only as earlier ones become an hour old, one for one', async () => {
+    await addUser(auth.catalog())
+    const attempts = createAttempts(auth.server().deps)
+    const guessed = async (network: number) => {
+      const from = Array.from({ length: 110 }, (_, host) => `10.4.${network}.${host}`)
+      const begun = await Promise.all(
+        from.map((address) => attempts.begin(USER, { address, device: null })),
+      )
+      return begun.filter((each) => !('refused' in each)).length
+    }
+    expect(await guessed(1)).toBe(100)
+    const { client } = auth.redis()
+    const [key = ''] = await client.keys('auth:failures:*')
+    for (const id of (await client.zrange(key, 0, -1)).slice(0, 7)) {
+      await client.zincrby(key, -3_600_000, id)
+    }
+    expect(await guessed(2)).toBe(7)
   })
 
   it('is refused beyond it, with the right password too, except from a known device', async () => {
