@@ -5,7 +5,7 @@ import { HOLDER_DATES, holderFields } from './holder.ts'
 
 /** A revision of a customer account. Custom fields are stored unchanged. */
 export const AccountSchema = Type.Object({
-  type: Type.Literal('account', { description: "'account'" }),
+  type: Type.Literal('account', { expected: "'account'" }),
   aid: positiveInteger(),
   ...revisionFields,
   ...holderFields,

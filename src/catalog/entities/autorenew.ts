@@ -14,22 +14,22 @@ export const AutorenewSchema = Type.Object({
     Type.Integer({
       minimum: 0,
       maximum: Number.MAX_SAFE_INTEGER,
-      description: 'an integer from 0 to 2^53',
+      expected: 'an integer from 0 to 2^53',
     }),
   ),
   interval: Type.Optional(
     Type.Union([Type.Literal('day'), Type.Literal('week'), Type.Literal('month')], {
-      description: "'day', 'week' or 'month'",
+      expected: "'day', 'week' or 'month'",
     }),
   ),
   operation: Type.Optional(
-    Type.Union([Type.Literal('inc'), Type.Literal('set')], { description: "'inc' or 'set'" }),
+    Type.Union([Type.Literal('inc'), Type.Literal('set')], { expected: "'inc' or 'set'" }),
   ),
-  immediate: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  immediate: Type.Optional(Type.Boolean({ expected: 'true or false' })),
   next_renew: Type.Optional(date()),
   /** Day of the month on which monthly renewals run, also after a month that does not have it. */
   anchor_day: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 31, description: 'an integer from 1 to 31' }),
+    Type.Integer({ minimum: 1, maximum: 31, expected: 'an integer from 1 to 31' }),
   ),
   last_renew: Type.Optional(date()),
 })

@@ -15,7 +15,7 @@ import { entityKey, revisionFields } from './entity.ts'
 const oneOf = <T extends string>(...texts: T[]) =>
   Type.Union(
     texts.map((each) => Type.Literal(each)),
-    { description: texts.map((each) => `'${each}'`).join(' or ') },
+    { expected: texts.map((each) => `'${each}'`).join(' or ') },
   )
 
 /** `params`, `subject`, `excludes`, `cycles`, `limit` and `priority`: see `checkChargeTerms`. */
@@ -32,7 +32,7 @@ export const chargeFields = {
   priority: Type.Optional(Type.Unknown()),
   /** Maximum number that may be active at the same time. */
   simultaneous_limit: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'an integer from 1 to 2^53' }),
+    Type.Integer({ minimum: 1, expected: 'an integer from 1 to 2^53' }),
   ),
 }
 

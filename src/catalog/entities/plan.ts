@@ -8,9 +8,9 @@ export const PlanSchema = Type.Object({
   name: entityKey(),
   ...revisionFields,
   connection_type: Type.Union([Type.Literal('prepaid'), Type.Literal('postpaid')], {
-    description: "'prepaid' or 'postpaid'",
+    expected: "'prepaid' or 'postpaid'",
   }),
-  disallowed_rates: Type.Optional(Type.Array(text(), { description: 'a list of rate keys' })),
+  disallowed_rates: Type.Optional(Type.Array(text(), { expected: 'a list of rate keys' })),
   /** Price overrides and included units, checked by compile/. */
   rates: Type.Optional(Type.Unknown()),
   include: Type.Optional(Type.Unknown()),

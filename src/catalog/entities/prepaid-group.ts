@@ -18,7 +18,7 @@ export const PrepaidGroupSchema = Type.Object({
   name: entityKey(),
   ...revisionFields,
   /** The buckets, each with its amount; checked below. */
-  include: Type.Unknown({ description: 'a list of buckets' }),
+  include: Type.Unknown({ expected: 'a list of buckets' }),
   operation: Type.Optional(Type.Unknown()),
   /** Price of the top-up. */
   charging_value: Type.Optional(Type.Unknown()),

@@ -8,14 +8,14 @@ export const PrepaidIncludeSchema = Type.Object({
   external_id: positiveInteger(),
   ...revisionFields,
   /** Buckets with a higher priority are charged first. */
-  priority: Type.Integer({ description: 'an integer' }),
+  priority: Type.Integer({ expected: 'an integer' }),
   charging_by: Type.Union(
     [Type.Literal('usagev'), Type.Literal('cost'), Type.Literal('total_cost')],
-    { description: "'usagev', 'cost' or 'total_cost'" },
+    { expected: "'usagev', 'cost' or 'total_cost'" },
   ),
   charging_by_usaget: text(),
-  shared: Type.Optional(Type.Boolean({ description: 'true or false' })),
-  unlimited: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  shared: Type.Optional(Type.Boolean({ expected: 'true or false' })),
+  unlimited: Type.Optional(Type.Boolean({ expected: 'true or false' })),
   /** Restrictions and extensions of the usage that it pays for, checked by compile/. */
   allowed_in: Type.Optional(Type.Unknown()),
   additional_charging_usaget: Type.Optional(Type.Unknown()),

@@ -37,16 +37,16 @@ export type PricesDocument = Record<string, Record<string, PriceDocument>>
 export const RateSchema = Type.Object({
   key: entityKey(),
   ...revisionFields,
-  rates: Type.Unsafe<PricesDocument>(Type.Object({}, { description: 'an object of usage types' })),
+  rates: Type.Unsafe<PricesDocument>(Type.Object({}, { expected: 'an object of usage types' })),
   pricing_method: Type.Optional(
     Type.Union([Type.Literal('tiered'), Type.Literal('volume')], {
-      description: "'tiered' or 'volume'",
+      expected: "'tiered' or 'volume'",
     }),
   ),
   tariff_category: Type.Optional(text()),
   /** For categories other than retail: whether the customer is charged for it as well. */
-  add_to_retail: Type.Optional(Type.Boolean({ description: 'true or false' })),
-  play: Type.Optional(Type.String({ description: 'a text' })),
+  add_to_retail: Type.Optional(Type.Boolean({ expected: 'true or false' })),
+  play: Type.Optional(Type.String({ expected: 'a text' })),
   tax: Type.Optional(Type.Unknown()),
   rounding_rules: Type.Optional(Type.Unknown()),
 })

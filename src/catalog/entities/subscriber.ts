@@ -5,19 +5,19 @@ import { HOLDER_DATES, holderFields } from './holder.ts'
 
 /** A revision of a subscriber. Custom fields are stored unchanged. */
 export const SubscriberSchema = Type.Object({
-  type: Type.Literal('subscriber', { description: "'subscriber'" }),
+  type: Type.Literal('subscriber', { expected: "'subscriber'" }),
   sid: positiveInteger(),
   aid: positiveInteger(),
   ...revisionFields,
   plan: text(),
   msisdn: Type.Optional(text()),
-  imsi: Type.Optional(Type.Array(text(), { description: 'a list of texts' })),
+  imsi: Type.Optional(Type.Array(text(), { expected: 'a list of texts' })),
   /** If true, every request for units is denied; used units are still settled. */
-  barred: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  barred: Type.Optional(Type.Boolean({ expected: 'true or false' })),
   ...holderFields,
   /** IANA time zone of the subscriber; that of the installation if absent. */
   time_zone: Type.Optional(text()),
-  play: Type.Optional(Type.String({ description: 'a text' })),
+  play: Type.Optional(Type.String({ expected: 'a text' })),
   activation_date: Type.Optional(date()),
   deactivation_date: Type.Optional(date()),
   plan_activation: Type.Optional(date()),

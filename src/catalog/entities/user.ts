@@ -10,8 +10,8 @@ export const UserSchema = Type.Object({
   username: text(),
   ...revisionFields,
   password: text(),
-  roles: Type.Array(Type.String({ pattern: ROLE, description: 'the name of a role' }), {
-    description: 'a list of names of roles',
+  roles: Type.Array(Type.String({ pattern: ROLE, expected: 'the name of a role' }), {
+    expected: 'a list of names of roles',
   }),
   last_login: Type.Optional(date()),
   /** Sessions of this user can do nothing until the password is changed. */

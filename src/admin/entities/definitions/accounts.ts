@@ -28,6 +28,7 @@ const { reopen, delete: remove } = lifecycle(KEY)
 /** Customer accounts. There is no action `move`. */
 export const accounts = collection({
   name: 'accounts',
+  about: 'Customer accounts',
   store: 'subscribers',
   fixed: { type: 'account' },
   keyField: 'aid',

@@ -6,6 +6,7 @@ import { collection, dates, read, text, texts } from './params.ts'
  */
 export const audit = collection({
   name: 'audit',
+  about: 'Audit entries',
   store: 'audit',
   keyField: 'stamp',
   duplicate: { fields: [], by: 'all' },

@@ -35,6 +35,7 @@ const FIELDS = {
  */
 export const autorenew = collection({
   name: 'autorenew',
+  about: 'Recurring top-ups with prepaid groups',
   store: 'autorenew',
   keyField: '_id',
   duplicate: { fields: [], by: 'all' },

@@ -53,6 +53,7 @@ const TOP_UP = {
  */
 export const balances = collection({
   name: 'balances',
+  about: 'Credit and counters of subscribers and accounts; credit is negative',
   store: 'balances',
   keyField: '_id',
   duplicate: { fields: [], by: 'all' },

@@ -30,6 +30,7 @@ const FOUND = {
 /** Invoices, payments and refunds. Only dates of a bill may be changed. */
 export const bills = collection({
   name: 'bills',
+  about: 'Invoices, payments and refunds',
   store: 'bills',
   keyField: '_id',
   duplicate: { fields: [], by: 'all' },

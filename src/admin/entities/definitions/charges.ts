@@ -37,6 +37,7 @@ const { close, move, delete: remove } = lifecycle(KEY)
 /** Conditional charges. */
 export const charges = collection({
   name: 'charges',
+  about: 'Conditional charges',
   store: 'charges',
   keyField: 'key',
   configuredFieldsPath: ['charges', 'fields'],

@@ -1,4 +1,5 @@
 /** All collections of the entity API. */
+import { TaxEntity } from '../../../catalog/entities/tax.ts'
 import { accounts } from './accounts.ts'
 import { audit } from './audit.ts'
 import { autorenew } from './autorenew.ts'
@@ -7,6 +8,7 @@ import { bills } from './bills.ts'
 import { charges } from './charges.ts'
 import type { ActionName, CollectionDefinition, Param } from './definition.ts'
 import { discounts } from './discounts.ts'
+import { entityCollection } from './entity-collection.ts'
 import { jobs } from './jobs.ts'
 import { lines } from './lines.ts'
 import { plans } from './plans.ts'
@@ -16,7 +18,6 @@ import { rates } from './rates.ts'
 import { reports } from './reports.ts'
 import { services } from './services.ts'
 import { subscribers } from './subscribers.ts'
-import { taxes } from './taxes.ts'
 import { users } from './users.ts'
 
 const ALL = [
@@ -31,7 +32,7 @@ const ALL = [
   discounts,
   prepaidIncludes,
   prepaidGroups,
-  taxes,
+  entityCollection('taxes', TaxEntity),
   reports,
   users,
   lines,

@@ -23,6 +23,7 @@ const { close, move, delete: remove } = lifecycle(KEY)
 /** Discounts. Import requires the role `write`. */
 export const discounts = collection({
   name: 'discounts',
+  about: 'Discounts on plans, services and fees',
   store: 'discounts',
   keyField: 'key',
   configuredFieldsPath: ['discounts', 'fields'],

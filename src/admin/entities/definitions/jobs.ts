@@ -5,6 +5,7 @@ import { collection, dates, read, text, texts } from './params.ts'
  */
 export const jobs = collection({
   name: 'jobs',
+  about: '',
   store: 'jobs',
   keyField: 'subject',
   duplicate: { fields: [], by: 'all' },

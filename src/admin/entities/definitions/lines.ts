@@ -25,6 +25,7 @@ const FOUND = {
  */
 export const lines = collection({
   name: 'lines',
+  about: 'Records of usage, credits and balance changes',
   store: 'lines',
   keyField: 'stamp',
   duplicate: { fields: [], by: 'all' },

@@ -130,7 +130,7 @@ export function exportRows(key: Params): ActionDefinition {
 
 /** A definition with the defaults of entity collections. */
 export function collection(
-  definition: Pick<CollectionDefinition, 'name' | 'store' | 'keyField' | 'actions'> &
+  definition: Pick<CollectionDefinition, 'name' | 'about' | 'store' | 'keyField' | 'actions'> &
     Partial<CollectionDefinition>,
 ): CollectionDefinition {
   const { keyField } = definition
@@ -140,6 +140,9 @@ export function collection(
     hasMinimumDate: true,
     configuredFieldsPath: null,
     hidden: [],
+    derived: [],
+    docs: {},
+    textDates: [],
     ...definition,
   }
 }

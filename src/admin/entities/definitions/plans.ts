@@ -54,6 +54,7 @@ const FOUND = {
 /** Plans. The prices of one rate can be changed as `rates.RATE` (`dottedParam`). */
 export const plans = collection({
   name: 'plans',
+  about: 'Recurring offers with included units and money',
   store: 'plans',
   keyField: 'name',
   configuredFieldsPath: ['plans', 'fields'],

@@ -30,6 +30,7 @@ const FOUND = { name: texts, description: texts, include: list } as const
 /** Prepaid groups: top-ups of several buckets together. */
 export const prepaidGroups = collection({
   name: 'prepaidgroups',
+  about: 'Top-ups of several buckets together',
   store: 'prepaidgroups',
   keyField: 'name',
   configuredFieldsPath: ['prepaidgroups', 'fields'],

@@ -38,6 +38,7 @@ const LATER = optional(FIELDS)
 /** Prepaid includes: definitions of buckets. They have no configured fields. */
 export const prepaidIncludes = collection({
   name: 'prepaidincludes',
+  about: 'Definitions of buckets',
   store: 'prepaidincludes',
   keyField: 'name',
   duplicate: { fields: ['name', 'external_id'], by: 'any' },

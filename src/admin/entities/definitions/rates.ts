@@ -39,6 +39,7 @@ const FOUND = { key: texts, description: texts } as const
 /** Rates: prices of usage. */
 export const rates = collection({
   name: 'rates',
+  about: 'Prices of usage',
   store: 'rates',
   keyField: 'key',
   configuredFieldsPath: ['rates', 'fields'],

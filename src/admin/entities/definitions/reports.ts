@@ -32,6 +32,7 @@ const WRITERS = { roles: ['write', 'reports'], customFields: false } as const
 /** Saved reports. Confirmed cycles do not restrict their changes. */
 export const reports = collection({
   name: 'reports',
+  about: 'Saved reports',
   store: 'reports',
   keyField: 'key',
   hasMinimumDate: false,

@@ -44,6 +44,7 @@ const FOUND = { name: texts, description: texts, 'include.groups': list } as con
  */
 export const services = collection({
   name: 'services',
+  about: 'Additional offers for subscribers and accounts',
   store: 'services',
   keyField: 'name',
   configuredFieldsPath: ['services', 'fields'],

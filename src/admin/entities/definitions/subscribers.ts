@@ -38,6 +38,7 @@ const SERVICES = { 'services.name': texts, 'services.from': dates, 'services.to'
  */
 export const subscribers = collection({
   name: 'subscribers',
+  about: 'Subscribers of accounts',
   store: 'subscribers',
   fixed: { type: 'subscriber' },
   keyField: 'sid',

@@ -26,6 +26,7 @@ const ADMINS = { roles: ['admin'], customFields: false } as const
 /** Operators. Responses never contain password data. */
 export const users = collection({
   name: 'users',
+  about: 'Operators',
   store: 'users',
   keyField: 'username',
   hasMinimumDate: false,

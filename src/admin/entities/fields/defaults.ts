@@ -2,6 +2,9 @@
  * Built-in fields of the collections, including Tollgate extensions that charging reads and the
  * existing system does not have.
  */
+import { apiOf } from '../../../catalog/entities/api.ts'
+import type { EntityDefinition } from '../../../catalog/entities/entity.ts'
+import { ENTITIES } from '../../../catalog/entities/entity-table.ts'
 import type { FieldDefinition } from './field-definition.ts'
 
 const text = (field_name: string, more: Partial<FieldDefinition> = {}): FieldDefinition => ({
@@ -95,8 +98,20 @@ const CHARGE: readonly FieldDefinition[] = [
   text('description', { title: 'Description' }),
 ]
 
+function builtIn({ schema, api }: EntityDefinition): readonly [string, FieldDefinition[]][] {
+  if (api?.configuredFieldsPath === undefined) return []
+  const fields = Object.entries(schema.properties).flatMap(([field_name, stored]) => {
+    const configured = apiOf(stored)?.configured
+    if (configured === undefined) return []
+    const { type, ...settings } = configured
+    return [{ field_name, ...(type !== undefined && { type }), system: true, ...settings }]
+  })
+  return [[api.name, fields]]
+}
+
 /** By the name of the collection. */
 export const DEFAULT_FIELDS: Readonly<Record<string, readonly FieldDefinition[]>> = {
+  ...Object.fromEntries(Object.values(ENTITIES).flat().flatMap(builtIn)),
   accounts: ACCOUNT,
   subscribers: SUBSCRIBER,
   plans: OFFER,
@@ -110,5 +125,4 @@ export const DEFAULT_FIELDS: Readonly<Record<string, readonly FieldDefinition[]>
   charges: CHARGE,
   discounts: CHARGE,
   prepaidgroups: [],
-  taxes: [typed('embed_tax', 'boolean', { title: 'Within the price' })],
 }

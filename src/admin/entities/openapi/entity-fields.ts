@@ -2,6 +2,7 @@
  * Descriptions of the declared fields of each collection, and schemas of compound ones. Keys are
  * the names in `query` and `update` of the definitions.
  */
+
 import {
   amount,
   anyValue,
@@ -17,13 +18,8 @@ import {
   ref,
   type Schema,
   text,
-} from './schema.ts'
-
-/** Schema of a field in requests; `stored`: schema of the stored field, if that is different. */
-export interface FieldDocs {
-  readonly request: Schema
-  readonly stored?: Schema
-}
+} from '../../../catalog/entities/json-schema.ts'
+import type { CollectionDefinition, FieldDocs } from '../definitions/definition.ts'
 
 type Fields = Readonly<Record<string, Schema | FieldDocs>>
 
@@ -251,14 +247,6 @@ const PREPAID_GROUPS: Fields = {
   charging_value: number('Price.'),
 }
 
-const TAXES: Fields = {
-  key: text('Key: capital letters, digits and `_`; never changes.'),
-  description: text('Name on lines and invoices.'),
-  rate: number('A fraction from 0 to 1: 0.17 is 17 %.'),
-  embed_tax: flag('Whether the tax is part of the price.'),
-  params: mapOf(anyValue('A value, or a list.'), 'Values that rules of the tax mapping compare.'),
-}
-
 const PARTS = (what: string): Schema => listOf(ref('reportPart'), what)
 
 const REPORTS: Fields = {
@@ -337,7 +325,6 @@ const FIELDS: Readonly<Record<string, Fields>> = {
   discounts: CHARGES,
   prepaidincludes: PREPAID_INCLUDES,
   prepaidgroups: PREPAID_GROUPS,
-  taxes: TAXES,
   reports: REPORTS,
   users: USERS,
   lines: LINES,
@@ -346,8 +333,12 @@ const FIELDS: Readonly<Record<string, Fields>> = {
 }
 
 /** Undefined if the field has no description. */
-export function fieldDocs(collection: string, field: string): FieldDocs | undefined {
-  const own = FIELDS[collection] ?? {}
+export function fieldDocs(
+  { name, docs }: CollectionDefinition,
+  field: string,
+): FieldDocs | undefined {
+  if (Object.hasOwn(docs, field)) return docs[field]
+  const own = FIELDS[name] ?? {}
   const found = Object.hasOwn(own, field)
     ? own[field]
     : Object.hasOwn(COMMON_FIELDS, field)

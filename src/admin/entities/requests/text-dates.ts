@@ -11,9 +11,13 @@ const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
 
 /** Dotted paths. */
 export function textDatesOf(
-  { name }: Pick<CollectionDefinition, 'name'>,
+  { name, textDates }: Pick<CollectionDefinition, 'name' | 'textDates'>,
   fields: readonly FieldDefinition[],
 ): readonly string[] {
   const custom = fields.filter(({ type }) => type === 'date' || type === 'daterange')
-  return [...(TEXT_DATES[name] ?? []), ...custom.map(({ field_name: field }) => field)]
+  return [
+    ...textDates,
+    ...(TEXT_DATES[name] ?? []),
+    ...custom.map(({ field_name: field }) => field),
+  ]
 }
