@@ -145,8 +145,12 @@ export const LIFE_CYCLE = [
 ] as const satisfies readonly ActionName[]
 /** Writes that accept a field by default. */
 export const CHANGES = ['create', 'update', 'closeandnew', 'permanentchange'] as const
-/** Writes that accept a field by which a revision is addressed, and that must not change later. */
-export const NOT_PERMANENT = ['create', 'update', 'closeandnew'] as const
+/** The field that addresses a revision; a change of all later revisions does not accept it. */
+export const KEY_API = {
+  key: true,
+  mandatory: true,
+  update: ['create', 'update', 'closeandnew'],
+} as const satisfies FieldApi
 
 /**
  * The stored field with its annotations. `docs`: meaning of the field, or the JSON schema of a

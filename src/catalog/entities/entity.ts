@@ -3,7 +3,7 @@ import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { IndexDescription, ObjectId } from 'mongodb'
 import { FieldError } from '../../domain/fields.ts'
-import { type ActionName, apiOf, type EntityApi, field, NOT_PERMANENT } from './api.ts'
+import { type ActionName, apiOf, type EntityApi, field, KEY_API, READS } from './api.ts'
 
 /** Fields that the store adds to an entity document. */
 export interface StoredFields {
@@ -25,7 +25,7 @@ export interface EntityDefinition {
    * Throws `FieldError`.
    */
   readonly check?: (document: Readonly<Record<string, unknown>>) => void
-  readonly api?: EntityApi
+  readonly api: EntityApi
 }
 
 /** An entity; `dates` has only those that are not fields of the schema. */
@@ -72,9 +72,18 @@ export const anyText = () => Type.Optional(Type.String({ expected: 'a text' }))
 /** A field that is not validated here: `../compile` checks it, or nothing depends on it. */
 export const unchecked = () => Type.Optional(Type.Unknown())
 
-/** The key of a revision that requests address by it. */
-export const addressKey = (docs: string, query: readonly ActionName[]) =>
-  field(entityKey(), docs, { key: true, mandatory: true, update: NOT_PERMANENT, query })
+const FORM = 'capital letters, digits and `_`; never changes.'
+
+/** The key by which requests address revisions. `query`: actions that can filter by it. */
+export const keyField = (query: readonly ActionName[] = READS) =>
+  field(entityKey(), `Key: ${FORM}`, { ...KEY_API, query })
+
+/** The name by which requests address revisions. */
+export const nameField = () => field(entityKey(), `Name: ${FORM}`, { ...KEY_API, query: READS })
+
+/** A description, which nothing depends on. `query`: actions that can filter by it. */
+export const descriptionField = (query: readonly ActionName[] = READS) =>
+  field(unchecked(), 'Description.', { type: 'string', query })
 
 /** Validity [from, to) of a revision, and common optional fields. */
 export const revisionFields = {

@@ -1,10 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { field, LIFE_CYCLE, READS } from './api.ts'
 import {
-  addressKey,
   anyText,
   defineEntity,
   flag,
+  keyField,
   REV_INDEX,
   revisionFields,
   type StoredFields,
@@ -14,7 +14,7 @@ import { anyValue, mapOf } from './json-schema.ts'
 
 /** A revision of a tax. */
 export const TaxSchema = Type.Object({
-  key: addressKey('Key: capital letters, digits and `_`; never changes.', READS),
+  key: keyField(),
   ...revisionFields,
   description: field(anyText(), 'Name on lines and invoices.', {
     mandatory: true,

@@ -4,7 +4,6 @@ import {
   type ActionName,
   apiOf,
   CHANGES,
-  type EntityApi,
   type FieldApi,
   type Role,
 } from '../../../catalog/entities/api.ts'
@@ -44,7 +43,7 @@ interface ApiField {
 /** The collection of the API whose documents are in this collection of the store. */
 export function entityCollection(
   store: EntityCollection,
-  { schema, api }: EntityDefinition & { api: EntityApi },
+  { schema, api }: EntityDefinition,
 ): CollectionDefinition {
   const { name, about, keyField, actions, parameters = {} } = api
   const own = fieldsOf(schema.properties)
@@ -102,7 +101,8 @@ interface EntityActions {
 
 function actionOf(action: ActionName, entity: EntityActions): ActionDefinition {
   const { fields, key, keyField, readers, writers, hasConfiguredFields, isAddressedById } = entity
-  const query = params(fieldsIn('query', action, fields).map(filterOf))
+  const queried = fieldsIn('query', action, fields)
+  const query = params(queried.map(filterOf))
   const update = params(fieldsIn('update', action, fields).map(changeOf))
   const configured = { customFields: hasConfiguredFields, roles: writers }
   const declaredOnly = { customFields: false, roles: writers }
@@ -129,7 +129,7 @@ function actionOf(action: ActionName, entity: EntityActions): ActionDefinition {
     case 'permanentchange':
       return change(key, { from, ...update }, configured)
     case 'delete':
-      return changeById({ ...byId, ...query }, {}, writers)
+      return changeById({ ...byId, ...params(queried.map(addressOf)) }, {}, writers)
     case 'import':
       return importRows
     case 'erase':

@@ -10,6 +10,7 @@ export const jobs = collection({
   keyField: 'subject',
   duplicate: { fields: [], by: 'all' },
   hasMinimumDate: false,
+  textDates: ['created', 'changed', 'ended', 'due'],
   hidden: ['token', 'holder', 'expires', 'active', 'options', 'actor'],
   actions: {
     get: read(

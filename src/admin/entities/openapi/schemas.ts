@@ -17,11 +17,11 @@ import type {
   ActionDefinition,
   ActionName,
   CollectionDefinition,
+  FieldDocs,
   Param,
 } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import { optionsOf } from '../fields/rules.ts'
-import { fieldDocs } from './entity-fields.ts'
 import { IMPORT_FIELDS } from './import-fields.ts'
 import { RECORD_FIELDS } from './record-schemas.ts'
 
@@ -29,6 +29,19 @@ import { RECORD_FIELDS } from './record-schemas.ts'
 const PATTERNS = { key: '^[A-Z0-9_]+$', path: '^[^$.][^.]*$' } as const
 
 export const READS: ReadonlySet<ActionName> = new Set(['get', 'uniqueget', 'export'])
+
+const COMMON_DOCS: CollectionDefinition['docs'] = {
+  _id: { request: ref('idGiven', 'Id of the document.') },
+  effective_date: {
+    request: date('With the key: a date at which the addressed revision is valid.'),
+  },
+}
+
+/** Undefined if the field has no description. */
+function fieldDocs({ docs }: CollectionDefinition, field: string): FieldDocs | undefined {
+  if (Object.hasOwn(docs, field)) return docs[field]
+  return Object.hasOwn(COMMON_DOCS, field) ? COMMON_DOCS[field] : undefined
+}
 
 /** One action of a collection, with its configured fields. */
 export interface ActionContext {
@@ -220,7 +233,7 @@ export function storedFields(
   definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
 ): Readonly<Record<string, Schema>> {
-  const { name, actions, hidden, keyField } = definition
+  const { name, actions, docs, hidden } = definition
   const stored: Record<string, Schema> = {
     _id: ref('idGiven', 'Id of the document.'),
     from: date('Start of the revision.'),
@@ -237,9 +250,9 @@ export function storedFields(
         ? keyOf(definition, own)
         : storedParamSchema(definition, own, param)
   }
-  for (const own of [keyField, ...DERIVED]) {
-    const docs = fieldDocs(definition, own)
-    if (docs !== undefined && records === undefined) stored[own] ??= docs.stored ?? docs.request
+  for (const [own, { request, stored: inDocuments }] of Object.entries(docs)) {
+    if (records !== undefined || inDocuments === null) continue
+    stored[own] ??= inDocuments ?? request
   }
   if (name === 'bills') {
     for (const own of Object.keys(actions.get?.query ?? {})) {
@@ -249,20 +262,6 @@ export function storedFields(
   const all = { ...stored, ...records }
   return Object.fromEntries(Object.entries(all).filter(([own]) => !hidden.includes(own)))
 }
-
-/** Derived fields, and fields that only the node writes. */
-const DERIVED = [
-  'type',
-  'activation_date',
-  'deactivation_date',
-  'plan_activation',
-  'plan_deactivation',
-  'former_plan',
-  'last_login',
-  'password_changed_at',
-  'cycles_remaining',
-  'last_renew',
-] as const
 
 function keyOf(definition: CollectionDefinition, field: string): Schema {
   return fieldDocs(definition, field)?.request ?? {}
