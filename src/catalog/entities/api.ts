@@ -58,7 +58,7 @@ export interface ConfiguredField {
 
 /** How the entity API reads, writes and returns a field. Its meaning is the `description`. */
 export interface FieldApi {
-  /** Type in requests, as of a `Param`; by default that of the stored field, `array` if unchecked. */
+  /** Type in requests (`Param`); by default of the stored field, and `array` if unchecked. */
   readonly type?:
     | 'string'
     | 'integer'
@@ -97,7 +97,8 @@ export interface FieldApi {
   readonly configured?: ConfiguredField
 }
 
-export interface EntityApi {
+/** The collection of the entity API whose documents are the revisions of an entity. */
+export interface CollectionApi {
   /** Name of the collection in the URL path. */
   readonly name: string
   /** Description of the collection. */
@@ -161,7 +162,7 @@ export function field<T extends TSchema>(stored: T, docs: string | Schema, api: 
   return { ...stored, description: docs['description'], api: { ...api, shape: docs } }
 }
 
-/** A field that is accepted as configured, not as declared; without `docs` its title describes it. */
+/** A field that is only accepted as a configured one; without `docs` its title describes it. */
 export function configuredField<T extends TSchema>(
   stored: T,
   configured: ConfiguredField,

@@ -3,7 +3,7 @@ import { type TObject, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { IndexDescription, ObjectId } from 'mongodb'
 import { FieldError } from '../../domain/fields.ts'
-import { type ActionName, apiOf, type EntityApi, field, KEY_API, READS } from './api.ts'
+import { type ActionName, apiOf, type CollectionApi, field, KEY_API, READS } from './api.ts'
 
 /** Fields that the store adds to an entity document. */
 export interface StoredFields {
@@ -13,7 +13,7 @@ export interface StoredFields {
 }
 
 export interface EntityDefinition {
-  /** Of stored documents; its annotations (`field`) define the fields of the entity API. */
+  /** Schema of stored documents; its annotations (`field`) define the fields of the entity API. */
   readonly schema: TObject
   readonly indexes: readonly IndexDescription[]
   /** Fields that identify the entity of a revision; a write never changes them. */
@@ -25,7 +25,7 @@ export interface EntityDefinition {
    * Throws `FieldError`.
    */
   readonly check?: (document: Readonly<Record<string, unknown>>) => void
-  readonly api: EntityApi
+  readonly api: CollectionApi
 }
 
 /** An entity; `dates` has only those that are not fields of the schema. */

@@ -103,7 +103,8 @@ function actionOf(action: ActionName, entity: EntityActions): ActionDefinition {
   const { fields, key, keyField, readers, writers, hasConfiguredFields, isAddressedById } = entity
   const queried = fieldsIn('query', action, fields)
   const query = params(queried.map(filterOf))
-  const update = params(fieldsIn('update', action, fields).map(changeOf))
+  const changed = fieldsIn('update', action, fields)
+  const update = params(changed.map(changeOf))
   const configured = { customFields: hasConfiguredFields, roles: writers }
   const declaredOnly = { customFields: false, roles: writers }
   const from = required(datetime)
@@ -115,7 +116,10 @@ function actionOf(action: ActionName, entity: EntityActions): ActionDefinition {
     case 'export':
       return read({ ...query, ...PERIOD }, { customFields: false, roles: readers })
     case 'create':
-      return create({ ...(entity.hasPeriod && PERIOD), ...created(fields) }, configured)
+      return create(
+        { ...(entity.hasPeriod && PERIOD), ...params(changed.map(creationOf)) },
+        configured,
+      )
     case 'update':
       return isAddressedById ? changeById(byId, update, writers) : change(key, update, configured)
     case 'close':
@@ -154,17 +158,15 @@ function params(entries: readonly (readonly [string, Param])[]): Params {
   return Object.fromEntries(entries)
 }
 
-const created = (fields: readonly ApiField[]) =>
-  params(fieldsIn('update', 'create', fields).map(creationOf))
-
 const SCALARS: Readonly<Record<string, ScalarParam>> = {
   string: 'string',
   integer: 'integer',
+  number: 'number',
   boolean: 'boolean',
   Date: 'datetime',
 }
 
-type ScalarParam = 'string' | 'integer' | 'boolean' | 'datetime'
+type ScalarParam = 'string' | 'integer' | 'number' | 'boolean' | 'datetime'
 
 /** Type of the stored field in requests: a choice of texts is a text, an unchecked value a list. */
 function storedType({ anyOf, const: only, type }: TSchema): ScalarParam | 'array' {

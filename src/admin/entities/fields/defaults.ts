@@ -13,7 +13,10 @@ export const DEFAULT_FIELDS: Readonly<Record<string, readonly FieldDefinition[]>
       .map((entity) => [entity.api.name, builtInFields(entity)]),
   )
 
-function builtInFields({ schema }: EntityDefinition): readonly FieldDefinition[] {
+/** The fields of the schema that are built-in configured ones. */
+export function builtInFields({
+  schema,
+}: Pick<EntityDefinition, 'schema'>): readonly FieldDefinition[] {
   return Object.entries(schema.properties).flatMap(([name, stored]) => {
     const configured = apiOf(stored)?.configured
     if (configured === undefined) return []

@@ -1,5 +1,4 @@
 /** Schemas and examples of successful responses. */
-
 import {
   either,
   integer,

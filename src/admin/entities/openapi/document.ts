@@ -2,7 +2,6 @@
  * Generates the OpenAPI 3.1 document of the entity API from the definitions that requests are
  * validated against.
  */
-
 import { anyValue, refName, type Schema } from '../../../catalog/entities/json-schema.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { actionsOf } from '../definitions/params.ts'

@@ -1,5 +1,4 @@
 /** Error responses with their schemas and examples. */
-
 import {
   anyValue,
   either,

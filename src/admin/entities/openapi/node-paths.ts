@@ -1,5 +1,4 @@
 /** Paths of the endpoints besides the entity API: node, login, tokens and settings. */
-
 import {
   anyValue,
   either,

@@ -1,5 +1,4 @@
 /** One operation for each action of a collection: POST, and GET for reads. */
-
 import { choice, object, ref, type Schema } from '../../../catalog/entities/json-schema.ts'
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
 import type { ActionName } from '../definitions/definition.ts'

@@ -1,5 +1,4 @@
 /** Renders the OpenAPI document as a self-contained page. */
-
 import { refName, type Schema } from '../../../catalog/entities/json-schema.ts'
 import type { OpenApiDocument } from './document.ts'
 import { anchor, escaped, STYLE } from './html.ts'

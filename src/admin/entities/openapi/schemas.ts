@@ -1,5 +1,4 @@
 /** JSON schemas of requests and responses, generated from the definitions. */
-
 import {
   anyValue,
   date,
