@@ -1,5 +1,5 @@
 /** Common parts of all entities: schema, revisions and write number. */
-import { type TObject, type TSchema, Type } from '@sinclair/typebox'
+import { type TObject, type TSchema, Type, TypeGuard } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { IndexDescription, ObjectId } from 'mongodb'
 import { FieldError } from '../../domain/fields.ts'
@@ -97,11 +97,29 @@ export const revisionFields = {
 }
 
 /** Throws `FieldError` with the path of the first field that does not match the schema. */
-export function checkSchema(schema: TSchema, document: unknown): void {
-  if (Value.Check(schema, document)) return
-  const error = Value.Errors(schema, document).First()
+export function checkSchema(schema: TObject, document: unknown): void {
+  const checked = checkedPart(schema)
+  if (Value.Check(checked, document)) return
+  const error = Value.Errors(checked, document).First()
   const path = (error?.path ?? '').slice(1).replaceAll('/', '.')
   if (error?.value === undefined) throw new FieldError(path, 'is missing')
   const expected: unknown = error.schema['expected']
   throw new FieldError(path, expected === undefined ? error.message : `must be ${expected}`)
+}
+
+const checkedParts = new WeakMap<TObject, TObject>()
+
+/** The schema without its unchecked fields, which would take time in each check. */
+function checkedPart(schema: TObject): TObject {
+  let part = checkedParts.get(schema)
+  if (part === undefined) {
+    const fields = Object.entries(schema.properties).filter(([, each]) => !isUnchecked(each))
+    part = Type.Object(Object.fromEntries(fields))
+    checkedParts.set(schema, part)
+  }
+  return part
+}
+
+function isUnchecked(schema: TSchema): boolean {
+  return TypeGuard.IsUnknown(schema) && TypeGuard.IsOptional(schema)
 }
