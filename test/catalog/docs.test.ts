@@ -8,6 +8,7 @@ import { compileAccount, compileSubscriber } from '../../src/catalog/compile/pro
 import { compileRate } from '../../src/catalog/compile/rate.ts'
 import { compileTax } from '../../src/catalog/compile/tax.ts'
 import { withDates } from '../../src/catalog/dates.ts'
+import { ENTITIES, type EntityCollection } from '../../src/catalog/entities/entity-table.ts'
 import { SubscriberEntity } from '../../src/catalog/entities/subscriber.ts'
 import { refusal, stored } from '../support/catalog/compile/stored.ts'
 
@@ -44,6 +45,27 @@ function compile(collection: string, document: Fields): unknown {
   const dated = withDates(document, SubscriberEntity.dates, 'UTC')
   return COMPILERS[collection]?.(stored(dated))
 }
+
+const TABLES: readonly [heading: string, ...collections: EntityCollection[]][] = [
+  ['Rates', 'rates'],
+  ['Plans and services', 'plans', 'services'],
+  ['Prepaid includes', 'prepaidincludes'],
+  ['Taxes', 'taxes'],
+  ['Subscribers and accounts', 'subscribers'],
+]
+
+it.each(TABLES)('the table of %s has fields of the schema', (heading, ...collections) => {
+  const [, section = ''] = text.split(`\n## ${heading}\n`)
+  const [, rows = ''] = /\| field \|.*\n\|[-|]+\n((?:\|.*\n)+)/.exec(section) ?? []
+  const cells = rows.split('\n').map((row) => row.split('|')[1] ?? '')
+  const names = cells.flatMap((cell) =>
+    [...cell.matchAll(/`(\w+)[\w.]*`/g)].map(([, name]) => name),
+  )
+  const schemas = collections.flatMap((name) => ENTITIES[name].map(({ schema }) => schema))
+  const known = schemas.flatMap(({ properties }) => Object.keys(properties))
+  expect(names.length).toBeGreaterThan(3)
+  expect(known).toEqual(expect.arrayContaining(names))
+})
 
 it('docs/CATALOGUE.md has an example of every collection', () => {
   const shown = new Set(blocks('entity').map(([collection]) => collection))

@@ -10,29 +10,68 @@ import {
   textsAt,
   wholeAt,
 } from '../../domain/fields.ts'
-import { entityKey, revisionFields } from './entity.ts'
+import { field, KEY_API, READS } from './api.ts'
+import { choice, date, entityKey, revisionFields, unchecked } from './entity.ts'
+import { listOf, ref, text as textSchema } from './json-schema.ts'
 
-const oneOf = <T extends string>(...texts: T[]) =>
-  Type.Union(
-    texts.map((each) => Type.Literal(each)),
-    { description: texts.map((each) => `'${each}'`).join(' or ') },
-  )
+const FOUND = [...READS, 'export'] as const
+
+/** Both have these actions. */
+export const CHARGE_ACTIONS = [
+  ...FOUND,
+  'create',
+  'update',
+  'close',
+  'closeandnew',
+  'delete',
+  'move',
+] as const
 
 /** `params`, `subject`, `excludes`, `cycles`, `limit` and `priority`: see `checkChargeTerms`. */
 export const chargeFields = {
-  key: entityKey(),
   ...revisionFields,
-  type: Type.Optional(oneOf('monetary', 'percentage')),
-  proration: Type.Optional(oneOf('inherited', 'no')),
-  params: Type.Optional(Type.Unknown()),
-  subject: Type.Optional(Type.Unknown()),
-  excludes: Type.Optional(Type.Unknown()),
-  limit: Type.Optional(Type.Unknown()),
-  cycles: Type.Optional(Type.Unknown()),
-  priority: Type.Optional(Type.Unknown()),
+  from: field(date(), 'Start of the revision; on create, now by default.', {
+    update: [],
+    configured: { type: 'datetime', title: 'From' },
+  }),
+  to: field(date(), 'End of the revision; on create, no end by default.', {
+    update: [],
+    configured: { type: 'datetime', title: 'To' },
+  }),
+  key: field(entityKey(), 'Key: capital letters, digits and `_`; never changes.', {
+    ...KEY_API,
+    query: FOUND,
+    configured: { type: 'text', title: 'Key' },
+  }),
+  description: field(unchecked(), 'Description.', {
+    type: 'string',
+    query: FOUND,
+    configured: { type: 'text', title: 'Description' },
+  }),
+  limit: field(unchecked(), 'Maximum amount, as decimal text.', { type: 'string' }),
+  cycles: field(unchecked(), 'Number of cycles in which it applies.', { type: 'string' }),
+  params: field(
+    unchecked(),
+    ref('chargeParams', 'Conditions for the charge or discount to apply.'),
+  ),
+  type: field(
+    Type.Optional(choice('monetary', 'percentage')),
+    'Whether the values are money or fractions.',
+  ),
+  subject: field(unchecked(), ref('chargeSubject', 'What it applies to, with the amounts.')),
+  proration: field(
+    Type.Optional(choice('inherited', 'no')),
+    'Whether it is prorated like its subject.',
+  ),
+  excludes: field(
+    unchecked(),
+    listOf(textSchema('Key of another one.'), 'Others that do not apply at the same time.'),
+  ),
+  priority: field(unchecked(), 'Priority, as text of an integer.', { type: 'string' }),
   /** Maximum number that may be active at the same time. */
-  simultaneous_limit: Type.Optional(
-    Type.Integer({ minimum: 1, description: 'an integer from 1 to 2^53' }),
+  simultaneous_limit: field(
+    Type.Optional(Type.Integer({ minimum: 1, expected: 'an integer from 1 to 2^53' })),
+    'How many may apply at the same time.',
   ),
 }
 

@@ -1,21 +1,27 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { chargeFields, checkChargeTerms } from './charge-terms.ts'
-import type { EntityDefinition, StoredFields } from './entity.ts'
-import { REV_INDEX, REVISION_DATES } from './entity.ts'
+import { field } from './api.ts'
+import { CHARGE_ACTIONS, chargeFields, checkChargeTerms } from './charge-terms.ts'
+import { defineEntity, REV_INDEX, type StoredFields, unchecked } from './entity.ts'
 
 /** A revision of a discount. */
 export const DiscountSchema = Type.Object({
   ...chargeFields,
-  prorated_start: Type.Optional(Type.Unknown()),
-  prorated_end: Type.Optional(Type.Unknown()),
+  prorated_start: field(unchecked(), 'Whether the first cycle is prorated.', { type: 'string' }),
+  prorated_end: field(unchecked(), 'Whether the last cycle is prorated.', { type: 'string' }),
 })
 
 export type DiscountDocument = Static<typeof DiscountSchema> & StoredFields
 
-export const DiscountEntity: EntityDefinition = {
+export const DiscountEntity = defineEntity({
   schema: DiscountSchema,
   indexes: [{ key: { key: 1, from: 1, deleted_at: 1 }, unique: true }, REV_INDEX],
   identity: ['key'],
-  dates: REVISION_DATES,
   check: checkChargeTerms,
-}
+  api: {
+    name: 'discounts',
+    about: 'Discounts on plans, services and fees',
+    keyField: 'key',
+    configuredFieldsPath: ['discounts', 'fields'],
+    actions: [...CHARGE_ACTIONS, 'permanentchange', 'import'],
+  },
+})

@@ -1,8 +1,9 @@
 /** Common parts of all entities: schema, revisions and write number. */
-import { type TSchema, Type } from '@sinclair/typebox'
+import { type TObject, type TSchema, Type, TypeGuard } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { IndexDescription, ObjectId } from 'mongodb'
 import { FieldError } from '../../domain/fields.ts'
+import { type ActionName, apiOf, type CollectionApi, field, KEY_API, READS } from './api.ts'
 
 /** Fields that the store adds to an entity document. */
 export interface StoredFields {
@@ -12,7 +13,8 @@ export interface StoredFields {
 }
 
 export interface EntityDefinition {
-  readonly schema: TSchema
+  /** Schema of stored documents; its annotations (`field`) define the fields of the entity API. */
+  readonly schema: TObject
   readonly indexes: readonly IndexDescription[]
   /** Fields that identify the entity of a revision; a write never changes them. */
   readonly identity: readonly string[]
@@ -23,6 +25,17 @@ export interface EntityDefinition {
    * Throws `FieldError`.
    */
   readonly check?: (document: Readonly<Record<string, unknown>>) => void
+  readonly api: CollectionApi
+}
+
+/** An entity; `dates` has only those that are not fields of the schema. */
+export function defineEntity<T extends Omit<EntityDefinition, 'dates'>>(
+  definition: T & { readonly dates?: readonly string[] },
+) {
+  const { schema, dates = [] } = definition
+  const fields = Object.entries(schema.properties)
+  const own = fields.filter(([, each]) => each['type'] === 'Date' && apiOf(each) !== undefined)
+  return { ...definition, dates: [...own.map(([name]) => name), ...dates] }
 }
 
 /** Feeds and change queries read each collection by this index. */
@@ -30,41 +43,83 @@ export const REV_INDEX: IndexDescription = { key: { rev: 1 } }
 
 export const REVISION_DATES = ['from', 'to', 'creation_time'] as const
 
-export const date = () => Type.Date({ description: 'a date' })
-export const text = () => Type.String({ minLength: 1, description: 'a text that is not empty' })
+// `expected` completes the message of a refused value: "must be …".
+export const date = () => Type.Date({ expected: 'a date' })
+export const text = () => Type.String({ minLength: 1, expected: 'a text that is not empty' })
 export const positiveInteger = () =>
   Type.Integer({
     minimum: 1,
     maximum: Number.MAX_SAFE_INTEGER,
-    description: 'an integer from 1 to 2^53',
+    expected: 'an integer from 1 to 2^53',
   })
+export function choice<const T extends string>(...options: readonly T[]) {
+  const quoted = options.map((option) => `'${option}'`)
+  const expected = `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
+  return Type.Union(
+    options.map((option) => Type.Literal(option)),
+    { expected },
+  )
+}
+
+export const KEY_PATTERN = '^[A-Z0-9_]+$'
 
 /** Keys of rates and names of plans, as accepted by the entity API. */
 export const entityKey = () =>
-  Type.String({
-    pattern: '^[A-Z0-9_]+$',
-    description: 'a text of capital letters, digits and _',
-  })
+  Type.String({ pattern: KEY_PATTERN, expected: 'a text of capital letters, digits and _' })
 
-export const flag = () => Type.Optional(Type.Boolean({ description: 'true or false' }))
+export const flag = () => Type.Optional(Type.Boolean({ expected: 'true or false' }))
+export const anyText = () => Type.Optional(Type.String({ expected: 'a text' }))
+/** A field that is not validated here: `../compile` checks it, or nothing depends on it. */
+export const unchecked = () => Type.Optional(Type.Unknown())
+
+const FORM = 'capital letters, digits and `_`; never changes.'
+
+/** The key by which requests address revisions. `query`: actions that can filter by it. */
+export const keyField = (query: readonly ActionName[] = READS) =>
+  field(entityKey(), `Key: ${FORM}`, { ...KEY_API, query })
+
+/** The name by which requests address revisions. */
+export const nameField = () => field(entityKey(), `Name: ${FORM}`, { ...KEY_API, query: READS })
+
+/** A description, which nothing depends on. `query`: actions that can filter by it. */
+export const descriptionField = (query: readonly ActionName[] = READS) =>
+  field(unchecked(), 'Description.', { type: 'string', query })
 
 /** Validity [from, to) of a revision, and common optional fields. */
 export const revisionFields = {
-  from: date(),
-  to: date(),
-  creation_time: Type.Optional(date()),
+  from: field(date(), 'Start of the revision; on create, now by default.', { update: [] }),
+  to: field(date(), 'End of the revision; on create, no end by default.', { update: [] }),
+  creation_time: field(Type.Optional(date()), 'When the entity was created.', { derived: true }),
   /** Deleted revisions are kept as documents, so that feeds notice the deletion. */
-  deleted: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  deleted: flag(),
   /** Time of the deletion. Part of unique indexes, so that the same dates can be used again. */
   deleted_at: Type.Optional(date()),
 }
 
 /** Throws `FieldError` with the path of the first field that does not match the schema. */
-export function checkSchema(schema: TSchema, document: unknown): void {
-  if (Value.Check(schema, document)) return
-  const error = Value.Errors(schema, document).First()
+export function checkSchema(schema: TObject, document: unknown): void {
+  const checked = checkedPart(schema)
+  if (Value.Check(checked, document)) return
+  const error = Value.Errors(checked, document).First()
   const path = (error?.path ?? '').slice(1).replaceAll('/', '.')
   if (error?.value === undefined) throw new FieldError(path, 'is missing')
-  const expected = error.schema.description
+  const expected: unknown = error.schema['expected']
   throw new FieldError(path, expected === undefined ? error.message : `must be ${expected}`)
+}
+
+const checkedParts = new WeakMap<TObject, TObject>()
+
+/** The schema without its unchecked fields, which would take time in each check. */
+function checkedPart(schema: TObject): TObject {
+  let part = checkedParts.get(schema)
+  if (part === undefined) {
+    const fields = Object.entries(schema.properties).filter(([, each]) => !isUnchecked(each))
+    part = Type.Object(Object.fromEntries(fields))
+    checkedParts.set(schema, part)
+  }
+  return part
+}
+
+function isUnchecked(schema: TSchema): boolean {
+  return TypeGuard.IsUnknown(schema) && TypeGuard.IsOptional(schema)
 }

@@ -10,31 +10,58 @@ import {
   wholeAt,
 } from '../../domain/fields.ts'
 import { microsFrom } from '../../domain/money.ts'
-import type { EntityDefinition, StoredFields } from './entity.ts'
-import { entityKey, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
+import { field, LIFE_CYCLE, READS } from './api.ts'
+import {
+  defineEntity,
+  nameField,
+  REV_INDEX,
+  revisionFields,
+  type StoredFields,
+  unchecked,
+} from './entity.ts'
+import { listOf, ref } from './json-schema.ts'
+
+const OPERATIONS = ['inc', 'set', 'new'] as const
 
 /** A group of buckets that are topped up together. */
 export const PrepaidGroupSchema = Type.Object({
-  name: entityKey(),
+  name: nameField(),
   ...revisionFields,
-  /** The buckets, each with its amount; checked below. */
-  include: Type.Unknown({ description: 'a list of buckets' }),
-  operation: Type.Optional(Type.Unknown()),
-  /** Price of the top-up. */
-  charging_value: Type.Optional(Type.Unknown()),
+  description: field(unchecked(), 'Description.', {
+    type: 'string',
+    mandatory: true,
+    query: READS,
+  }),
+  /** Checked below, as the following ones. */
+  include: field(
+    Type.Unknown({ expected: 'a list of buckets' }),
+    listOf(ref('bucketOfGroup'), 'The buckets with their amounts.'),
+    { mandatory: true, query: READS },
+  ),
+  operation: field(unchecked(), 'Operation on existing buckets.', {
+    type: 'string',
+    mandatory: true,
+    options: OPERATIONS,
+  }),
+  charging_value: field(unchecked(), 'Price.', { type: 'number' }),
 })
 
 export type PrepaidGroupDocument = Static<typeof PrepaidGroupSchema> & StoredFields
 
-export const PrepaidGroupEntity: EntityDefinition = {
+export const PrepaidGroupEntity = defineEntity({
   schema: PrepaidGroupSchema,
   indexes: [{ key: { name: 1, from: 1 } }, REV_INDEX],
   identity: ['name'],
-  dates: REVISION_DATES,
   check: checkPrepaidGroup,
-}
+  api: {
+    name: 'prepaidgroups',
+    about: 'Top-ups of several buckets together',
+    keyField: 'name',
+    configuredFieldsPath: ['prepaidgroups', 'fields'],
+    actions: LIFE_CYCLE,
+  },
+})
 
-const OPERATIONS = ['inc', 'set', 'new'] as const
 /** `default` is the operation of the group. */
 const ENTRY_OPERATIONS = ['default', ...OPERATIONS] as const
 const AMOUNTS = ['usagev', 'cost', 'total_cost', 'value'] as const

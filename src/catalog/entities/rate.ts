@@ -1,6 +1,20 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, StoredFields } from './entity.ts'
-import { entityKey, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
+import { CHANGES, field, LIFE_CYCLE, READS } from './api.ts'
+import {
+  anyText,
+  choice,
+  defineEntity,
+  descriptionField,
+  flag,
+  keyField,
+  REV_INDEX,
+  revisionFields,
+  type StoredFields,
+  text,
+  unchecked,
+} from './entity.ts'
+import { anyValue, listOf, object, ref, text as textSchema } from './json-schema.ts'
+import { roundingField, taxField } from './recurring.ts'
 
 /** A number, or decimal text if a JSON number would not be exact. */
 export type Amount = number | string
@@ -30,32 +44,66 @@ export interface PriceDocument {
 /** Prices by usage type, then by `BASE` or plan name. */
 export type PricesDocument = Record<string, Record<string, PriceDocument>>
 
+const FOUND = [...READS, 'export'] as const
+
 /**
  * A revision of a rate. `rates` is checked by compile/, with more specific messages than those of a
  * schema.
  */
 export const RateSchema = Type.Object({
-  key: entityKey(),
+  key: keyField(FOUND),
   ...revisionFields,
-  rates: Type.Unsafe<PricesDocument>(Type.Object({}, { description: 'an object of usage types' })),
-  pricing_method: Type.Optional(
-    Type.Union([Type.Literal('tiered'), Type.Literal('volume')], {
-      description: "'tiered' or 'volume'",
-    }),
+  rates: field(
+    Type.Unsafe<PricesDocument>(Type.Object({}, { expected: 'an object of usage types' })),
+    ref('ratePrices', 'Prices by usage type, then by plan; `BASE` applies to all other plans.'),
+    { mandatory: true },
   ),
-  tariff_category: Type.Optional(text()),
+  description: descriptionField(FOUND),
+  params: field(unchecked(), {
+    ...object('Values that rate matching compares.', {
+      prefix: listOf(textSchema('Digits.'), 'Prefixes of called numbers; the longest wins.'),
+    }),
+    additionalProperties: anyValue('A value, or a list of values of which one must match.'),
+  }),
+  pricing_method: field(
+    Type.Optional(choice('tiered', 'volume')),
+    '`tiered`: each step applies to its own units; `volume`: one step applies to all units.',
+    { mandatory: true },
+  ),
+  tariff_category: field(Type.Optional(text()), 'Category; `retail` by default.', {
+    query: ['uniqueget'],
+    // No list of options: any category in `rating.rateCalculators` is valid.
+    configured: { type: 'text', mandatory: true, default_value: 'retail', title: 'Category' },
+  }),
+  invoice_label: field(unchecked(), 'Name on invoices.', {
+    type: 'string',
+    update: [...CHANGES, 'move'],
+    query: ['get'],
+    isPlainFilter: true,
+    configured: { type: 'text', title: 'Name on invoices' },
+  }),
   /** For categories other than retail: whether the customer is charged for it as well. */
-  add_to_retail: Type.Optional(Type.Boolean({ description: 'true or false' })),
-  play: Type.Optional(Type.String({ description: 'a text' })),
-  tax: Type.Optional(Type.Unknown()),
-  rounding_rules: Type.Optional(Type.Unknown()),
+  add_to_retail: field(flag(), 'Whether the customer pays it; always true for `retail`.', {
+    query: ['uniqueget'],
+  }),
+  tax: taxField(),
+  play: field(anyText(), 'Only for subscribers with this `play`.', {
+    configured: { title: 'Plays' },
+  }),
+  rounding_rules: roundingField(),
 })
 
 export type RateDocument = Static<typeof RateSchema> & StoredFields
 
-export const RateEntity: EntityDefinition = {
+export const RateEntity = defineEntity({
   schema: RateSchema,
   indexes: [{ key: { key: 1, from: 1, to: 1, deleted_at: 1 }, unique: true }, REV_INDEX],
   identity: ['key'],
-  dates: REVISION_DATES,
-}
+  api: {
+    name: 'rates',
+    about: 'Prices of usage',
+    keyField: 'key',
+    configuredFieldsPath: ['rates', 'fields'],
+    actions: [...LIFE_CYCLE, 'import', 'export'],
+  },
+})

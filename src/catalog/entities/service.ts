@@ -1,29 +1,64 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, StoredFields } from './entity.ts'
-import { entityKey, flag, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
-import { recurringFields } from './recurring.ts'
+import { field, LIFE_CYCLE } from './api.ts'
+import {
+  defineEntity,
+  descriptionField,
+  flag,
+  nameField,
+  REV_INDEX,
+  revisionFields,
+  type StoredFields,
+  unchecked,
+} from './entity.ts'
+import { amount } from './json-schema.ts'
+import {
+  offerFields,
+  offerParameters,
+  priceField,
+  recurrenceField,
+  roundingField,
+} from './recurring.ts'
 
 /** A revision of a service. Further fields are stored unchanged. */
 export const ServiceSchema = Type.Object({
-  name: entityKey(),
+  name: nameField(),
   ...revisionFields,
-  /** Period, price overrides and included units, checked by compile/. */
-  balance_period: Type.Optional(Type.Unknown()),
-  rates: Type.Optional(Type.Unknown()),
-  include: Type.Optional(Type.Unknown()),
-  quantitative: flag(),
-  ...recurringFields,
-  prorated: flag(),
-  vatable: flag(),
+  price: priceField(),
+  description: descriptionField(),
+  quantitative: field(flag(), 'Whether it may have a `quantity`.', { query: ['uniqueget'] }),
+  prorated: field(flag(), 'Whether cycles in which the service starts or ends are prorated.', {
+    mandatory: true,
+  }),
+  balance_period: field(unchecked(), '`default` (billing cycle), or a period such as `+2 weeks`.', {
+    type: 'string',
+    query: ['uniqueget'],
+  }),
+  vatable: field(flag(), 'Whether tax is charged.'),
+  ...offerFields,
+  /** A change without it keeps the stored one. */
+  recurrence: recurrenceField(),
   /** Number of cycles after which the service ends. */
-  limit_cycles: Type.Optional(Type.Unknown()),
+  limit_cycles: field(
+    unchecked(),
+    amount('Number of months after which it ends; defaults to the highest `to` of its price.'),
+    { type: 'json' },
+  ),
+  rounding_rules: roundingField(),
 })
 
 export type ServiceDocument = Static<typeof ServiceSchema> & StoredFields
 
-export const ServiceEntity: EntityDefinition = {
+/** Changes also accept the prices of one rate, as `rates.RATE`. */
+export const ServiceEntity = defineEntity({
   schema: ServiceSchema,
   indexes: [{ key: { name: 1, from: 1, to: 1, deleted_at: 1 }, unique: true }, REV_INDEX],
   identity: ['name'],
-  dates: REVISION_DATES,
-}
+  api: {
+    name: 'services',
+    about: 'Additional offers for subscribers and accounts',
+    keyField: 'name',
+    configuredFieldsPath: ['services', 'fields'],
+    parameters: offerParameters,
+    actions: [...LIFE_CYCLE, 'import'],
+  },
+})

@@ -1,32 +1,117 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, StoredFields } from './entity.ts'
-import { date, positiveInteger, REV_INDEX, REVISION_DATES, revisionFields, text } from './entity.ts'
-import { HOLDER_DATES, holderFields } from './holder.ts'
+import { configuredField, field, LIFE_CYCLE, READS } from './api.ts'
+import {
+  anyText,
+  date,
+  defineEntity,
+  flag,
+  positiveInteger,
+  REV_INDEX,
+  revisionFields,
+  type StoredFields,
+  text,
+  unchecked,
+} from './entity.ts'
+import {
+  activationFields,
+  creationField,
+  creditLimitField,
+  nameFields,
+  numberField,
+  overridesField,
+  personField,
+  SERVICE_DATES,
+  servicesField,
+} from './holder.ts'
+import { anyValue, listOf, mapOf } from './json-schema.ts'
 
 /** A revision of a subscriber. Custom fields are stored unchanged. */
 export const SubscriberSchema = Type.Object({
-  type: Type.Literal('subscriber', { description: "'subscriber'" }),
-  sid: positiveInteger(),
-  aid: positiveInteger(),
+  type: field(Type.Literal('subscriber', { expected: "'subscriber'" }), 'Always `subscriber`.', {
+    derived: true,
+    key: true,
+    query: READS,
+    isPlainFilter: true,
+  }),
+  sid: numberField('Number of the subscriber; assigned by the node.', 'Subscriber number', {
+    mandatory: true,
+  }),
+  /** Tollgate extension: changing it moves the subscriber to that account. */
+  aid: field(positiveInteger(), 'Number of its account.', {
+    mandatory: true,
+    query: READS,
+    configured: { type: 'integer', mandatory: true, title: 'Account number' },
+  }),
   ...revisionFields,
-  plan: text(),
-  msisdn: Type.Optional(text()),
-  imsi: Type.Optional(Type.Array(text(), { description: 'a list of texts' })),
+  creation_time: creationField(),
+  ...nameFields,
+  plan: field(text(), 'Name of the plan.', {
+    mandatory: true,
+    configured: { type: 'text', mandatory: true, title: 'Plan', searchable: true },
+  }),
+  address: personField('Address'),
+  plan_activation: field(Type.Optional(date()), 'Start of the plan; derived from the revisions.', {
+    derived: true,
+    configured: { type: 'datetime', generated: true, title: 'Begin of the plan' },
+  }),
+  country: configuredField(unchecked(), { type: 'text', title: 'Country' }),
+  services: servicesField({ multiple: true, title: 'Services' }),
+  play: field(
+    anyText(),
+    'Kind of subscriber; must be one of the enabled plays if there are several.',
+    { configured: { type: 'text', title: 'Play', searchable: true } },
+  ),
+  former_plan: field(unchecked(), 'The previous plan.', {
+    type: 'string',
+    derived: true,
+    configured: { type: 'text', generated: true, title: 'Plan before' },
+  }),
+  msisdn: configuredField(Type.Optional(text()), {
+    type: 'text',
+    personal: true,
+    unique: true,
+    searchable: true,
+    title: 'Phone number',
+  }),
+  imsi: configuredField(Type.Optional(Type.Array(text(), { expected: 'a list of texts' })), {
+    type: 'text',
+    personal: true,
+    unique: true,
+    multiple: true,
+    searchable: true,
+    title: 'SIM cards',
+  }),
   /** If true, every request for units is denied; used units are still settled. */
-  barred: Type.Optional(Type.Boolean({ description: 'true or false' })),
-  ...holderFields,
+  barred: configuredField(flag(), {
+    type: 'boolean',
+    searchable: true,
+    title: 'Barred',
+    description: 'New units are denied; what was granted is settled',
+  }),
+  credit_limit: creditLimitField(),
   /** IANA time zone of the subscriber; that of the installation if absent. */
-  time_zone: Type.Optional(text()),
-  play: Type.Optional(Type.String({ description: 'a text' })),
-  activation_date: Type.Optional(date()),
-  deactivation_date: Type.Optional(date()),
-  plan_activation: Type.Optional(date()),
-  plan_deactivation: Type.Optional(date()),
+  time_zone: configuredField(Type.Optional(text()), {
+    type: 'text',
+    title: 'Time zone',
+    description: 'Name of the IANA database',
+  }),
+  discounts: field(
+    unchecked(),
+    listOf(
+      mapOf(anyValue('A field of the discount.'), 'A discount for this subscriber only.'),
+      'Discounts for this subscriber only.',
+    ),
+  ),
+  overrides: overridesField(),
+  ...activationFields,
+  plan_deactivation: field(Type.Optional(date()), 'End of the plan; derived from the revisions.', {
+    derived: true,
+  }),
 })
 
 export type SubscriberDocument = Static<typeof SubscriberSchema> & StoredFields
 
-export const SubscriberEntity: EntityDefinition = {
+export const SubscriberEntity = defineEntity({
   schema: SubscriberSchema,
   indexes: [
     { key: { sid: 1, from: 1 } },
@@ -42,5 +127,27 @@ export const SubscriberEntity: EntityDefinition = {
     REV_INDEX,
   ],
   identity: ['type', 'sid', 'aid'],
-  dates: [...REVISION_DATES, ...HOLDER_DATES, 'plan_activation', 'plan_deactivation'],
-}
+  dates: SERVICE_DATES,
+  api: {
+    name: 'subscribers',
+    about: 'Subscribers of accounts',
+    keyField: 'sid',
+    fixed: { type: 'subscriber' },
+    configuredFieldsPath: ['subscribers', 'subscriber', 'fields'],
+    parameters: {
+      'services.name': field(text(), 'Name of a service of the holder.', {
+        update: [],
+        query: READS,
+      }),
+      'services.from': field(date(), 'Start of a service of the holder.', {
+        update: [],
+        query: READS,
+      }),
+      'services.to': field(date(), 'End of a service of the holder.', {
+        update: [],
+        query: READS,
+      }),
+    },
+    actions: [...LIFE_CYCLE, 'import', 'erase'],
+  },
+})

@@ -1,22 +1,53 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { EntityDefinition, StoredFields } from './entity.ts'
-import { entityKey, REV_INDEX, REVISION_DATES, revisionFields } from './entity.ts'
+import { field, LIFE_CYCLE, READS } from './api.ts'
+import {
+  anyText,
+  defineEntity,
+  flag,
+  keyField,
+  REV_INDEX,
+  revisionFields,
+  type StoredFields,
+  unchecked,
+} from './entity.ts'
+import { anyValue, mapOf } from './json-schema.ts'
 
 /** A revision of a tax. */
 export const TaxSchema = Type.Object({
-  key: entityKey(),
+  key: keyField(),
   ...revisionFields,
-  description: Type.Optional(Type.String({ description: 'a text' })),
+  description: field(anyText(), 'Name on lines and invoices.', {
+    mandatory: true,
+    pattern: 'path',
+    query: READS,
+  }),
   /** A fraction, as a number or decimal text; checked by compile/tax.ts. */
-  rate: Type.Unsafe<number | string>(Type.Unknown()),
-  embed_tax: Type.Optional(Type.Boolean({ description: 'true or false' })),
+  rate: field(
+    Type.Unsafe<number | string>(Type.Unknown()),
+    'A fraction from 0 to 1: 0.17 is 17 %.',
+    { type: 'number', mandatory: true },
+  ),
+  embed_tax: field(flag(), 'Whether the tax is part of the price.', {
+    configured: { type: 'boolean', title: 'Within the price' },
+  }),
+  params: field(
+    unchecked(),
+    mapOf(anyValue('A value, or a list.'), 'Values that rules of the tax mapping compare.'),
+  ),
 })
 
 export type TaxDocument = Static<typeof TaxSchema> & StoredFields
 
-export const TaxEntity: EntityDefinition = {
+/** A change contains only the changed fields. */
+export const TaxEntity = defineEntity({
   schema: TaxSchema,
   indexes: [{ key: { key: 1, from: 1, to: 1, deleted_at: 1 }, unique: true }, REV_INDEX],
   identity: ['key'],
-  dates: REVISION_DATES,
-}
+  api: {
+    name: 'taxes',
+    about: 'Tax rates',
+    keyField: 'key',
+    configuredFieldsPath: ['taxes', 'fields'],
+    actions: LIFE_CYCLE,
+  },
+})

@@ -1,44 +1,45 @@
 /** All collections of the entity API. */
-import { accounts } from './accounts.ts'
+import { AccountEntity } from '../../../catalog/entities/account.ts'
+import { AutorenewEntity } from '../../../catalog/entities/autorenew.ts'
+import { ChargeEntity } from '../../../catalog/entities/charge.ts'
+import { DiscountEntity } from '../../../catalog/entities/discount.ts'
+import { PlanEntity } from '../../../catalog/entities/plan.ts'
+import { PrepaidGroupEntity } from '../../../catalog/entities/prepaid-group.ts'
+import { PrepaidIncludeEntity } from '../../../catalog/entities/prepaid-include.ts'
+import { RateEntity } from '../../../catalog/entities/rate.ts'
+import { ReportEntity } from '../../../catalog/entities/report.ts'
+import { ServiceEntity } from '../../../catalog/entities/service.ts'
+import { SubscriberEntity } from '../../../catalog/entities/subscriber.ts'
+import { TaxEntity } from '../../../catalog/entities/tax.ts'
+import { UserEntity } from '../../../catalog/entities/user.ts'
 import { audit } from './audit.ts'
-import { autorenew } from './autorenew.ts'
 import { balances } from './balances.ts'
 import { bills } from './bills.ts'
-import { charges } from './charges.ts'
 import type { ActionName, CollectionDefinition, Param } from './definition.ts'
-import { discounts } from './discounts.ts'
+import { entityCollection } from './entity-collection.ts'
 import { jobs } from './jobs.ts'
 import { lines } from './lines.ts'
-import { plans } from './plans.ts'
-import { prepaidGroups } from './prepaid-groups.ts'
-import { prepaidIncludes } from './prepaid-includes.ts'
-import { rates } from './rates.ts'
-import { reports } from './reports.ts'
-import { services } from './services.ts'
-import { subscribers } from './subscribers.ts'
-import { taxes } from './taxes.ts'
-import { users } from './users.ts'
 
-const ALL = [
-  accounts,
-  subscribers,
-  plans,
-  services,
-  rates,
+const ALL: readonly CollectionDefinition[] = [
+  entityCollection('subscribers', AccountEntity),
+  entityCollection('subscribers', SubscriberEntity),
+  entityCollection('plans', PlanEntity),
+  entityCollection('services', ServiceEntity),
+  entityCollection('rates', RateEntity),
   balances,
   bills,
-  charges,
-  discounts,
-  prepaidIncludes,
-  prepaidGroups,
-  taxes,
-  reports,
-  users,
+  entityCollection('charges', ChargeEntity),
+  entityCollection('discounts', DiscountEntity),
+  entityCollection('prepaidincludes', PrepaidIncludeEntity),
+  entityCollection('prepaidgroups', PrepaidGroupEntity),
+  entityCollection('taxes', TaxEntity),
+  entityCollection('reports', ReportEntity),
+  entityCollection('users', UserEntity),
   lines,
-  autorenew,
+  entityCollection('autorenew', AutorenewEntity),
   audit,
   jobs,
-] as const
+]
 
 /** By name in the URL path, in the order of the interface; `audit` and `jobs` come last. */
 export const DEFINITIONS: ReadonlyMap<string, CollectionDefinition> = new Map(

@@ -1,8 +1,13 @@
 /**
  * Definition of a collection of the entity API: its fields and the parameters of each action.
- * Requests are validated against it, and the OpenAPI document is generated from it.
+ * Requests are validated against it, and the OpenAPI document is generated from it. Those of
+ * entities are derived from their schemas (entity-collection.ts).
  */
+import type { ActionName, Role } from '../../../catalog/entities/api.ts'
 import type { EntityCollection } from '../../../catalog/entities/entity-table.ts'
+import type { Schema } from '../../../catalog/entities/json-schema.ts'
+
+export { ACTIONS, type ActionName, type Role } from '../../../catalog/entities/api.ts'
 
 /** Type of a parameter; `of`: type of the members of a list. */
 export type Param = {
@@ -37,26 +42,6 @@ export type Param = {
 
 export type Params = Readonly<Record<string, Param>>
 
-export const ACTIONS = [
-  'get',
-  'uniqueget',
-  'create',
-  'update',
-  'close',
-  'closeandnew',
-  'reopen',
-  'delete',
-  'move',
-  'permanentchange',
-  'import',
-  'export',
-  'erase',
-] as const
-
-export type ActionName = (typeof ACTIONS)[number]
-
-export type Role = 'read' | 'write' | 'admin' | 'reports'
-
 export interface ActionDefinition {
   /** The caller needs one of these roles; `admin` is always sufficient. */
   readonly roles: readonly Role[]
@@ -82,9 +67,18 @@ export function isRecord({ store }: Pick<CollectionDefinition, 'store'>): boolea
   return RECORD_STORES.some((name) => name === store)
 }
 
+/** Schema of a field in requests. */
+export interface FieldDocs {
+  readonly request: Schema
+  /** Schema of the stored field, if that is different; null if documents do not have it. */
+  readonly stored?: Schema | null
+}
+
 export interface CollectionDefinition {
   /** Name in the URL path. */
   readonly name: string
+  /** Description for the OpenAPI document. */
+  readonly about: string
   /** Collection of the store. */
   readonly store: EntityCollection | RecordStore
   /** Fields with the same value in every document. */
@@ -103,5 +97,11 @@ export interface CollectionDefinition {
   readonly configuredFieldsPath: readonly string[] | null
   /** Fields that responses never contain. */
   readonly hidden: readonly string[]
+  /** Fields that only the node writes; those that a client sends back are ignored. */
+  readonly derived: readonly string[]
+  /** Declared fields and parameters of `query`, by name. */
+  readonly docs: Readonly<Record<string, FieldDocs>>
+  /** Dotted paths of dates that responses to reads contain as texts, besides those of revisions. */
+  readonly textDates: readonly string[]
   readonly actions: Readonly<Partial<Record<ActionName, ActionDefinition>>>
 }

@@ -5,10 +5,12 @@ import { collection, dates, read, text, texts } from './params.ts'
  */
 export const jobs = collection({
   name: 'jobs',
+  about: '',
   store: 'jobs',
   keyField: 'subject',
   duplicate: { fields: [], by: 'all' },
   hasMinimumDate: false,
+  textDates: ['created', 'changed', 'ended', 'due'],
   hidden: ['token', 'holder', 'expires', 'active', 'options', 'actor'],
   actions: {
     get: read(

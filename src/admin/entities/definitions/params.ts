@@ -1,4 +1,5 @@
 /** Building blocks of the collection definitions. */
+import type { Schema } from '../../../catalog/entities/json-schema.ts'
 import {
   ACTIONS,
   type ActionDefinition,
@@ -74,28 +75,6 @@ export function changeById(query: Params, update: Params, roles: readonly Role[]
 
 export const remove = (roles: readonly Role[] = ['write']) => changeById(byId, {}, roles)
 
-/**
- * Actions on revisions with the same parameters in all collections. `key`: parameters that address
- * an entity. `hasConfiguredFields`: false if its collection has none.
- */
-export function lifecycle(key: Params, { hasConfiguredFields = true } = {}) {
-  return {
-    close: changeById({ _id: required(id) }, { to: datetime }),
-    reopen: change(key, { from: required(datetime) }, { customFields: hasConfiguredFields }),
-    move: change(key, PERIOD, { customFields: false }),
-    delete: remove(),
-  }
-}
-
-/** A change of the addressed revision from a date on, and of all later revisions. */
-export function permanentChange(
-  key: Params,
-  update: Params,
-  options: WriteOptions = {},
-): ActionDefinition {
-  return change(key, { from: required(datetime), ...update }, options)
-}
-
 /** Settings of an import; the rows are sent as a file. */
 const IMPORT: Params = {
   importType: { type: 'string', options: ['manual_mapping', 'predefined_mapping'] },
@@ -115,22 +94,22 @@ const IMPORT: Params = {
 
 export const importRows: ActionDefinition = create(IMPORT, { customFields: false })
 
+const FORCE: Param = {
+  type: 'boolean',
+  description: 'Whether the action is done despite objections.',
+}
+
 /**
  * Tollgate extension: a job that removes personal data from the entity and from all its records.
  * Requires the role `admin`.
  */
 export function erasure(key: Params): ActionDefinition {
-  return create({ force: boolean }, { customFields: false, roles: ['admin'], query: key })
-}
-
-/** Exports the revisions that end at `from` or later and begin at `to` or earlier. */
-export function exportRows(key: Params): ActionDefinition {
-  return read({ ...key, ...PERIOD }, { customFields: false })
+  return create({ force: FORCE }, { customFields: false, roles: ['admin'], query: key })
 }
 
 /** A definition with the defaults of entity collections. */
 export function collection(
-  definition: Pick<CollectionDefinition, 'name' | 'store' | 'keyField' | 'actions'> &
+  definition: Pick<CollectionDefinition, 'name' | 'about' | 'store' | 'keyField' | 'actions'> &
     Partial<CollectionDefinition>,
 ): CollectionDefinition {
   const { keyField } = definition
@@ -140,6 +119,9 @@ export function collection(
     hasMinimumDate: true,
     configuredFieldsPath: null,
     hidden: [],
+    derived: [],
+    docs: {},
+    textDates: [],
     ...definition,
   }
 }
@@ -149,10 +131,9 @@ export function actionsOf(definition: CollectionDefinition): readonly ActionName
   return ACTIONS.filter((action) => definition.actions[action] !== undefined)
 }
 
-/** The parameters as optional ones, without those that only `create` accepts. */
-export function optional(params: Params, without: readonly string[] = []): Params {
-  const kept = Object.entries(params).filter(([name]) => !without.includes(name))
-  return Object.fromEntries(
-    kept.map(([name, { mandatory: _, ...param }]) => [name, param as Param]),
-  )
+/** Descriptions of fields with the same schema in requests and documents. */
+export function requestDocs(
+  fields: Readonly<Record<string, Schema>>,
+): CollectionDefinition['docs'] {
+  return Object.fromEntries(Object.entries(fields).map(([name, request]) => [name, { request }]))
 }

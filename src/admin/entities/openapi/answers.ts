@@ -1,10 +1,17 @@
 /** Schemas and examples of successful responses. */
+import {
+  either,
+  integer,
+  listOf,
+  ref,
+  type Schema,
+  text,
+} from '../../../catalog/entities/json-schema.ts'
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { NOTHING, readAnswer, writeAnswer } from './components.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
 import { responseExample, writeResponseExample } from './examples.ts'
 import type { ResponseKind } from './response-schemas.ts'
-import { either, integer, listOf, ref, type Schema, text } from './schema.ts'
 import { READS } from './schemas.ts'
 
 /** Name of the component for documents in responses. */

@@ -10,7 +10,7 @@ import {
   ref,
   type Schema,
   text,
-} from './schema.ts'
+} from '../../../catalog/entities/json-schema.ts'
 
 const DONE: Schema = { type: 'integer', const: 1, description: '1: success.' }
 

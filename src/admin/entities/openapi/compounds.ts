@@ -14,7 +14,7 @@ import {
   ref,
   type Schema,
   text,
-} from './schema.ts'
+} from '../../../catalog/entities/json-schema.ts'
 
 const CONDITION_OPERATORS = [
   'eq',

@@ -2,6 +2,7 @@
  * Generates the OpenAPI 3.1 document of the entity API from the definitions that requests are
  * validated against.
  */
+import { anyValue, refName, type Schema } from '../../../catalog/entities/json-schema.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { actionsOf } from '../definitions/params.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
@@ -20,7 +21,6 @@ import {
   type ResponseSchemaOptions,
   responseSchema,
 } from './response-schemas.ts'
-import { anyValue, refName, type Schema } from './schema.ts'
 import { FILTER_COMPOUNDS, REVISION_INFO, storedFields } from './schemas.ts'
 
 export interface OpenApiDocument {
@@ -53,26 +53,6 @@ const ABOUT =
   'string, as JSON, or as a form whose `query`, `update`, `options`, `sort`, `project` and ' +
   '`states` are JSON text. A response has `status` 1, or 0 with the error, both with HTTP status ' +
   '200. Examples send an access token in `$TOKEN`, obtained with `POST /oauth2/token`.'
-
-const TAGS: Readonly<Record<string, string>> = {
-  accounts: 'Customer accounts',
-  subscribers: 'Subscribers of accounts',
-  plans: 'Recurring offers with included units and money',
-  services: 'Additional offers for subscribers and accounts',
-  rates: 'Prices of usage',
-  balances: 'Credit and counters of subscribers and accounts; credit is negative',
-  bills: 'Invoices, payments and refunds',
-  charges: 'Conditional charges',
-  discounts: 'Discounts on plans, services and fees',
-  prepaidincludes: 'Definitions of buckets',
-  prepaidgroups: 'Top-ups of several buckets together',
-  taxes: 'Tax rates',
-  reports: 'Saved reports',
-  users: 'Operators',
-  lines: 'Records of usage, credits and balance changes',
-  autorenew: 'Recurring top-ups with prepaid groups',
-  audit: 'Audit entries',
-}
 
 /** Authentication methods. */
 const SECURITY_SCHEMES: Readonly<Record<string, Schema>> = {
@@ -155,7 +135,11 @@ export function openApiDocument(
     openapi: '3.1.0',
     info: { title: 'Tollgate entity API', version, description: ABOUT },
     servers: [{ url: '/', description: 'The admin port of this node.' }],
-    tags: [NODE, ACCESS, ...[...definitions.keys()].map(tagOf)],
+    tags: [
+      NODE,
+      ACCESS,
+      ...[...definitions.values()].map(({ name, about }) => ({ name, description: about })),
+    ],
     paths,
     components: {
       schemas: referencedSchemas([paths, responses], own),
@@ -247,10 +231,6 @@ function referencedComponents(
   return Object.fromEntries(
     Object.entries(all).filter(([name]) => pointers.has(`#/components/${kind}/${name}`)),
   )
-}
-
-function tagOf(name: string) {
-  return { name, description: TAGS[name] ?? '' }
 }
 
 const NODE = { name: 'node', description: 'Endpoints of the node' } as const

@@ -1,4 +1,13 @@
 /** Error responses with their schemas and examples. */
+import {
+  anyValue,
+  either,
+  integer,
+  object,
+  ref,
+  type Schema,
+  text,
+} from '../../../catalog/entities/json-schema.ts'
 import { InvalidTokenError, OAuthError } from '../../auth/oauth/errors.ts'
 import { AuthRefusal } from '../../auth/refusal.ts'
 import { errorBody } from '../../client-errors.ts'
@@ -12,7 +21,6 @@ import {
   RequestError,
   TargetError,
 } from '../errors.ts'
-import { anyValue, either, integer, object, ref, type Schema, text } from './schema.ts'
 
 const FAILED: Schema = {
   type: 'integer',

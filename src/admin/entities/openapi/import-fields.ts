@@ -1,5 +1,15 @@
 /** Settings and other parameters of an import (`../import`). */
-import { anyValue, choice, flag, listOf, mapOf, object, ref, type Schema, text } from './schema.ts'
+import {
+  anyValue,
+  choice,
+  flag,
+  listOf,
+  mapOf,
+  object,
+  ref,
+  type Schema,
+  text,
+} from '../../../catalog/entities/json-schema.ts'
 
 /** OpenAPI components. */
 export const IMPORT_COMPOUNDS: Readonly<Record<string, Schema>> = {

@@ -1,6 +1,6 @@
 /** Responses of the endpoints besides the entity API, with their examples. */
+import { ref, type Schema, text } from '../../../catalog/entities/json-schema.ts'
 import { content } from './errors.ts'
-import { ref, type Schema, text } from './schema.ts'
 
 const USER = { user: 'ops@example.org', permissions: ['read', 'write'], last_login: null } as const
 const INPUT = { username: 'ops@example.org', protocol: 'Internal' } as const

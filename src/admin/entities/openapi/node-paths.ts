@@ -1,4 +1,12 @@
 /** Paths of the endpoints besides the entity API: node, login, tokens and settings. */
+import {
+  anyValue,
+  either,
+  object,
+  ref,
+  type Schema,
+  text,
+} from '../../../catalog/entities/json-schema.ts'
 import type { RouteAccess } from '../../auth/access.ts'
 import { ADMIN } from '../../auth/caller.ts'
 import {
@@ -11,7 +19,6 @@ import { content, ERROR_EXAMPLES, response } from './errors.ts'
 import { NODE_ANSWERS, type NodeAnswer, unavailableContent } from './node-answers.ts'
 import { codeSamples, type Operation, type PathItem } from './operations.ts'
 import type { Sample } from './samples.ts'
-import { anyValue, either, object, ref, type Schema, text } from './schema.ts'
 
 interface NodeRequest {
   /** Parameters by name. */

@@ -1,4 +1,5 @@
 /** One operation for each action of a collection: POST, and GET for reads. */
+import { choice, object, ref, type Schema } from '../../../catalog/entities/json-schema.ts'
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
 import type { ActionName } from '../definitions/definition.ts'
 import { responsesOf } from './answers.ts'
@@ -7,7 +8,6 @@ import { response } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { IMPORT_OPTIONS } from './import-fields.ts'
 import { curlSample, type Sample } from './samples.ts'
-import { choice, object, ref, type Schema } from './schema.ts'
 import { type ActionContext, querySchema, READS, updateSchema } from './schemas.ts'
 
 export interface CodeSample {

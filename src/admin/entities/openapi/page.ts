@@ -1,8 +1,8 @@
 /** Renders the OpenAPI document as a self-contained page. */
+import { refName, type Schema } from '../../../catalog/entities/json-schema.ts'
 import type { OpenApiDocument } from './document.ts'
 import { anchor, escaped, STYLE } from './html.ts'
 import type { Operation, PathItem } from './operations.ts'
-import { refName, type Schema } from './schema.ts'
 
 /** HTML without scripts and external resources. */
 export function apiPage(document: OpenApiDocument): string {

@@ -15,7 +15,7 @@ import {
   ref,
   type Schema,
   text,
-} from './schema.ts'
+} from '../../../catalog/entities/json-schema.ts'
 
 const numberOr = (description: string, ...types: string[]): Schema => ({
   description,

@@ -2,7 +2,7 @@
  * Converts schemas of requests to those of responses (../views.ts): dates are texts or seconds, ids
  * are objects, and an empty object is an empty list.
  */
-import { ref, refName, type Schema } from './schema.ts'
+import { ref, refName, type Schema } from '../../../catalog/entities/json-schema.ts'
 
 /** Response to a read or to a write. */
 export type ResponseKind = 'read' | 'written'

@@ -1,16 +1,4 @@
 /** JSON schemas of requests and responses, generated from the definitions. */
-import { dottedNamePattern } from '../definitions/collections.ts'
-import type {
-  ActionDefinition,
-  ActionName,
-  CollectionDefinition,
-  Param,
-} from '../definitions/definition.ts'
-import type { FieldDefinition } from '../fields/field-definition.ts'
-import { optionsOf } from '../fields/rules.ts'
-import { type FieldDocs, fieldDocs } from './entity-fields.ts'
-import { IMPORT_FIELDS } from './import-fields.ts'
-import { RECORD_FIELDS } from './record-schemas.ts'
 import {
   anyValue,
   date,
@@ -22,12 +10,37 @@ import {
   ref,
   type Schema,
   text,
-} from './schema.ts'
+} from '../../../catalog/entities/json-schema.ts'
+import { dottedNamePattern } from '../definitions/collections.ts'
+import type {
+  ActionDefinition,
+  ActionName,
+  CollectionDefinition,
+  FieldDocs,
+  Param,
+} from '../definitions/definition.ts'
+import type { FieldDefinition } from '../fields/field-definition.ts'
+import { optionsOf } from '../fields/rules.ts'
+import { IMPORT_FIELDS } from './import-fields.ts'
+import { RECORD_FIELDS } from './record-schemas.ts'
 
 /** `key`: keys of rates and taxes, names of plans and services. */
 const PATTERNS = { key: '^[A-Z0-9_]+$', path: '^[^$.][^.]*$' } as const
 
 export const READS: ReadonlySet<ActionName> = new Set(['get', 'uniqueget', 'export'])
+
+const COMMON_DOCS: CollectionDefinition['docs'] = {
+  _id: { request: ref('idGiven', 'Id of the document.') },
+  effective_date: {
+    request: date('With the key: a date at which the addressed revision is valid.'),
+  },
+}
+
+/** Undefined if the field has no description. */
+function fieldDocs({ docs }: CollectionDefinition, field: string): FieldDocs | undefined {
+  if (Object.hasOwn(docs, field)) return docs[field]
+  return Object.hasOwn(COMMON_DOCS, field) ? COMMON_DOCS[field] : undefined
+}
 
 /** One action of a collection, with its configured fields. */
 export interface ActionContext {
@@ -61,8 +74,8 @@ function typeSchema({ type }: Param): Schema | null {
 }
 
 /** Schema of a declared field of `update`, with its description. */
-function paramSchema(collection: string, name: string, param: Param): Schema {
-  const docs = collection === '' ? undefined : fieldDocs(collection, name)?.request
+function paramSchema(definition: CollectionDefinition, name: string, param: Param): Schema {
+  const docs = fieldDocs(definition, name)?.request
   const own = typeSchema(param)
   return {
     ...(own ?? docs),
@@ -86,8 +99,8 @@ const FILTERS: Readonly<Record<string, string>> = {
 }
 
 /** Schema of the filter on a field of `query`. */
-function filterSchema(collection: string, name: string, param: Param): Schema {
-  const docs = fieldDocs(collection, name)?.request
+function filterSchema(definition: CollectionDefinition, name: string, param: Param): Schema {
+  const docs = fieldDocs(definition, name)?.request
   const type = param.type === 'array' ? (param.of ?? String(docs?.['type'])) : param.type
   const description = docs?.['description']
   const what = typeof description === 'string' ? description : undefined
@@ -117,10 +130,10 @@ function defaultOf(value: unknown): string {
 }
 
 /** Schema of a configured field; built-in fields have additional descriptions. */
-export function fieldSchema(collection: string, field: FieldDefinition): Schema {
+export function fieldSchema(definition: CollectionDefinition, field: FieldDefinition): Schema {
   const options = optionsOf(field)
   const { field_name: name, title, description, default_value: fallback } = field
-  const docs = fieldDocs(collection, name)?.request
+  const docs = fieldDocs(definition, name)?.request
   const one: Schema = {
     ...(FIELD_TYPES[field.type ?? ''] ?? docs ?? ref('jsonValue')),
     ...(options !== null && { enum: [...options] }),
@@ -142,7 +155,7 @@ export function querySchema({ definition, name, action, fields }: ActionContext)
   const { name: collection } = definition
   const isRead = READS.has(name)
   const schemaOf = (field: string, param: Param) =>
-    isRead ? filterSchema(collection, field, param) : paramSchema(collection, field, param)
+    isRead ? filterSchema(definition, field, param) : paramSchema(definition, field, param)
   const entries = Object.entries(action.query)
   const properties = Object.fromEntries(entries.map(([field, p]) => [field, schemaOf(field, p)]))
   const required = entries.filter(([, { mandatory }]) => mandatory).map(([field]) => field)
@@ -191,7 +204,7 @@ export function updateSchema(context: ActionContext): Schema {
   const properties: Record<string, Schema> = Object.fromEntries(
     accepted.map(([field, param]) => [
       field,
-      name === 'import' ? (IMPORT_FIELDS[field] ?? {}) : paramSchema(collection, field, param),
+      name === 'import' ? (IMPORT_FIELDS[field] ?? {}) : paramSchema(definition, field, param),
     ]),
   )
   const required = new Set(
@@ -202,7 +215,7 @@ export function updateSchema(context: ActionContext): Schema {
     if (field.generated === true) continue
     const isFixed = field.editable === false && !isCreate
     if (!Object.hasOwn(action.update, own) && !isFixed) {
-      properties[own] = fieldSchema(collection, field)
+      properties[own] = fieldSchema(definition, field)
     }
     const isPlain = field.default_value === undefined && (field.plays ?? []).length === 0
     if (isCreate && field.mandatory === true && isPlain) required.add(own)
@@ -216,9 +229,10 @@ export function updateSchema(context: ActionContext): Schema {
 
 /** Fields of stored documents, with the schemas of requests. */
 export function storedFields(
-  { name, actions, hidden, keyField }: CollectionDefinition,
+  definition: CollectionDefinition,
   fields: readonly FieldDefinition[],
 ): Readonly<Record<string, Schema>> {
+  const { name, actions, docs, hidden } = definition
   const stored: Record<string, Schema> = {
     _id: ref('idGiven', 'Id of the document.'),
     from: date('Start of the revision.'),
@@ -227,51 +241,39 @@ export function storedFields(
   }
   const declared = { ...actions.update?.update, ...actions.create?.update }
   const records = RECORD_FIELDS[name]
-  for (const own of fields) stored[own.field_name] = storedField(name, own)
+  for (const own of fields) stored[own.field_name] = storedField(definition, own)
   for (const [own, param] of Object.entries(declared)) {
     if (records !== undefined || own.includes('.')) continue
     stored[own] =
-      param.type === 'generated' ? keyOf(name, own) : storedParamSchema(name, own, param)
+      param.type === 'generated'
+        ? keyOf(definition, own)
+        : storedParamSchema(definition, own, param)
   }
-  for (const own of [keyField, ...DERIVED]) {
-    const docs = fieldDocs(name, own)
-    if (docs !== undefined && records === undefined) stored[own] ??= docs.stored ?? docs.request
+  for (const [own, { request, stored: inDocuments }] of Object.entries(docs)) {
+    if (records !== undefined || inDocuments === null) continue
+    stored[own] ??= inDocuments ?? request
   }
   if (name === 'bills') {
     for (const own of Object.keys(actions.get?.query ?? {})) {
-      stored[own] ??= fieldDocs(name, own)?.request ?? {}
+      stored[own] ??= fieldDocs(definition, own)?.request ?? {}
     }
   }
   const all = { ...stored, ...records }
   return Object.fromEntries(Object.entries(all).filter(([own]) => !hidden.includes(own)))
 }
 
-/** Derived fields, and fields that only the node writes. */
-const DERIVED = [
-  'type',
-  'activation_date',
-  'deactivation_date',
-  'plan_activation',
-  'plan_deactivation',
-  'former_plan',
-  'last_login',
-  'password_changed_at',
-  'cycles_remaining',
-  'last_renew',
-] as const
-
-function keyOf(collection: string, field: string): Schema {
-  return fieldDocs(collection, field)?.request ?? {}
+function keyOf(definition: CollectionDefinition, field: string): Schema {
+  return fieldDocs(definition, field)?.request ?? {}
 }
 
-function storedField(collection: string, field: FieldDefinition): Schema {
-  const stored = fieldDocs(collection, field.field_name)?.stored
-  return stored ?? fieldSchema(collection, field)
+function storedField(definition: CollectionDefinition, field: FieldDefinition): Schema {
+  const stored = fieldDocs(definition, field.field_name)?.stored
+  return stored ?? fieldSchema(definition, field)
 }
 
-function storedParamSchema(collection: string, field: string, param: Param): Schema {
-  const docs: FieldDocs | undefined = fieldDocs(collection, field)
-  return docs?.stored ?? paramSchema(collection, field, { ...param, mandatory: true })
+function storedParamSchema(definition: CollectionDefinition, field: string, param: Param): Schema {
+  const docs = fieldDocs(definition, field)
+  return docs?.stored ?? paramSchema(definition, field, { ...param, mandatory: true })
 }
 
 /** `revision_info` in responses to reads. */

@@ -2,7 +2,7 @@
 import type { Actor } from '../../../catalog/actor.ts'
 import type { Config } from '../../../config/schema.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
-import { dottedParam } from '../definitions/collections.ts'
+import { DEFINITIONS, dottedParam } from '../definitions/collections.ts'
 import type {
   ActionDefinition,
   ActionName,
@@ -193,23 +193,15 @@ function listChange(
   return { field: name, values: cast.value as unknown[] }
 }
 
-/** Fields that clients send back because they have read them. */
+/** Fields that clients send back because they have read them, in documents of any collection. */
 const ECHOED_FIELDS: ReadonlySet<string> = new Set([
   '_id',
   'revision_info',
   'from',
   'to',
-  'creation_time',
-  'type',
   'aid',
   'sid',
-  'former_plan',
-  'plan_activation',
-  'plan_deactivation',
-  'activation_date',
-  'deactivation_date',
-  'last_login',
-  'password_changed_at',
+  ...[...DEFINITIONS.values()].flatMap(({ derived }) => derived),
 ])
 
 function isKnown(

@@ -1,7 +1,7 @@
 /** The OpenAPI document is suitable for client generators, and readable for people. */
 import { describe, expect, it } from 'vitest'
 import type { Operation } from '../../../../src/admin/entities/openapi/operations.ts'
-import { refName, type Schema } from '../../../../src/admin/entities/openapi/schema.ts'
+import { refName, type Schema } from '../../../../src/catalog/entities/json-schema.ts'
 import {
   createAnswerCheck,
   DOCUMENT,

@@ -7,7 +7,7 @@ import {
   openApiDocument,
 } from '../../../../../src/admin/entities/openapi/document.ts'
 import type { Operation } from '../../../../../src/admin/entities/openapi/operations.ts'
-import type { Schema } from '../../../../../src/admin/entities/openapi/schema.ts'
+import type { Schema } from '../../../../../src/catalog/entities/json-schema.ts'
 
 export const DOCUMENT = openApiDocument(DEFINITIONS, {
   fields: new Map(Object.entries(DEFAULT_FIELDS)),
