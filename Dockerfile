@@ -7,6 +7,7 @@ ARG NODE=24-trixie-slim
 FROM node:${NODE} AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
+COPY packages/embedded-mongo/package.json packages/embedded-mongo/package.json
 RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/build.mjs scripts/build.mjs
@@ -15,6 +16,7 @@ COPY scripts/diameter-dictionary.mjs scripts/diameter-dictionary.mjs
 COPY bin bin
 COPY config config
 COPY src src
+COPY packages packages
 RUN node scripts/build.mjs
 RUN npm prune --omit=dev --no-audit --no-fund
 

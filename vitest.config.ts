@@ -24,7 +24,8 @@ export const LONG: readonly string[] = [
   'test/system/{kill,kill-full-load,soak,disk-full,stop-disk-full,cluster,rebuild}.test.ts',
   'test/system/{auditor,hostile,mend,mass-release,sweep,listeners}.test.ts',
   'test/system/{outages,diameter,dialects,entities}/**/*.test.ts',
-  'test/embedded/*-{disk-full,kill}.test.ts',
+  'test/embedded/redis-disk-full.test.ts',
+  'packages/embedded-mongo/test/{disk-full,kill}.test.ts',
   'test/cli/{check,client,confined,debt,field,filetype,filetype-check,import}.test.ts',
   'test/cli/{lost-ledger,npm-start,peer,privacy,readme,session,settings,start,user}.test.ts',
   'test/cli/quote/command.test.ts',
@@ -52,8 +53,13 @@ export const PROPERTIES: readonly string[] = [
 
 const CODECS = 'test/realtime/codecs/**/*.test.ts'
 
+/** Packages of this repository are tested in their sources, without a build. */
+export const RESOLVE = { conditions: ['source', 'module', 'node', 'development|production'] }
+
 /** Projects of `npm test` by their needs: nothing, sockets, stores, commands, the product. */
 export default defineConfig({
+  resolve: RESOLVE,
+  ssr: { resolve: RESOLVE },
   test: {
     ...LIMITS,
     projects: [
@@ -79,7 +85,10 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'stores',
-          include: ['test/{stores,ledger,catalog,workers,recorder,embedded,store}/**/*.test.ts'],
+          include: [
+            'test/{stores,ledger,catalog,workers,recorder,embedded,store}/**/*.test.ts',
+            'packages/*/test/**/*.test.ts',
+          ],
           exclude: [...LONG],
         },
       },

@@ -1,11 +1,13 @@
 import { defineConfig } from 'vitest/config'
-import { LIMITS, LONG, PROPERTIES, WITH_PROCESSES } from './vitest.config.ts'
+import { LIMITS, LONG, PROPERTIES, RESOLVE, WITH_PROCESSES } from './vitest.config.ts'
 
 /**
  * `npm run test:system`: the tests that take longer than a newcomer wants to wait, and properties
  * at full length.
  */
 export default defineConfig({
+  resolve: RESOLVE,
+  ssr: { resolve: RESOLVE },
   test: {
     ...LIMITS,
     ...WITH_PROCESSES,

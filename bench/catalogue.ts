@@ -37,7 +37,7 @@ interface Server {
 async function startMongo(): Promise<Server> {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-catalogue-'))
   const here = dirname(fileURLToPath(import.meta.url))
-  const program = join(here, '../src/embedded/mongo/main.js')
+  const program = join(here, '../src/embedded/mongo.js')
   const args = ['--data', join(folder, 'data'), '--socket', join(folder, 's.sock')]
   const child = fork(program, args, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   const [ready] = (await once(child, 'message')) as [{ url: string }]

@@ -1,4 +1,4 @@
-// Compiles src and bench into dist, copies the Lua scripts, the default configuration and the
+// Compiles src and bench into dist, and the packages into their own dist, copies the Lua scripts, the default configuration and the
 // Diameter dictionary next to them, and bundles packages.
 import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -13,8 +13,12 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc')
 
 writeDictionary(root)
-if (process.argv.includes('--clean')) rmSync(join(root, 'dist'), { recursive: true, force: true })
-const built = spawnSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.build.json')], {
+if (process.argv.includes('--clean')) {
+  for (const folder of ['dist', 'packages/embedded-mongo/dist']) {
+    rmSync(join(root, folder), { recursive: true, force: true })
+  }
+}
+const built = spawnSync(process.execPath, [tsc, '-b', join(root, 'tsconfig.build.json')], {
   stdio: 'inherit',
 })
 if (built.status !== 0) process.exit(built.status ?? 1)

@@ -15,7 +15,7 @@ export const PACKAGES = {
   '@node-oauth/oauth2-server': ['.'],
   '@node-saml/node-saml': ['.'],
   '@sinclair/typebox': ['.', './value'],
-  bson: ['.'],
+  '@tollgate/embedded-mongo': ['.'],
   'csv-parse': ['.'],
   'csv-stringify': ['./sync'],
   fastify: ['.'],
@@ -32,7 +32,7 @@ export const PACKAGES = {
 
 /** Native code, and optional packages of mongodb, which are not installed. */
 const EXTERNAL = [
-  ...['msgpackr-extract', 'aws4', 'gcp-metadata', 'kerberos', 'snappy', 'socks'],
+  ...['lmdb', 'msgpackr-extract', 'aws4', 'gcp-metadata', 'kerberos', 'snappy', 'socks'],
   ...['@aws-sdk/credential-providers', '@mongodb-js/zstd', 'mongodb-client-encryption'],
 ]
 

@@ -18,6 +18,8 @@ const NODE_MIN = [20, 19]
 /** Inputs of a build. */
 const BUILD_INPUTS = [
   ...['src', 'bench', 'config', 'tsconfig.json', 'tsconfig.build.json'],
+  ...['packages/embedded-mongo/src', 'packages/embedded-mongo/package.json'],
+  'packages/embedded-mongo/tsconfig.json',
   ...['scripts/build.mjs', 'scripts/bundle-packages.mjs', 'node_modules/.package-lock.json'],
 ]
 
@@ -96,7 +98,7 @@ export function isBuildCurrent(root) {
 
 function build(root, say) {
   if (isBuildCurrent(root)) return
-  say('Build: compiling src and bench')
+  say('Build: compiling src, bench and packages')
   // Files changed while the compiler runs are newer than the stamp.
   const begun = new Date()
   run(process.execPath, [join(root, 'scripts/build.mjs')], root, 'the build')

@@ -82,7 +82,7 @@ function startOwnMongo(options: StoreOptions, folder: string): Promise<Running> 
   const { runDir, onLine, stopTimeoutMs } = options
   return startChild({
     name: 'mongo',
-    file: new URL('../embedded/mongo/main.js', import.meta.url),
+    file: new URL('../embedded/mongo.js', import.meta.url),
     args: ['--data', folder, '--socket', mongoSocketIn(runDir)],
     env: nodeEnvironment(),
     onLine,

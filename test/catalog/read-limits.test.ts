@@ -9,7 +9,7 @@ import {
   ReadCancelledError,
   SlowReadError,
 } from '../../src/catalog/errors.ts'
-import { type MongoServer, startMongoServer } from '../../src/embedded/mongo/server.ts'
+import { type MongoServer, startMongoServer } from '@tollgate/embedded-mongo'
 
 let folder: string
 let server: MongoServer

@@ -20,7 +20,7 @@ export async function startTestMongo(): Promise<TestMongo> {
   const url = process.env['TEST_MONGO_URL']
   if (url !== undefined) return { url, database, close: () => dropDatabase(url, database) }
   // Imported only here: with TEST_MONGO_URL the embedded server need not be loaded.
-  const { startMongoServer } = await import('../../src/embedded/mongo/server.ts')
+  const { startMongoServer } = await import('@tollgate/embedded-mongo')
   const folder = mkdtempSync(join(tmpdir(), 'tg-mongo-'))
   const server = await startMongoServer({
     dataDir: join(folder, 'data'),

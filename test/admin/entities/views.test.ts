@@ -1,4 +1,4 @@
-import { BSON } from 'bson'
+import { BSON } from 'mongodb'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-import { Decimal128 } from 'bson'
+import { Decimal128 } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { quoteCase } from '../../../src/cli/quote/quote-case.ts'
 import {

@@ -198,7 +198,7 @@ class RunningProduct implements Product {
       return
     }
     const socket = join(runDirFor(this.folder), 'mongo.sock')
-    const program = join(ROOT, 'dist/src/embedded/mongo/main.js')
+    const program = join(ROOT, 'dist/src/embedded/mongo.js')
     const data = join(this.folder, 'mongo')
     mkdirSync(data, { recursive: true })
     const log = openSync(join(this.folder, 'mongo.log'), 'a')

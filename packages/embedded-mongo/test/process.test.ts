@@ -3,13 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Document, MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { FolderInUseError } from '../../src/embedded/folder-lock.ts'
-import { SocketPathError, startMongoServer } from '../../src/embedded/mongo/server.ts'
-import {
-  compileEmbedded,
-  type MongoProcess,
-  startMongoProcess,
-} from '../support/embedded/mongo-process.ts'
+import { DataFolderInUseError } from '../src/data-folder.ts'
+import { SocketPathError, startMongoServer } from '../src/server.ts'
+import { compileEmbedded, type MongoProcess, startMongoProcess } from './support/server-process.ts'
 
 let built: ReturnType<typeof compileEmbedded>
 let folder: string
@@ -80,9 +76,9 @@ describe('the process of the embedded server', () => {
   it('holds its folder exclusively as long as it lives', async () => {
     const { url, child, ended } = await start()
     const other = startMongoServer({ dataDir: data(), socketPath: join(folder, 'other.sock') })
-    await expect(other).rejects.toBeInstanceOf(FolderInUseError)
+    await expect(other).rejects.toBeInstanceOf(DataFolderInUseError)
     const process = startMongoProcess(built.main, data(), join(folder, 'third.sock'))
-    await expect(process).rejects.toThrow(/ended with 1:.*FolderInUseError/s)
+    await expect(process).rejects.toThrow(/ended with 1:.*DataFolderInUseError/s)
     await within(url, (client) => client.db('t').collection<Document>('c').insertOne({ k: 1 }))
     child.kill('SIGKILL')
     await ended

@@ -2,7 +2,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileS
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { Reserve } from '../../src/embedded/mongo/store/reserve.ts'
+import { Reserve } from '../src/store/reserve.ts'
 
 let folder: string
 let file: string

@@ -14,18 +14,16 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
-const root = join(dirname(fileURLToPath(import.meta.url)), '../../..')
-/** Modules that the entry of the process needs, and the only ones that it may import. */
-const MODULES = ['embedded', 'runtime', 'config', 'domain']
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 
-/** The product's sources as JavaScript in their own folder: no build is needed or used. */
+/** The sources of the package as JavaScript in their own folder: no build is needed or used. */
 export function compileEmbedded(): { readonly main: string; remove(): void } {
   const folder = mkdtempSync(join(tmpdir(), 'tg-built-'))
-  for (const module of MODULES) compile(join(root, 'src', module), join(folder, module))
+  compile(join(root, 'src'), folder)
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
-  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'))
+  symlinkSync(join(root, '../../node_modules'), join(folder, 'node_modules'))
   return {
-    main: join(folder, 'embedded/mongo/main.js'),
+    main: join(folder, 'main.js'),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Collection, type Document, Long, MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MongoServer, startMongoServer } from '../../src/embedded/mongo/server.ts'
+import { type MongoServer, startMongoServer } from '../src/server.ts'
 
 const NOT_IMPLEMENTED = 238
 

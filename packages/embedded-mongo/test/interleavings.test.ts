@@ -1,8 +1,8 @@
 import { Binary, type Document, Int32, Long, UUID } from 'bson'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type DirectServer, openDirectServer } from '../support/embedded/direct-server.ts'
-import { type Answer, IsolationModel } from '../support/embedded/isolation-model.ts'
+import { type DirectServer, openDirectServer } from './support/direct-server.ts'
+import { type Answer, IsolationModel } from './support/isolation-model.ts'
 
 const RUNS = 150
 const SESSIONS = 3

@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BSON, type Document } from 'bson'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type MongoServer, startMongoServer } from '../../src/embedded/mongo/server.ts'
-import { crc32c } from '../../src/embedded/mongo/wire/crc32c.ts'
-import { FrameReader } from '../../src/embedded/mongo/wire/frames.ts'
+import { type MongoServer, startMongoServer } from '../src/server.ts'
+import { crc32c } from '../src/wire/crc32c.ts'
+import { FrameReader } from '../src/wire/frames.ts'
 
 const OP_MSG = 2013
 const OP_QUERY = 2004

@@ -1,20 +1,21 @@
-import { unlinkSync } from 'node:fs'
-import { connect, createServer, type Server } from 'node:net'
-import { type Clock, systemClock } from '../../runtime/clock.ts'
-import type { Logger } from '../../runtime/log.ts'
-import { lockFolder } from '../folder-lock.ts'
-import { createPrivateFolder, runDirFor } from '../run-dir.ts'
+import { createServer, type Server } from 'node:net'
 import type { Services } from './commands/command.ts'
 import { Cursors } from './commands/cursors.ts'
 import { dispatch } from './commands/dispatch.ts'
+import {
+  createDataFolder,
+  lockDataFolder,
+  removeStale,
+  SOCKET_PATH_BYTES_MAX,
+} from './data-folder.ts'
+import type { Clock, FolderLock, Log } from './interfaces.ts'
 import { Connection, closeConnection } from './sessions/clients.ts'
 import { Sessions } from './sessions/sessions.ts'
 import { openStore, type Store } from './store/open.ts'
 import { WireConnection } from './wire/connection.ts'
 
 const EXPIRY_INTERVAL_MS = 60_000
-/** Maximum length of a unix socket address on the systems with the lowest limit. */
-const SOCKET_PATH_BYTES_MAX = 103
+const SYSTEM_CLOCK: Clock = { nowMs: () => Date.now() }
 
 export type MongoServerOptions = {
   /** Data folder, created if it does not exist. */
@@ -24,8 +25,11 @@ export type MongoServerOptions = {
    * accepts no other host as a socket.
    */
   readonly socketPath: string
-  readonly log?: Logger
+  readonly log?: Log
+  /** Default: the system clock. */
   readonly clock?: Clock
+  /** Default: a socket in the data folder. */
+  readonly lock?: FolderLock
   /** Time limit of transactions, default 60; `setParameter` changes it at run time. */
   readonly transactionLifetimeLimitSeconds?: number
 }
@@ -44,18 +48,19 @@ export class SocketPathError extends Error {
 
 /**
  * Starts the embedded server of a data folder, which it locks.
- * @throws FolderInUseError if another process has locked it, SocketPathError, StorageFormatError
+ * @throws DataFolderInUseError (or that of `lock`) if another process has locked it,
+ *   SocketPathError, StorageFormatError
  */
 export async function startMongoServer(options: MongoServerOptions): Promise<MongoServer> {
-  const { dataDir, log } = options
+  const { dataDir, log, lock = lockDataFolder } = options
   const socketPath = options.socketPath.replace(/(\.sock)?$/, '.sock')
   if (Buffer.byteLength(socketPath) > SOCKET_PATH_BYTES_MAX) {
     throw new SocketPathError(
       `${socketPath} is too long for a socket: the limit is ${SOCKET_PATH_BYTES_MAX} bytes`,
     )
   }
-  createPrivateFolder(dataDir)
-  const lock = await lockFolder(runDirFor(dataDir), 'mongo')
+  createDataFolder(dataDir)
+  const locked = await lock(dataDir)
   try {
     const store = await openStore(dataDir)
     const services = servicesOf(store, options, socketPath)
@@ -69,7 +74,7 @@ export async function startMongoServer(options: MongoServerOptions): Promise<Mon
           services.sessions.close()
           await network.close()
           await store.storage.close()
-          await lock.release()
+          await locked.release()
         },
       }
     } catch (error) {
@@ -77,14 +82,14 @@ export async function startMongoServer(options: MongoServerOptions): Promise<Mon
       throw error
     }
   } catch (error) {
-    await lock.release()
+    await locked.release()
     throw error
   }
 }
 
 function servicesOf(
   store: Store,
-  { clock = systemClock, transactionLifetimeLimitSeconds }: MongoServerOptions,
+  { clock = SYSTEM_CLOCK, transactionLifetimeLimitSeconds }: MongoServerOptions,
   address: string,
 ): Services {
   const { catalog, records, schema } = store
@@ -96,7 +101,7 @@ function servicesOf(
 async function listen(
   services: Services,
   socketPath: string,
-  log: Logger | undefined,
+  log: Log | undefined,
 ): Promise<{ close(): Promise<void> }> {
   const connections = new Set<WireConnection>()
   let lastConnectionId = 0
@@ -132,7 +137,7 @@ async function listen(
 }
 
 async function listenOn(server: Server, socketPath: string): Promise<void> {
-  if (await isAnswering(socketPath)) {
+  if (!(await removeStale(socketPath))) {
     throw new SocketPathError(`another process listens on ${socketPath}`)
   }
   await new Promise<void>((resolve, reject) => {
@@ -140,20 +145,6 @@ async function listenOn(server: Server, socketPath: string): Promise<void> {
     server.listen(socketPath, () => {
       server.off('error', reject)
       resolve()
-    })
-  })
-}
-
-/** Whether a process listens on the socket; a stale socket of a killed process is removed. */
-function isAnswering(socketPath: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(socketPath, () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ECONNREFUSED') unlinkSync(socketPath)
-      resolve(false)
     })
   })
 }

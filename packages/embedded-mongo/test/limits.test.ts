@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { BSON, type Document } from 'bson'
 import { type Collection, MongoClient, MongoServerError } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MongoServer, startMongoServer } from '../../src/embedded/mongo/server.ts'
+import { type MongoServer, startMongoServer } from '../src/server.ts'
 
 const DOCUMENTS = 40_000
 

@@ -5,13 +5,10 @@
 import { BSON, BSONSymbol, Decimal128, type Document, Double, Int32, Long, ObjectId } from 'bson'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import {
-  isRawReplacement,
-  parseRawReplacement,
-} from '../../src/embedded/mongo/update/raw-operation.ts'
-import { applyRawReplacement } from '../../src/embedded/mongo/update/raw-replacement.ts'
-import { propertyRuns } from '../support/domain/property-runs.ts'
-import { type DirectServer, openDirectServer } from '../support/embedded/direct-server.ts'
+import { propertyRuns } from '../../../test/support/domain/property-runs.ts'
+import { isRawReplacement, parseRawReplacement } from '../src/update/raw-operation.ts'
+import { applyRawReplacement } from '../src/update/raw-replacement.ts'
+import { type DirectServer, openDirectServer } from './support/direct-server.ts'
 
 const NS = 'd.c'
 const INDEXES = [

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, it } from 'vitest'
-import { startMongoServer } from '../../src/embedded/mongo/server.ts'
-import { mongoContract } from './mongo-contract.ts'
+import { startMongoServer } from '../src/server.ts'
+import { mongoContract } from './contract.ts'
 
 mongoContract('the embedded server', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'tg-mongo-'))

@@ -3,12 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { BSON, type Document } from 'bson'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { parseSort } from '../../src/embedded/mongo/query/sort.ts'
-import { CollectionCatalog, type IndexSpec } from '../../src/embedded/mongo/store/catalog.ts'
-import { openStore, type Store } from '../../src/embedded/mongo/store/open.ts'
-import { type Plan, planQuery } from '../../src/embedded/mongo/store/plan.ts'
-import { Storage, StorageLostError } from '../../src/embedded/mongo/store/storage.ts'
-import { type Doc, decode } from '../../src/embedded/mongo/values/document.ts'
+import { parseSort } from '../src/query/sort.ts'
+import { CollectionCatalog, type IndexSpec } from '../src/store/catalog.ts'
+import { openStore, type Store } from '../src/store/open.ts'
+import { type Plan, planQuery } from '../src/store/plan.ts'
+import { Storage, StorageLostError } from '../src/store/storage.ts'
+import { type Doc, decode } from '../src/values/document.ts'
 
 let folder: string
 let store: Store

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Collection, MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type MongoServer, startMongoServer } from '../../src/embedded/mongo/server.ts'
+import { type MongoServer, startMongoServer } from '../src/server.ts'
 
 /** Less than the lifetime of a transaction by far: locks of a dead client must be gone. */
 const WAIT_MS = 5_000

@@ -1,9 +1,9 @@
 import { Binary, Decimal128, Double, Int32, Long, MaxKey, MinKey, ObjectId, Timestamp } from 'bson'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { compareValues } from '../../src/embedded/mongo/values/compare.ts'
-import type { Value } from '../../src/embedded/mongo/values/document.ts'
-import { EMPTY_ARRAY, encodeKey, keyText } from '../../src/embedded/mongo/values/key-encoding.ts'
+import { compareValues } from '../src/values/compare.ts'
+import type { Value } from '../src/values/document.ts'
+import { EMPTY_ARRAY, encodeKey, keyText } from '../src/values/key-encoding.ts'
 
 const bytes = (length: number) => fc.uint8Array({ minLength: length, maxLength: length })
 

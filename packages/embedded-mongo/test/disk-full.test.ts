@@ -3,13 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Collection, type Document, MongoClient } from 'mongodb'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { startMongoServer } from '../../src/embedded/mongo/server.ts'
-import {
-  compileEmbedded,
-  type MongoProcess,
-  startMongoProcess,
-} from '../support/embedded/mongo-process.ts'
-import { mountProblem, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
+import { mountProblem, mountSmallDisk, type SmallDisk } from '../../../test/support/small-disk.ts'
+import { startMongoServer } from '../src/server.ts'
+import { compileEmbedded, type MongoProcess, startMongoProcess } from './support/server-process.ts'
 
 const MIB = 1024 * 1024
 const OUT_OF_DISK_SPACE = 14031

@@ -1,4 +1,4 @@
-import type { Clock } from '../../../runtime/clock.ts'
+import type { Clock } from '../interfaces.ts'
 import type { Connection } from '../sessions/clients.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Catalog } from '../store/catalog.ts'

@@ -3,11 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Collection, type Document, MongoClient } from 'mongodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  compileEmbedded,
-  type MongoProcess,
-  startMongoProcess,
-} from '../support/embedded/mongo-process.ts'
+import { compileEmbedded, type MongoProcess, startMongoProcess } from './support/server-process.ts'
 
 /** Set KILL_ROUNDS for more. Only the embedded server is killed, never that of TEST_MONGO_URL. */
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 5)

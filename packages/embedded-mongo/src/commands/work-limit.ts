@@ -1,5 +1,5 @@
-import type { Clock } from '../../../runtime/clock.ts'
 import { MongoCommandError } from '../errors.ts'
+import type { Clock } from '../interfaces.ts'
 
 /** Stops a command that takes too long or whose client has disconnected. */
 export type WorkLimit = {

@@ -3,11 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Collection, Long, MongoClient } from 'mongodb'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import {
-  compileEmbedded,
-  type MongoProcess,
-  startMongoProcess,
-} from '../support/embedded/mongo-process.ts'
+import { compileEmbedded, type MongoProcess, startMongoProcess } from './support/server-process.ts'
 
 const ROUNDS = 2
 const ACCOUNTS = 6

@@ -19,11 +19,11 @@ import {
 } from 'bson'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { asBuffer } from '../../src/embedded/mongo/values/bson-bytes.ts'
-import { decode, encode } from '../../src/embedded/mongo/values/document.ts'
-import { isPlain } from '../../src/embedded/mongo/values/plain-bson.ts'
-import { FieldNames, RawFields } from '../../src/embedded/mongo/values/raw-fields.ts'
-import { propertyRuns } from '../support/domain/property-runs.ts'
+import { propertyRuns } from '../../../test/support/domain/property-runs.ts'
+import { asBuffer } from '../src/values/bson-bytes.ts'
+import { decode, encode } from '../src/values/document.ts'
+import { isPlain } from '../src/values/plain-bson.ts'
+import { FieldNames, RawFields } from '../src/values/raw-fields.ts'
 
 const bytesOf = (doc: Document): Buffer => Buffer.from(BSON.serialize(doc))
 /** A document of one element in the given bytes. */
