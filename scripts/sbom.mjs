@@ -3,7 +3,7 @@
 // (such as yaml), so npm receives a lock file without development packages, and its result is
 // compared with that file.
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -32,12 +32,24 @@ export function makeSbom() {
     mkdirSync(folder)
     writeFileSync(join(folder, 'package.json'), JSON.stringify(manifest))
     writeFileSync(join(folder, 'package-lock.json'), JSON.stringify(lock))
+    const ownPackages = []
+    for (const [path, entry] of Object.entries(lock.packages)) {
+      if (!path.startsWith('packages/')) continue
+      ownPackages.push(entry)
+      cpSync(join(ROOT, path, 'package.json'), join(folder, path, 'package.json'))
+    }
     const options = { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] }
     const bom = JSON.parse(execFileSync('npm', NPM, options))
+    // npm names a package of this repository after its folder.
+    for (const { name, version } of ownPackages) {
+      const component = bom.components.find((each) => each['bom-ref'] === `${name}@${version}`)
+      if (component) component.name = name
+    }
     const listed = new Set(bom.components.map(({ name, version }) => `${name} ${version}`))
-    const missing = Object.entries(lock.packages).filter(([path, { version, optional, peer }]) => {
-      const name = path.replace(/^.*node_modules\//, '')
-      return path !== '' && !optional && !peer && !listed.has(`${name} ${version}`)
+    const missing = Object.entries(lock.packages).filter(([path, entry]) => {
+      const { version, optional, peer, link } = entry
+      const name = path.startsWith('packages/') ? entry.name : path.replace(/^.*node_modules\//, '')
+      return path !== '' && !optional && !peer && !link && !listed.has(`${name} ${version}`)
     })
     if (missing.length === 0) return bom
     throw new Error(`npm sbom leaves out ${missing.map(([path]) => path).join(', ')}`)

@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { commentsOf, isArchaic, namesOutside } from './comments.ts'
 import { HOUSE, readTree } from './tree.ts'
 
-const comments = readTree(HOUSE, ['src', 'test', 'bench'])
+const comments = readTree(HOUSE, ['src', 'test', 'bench', 'packages'])
   .filter(({ path }) => path.endsWith('.ts') || path.endsWith('.lua'))
   .flatMap(commentsOf)
 const shown = ({ path, line, text }: (typeof comments)[number]) => `${path}:${line} ${text}`
 
-describe('comments of src, test and bench', () => {
+describe('comments of src, test, bench and packages', () => {
   it('are found', () => {
     expect(comments.length).toBeGreaterThan(5000)
   })

@@ -6,9 +6,11 @@ import { describe, expect, it } from 'vitest'
 import {
   checkApproved,
   checkDeclared,
+  checkInside,
   checkVersions,
   DEPENDENCIES,
   DEV_DEPENDENCIES,
+  PACKAGE_DEPENDENCIES,
 } from './dependencies.ts'
 import { HOUSE, readTree } from './tree.ts'
 
@@ -73,9 +75,28 @@ describe('the project', () => {
   it('imports in src only dependencies of the product', () => {
     expect(checkDeclared(readTree(HOUSE, ['src']), dependencies)).toEqual([])
   })
+
+  it('has a package with its own dependencies, and with imports from nowhere else', () => {
+    const folder = 'packages/embedded-mongo'
+    const manifest = readFileSync(join(HOUSE, folder, 'package.json'), 'utf8')
+    const { dependencies: own }: Manifest = JSON.parse(manifest)
+    expect(checkApproved(own, PACKAGE_DEPENDENCIES)).toEqual([])
+    expect(checkVersions(own)).toEqual([])
+    const files = readTree(HOUSE, [`${folder}/src`])
+    expect(files.length).toBeGreaterThan(50)
+    expect(checkDeclared(files, own)).toEqual([])
+    expect(checkInside(files, `${folder}/src/`)).toEqual([])
+  })
 })
 
 describe('a dependency is refused', () => {
+  it('on a file outside of its package', () => {
+    const text = "import { a } from '../../../src/a.ts'\nimport { b } from './b.ts'\n"
+    expect(checkInside([{ path: 'packages/p/src/c.ts', text }], 'packages/p/src/')).toEqual([
+      'packages/p/src/c.ts:1 src/a.ts is outside of packages/p/src/',
+    ])
+  })
+
   it('that is not approved, as is an approval that is not needed', () => {
     expect(checkApproved({ lodash: '^4.0.0' }, { yaml: 'settings' })).toEqual([
       'lodash is not approved',

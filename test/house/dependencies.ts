@@ -1,3 +1,4 @@
+import { posix } from 'node:path'
 import { importsOf, packageOf } from './imports.ts'
 import { isTypeScript, type SourceFile } from './tree.ts'
 
@@ -9,15 +10,14 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   '@node-rs/argon2': 'hashes of passwords: argon2id, off the thread that serves',
   '@node-saml/node-saml': 'login by SAML: requests, and signatures of XML that hold',
   '@sinclair/typebox': 'schemas that are types and JSON Schema at once: settings, entities, API',
+  '@tollgate/embedded-mongo': 'the embedded MongoDB store, a package of this repository',
   '@zxcvbn-ts/language-common': 'the most common passwords, which no user may take',
-  bson: 'documents of the MongoDB wire protocol, for the embedded store',
   'csv-parse': 'CSV of imports as a stream: quotes, line ends and all',
   'csv-stringify': 'CSV of exports, quoted as other programs read it',
   'decimal.js': 'exact decimals of billing: taxes and final charges of lines',
   fastify: 'HTTP of the control plane',
   ioredis: 'Redis client with cluster, pipelines and scripts',
   ldapts: 'login by directories: the protocol LDAP, and TLS over it',
-  lmdb: 'durable storage of the embedded MongoDB store',
   mongodb: 'the official MongoDB driver',
   msgpackr: 'packed values where they measure better than JSON',
   otplib: 'second factor: codes by time (TOTP, RFC 6238)',
@@ -28,6 +28,12 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   saxes: 'XML of network elements: strict about what XML is, and it reads no entities',
   'uWebSockets.js': 'HTTP of the hot path',
   yaml: 'settings as people write them, with comments',
+}
+
+/** Dependencies of the packages of this repository. */
+export const PACKAGE_DEPENDENCIES: Readonly<Record<string, string>> = {
+  bson: 'documents of the MongoDB wire protocol',
+  lmdb: 'durable storage of documents and index entries',
 }
 
 /** Dependencies for building, testing and measuring only. */
@@ -78,5 +84,19 @@ export function checkDeclared(
       .filter(({ specifier }) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
       .filter(({ specifier }) => !Object.hasOwn(declared, packageOf(specifier)))
       .map(({ specifier, line }) => `${file.path}:${line} ${specifier} is not a dependency`),
+  )
+}
+
+/** Imports of files that are not in a folder, by files in it. */
+export function checkInside(files: readonly SourceFile[], folder: string): readonly string[] {
+  return files.filter(isTypeScript).flatMap((file) =>
+    importsOf(file)
+      .filter(({ specifier }) => specifier.startsWith('.'))
+      .map(({ specifier, line }) => ({
+        line,
+        target: posix.join(posix.dirname(file.path), specifier),
+      }))
+      .filter(({ target }) => !target.startsWith(folder))
+      .map(({ target, line }) => `${file.path}:${line} ${target} is outside of ${folder}`),
   )
 }

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { checkDocPaths, withFolders } from './doc-paths.ts'
 import { HOUSE, readTree, report, type SourceFile } from './tree.ts'
 
-const FOLDERS = ['.ci', 'bench', 'bin', 'config', 'docs', 'scripts', 'src', 'test']
+const FOLDERS = ['.ci', 'bench', 'bin', 'config', 'docs', 'packages', 'scripts', 'src', 'test']
 
 /** Files that the planted names may name. */
 const PATHS = withFolders([

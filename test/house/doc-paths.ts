@@ -62,7 +62,11 @@ function isOfRepository(name: string, document: string, paths: Paths): boolean {
 function exists(name: string, document: string, paths: Paths, before: readonly string[]): boolean {
   const siblings = before.map((other) => posix.dirname(other)).filter((folder) => folder !== '.')
   const bases = [posix.dirname(document), '', 'src', ...siblings]
-  const places = [...bases.map((base) => posix.join(base, name)), `test/${name}.test`]
+  const places = [
+    ...bases.map((base) => posix.join(base, name)),
+    `test/${name}.test`,
+    `${name}.test`,
+  ]
   if (places.some((place) => matches(place, paths).length > 0)) return true
   // The nearest folder that has it decides; `*` may match several files there.
   const counts = scopesOf(document).map((folder) => matches(`${folder}/**/${name}`, paths).length)

@@ -33,8 +33,9 @@ describe('the table of outages', () => {
   })
 
   it.each(rows())('$what: has its test in $file', ({ file, test }) => {
-    const path = join(HOUSE, 'test', `${file}.test.ts`)
-    expect(existsSync(path), `test/${file}.test.ts`).toBe(true)
+    const name = file.startsWith('packages/') ? `${file}.test.ts` : `test/${file}.test.ts`
+    const path = join(HOUSE, name)
+    expect(existsSync(path), name).toBe(true)
     expect(readFileSync(path, 'utf8')).toContain(test)
   })
 })

@@ -16,8 +16,8 @@ const lines = (count: number, line = '  call()') => Array.from({ length: count }
 const functionOf = (count: number) => ['function f() {', ...lines(count - 2), '}'].join('\n')
 
 describe('the project', () => {
-  it('follows the style rules in src, bench and test', () => {
-    const files = readTree(HOUSE, ['src', 'bench', 'test'])
+  it('follows the style rules in src, bench, test and packages', () => {
+    const files = readTree(HOUSE, ['src', 'bench', 'test', 'packages'])
     expect(files.length).toBeGreaterThan(0)
     expect(report(checkStyle(files))).toEqual([])
   })

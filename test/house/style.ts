@@ -24,7 +24,7 @@ const ONLY_MODULE: Readonly<Record<string, string>> = {
   'Math.random': 'src/runtime/',
 }
 
-/** All style rules for files of src, bench and test; docs/STYLE.md has the reasons. */
+/** All style rules for files of src, bench, test and packages; docs/STYLE.md has the reasons. */
 export function checkStyle(files: readonly SourceFile[]): readonly Violation[] {
   return [
     ...files.flatMap(checkNames),
@@ -75,7 +75,7 @@ function checkFunctions(file: SourceFile): readonly Violation[] {
   walk(file, (node, line) => {
     if (!ts.isFunctionLike(node) || !('body' in node) || node.body === undefined) return
     // A describe block groups tests; each test in it is a function by itself.
-    if (file.path.startsWith('test/') && isDescribeBody(node)) return
+    if (/^(?:packages\/[\w-]+\/)?test\//.test(file.path) && isDescribeBody(node)) return
     const lines = source.getLineAndCharacterOfPosition(node.end).line + 2 - line
     if (lines > FUNCTION_LINES_MAX) {
       const rule = `function of ${lines} lines, ${FUNCTION_LINES_MAX} allowed`

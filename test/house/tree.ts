@@ -11,7 +11,13 @@ export type Violation = { readonly path: string; readonly line: number; readonly
 
 export const HOUSE = fileURLToPath(new URL('../..', import.meta.url))
 
-/** All files below some folders of a root, in order; a missing folder has no files. */
+/** Built and installed files of a package. */
+const MADE = /\/(?:dist|node_modules)\//
+
+/**
+ * All files below some folders of a root, in order, except those that are built or installed there; a
+ * missing folder has no files.
+ */
 export function readTree(root: string, folders: readonly string[]): readonly SourceFile[] {
   return folders.flatMap((folder) => {
     if (!existsSync(join(root, folder))) return []
@@ -19,6 +25,7 @@ export function readTree(root: string, folders: readonly string[]): readonly Sou
     return entries
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name).slice(join(root, '/').length))
+      .filter((path) => !MADE.test(path))
       .sort()
       .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
   })

@@ -28,9 +28,12 @@ function sharedNames(files: readonly SourceFile[]): string[] {
     .map(([name, found]) => `${name}: ${found.join(', ')}`)
 }
 
-it('no two exported types of src have the same name', () => {
-  expect(sharedNames(readTree(HOUSE, ['src']).filter(isTypeScript))).toEqual([])
-})
+it.each(['src', 'packages/embedded-mongo/src'])(
+  'no two exported types of %s have the same name',
+  (folder) => {
+    expect(sharedNames(readTree(HOUSE, [folder]).filter(isTypeScript))).toEqual([])
+  },
+)
 
 it('a name exported by two files is found', () => {
   const files = [

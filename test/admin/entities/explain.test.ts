@@ -1,6 +1,6 @@
 /**
  * Query plans of a real server for the lists of the entity API. The embedded server has its own
- * tests of plans (test/embedded/mongo-plan.test.ts).
+ * tests of plans (packages/embedded-mongo/test/plan.test.ts).
  */
 import { describe, expect, it } from 'vitest'
 import { filterOf, sortOf } from '../../../src/admin/entities/actions/get.ts'

@@ -4,9 +4,9 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { Catalog } from '../store/catalog.ts'
 import type { Records } from '../store/records.ts'
 import type { Schema } from '../store/schema.ts'
-import type { CursorBatch } from '../wire/batch.ts'
 import type { Args } from './args.ts'
 import type { Cursors } from './cursors.ts'
+import type { CommandReply } from './reply.ts'
 
 /** What all commands of all connections share. */
 export type Services = {
@@ -36,9 +36,6 @@ export type Context = Services &
      */
     readonly write: (job: () => CommandReply) => Promise<CommandReply>
   }
-
-/** The fields of an answer (`ok` is added), or a batch of documents. */
-export type CommandReply = { readonly [field: string]: unknown } | { readonly batch: CursorBatch }
 
 export type Command = (context: Context, args: Args) => CommandReply | Promise<CommandReply>
 

@@ -5,15 +5,16 @@ import { encodeBatch } from '../wire/batch.ts'
 import type { Request } from '../wire/request.ts'
 import { Args } from './args.ts'
 import { collectionCommands } from './collections.ts'
-import type { CommandReply, Commands, Origin, Services } from './command.ts'
+import type { Commands, Origin, Services } from './command.ts'
 import { findAndModifyCommands } from './find-and-modify.ts'
 import { handshakeCommands } from './handshake.ts'
 import { indexCommands } from './indexes.ts'
 import { readCommands } from './read.ts'
+import type { CommandReply } from './reply.ts'
 import { sessionCommands } from './sessions.ts'
 import { writeCommands } from './write.ts'
 
-const COMMANDS: Commands = {
+export const COMMANDS: Commands = {
   ...handshakeCommands,
   ...readCommands,
   ...writeCommands,

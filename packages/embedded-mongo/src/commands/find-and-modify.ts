@@ -7,7 +7,8 @@ import { applyUpdate } from '../update/apply-update.ts'
 import { compileUpdate } from '../update/update.ts'
 import type { Doc } from '../values/document.ts'
 import type { Args } from './args.ts'
-import type { Command, CommandReply, Commands, Context } from './command.ts'
+import type { Command, Commands, Context } from './command.ts'
+import type { CommandReply } from './reply.ts'
 
 const findAndModify: Command = ({ write, records, catalog, clock }, args) => {
   args.allow(

@@ -1,7 +1,8 @@
 import { SESSION_MINUTES_MAX } from '../sessions/sessions.ts'
 import { DOCUMENT_BYTES_MAX } from '../values/document.ts'
 import { MESSAGE_BYTES_MAX } from '../wire/frames.ts'
-import type { Command, CommandReply, Commands } from './command.ts'
+import type { Command, Commands } from './command.ts'
+import type { CommandReply } from './reply.ts'
 
 /** Wire version of MongoDB 7.0, whose behaviour this server implements. */
 const WIRE_VERSION_MAX = 21

@@ -10,7 +10,8 @@ import { type Doc, encode, isArray, isDoc, type Value } from '../values/document
 import { keyText } from '../values/key-encoding.ts'
 import { visitPath } from '../values/path.ts'
 import { type Args, missingField, parseCount } from './args.ts'
-import type { Command, CommandReply, Commands, Context } from './command.ts'
+import type { Command, Commands, Context } from './command.ts'
+import type { CommandReply } from './reply.ts'
 import { type WorkLimit, workLimit } from './work-limit.ts'
 
 const FIND_UNSUPPORTED = [

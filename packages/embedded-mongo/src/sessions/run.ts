@@ -1,5 +1,6 @@
 import type { Args } from '../commands/args.ts'
-import type { Command, CommandReply, Context, Origin, Services } from '../commands/command.ts'
+import type { Command, Context, Origin, Services } from '../commands/command.ts'
+import type { CommandReply } from '../commands/reply.ts'
 import { MongoCommandError } from '../errors.ts'
 import type { CursorBatch } from '../wire/batch.ts'
 import type { Session } from './session.ts'

@@ -1,4 +1,4 @@
-import type { CommandReply } from '../commands/command.ts'
+import type { CommandReply } from '../commands/reply.ts'
 import { MongoCommandError, transientError } from '../errors.ts'
 import { type Doc, decode, encode } from '../values/document.ts'
 import type { Client } from './clients.ts'

@@ -1,5 +1,5 @@
 import type { Long } from 'bson'
-import type { CommandReply } from '../commands/command.ts'
+import type { CommandReply } from '../commands/reply.ts'
 import type { CollectionCatalog } from '../store/catalog.ts'
 import type { LockOwner } from '../store/locks.ts'
 import type { Store } from '../store/open.ts'

@@ -1,5 +1,3 @@
-import type { Range } from './storage.ts'
-
 /** A writer that keeps keys locked until it has ended: an open transaction. */
 export type LockOwner = {
   /** Resolves when the owner has ended and its locks are released. */
@@ -44,7 +42,7 @@ export class Locks {
   }
 
   /** @throws LockedError if any key of the range is locked */
-  checkRange({ start, end }: Range): void {
+  checkRange({ start, end }: { readonly start: Buffer; readonly end: Buffer }): void {
     if (this.#owners.size === 0) return
     const first = lockName(start)
     const last = lockName(end)
