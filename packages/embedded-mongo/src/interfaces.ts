@@ -1,4 +1,4 @@
-/** What the program around the server may provide. */
+/** Interfaces that the program around the server may implement. */
 
 /** Source of the current time. */
 export interface Clock {

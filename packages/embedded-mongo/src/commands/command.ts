@@ -8,7 +8,7 @@ import type { Args } from './args.ts'
 import type { Cursors } from './cursors.ts'
 import type { CommandReply } from './reply.ts'
 
-/** What all commands of all connections share. */
+/** Resources that all connections share. */
 export type Services = {
   readonly schema: Schema
   readonly catalog: Catalog

@@ -4,7 +4,7 @@ import { type Doc, decode, encode } from '../values/document.ts'
 import type { Client } from './clients.ts'
 import type { Transaction } from './transaction.ts'
 
-/** What the statement with the current number has achieved: a write with its answer, or a commit. */
+/** Result of the statement with the current number: a write with its answer, or a commit. */
 export type Outcome = { readonly reply: CommandReply } | { readonly committed: true }
 
 /** Time and number of a stored outcome, 8 bytes each; the answer follows, if it is not a commit. */

@@ -42,7 +42,7 @@ export type Collection = {
   readonly layout: IndexLayout
 }
 
-/** What commands on documents need of the collections. */
+/** The collections as commands on documents use them. */
 export interface Catalog {
   find(ns: string): Collection | undefined
   findOrCreate(ns: string): Collection

@@ -31,7 +31,7 @@ const ZERO = Buffer.from([0])
 export type Piece = {
   readonly entries: readonly Entry[]
   readonly covered: Range
-  /** What has not been read yet; undefined at the end. */
+  /** The part that has not been read yet; undefined at the end. */
   readonly rest: Range | undefined
 }
 
@@ -197,7 +197,7 @@ export class Storage implements DocumentStore {
     return { entries, covered: { start, end: next }, rest: { start: next, end } }
   }
 
-  /** What is committed is current. */
+  /** A committed key is current. */
   checkCurrent(): void {}
 
   lastOf(table: Table, range: Range): Entry | undefined {
