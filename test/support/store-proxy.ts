@@ -104,8 +104,10 @@ function proxiedUrl(url: string, port: number): string {
   const mongoHost = MONGO.exec(url)?.[1]
   if (mongoHost === undefined) return `redis://${address}`
   const hasPath = url.replace(/^[^/]*\/\//, '').includes('/')
+  const proxied = url.replace(mongoHost, address)
+  if (url.includes('directConnection=')) return proxied
   const query = url.includes('?') ? '&' : hasPath ? '?' : '/?'
-  return `${url.replace(mongoHost, address)}${query}directConnection=true`
+  return `${proxied}${query}directConnection=true`
 }
 
 function listenOn(server: Server, port: number): Promise<number> {
