@@ -7,6 +7,7 @@ import { processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { Deadlines } from './deadlines.ts'
 import { DistantWorker } from './distant-worker.ts'
+import { type BuiltWorker, InlineWorker } from './inline-worker.ts'
 import { createRoutes, type Routes } from './routes.ts'
 import type { SharedWorkers } from './thread-context.ts'
 import { type OnOutcome, type Pending, type RequestSender, WorkerQueue } from './worker-queue.ts'
@@ -17,7 +18,9 @@ export interface PoolOptions {
   readonly workerFile: URL
   /** Worker data of the thread with this number. */
   readonly workerData: (worker: number) => unknown
-  /** Number of threads to start. */
+  /** Builds the only worker on this event loop; not given: workers are threads. */
+  readonly buildInline?: ((emit: (event: WorkerEvent) => void) => Promise<BuiltWorker>) | undefined
+  /** Number of workers to start. */
   readonly workers: number
   /** Not given for a single event loop. */
   readonly shared?: SharedWorkers | undefined
@@ -39,7 +42,7 @@ export interface PoolOptions {
   readonly onStats: (stats: Readonly<Record<string, number>>) => void
 }
 
-/** Worker threads that process charge requests in batches, including those of other event loops. */
+/** Workers that process charge requests in batches, including those of other event loops. */
 export interface Pool {
   /**
    * Resolves when the workers of other event loops answer; throws `WorkerStartError` if one does
@@ -63,7 +66,7 @@ export class WorkerStartError extends Error {
 
 const SWEEP_MS_MAX = 100
 /** A worker that has held one batch for this many time-outs is considered dead. */
-const STALLED_TIMEOUTS = 4
+export const STALLED_TIMEOUTS = 4
 /**
  * Limit of batches per worker that may wait for MongoDB, in addition to `batchesInFlightMax`: a
  * lookup of a subscriber that is not cached delays no other request.
@@ -71,26 +74,33 @@ const STALLED_TIMEOUTS = 4
 const LOOKUP_BATCHES_IN_FLIGHT_MAX = 8
 const START_TIMEOUT_MS = 30_000
 
-/** Starts the threads. Throws `WorkerStartError` if one does not answer an empty batch. */
+/** Starts the workers. Throws `WorkerStartError` if one does not answer an empty batch. */
 export async function startPool(options: PoolOptions): Promise<Pool> {
   const { shared, workers } = options
   const first = (shared?.loop ?? 0) * workers
-  const threads = Array.from({ length: workers }, (_, at) => startThread(options, first + at))
+  const own = Array.from({ length: workers }, (_, at) => startWorker(options, first + at))
   try {
-    await Promise.all(threads.map((thread) => awaitStart(() => thread.started())))
+    await Promise.all(own.map((worker) => awaitStart(() => worker.started())))
   } catch (error) {
-    await Promise.all(threads.map((thread) => thread.destroy()))
+    await Promise.all(own.map((worker) => worker.destroy()))
     throw error
   }
   const total = workers * (shared?.loops ?? 1)
   const all = Array.from({ length: total }, (_, worker) => {
-    return threads[worker - first] ?? distantWorker(options, worker)
+    return own[worker - first] ?? distantWorker(options, worker)
   })
   return new PiscinaPool(options, all)
 }
 
 function distantWorker({ shared }: PoolOptions, worker: number): DistantWorker {
   return new DistantWorker((port) => shared?.connect(worker, port))
+}
+
+function startWorker(options: PoolOptions, worker: number): WorkerThread | InlineWorker {
+  const { buildInline } = options
+  if (buildInline === undefined) return startThread(options, worker)
+  assert(options.shared === undefined && options.workers === 1, 'an inline worker is the only one')
+  return new InlineWorker(buildInline((event) => options.onEvent?.(event)))
 }
 
 function startThread(options: PoolOptions, worker: number): WorkerThread {
@@ -118,7 +128,7 @@ async function awaitStart(started: () => Promise<unknown>): Promise<void> {
   }
 }
 
-type PoolWorker = WorkerThread | DistantWorker
+type PoolWorker = WorkerThread | InlineWorker | DistantWorker
 
 class PiscinaPool implements Pool {
   readonly #options: PoolOptions
@@ -154,7 +164,7 @@ class PiscinaPool implements Pool {
   }
 
   async reachOthers(): Promise<void> {
-    const others = this.#workers.filter((worker) => !(worker instanceof WorkerThread))
+    const others = this.#workers.filter((worker) => worker instanceof DistantWorker)
     if (others.length === 0) return
     const nothing = { requests: [], mayLookUp: false, deadlineMs: 0 }
     await Promise.all(others.map((worker) => awaitStart(() => worker.run(nothing))))
@@ -295,6 +305,11 @@ class PiscinaPool implements Pool {
    */
   #replace(worker: number): void {
     const stalled = this.#workers[worker]
+    if (stalled instanceof InlineWorker) {
+      this.#options.log.warn({ worker }, 'batches do not end and are given up')
+      this.#queues[worker]?.replace(stalled)
+      return
+    }
     let replacement: PoolWorker
     if (stalled instanceof WorkerThread) {
       this.#options.log.warn({ worker }, 'worker does not answer and is replaced')

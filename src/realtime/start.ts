@@ -18,6 +18,7 @@ import type { DecodeContext } from './codecs/codec.ts'
 import { createJsonCodec, type JsonCodec } from './codecs/json/codec.ts'
 import { identityOf } from './diameter/identity.ts'
 import { type DiameterService, startDiameterService } from './diameter/service.ts'
+import { type HangWatch, watchForHangs } from './hang-watch.ts'
 import { createAuthenticator, createKeyCheck } from './http/authenticate.ts'
 import {
   type ClientAuthenticator,
@@ -27,10 +28,11 @@ import {
 import type { HttpServer } from './http/listening.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
+import type { BuildWorker } from './inline-worker.ts'
 import { createMessageFormats, isMessageFormat, type MessageFormats } from './message-formats.ts'
-import { type Pool, startPool } from './pool.ts'
+import { type Pool, STALLED_TIMEOUTS, startPool } from './pool.ts'
 import { openPorts } from './port-handover.ts'
-import { type ListenPort, type ThreadContext, workersOf } from './thread-context.ts'
+import { isInline, type ListenPort, type ThreadContext, workersOf } from './thread-context.ts'
 
 export interface RealtimeOptions {
   readonly config: Config
@@ -52,6 +54,8 @@ export interface RealtimeOptions {
    * ended. Not given: the sockets are opened immediately.
    */
   readonly mayListen?: () => Promise<boolean>
+  /** Builds a worker on the event loop; not given: workers are always threads. */
+  readonly buildWorker?: BuildWorker<RealtimeWorkerData>
   /** Worker module; the module of the built product if not given. */
   readonly workerFile?: URL
   /** Context of one of several event loops; not given for a single event loop. */
@@ -76,10 +80,10 @@ export type RequestRules = Pick<DecodeContext, 'keptFields' | 'identifyingFields
 
 const NO_RULES: RequestRules = { keptFields: [], identifyingFields: [], identifies: () => false }
 
-/** Worker data of a worker thread. */
+/** Worker data of a worker. */
 export interface RealtimeWorkerData {
   readonly config: Config
-  /** Index of the thread from 0, unique over all event loops. */
+  /** Index of the worker from 0, unique over all event loops. */
   readonly worker: number
 }
 
@@ -91,7 +95,7 @@ export interface Realtime {
   readonly diameterTlsPort: number
   /**
    * Accepts no new requests, lets those in flight be answered (within `requestTimeoutMs`), and
-   * closes sockets and threads.
+   * closes sockets and workers.
    */
   close(): Promise<void>
   /** Cuts all HTTP connections, for a process that exits without an orderly end. */
@@ -121,6 +125,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   following.catch(() => undefined)
   let isReady = true
   let pool: Pool | undefined
+  let hangWatch: HangWatch | null = null
   let stored: StoredConfiguration
   let server: HttpServer | undefined
   let diameter: DiameterService | null = null
@@ -137,11 +142,13 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     })
     await pool.reachOthers()
     server = await openPorts(takesOver, () => startHttp(options, parts, listenPort))
+    hangWatch = watchInlineWorker(options)
     const openStates = () => clientStates.open()
     const credit = { ...options, ...parts, ...stored, backpressure: admission, openStates }
     diameter = await openPorts(takesOver, () => startDiameterService(credit))
   } catch (error) {
     server?.close()
+    await hangWatch?.close()
     await pool?.close()
     await following.then(({ close }) => close()).catch(() => undefined)
     throw error
@@ -166,6 +173,7 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       clearInterval(ticking)
       await diameter?.close()
       await threadContext?.drained()
+      await hangWatch?.close()
       await pool.close()
       await Promise.all([stored.close(), clientStates.close()])
       server.close()
@@ -189,13 +197,21 @@ function admissionOptions(config: Config): AdmissionOptions {
   return { inFlightMax, reportsBytesMax, waitMsMax, queue }
 }
 
+/** Null without an inline worker: hanging threads are replaced by the pool. */
+function watchInlineWorker({ config, buildWorker }: RealtimeOptions): HangWatch | null {
+  if (buildWorker === undefined || !isInline(config.realtime)) return null
+  return watchForHangs(STALLED_TIMEOUTS * config.realtime.requestTimeoutMs)
+}
+
 function startWorkers(
-  { config, log, metrics, threadContext, workerFile }: RealtimeOptions,
+  { config, log, metrics, threadContext, workerFile, buildWorker }: RealtimeOptions,
   admission: Admission,
   onSessionEvent: (event: SessionEvent) => void,
 ): Promise<Pool> {
   const { batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
+  const inline = isInline(config.realtime) ? buildWorker : undefined
   return startPool({
+    buildInline: inline && ((emit) => inline({ config, worker: 0 }, emit)),
     workerFile: workerFile ?? new URL('../workers/main.js', import.meta.url),
     // Worker 0 of a node has duties that no other worker has.
     workerData: (worker): RealtimeWorkerData => ({ config, worker }),
