@@ -35,7 +35,9 @@ export function watchForHangs(limitMs: number): HangWatch {
   const memory = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
   const cells = new Int32Array(memory)
   const beatMs = Math.ceil(limitMs / BEATS)
-  const watcher = new Worker(WATCHER, { eval: true, workerData: { memory, limitMs, beatMs } })
+  // Without the options of this process, which may concern its own modules.
+  const options = { eval: true, execArgv: [] }
+  const watcher = new Worker(WATCHER, { ...options, workerData: { memory, limitMs, beatMs } })
   watcher.unref()
   const beat = () => {
     Atomics.add(cells, BEAT, 1)

@@ -122,7 +122,7 @@ async function awaitStart(started: () => Promise<unknown>): Promise<void> {
     await Promise.race([started(), timedOut])
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new WorkerStartError(`worker thread did not start: ${why}`, { cause: error })
+    throw new WorkerStartError(`worker did not start: ${why}`, { cause: error })
   } finally {
     clearTimeout(timer)
   }
