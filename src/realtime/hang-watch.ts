@@ -35,8 +35,8 @@ export function watchForHangs(limitMs: number): HangWatch {
   const memory = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT)
   const cells = new Int32Array(memory)
   const beatMs = Math.ceil(limitMs / BEATS)
-  // Without the options of this process, which may concern its own modules.
-  const options = { eval: true, execArgv: [] }
+  // Without the options of this process, which may load modules.
+  const options = { eval: true, execArgv: [], env: {} }
   const watcher = new Worker(WATCHER, { ...options, workerData: { memory, limitMs, beatMs } })
   watcher.unref()
   const beat = () => {

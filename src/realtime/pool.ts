@@ -7,6 +7,7 @@ import { processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { Deadlines } from './deadlines.ts'
 import { DistantWorker } from './distant-worker.ts'
+import { type HangWatch, watchForHangs } from './hang-watch.ts'
 import { type BuiltWorker, InlineWorker } from './inline-worker.ts'
 import { createRoutes, type Routes } from './routes.ts'
 import type { SharedWorkers } from './thread-context.ts'
@@ -20,6 +21,8 @@ export interface PoolOptions {
   readonly workerData: (worker: number) => unknown
   /** Builds the only worker on this event loop; not given: workers are threads. */
   readonly buildInline?: ((emit: (event: WorkerEvent) => void) => Promise<BuiltWorker>) | undefined
+  /** The process ends if this event loop hangs, because an inline worker cannot be replaced. */
+  readonly endsIfHanging?: boolean | undefined
   /** Number of workers to start. */
   readonly workers: number
   /** Not given for a single event loop. */
@@ -66,7 +69,7 @@ export class WorkerStartError extends Error {
 
 const SWEEP_MS_MAX = 100
 /** A worker that has held one batch for this many time-outs is considered dead. */
-export const STALLED_TIMEOUTS = 4
+const STALLED_TIMEOUTS = 4
 /**
  * Limit of batches per worker that may wait for MongoDB, in addition to `batchesInFlightMax`: a
  * lookup of a subscriber that is not cached delays no other request.
@@ -139,6 +142,7 @@ class PiscinaPool implements Pool {
   readonly #routes: Routes
   readonly #deadlines = new Deadlines<Pending>()
   readonly #timer: NodeJS.Timeout
+  readonly #hangWatch: HangWatch | null
   /** Workers are probed if there are other event loops, once those have been reached. */
   #probedMs = Number.POSITIVE_INFINITY
   #isClosed = false
@@ -161,6 +165,8 @@ class PiscinaPool implements Pool {
     const sweepMs = Math.min(SWEEP_MS_MAX, Math.ceil(options.requestTimeoutMs / 10))
     this.#timer = setInterval(() => this.#sweep(), sweepMs)
     this.#timer.unref()
+    const stalledMs = STALLED_TIMEOUTS * options.requestTimeoutMs
+    this.#hangWatch = options.endsIfHanging === true ? watchForHangs(stalledMs) : null
   }
 
   async reachOthers(): Promise<void> {
@@ -192,6 +198,7 @@ class PiscinaPool implements Pool {
     this.#isClosed = true
     clearInterval(this.#timer)
     this.#expire(Number.POSITIVE_INFINITY)
+    await this.#hangWatch?.close()
     await Promise.all(this.#workers.map((worker) => worker.destroy()))
   }
 

@@ -18,7 +18,6 @@ import type { DecodeContext } from './codecs/codec.ts'
 import { createJsonCodec, type JsonCodec } from './codecs/json/codec.ts'
 import { identityOf } from './diameter/identity.ts'
 import { type DiameterService, startDiameterService } from './diameter/service.ts'
-import { type HangWatch, watchForHangs } from './hang-watch.ts'
 import { createAuthenticator, createKeyCheck } from './http/authenticate.ts'
 import {
   type ClientAuthenticator,
@@ -30,7 +29,7 @@ import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
 import type { BuildWorker } from './inline-worker.ts'
 import { createMessageFormats, isMessageFormat, type MessageFormats } from './message-formats.ts'
-import { type Pool, STALLED_TIMEOUTS, startPool } from './pool.ts'
+import { type Pool, startPool } from './pool.ts'
 import { openPorts } from './port-handover.ts'
 import { isInline, type ListenPort, type ThreadContext, workersOf } from './thread-context.ts'
 
@@ -125,7 +124,6 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   following.catch(() => undefined)
   let isReady = true
   let pool: Pool | undefined
-  let hangWatch: HangWatch | null = null
   let stored: StoredConfiguration
   let server: HttpServer | undefined
   let diameter: DiameterService | null = null
@@ -142,13 +140,11 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     })
     await pool.reachOthers()
     server = await openPorts(takesOver, () => startHttp(options, parts, listenPort))
-    hangWatch = watchInlineWorker(options)
     const openStates = () => clientStates.open()
     const credit = { ...options, ...parts, ...stored, backpressure: admission, openStates }
     diameter = await openPorts(takesOver, () => startDiameterService(credit))
   } catch (error) {
     server?.close()
-    await hangWatch?.close()
     await pool?.close()
     await following.then(({ close }) => close()).catch(() => undefined)
     throw error
@@ -173,7 +169,6 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
       clearInterval(ticking)
       await diameter?.close()
       await threadContext?.drained()
-      await hangWatch?.close()
       await pool.close()
       await Promise.all([stored.close(), clientStates.close()])
       server.close()
@@ -197,12 +192,6 @@ function admissionOptions(config: Config): AdmissionOptions {
   return { inFlightMax, reportsBytesMax, waitMsMax, queue }
 }
 
-/** Null without an inline worker: hanging threads are replaced by the pool. */
-function watchInlineWorker({ config, buildWorker }: RealtimeOptions): HangWatch | null {
-  if (buildWorker === undefined || !isInline(config.realtime)) return null
-  return watchForHangs(STALLED_TIMEOUTS * config.realtime.requestTimeoutMs)
-}
-
 function startWorkers(
   { config, log, metrics, threadContext, workerFile, buildWorker }: RealtimeOptions,
   admission: Admission,
@@ -212,6 +201,7 @@ function startWorkers(
   const inline = isInline(config.realtime) ? buildWorker : undefined
   return startPool({
     buildInline: inline && ((emit) => inline({ config, worker: 0 }, emit)),
+    endsIfHanging: inline !== undefined,
     workerFile: workerFile ?? new URL('../workers/main.js', import.meta.url),
     // Worker 0 of a node has duties that no other worker has.
     workerData: (worker): RealtimeWorkerData => ({ config, worker }),

@@ -34,7 +34,7 @@ export interface WorkerSettings {
   readonly worker: number
 }
 
-export interface BuiltWorker extends Pick<Processor, 'process'> {
+export interface ChargingWorker extends Pick<Processor, 'process'> {
   /** Ends the connections and timers; called when no batch is in flight. */
   close(): Promise<void>
 }
@@ -43,7 +43,7 @@ export interface BuiltWorker extends Pick<Processor, 'process'> {
 export async function buildWorker(
   { config, worker }: WorkerSettings,
   emit: (event: WorkerEvent) => void,
-): Promise<BuiltWorker> {
+): Promise<ChargingWorker> {
   const log = createLogger({ name: `worker-${worker}`, level: config.log.level })
   const clock = systemClock
   const redis = openRedis(config.redis, log)
@@ -65,10 +65,7 @@ export async function buildWorker(
     onRates: (changed) => rules.update(changed),
   })
   const needsPool = createPoolCheck(() => feed.current())
-  const profiles = new ProfileCache(profileReader(catalog, needsPool), {
-    entriesMax: config.catalog.profilesCachedMax,
-    unknownTtlMs: config.catalog.unknownTtlMs,
-  })
+  const profiles = createProfileCache(profileReader(catalog, needsPool), config)
   feed.onSubscriberChange((change) => dropProfiles(profiles, change))
   const taxes = createTaxRules(config.rating, log)
   const fileTypes = watchFileTypeRules({
@@ -99,12 +96,8 @@ export async function buildWorker(
     ...config.ledger,
     onDefect: (error) => log.error({ err: error }, 'defect'),
   })
-  const identifiers = () => [...new Set([...NAMES, ...rules.targetKeys()])]
-  const queriesOf = (sids: readonly number[], atMs: number) =>
-    identifiersOf(catalog, sids, identifiers(), atMs)
   // Not awaited: until the caches are warm, each request reads its data.
-  const warmed = processor.warmUp({ ...WARM_UP, ownersMax: ownersWarmedOf(config), queriesOf })
-  const warming = warmed.catch((err: unknown) => log.warn({ err }, 'the caches were not warmed up'))
+  const warming = warmCaches(processor, { config, catalog, rules, log })
   return {
     process: (task) => processor.process(task),
     async close() {
@@ -115,6 +108,32 @@ export async function buildWorker(
       await Promise.all([redis.close(), catalog.close()])
       await warming
     },
+  }
+}
+
+function createProfileCache(reader: ProfileReader, { catalog }: Config): ProfileCache {
+  const { profilesCachedMax: entriesMax, unknownTtlMs } = catalog
+  return new ProfileCache(reader, { entriesMax, unknownTtlMs })
+}
+
+interface WarmUpContext {
+  config: Config
+  catalog: Catalog
+  rules: RuleBook
+  log: Logger
+}
+
+async function warmCaches(
+  processor: Processor,
+  { config, catalog, rules, log }: WarmUpContext,
+): Promise<void> {
+  const identifiers = () => [...new Set([...NAMES, ...rules.targetKeys()])]
+  const queriesOf = (sids: readonly number[], atMs: number) =>
+    identifiersOf(catalog, sids, identifiers(), atMs)
+  try {
+    await processor.warmUp({ ...WARM_UP, ownersMax: ownersWarmedOf(config), queriesOf })
+  } catch (err) {
+    log.warn({ err }, 'the caches were not warmed up')
   }
 }
 

@@ -23,8 +23,9 @@ export function anonymousMib(pid: number): number {
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
 }
 
+const LIVE_MEMORY = fileURLToPath(new URL('./live-memory.cjs', import.meta.url))
 /** NODE_OPTIONS of roles whose live memory is measured. */
-export const MEASURES_LIVE = `--require ${fileURLToPath(new URL('./live-memory.cjs', import.meta.url))}`
+export const MEASURES_LIVE = `--require ${LIVE_MEMORY}`
 
 /**
  * Memory of a role in MiB after all garbage was collected: what V8 has not collected yet is up to

@@ -31,7 +31,7 @@ beforeAll(async () => {
 })
 afterAll(() => node?.stop())
 
-it('an event loop that never stops spinning ends its process; the next one has its sessions', async () => {
+it('ends its process if it never stops spinning; the next one has its sessions', async () => {
   const { product, send, insist, moneyOf } = node
   const one = session('spins', FIRST_SID)
   expect(await insist(one.start())).toMatchObject(GRANTED)
