@@ -50,7 +50,7 @@ it('assigns each event loop the configured workers, or its share of the remainin
   expect([4, 8, 16, 32].map((cores) => automatic(4, cores))).toEqual([1, 1, 3, 7])
 })
 
-it('runs the worker on the event loop if there is nothing to gain by a thread, or as configured', () => {
+it('runs the worker on the event loop on one or two cores, or as configured', () => {
   const automatic = (workers: number, listeners: number, cores: number) =>
     isInline({ workerKind: 'auto', workers, listeners }, cores)
   expect([1, 2, 3, 4].map((cores) => automatic(0, 1, cores))).toEqual([true, true, false, false])
