@@ -58,6 +58,10 @@ async function chargingSetup(config: Config, log: Logger): Promise<Wiring> {
     rules: { keptFields, identifyingFields: identification.fieldsNeeded(), identifies },
     defaults: fileTypeDefaultsOf(config),
     follow: (onStored, onClients) => followStoredConfig(config, log, onStored, onClients),
+    buildWorker: async (data, emit) => {
+      const { buildWorker } = await import('./workers/build.ts')
+      return buildWorker(data, emit)
+    },
   }
 }
 

@@ -27,6 +27,11 @@ import type { Bench, Goal, Scenario, ScenarioResult, Table } from '../scenario.t
 /** Without recording, Redis and the charging process have the cores to themselves. */
 export const PAUSED = { environment: { TOLLGATE_RECORDER_ENABLED: 'false' } }
 
+/** With worker threads on any machine, for what is measured by thread. */
+export const THREADS = {
+  environment: { ...PAUSED.environment, TOLLGATE_REALTIME_WORKER_KIND: 'thread' },
+}
+
 /** Redis with one request per call: the commit, and the smallest script that keeps a version. */
 interface RawScripts {
   commit: RawScript

@@ -19,6 +19,7 @@ import { type LoopDelays, loopDelays } from '../measure/loop-delays.ts'
 import { otherAnswers, withGenerator } from '../measure/turns.ts'
 import { optionsFor } from '../preload/preloads.ts'
 import type { Bench, Scenario } from '../scenario.ts'
+import { THREADS } from './json.ts'
 
 const RATES = 20_000
 const CHANGES = 5_000
@@ -55,7 +56,7 @@ export const pausesScenario: Scenario = {
     const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-loop-'))
     try {
       const environment = {
-        TOLLGATE_RECORDER_ENABLED: 'false',
+        ...THREADS.environment,
         TOLLGATE_SWEEP_INTERVAL_MS: '200',
         NODE_OPTIONS: optionsFor('loop-delay'),
         BENCH_LOOP_DIR: folder,

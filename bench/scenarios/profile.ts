@@ -16,6 +16,7 @@ import { measureLoad, round, type Window } from '../measure/load.ts'
 import { withGenerator } from '../measure/turns.ts'
 import { optionsFor } from '../preload/preloads.ts'
 import type { Bench, Scenario, Table } from '../scenario.ts'
+import { THREADS } from './json.ts'
 
 const PLACES = 16
 const FUNCTIONS = 15
@@ -33,7 +34,7 @@ export const profileScenario: Scenario = {
     const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-profile-'))
     try {
       const environment = {
-        TOLLGATE_RECORDER_ENABLED: 'false',
+        ...THREADS.environment,
         NODE_OPTIONS: optionsFor('profile'),
         BENCH_PROFILE_DIR: folder,
       }

@@ -12,7 +12,7 @@ import { measureClosed, otherAnswers, withGenerator } from '../measure/turns.ts'
 import { type Part, type Parts, partsOf } from '../report/parts.ts'
 import { saturation } from '../report/saturation.ts'
 import type { Bench, Scenario, Table } from '../scenario.ts'
-import { PAUSED } from './json.ts'
+import { THREADS } from './json.ts'
 
 const CORES = [2, 4, 8, 16, 32]
 
@@ -35,7 +35,7 @@ export const stagesScenario: Scenario = {
 }
 
 async function measureWhole(bench: Bench): Promise<Whole> {
-  const product = await bench.product(PAUSED)
+  const product = await bench.product(THREADS)
   return withGenerator(async (generator) => {
     await measureClosed(bench, product, generator, 'json')
     await resetCommands(product.redisUrl)

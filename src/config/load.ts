@@ -148,6 +148,16 @@ function checkConsistency(config: Config, layers: readonly Layer[], isPart: bool
     'realtime.listeners',
     `must be 1, because ${named('realtime.httpServer')} is javascript, which cannot share a port`,
   )
+  for (const [key, most] of [
+    ['listeners', 1],
+    ['workers', 1],
+  ] as const) {
+    demand(
+      realtime.workerKind !== 'inline' || realtime[key] <= most,
+      `realtime.${key}`,
+      `must be at most ${most}, because ${named('realtime.workerKind')} is inline`,
+    )
+  }
   const { requestTimeoutMs } = realtime
   const timeout = named('realtime.requestTimeoutMs')
   demand(

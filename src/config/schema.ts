@@ -64,6 +64,7 @@ export const ConfigSchema = section({
     bodyBytesMax: integer(1024, 16 * 1024 * 1024),
     listeners: integer(1, 64),
     workers: integer(0, 256),
+    workerKind: oneOf('auto', 'thread', 'inline'),
     batchSizeMax: integer(1, 1024),
     batchesInFlightMax: integer(1, 64),
     inFlightMax: integer(1, 1_000_000),

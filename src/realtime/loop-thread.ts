@@ -16,7 +16,7 @@ import { type Realtime, type RealtimeOptions, startRealtime } from './start.ts'
 import type { ListenPort, ServePort, ThreadContext } from './thread-context.ts'
 
 /** Dependencies that the composition root passes to charging, equal for all event loops. */
-export type Wiring = Pick<RealtimeOptions, 'defaults' | 'rules' | 'follow'>
+export type Wiring = Pick<RealtimeOptions, 'defaults' | 'rules' | 'follow' | 'buildWorker'>
 
 /**
  * Serves until the main thread ends it. Reports a defect to the main thread, which then stops the

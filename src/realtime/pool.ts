@@ -7,6 +7,8 @@ import { processMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { Deadlines } from './deadlines.ts'
 import { DistantWorker } from './distant-worker.ts'
+import { type HangWatch, watchForHangs } from './hang-watch.ts'
+import { type BuiltWorker, InlineWorker } from './inline-worker.ts'
 import { createRoutes, type Routes } from './routes.ts'
 import type { SharedWorkers } from './thread-context.ts'
 import { type OnOutcome, type Pending, type RequestSender, WorkerQueue } from './worker-queue.ts'
@@ -17,7 +19,11 @@ export interface PoolOptions {
   readonly workerFile: URL
   /** Worker data of the thread with this number. */
   readonly workerData: (worker: number) => unknown
-  /** Number of threads to start. */
+  /** Builds the only worker on this event loop; not given: workers are threads. */
+  readonly buildInline?: ((emit: (event: WorkerEvent) => void) => Promise<BuiltWorker>) | undefined
+  /** The process ends if this event loop hangs, because an inline worker cannot be replaced. */
+  readonly endsIfHanging?: boolean | undefined
+  /** Number of workers to start. */
   readonly workers: number
   /** Not given for a single event loop. */
   readonly shared?: SharedWorkers | undefined
@@ -39,7 +45,7 @@ export interface PoolOptions {
   readonly onStats: (stats: Readonly<Record<string, number>>) => void
 }
 
-/** Worker threads that process charge requests in batches, including those of other event loops. */
+/** Workers that process charge requests in batches, including those of other event loops. */
 export interface Pool {
   /**
    * Resolves when the workers of other event loops answer; throws `WorkerStartError` if one does
@@ -71,26 +77,33 @@ const STALLED_TIMEOUTS = 4
 const LOOKUP_BATCHES_IN_FLIGHT_MAX = 8
 const START_TIMEOUT_MS = 30_000
 
-/** Starts the threads. Throws `WorkerStartError` if one does not answer an empty batch. */
+/** Starts the workers. Throws `WorkerStartError` if one does not answer an empty batch. */
 export async function startPool(options: PoolOptions): Promise<Pool> {
   const { shared, workers } = options
   const first = (shared?.loop ?? 0) * workers
-  const threads = Array.from({ length: workers }, (_, at) => startThread(options, first + at))
+  const own = Array.from({ length: workers }, (_, at) => startWorker(options, first + at))
   try {
-    await Promise.all(threads.map((thread) => awaitStart(() => thread.started())))
+    await Promise.all(own.map((worker) => awaitStart(() => worker.started())))
   } catch (error) {
-    await Promise.all(threads.map((thread) => thread.destroy()))
+    await Promise.all(own.map((worker) => worker.destroy()))
     throw error
   }
   const total = workers * (shared?.loops ?? 1)
   const all = Array.from({ length: total }, (_, worker) => {
-    return threads[worker - first] ?? distantWorker(options, worker)
+    return own[worker - first] ?? distantWorker(options, worker)
   })
   return new PiscinaPool(options, all)
 }
 
 function distantWorker({ shared }: PoolOptions, worker: number): DistantWorker {
   return new DistantWorker((port) => shared?.connect(worker, port))
+}
+
+function startWorker(options: PoolOptions, worker: number): WorkerThread | InlineWorker {
+  const { buildInline } = options
+  if (buildInline === undefined) return startThread(options, worker)
+  assert(options.shared === undefined && options.workers === 1, 'an inline worker is the only one')
+  return new InlineWorker(buildInline((event) => options.onEvent?.(event)))
 }
 
 function startThread(options: PoolOptions, worker: number): WorkerThread {
@@ -112,13 +125,13 @@ async function awaitStart(started: () => Promise<unknown>): Promise<void> {
     await Promise.race([started(), timedOut])
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    throw new WorkerStartError(`worker thread did not start: ${why}`, { cause: error })
+    throw new WorkerStartError(`worker did not start: ${why}`, { cause: error })
   } finally {
     clearTimeout(timer)
   }
 }
 
-type PoolWorker = WorkerThread | DistantWorker
+type PoolWorker = WorkerThread | InlineWorker | DistantWorker
 
 class PiscinaPool implements Pool {
   readonly #options: PoolOptions
@@ -129,6 +142,7 @@ class PiscinaPool implements Pool {
   readonly #routes: Routes
   readonly #deadlines = new Deadlines<Pending>()
   readonly #timer: NodeJS.Timeout
+  readonly #hangWatch: HangWatch | null
   /** Workers are probed if there are other event loops, once those have been reached. */
   #probedMs = Number.POSITIVE_INFINITY
   #isClosed = false
@@ -151,10 +165,12 @@ class PiscinaPool implements Pool {
     const sweepMs = Math.min(SWEEP_MS_MAX, Math.ceil(options.requestTimeoutMs / 10))
     this.#timer = setInterval(() => this.#sweep(), sweepMs)
     this.#timer.unref()
+    const stalledMs = STALLED_TIMEOUTS * options.requestTimeoutMs
+    this.#hangWatch = options.endsIfHanging === true ? watchForHangs(stalledMs) : null
   }
 
   async reachOthers(): Promise<void> {
-    const others = this.#workers.filter((worker) => !(worker instanceof WorkerThread))
+    const others = this.#workers.filter((worker) => worker instanceof DistantWorker)
     if (others.length === 0) return
     const nothing = { requests: [], mayLookUp: false, deadlineMs: 0 }
     await Promise.all(others.map((worker) => awaitStart(() => worker.run(nothing))))
@@ -182,6 +198,7 @@ class PiscinaPool implements Pool {
     this.#isClosed = true
     clearInterval(this.#timer)
     this.#expire(Number.POSITIVE_INFINITY)
+    await this.#hangWatch?.close()
     await Promise.all(this.#workers.map((worker) => worker.destroy()))
   }
 
@@ -295,6 +312,11 @@ class PiscinaPool implements Pool {
    */
   #replace(worker: number): void {
     const stalled = this.#workers[worker]
+    if (stalled instanceof InlineWorker) {
+      this.#options.log.warn({ worker }, 'batches do not end and are given up')
+      this.#queues[worker]?.replace(stalled)
+      return
+    }
     let replacement: PoolWorker
     if (stalled instanceof WorkerThread) {
       this.#options.log.warn({ worker }, 'worker does not answer and is replaced')

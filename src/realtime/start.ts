@@ -27,10 +27,11 @@ import {
 import type { HttpServer } from './http/listening.ts'
 import { createRateLimits, type RateLimits } from './http/rate-limits.ts'
 import { startHttpServer } from './http/server.ts'
+import type { BuildWorker } from './inline-worker.ts'
 import { createMessageFormats, isMessageFormat, type MessageFormats } from './message-formats.ts'
 import { type Pool, startPool } from './pool.ts'
 import { openPorts } from './port-handover.ts'
-import { type ListenPort, type ThreadContext, workersOf } from './thread-context.ts'
+import { isInline, type ListenPort, type ThreadContext, workersOf } from './thread-context.ts'
 
 export interface RealtimeOptions {
   readonly config: Config
@@ -52,6 +53,8 @@ export interface RealtimeOptions {
    * ended. Not given: the sockets are opened immediately.
    */
   readonly mayListen?: () => Promise<boolean>
+  /** Builds a worker on the event loop; not given: workers are always threads. */
+  readonly buildWorker?: BuildWorker<RealtimeWorkerData>
   /** Worker module; the module of the built product if not given. */
   readonly workerFile?: URL
   /** Context of one of several event loops; not given for a single event loop. */
@@ -76,10 +79,10 @@ export type RequestRules = Pick<DecodeContext, 'keptFields' | 'identifyingFields
 
 const NO_RULES: RequestRules = { keptFields: [], identifyingFields: [], identifies: () => false }
 
-/** Worker data of a worker thread. */
+/** Worker data of a worker. */
 export interface RealtimeWorkerData {
   readonly config: Config
-  /** Index of the thread from 0, unique over all event loops. */
+  /** Index of the worker from 0, unique over all event loops. */
   readonly worker: number
 }
 
@@ -91,7 +94,7 @@ export interface Realtime {
   readonly diameterTlsPort: number
   /**
    * Accepts no new requests, lets those in flight be answered (within `requestTimeoutMs`), and
-   * closes sockets and threads.
+   * closes sockets and workers.
    */
   close(): Promise<void>
   /** Cuts all HTTP connections, for a process that exits without an orderly end. */
@@ -190,12 +193,15 @@ function admissionOptions(config: Config): AdmissionOptions {
 }
 
 function startWorkers(
-  { config, log, metrics, threadContext, workerFile }: RealtimeOptions,
+  { config, log, metrics, threadContext, workerFile, buildWorker }: RealtimeOptions,
   admission: Admission,
   onSessionEvent: (event: SessionEvent) => void,
 ): Promise<Pool> {
   const { batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
+  const inline = isInline(config.realtime) ? buildWorker : undefined
   return startPool({
+    buildInline: inline && ((emit) => inline({ config, worker: 0 }, emit)),
+    endsIfHanging: inline !== undefined,
     workerFile: workerFile ?? new URL('../workers/main.js', import.meta.url),
     // Worker 0 of a node has duties that no other worker has.
     workerData: (worker): RealtimeWorkerData => ({ config, worker }),

@@ -64,7 +64,21 @@ export function loopConfig(config: Config, loop: number): Config {
   }
 }
 
-/** Number of worker threads per event loop. */
+/** Whether the only worker runs on the event loop, without a thread (`realtime.workerKind`). */
+export function isInline(
+  { workerKind, workers, listeners }: WorkerChoice,
+  cores = availableParallelism(),
+): boolean {
+  if (workerKind !== 'auto') return workerKind === 'inline'
+  return workers === 0 && listeners === 1 && cores <= INLINE_CORES_MAX
+}
+
+export type WorkerChoice = Pick<Config['realtime'], 'workerKind' | 'workers' | 'listeners'>
+
+/** With more cores, a thread uses one that would otherwise be idle. */
+const INLINE_CORES_MAX = 2
+
+/** Number of workers per event loop. */
 export function workersOf(
   { workers, listeners }: Pick<Config['realtime'], 'workers' | 'listeners'>,
   cores = availableParallelism(),

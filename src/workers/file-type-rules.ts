@@ -27,6 +27,7 @@ export interface FileTypeRulesWatch {
   look(): Promise<void>
   /** Whether the stored configuration was ever read. Until then the taxes in force are unknown. */
   loaded(): boolean
+  stop(): Promise<void>
 }
 
 export function watchFileTypeRules(options: FileTypeRulesOptions): FileTypeRulesWatch {
@@ -53,6 +54,7 @@ export function watchFileTypeRules(options: FileTypeRulesOptions): FileTypeRules
       await taken
     },
     loaded: watch.loaded,
+    stop: () => watch.stop(),
   }
 }
 

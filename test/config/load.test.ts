@@ -215,6 +215,20 @@ describe('invalid settings', () => {
     expect(loadConfig({ file, env: alone }).realtime.httpServer).toBe('javascript')
   })
 
+  it('a worker on the event loop is refused with further workers or event loops', () => {
+    const kind = { TOLLGATE_REALTIME_WORKER_KIND: 'inline' }
+    for (const key of ['workers', 'listeners']) {
+      const file = fileWith(`realtime: { ${key}: 2 }`)
+      const reason =
+        'must be at most 1, because realtime.workerKind (TOLLGATE_REALTIME_WORKER_KIND) is inline'
+      const problem = { key: `realtime.${key}`, source: file, reason }
+      expect(problemsOf({ file, env: kind }).problems).toEqual([problem])
+      expect(loadConfig({ file, env: {} }).realtime.workerKind).toBe('thread')
+    }
+    const { realtime } = loadConfig({ env: kind })
+    expect(realtime).toMatchObject({ workerKind: 'inline', workers: 0, listeners: 1 })
+  })
+
   it.each([
     ['url', '', 'must be a URL, as in https://shop.example.net/'],
     ['url', 'ftp://shop.example.net/', 'must be a URL, as in https://shop.example.net/'],

@@ -1,6 +1,10 @@
+import { memoryUsage } from 'node:process'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it } from 'vitest'
-import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
-import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { type ChargeOutcome, plainOutcome } from '../../src/domain/charge-outcome.ts'
+import { type ChargeRequest, serviceRequest } from '../../src/domain/charge-request.ts'
+import type { WorkerResult, WorkerTask } from '../../src/domain/worker-task.ts'
 import { type Pool, type PoolOptions, startPool } from '../../src/realtime/pool.ts'
 import { createRouteTable } from '../../src/realtime/routes.ts'
 import type { ServePort } from '../../src/realtime/thread-context.ts'
@@ -10,6 +14,8 @@ import { requestOf } from '../support/realtime/requests.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const WAITING = { isGone: false }
+/** Characters of a message. */
+const MESSAGE = 10_000
 
 const open: Pool[] = []
 afterEach(async () => {
@@ -110,7 +116,7 @@ describe('a worker that fails', () => {
 
   it('at the start is a named error with its cause', async () => {
     const started = poolOf({ workerData: () => ({ failsAtStart: true }) })
-    await expect(started).rejects.toThrow('worker thread did not start: no catalogue')
+    await expect(started).rejects.toThrow('worker did not start: no catalogue')
     await expect(started).rejects.toMatchObject({ name: 'WorkerStartError' })
   })
 })
@@ -180,6 +186,113 @@ it('the requests of one account go to one worker', async () => {
   const updates = await Promise.all([ask('session-1'), start(aid, 'session-2'), ask('session-1')])
   const workers = new Set(updates.map(({ detail }) => detail.split(',')[0]))
   expect([...workers]).toEqual(['worker 1'])
+})
+
+describe('a worker on the event loop', () => {
+  /** Behaves as pool-worker.mjs does. */
+  function inlineWorker() {
+    let release: () => void = () => undefined
+    const released = new Promise<void>((resolve) => {
+      release = resolve
+    })
+    const closed: string[] = []
+    const process = async ({ requests, mayLookUp }: WorkerTask): Promise<WorkerResult> => {
+      const does = (word: string) => requests.some(({ sessionId }) => sessionId.startsWith(word))
+      if (does('release')) release()
+      if (does('throw')) throw new Error('a defect')
+      if (does('wait')) await released
+      const outcomes = requests.map(({ sessionId }) => {
+        if (sessionId.startsWith('look-up') && !mayLookUp) return null
+        return { ...plainOutcome('granted'), transactionId: sessionId }
+      })
+      return { outcomes, stats: {} }
+    }
+    return { process, close: async () => void closed.push('closed'), closed }
+  }
+
+  async function inlinePool(options: Partial<PoolOptions> = {}) {
+    const worker = inlineWorker()
+    const events: unknown[] = []
+    const buildInline: PoolOptions['buildInline'] = async (emit) => {
+      emit({ kind: 'reauthorizeAll' })
+      return worker
+    }
+    const onEvent = (event: unknown) => events.push(event)
+    return { ...(await poolOf({ buildInline, onEvent, ...options })), worker, events }
+  }
+
+  it('receives batches, passes on its events, and is closed with the pool', async () => {
+    const { pool, ask, batches, events, worker } = await inlinePool()
+    const names = ['a', 'b', 'c', 'd', 'look-up', 'f']
+    expect(ids(await Promise.all(names.map((name) => ask(name))))).toEqual(names)
+    expect(batches).toEqual([4, 2, 1])
+    expect(events).toEqual([{ kind: 'reauthorizeAll' }])
+    expect(worker.closed).toEqual([])
+    await pool.close()
+    expect(worker.closed).toEqual(['closed'])
+  })
+
+  it('ends only the batch that fails', async () => {
+    const { ask } = await inlinePool({ batchSizeMax: 1 })
+    const asked = await Promise.all([ask('good'), ask('throw'), ask('after')])
+    expect(reasonsOf(asked)).toEqual(['granted', 'timedOut', 'granted'])
+  })
+
+  it('receives further batches when some do not end', async () => {
+    const { ask } = await inlinePool({
+      requestTimeoutMs: 50,
+      batchSizeMax: 1,
+      batchesInFlightMax: 1,
+    })
+    expect((await ask('wait')).reason).toBe('timedOut')
+    let outcome = await ask('after')
+    while (outcome.reason !== 'granted') outcome = await ask('after')
+    expect(outcome.transactionId).toBe('after')
+  })
+
+  it('may keep texts of a request without keeping its message in memory', async () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const kept: string[] = []
+    const worker = inlineWorker()
+    const process = (task: WorkerTask) => {
+      for (const { sessionId, stamp, subscriberValue, fields, services } of task.requests) {
+        const [service] = services
+        kept.push(sessionId, stamp, subscriberValue, fields?.['other'] ?? '')
+        kept.push(service?.calledNumber ?? '', service?.fields?.['other'] ?? '')
+      }
+      return worker.process(task)
+    }
+    const { ask } = await poolOf({ buildInline: async () => ({ ...worker, process }) })
+    const TEXTS = ['ascii-0123456789', 'latin-\xe9-0123456789', 'lone-\ud800-0123456789']
+    collect()
+    const before = memoryUsage().heapUsed
+    for (let round = 0; round < 100; round += 1) {
+      for (const text of TEXTS) {
+        const cut = () =>
+          Buffer.from(`${'x'.repeat(MESSAGE)}${text}`, 'utf16le')
+            .toString('utf16le')
+            .slice(MESSAGE)
+        const service = serviceRequest({
+          usaget: 'data',
+          calledNumber: cut(),
+          fields: { other: cut() },
+        })
+        const texts = { stamp: cut(), subscriberValue: cut(), fields: { other: cut() } }
+        await ask(requestOf(cut(), { ...texts, services: [service] }))
+      }
+    }
+    collect()
+    expect(new Set(kept)).toEqual(new Set(TEXTS))
+    expect(memoryUsage().heapUsed - before).toBeLessThan((kept.length * MESSAGE) / 10)
+  })
+
+  it('that cannot be built is a named error with its cause', async () => {
+    const buildInline = () => Promise.reject(new Error('no catalogue'))
+    const started = poolOf({ buildInline })
+    await expect(started).rejects.toThrow('worker did not start: no catalogue')
+    await expect(started).rejects.toMatchObject({ name: 'WorkerStartError' })
+  })
 })
 
 describe('two event loops', () => {

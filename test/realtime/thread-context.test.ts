@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { loadConfig } from '../../src/config/load.ts'
-import { loopConfig, workersOf } from '../../src/realtime/thread-context.ts'
+import { isInline, loopConfig, workersOf } from '../../src/realtime/thread-context.ts'
 
 const configOf = (listeners: number, inFlightMax: number) =>
   loadConfig({
@@ -48,4 +48,15 @@ it('assigns each event loop the configured workers, or its share of the remainin
   expect([1, 2, 8].map((cores) => automatic(1, cores))).toEqual([1, 1, 7])
   expect([1, 2, 4, 8, 16].map((cores) => automatic(2, cores))).toEqual([1, 1, 1, 3, 7])
   expect([4, 8, 16, 32].map((cores) => automatic(4, cores))).toEqual([1, 1, 3, 7])
+})
+
+it('runs the worker on the event loop on one or two cores, or as configured', () => {
+  const automatic = (workers: number, listeners: number, cores: number) =>
+    isInline({ workerKind: 'auto', workers, listeners }, cores)
+  expect([1, 2, 3, 4].map((cores) => automatic(0, 1, cores))).toEqual([true, true, false, false])
+  expect([automatic(1, 1, 2), automatic(0, 2, 2)]).toEqual([false, false])
+  for (const cores of [1, 8]) {
+    expect(isInline({ workerKind: 'inline', workers: 0, listeners: 1 }, cores)).toBe(true)
+    expect(isInline({ workerKind: 'thread', workers: 0, listeners: 1 }, cores)).toBe(false)
+  }
 })

@@ -1,3 +1,6 @@
+import { memoryUsage } from 'node:process'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import type { OwnerState } from '../../src/domain/bucket.ts'
 import { NO_RECORDS, ownerKey } from '../../src/recorder/coalesce.ts'
@@ -79,5 +82,22 @@ describe('known records', () => {
     expect(known.hasAnyLine('a')).toBe(false)
     expect(known.hasAnyLine('l249999')).toBe(true)
     expect(known.hasAnyLine('l200000')).toBe(true)
+  })
+
+  it('take at most 80 MiB, with two buckets for each owner', () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const known = new KnownRecords()
+    known.setAlone(true)
+    collect()
+    const before = memoryUsage().heapUsed
+    for (let aid = 1; aid <= 150_000; aid += 1) {
+      const buckets = [bucketOf(aid * 1e7), { ...bucketOf(aid * 1e6), id: 2 }]
+      known.add(flushOf({ ...ownerOf(1, 5, buckets), aid }), known.tenure)
+    }
+    for (let at = 0; at < 300_000; at += 1) known.add(linesOf(`a stamp of some length ${at}`), 0)
+    collect()
+    expect((memoryUsage().heapUsed - before) / 1024 ** 2).toBeLessThan(80)
+    expect(known.hasAnyLine('a stamp of some length 299999')).toBe(true)
   })
 })

@@ -8,7 +8,15 @@ import { populate, topUp } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { audited, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
 import { Auditor } from '../support/system/auditor.ts'
-import { type Part, Sampler, type Trend, tableOf, trendsOf } from '../support/system/sampler.ts'
+import {
+  liveMib,
+  MEASURES_LIVE,
+  type Part,
+  Sampler,
+  type Trend,
+  tableOf,
+  trendsOf,
+} from '../support/system/sampler.ts'
 import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -30,7 +38,9 @@ const FLAT_MINUTES_MIN = 5
 /** The last quarter may exceed the second by this factor and this many MiB. */
 const GROWTH_MAX = 1.1
 const GROWTH_MIB_MAX = 8
-const FLAT = ['realtime anon MiB', 'admin anon MiB', 'mongo anon MiB', 'redis used MiB']
+const FLAT = ['mongo anon MiB', 'redis used MiB']
+/** Their memory is measured after a collection of garbage, at the end of each window. */
+const LIVE = ['realtime', 'admin'] as const
 /** Drivers open and close some connections on their own. */
 const FILES_MORE_MAX = 8
 
@@ -50,7 +60,8 @@ let auditor: Auditor
 let sampler: Sampler
 
 beforeAll(async () => {
-  product = await startProduct({ environment: { ...FAST_EXPIRY, ...SHORT_RETENTION } })
+  const environment = { ...FAST_EXPIRY, ...SHORT_RETENTION, NODE_OPTIONS: MEASURES_LIVE }
+  product = await startProduct({ environment })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
   auditor = new Auditor(product, AUDITED)
   await product.start('realtime')
@@ -96,19 +107,39 @@ async function keepSampling(isOver: () => boolean): Promise<void> {
   }
 }
 
+/** Live memory of each role after each window, as a trend. */
+function liveTrends(live: readonly (readonly number[])[]): Trend[] {
+  return trendsOf(
+    live.map((window) => {
+      return Object.fromEntries(LIVE.map((role, at) => [`${role} live MiB`, window[at] ?? 0]))
+    }),
+  )
+}
+
 function isFlat({ quarters: [, second = 0, , last = 0] }: Trend): boolean {
   return last <= second * GROWTH_MAX + GROWTH_MIB_MAX
 }
 
-/** Consecutive windows with samples: sessions of each, and descriptors after the first. */
-async function runWindows(): Promise<{ opened: number[]; files: Record<string, number> }> {
+interface Windows {
+  /** Sessions of each. */
+  opened: number[]
+  /** Descriptors after the first. */
+  files: Record<string, number>
+  /** Live memory after each, in the order of `LIVE`. */
+  live: number[][]
+}
+
+/** Consecutive windows with samples. */
+async function runWindows(): Promise<Windows> {
   const opened: number[] = []
+  const live: number[][] = []
   let files: Record<string, number> = {}
   let isOver = false
   const untilMs = performance.now() + RUN_MS
   const windows = async () => {
     while (performance.now() < untilMs && !isOver) {
       opened.push(await runWindow(opened.length + 1))
+      live.push(await Promise.all(LIVE.map((role) => liveMib(product, role))))
       // Connections are made on first use.
       if (opened.length === 1) files = sampler.files()
     }
@@ -117,7 +148,7 @@ async function runWindows(): Promise<{ opened: number[]; files: Record<string, n
     isOver = true
   }
   await Promise.all([windows().finally(end), keepSampling(() => isOver).finally(end)])
-  return { opened, files }
+  return { opened, files, live }
 }
 
 async function expectFilesBack(before: Record<string, number>): Promise<void> {
@@ -132,15 +163,16 @@ describe(`a soak of ${MINUTES} minutes, seed ${seed}`, () => {
   it(
     'ledger and lines agree throughout, descriptors come back, memory is flat in a long run',
     async () => {
-      const { opened, files } = await runWindows()
+      const { opened, files, live } = await runWindows()
       expect(await auditor.auditWhole()).toEqual([])
-      const trends = trendsOf(sampler.samples)
+      const trends = [...trendsOf(sampler.samples), ...liveTrends(live)]
       process.stdout.write(`sessions by window: ${opened.join(' ')}\n${tableOf(trends)}\n`)
       expect(Math.min(...opened)).toBeGreaterThan(CLIENTS)
       await expectFilesBack(files)
       if (MINUTES < FLAT_MINUTES_MIN) return
+      const flat = [...FLAT, ...LIVE.map((role) => `${role} live MiB`)]
       expect(
-        trends.filter(({ name }) => FLAT.includes(name)).filter((one) => !isFlat(one)),
+        trends.filter(({ name }) => flat.includes(name)).filter((one) => !isFlat(one)),
       ).toEqual([])
     },
     2 * RUN_MS + 300_000,

@@ -1,11 +1,14 @@
 /** Samples the resources of the parts of a running product: memory, descriptors, queues. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createLedger, type Ledger } from '../../../src/ledger/ledger.ts'
 import { openSessions, streamBacklog } from '../../../src/ledger/streams.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../../src/store/redis.ts'
 import type { Product } from '../product/product.ts'
+import { waitUntil } from '../wait.ts'
 
 export type Part = 'realtime' | 'admin' | 'redis' | 'mongo'
 
@@ -18,6 +21,23 @@ const MIB = 1024 * 1024
 export function anonymousMib(pid: number): number {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   return Number(/^RssAnon:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024
+}
+
+const LIVE_MEMORY = fileURLToPath(new URL('./live-memory.cjs', import.meta.url))
+/** NODE_OPTIONS of roles whose live memory is measured. */
+export const MEASURES_LIVE = `--require ${LIVE_MEMORY}`
+
+/**
+ * Memory of a role in MiB after all garbage was collected: what V8 has not collected yet is up to
+ * several times as much.
+ */
+export async function liveMib(product: Product, role: 'realtime' | 'admin'): Promise<number> {
+  const pid = product.pid(role)
+  const file = join(product.folder, `live-memory-${pid}.json`)
+  rmSync(file, { force: true })
+  process.kill(pid, 'SIGUSR2')
+  await waitUntil(`the live memory of ${role}`, () => existsSync(file))
+  return (JSON.parse(readFileSync(file, 'utf8')) as { bytes: number }).bytes / MIB
 }
 
 export function openFiles(pid: number): number {

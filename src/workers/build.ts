@@ -1,0 +1,278 @@
+/** Composes a worker: its connections, compiled catalogue and caches, and the processor on them. */
+import { randomInt } from 'node:crypto'
+import { type Catalog, openCatalog } from '../catalog/connection.ts'
+import { CHARGING_COLLECTIONS } from '../catalog/entities/entity-table.ts'
+import { type CatalogFeed, createCatalogFeed } from '../catalog/feed/feed.ts'
+import { findProfiles } from '../catalog/feed/profiles.ts'
+import type { SubscriberChange } from '../catalog/feed/subscriber-watch.ts'
+import { findSubscriber, identifiersOf } from '../catalog/feed/subscribers.ts'
+import type { Config } from '../config/schema.ts'
+import { createCycleFinder } from '../domain/cycle.ts'
+import type { WorkerEvent } from '../domain/worker-task.ts'
+import { createLedger } from '../ledger/ledger.ts'
+import type { ChargeContext } from '../rating/decision.ts'
+import { RateFinder } from '../rating/match/finder.ts'
+import { createFreeNumbers } from '../rating/match/free-numbers.ts'
+import { compileRules } from '../rating/rules.ts'
+import { processMs, systemClock } from '../runtime/clock.ts'
+import { createLogger, type Logger } from '../runtime/log.ts'
+import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
+import { startBacklogWatch } from './backlog-watch.ts'
+import { batched } from './batched.ts'
+import { watchFileTypeRules } from './file-type-rules.ts'
+import { createPoolCheck, type PoolCheck } from './pools.ts'
+import { createProcessor, type Processor } from './process.ts'
+import { ProfileCache, type ProfileQuery, type ProfileReader } from './profiles.ts'
+import { RuleBook } from './rule-book.ts'
+import { type SessionEventsWatch, watchSessionEvents } from './session-events.ts'
+import { createTaxRules, type TaxRules } from './tax-rules.ts'
+
+/** Settings that the pool passes to its workers. */
+export interface WorkerSettings {
+  readonly config: Config
+  /** Index of the worker, from 0. A replaced thread has the same index. */
+  readonly worker: number
+}
+
+export interface ChargingWorker extends Pick<Processor, 'process'> {
+  /** Ends the connections and timers; called when no batch is in flight. */
+  close(): Promise<void>
+}
+
+/** `emit` receives the events of the first worker. */
+export async function buildWorker(
+  { config, worker }: WorkerSettings,
+  emit: (event: WorkerEvent) => void,
+): Promise<ChargingWorker> {
+  const log = createLogger({ name: `worker-${worker}`, level: config.log.level })
+  const clock = systemClock
+  const redis = openRedis(config.redis, log)
+  // Without Redis or MongoDB the worker starts anyway, and answers that the store is down.
+  await waitForRedis(redis, config.redis.connectTimeoutMs).catch(() => undefined)
+  const ledger = createLedger(redis, config.ledger, randomInt(1, 2 ** 47))
+  const { url, database, timeoutMs } = config.mongo
+  const catalog = await openCatalog({ url, database, timeoutMs, appName: 'tollgate-worker' })
+  const { calculators, identification } = compileRules(config.rating)
+  const { rateKeys, countryPrefix } = config.rating
+  const finder = new RateFinder(calculators, rateKeys)
+  const rules = new RuleBook({ own: { identification, finder }, rateKeys, countryPrefix })
+  const feed = createCatalogFeed({
+    catalog,
+    pollMs: config.catalog.pollMs,
+    log,
+    identifiers: () => rules.targetKeys(),
+    onRates: (changed) => rules.update(changed),
+  })
+  const needsPool = createPoolCheck(() => feed.current())
+  const profiles = createProfileCache(profileReader(catalog, needsPool), config)
+  feed.onSubscriberChange((change) => dropProfiles(profiles, change))
+  const taxes = createTaxRules(config.rating, log)
+  const fileTypes = watchFileTypeRules({
+    catalog,
+    config,
+    log,
+    rules,
+    taxes,
+    onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
+  })
+  const sources = { feed, catalog, redis, log, emit }
+  const sessionEvents = worker === 0 ? emitSessionEvents(sources) : null
+  await Promise.all([feed.start(), fileTypes.start()])
+  const skipped = worker === 0 ? reportSkipped(feed, config.catalog.pollMs, emit) : undefined
+  const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
+  await backlog.look().catch(() => undefined)
+  const processor = createProcessor({
+    ledger,
+    profiles,
+    rules,
+    findRules: () => fileTypes.look(),
+    needsPool,
+    clock,
+    elapsedMs: processMs,
+    context: ratingContexts(config, { feed, taxes, finder }),
+    isCatalogueLoaded: () => feed.loaded() && fileTypes.loaded(),
+    refusal: backlog.refusal,
+    ...config.ledger,
+    onDefect: (error) => log.error({ err: error }, 'defect'),
+  })
+  // Not awaited: until the caches are warm, each request reads its data.
+  const warming = warmCaches(processor, { config, catalog, rules, log })
+  return {
+    process: (task) => processor.process(task),
+    async close() {
+      sessionEvents?.close()
+      clearInterval(skipped)
+      backlog.stop()
+      await Promise.all([feed.stop(), fileTypes.stop()])
+      await Promise.all([redis.close(), catalog.close()])
+      await warming
+    },
+  }
+}
+
+function createProfileCache(reader: ProfileReader, { catalog }: Config): ProfileCache {
+  const { profilesCachedMax: entriesMax, unknownTtlMs } = catalog
+  return new ProfileCache(reader, { entriesMax, unknownTtlMs })
+}
+
+interface WarmUpContext {
+  config: Config
+  catalog: Catalog
+  rules: RuleBook
+  log: Logger
+}
+
+async function warmCaches(
+  processor: Processor,
+  { config, catalog, rules, log }: WarmUpContext,
+): Promise<void> {
+  const identifiers = () => [...new Set([...NAMES, ...rules.targetKeys()])]
+  const queriesOf = (sids: readonly number[], atMs: number) =>
+    identifiersOf(catalog, sids, identifiers(), atMs)
+  try {
+    await processor.warmUp({ ...WARM_UP, ownersMax: ownersWarmedOf(config), queriesOf })
+  } catch (err) {
+    log.warn({ err }, 'the caches were not warmed up')
+  }
+}
+
+/** Time limit for loading recently used owners into the caches. */
+const WARM_UP = { timeMs: 10_000 }
+
+/** Identifiers of subscribers in requests, besides `sid` and those that rules look up. */
+const NAMES = ['msisdn', 'imsi']
+
+/** A quarter of the caches, so that owners loaded later do not displace them. */
+function ownersWarmedOf({ ledger, catalog }: Config): number {
+  const { ownersWarmedMax, ownersCachedMax } = ledger
+  return Math.floor(Math.min(ownersWarmedMax, ownersCachedMax / 4, catalog.profilesCachedMax / 4))
+}
+
+/** Called before the feed starts, whose first notification is the initial state. */
+function emitSessionEvents(sources: SessionEventSources): SessionEventsWatch {
+  const { feed, catalog, redis, log, emit } = sources
+  const isThere = async (sid: number, atMs: number) =>
+    (await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs })) !== null
+  return watchSessionEvents({
+    feed,
+    redis,
+    subscriberExists: isThere,
+    clock: systemClock,
+    emit,
+    log,
+  })
+}
+
+interface SessionEventSources {
+  feed: CatalogFeed
+  catalog: Catalog
+  redis: RedisConnection
+  log: Logger
+  emit: (event: WorkerEvent) => void
+}
+
+/** Without MongoDB, or with too many fields, lookups by further fields are slow at first. */
+async function indexIdentifiers(catalog: Catalog, rules: RuleBook, log: Logger): Promise<void> {
+  const further = rules.targetKeys().filter((key) => !INDEXED.includes(key))
+  if (further.length === 0) return
+  await catalog
+    .ensureIndexes(further)
+    .catch((err: unknown) => log.warn({ err }, 'identifying fields have no index yet'))
+}
+
+const INDEXED = ['sid', 'msisdn', 'imsi']
+
+/** Maximum number of documents in the event; the others are in the log. */
+const SKIPPED_NAMED_MAX = 100
+
+/** Reports how many documents of the catalogue are left out, at the start and after each change. */
+function reportSkipped(
+  feed: CatalogFeed,
+  everyMs: number,
+  emit: (event: WorkerEvent) => void,
+): NodeJS.Timeout {
+  let last = ''
+  const report = () => {
+    const catalogueSkipped: Record<string, number> = {}
+    for (const collection of CHARGING_COLLECTIONS) catalogueSkipped[collection] = 0
+    const skipped = feed.skipped()
+    for (const { collection } of skipped) {
+      catalogueSkipped[collection] = (catalogueSkipped[collection] ?? 0) + 1
+    }
+    const entities = skipped
+      .slice(0, SKIPPED_NAMED_MAX)
+      .map(({ collection, name, path, reason }) => ({ collection, name, path, reason }))
+    const text = JSON.stringify([catalogueSkipped, entities])
+    if (text === last) return
+    last = text
+    emit({ kind: 'skipped', catalogueSkipped, entities })
+  }
+  report()
+  return setInterval(report, everyMs).unref()
+}
+
+interface ContextSources {
+  feed: Pick<CatalogFeed, 'current'>
+  taxes: Pick<TaxRules, 'now'>
+  finder: RateFinder
+}
+
+/** Creates the context of an attempt, see `ProcessorOptions`. */
+function ratingContexts(
+  { rating, session, ledger }: Config,
+  { feed, taxes, finder }: ContextSources,
+): (nowMs: number) => ChargeContext {
+  const cycleAt = createCycleFinder(rating.timeZone, rating.cycleDay)
+  const calendar = { zone: rating.timeZone, cycleDay: rating.cycleDay }
+  const isFreeNumber = createFreeNumbers(rating.freeNumbers)
+  const settings = {
+    ...session,
+    replayMs: ledger.replayMs,
+    refundMicrosMax: rating.refundMicrosMax,
+    refundUnitsMax: rating.refundUnitsMax,
+  }
+  return (nowMs) => {
+    const catalogue = feed.current()
+    const { defaultTax, mapTax } = taxes.now(catalogue.taxes)
+    // No spread: V8 would create new hidden classes for each batch.
+    return {
+      cycleAt,
+      calendar,
+      isFreeNumber,
+      settings,
+      defaultTax,
+      mapTax,
+      catalogue,
+      finder,
+      profile: null,
+      nowMs,
+    }
+  }
+}
+
+/**
+ * Reads the missing profiles of a batch together. The pool is read only for profiles that need it,
+ * because it requires the whole account.
+ */
+function profileReader(catalog: Catalog, needsPool: PoolCheck): ProfileReader {
+  const readAll = (queries: readonly ProfileQuery[]) => findProfiles(catalog, queries, needsPool)
+  return batched<ProfileQuery, Awaited<ReturnType<ProfileReader>>>(readAll, PROFILES_READ_MAX)
+}
+
+/** Maximum number of profiles per read: those of a few batches, within the limits of MongoDB. */
+const PROFILES_READ_MAX = 256
+
+function dropProfiles(profiles: ProfileCache, change: SubscriberChange): void {
+  if (change.scope === 'all') {
+    profiles.clear()
+    return
+  }
+  const { aid, sid, msisdn, imsi, others } = change
+  if (sid === 0) {
+    profiles.dropAccount(aid)
+    return
+  }
+  const further = others.map(({ field, value }) => `${field}:${value}`)
+  profiles.drop(sid, [`msisdn:${msisdn}`, ...imsi.map((value) => `imsi:${value}`), ...further])
+  profiles.dropPool(aid)
+}
