@@ -1,4 +1,4 @@
-/** What transactions on a collection with the fields `_id` and `key`, both unique, should do. */
+/** A model of transactions on a collection with the fields `_id` and `key`, both unique. */
 
 /** `[id, key]` of all documents, in descending order of their keys, or how a write ended. */
 export type Answer = 'done' | 'conflict' | 'duplicate' | 'locked' | [id: number, key: number][]
@@ -7,7 +7,7 @@ export type Answer = 'done' | 'conflict' | 'duplicate' | 'locked' | [id: number,
 type State = ReadonlyMap<string, number>
 
 type Work = {
-  /** What was stored when the transaction began; without a transaction, what is stored. */
+  /** The stored state when the transaction began; without a transaction, the current one. */
   readonly before: State
   readonly writes: Map<string, number | undefined>
 }
