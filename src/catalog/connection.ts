@@ -8,7 +8,7 @@ import {
   ReadCancelledError,
   SlowReadError,
 } from './errors.ts'
-import { isTimeLimitError, outageOf } from './outages.ts'
+import { isTimeLimitError, outageOf, STANDALONE } from './outages.ts'
 import { OutboxDispatcher } from './transactions/dispatcher.ts'
 import { createTransactions } from './transactions/transaction.ts'
 
@@ -81,6 +81,7 @@ export interface Catalog extends Collections {
    * addition to sid, msisdn and imsi.
    */
   ensureIndexes(identifiers?: readonly string[]): Promise<void>
+  /** Rejects with `CatalogUnavailableError`, also if MongoDB is not a replica set. */
   ping(): Promise<void>
   close(): Promise<void>
 }
@@ -146,8 +147,11 @@ function createClient(options: CatalogOptions): MongoClient {
 /** How much longer than the server's time limit the client waits for a read. */
 const READ_GRACE_MS = 1000
 
+/** Rejects if the server is a standalone, which has no transactions. */
 async function pingOnce(db: Db): Promise<void> {
-  await db.command({ ping: 1 })
+  const hello = await db.command({ hello: 1 })
+  const hasTransactions = typeof hello['setName'] === 'string' || hello['msg'] === 'isdbgrid'
+  if (!hasTransactions) throw new CatalogUnavailableError(`MongoDB ${STANDALONE}`)
 }
 
 interface ServerLink {

@@ -12,8 +12,19 @@ import {
 } from 'mongodb'
 import { CatalogUnavailableError } from './errors.ts'
 
+/** The operator's one command; a replica set of one member is enough. */
+export const STANDALONE =
+  'is a standalone server, which has no transactions: start it with --replSet tollgate and run ' +
+  "mongosh --eval 'rs.initiate()' once"
+
+/** Of standalone servers, for every command of a transaction. */
+const ILLEGAL_OPERATION = 20
+
 /** The outage that the error means; null if it means none. */
 export function outageOf(error: unknown, what: string): CatalogUnavailableError | null {
+  if (error instanceof MongoServerError && error.code === ILLEGAL_OPERATION) {
+    return new CatalogUnavailableError(`MongoDB: ${what}: MongoDB ${STANDALONE}`, { cause: error })
+  }
   if (!isOutage(error)) return null
   const text = `MongoDB: ${what}: ${(error as Error).message}`
   return new CatalogUnavailableError(text, { cause: error })

@@ -11,6 +11,8 @@ export interface TransactionState {
   readonly entries: OutboxDocument[]
   /** Those of `entries` to execute right after the commit. */
   readonly due: OutboxDocument[]
+  /** The head is written already: no other transaction can commit. */
+  readonly hasPrecedence: boolean
   /** Whether this process executes outbox entries of this kind. */
   handles(kind: string): boolean
 }

@@ -34,12 +34,22 @@ interface Committed<T> {
   due: readonly OutboxDocument[]
 }
 
+/**
+ * The head as this process has written it last; null if another process writes, too. It spares the
+ * read: if it is outdated, the transaction is repeated.
+ */
+interface OwnHead {
+  head: HeadDocument | null
+  version: number
+}
+
 export function createTransactions(parts: TransactionParts): Catalog['transaction'] {
   const turns = new Turns()
+  const own: OwnHead = { head: null, version: -1 }
   return async (what, operation) => {
     const giveUpMs = monotonicMs() + GIVE_UP_MS
     const leave = await turns.enter(what, giveUpMs)
-    const { result, due } = await commit(parts, what, operation, giveUpMs).finally(leave)
+    const { result, due } = await commit(parts, own, what, operation, giveUpMs).finally(leave)
     await parts.dispatcher.dispatch(due)
     return result
   }
@@ -48,6 +58,7 @@ export function createTransactions(parts: TransactionParts): Catalog['transactio
 /** Rejects as soon as the outcome is known to the caller; an abort may still be under way then. */
 function commit<T>(
   parts: TransactionParts,
+  own: OwnHead,
   what: string,
   operation: (session: ClientSession) => Promise<T>,
   giveUpMs: number,
@@ -55,15 +66,19 @@ function commit<T>(
   return new Promise((resolve, reject) => {
     let conflicts = 0
     let timer: NodeJS.Timeout | undefined
-    const attempt = async (session: ClientSession): Promise<Committed<T>> => {
+    const attempt = async (session: ClientSession) => {
       clearTimeout(timer)
       if (conflicts > 0 && monotonicMs() >= giveUpMs) throw lostToOthers(what)
       try {
-        const state = await begin(parts, session, conflicts >= CONFLICTS_BEFORE_PRECEDENCE)
-        const result = await operation(session)
-        await finish(parts, session, state)
+        const found = own.head ?? (await readHead(parts.collections, parts.run))
+        own.head = null
+        const isAlone = found.version === own.version
+        const takesPrecedence = conflicts >= CONFLICTS_BEFORE_PRECEDENCE
+        const state = await begin(parts, session, found, takesPrecedence)
+        const result = await perform(parts, session, state, operation)
         timer = setTimeout(() => reject(commitTimeout(what, parts.timeoutMs)), parts.timeoutMs)
-        return { result, due: state.due }
+        const head = { ...state.head, version: state.head.version + 1 }
+        return { result, due: state.due, head, isAlone }
       } catch (error) {
         // An abort would wait for the store once more.
         if (error instanceof CatalogUnavailableError) reject(error)
@@ -73,7 +88,14 @@ function commit<T>(
     }
     parts
       .withSession((session) => session.withTransaction(() => attempt(session)))
-      .then(resolve, (error: unknown) => reject(outageOf(error, what) ?? error))
+      .then(
+        ({ head, isAlone, ...done }) => {
+          own.version = head.version
+          own.head = isAlone ? head : null
+          resolve(done)
+        },
+        (error: unknown) => reject(outageOf(error, what) ?? error),
+      )
       .finally(() => clearTimeout(timer))
   })
 }
@@ -81,14 +103,15 @@ function commit<T>(
 async function begin(
   { collections, run, dispatcher }: TransactionParts,
   session: ClientSession,
+  found: HeadDocument,
   takesPrecedence: boolean,
 ): Promise<TransactionState> {
-  const found = await readHead(collections, run)
   const state: TransactionState = {
     head: { ...found, numbers: { ...found.numbers } },
     audit: [],
     entries: [],
     due: [],
+    hasPrecedence: takesPrecedence,
     handles: (kind) => dispatcher.handles(kind),
   }
   beginState(session, state)
@@ -98,6 +121,27 @@ async function begin(
     state.head.version += 1
   }
   return state
+}
+
+/** An error counts only if no other transaction has changed what the operation has read. */
+async function perform<T>(
+  parts: TransactionParts,
+  session: ClientSession,
+  state: TransactionState,
+  operation: (session: ClientSession) => Promise<T>,
+): Promise<T> {
+  const { version } = state.head
+  try {
+    const result = await operation(session)
+    await finish(parts, session, state)
+    return result
+  } catch (error) {
+    if (isTransient(error) || error instanceof CatalogUnavailableError || state.hasPrecedence) {
+      throw error
+    }
+    const now = await readHead(parts.collections, parts.run)
+    throw now.version === version ? error : conflict()
+  }
 }
 
 /** The writes that all transactions have in common; the head last, because others wait for it. */
@@ -131,9 +175,12 @@ async function writeHead(
   const { matchedCount } = await run('write the head', () =>
     collections.transactions.replaceOne({ _id: 'head', version: expected }, head, { session }),
   )
-  if (matchedCount === 1) return
-  // Another process has committed since the head was read.
-  throw new MongoServerError({
+  if (matchedCount !== 1) throw conflict()
+}
+
+/** Another process has committed since the head was read: the driver repeats the transaction. */
+function conflict(): MongoServerError {
+  return new MongoServerError({
     message: 'the head was changed by another transaction',
     code: WRITE_CONFLICT,
     errorLabels: ['TransientTransactionError'],

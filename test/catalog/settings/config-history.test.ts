@@ -71,7 +71,7 @@ describe('versions of the stored configuration', () => {
 })
 
 describe('a writer who is killed', () => {
-  it.each(['increment the number of config', 'write plays'])(
+  it.each(['keep a version of plays', 'write plays'])(
     'before "%s" has lost nothing',
     async (crashPoint) => {
       const database = `history_${new ObjectId().toHexString()}`
