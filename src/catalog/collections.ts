@@ -41,7 +41,7 @@ export type {
   AggregationCursor,
   AnyBulkWriteOperation,
   BulkWriteResult,
-  ClientSession as Session,
+  ClientSession,
   Collection,
   Filter,
   FindCursor,
