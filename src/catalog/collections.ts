@@ -33,9 +33,10 @@ import type { ImportDocument } from './records/import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
 import type { CarriedDocument } from './records/line-sums.ts'
 import type { SecondFactorDocument } from './records/second-factor.ts'
-import type { LockDocument } from './revisions/lock-document.ts'
 import type { ConfigDocument } from './settings/config-document.ts'
 import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-document.ts'
+import type { HeadDocument } from './transactions/head.ts'
+import { OUTBOX_INDEXES, type OutboxDocument } from './transactions/outbox-document.ts'
 
 export type {
   AggregationCursor,
@@ -50,9 +51,7 @@ export type {
 } from 'mongodb'
 export { ObjectId } from 'mongodb'
 
-/**
- * An increasing number. `feed:<collection>`: the revision number of a collection (revisions.ts).
- */
+/** An increasing number: of accounts and subscribers (sequence.ts); state of the demo (demo.ts). */
 export interface CounterDocument {
   _id: string
   seq: number
@@ -95,8 +94,10 @@ export interface Collections {
   readonly installation: Collection<InstallationDocument>
   readonly config: Collection<ConfigDocument>
   readonly confighistory: Collection<ConfigVersionDocument>
-  /** Locks of entities that are being changed (revisions/). */
-  readonly entitylocks: Collection<LockDocument>
+  /** The head, which each transaction reads first and writes last (transactions/). */
+  readonly transactions: Collection<HeadDocument>
+  /** What follows from transactions in other stores (transactions/). */
+  readonly outbox: Collection<OutboxDocument>
   /** Progress of imports, and their failed rows. */
   readonly imports: Collection<ImportDocument>
   /** Erasure and retention jobs, and their progress. */
@@ -105,7 +106,7 @@ export interface Collections {
   readonly secondfactors: Collection<SecondFactorDocument>
   /** Audit records (audit/). */
   readonly audit: Collection<AuditDocument>
-  /** Head of the audit chain, and its removed ranges (audit/append.ts). */
+  /** Removed ranges of the audit chain, and how far it was forwarded. */
   readonly auditchain: Collection<AuditChainDocument>
 }
 
@@ -121,6 +122,7 @@ type RecordCollection =
   | 'audit'
   | 'jobs'
   | 'confighistory'
+  | 'outbox'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
@@ -142,6 +144,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   audit: AUDIT_INDEXES,
   jobs: JOB_INDEXES,
   confighistory: CONFIG_HISTORY_INDEXES,
+  outbox: OUTBOX_INDEXES,
 }
 
 export function collectionsOf(db: Db): Collections {
@@ -169,7 +172,8 @@ export function collectionsOf(db: Db): Collections {
     installation: db.collection('installation'),
     config: db.collection('config'),
     confighistory: db.collection('confighistory'),
-    entitylocks: db.collection('entitylocks'),
+    transactions: db.collection('transactions'),
+    outbox: db.collection('outbox'),
     imports: db.collection('imports'),
     jobs: db.collection('jobs'),
     secondfactors: db.collection('secondfactors'),
