@@ -135,8 +135,6 @@ export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.map(({ name, access
 export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('GET', '/api/reports', ['read', 'write', 'reports'], 'List saved reports'),
   planned('POST', '/api/report', ['write', 'reports'], 'Run a report'),
-  planned('POST', '/api/credit', WRITE, 'Credit or charge a subscriber or account'),
-  planned('POST', '/api/bulkcredit', ADMINS, 'Several credits in one call'),
   planned('POST', '/api/pay', WRITE, 'Payments, refunds, deposits'),
   planned('POST', '/api/bill', READ, 'Find bills'),
   planned('POST', '/api/cards', WRITE, 'Tokens of payment cards; prepaid cards'),
