@@ -51,10 +51,9 @@ async function everyDeath(name: string, params: Fields, whole: Written): Promise
     expect([operations, await written()]).toEqual([operations, whole])
     const third = await api.ask(name, params, { key, as: 'json' })
     expect(third.text).toBe(second.text)
-    if (dying.died()) {
-      deaths += 1
-      continue
-    }
+    if (dying.died()) deaths += 1
+    // A slow machine may exceed the time limit of the dying connection.
+    if (first['status'] !== 1) continue
     expect(first.text).toBe(second.text)
     expect(deaths).toBeGreaterThan(5)
     return
