@@ -123,7 +123,8 @@ export function action<P extends TObject>(declaration: ReadDeclaration<P>): Acti
   }
 }
 
-const REASON = {
+/** The parameter that every money action takes. */
+export const REASON = {
   reason: param.optional(
     param.text('Why the money moves; kept in the audit record and in the record of the money.'),
   ),
@@ -147,7 +148,8 @@ export function moneyAction<P extends TObject>(declaration: MoneyDeclaration<P>)
   }
 }
 
-function castOptions(
+/** Context of casts of a call. */
+export function castOptions(
   { body }: Pick<Declaration<TObject>, 'body'>,
   { config, nowMs }: ActionCall,
 ): CastOptions {

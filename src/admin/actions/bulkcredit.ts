@@ -10,7 +10,7 @@ import { insertCredits, withCurrentCycle } from '../../billing/credit/insert-cre
 import * as schema from '../../catalog/entities/json-schema.ts'
 import type { CreditFields } from '../../catalog/settings/line-settings.ts'
 import { ActionError } from '../entities/errors.ts'
-import { type MoneyCall, moneyAction } from './action.ts'
+import { castOptions, type MoneyCall, moneyAction, REASON } from './action.ts'
 import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
 import { actionErrorOf } from './errors.ts'
 import { castParameters, param } from './parameters.ts'
@@ -21,6 +21,8 @@ const PART_SIZE = 250
 /** Enough for entries with all fields. */
 const BODY_BYTES_MAX = 16 * 1024 * 1024
 const KEYS_PER_CREDIT = 30
+
+const ENTRY = Type.Object({ ...CREDIT_PARAMETERS.properties, ...REASON })
 
 /** The result of one entry. */
 type CreditResult =
@@ -155,10 +157,8 @@ function requestOf(call: MoneyCall, entry: unknown, { fields, reason }: Part) {
   }
   const raw = new Map(Object.entries(entry))
   try {
-    const time = { timeZone: call.config.rating.timeZone, nowMs: call.nowMs }
-    const own = raw.get('reason')
-    const sent = castParameters(CREDIT_PARAMETERS, raw, time)
-    return creditRequestOf(sent, fields, typeof own === 'string' ? own : reason)
+    const { reason: own = reason, ...sent } = castParameters(ENTRY, raw, castOptions({}, call))
+    return creditRequestOf(sent, fields, own)
   } catch (error) {
     if (error instanceof CreditRefusal) return error
     const known = actionErrorOf(error)

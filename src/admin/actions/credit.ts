@@ -12,9 +12,9 @@ import * as schema from '../../catalog/entities/json-schema.ts'
 import { ActionError } from '../entities/errors.ts'
 import { integerOf } from '../entities/requests/cast-value.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
-import { type ActionAnswer, type MoneyCall, moneyAction } from './action.ts'
+import { type ActionAnswer, castOptions, type MoneyCall, moneyAction, REASON } from './action.ts'
 import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
-import { param } from './parameters.ts'
+import { castParameters, param } from './parameters.ts'
 
 const EXAMPLE = {
   aid: 1,
@@ -97,8 +97,7 @@ function asActionError<T>(make: () => T): T {
 async function prepone(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> {
   const [sid, aid] = [integerOf(raw.get('sid')), integerOf(raw.get('aid'))]
   if (sid === null || aid === null) throw new ActionError('Illegal sid/aid')
-  const sentReason = raw.get('reason')
-  const reason = typeof sentReason === 'string' ? sentReason : null
+  const { reason = null } = castParameters(Type.Object(REASON), raw, castOptions({}, call))
   return call.commit('prepone installments', async (session) => {
     await preponeInstallments(call, session, { aid, sid, reason })
     return { details: null }
