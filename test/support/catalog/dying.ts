@@ -14,6 +14,7 @@ export interface DyingCatalog {
 export async function dyingCatalog(
   { url, database }: { url: string; database: string },
   isLast: (command: string) => boolean,
+  timeoutMs = 1_000,
 ): Promise<DyingCatalog> {
   const proxy = await startStoreProxy(url)
   let hasDied = false
@@ -23,7 +24,7 @@ export async function dyingCatalog(
     hasDied = true
     return true
   })
-  const catalog = await openCatalog({ url: proxy.url, database, timeoutMs: 250, appName: 'dying' })
+  const catalog = await openCatalog({ url: proxy.url, database, timeoutMs, appName: 'dying' })
   return {
     catalog,
     died: () => hasDied,

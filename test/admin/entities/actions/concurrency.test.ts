@@ -91,10 +91,11 @@ describe('a process that is cut off within a transaction', () => {
 describe('the commands of a create', () => {
   it('are at most three writes and one commit', async () => {
     const commands: string[] = []
-    const watched = await dyingCatalog(open.mongo, (command) => {
+    const watch = (command: string) => {
       if (!READS.test(command)) commands.push(command)
       return false
-    })
+    }
+    const watched = await dyingCatalog(open.mongo, watch, 20_000)
     const stores = { ...storesOf(open), catalog: watched.catalog }
     await act(stores, 'plans', 'create', { set: { ...PLAN, name: 'FEW' }, from: at('2026-01-01') })
     await watched.close()
