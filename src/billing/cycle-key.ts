@@ -1,6 +1,6 @@
 /**
- * Keys of billing cycles (`billrun_key`, YYYYMM of the month in which the cycle ends), and the cycle
- * of a line. Pure.
+ * Keys of billing cycles (`billrun_key`, YYYYMM of the month in which the cycle ends), and the
+ * cycle of a line. Pure.
  */
 import { cycleAt, cycleEndMs } from '../domain/cycle.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Idempotency of money actions. A call with a key is claimed before it runs; its answer is stored
- * in the transaction of the money. A repetition gets the stored answer, waits for a call that is still
- * running, or takes over one whose process has died.
+ * in the transaction of the money. A repetition gets the stored answer, waits for a call that is
+ * still running, or takes over one whose process has died.
  */
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'

@@ -103,7 +103,7 @@ function creditLine(
   }
 }
 
-/** Of an installment, the part of the given price. */
+/** The given price; for an installment its part. */
 function unitPrice({ aprice, installments }: CreditRequest, amount: Decimal): Decimal {
   return installments === null ? (aprice ?? amount) : amount
 }

@@ -11,13 +11,13 @@ export interface CreditRequest {
   /** Time of the credit, epoch ms. */
   readonly atMs: number
   readonly usagev: Decimal
-  /** Null: by usage, at the price of the rate. */
+  /** Null for a credit by usage, at the price of the rate. */
   readonly aprice: Decimal | null
   /** Whether `aprice` is the price of one unit of `usagev`. */
   readonly isPerUnit: boolean
-  /** Of a credit by usage. */
+  /** Sign of a credit by usage. */
   readonly kind: 'charge' | 'refund'
-  /** Null: one line that is not an installment. */
+  /** Null for one line that is not an installment. */
   readonly installments: number | null
   /** The requested cycle; null for that of `atMs`. */
   readonly billrunKey: string | null

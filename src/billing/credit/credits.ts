@@ -36,8 +36,8 @@ export function calendarOf({ rating }: Pick<Config, 'rating'>): BillingCalendar 
 }
 
 /**
- * The lines of each credit; nothing is written. Rejects only if a store is unavailable or the stored
- * settings are invalid.
+ * The lines of each credit; nothing is written. Rejects only if a store is unavailable or the
+ * stored settings are invalid.
  */
 export async function prepareCredits(
   stores: CreditStores,

@@ -28,7 +28,7 @@ export interface UsageToPrice {
 
 export interface UsageContext {
   readonly catalogue: Pick<Catalogue, 'plans' | 'services'>
-  /** Null: of the account, without plan and services. */
+  /** Null for a usage of the account, which has no plan and services. */
   readonly profile: SubscriberProfile | null
   readonly taxation: TaxContext
   readonly calendar: BillingCalendar

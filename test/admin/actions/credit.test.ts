@@ -136,7 +136,7 @@ describe('a credit by usage', () => {
       { usaget: 'refund', aprice: -0.9 },
     ],
     [{ usagev: 90, sid: 8, credit_type: 'charge' }, { aprice: 0.9 }],
-    // Of the account: the price of the rate, 0.1 per begun minute.
+    // The account pays the price of the rate, 0.1 per begun minute.
     [
       { usagev: 90, sid: 0, credit_type: 'charge' },
       { aprice: 0.2, price_of: 'BASE' },
