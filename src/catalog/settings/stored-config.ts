@@ -42,6 +42,7 @@ const FURTHER_CATEGORIES = [
   'shared_secret',
   'permissions',
   'events',
+  'lines',
 ] as const
 
 /** Categories with sealed secrets. */
