@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
+import type { OutboxRunner } from '../catalog/transactions/dispatcher.ts'
 import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import { createLedger } from '../ledger/ledger.ts'
@@ -17,7 +18,7 @@ import { hasGeneratedPassword } from './auth/first-admin.ts'
 import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.ts'
 import { refuseCrossSite } from './browsers.ts'
 import { listedOrigins } from './cors.ts'
-import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
+import { createEntityApi } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
 import { startJobRunner } from './jobs/runner.ts'
 import { checkListening, listen } from './listening.ts'
@@ -66,7 +67,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const auth = createAuth({ catalog, keys, settings, audit, clock, config, log, dataDir })
   const entityApi = createEntityApi({ catalog, ledger, clock, config, log })
   const ends: { stop(): Promise<void> | void }[] = []
-  let repairs: Repairs | undefined
+  let outbox: OutboxRunner | undefined
   let recorder: Recorder | undefined
   // Without authentication no user has to be created.
   let hasUsers = () => auth.guard.isOpen
@@ -80,7 +81,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   try {
     auth.guard.install(server)
     refuseCrossSite(server, config.admin, listedOrigins(settings))
-    const areChangesFinished = () => repairs?.hasRun() === true
+    const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
     addRoutes(server, {
       config,
@@ -95,15 +96,15 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       health,
     })
     if (!auth.guard.isOpen) {
-      const first = watchFirstAdmin({ catalog, clock, audit, log, dataDir })
+      const first = watchFirstAdmin({ catalog, clock, log, dataDir })
       ends.push(first)
       hasUsers = first.hasUser
       await mayListen(config, catalog, clock, first)
     }
-    repairs = startRepairs(entityApi.stores, log)
+    outbox = catalog.dispatcher.start()
     const handlers = jobHandlers(entityApi, { config, metrics })
     const runner = startJobRunner({ catalog, clock, log, handlers })
-    ends.push(repairs, runner, startStandingJobs({ catalog, clock, config, log }))
+    ends.push(outbox, runner, startStandingJobs({ catalog, clock, config, log }))
     ends.push(startReseal({ catalog, clock, config, log }))
     const port = await listen(server, config.admin)
     const { host, openTo } = config.admin

@@ -38,15 +38,17 @@ import {
 } from './records/journal-document.ts'
 import type { CarriedDocument } from './records/line-sums.ts'
 import type { SecondFactorDocument } from './records/second-factor.ts'
-import type { LockDocument } from './revisions/lock-document.ts'
 import type { ConfigDocument } from './settings/config-document.ts'
 import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-document.ts'
+import type { HeadDocument } from './transactions/head.ts'
+import { OUTBOX_INDEXES, type OutboxDocument } from './transactions/outbox-document.ts'
 
 export type {
   AggregationCursor,
   AnyBulkWriteOperation,
   BulkWriteResult,
   ClientSession as Session,
+  ClientSession,
   Collection,
   Filter,
   FindCursor,
@@ -55,9 +57,7 @@ export type {
 } from 'mongodb'
 export { ObjectId } from 'mongodb'
 
-/**
- * An increasing number. `feed:<collection>`: the revision number of a collection (revisions.ts).
- */
+/** An increasing number: of accounts and subscribers (sequence.ts); state of the demo (demo.ts). */
 export interface CounterDocument {
   _id: string
   seq: number
@@ -103,8 +103,10 @@ export interface Collections {
   readonly installation: Collection<InstallationDocument>
   readonly config: Collection<ConfigDocument>
   readonly confighistory: Collection<ConfigVersionDocument>
-  /** Locks of entities that are being changed (revisions/). */
-  readonly entitylocks: Collection<LockDocument>
+  /** The head, which each transaction reads first and writes last (transactions/). */
+  readonly transactions: Collection<HeadDocument>
+  /** What follows from transactions in other stores (transactions/). */
+  readonly outbox: Collection<OutboxDocument>
   /** Progress of imports, and their failed rows. */
   readonly imports: Collection<ImportDocument>
   /** Erasure and retention jobs, and their progress. */
@@ -113,7 +115,7 @@ export interface Collections {
   readonly secondfactors: Collection<SecondFactorDocument>
   /** Audit records (audit/). */
   readonly audit: Collection<AuditDocument>
-  /** Head of the audit chain, and its removed ranges (audit/append.ts). */
+  /** Removed ranges of the audit chain, and how far it was forwarded. */
   readonly auditchain: Collection<AuditChainDocument>
 }
 
@@ -130,6 +132,7 @@ type RecordCollection =
   | 'audit'
   | 'jobs'
   | 'confighistory'
+  | 'outbox'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
@@ -152,6 +155,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   audit: AUDIT_INDEXES,
   jobs: JOB_INDEXES,
   confighistory: CONFIG_HISTORY_INDEXES,
+  outbox: OUTBOX_INDEXES,
 }
 
 export function collectionsOf(db: Db): Collections {
@@ -181,7 +185,8 @@ export function collectionsOf(db: Db): Collections {
     installation: db.collection('installation'),
     config: db.collection('config'),
     confighistory: db.collection('confighistory'),
-    entitylocks: db.collection('entitylocks'),
+    transactions: db.collection('transactions'),
+    outbox: db.collection('outbox'),
     imports: db.collection('imports'),
     jobs: db.collection('jobs'),
     secondfactors: db.collection('secondfactors'),

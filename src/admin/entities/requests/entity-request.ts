@@ -19,16 +19,7 @@ export interface EntityStores extends ChangeStores {
   clock: Clock
   config: Pick<Config, 'rating' | 'ledger' | 'entities' | 'audit'>
   rules: Readonly<Record<string, CollectionRules>>
-  /** Plans the transfer of the balances of a subscriber; `follow` executes it. */
-  planTransfer(move: AccountMove): Promise<unknown>
   log: Pick<Logger, 'warn' | 'error'>
-}
-
-export interface AccountMove {
-  sid: number
-  fromAid: number
-  toAid: number
-  operationId: string
 }
 
 export interface ReadRequest {
