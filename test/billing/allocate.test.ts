@@ -43,9 +43,9 @@ describe('allocate', () => {
 
   const cents = fc.integer({ min: 1, max: 5_000 }).map((value) => value / 100)
   const parts = (prefix: string) =>
-    fc.array(fc.tuple(cents, fc.integer({ min: 0, max: 5 })), { maxLength: 8 }).map((values) =>
-      values.map(([open, urtS], index) => part(`${prefix}${index}`, urtS, open)),
-    )
+    fc
+      .array(fc.tuple(cents, fc.integer({ min: 0, max: 5 })), { maxLength: 8 })
+      .map((values) => values.map(([open, urtS], index) => part(`${prefix}${index}`, urtS, open)))
 
   it('uses up one side, overpays nothing, and does not depend on the order of its input', () => {
     fc.assert(

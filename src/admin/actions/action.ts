@@ -50,7 +50,7 @@ export interface MoneyCall extends ActionCall {
    */
   commit(
     what: string,
-    write: (session: ClientSession | undefined) => Promise<ActionAnswer>,
+    write: (session: ClientSession) => Promise<ActionAnswer>,
   ): Promise<ActionAnswer>
   /**
    * Like `commit`, for a part of the call; a repetition of an interrupted call gets the stored
@@ -59,7 +59,7 @@ export interface MoneyCall extends ActionCall {
   commitPart(
     part: number,
     what: string,
-    write: (session: ClientSession | undefined) => Promise<PartResults>,
+    write: (session: ClientSession) => Promise<PartResults>,
   ): Promise<PartResults>
 }
 

@@ -1,4 +1,6 @@
 /** All actions of `/api`. A new one is a file and a row here. */
 import type { Action } from './action.ts'
+import { adjustpayments, reject } from './adjust-payments.ts'
+import { pay } from './pay.ts'
 
-export const ACTIONS: readonly Action[] = []
+export const ACTIONS: readonly Action[] = [pay, adjustpayments, reject]

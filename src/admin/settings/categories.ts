@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { EventsSchema } from '../../catalog/settings/event-settings.ts'
+import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
 import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
 import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import { SECURITY, SecuritySchema } from '../../catalog/settings/security-settings.ts'
@@ -24,6 +25,7 @@ export function createCategories(config: Config, more: readonly Category[] = [])
     PLAYS,
     taxationCategory(config),
     SECURITY_CATEGORY,
+    PAYMENTS,
     PERMISSIONS,
     EVENTS,
     ...secretCategories(sealerOf(config), config.rating.timeZone),
@@ -56,6 +58,15 @@ const PlaysSchema = Type.Object(
   },
   { additionalProperties: false, description: 'an object of plays' },
 )
+
+const PAYMENTS: Category = {
+  name: 'payments',
+  about:
+    'Payments: further sources and fields of `uf` (`offline`), the least debt to collect ' +
+    '(`collection`).',
+  readRole: 'read',
+  check: (value) => checkAgainstSchema(PaymentsSchema, value, 'payments'),
+}
 
 const PLAYS: Category = {
   name: 'plays',
