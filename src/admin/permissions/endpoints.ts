@@ -135,8 +135,6 @@ export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.map(({ name, access
 export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('GET', '/api/reports', ['read', 'write', 'reports'], 'List saved reports'),
   planned('POST', '/api/report', ['write', 'reports'], 'Run a report'),
-  planned('POST', '/api/credit', WRITE, 'Credit or charge a subscriber or account'),
-  planned('POST', '/api/bulkcredit', ADMINS, 'Several credits in one call'),
   planned('POST', '/api/cards', WRITE, 'Tokens of payment cards; prepaid cards'),
   planned('POST', '/api/onetimeinvoice', WRITE, 'An invoice outside the cycle'),
   planned('GET', '/api/balance', READ, 'Balance of an account'),

@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { EventsSchema } from '../../catalog/settings/event-settings.ts'
+import { LinesSchema } from '../../catalog/settings/line-settings.ts'
 import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
 import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
 import { sealerOf } from '../../catalog/settings/secret-keys.ts'
@@ -28,6 +29,7 @@ export function createCategories(config: Config, more: readonly Category[] = [])
     PAYMENTS,
     PERMISSIONS,
     EVENTS,
+    LINES,
     ...secretCategories(sealerOf(config), config.rating.timeZone),
   ]
   return {
@@ -165,6 +167,13 @@ const EVENTS: Category = {
   about: 'Thresholds for notifications. They are only stored: nothing is sent yet.',
   readRole: 'read',
   check: (value) => checkAgainstSchema(EventsSchema, value, 'events'),
+}
+
+const LINES: Category = {
+  name: 'lines',
+  about: 'Fields of credits that callers may set in `uf`: `credit.fields`.',
+  readRole: 'read',
+  check: (value) => checkAgainstSchema(LinesSchema, value, 'lines'),
 }
 
 function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, FixedCategory> {

@@ -43,6 +43,7 @@ const FURTHER_CATEGORIES = [
   'payments',
   'permissions',
   'events',
+  'lines',
 ] as const
 
 /** Categories with sealed secrets. */
