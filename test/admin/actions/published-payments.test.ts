@@ -58,7 +58,7 @@ describe('payments', () => {
     const primary = await server.bill({ aid, method: 'installment_agreement', dir: 'fc' })
     expect(primary).toMatchObject({ due: -15, left: 0 })
     expect(await server.bill({ txid: debt })).toMatchObject({ paid: '1', left_to_pay: 0 })
-    const dates = []
+    const dates: (string | undefined)[] = []
     for (const index of [1, 2, 3]) {
       const part = await server.bill({ aid, 'payment_agreement.installment_index': index })
       expect(part).toMatchObject({ due: 5, left_to_pay: 5, dir: 'tc', split_bill: true })
