@@ -28,8 +28,7 @@ export interface BillingServer extends ActionServer {
 }
 
 /** Amounts as numbers. */
-export interface TestBill
-  extends Omit<BillDocument, 'due' | 'amount' | 'left' | 'left_to_pay' | 'total_paid'> {
+export type TestBill = BillDocument & {
   due: number
   amount: number
   left: number
