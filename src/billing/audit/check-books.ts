@@ -49,13 +49,29 @@ export function checkBooks(records: AccountRecords): BooksDifference[] {
 
 /**
  * Compares the balance of the journal at a past time with that of the bills. Bills are booked when
- * they are stored; a deposit counts from its use.
+ * they are stored; a deposit counts from its use; bills that were removed since do not count.
  */
 export function checkBooksAt(
   { bills, postings }: Pick<AccountRecords, 'bills' | 'postings'>,
   at: Date,
 ): BooksDifference[] {
-  const { totals } = sumsOf(postings.filter(({ booked }) => booked <= at))
+  const removed = new Set(
+    postings
+      .filter(({ event }) => event === 'delete')
+      .flatMap(({ entries }) => entries.map(({ document }) => keyOf(document))),
+  )
+  const stored = new Set(bills.map((bill) => keyOf(refOf(bill))))
+  const { totals } = sumsOf(
+    postings
+      .filter(({ booked }) => booked <= at)
+      .map((posting) => ({
+        ...posting,
+        entries: posting.entries.filter(({ document }) => {
+          const key = keyOf(document)
+          return !removed.has(key) || stored.has(key)
+        }),
+      })),
+  )
   let due: Exact = ZERO
   for (const bill of bills) {
     const { process_time: booked, unfreeze_date: used } = bill.fields

@@ -6,7 +6,7 @@
 import type { Actor } from '../../catalog/actor.ts'
 import { Exact, exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
 import type { PostingDocument } from '../../catalog/records/journal-document.ts'
-import { sumOf } from '../amount.ts'
+import { sumOf, ZERO } from '../amount.ts'
 import { type Bill, type BillRef, isUnconfirmed, isUnusedDeposit, keyOf, refOf } from './bill.ts'
 
 export type PostingEvent =
@@ -61,7 +61,12 @@ export interface InvoiceParts {
 /** Entries with this many decimals can be stored; `rounding` takes the remainder. */
 const ENTRY_DIGITS = 12
 
-export function invoicePosting(bill: Bill, { beforeTax, taxes }: InvoiceParts): PostingDraft {
+/** `number`: of the posting; the number of a removed invoice may be used again. */
+export function invoicePosting(
+  bill: Bill,
+  { beforeTax, taxes }: InvoiceParts,
+  number: number,
+): PostingDraft {
   const document = refOf(bill)
   const parts = [
     { account: 'revenue', amount: beforeTax },
@@ -76,11 +81,12 @@ export function invoicePosting(bill: Bill, { beforeTax, taxes }: InvoiceParts): 
     ...parts,
     { account: 'rounding', amount: rounding },
   ]
-  return draft(
+  const posting = draft(
     'invoice',
     bill,
     entries.map((entry) => ({ ...entry, document })),
   )
+  return { ...posting, id: `${posting.id}:${number}` }
 }
 
 /** Of a payment, refund or deposit: the money and the customer's account. */
@@ -169,14 +175,29 @@ export function takeBackPosting(
   return { event, id: `${event}:${id}`, effective, entries, reverses }
 }
 
-/** An invoice that was removed; `posting` is that of the invoice. */
-export function deletePosting(posting: Posting, effective: Date): PostingDraft {
+/** A bill without links that is removed: reverses what its postings add up to. */
+export function deletePosting(
+  bill: Bill,
+  postings: readonly Posting[],
+  at: { readonly number: number; readonly date: Date },
+): PostingDraft {
+  const document = refOf(bill)
+  const key = keyOf(document)
+  const sums = new Map<string, Exact>()
+  for (const { entries } of postings) {
+    for (const { account, amount, document: of } of entries) {
+      if (keyOf(of) === key) sums.set(account, (sums.get(account) ?? ZERO).plus(amount))
+    }
+  }
+  const [first] = postings
   return {
     event: 'delete',
-    id: `delete:${posting.id}`,
-    effective,
-    entries: posting.entries.map((entry) => ({ ...entry, amount: entry.amount.negated() })),
-    reverses: posting.id,
+    id: `delete:${key}:${at.number}`,
+    effective: at.date,
+    entries: [...sums]
+      .filter(([, amount]) => !amount.isZero())
+      .map(([account, amount]) => ({ account, document, amount: amount.negated() })),
+    ...(first === undefined ? {} : { reverses: first.id }),
   }
 }
 

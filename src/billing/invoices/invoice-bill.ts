@@ -3,8 +3,14 @@ import type { BillDocument } from '../../catalog/entities/bill.ts'
 import { type Exact, storedAmount } from '../../catalog/records/exact-amount.ts'
 import { AMOUNT_MAX, rounded } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'
-import { type Bill, type BillFields, newBill } from '../books/bill.ts'
-import { deletePosting, type InvoiceParts, invoicePosting, postingOf } from '../books/journal.ts'
+import { type Bill, type BillFields, billOf, isActive, newBill, refOf } from '../books/bill.ts'
+import {
+  deletePosting,
+  type InvoiceParts,
+  invoicePosting,
+  isBalanced,
+  postingOf,
+} from '../books/journal.ts'
 import { type BooksWriter, loadBooks, saveBooks } from '../books/store-books.ts'
 import { BillingError } from '../errors.ts'
 
@@ -44,7 +50,7 @@ export function addInvoiceBill(books: AccountBooks, invoice: InvoiceBill): Bill 
     method: fields?.method ?? 'automatic',
   }
   const bill = newBill(common, due)
-  books.add(bill, invoicePosting(bill, invoice))
+  books.add(bill, invoicePosting(bill, invoice, books.nextNumber))
   books.cover()
   return bill
 }
@@ -60,14 +66,28 @@ export async function storeInvoiceBill(writer: BooksWriter, invoice: InvoiceBill
   await saveBooks(writer, books, 'invoice')
 }
 
-/** Reverses the posting of a bill without links that is removed in the same transaction. */
-export async function postRemoval(writer: BooksWriter, aid: number, stamp: string): Promise<void> {
+/**
+ * Reverses the postings of a bill without links that is removed in the same transaction. Throws
+ * `BillingError` for one that belongs to others: of a cancelled payment or of an agreement.
+ */
+export async function postRemoval(writer: BooksWriter, document: BillDocument): Promise<void> {
   const { catalog, session } = writer
-  const found = await catalog.run('read a posting', () =>
-    catalog.journal.findOne({ _id: stamp }, { session }),
+  const bill = billOf(document)
+  const { type, id } = refOf(bill)
+  const { aid } = document
+  const found = await catalog.run('read the postings of a bill', () =>
+    catalog.journal
+      .find({ aid, 'entries.document.id': id, 'entries.document.type': type }, { session })
+      .sort({ number: 1 })
+      .toArray(),
   )
-  if (found === null) return
+  if (found.length === 0) return
   const books = await loadBooks(writer, aid)
-  books.post(deletePosting(postingOf(found), books.now))
+  const at = { number: books.nextNumber, date: books.now }
+  const posting = deletePosting(bill, found.map(postingOf), at)
+  if (!isActive(bill) || !isBalanced(posting)) {
+    throw new BillingError('it belongs to other payments of the account')
+  }
+  books.post(posting)
   await saveBooks(writer, books, 'delete')
 }

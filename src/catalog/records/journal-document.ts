@@ -29,6 +29,7 @@ export interface PostingDocument {
 
 export const JOURNAL_INDEXES: readonly IndexDescription[] = [
   { key: { aid: 1, number: 1 }, unique: true },
+  { key: { aid: 1, 'entries.document.id': 1 } },
 ]
 
 /** Totals of the postings of an account; written with each of them. */
