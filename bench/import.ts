@@ -2,6 +2,7 @@
  * Imported rows per second, compared with the ceiling of the same run: the same documents, written
  * into an empty database by the driver alone, in batches of the same size.
  */
+
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -19,6 +20,7 @@ import { createLedger } from '../src/ledger/ledger.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { createLogger } from '../src/runtime/log.ts'
 import { openRedis } from '../src/store/redis.ts'
+import { DEMO_BY } from '../test/support/catalog/store.ts'
 import { type Product, startProduct } from '../test/support/product/product.ts'
 
 const { values } = parseArgs({
@@ -117,7 +119,7 @@ async function main({ redisUrl, mongoUrl, database, folder }: Product): Promise<
   const redis = openRedis({ ...config.redis, url: redisUrl }, log)
   try {
     await Promise.all([catalog.ensureIndexes(), empty.ensureIndexes()])
-    await seedDemoCatalogue(catalog)
+    await seedDemoCatalogue(catalog, DEMO_BY)
     const { name } = (await catalog.plans.findOne({})) ?? { name: '' }
     const ledger = createLedger(redis, config.ledger, 1)
     const api = createEntityApi({ catalog, ledger, clock: systemClock, config, log })

@@ -3,7 +3,7 @@
 import { ObjectId } from 'mongodb'
 import type { Catalog } from '../src/catalog/connection.ts'
 import type { EntityCollection } from '../src/catalog/entities/entity-table.ts'
-import { bump } from '../src/catalog/revisions/revisions.ts'
+import { writeRevisions } from '../src/catalog/revisions/store-revisions.ts'
 import { FOREVER_MS } from '../src/domain/time.ts'
 
 const BATCH = 1000
@@ -71,12 +71,10 @@ export async function change(catalog: Catalog, count: number): Promise<void> {
     .find({ key: /^CALL_/ })
     .limit(count)
     .toArray()
-  const rev = await bump(catalog, 'rates')
-  const writes = documents.map(({ _id }, index) => {
-    const update = { $set: { rev: rev + index, play: 'NEW' } }
-    return { updateOne: { filter: { _id }, update } }
+  await catalog.transaction('change rates', async (session) => {
+    const steps = documents.map((document) => {
+      return { mode: 'replace', document: { ...document, play: 'NEW' } } as const
+    })
+    await writeRevisions(catalog, session, 'rates', steps)
   })
-  await catalog.rates.bulkWrite(writes as never[], { ordered: false })
-  const number = { $set: { seq: rev + count } }
-  await catalog.counters.updateOne({ _id: 'feed:rates' }, number)
 }

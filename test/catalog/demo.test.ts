@@ -3,7 +3,7 @@ import { finishDemoSeed, seedDemoCatalogue } from '../../src/catalog/demo.ts'
 import { createCatalogFeed } from '../../src/catalog/feed/feed.ts'
 import { findSubscriber } from '../../src/catalog/feed/subscribers.ts'
 import { charge } from '../../src/domain/tariff.ts'
-import { insertEntity, recordingLog, useStore } from '../support/catalog/store.ts'
+import { DEMO_BY, insertEntity, recordingLog, useStore } from '../support/catalog/store.ts'
 
 const store = useStore()
 const NOTHING = { created: [], credits: [] }
@@ -13,7 +13,7 @@ describe('the demo catalogue', () => {
   it('is created in an empty store and can be charged against', async () => {
     const catalog = await store.open()
     await catalog.ensureIndexes()
-    const { created, credits } = await seedDemoCatalogue(catalog)
+    const { created, credits } = await seedDemoCatalogue(catalog, DEMO_BY)
     expect(created).toEqual([
       'prepaidincludes MONEY',
       'prepaidincludes DATA_PACK',
@@ -61,31 +61,31 @@ describe('the demo catalogue', () => {
 
   it('is created once', async () => {
     const catalog = await store.open()
-    await seedDemoCatalogue(catalog)
+    await seedDemoCatalogue(catalog, DEMO_BY)
     await finishDemoSeed(catalog)
-    expect(await seedDemoCatalogue(catalog)).toEqual(NOTHING)
+    expect(await seedDemoCatalogue(catalog, DEMO_BY)).toEqual(NOTHING)
   })
 
   it('resumes after an interruption with the same credits', async () => {
     const catalog = await store.open()
-    const first = await seedDemoCatalogue(catalog)
-    await catalog.plans.deleteMany({})
-    const second = await seedDemoCatalogue(catalog)
-    expect(second).toEqual({ created: ['plans DEMO_PREPAID'], credits: first.credits })
+    const first = await seedDemoCatalogue(catalog, DEMO_BY)
+    const second = await seedDemoCatalogue(catalog, DEMO_BY)
+    expect(second).toEqual({ created: [], credits: first.credits })
   })
 
   it('is not created in a store that is in use', async () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'plans')
-    expect(await seedDemoCatalogue(catalog)).toEqual(NOTHING)
+    expect(await seedDemoCatalogue(catalog, DEMO_BY)).toEqual(NOTHING)
     expect(await catalog.rates.findOne({})).toBeNull()
   })
 
   it('is created once by two concurrent callers', async () => {
     const catalog = await store.open()
-    const seeds = await Promise.all([seedDemoCatalogue(catalog), seedDemoCatalogue(catalog)])
+    const seeds = await Promise.all([1, 2].map(() => seedDemoCatalogue(catalog, DEMO_BY)))
     const created = seeds.flatMap((seed) => seed.created)
     expect(created).toHaveLength(new Set(created).size)
+    expect(await catalog.audit.find().toArray()).toMatchObject([{ type: 'seed', key: 'demo' }])
     expect(await catalog.subscribers.countDocuments()).toBe(5)
   })
 })

@@ -124,7 +124,6 @@ describe('tollgate user', () => {
       `tollgate: users: ${ADMIN} is the last one with role admin\n`,
     ])
     expect((await user(ADMIN))?.deleted).toBeUndefined()
-    expect(await tollgate.catalog().entitylocks.countDocuments()).toBe(0)
     expect((await tollgate.run('user', 'add', OPS, '--role', 'read')).code).toBe(0)
   })
 

@@ -10,6 +10,8 @@ export interface StoreProxy {
   hang(): void
   /** Bytes that were read and not forwarded. */
   taken(): number
+  /** Cuts before the first request, as a chunk of bytes, for which this is true. */
+  cutBefore(isLast: (request: Buffer) => boolean): void
   /** Forwards answers of the store with this delay, in milliseconds. */
   slow(delayMs: number): void
   restore(): Promise<void>
@@ -23,6 +25,7 @@ export async function startStoreProxy(storeUrl: string): Promise<StoreProxy> {
   let isHanging = false
   let takenBytes = 0
   let delayMs = 0
+  let isLast: (request: Buffer) => boolean = () => false
   const join = (from: Socket, to: Socket, isAnswer: boolean) => {
     // In order, also where the delay changes between two chunks.
     let earlier = Promise.resolve()
@@ -34,6 +37,10 @@ export async function startStoreProxy(storeUrl: string): Promise<StoreProxy> {
     from.on('data', (bytes: Buffer) => {
       if (isHanging) {
         takenBytes += bytes.length
+        return
+      }
+      if (!isAnswer && isLast(bytes)) {
+        void stop()
         return
       }
       earlier = hand(bytes, isAnswer ? delayMs : 0, earlier)
@@ -63,6 +70,9 @@ export async function startStoreProxy(storeUrl: string): Promise<StoreProxy> {
       isHanging = true
     },
     taken: () => takenBytes,
+    cutBefore: (found) => {
+      isLast = found
+    },
     slow: (ms) => {
       delayMs = ms
     },
@@ -94,8 +104,10 @@ function proxiedUrl(url: string, port: number): string {
   const mongoHost = MONGO.exec(url)?.[1]
   if (mongoHost === undefined) return `redis://${address}`
   const hasPath = url.replace(/^[^/]*\/\//, '').includes('/')
+  const proxied = url.replace(mongoHost, address)
+  if (url.includes('directConnection=')) return proxied
   const query = url.includes('?') ? '&' : hasPath ? '?' : '/?'
-  return `${url.replace(mongoHost, address)}${query}directConnection=true`
+  return `${proxied}${query}directConnection=true`
 }
 
 function listenOn(server: Server, port: number): Promise<number> {

@@ -1,9 +1,7 @@
 /** Behaviour of the product while it charges: outages of stores, changes, restarts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { profileFenceOf } from '../../src/admin/profile-fence.ts'
 import type { EntityCollection } from '../../src/catalog/entities/entity-table.ts'
-import { writeEntity } from '../../src/catalog/revisions/check.ts'
-import { systemClock } from '../../src/runtime/clock.ts'
+import { writeEntity } from '../support/catalog/write.ts'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import {
@@ -172,7 +170,7 @@ type Find = Readonly<Record<string, unknown>>
 
 const write = (collection: EntityCollection, document: Fields, mode: 'insert' | 'replace') =>
   withCatalog(product, (catalog) => {
-    const fence = profileFenceOf(reader.ledger, systemClock)
+    const fence = reader.ledger
     return writeEntity(catalog, collection, document, { mode, timeZone: 'UTC', fence })
   })
 

@@ -2,9 +2,9 @@
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { profileFenceOf } from '../../src/admin/profile-fence.ts'
-import { type ProfileFence, writeEntity } from '../../src/catalog/revisions/check.ts'
+import type { Ledger } from '../../src/ledger/ledger.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { writeEntity } from '../support/catalog/write.ts'
 import { PATIENT } from '../support/product/patience.ts'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
@@ -182,7 +182,7 @@ describe('a family', () => {
 
 describe('a team', () => {
   const event = { sid: TEAM.first, usaget: 'traffic', urt: at('12:00:00') }
-  const write = (document: Fields, fence?: ProfileFence) =>
+  const write = (document: Fields, fence?: Ledger) =>
     withCatalog(product, (catalog) => {
       const options = { mode: 'insert', timeZone: 'UTC', ...(fence && { fence }) } as const
       return writeEntity(catalog, 'subscribers', { from: SINCE, ...document }, options)
@@ -210,7 +210,7 @@ describe('a team', () => {
     expect(await ask('event', 'account-1', 0, more)).toMatchObject({ returnCode: 1 })
     const value = { disallowed_rates: ['TRAFFIC'] }
     const overrides = [{ type: 'plan', key: 'TEAM', value }]
-    const fence = profileFenceOf(reader.ledger, systemClock)
+    const fence = reader.ledger
     await write({ type: 'account', aid: TEAM.aid, overrides }, fence)
     expect(await ask('event', 'account-2', 0, more)).toMatchObject({ returnCode: -3 })
   })

@@ -1,5 +1,5 @@
 /**
- * A process that dies before any one of its operations on MongoDB: once another process has
+ * A process that dies before any one of its commands to MongoDB: once another process has
  * finished what it began, each completed write has one audit record, and an incomplete write has
  * none.
  */
@@ -9,8 +9,6 @@ import { billActions } from '../../../src/admin/entities/records/bills.ts'
 import { createEntityApi, entityStoresOf } from '../../../src/admin/entity-api.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
-import { recoverAbandoned } from '../../../src/catalog/revisions/entity-changes.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import {
   ACTOR,
@@ -24,6 +22,7 @@ import {
   accountsCsv,
   useImports,
 } from '../../support/admin/entities/import/import-fixture.ts'
+import { dyingAfter } from '../../support/catalog/dying.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
 import { silent, startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
 
@@ -33,22 +32,6 @@ beforeAll(async () => {
 })
 afterAll(() => open.close())
 
-/**
- * A catalogue whose process dies before its n-th operation; `died` says whether it got that far.
- */
-function dyingCatalog(catalog: Catalog, operations: number) {
-  let done = 0
-  const run: Catalog['run'] = (what, operation) => {
-    done += 1
-    if (done > operations) return Promise.reject(new CatalogUnavailableError(`died: ${what}`))
-    return catalog.run(what, operation)
-  }
-  // As in the real catalogue, where a transaction is one operation.
-  const transaction: Catalog['transaction'] = (what, operation) =>
-    run(what, () => catalog.transaction(what, operation))
-  return { catalog: { ...catalog, run, transaction }, died: () => done > operations }
-}
-
 function apiOn(catalog: Catalog, nowMs = YEAR_MS): EntityApi {
   const config = { ...loadConfig({ env: {} }) }
   const clock = { nowMs: () => nowMs }
@@ -56,11 +39,13 @@ function apiOn(catalog: Catalog, nowMs = YEAR_MS): EntityApi {
 }
 
 /** Runs as another process, after every lease has expired. */
-function repair(): Promise<number> {
+async function repair(): Promise<void> {
   const { catalog, ledger } = open
+  await catalog.outbox.updateMany({}, { $set: { expires: new Date(0) } })
   const clock = { nowMs: () => YEAR_MS + 120_000 }
   const config = loadConfig({ env: {} })
-  return recoverAbandoned(entityStoresOf({ catalog, ledger, clock, config, log: silent }))
+  entityStoresOf({ catalog, ledger, clock, config, log: silent })
+  await catalog.dispatcher.recover()
 }
 
 interface Attempt {
@@ -72,21 +57,22 @@ interface Attempt {
   records: number
 }
 
-/** Dies before each operation in turn, until one attempt completes. */
+/** Dies before each command in turn, until one attempt completes. */
 async function everyDeath(next: (index: number) => Promise<Attempt>): Promise<void> {
   const seen = new Set<string>()
   for (let operations = 0; operations < 60; operations += 1) {
     await open.catalog.audit.deleteMany({})
     const attempt = await next(operations)
-    const dying = dyingCatalog(open.catalog, operations)
+    const dying = await dyingAfter(open.mongo, operations)
     await attempt.act(apiOn(dying.catalog)).catch(() => undefined)
+    await dying.close()
     await repair()
     await repair()
     const isDone = await attempt.isDone()
     const records = await open.catalog.audit.countDocuments()
     const label = `died before operation ${operations + 1}, ${isDone ? 'done' : 'not done'}`
     expect(`${label}: ${records} records`).toBe(`${label}: ${isDone ? attempt.records : 0} records`)
-    expect(await open.catalog.entitylocks.countDocuments()).toBe(0)
+    await expect.poll(() => open.catalog.outbox.countDocuments()).toBe(0)
     seen.add(`${isDone}`)
     if (dying.died()) continue
     expect(isDone).toBe(true)
@@ -138,7 +124,7 @@ describe('a dead process leaves one record if its write is stored, after', () =>
       }
     }))
 
-  it('a create that holds no lock', () =>
+  it('a create', () =>
     everyDeath(async (index) => {
       const lastname = `Byron ${index}`
       const set = { lastname, firstname: 'Ada' }
@@ -258,12 +244,12 @@ describe('an import whose process dies', () => {
     const catalog = imports.catalog()
     const text = accountsCsv(20)
     for (let operations = 4; ; operations += 2) {
-      const dying = dyingCatalog(catalog, operations)
+      const dying = await dyingAfter(imports.mongo(), operations)
       // Each repair is later than the one before, so no import is locked any more.
       const nowMs = Date.UTC(2026, 5, operations)
       const api = imports.api({ catalog: dying.catalog, nowMs })
       await imports.run({ ...settings, text, api }).catch(() => undefined)
-      await recoverAbandoned(imports.api({ nowMs: Date.UTC(2030, 0, 1) }).stores)
+      await dying.close()
       const rows = await catalog.subscribers.countDocuments({ type: 'account' })
       expect(await catalog.audit.countDocuments({ type: 'create' })).toBe(rows)
       if (!dying.died()) break

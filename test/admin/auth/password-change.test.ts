@@ -6,6 +6,7 @@ import { writePasswordFile } from '../../../src/admin/auth/password-file.ts'
 import { createSessionCheck } from '../../../src/admin/auth/session-check.ts'
 import { changeUser } from '../../../src/admin/auth/user-write.ts'
 import { createUsers } from '../../../src/admin/auth/users.ts'
+import type { RawDocument } from '../../../src/catalog/compile/document.ts'
 import {
   addUser,
   BEGIN_MS,
@@ -141,6 +142,13 @@ describe('a forced change', () => {
   })
 })
 
+function changeBySomebody(id: string, change: (document: RawDocument) => RawDocument) {
+  const stores = { catalog: auth.catalog(), clock: { nowMs: () => BEGIN_MS } }
+  const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
+  const entry = { collection: 'users', type: 'update', key: id }
+  return changeUser(stores, id, change, { actor, entry })
+}
+
 describe('a session whose user is changed by others', () => {
   async function opened() {
     const id = await addUser(auth.catalog())
@@ -154,7 +162,7 @@ describe('a session whose user is changed by others', () => {
     const { id, world, roles } = await opened()
     expect(await roles()).toEqual(['read', 'write'])
     const deleted = { deleted: true, deleted_at: new Date(BEGIN_MS) }
-    await changeUser(auth.catalog(), id, (document) => ({ ...document, ...deleted }))
+    await changeBySomebody(id, (document) => ({ ...document, ...deleted }))
     expect(await roles()).not.toBeNull()
     world.pass(500)
     expect(await roles()).toBeNull()
@@ -166,7 +174,7 @@ describe('a session whose user is changed by others', () => {
   it('has the new roles within half a second', async () => {
     const { id, world, roles } = await opened()
     expect(await roles()).toEqual(['read', 'write'])
-    await changeUser(auth.catalog(), id, (document) => ({ ...document, roles: ['read'] }))
+    await changeBySomebody(id, (document) => ({ ...document, roles: ['read'] }))
     world.pass(500)
     expect(await roles()).toEqual(['read'])
   })
@@ -174,7 +182,7 @@ describe('a session whose user is changed by others', () => {
   it('ends within half a second of a password change by any process', async () => {
     const { id, world, roles, cookie } = await opened()
     const hash = (await auth.catalog().users.findOne())?.password
-    await changeUser(auth.catalog(), id, (document) => ({ ...document, password: `${hash}x` }))
+    await changeBySomebody(id, (document) => ({ ...document, password: `${hash}x` }))
     world.pass(500)
     expect(await roles()).toBeNull()
     expect(await world.sessions.find(cookie)).toBeNull()

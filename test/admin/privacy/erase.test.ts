@@ -10,7 +10,6 @@ import { verifyChain } from '../../../src/catalog/audit/verify.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
-import { recoverAbandoned } from '../../../src/catalog/revisions/entity-changes.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { sessionField, sessionKeyOf } from '../../../src/ledger/keys.ts'
 import { type Fields, useApiServer } from '../../support/admin/entities/api/api-server.ts'
@@ -118,7 +117,8 @@ async function documentsOf(catalog: Catalog): Promise<Record<string, string>> {
   const names = ['subscribers', 'lines', 'bills', 'billrun', 'imports', 'audit', 'jobs'] as const
   const more = [
     'auditchain',
-    'entitylocks',
+    'outbox',
+    'transactions',
     'confighistory',
     'config',
     'balances',
@@ -302,7 +302,7 @@ it('erasing resumes after the death of a process at any operation', async () => 
     deaths += 1
     // After its lease and its locks have expired.
     nowMs += 120_000
-    await recoverAbandoned(runnerOn(catalog).api.stores)
+    await catalog.dispatcher.recover()
     expect((await verifyChain(catalog, { key: '' })).problems).toEqual([])
   }
   expect(deaths).toBeGreaterThan(3)

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Category } from '../../../src/admin/settings/category.ts'
-import { writeEntity } from '../../../src/catalog/revisions/check.ts'
 import { compilePeers } from '../../../src/catalog/settings/peers.ts'
 import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { FieldError, isObject } from '../../../src/domain/fields.ts'
 import { builtInFileTypes } from '../../../src/file-types/built-in.ts'
 import { type Fields, useSettingsServer } from '../../support/admin/settings/settings-server.ts'
+import { writeEntity } from '../../support/catalog/write.ts'
 
 /** A category with secrets: `password` is never returned, and stays unless it is sent. */
 const WITH_SECRETS: Category = {

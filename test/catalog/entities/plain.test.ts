@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { DuplicateEntityError } from '../../../src/catalog/errors.ts'
-import { writeEntity } from '../../../src/catalog/revisions/check.ts'
 import { insertEntity, ORDINARY, useStore } from '../../support/catalog/store.ts'
+import { writeEntity } from '../../support/catalog/write.ts'
 
 const store = useStore()
 
@@ -73,7 +73,7 @@ describe('an entity that charging does not read', () => {
   ] as const)('of %s %j is refused', async (collection, fields, message) => {
     const catalog = await store.open()
     await expect(insertEntity(catalog, collection, fields)).rejects.toThrow(message)
-    expect(await catalog.counters.countDocuments()).toBe(0)
+    expect(await catalog[collection as 'plans'].countDocuments()).toBe(0)
   })
 
   it.each([

@@ -2,12 +2,16 @@ import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { DuplicateEntityError, EntityConflictError } from '../../../src/catalog/errors.ts'
-import type { ProfileOwner } from '../../../src/catalog/revisions/lock-document.ts'
-import { bump, LATE_WRITES_MAX } from '../../../src/catalog/revisions/revisions.ts'
-import { writeEntity } from '../../../src/catalog/revisions/check.ts'
+import { checkedEntity } from '../../../src/catalog/revisions/check.ts'
+import {
+  changeEntities,
+  FENCE_KIND,
+  type ProfileOwner,
+} from '../../../src/catalog/revisions/entity-changes.ts'
 import { FieldError } from '../../../src/domain/fields.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
-import { insertEntity, ORDINARY, useStore } from '../../support/catalog/store.ts'
+import { insertEntity, ORDINARY, recordingLog, useStore } from '../../support/catalog/store.ts'
+import { writeEntity } from '../../support/catalog/write.ts'
 
 const store = useStore()
 
@@ -25,27 +29,16 @@ const OVERLAPPING = {
 }
 
 const numberOf = async (catalog: Catalog, collection: string) =>
-  (await catalog.counters.findOne({ _id: `feed:${collection}` }))?.seq ?? 0
+  (await catalog.transactions.findOne({ _id: 'head' }))?.numbers[collection as 'plans'] ?? 0
 
-/** A fence that records its calls and the documents stored at the time of each call. */
-function recordingFence(catalog: Catalog) {
-  const calls: string[] = []
-  const record =
-    (name: string) =>
-    async ({ aid, sid }: ProfileOwner) => {
-      calls.push(`${name} ${aid}/${sid} ${await catalog.subscribers.countDocuments()}`)
-    }
-  return { calls, fence: { begin: record('begin'), end: record('end') } }
-}
-
-describe('writeEntity', () => {
-  it('stores a revision between two revision numbers', async () => {
+describe('a write', () => {
+  it('gives each write the next number of its collection', async () => {
     const catalog = await store.open()
     const written = await insertEntity(catalog, 'rates')
     expect(written).toMatchObject({ key: 'DATA', rev: 1 })
     expect(await catalog.rates.findOne({ _id: written._id })).toEqual(written)
-    expect(await numberOf(catalog, 'rates')).toBe(2)
-    expect((await insertEntity(catalog, 'rates', { key: 'SMS' })).rev).toBe(3)
+    expect(await numberOf(catalog, 'rates')).toBe(1)
+    expect((await insertEntity(catalog, 'rates', { key: 'SMS' })).rev).toBe(2)
   })
 
   it('accepts dates as text in the time zone of the operator; `to` is optional', async () => {
@@ -109,19 +102,16 @@ describe('writeEntity', () => {
     const second = { ...first, disallowed_rates: ['SMS'] }
     const options = { mode: 'replace', timeZone: 'UTC' } as const
     const written = await writeEntity(catalog, 'plans', second, options)
-    expect(written).toEqual({ ...second, rev: 3 })
+    expect(written).toEqual({ ...second, rev: 2 })
     expect(await catalog.plans.find({}).toArray()).toEqual([written])
   })
 
-  it.each([
-    ['does not exist', { _id: new ObjectId() }],
-    ['belongs to another entity', { name: 'SILVER' }],
-    ['was changed meanwhile', { rev: 77 }],
-  ])('does not replace a revision that %s', async (_name, fields) => {
+  it('does not replace a revision that does not exist', async () => {
     const catalog = await store.open()
     const stored = await insertEntity(catalog, 'plans')
     const options = { mode: 'replace', timeZone: 'UTC' } as const
-    const replaced = writeEntity(catalog, 'plans', { ...stored, ...fields }, options)
+    const other = { ...stored, _id: new ObjectId() }
+    const replaced = writeEntity(catalog, 'plans', other, options)
     await expect(replaced).rejects.toThrow(EntityConflictError)
     expect(await catalog.plans.find({}).toArray()).toEqual([stored])
   })
@@ -143,72 +133,34 @@ describe('writeEntity', () => {
     expect(duplicate).toMatchObject({ collection: 'rates', fields: ['key', 'from', 'to'] })
     await insertEntity(catalog, 'rates', { from: '2027-01-01' })
   })
-
-  it('assigns a new number to a write that too many other writes have overtaken', async () => {
-    const catalog = await store.open()
-    const _id = new ObjectId()
-    const fence = {
-      begin: async () => {},
-      end: async () => {},
-    }
-    // Concurrent writes while this write is on its way to the store.
-    const slow = {
-      ...catalog,
-      run: async <T>(what: string, operation: () => Promise<T>): Promise<T> => {
-        if (what.startsWith('write into')) {
-          for (let n = 0; n < LATE_WRITES_MAX + 10; n += 1) await bump(catalog, 'subscribers')
-        }
-        return catalog.run(what, operation)
-      },
-    }
-    const options = { mode: 'insert', timeZone: 'UTC', fence } as const
-    const written = await writeEntity(
-      slow,
-      'subscribers',
-      { ...ORDINARY.subscribers, _id },
-      options,
-    )
-    const number = await numberOf(catalog, 'subscribers')
-    expect(written.rev).toBeGreaterThan(LATE_WRITES_MAX)
-    expect(number - written.rev).toBeLessThanOrEqual(LATE_WRITES_MAX)
-    expect((await catalog.subscribers.findOne({ _id }))?.rev).toBe(written.rev)
-  })
 })
 
-describe('the profile fence', () => {
+describe('a change of a profile', () => {
   it.each([
-    [{}, '17/18'],
-    [{ type: 'account', sid: undefined }, '17/0'],
-  ])('encloses the write of %j', async (fields, owner) => {
+    [{}, { aid: 17, sid: 18 }],
+    [
+      { type: 'account', sid: undefined },
+      { aid: 17, sid: 0 },
+    ],
+  ])('%j raises the fence of its owner after the commit', async (fields, owner) => {
     const catalog = await store.open()
-    const { calls, fence } = recordingFence(catalog)
-    const options = { mode: 'insert', timeZone: 'UTC', fence } as const
-    await writeEntity(catalog, 'subscribers', { ...ORDINARY.subscribers, ...fields }, options)
-    expect(calls).toEqual([`begin ${owner} 0`, `end ${owner} 1`])
-  })
-
-  it('ends when the write fails, and does not begin for an invalid document', async () => {
-    const catalog = await store.open()
-    const stored = await insertEntity(catalog, 'subscribers')
-    const { calls, fence } = recordingFence(catalog)
-    const options = { mode: 'insert', timeZone: 'UTC', fence } as const
-    const again = writeEntity(catalog, 'subscribers', stored, options)
-    await expect(again).rejects.toThrow(DuplicateEntityError)
-    expect(calls).toEqual(['begin 17/18 1', 'end 17/18 1'])
-    const broken = writeEntity(catalog, 'subscribers', { ...stored, plan: 1 }, options)
-    await expect(broken).rejects.toThrow('plan must be a text that is not empty')
-    expect(calls).toHaveLength(2)
-  })
-
-  it('prevents the write when it cannot begin', async () => {
-    const catalog = await store.open()
-    const fence = {
-      begin: () => Promise.reject(new Error('ledger is away')),
-      end: async () => {},
+    const raised: unknown[] = []
+    const raise = async (payload: ProfileOwner) => {
+      raised.push([payload, await catalog.subscribers.countDocuments()])
     }
-    const options = { mode: 'insert', timeZone: 'UTC', fence } as const
-    const write = writeEntity(catalog, 'subscribers', ORDINARY.subscribers, options)
-    await expect(write).rejects.toThrow('ledger is away')
-    expect(await catalog.subscribers.countDocuments()).toBe(0)
+    catalog.dispatcher.register({ [FENCE_KIND]: raise }, recordingLog().log)
+    const document = { ...ORDINARY.subscribers, ...fields }
+    const options = { mode: 'insert', timeZone: 'UTC' } as const
+    const change = () =>
+      changeEntities({ catalog, clock: { nowMs: () => 0 } }, 'write', async () => {
+        const checked = await checkedEntity(catalog, 'subscribers', document, options)
+        const steps = [{ mode: 'insert' as const, document: checked }]
+        return { collection: 'subscribers' as const, steps, result: null }
+      })
+    await change()
+    expect(raised).toEqual([[owner, 1]])
+    Object.assign(document, { from: 'never' })
+    await expect(change()).rejects.toThrow(FieldError)
+    expect(raised).toHaveLength(1)
   })
 })

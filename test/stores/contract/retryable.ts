@@ -1,4 +1,4 @@
-import { type ClientSession, type Document, Long, MongoClient } from 'mongodb'
+import { type Document, Long, MongoClient } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { type Database, filled, idsOf } from './collection.ts'
 
@@ -17,10 +17,10 @@ export function retryableContract(db: Database): void {
         { findAndModify: collectionName, query: { _id: 1 }, update: { $inc: { n: 1 } } },
         { delete: collectionName, deletes: [{ q: { _id: 3 }, limit: 1 }] },
       ]
-      await withNewSession(db, async (session) => {
+      await withNewSession(db, async (run) => {
         for (const [i, command] of commands.entries()) {
-          const first = await numbered(session, db().databaseName, i + 1, command)
-          const second = await numbered(session, db().databaseName, i + 1, command)
+          const first = await run(i + 1, command)
+          const second = await run(i + 1, command)
           expect(essence(second)).toEqual(essence(first))
         }
       })
@@ -31,39 +31,37 @@ export function retryableContract(db: Database): void {
     it('is refused after a later one of its session', async () => {
       const { collectionName } = await filled(db, [{ _id: 1 }])
       const insert = (_id: number) => ({ insert: collectionName, documents: [{ _id }] })
-      await withNewSession(db, async (session) => {
-        await numbered(session, db().databaseName, 5, insert(5))
-        const late = numbered(session, db().databaseName, 4, insert(4))
+      await withNewSession(db, async (run) => {
+        await run(5, insert(5))
+        const late = run(4, insert(4))
         await expect(late).rejects.toMatchObject({ code: TOO_OLD })
-        const find = numbered(session, db().databaseName, 6, { find: collectionName })
+        const find = run(6, { find: collectionName })
         await expect(find).rejects.toMatchObject({ code: NOT_RETRYABLE })
       })
     })
   })
 }
 
+type NumberedRun = (number: number, command: Document) => Promise<Document>
+
 /** A session that the driver has not used yet, and does not use afterwards. */
 async function withNewSession(
   db: Database,
-  work: (session: ClientSession) => Promise<void>,
+  work: (run: NumberedRun) => Promise<void>,
 ): Promise<void> {
   const { s } = db().client as unknown as { s: { url: string } }
   const client = await new MongoClient(s.url).connect()
   try {
-    await client.withSession(work)
+    await client.withSession(async (session) => {
+      const database = client.db(db().databaseName)
+      await work((number, command) => {
+        const txnNumber = Long.fromNumber(number)
+        return database.command({ ...command, txnNumber }, { session })
+      })
+    })
   } finally {
     await client.close()
   }
-}
-
-function numbered(
-  session: ClientSession,
-  database: string,
-  number: number,
-  command: Document,
-): Promise<Document> {
-  const db = session.client.db(database)
-  return db.command({ ...command, txnNumber: Long.fromNumber(number) }, { session })
 }
 
 /** An answer without the fields that only one server or only a repetition has. */

@@ -4,9 +4,9 @@ import { Writable } from 'node:stream'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
-import { writeEntity } from '../../../src/catalog/revisions/check.ts'
 import { createLogger, type Logger } from '../../../src/runtime/log.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
+import { writeEntity } from './write.ts'
 
 export interface TestStore {
   url(): string
@@ -40,6 +40,12 @@ export function useStore(): TestStore {
 function randomDatabase(mongo: TestMongo): string {
   return `${mongo.database}_${randomBytes(4).toString('hex')}`
 }
+
+/** The author of a demo catalogue. */
+export const DEMO_BY = {
+  actor: { by: 'cli', id: '', name: 'tester', address: '' },
+  nowMs: Date.UTC(2026, 0, 1),
+} as const
 
 /** Writes a valid entity of each kind; the given fields replace the defaults. */
 export function insertEntity(

@@ -19,7 +19,11 @@ export type DirectServer = {
   readonly records: Records
   readonly storage: Storage
   /** Runs a command; `sequence` is the field whose documents, given as bytes, are a sequence. */
-  run(command: Document, sequence?: { field: string; docs: readonly Buffer[] }): Promise<Document>
+  run(
+    command: Document,
+    sequence?: { field: string; docs: readonly Buffer[] },
+    database?: string,
+  ): Promise<Document>
   /** The bytes of all documents and index entries of a collection, in stored order. */
   content(ns: string): { documents: string[]; entries: string[] }
   /** The entries that the indexes of a collection should have, from its decoded documents. */
@@ -46,12 +50,12 @@ export async function openDirectServer(): Promise<DirectServer> {
   return {
     records,
     storage,
-    async run(command, sequence) {
+    async run(command, sequence, database = 'd') {
       const request = {
         requestId: 1,
         form: 'msg' as const,
         isUnacknowledged: false,
-        body: BSON.serialize({ ...command, $db: 'd' }),
+        body: BSON.serialize({ ...command, $db: database }),
         sequences: new Map(sequence ? [[sequence.field, sequence.docs]] : []),
         database: undefined,
       }

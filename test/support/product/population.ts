@@ -5,7 +5,6 @@ import { seedDemoCatalogue } from '../../../src/catalog/demo.ts'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { createCatalogFeed } from '../../../src/catalog/feed/feed.ts'
 import { epochRecordOf } from '../../../src/catalog/installation.ts'
-import { writeEntity } from '../../../src/catalog/revisions/check.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { type PrepaidInclude, revisionAt } from '../../../src/domain/catalogue.ts'
 import type { OperationLine } from '../../../src/domain/line.ts'
@@ -16,6 +15,8 @@ import { creditBucket } from '../../../src/ledger/operations.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
+import { DEMO_BY } from '../catalog/store.ts'
+import { writeEntity } from '../catalog/write.ts'
 
 export interface Population {
   redisUrl: string
@@ -55,7 +56,7 @@ const log = createLogger({ name: 'population', level: 'error' })
 export async function populate(population: Population): Promise<void> {
   await withCatalog(population, async (catalog) => {
     await catalog.ensureIndexes()
-    await seedDemoCatalogue(catalog)
+    await seedDemoCatalogue(catalog, DEMO_BY)
     for (const { collection, document } of population.entities ?? []) {
       const options = { mode: 'insert', timeZone: 'UTC' } as const
       await writeEntity(catalog, collection, { from: SINCE, ...document }, options)

@@ -1,6 +1,6 @@
 /** File types that are changed, broken and removed while network elements use them. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { bump } from '../../../src/catalog/revisions/revisions.ts'
+import { takeRevs } from '../../../src/catalog/transactions/state.ts'
 import { Client } from '../../support/product/charge-client.ts'
 import { PATIENT } from '../../support/product/patience.ts'
 import { aidOf, FIRST_SID, populate } from '../../support/product/population.ts'
@@ -214,8 +214,10 @@ describe('a document that is broken in the database', () => {
     const broken = { ...form(8), parser: { type: 'soap' } }
     const value = [broken, { ...form(8), file_type: 'OTHER' }]
     await withCatalog(product, async (catalog) => {
-      const rev = await bump(catalog, 'config')
-      await catalog.config.updateOne({ _id: 'file_types' }, { $set: { value, rev } })
+      await catalog.transaction('break a file type', async (session) => {
+        const change = { $set: { value, rev: takeRevs(session, 'config') } }
+        await catalog.config.updateOne({ _id: 'file_types' }, change, { session })
+      })
     })
     await waitUntil('it is noticed', async () => (await session.again()).status === 404)
     const { text } = await session.again()

@@ -2,12 +2,10 @@
  * Requests of the node to its clients: re-authorization of sessions (RAR), or their abort (ASR).
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { profileFenceOf } from '../../../src/admin/profile-fence.ts'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
-import { writeEntity } from '../../../src/catalog/revisions/check.ts'
 import { textOf, type WireMessage } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { avpCode, command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
-import { systemClock } from '../../../src/runtime/clock.ts'
+import { writeEntity } from '../../support/catalog/write.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { tollgate } from '../../support/system/command.ts'
 import {
@@ -100,7 +98,7 @@ async function topUp(index: number): Promise<void> {
 
 const write = (collection: EntityCollection, document: Fields, mode: 'insert' | 'replace') =>
   withCatalog(node.product, (catalog) => {
-    const fence = profileFenceOf(node.reader.ledger, systemClock)
+    const fence = node.reader.ledger
     return writeEntity(catalog, collection, document, { mode, timeZone: 'UTC', fence })
   })
 

@@ -178,8 +178,8 @@ async function checkCredit(): Promise<void> {
 
 async function checkAll(): Promise<void> {
   await withCatalog(product, checkEntities)
-  await waitUntil('no lock', () =>
-    withCatalog(product, async ({ entitylocks }) => (await entitylocks.countDocuments()) === 0),
+  await waitUntil('no outbox entry', () =>
+    withCatalog(product, async ({ outbox }) => (await outbox.countDocuments()) === 0),
   )
   await checkCredit()
   expect(await tollgate(product, ['audit'])).toMatchObject({ code: 0, stderr: '' })

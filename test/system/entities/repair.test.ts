@@ -1,16 +1,15 @@
-/** Intents of a dead process are recovered before the control plane is ready. */
+/** What a dead process has left in the outbox is executed before the control plane is ready. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ObjectId } from '../../../src/catalog/collections.ts'
-import type { Catalog } from '../../../src/catalog/connection.ts'
-import { LATE_WRITES_MAX } from '../../../src/catalog/revisions/revisions.ts'
-import { FOREVER_MS } from '../../../src/domain/time.ts'
+import { enqueueOutbox } from '../../../src/catalog/transactions/outbox.ts'
 import { populate } from '../../support/product/population.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'
-import { entityClient, pricePer } from '../../support/system/entities/client.ts'
+import {
+  createAccount,
+  createSubscriber,
+  entityClient,
+} from '../../support/system/entities/client.ts'
 import { type Fields, withCatalog } from '../../support/system/exchange.ts'
 import { waitUntil } from '../../support/wait.ts'
-
-const MIDDLE = new Date(Date.UTC(2025, 5, 1))
 
 let product: Product
 
@@ -21,70 +20,56 @@ beforeAll(async () => {
 })
 afterAll(() => product?.stop())
 
-/** A process of another machine whose lease has expired. */
-const GONE = { holder: { host: 'elsewhere', pid: 1, instance: 'gone' }, expires: new Date(0) }
-
-function lockOf(chain: string, change: Fields): Fields {
-  return { _id: chain, group: chain, first: chain, token: 't', ...GONE, change }
-}
-
-/** Leaves a closeandnew of a rate with `done` of its two writes done. */
-async function leaveHalf(catalog: Catalog, key: string, done: number): Promise<void> {
-  const old = await catalog.rates.findOne({ key })
-  if (old === null) throw new Error('not created')
-  const { rev } = old
-  const next = { ...old, _id: new ObjectId(), rev: 0, from: MIDDLE }
-  const cut = { ...old, to: MIDDLE }
-  if (done > 0) await catalog.rates.insertOne({ ...next, rev: rev + LATE_WRITES_MAX })
-  if (done > 1) await catalog.rates.replaceOne({ _id: old._id }, { ...cut, rev: rev + 1 })
-  const steps = [
-    { mode: 'insert', document: next },
-    { mode: 'replace', document: cut, expectedRev: rev },
-  ]
-  const change = { collection: 'rates', steps, owners: [], sequel: null }
-  await catalog.entitylocks.insertOne(lockOf(`rates/${key}`, change) as never)
-}
-
-async function createRate(key: string): Promise<void> {
-  const terms = { from: '2020-01-01', tariff_category: 'retail', pricing_method: 'tiered' }
-  const update = { ...terms, key, rates: { data: pricePer(1, 0.001) } }
-  await entityClient(product.adminUrl).done('rates/create', { update })
-}
-
-const periodsOf = (key: string) =>
-  withCatalog(product, async (catalog) => {
-    const found = await catalog.rates.find({ key }).sort({ from: 1 }).toArray()
-    return found.map(({ from, to }) => [from, to])
-  })
-
-const WHOLE = [
-  [new Date(Date.UTC(2020, 0, 1)), MIDDLE],
-  [MIDDLE, new Date(FOREVER_MS)],
-]
-
-describe('an interrupted change', () => {
-  it('is complete when the process is ready, beside one that cannot be finished', async () => {
-    const keys = ['HALF_0', 'HALF_1', 'HALF_2']
-    for (const key of keys) await createRate(key)
-    await product.kill9('admin')
-    await withCatalog(product, async (catalog) => {
-      const sequel = { sid: 1, fromAid: 1, toAid: 2, operationId: 'damaged' }
-      const damaged = { collection: 'rates', steps: [], owners: [], sequel }
-      await catalog.entitylocks.insertOne(lockOf('rates/A_FIRST_ONE', damaged) as never)
-      for (const [done, key] of keys.entries()) await leaveHalf(catalog, key, done)
+/** A transfer that a process of another machine has left; its lease has expired. */
+async function leaveTransfer(move: Fields): Promise<void> {
+  await withCatalog(product, async (catalog) => {
+    await catalog.transaction('leave a transfer', async (session) => {
+      const payload = { operationId: `left-${move['sid']}`, buckets: null, ...move }
+      enqueueOutbox(session, { kind: 'transfer', payload, subject: `balances/${move['sid']}` })
     })
+    const gone = { holder: { host: 'elsewhere', pid: 1, instance: 'gone' }, expires: new Date(0) }
+    await catalog.outbox.updateMany({}, { $set: gone })
+  })
+}
+
+const entries = () => withCatalog(product, ({ outbox }) => outbox.find().toArray())
+
+async function balancesOf(sid: number): Promise<Fields[]> {
+  return entityClient(product.adminUrl).rows('balances', { sid })
+}
+
+async function topUp(aid: number, sid: number): Promise<void> {
+  const query = { sid, pp_includes_external_id: 1 }
+  await entityClient(product.adminUrl).done('balances/update', { query, update: { value: -10 } })
+  expect(await balancesOf(sid)).toMatchObject([{ aid, sid }])
+}
+
+describe('an outbox entry of a dead process', () => {
+  it('is executed when the process is ready, beside one that cannot be executed', async () => {
+    const client = entityClient(product.adminUrl)
+    const [from, to] = [await createAccount(client), await createAccount(client)]
+    const { sid } = await createSubscriber(client, from, { plan: 'DEMO_PREPAID' })
+    await topUp(from, sid)
+    await product.kill9('admin')
+    await leaveTransfer({ sid: 1, fromAid: 'damaged', toAid: 2 })
+    await leaveTransfer({ sid, fromAid: from, toAid: to })
     await product.start('admin')
-    for (const key of keys) expect(await periodsOf(key)).toEqual(WHOLE)
-    const left = await withCatalog(product, ({ entitylocks }) => entitylocks.find().toArray())
-    // Its follow-up operation is kept, and the entity is unlocked.
-    expect(left.map(({ _id }) => _id)).toEqual([expect.stringMatching(/^unfinished\//)])
-    await withCatalog(product, ({ entitylocks }) => entitylocks.deleteMany({}))
+    await waitUntil('it has moved', async () =>
+      (await balancesOf(sid)).some(({ aid }) => aid === to),
+    )
+    const [kept, ...others] = await entries()
+    expect(others).toEqual([])
+    expect(kept).toMatchObject({ subject: 'balances/1', error: expect.any(String) })
+    await withCatalog(product, ({ outbox }) => outbox.deleteMany({}))
   })
 
-  it.skipIf(process.env['TEST_MONGO_URL'])('is recovered once MongoDB is back', async () => {
-    await createRate('LATER')
+  it.skipIf(process.env['TEST_MONGO_URL'])('is executed once MongoDB is back', async () => {
+    const client = entityClient(product.adminUrl)
+    const [from, to] = [await createAccount(client), await createAccount(client)]
+    const { sid } = await createSubscriber(client, from, { plan: 'DEMO_PREPAID' })
+    await topUp(from, sid)
     await product.kill9('admin')
-    await withCatalog(product, (catalog) => leaveHalf(catalog, 'LATER', 1))
+    await leaveTransfer({ sid, fromAid: from, toAid: to })
     await product.kill9('mongo')
     const ready = product.start('admin')
     const health = async (path: string) => {
@@ -99,6 +84,9 @@ describe('an interrupted change', () => {
     })
     await product.start('mongo')
     await ready
-    expect(await periodsOf('LATER')).toEqual(WHOLE)
+    await waitUntil('it has moved', async () =>
+      (await balancesOf(sid)).some(({ aid }) => aid === to),
+    )
+    expect(await entries()).toEqual([])
   })
 })

@@ -3,6 +3,7 @@
  * and `delete`.
  */
 import { randomUUID } from 'node:crypto'
+import { plainActor } from '../../../catalog/actor.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
 import type { Fields } from '../../../domain/fields.ts'
@@ -138,7 +139,7 @@ async function decisionForEdit(work: ChangeWork, edited: Edited): Promise<Change
   const warnings = await lostValidityWarnings(lost, losing)
   const result = warnings.length > 0 ? { ...edited, warnings } : edited
   const decision = await decisionOf(stores, request, draft, context, result)
-  const followUp = accountTransfer(request.definition, draft, context)
+  const followUp = accountTransfer(request.definition, draft, context) ?? earlyPayment(work)
   return followUp === undefined ? decision : { ...decision, followUp }
 }
 
@@ -232,6 +233,24 @@ function accountTransfer(
   const sid = Number(draft.revisions()[0]?.['sid'])
   const payload = { sid, fromAid, toAid, operationId: randomUUID(), buckets: null }
   return { kind: 'transfer', payload, subject: balancesOf(sid) }
+}
+
+/** Installments become due when a subscriber is closed with immediate effect, if configured. */
+function earlyPayment({
+  stores,
+  request,
+  draft,
+  context: { nowMs },
+}: ChangeWork): FollowUp | undefined {
+  const { preponeOnTermination } = stores.config.billing
+  if (!preponeOnTermination || request.definition.name !== 'subscribers') return undefined
+  const hadEnd = draft.before().every((revision) => toOf(revision) <= nowMs)
+  const hasEnd = draft.revisions().every((revision) => toOf(revision) <= nowMs)
+  const last = draft.revisions().at(-1)
+  if (hadEnd || !hasEnd || last === undefined) return undefined
+  const [sid, aid] = [Number(last['sid']), Number(last['aid'])]
+  const payload = { actor: plainActor(request.actor), aid, sid }
+  return { kind: 'prepone', payload, subject: `installments/${sid}` }
 }
 
 /**

@@ -17,7 +17,7 @@ export interface EntityStores extends ChangeStores {
   catalog: Catalog
   ledger: Ledger
   clock: Clock
-  config: Pick<Config, 'rating' | 'ledger' | 'entities' | 'audit'>
+  config: Pick<Config, 'rating' | 'billing' | 'ledger' | 'entities' | 'audit'>
   rules: Readonly<Record<string, CollectionRules>>
   log: Pick<Logger, 'warn' | 'error'>
 }

@@ -239,13 +239,10 @@ export class Storage implements DocumentStore {
     while (jobs.length > 0) {
       const { isDone, waiting } = this.#commit(jobs)
       if (isDone) return
-      if (waiting) jobs = jobs.filter((job) => job !== waiting)
-      // One job failed unexpectedly and rolled back the others: each gets its own transaction.
-      else return this.#commitEach(jobs)
+      if (!waiting) break
+      jobs = jobs.filter((job) => job !== waiting)
     }
-  }
-
-  #commitEach(jobs: readonly Job[]): void {
+    // One job failed unexpectedly and rolled back the others: each gets its own transaction.
     for (const job of jobs) this.#commit([job])
   }
 

@@ -1,15 +1,16 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { recoverAbandoned } from '../../../../src/catalog/revisions/entity-changes.ts'
-import { LATE_WRITES_MAX } from '../../../../src/catalog/revisions/revisions.ts'
+import { CatalogUnavailableError } from '../../../../src/catalog/errors.ts'
 import { FOREVER_MS } from '../../../../src/domain/time.ts'
 import {
   act,
   at,
+  expectNoEntries,
   periodsOf,
   RATE,
   storesOf,
   YEAR_MS,
 } from '../../../support/admin/entities/actions/entity-fixture.ts'
+import { dyingCatalog } from '../../../support/catalog/dying.ts'
 import { startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
 
 let open: TestStores
@@ -41,7 +42,7 @@ describe('concurrent actions on one entity', () => {
       expect(from.getTime()).toBe(YEAR_MS + index * DAY_MS)
       expect(to.getTime()).toBe(index === 25 ? FOREVER_MS : YEAR_MS + (index + 1) * DAY_MS)
     }
-    expect(await open.catalog.entitylocks.countDocuments()).toBe(0)
+    await expectNoEntries(open.catalog)
   })
 
   it('create a key once in 20 attempts', async () => {
@@ -61,44 +62,45 @@ const PLAN = {
   connection_type: 'prepaid',
 }
 
-describe('a change that a dead process has left', () => {
-  it.each([0, 1, 2])('is completed after %i of its two writes', async (done) => {
-    const stores = storesOf(open)
-    const key = `LEFT_${done}`
-    await act(stores, 'rates', 'create', { set: { key, ...RATE }, from: at('2026-01-01') })
-    const [old] = await open.catalog.rates.find({ key }).toArray()
-    if (old === undefined) throw new Error('not created')
-    const from = at('2026-06-01')
-    const { rev, ...fields } = old
-    const { ObjectId } = await import('../../../../src/catalog/collections.ts')
-    const next = { ...fields, _id: new ObjectId(), rev: 0, from }
-    const cut = { ...old, to: from }
-    if (done > 0) await open.catalog.rates.insertOne({ ...next, rev: rev + LATE_WRITES_MAX })
-    if (done > 1) await open.catalog.rates.replaceOne({ _id: old._id }, { ...cut, rev: rev + 1 })
-    const chain = `rates/${key}`
-    await open.catalog.entitylocks.insertOne({
-      _id: chain,
-      group: `g${done}`,
-      first: chain,
-      token: 't',
-      holder: { host: 'elsewhere', pid: 1, instance: 'gone' },
-      expires: new Date(YEAR_MS - 1),
-      change: {
-        collection: 'rates',
-        steps: [
-          { mode: 'insert', document: next },
-          { mode: 'replace', document: cut, expectedRev: rev },
-        ],
-        owners: [],
-        sequel: null,
-      },
+describe('a process that is cut off within a transaction', () => {
+  it.each(['update rates', 'insert audit', 'update transactions', 'commitTransaction'])(
+    'before %s leaves nothing, and blocks nobody',
+    async (command) => {
+      const key = `CUT_${command.split(' ').join('_').toUpperCase()}`
+      const stores = storesOf(open)
+      await act(stores, 'rates', 'create', { set: { key, ...RATE }, from: at('2026-01-01') })
+      const records = await open.catalog.audit.countDocuments()
+      const dying = await dyingCatalog(open.mongo, (each) => each === command)
+      const from = at('2026-06-01')
+      const change = { target: { key, effective_date: from }, from }
+      const cut = act({ ...stores, catalog: dying.catalog }, 'rates', 'closeandnew', change)
+      await expect(cut).rejects.toThrow(CatalogUnavailableError)
+      expect(dying.died()).toBe(true)
+      await dying.close()
+      expect(await periodsOf(stores, key)).toEqual([[at('2026-01-01'), new Date(FOREVER_MS)]])
+      expect(await open.catalog.audit.countDocuments()).toBe(records)
+      await act(stores, 'rates', 'closeandnew', change)
+      expect(await periodsOf(stores, key)).toEqual([
+        [at('2026-01-01'), from],
+        [from, new Date(FOREVER_MS)],
+      ])
+    },
+  )
+})
+
+describe('the commands of a create', () => {
+  it('are at most three writes and one commit', async () => {
+    const commands: string[] = []
+    const watched = await dyingCatalog(open.mongo, (command) => {
+      if (!READS.test(command)) commands.push(command)
+      return false
     })
-    expect(await recoverAbandoned(stores)).toBe(1)
-    expect(await periodsOf(stores, key)).toEqual([
-      [at('2026-01-01'), from],
-      [from, new Date(FOREVER_MS)],
-    ])
-    expect(await open.catalog.entitylocks.countDocuments()).toBe(0)
-    expect(await recoverAbandoned(stores)).toBe(0)
+    const stores = { ...storesOf(open), catalog: watched.catalog }
+    await act(stores, 'plans', 'create', { set: { ...PLAN, name: 'FEW' }, from: at('2026-01-01') })
+    await watched.close()
+    const transaction = ['insert plans', 'insert audit', 'update transactions', 'commitTransaction']
+    expect(commands).toEqual(transaction)
   })
 })
+
+const READS = /^(find|aggregate|getMore|count|distinct)\b/

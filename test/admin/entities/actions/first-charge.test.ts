@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findBalances } from '../../../../src/admin/balances/find.ts'
 import { entityStoresOf } from '../../../../src/admin/entity-api.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
-import { act, at } from '../../../support/admin/entities/actions/entity-fixture.ts'
+import { act, at, expectNoEntries } from '../../../support/admin/entities/actions/entity-fixture.ts'
 import { insertEntity } from '../../../support/catalog/store.ts'
 import { silent, startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
 
@@ -50,7 +50,7 @@ describe('an auto-renewal', () => {
     expect(entity).toMatchObject({ ...set, cycles_remaining: 11, ...next, interval: 'month' })
     const found = await findBalances(stores, { sid: 18 }, { sort: {}, skip: 0, limit: 10 })
     expect(found.balances.map(({ balance }) => balance)).toEqual([{ cost: -20 }])
-    expect(await catalog.entitylocks.countDocuments()).toBe(0)
+    await expectNoEntries(catalog)
   })
 
   it('that begins later credits nothing', async () => {

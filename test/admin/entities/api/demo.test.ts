@@ -1,9 +1,11 @@
 /**
  * The demo catalogue satisfies the rules of the entity API, and equals what the API would store.
  */
+
 import { describe, expect, it } from 'vitest'
 import { DEMO_ENTITIES, seedDemoCatalogue } from '../../../../src/catalog/demo.ts'
 import { type Fields, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
+import { DEMO_BY } from '../../../support/catalog/store.ts'
 
 const world = useApiServer()
 
@@ -21,7 +23,7 @@ function nameOf(collection: string, { type }: Fields): string {
 describe('each entity of the demo', () => {
   it('is created by the API with the same fields as by the seed', async () => {
     const { catalog } = world.stores()
-    await seedDemoCatalogue(catalog)
+    await seedDemoCatalogue(catalog, DEMO_BY)
     const seeded = []
     for (const { collection, document } of DEMO_ENTITIES) {
       const { key, name, sid, aid, type } = document

@@ -177,8 +177,8 @@ describe('a dry run', () => {
       5: MISSING,
     }
     expect(result).toMatchObject({ importId: null, details, succeeded: 2, failed: 2 })
-    const { subscribers, imports, entitylocks, counters } = scene.catalog()
-    for (const each of [subscribers, imports, entitylocks, counters]) {
+    const { subscribers, imports, outbox, counters } = scene.catalog()
+    for (const each of [subscribers, imports, outbox, counters]) {
       expect(await each.countDocuments()).toBe(0)
     }
     const real = await scene.run({ ...imported, update })

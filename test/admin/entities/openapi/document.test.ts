@@ -14,8 +14,8 @@ import {
   SETTINGS_ENDPOINTS,
 } from '../../../../src/admin/permissions/endpoints.ts'
 import type { EntityCollection } from '../../../../src/catalog/entities/entity-table.ts'
-import { writeEntity } from '../../../../src/catalog/revisions/check.ts'
 import { useStore } from '../../../support/catalog/store.ts'
+import { writeEntity } from '../../../support/catalog/write.ts'
 
 const store = useStore()
 

@@ -38,8 +38,9 @@ export interface ActionServer {
   ask(name: string, params: Fields, how?: AskOptions): Promise<ActionAnswer>
   /** Sends a body as JSON, unchanged. */
   send(name: string, body: string): Promise<ActionAnswer>
-  /** Another server on the same stores, as another process would be. */
-  again(): Promise<Pick<ActionServer, 'ask'> & { close(): Promise<void> }>
+  mongo(): TestMongo
+  /** Another server on the same stores, as another process would be, or on another connection. */
+  again(catalog?: Catalog): Promise<Pick<ActionServer, 'ask'> & { close(): Promise<void> }>
 }
 
 /** Roles and id of the caller in headers. */
@@ -68,12 +69,12 @@ export function useActionServer(
   const config = loadConfig({ env })
   const log = createLogger({ name: 'test', level: 'silent' })
   const servers: FastifyInstance[] = []
-  const open = async () => {
+  const open = async (on = catalog) => {
     const server = createServer(config.admin, log)
-    const audit = createAudit(catalog)
+    const audit = createAudit(on)
     const clock = { nowMs: () => nowMs }
     const ledger = {} as never
-    addActionRoutes(server, { catalog, ledger, audit, clock, config, log, actions, admit })
+    addActionRoutes(server, { catalog: on, ledger, audit, clock, config, log, actions, admit })
     servers.push(server)
     return server.listen({ host: '127.0.0.1', port: 0 })
   }
@@ -101,8 +102,9 @@ export function useActionServer(
       const headers = { 'content-type': 'application/json' }
       return answerOf(await fetch(`${url}/api/${name}`, { method: 'POST', headers, body }))
     },
-    async again() {
-      const other = await open()
+    mongo: () => mongo,
+    async again(on) {
+      const other = await open(on)
       const server = servers.at(-1)
       return {
         ask: (name, params, how) => askAt(other, name, params, how),

@@ -33,12 +33,12 @@ export async function openBalanceFixture(): Promise<BalanceFixture> {
   const stores = await startTestStores()
   const { ledger, catalog } = stores
   let nowMs = NOW_MS
-  const { rating, ledger: settings } = loadConfig({ env: {} })
+  const { rating, billing, ledger: settings } = loadConfig({ env: {} })
   return {
     stores,
     ledger,
     catalog,
-    config: { rating: { ...rating, timeZone: 'UTC' }, ledger: settings },
+    config: { rating: { ...rating, timeZone: 'UTC' }, billing, ledger: settings },
     clock: {
       nowMs: () => nowMs,
       set(ms) {

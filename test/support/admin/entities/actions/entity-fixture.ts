@@ -1,4 +1,5 @@
 /** Entities on real stores, written by the actions themselves. */
+import { expect } from 'vitest'
 import { change } from '../../../../../src/admin/entities/actions/change.ts'
 import { create } from '../../../../../src/admin/entities/actions/create.ts'
 import { DEFINITIONS } from '../../../../../src/admin/entities/definitions/collections.ts'
@@ -10,7 +11,6 @@ import type {
   EntityStores,
   WriteResult,
 } from '../../../../../src/admin/entities/requests/entity-request.ts'
-import { profileFenceOf } from '../../../../../src/admin/profile-fence.ts'
 import { ObjectId } from '../../../../../src/catalog/collections.ts'
 import { loadConfig } from '../../../../../src/config/load.ts'
 import type { Fields } from '../../../../../src/domain/fields.ts'
@@ -26,17 +26,18 @@ export function at(text: string): Date {
   return new Date(`${text}T00:00:00Z`)
 }
 
+/** Outbox entries are dropped, unless a test registers other handlers later. */
 export function storesOf({ catalog, ledger }: TestStores, nowMs = YEAR_MS): EntityStores {
   const clock = { nowMs: () => nowMs }
+  const nothing = async () => {}
+  const handlers = { fence: nothing, transfer: nothing, renewal: nothing, balances: nothing }
+  catalog.dispatcher.register(handlers, silent)
   return {
     catalog,
     ledger,
     clock,
     config: loadConfig({ env: {} }),
     rules: {},
-    fence: profileFenceOf(ledger, clock),
-    planTransfer: async (move) => move,
-    runFollowUp: async () => {},
     log: silent,
   }
 }
@@ -73,6 +74,11 @@ export const RATE = {
   pricing_method: 'tiered',
   tariff_category: 'retail',
   rates: { data: { BASE: { rate: [{ from: 0, to: 'UNLIMITED', interval: 1024, price: 0.01 }] } } },
+}
+
+/** Nothing is left to be done in other stores. */
+export async function expectNoEntries(catalog: EntityStores['catalog']): Promise<void> {
+  await expect.poll(() => catalog.outbox.find().toArray()).toEqual([])
 }
 
 /** Validity of all revisions of a rate, by begin. */

@@ -34,6 +34,7 @@ export interface Imported {
 
 export interface ImportFixture {
   catalog(): Catalog
+  mongo(): TestStores['mongo']
   api(options?: { catalog?: Catalog; nowMs?: number; config?: Partial<Config> }): EntityApi
   run(imported: Imported): Promise<ImportResult>
   file(text: string | Buffer): string
@@ -52,7 +53,7 @@ export function useImports(): ImportFixture {
   afterEach(async () => {
     const { catalog } = stores
     for (const name of WRITTEN) await catalog[name].deleteMany({})
-    for (const name of ['imports', 'entitylocks', 'config', 'counters'] as const) {
+    for (const name of ['imports', 'outbox', 'config', 'counters'] as const) {
       await catalog[name].deleteMany({})
     }
   })
@@ -80,6 +81,7 @@ export function useImports(): ImportFixture {
   }
   return {
     catalog: () => stores.catalog,
+    mongo: () => stores.mongo,
     api,
     file,
     async run({ collection, text, update = {}, operation = '', ...more }) {
