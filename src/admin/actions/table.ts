@@ -1,6 +1,9 @@
 /** All actions of `/api`. A new one is a file and a row here. */
 import type { Action } from './action.ts'
+import { adjustpayments, reject } from './adjust-payments.ts'
+import { bill } from './bill.ts'
 import { bulkcredit } from './bulkcredit.ts'
 import { credit } from './credit.ts'
+import { pay } from './pay.ts'
 
-export const ACTIONS: readonly Action[] = [credit, bulkcredit]
+export const ACTIONS: readonly Action[] = [credit, bulkcredit, pay, bill, adjustpayments, reject]

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { EventsSchema } from '../../catalog/settings/event-settings.ts'
 import { LinesSchema } from '../../catalog/settings/line-settings.ts'
+import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
 import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
 import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import { SECURITY, SecuritySchema } from '../../catalog/settings/security-settings.ts'
@@ -25,6 +26,7 @@ export function createCategories(config: Config, more: readonly Category[] = [])
     PLAYS,
     taxationCategory(config),
     SECURITY_CATEGORY,
+    PAYMENTS,
     PERMISSIONS,
     EVENTS,
     LINES,
@@ -58,6 +60,15 @@ const PlaysSchema = Type.Object(
   },
   { additionalProperties: false, description: 'an object of plays' },
 )
+
+const PAYMENTS: Category = {
+  name: 'payments',
+  about:
+    'Payments: further sources and fields of `uf` (`offline`), the least debt to collect ' +
+    '(`collection`).',
+  readRole: 'read',
+  check: (value) => checkAgainstSchema(PaymentsSchema, value, 'payments'),
+}
 
 const PLAYS: Category = {
   name: 'plays',

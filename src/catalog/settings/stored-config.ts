@@ -40,6 +40,7 @@ const FURTHER_CATEGORIES = [
   'security',
   'auth',
   'shared_secret',
+  'payments',
   'permissions',
   'events',
   'lines',

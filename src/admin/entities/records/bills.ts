@@ -2,6 +2,10 @@
  * Invoices and payments: their dates can be changed, and bills that no other bill refers to can be
  * deleted.
  */
+import type { BooksWriter } from '../../../billing/books/store-books.ts'
+import { BillingError } from '../../../billing/errors.ts'
+import { postRemoval } from '../../../billing/invoices/invoice-bill.ts'
+import { plainActor } from '../../../catalog/actor.ts'
 import { type AuditEntry, appendAudit } from '../../../catalog/audit/audit.ts'
 import { ObjectId, type WithId } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
@@ -51,9 +55,19 @@ async function deleteBill(
     const reason = (await confirmedBy(catalog, bill)) ?? linkedTo(bill)
     if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
     await catalog.run('delete a bill', () => catalog.bills.deleteOne(filter, { session }))
+    await reversePostings({ catalog, session, actor, nowMs: clock.nowMs() }, bill)
     appendAudit(session, actor, clock.nowMs(), entryOf('delete', bill, null))
     return { details: true, entity: null }
   })
+}
+
+async function reversePostings(writer: BooksWriter, bill: BillDocument): Promise<void> {
+  try {
+    await postRemoval({ ...writer, actor: plainActor(writer.actor) }, bill)
+  } catch (error) {
+    if (!(error instanceof BillingError)) throw error
+    throw new EntityRuleError(`delete: ${error.message}`, DISPLAY.refused)
+  }
 }
 
 function entryOf(type: string, old: WithId<BillDocument>, after: object | null): AuditEntry {

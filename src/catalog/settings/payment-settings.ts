@@ -1,0 +1,54 @@
+/** Category `payments` of the stored configuration. */
+import { type Static, Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+
+const closed = { additionalProperties: false } as const
+const names = (description: string) =>
+  Type.Array(
+    Type.String({
+      pattern: '^[A-Za-z][\\w ]{0,63}$',
+      description: '1 to 64 letters, digits, _ and spaces, beginning with a letter',
+    }),
+    { maxItems: 100, description },
+  )
+
+export const PaymentsSchema = Type.Object(
+  {
+    offline: Type.Optional(
+      Type.Object(
+        { sources: Type.Optional(names('a list')), uf: Type.Optional(names('a list')) },
+        { ...closed, description: 'an object with sources and uf' },
+      ),
+    ),
+    collection: Type.Optional(
+      Type.Object(
+        { min_debt: Type.Optional(Type.Number({ minimum: 0, description: 'a number from 0' })) },
+        { ...closed, description: 'an object with min_debt' },
+      ),
+    ),
+  },
+  { ...closed, description: 'an object with offline and collection' },
+)
+
+export interface PaymentSettings {
+  /** Sources of payments besides `POS` and `web`. */
+  readonly sources: readonly string[]
+  /** Names of fields of `uf`. */
+  readonly userFields: readonly string[]
+  /** Smaller debts are not collected. */
+  readonly debtMin: number
+}
+
+const DEBT_MIN = 10
+
+/** Defaults if the stored value is invalid. */
+export function paymentSettingsOf(value: unknown): PaymentSettings {
+  const { offline, collection }: Static<typeof PaymentsSchema> = Value.Check(PaymentsSchema, value)
+    ? value
+    : {}
+  return {
+    sources: offline?.sources ?? [],
+    userFields: offline?.uf ?? [],
+    debtMin: collection?.min_debt ?? DEBT_MIN,
+  }
+}
