@@ -31,6 +31,13 @@ import type { LineDocument } from './records/documents.ts'
 import type { ImportDocument } from './records/import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
 import type { CarriedDocument } from './records/line-sums.ts'
+import {
+  GATEWAY_CHARGE_INDEXES,
+  type GatewayChargeDocument,
+  type SandboxDocument,
+  TOKENIZATION_INDEXES,
+  type TokenizationDocument,
+} from './records/payment-documents.ts'
 import type { SecondFactorDocument } from './records/second-factor.ts'
 import type { LockDocument } from './revisions/lock-document.ts'
 import type { ConfigDocument } from './settings/config-document.ts'
@@ -40,13 +47,14 @@ export type {
   AggregationCursor,
   AnyBulkWriteOperation,
   BulkWriteResult,
+  ClientSession,
   Collection,
   Filter,
   FindCursor,
   UpdateFilter,
   WithId,
 } from 'mongodb'
-export { ObjectId } from 'mongodb'
+export { Decimal128, ObjectId } from 'mongodb'
 
 /**
  * An increasing number. `feed:<collection>`: the revision number of a collection (revisions.ts).
@@ -97,6 +105,12 @@ export interface Collections {
   readonly imports: Collection<ImportDocument>
   /** Erasure and retention jobs, and their progress. */
   readonly jobs: Collection<JobDocument>
+  /** Charges of accounts through payment gateways. */
+  readonly gatewaycharges: Collection<GatewayChargeDocument>
+  /** Hosted pages on which customers enter a card. */
+  readonly tokenizations: Collection<TokenizationDocument>
+  /** The memory of the simulated payment gateway. */
+  readonly sandbox: Collection<SandboxDocument>
   /** Second factors of users who log in. */
   readonly secondfactors: Collection<SecondFactorDocument>
   /** Audit records (audit/). */
@@ -116,6 +130,8 @@ type RecordCollection =
   | 'audit'
   | 'jobs'
   | 'confighistory'
+  | 'gatewaycharges'
+  | 'tokenizations'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
@@ -136,6 +152,8 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   audit: AUDIT_INDEXES,
   jobs: JOB_INDEXES,
   confighistory: CONFIG_HISTORY_INDEXES,
+  gatewaycharges: GATEWAY_CHARGE_INDEXES,
+  tokenizations: TOKENIZATION_INDEXES,
 }
 
 export function collectionsOf(db: Db): Collections {
@@ -165,6 +183,9 @@ export function collectionsOf(db: Db): Collections {
     entitylocks: db.collection('entitylocks'),
     imports: db.collection('imports'),
     jobs: db.collection('jobs'),
+    gatewaycharges: db.collection('gatewaycharges'),
+    tokenizations: db.collection('tokenizations'),
+    sandbox: db.collection('sandbox'),
     secondfactors: db.collection('secondfactors'),
     audit: db.collection('audit'),
     auditchain: db.collection('auditchain'),

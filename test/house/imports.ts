@@ -107,6 +107,7 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   otplib: ['admin/auth/totp/'],
   ldapts: ['admin/auth/protocols/'],
   '@node-saml/node-saml': ['admin/auth/protocols/'],
+  stripe: ['external/payment/stripe/'],
   lmdb: ['embedded/'],
   bson: ['embedded/'],
   pino: ['runtime/'],

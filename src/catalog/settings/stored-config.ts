@@ -44,10 +44,12 @@ const FURTHER_CATEGORIES = [
   'shared_secret',
   'permissions',
   'events',
+  'payment_gateways',
+  'payments',
 ] as const
 
 /** Categories with sealed secrets. */
-const SECRET_CATEGORIES: readonly string[] = ['auth', 'shared_secret']
+const SECRET_CATEGORIES: readonly string[] = ['auth', 'shared_secret', 'payment_gateways']
 
 export type StoredCategory = ConfigCategory | FieldCategory | (typeof FURTHER_CATEGORIES)[number]
 
@@ -137,7 +139,7 @@ function revisionOf(documents: readonly Pick<ConfigDocument, '_id' | 'rev'>[]): 
   return CONFIG_CATEGORIES.map(numberOf).join(' ')
 }
 
-const LISTS: readonly string[] = ['file_types', 'peers', 'shared_secret']
+const LISTS: readonly string[] = ['file_types', 'peers', 'shared_secret', 'payment_gateways']
 
 /** The initial value of a category. */
 export function emptyValueOf(category: StoredCategory): unknown {
