@@ -111,7 +111,8 @@ export async function applyEvent(
       { $set: fields },
       options(session),
     )
-    if (matchedCount === 0) throw new ChargeChangedError(`charge ${charge._id} was changed by others`)
+    if (matchedCount === 0)
+      throw new ChargeChangedError(`charge ${charge._id} was changed by others`)
     const after: GatewayChargeDocument = { ...charge, ...fields }
     if (after.state !== charge.state) await post(books, session, after, nowMs)
     return after
@@ -176,10 +177,7 @@ function options(session: ClientSession | undefined) {
 }
 
 /** The charges of an account that concern what may be charged now, newest first. */
-export function chargesOf(
-  catalog: Catalog,
-  aid: number,
-): Promise<GatewayChargeDocument[]> {
+export function chargesOf(catalog: Catalog, aid: number): Promise<GatewayChargeDocument[]> {
   return catalog.run('read charges', () =>
     catalog.gatewaycharges.find({ aid }).sort({ created: -1 }).limit(RECENT_MAX).toArray(),
   )

@@ -100,7 +100,7 @@ export function transition(
       return answered(asked(charge), event.outcome, nowMs, rules)
     case 'unanswered':
       if (state !== 'sent') break
-      return { ...charge, state: 'unknown', dueMs: nextAskMs(charge, nowMs - 1) }
+      return { ...charge, state: 'unknown', dueMs: firstAskMs(charge, nowMs) }
     case 'not asked':
       if (state !== 'unknown' && state !== 'pending') break
       return stillOpen(asked(charge), nowMs)
@@ -155,6 +155,11 @@ function stillOpen(charge: ChargeFacts, nowMs: number): ChargeFacts {
   if (nextMs !== null) return { ...charge, dueMs: nextMs }
   const dueMs = charge.state === 'pending' ? nowMs + DAY_MS : null
   return { ...charge, dueMs, taskMs: charge.taskMs ?? nowMs }
+}
+
+/** Immediately if the time has passed, as after the end of a process. */
+function firstAskMs({ sentMs }: ChargeFacts, nowMs: number): number {
+  return Math.max(nowMs, (sentMs ?? nowMs) + MINUTE_MS)
 }
 
 /** The next time of the schedule after this instant. */

@@ -1,6 +1,7 @@
 /** The built-in gateway: simulates a payment provider, with its answers chosen by card number. */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
+import { expiryOf } from '../expiry.ts'
 import {
   type ChargeOutcome,
   type ChargeRequest,
@@ -12,7 +13,6 @@ import {
   type TokenOutcome,
   type TokenReturn,
 } from '../gateway.ts'
-import { expiryOf } from '../expiry.ts'
 import { behaviourOf, type SandboxBehaviour } from './cards.ts'
 
 export interface SandboxSettings {
