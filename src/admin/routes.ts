@@ -7,6 +7,8 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { RedisConnection } from '../store/redis.ts'
+import { addActionRoutes } from './actions/routes.ts'
+import { ACTIONS } from './actions/table.ts'
 import { addApiPages } from './api-pages.ts'
 import type { RouteAccess } from './auth/access.ts'
 import type { Auth } from './auth/auth.ts'
@@ -72,6 +74,20 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     },
     log,
   )
+  addActionRoutes(server, {
+    catalog,
+    ledger: entityApi.stores.ledger,
+    audit,
+    clock,
+    config,
+    log,
+    actions: ACTIONS,
+    async admit(request, sent, action) {
+      if (action === null) return admit(request, sent, 'user')
+      const { name, access } = action
+      return auth.admitAction(request, sent, { collection: 'api', name, usual: access })
+    },
+  })
   addPlanned(
     server,
     (request, sent, name, usual) =>

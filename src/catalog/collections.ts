@@ -28,6 +28,7 @@ import type { TaxDocument } from './entities/tax.ts'
 import type { UserDocument } from './entities/user.ts'
 import type { BalanceDocument } from './records/balance-document.ts'
 import type { LineDocument } from './records/documents.ts'
+import { IDEMPOTENCY_INDEXES, type IdempotencyDocument } from './records/idempotency-document.ts'
 import type { ImportDocument } from './records/import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
 import type { CarriedDocument } from './records/line-sums.ts'
@@ -48,6 +49,7 @@ export type {
   AnyBulkWriteOperation,
   BulkWriteResult,
   ClientSession,
+  ClientSession as Session,
   Collection,
   Filter,
   FindCursor,
@@ -95,6 +97,8 @@ export interface Collections {
   /** The invoice of each account and cycle. */
   readonly billrun: Collection<BillrunDocument>
   readonly cards: Collection<CardDocument>
+  /** Answers of money actions by idempotency key. */
+  readonly idempotency: Collection<IdempotencyDocument>
   readonly counters: Collection<CounterDocument>
   readonly installation: Collection<InstallationDocument>
   readonly config: Collection<ConfigDocument>
@@ -127,6 +131,7 @@ type RecordCollection =
   | 'bills'
   | 'billrun'
   | 'cards'
+  | 'idempotency'
   | 'audit'
   | 'jobs'
   | 'confighistory'
@@ -149,6 +154,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   bills: BILL_INDEXES,
   billrun: BILLRUN_INDEXES,
   cards: CARD_INDEXES,
+  idempotency: IDEMPOTENCY_INDEXES,
   audit: AUDIT_INDEXES,
   jobs: JOB_INDEXES,
   confighistory: CONFIG_HISTORY_INDEXES,
@@ -176,6 +182,7 @@ export function collectionsOf(db: Db): Collections {
     bills: db.collection('bills'),
     billrun: db.collection('billrun'),
     cards: db.collection('cards'),
+    idempotency: db.collection('idempotency'),
     counters: db.collection('counters'),
     installation: db.collection('installation'),
     config: db.collection('config'),

@@ -53,6 +53,17 @@ export class EntityRuleError extends ApiError {
   }
 }
 
+/** A call of the action API is refused; clients read the text in `message` or in `desc`. */
+export class ActionError extends ApiError {
+  override name = 'ActionError'
+
+  override body(): object {
+    const { message } = this
+    const display = { code: 999, desc: 'General error.' }
+    return { status: 0, code: CODE.rule, message, desc: message, display }
+  }
+}
+
 /** An entity that others need is to be deleted or shortened. */
 export class InUseError extends EntityRuleError {
   override name = 'InUseError'

@@ -6,10 +6,11 @@ import type { Logger } from '../../runtime/log.ts'
 import { actorOf, type Caller } from '../auth/caller.ts'
 import { errorHandler } from './answer.ts'
 import { answerCall, type EntityApi, type EntityCall, isRead, resolveAction } from './api.ts'
-import { EntityRuleError, NotLoggedInError, RequestError } from './errors.ts'
+import { NotLoggedInError, RequestError } from './errors.ts'
 import { sendExport } from './export/answer.ts'
 import { answerImport } from './import/answer.ts'
 import { queryParameters, readParameters, registerBodies } from './requests/body.ts'
+import { idempotencyKeyOf, OPERATION_ID_LENGTH_MAX } from './requests/idempotency-key.ts'
 import type { SentParameters } from './requests/raw-parameters.ts'
 
 interface Called {
@@ -22,8 +23,6 @@ export type AdmitCall = (
   sent: SentParameters,
   called: Pick<EntityCall, 'definition' | 'action'> | null,
 ) => Promise<Caller>
-
-const OPERATION_ID_LENGTH_MAX = 128
 
 export function addEntityApi(
   server: FastifyInstance,
@@ -80,7 +79,7 @@ async function answer(
       reply.header('allow', 'POST')
       throw new RequestError(405, `${called.action} must be sent by POST`)
     }
-    const operationId = operationIdOf(request)
+    const operationId = idempotencyKeyOf(request, OPERATION_ID_LENGTH_MAX)
     if (isImport) return await answerImport(api, called, parameters)
     const signal = clientSignal(reply)
     if (called.action === 'export') {
@@ -105,14 +104,4 @@ function clientSignal({ raw }: FastifyReply): AbortSignal {
 function refuseUnsignedBody({ url }: FastifyRequest, { by }: Actor, sent: SentParameters): void {
   if (by !== 'signature' || signedText(sent) === signedText(queryParameters(url))) return
   throw new NotLoggedInError('No user is logged in: the signature does not cover the body')
-}
-
-function operationIdOf({ headers }: FastifyRequest<Called>): string | null {
-  const given = headers['idempotency-key']
-  if (given === undefined) return null
-  const text = String(given)
-  if (/^[\x21-\x7e]+$/.test(text) && text.length <= OPERATION_ID_LENGTH_MAX) return text
-  throw new EntityRuleError(
-    `Idempotency-Key must have 1 to ${OPERATION_ID_LENGTH_MAX} visible characters of ASCII`,
-  )
 }

@@ -2,6 +2,7 @@
  * Every endpoint of the API and its access rule. The routes take their access from here; the
  * documentation is generated from it.
  */
+import { ACTIONS } from '../actions/table.ts'
 import type { RouteAccess } from '../auth/access.ts'
 
 export interface Endpoint {
@@ -122,7 +123,15 @@ export const SETTINGS_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/api/settings', access: ADMINS, about: 'Change settings' },
 ]
 
-/** The action API. */
+/** The actions that are served. */
+export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.map(({ name, access, about }) => ({
+  method: 'POST',
+  path: `/api/${name}`,
+  access,
+  about,
+}))
+
+/** The rest of the action API. A row is removed when its action is served. */
 export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('GET', '/api/reports', ['read', 'write', 'reports'], 'List saved reports'),
   planned('POST', '/api/report', ['write', 'reports'], 'Run a report'),

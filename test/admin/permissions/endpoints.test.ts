@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { RouteAccess } from '../../../src/admin/auth/access.ts'
 import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
 import {
+  ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
   type Endpoint,
   NODE_ENDPOINTS,
@@ -65,6 +66,7 @@ const ENDPOINTS: readonly Case[] = [
       ? { ...endpoint, path: '/api/settings?category=plans' }
       : { ...endpoint, path: '/api/settings?category=plans&action=set&data=%7B%7D' },
   ),
+  ...ACTION_ENDPOINTS,
   ...PLANNED_ENDPOINTS,
 ]
 

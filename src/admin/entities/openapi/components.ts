@@ -147,10 +147,12 @@ export function optionSchema(name: string): Schema {
   return name === 'options' ? ref('options', 'Further options.') : (OPTION_SCHEMAS[name] ?? {})
 }
 
-export const IDEMPOTENCY_KEY: Schema = {
-  name: 'Idempotency-Key',
-  in: 'header',
-  schema: text('1 to 128 visible characters.', { pattern: '^[!-~]{1,128}$' }),
-  description: 'Id of the operation: repeating it changes nothing and returns the first result.',
-  example: 'top-up-4711',
+export function idempotencyKeySchema(lengthMax: number): Schema {
+  return {
+    name: 'Idempotency-Key',
+    in: 'header',
+    schema: text(`1 to ${lengthMax} visible characters.`, { pattern: `^[!-~]{1,${lengthMax}}$` }),
+    description: 'Id of the operation: repeating it changes nothing and returns the first result.',
+    example: 'top-up-4711',
+  }
 }

@@ -3,6 +3,8 @@
  * validated against.
  */
 import { anyValue, refName, type Schema } from '../../../catalog/entities/json-schema.ts'
+import { ACTION_TAG, actionPaths } from '../../actions/openapi.ts'
+import { ACTIONS } from '../../actions/table.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { actionsOf } from '../definitions/params.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
@@ -110,7 +112,10 @@ export function openApiDocument(
   definitions: ReadonlyMap<string, CollectionDefinition>,
   { fields: byCollection, version, baseUrl }: DocumentOptions,
 ): OpenApiDocument {
-  const paths: Record<string, PathItem> = { ...nodePaths(baseUrl) }
+  const paths: Record<string, PathItem> = {
+    ...nodePaths(baseUrl),
+    ...actionPaths(ACTIONS, baseUrl),
+  }
   const own: Record<string, Schema> = {}
   for (const definition of definitions.values()) {
     const { name: collection } = definition
@@ -138,6 +143,7 @@ export function openApiDocument(
     tags: [
       NODE,
       ACCESS,
+      ACTION_TAG,
       ...[...definitions.values()].map(({ name, about }) => ({ name, description: about })),
     ],
     paths,

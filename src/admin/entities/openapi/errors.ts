@@ -12,6 +12,7 @@ import { InvalidTokenError, OAuthError } from '../../auth/oauth/errors.ts'
 import { AuthRefusal } from '../../auth/refusal.ts'
 import { errorBody } from '../../client-errors.ts'
 import {
+  ActionError,
   type ApiError,
   EntityRuleError,
   ExecutionError,
@@ -65,6 +66,20 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
       },
       ['code', 'desc'],
     ),
+  ),
+  actionError: object(
+    'A call of the action API is refused.',
+    {
+      status: FAILED,
+      code: integer('17577, or the code of another error.'),
+      message: MESSAGE,
+      desc: text('The same text as in `message`.'),
+      display: object('For existing clients.', {
+        code: integer('999.'),
+        desc: text('Always `General error.`'),
+      }),
+    },
+    ['status', 'code', 'message', 'desc'],
   ),
   fieldsError: coded(
     'Values of a wrong type, or unknown fields.',
@@ -144,6 +159,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
 /** Examples by component name. */
 export const ERROR_EXAMPLES: Readonly<Record<string, object>> = {
   ruleError: new EntityRuleError('firstname is mandatory; lastname is mandatory').body(),
+  actionError: body(new ActionError('Following field/s are missing: aid')),
   fieldsError: body(new InvalidFieldsError([{ path: 'update.aid', reason: 'must be an integer' }])),
   permissionError: body(
     new NotAllowedError('No permission: this takes one of the roles write, admin'),

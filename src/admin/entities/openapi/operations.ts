@@ -2,8 +2,9 @@
 import { choice, object, ref, type Schema } from '../../../catalog/entities/json-schema.ts'
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
 import type { ActionName } from '../definitions/definition.ts'
+import { OPERATION_ID_LENGTH_MAX } from '../requests/idempotency-key.ts'
 import { responsesOf } from './answers.ts'
-import { IDEMPOTENCY_KEY, optionSchema } from './components.ts'
+import { idempotencyKeySchema, optionSchema } from './components.ts'
 import { response } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { IMPORT_OPTIONS } from './import-fields.ts'
@@ -98,7 +99,7 @@ export function operationsOf(
     operationId: `${id}.post`,
     ...shared,
     ...codeSamples({ method: 'POST', path, baseUrl, headers, ...sent }),
-    ...(isBalance && { parameters: [IDEMPOTENCY_KEY] }),
+    ...(isBalance && { parameters: [idempotencyKeySchema(OPERATION_ID_LENGTH_MAX)] }),
     requestBody: name === 'import' ? importBody(context, parts) : body(context, parts),
     responses,
   }

@@ -8,10 +8,17 @@ import { parseOrdered } from '../../../catalog/signature/ordered-json.ts'
 import { signatureParameter } from '../../../catalog/signature/signed-text.ts'
 import { ApiError, EntityRuleError, RequestError } from '../errors.ts'
 import { FormParameters } from './form-names.ts'
-import { BODY_BYTES_MAX, DEPTH_MAX } from './json-limits.ts'
+import { BODY_BYTES_MAX, DEPTH_MAX, type JsonLimits } from './json-limits.ts'
 import { parseJson } from './json-text.ts'
 import { NO_FILES, type ReadParts, readParts, type UploadLimits } from './multipart.ts'
 import type { RawParameters, SentParameters } from './raw-parameters.ts'
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Limits on JSON bodies of this route, if they differ. */
+    jsonLimits?: JsonLimits
+  }
+}
 
 export interface RequestParameters extends ReadParts {
   readonly values: RawParameters
@@ -35,11 +42,12 @@ interface Parameters {
  */
 export function registerBodies(server: FastifyInstance, bodyLimit = BODY_BYTES_MAX): void {
   server.removeAllContentTypeParsers()
-  const add = (type: string, read: (text: string) => Parameters) =>
+  const add = (type: string, read: (text: string, limits?: JsonLimits) => Parameters) =>
     server.addContentTypeParser(
       type,
       { parseAs: 'buffer', bodyLimit },
-      async (_request: FastifyRequest, body: Buffer) => read(textOf(body)),
+      async ({ routeOptions }: FastifyRequest, body: Buffer) =>
+        read(textOf(body), routeOptions.config.jsonLimits),
     )
   add('application/json', jsonBody)
   add('application/x-www-form-urlencoded', formOf)
@@ -131,9 +139,9 @@ function textOf(body: Buffer): string {
   }
 }
 
-function jsonBody(text: string): Parameters {
+function jsonBody(text: string, limits?: JsonLimits): Parameters {
   if (text.trim() === '') return NO_PARAMETERS
-  const value = parseJson(text, 'body')
+  const value = parseJson(text, 'body', limits)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     throw new EntityRuleError('body must be an object with the parameters')
   }

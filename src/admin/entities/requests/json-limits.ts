@@ -13,7 +13,14 @@ export const KEYS_MAX = 10_000
 /** A double keeps 15 digits of any decimal; PHP writes 17. */
 const DIGITS_MAX = 17
 
-interface Walk {
+/** Limits that an action may raise. */
+export interface JsonLimits {
+  readonly keysMax: number
+}
+
+export const JSON_LIMITS: JsonLimits = { keysMax: KEYS_MAX }
+
+interface Walk extends JsonLimits {
   keys: number
 }
 
@@ -21,8 +28,12 @@ interface Walk {
  * Why a value is refused, with its path; null if it is valid. Integers beyond 2^53 are refused
  * because they have lost precision.
  */
-export function refusedValue(value: unknown, name: string): string | null {
-  return walk(value, name, 1, { keys: 0 })
+export function refusedValue(
+  value: unknown,
+  name: string,
+  { keysMax }: JsonLimits = JSON_LIMITS,
+): string | null {
+  return walk(value, name, 1, { keys: 0, keysMax })
 }
 
 function walk(value: unknown, path: string, depth: number, seen: Walk): string | null {
@@ -40,7 +51,9 @@ function walk(value: unknown, path: string, depth: number, seen: Walk): string |
   for (const [key, member] of Object.entries(value)) {
     const at = `${path}.${key}`
     seen.keys += 1
-    if (seen.keys > KEYS_MAX) return `${truncatedName(path)} has more than ${KEYS_MAX} keys`
+    if (seen.keys > seen.keysMax) {
+      return `${truncatedName(path)} has more than ${seen.keysMax} keys`
+    }
     const reason = unsafeName(key)
     if (reason !== null) return `${truncatedName(at)} ${reason}`
     const inside = walk(member, at, depth + 1, seen)
@@ -60,7 +73,11 @@ export function isExactNumber(value: number): boolean {
  * Why a JSON text is refused before it is parsed; null if it is valid. The parsed value may need
  * many times the memory of the text.
  */
-export function refusedText(json: string, name: string): string | null {
+export function refusedText(
+  json: string,
+  name: string,
+  { keysMax }: JsonLimits = JSON_LIMITS,
+): string | null {
   let depth = 0
   let keys = 0
   let at = 0
@@ -74,7 +91,7 @@ export function refusedText(json: string, name: string): string | null {
     else if (character === '}' || character === ']') depth -= 1
     else if (character === ':') keys += 1
     if (depth > DEPTH_MAX) return `${truncatedName(name)} is nested deeper than ${DEPTH_MAX} levels`
-    if (keys > KEYS_MAX) return `${truncatedName(name)} has more than ${KEYS_MAX} keys`
+    if (keys > keysMax) return `${truncatedName(name)} has more than ${keysMax} keys`
     at += 1
   }
   return null

@@ -1,7 +1,13 @@
 /** Compound parameters: JSON text, or a value that is already parsed. */
 import type { Fields } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
-import { inexactNumber, refusedText, refusedValue } from './json-limits.ts'
+import {
+  inexactNumber,
+  JSON_LIMITS,
+  type JsonLimits,
+  refusedText,
+  refusedValue,
+} from './json-limits.ts'
 import type { RawParameters } from './raw-parameters.ts'
 
 const OBJECTS = ['query', 'update', 'options', 'sort', 'project', 'additional'] as const
@@ -15,8 +21,8 @@ export type CompoundParameters = Readonly<
  * Parses JSON text. Throws `EntityRuleError` with the parameter and the error: invalid syntax,
  * nesting, keys, names, or a number that would lose precision.
  */
-export function parseJson(text: string, name: string): unknown {
-  const tooMuch = refusedText(text, name)
+export function parseJson(text: string, name: string, limits: JsonLimits = JSON_LIMITS): unknown {
+  const tooMuch = refusedText(text, name, limits)
   if (tooMuch !== null) throw new EntityRuleError(tooMuch)
   let value: unknown
   try {
@@ -26,7 +32,7 @@ export function parseJson(text: string, name: string): unknown {
     const [reason] = (error instanceof Error ? error.message : String(error)).split(/, (?:"|\.{3})/)
     throw new EntityRuleError(`${name} is not JSON: ${reason}`)
   }
-  const refused = refusedValue(value, name)
+  const refused = refusedValue(value, name, limits)
   if (refused !== null) throw new EntityRuleError(refused)
   const number = inexactNumber(text)
   if (number === null) return value

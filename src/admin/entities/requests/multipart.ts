@@ -21,6 +21,8 @@ export interface UploadLimits {
   readonly filesMax: number
   /** Limit on each file. */
   readonly fileBytesMax: number
+  /** Limit on all fields together, if it differs from that of other bodies. */
+  readonly fieldsBytesMax?: number
 }
 
 export const NO_FILES: UploadLimits = { filesMax: 0, fileBytesMax: 0 }
@@ -56,7 +58,8 @@ export async function readParts(
   const dispose = async () => {
     if (folder !== null) await rm(folder, { recursive: true, force: true })
   }
-  let bytesLeft = BODY_BYTES_MAX
+  const { fieldsBytesMax = BODY_BYTES_MAX } = uploads
+  let bytesLeft = fieldsBytesMax
   try {
     for await (const part of request.parts(optionsOf(uploads))) {
       if (part.type === 'file') {
@@ -72,7 +75,7 @@ export async function readParts(
       const value = typeof part.value === 'string' ? part.value : JSON.stringify(part.value)
       bytesLeft -= Buffer.byteLength(value) + Buffer.byteLength(part.fieldname)
       if (bytesLeft < 0 || part.valueTruncated || part.fieldnameTruncated) {
-        const most = `${BODY_BYTES_MAX} bytes`
+        const most = `${fieldsBytesMax} bytes`
         throw new RequestError(413, `the fields of the body have more than ${most}`)
       }
       form.add(part.fieldname, value)
@@ -84,11 +87,11 @@ export async function readParts(
   return { files, dispose }
 }
 
-function optionsOf({ filesMax }: UploadLimits) {
+function optionsOf({ filesMax, fieldsBytesMax = BODY_BYTES_MAX }: UploadLimits) {
   return {
     limits: {
       fieldNameSize: FIELD_NAME_BYTES_MAX,
-      fieldSize: BODY_BYTES_MAX,
+      fieldSize: fieldsBytesMax,
       fields: FIELDS_MAX,
       // One more than allowed, so that this module detects the excess file and names it in the
       // error.

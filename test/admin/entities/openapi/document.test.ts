@@ -8,6 +8,7 @@ import { openApiDocument } from '../../../../src/admin/entities/openapi/document
 import { CREATED } from '../../../../src/admin/entities/openapi/examples.ts'
 import { apiPage } from '../../../../src/admin/entities/openapi/page.ts'
 import {
+  ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
   NODE_ENDPOINTS,
   SETTINGS_ENDPOINTS,
@@ -49,7 +50,12 @@ const operations = Object.entries(document.paths).flatMap(([path, item]) =>
 
 describe('the OpenAPI document', () => {
   it('has every action of every collection, reads by GET too', () => {
-    const served = [...Object.values(NODE_ENDPOINTS), ...AUTH_ENDPOINTS, ...SETTINGS_ENDPOINTS]
+    const served = [
+      ...Object.values(NODE_ENDPOINTS),
+      ...AUTH_ENDPOINTS,
+      ...SETTINGS_ENDPOINTS,
+      ...ACTION_ENDPOINTS,
+    ]
     const wanted = [...DEFINITIONS.values()].flatMap((definition) =>
       actionsOf(definition).map((action) => `/billapi/${definition.name}/${action}`),
     )

@@ -6,6 +6,7 @@ import type {
   CollectionDefinition,
 } from '../../../../src/admin/entities/definitions/definition.ts'
 import {
+  ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
   type Endpoint,
   NODE_ENDPOINTS,
@@ -35,7 +36,10 @@ function permissionTables(definitions: ReadonlyMap<string, CollectionDefinition>
     ['Charging', `${endpointTable([REALTIME_ENDPOINT])}\n\n${CHARGING}`],
     ['Settings', endpointTable(SETTINGS_ENDPOINTS)],
     ['Entity API', entityTable(definitions)],
-    ['Action API', `${PLANNED}\n\n${endpointTable(PLANNED_ENDPOINTS)}`],
+    [
+      'Action API',
+      `${endpointTable(ACTION_ENDPOINTS)}\n\n${PLANNED}\n\n${endpointTable(PLANNED_ENDPOINTS)}`,
+    ],
   ]
   const texts = sections.map(([title, text]) => `### ${title}\n\n${text}\n`)
   return texts.join('\n')

@@ -1,0 +1,151 @@
+/** The declaration of an action of `/api`: one file per action, one row in table.ts. */
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import type { Actor } from '../../catalog/actor.ts'
+import type { Audit } from '../../catalog/audit/audit.ts'
+import type { Session } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { Schema } from '../../catalog/entities/json-schema.ts'
+import type { Config } from '../../config/schema.ts'
+import type { Ledger } from '../../ledger/ledger.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
+import type { RouteAccess } from '../auth/access.ts'
+import type { JsonLimits } from '../entities/requests/json-limits.ts'
+import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import { type CastOptions, castParameters, param } from './parameters.ts'
+
+/** Limit on the header `Idempotency-Key`. */
+export const IDEMPOTENCY_KEY_LENGTH_MAX = 255
+
+/** What all actions work with. */
+export interface ActionStores {
+  readonly catalog: Catalog
+  readonly ledger: Ledger
+  readonly audit: Audit
+  readonly clock: Clock
+  readonly config: Config
+  readonly log: Pick<Logger, 'warn' | 'error'>
+}
+
+/** One call of an action. */
+export interface ActionCall extends ActionStores {
+  readonly actor: Actor
+  readonly nowMs: number
+}
+
+/**
+ * Members of the answer besides `input`, in their order. `status` 1 and `desc` `success` are added
+ * unless given.
+ */
+export type ActionAnswer = Readonly<Record<string, unknown>>
+
+/** Results of a part of a call that commits in several transactions. */
+export type PartResults = readonly unknown[]
+
+/** A call that moves money. Its transactions also write the answer for its idempotency key. */
+export interface MoneyCall extends ActionCall {
+  /**
+   * Runs the writes and stores the answer in one transaction; `write` may be called again. The
+   * result must be the result of the action.
+   */
+  commit(
+    what: string,
+    write: (session: Session | undefined) => Promise<ActionAnswer>,
+  ): Promise<ActionAnswer>
+  /**
+   * Like `commit`, for a part of the call; a repetition of an interrupted call gets the stored
+   * results of its finished parts, for which `write` is not called.
+   */
+  commitPart(
+    part: number,
+    what: string,
+    write: (session: Session | undefined) => Promise<PartResults>,
+  ): Promise<PartResults>
+}
+
+export type Level = 'read' | 'write' | 'admin'
+
+export interface ActionExample {
+  /** Parameters of the call. */
+  readonly parameters: Readonly<Record<string, unknown>>
+  /** The answer, without `input`. */
+  readonly answer: ActionAnswer
+}
+
+interface Declaration<P extends TObject> {
+  /** Name in the path, in lower case. */
+  readonly name: string
+  /** Usual role of the callers; `admin` is always sufficient. */
+  readonly level: Level
+  /** One sentence for the OpenAPI document and the table of permissions. */
+  readonly about: string
+  /** Whether it may be sent by GET; false by default. */
+  readonly isReadByGet?: true
+  readonly parameters: P
+  /** Members of the answer by name, besides `status`, `desc` and `input`. */
+  readonly answer: Readonly<Record<string, Schema>>
+  readonly example: ActionExample
+  /** Limits on the body, if it may be larger than usual. */
+  readonly body?: { readonly bytesMax: number; readonly json: JsonLimits }
+  /** Parameters that are too long to be returned in `input`. */
+  readonly notEchoed?: readonly string[]
+}
+
+export interface ReadDeclaration<P extends TObject> extends Declaration<P> {
+  run(parameters: Static<P>, call: ActionCall): Promise<ActionAnswer>
+}
+
+export interface MoneyDeclaration<P extends TObject> extends Declaration<P> {
+  run(parameters: Static<P> & { readonly reason?: string }, call: MoneyCall): Promise<ActionAnswer>
+}
+
+/** An action of any parameters, as the routes and the documentation use it. */
+export interface Action extends Omit<Declaration<TObject>, 'level'> {
+  readonly access: RouteAccess & readonly string[]
+  /** Whether it moves money: it takes `Idempotency-Key` and `reason`. */
+  readonly isMoney: boolean
+  /** Casts the parameters and runs the action. Rejects with `ApiError`. */
+  call(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer>
+}
+
+/** An action that moves no money. */
+export function action<P extends TObject>(declaration: ReadDeclaration<P>): Action {
+  const { level, run, ...rest } = declaration
+  return {
+    ...rest,
+    access: [level],
+    isMoney: false,
+    call: (raw, call) => run(castParameters(rest.parameters, raw, castOptions(rest, call)), call),
+  }
+}
+
+const REASON = {
+  reason: param.optional(
+    param.text('Why the money moves; kept in the audit record and in the record of the money.'),
+  ),
+}
+
+/** An action that moves money. */
+export function moneyAction<P extends TObject>(declaration: MoneyDeclaration<P>): Action {
+  const { level, run, ...rest } = declaration
+  const parameters = Type.Object({ ...rest.parameters.properties, ...REASON })
+  return {
+    ...rest,
+    parameters,
+    access: [level],
+    isMoney: true,
+    call: (raw, call) =>
+      run(
+        castParameters(parameters, raw, castOptions(rest, call)) as Static<P> & { reason?: string },
+        call,
+      ),
+  }
+}
+
+function castOptions(
+  { body }: Pick<Declaration<TObject>, 'body'>,
+  { config, nowMs }: ActionCall,
+): CastOptions {
+  const time = { timeZone: config.rating.timeZone, nowMs }
+  return body === undefined ? time : { ...time, limits: body.json }
+}

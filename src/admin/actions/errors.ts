@@ -1,0 +1,32 @@
+/** Errors of the action API: shapes of the entity API, with the text in `desc` and `message`. */
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { CallRunningError, KeyReusedError } from '../../billing/idempotency.ts'
+import type { Logger } from '../../runtime/log.ts'
+import { apiErrorOf } from '../entities/answer.ts'
+import { ActionError, type ApiError, EntityRuleError, RequestError } from '../entities/errors.ts'
+
+/** The error as the action API returns it; null for an internal error. */
+export function actionErrorOf(error: unknown): ApiError | null {
+  if (error instanceof KeyReusedError) return new ActionError(error.message)
+  if (error instanceof CallRunningError) return new RequestError(503, error.message)
+  const found = apiErrorOf(error)
+  return found instanceof EntityRuleError ? new ActionError(found.message) : found
+}
+
+/** The body of an error with its text in both places. */
+export function actionErrorBody(error: ApiError): object {
+  const { message } = error
+  return { ...error.body(), desc: message, message }
+}
+
+const INTERNAL_ERROR = new RequestError(500, 'internal error')
+
+/** Responds with the error, or with a generic one for internal errors, which are logged. */
+export function actionErrorHandler(log: Pick<Logger, 'error'>) {
+  return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+    const apiError = actionErrorOf(error)
+    if (apiError === null) log.error({ err: error, req: request }, 'request failed')
+    const response = apiError ?? INTERNAL_ERROR
+    return reply.code(response.httpStatus).headers(response.headers).send(actionErrorBody(response))
+  }
+}

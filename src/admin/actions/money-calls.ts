@@ -1,0 +1,143 @@
+/** Runs money actions: once per idempotency key, each with its answer in its own transaction. */
+import { createHash } from 'node:crypto'
+import {
+  admitCall,
+  type Claim,
+  ClaimLostError,
+  forgetKeys,
+  type KeyedCall,
+  partsOf,
+  releaseClaim,
+  storeAnswer,
+  storePart,
+} from '../../billing/idempotency.ts'
+import type { Session } from '../../catalog/collections.ts'
+import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import type { Action, ActionAnswer, ActionCall, MoneyCall, PartResults } from './action.ts'
+import { echoedParameters, envelopeOf, plainParameters } from './envelope.ts'
+
+/** Interval of removing old keys. */
+const FORGET_MS = 3_600_000
+
+/** Returns the body of the answer as text, so that a repetition gets the same bytes. */
+export type MoneyCalls = (
+  action: Action,
+  raw: RawParameters,
+  key: string | null,
+  call: ActionCall,
+) => Promise<string>
+
+/** One per process. */
+export function createMoneyCalls(): MoneyCalls {
+  let forgottenMs = Number.NEGATIVE_INFINITY
+  return async (action, raw, key, call) => {
+    if (key === null) return new Attempt(action, raw, call, null).run()
+    if (call.nowMs - forgottenMs >= FORGET_MS) {
+      forgottenMs = call.nowMs
+      await forgetKeys(call)
+    }
+    return runOnce(action, raw, key, call)
+  }
+}
+
+async function runOnce(
+  action: Action,
+  raw: RawParameters,
+  key: string,
+  call: ActionCall,
+): Promise<string> {
+  const keyed: KeyedCall = {
+    action: action.name,
+    caller: call.actor.id,
+    key,
+    digest: createHash('sha256')
+      .update(JSON.stringify(plainParameters(raw)))
+      .digest('hex'),
+  }
+  for (;;) {
+    const admitted = await admitCall(call, keyed)
+    if ('answer' in admitted) return admitted.answer
+    const attempt = new Attempt(action, raw, call, admitted.claim)
+    try {
+      return await attempt.run()
+    } catch (error) {
+      if (!(error instanceof ClaimLostError)) throw error
+    } finally {
+      if (!attempt.isCommitted) await releaseClaim(call, admitted.claim).catch(() => undefined)
+    }
+  }
+}
+
+/** One run of an action, with the claim of its key if it has one. */
+class Attempt {
+  readonly #action: Action
+  readonly #raw: RawParameters
+  readonly #call: ActionCall
+  readonly #claim: Claim | null
+  readonly #input: object
+  #text: string | null = null
+  #parts: Promise<Map<number, PartResults>> | null = null
+
+  constructor(action: Action, raw: RawParameters, call: ActionCall, claim: Claim | null) {
+    this.#action = action
+    this.#raw = raw
+    this.#call = call
+    this.#claim = claim
+    this.#input = echoedParameters(action, raw)
+  }
+
+  get isCommitted(): boolean {
+    return this.#text !== null
+  }
+
+  async run(): Promise<string> {
+    const call: MoneyCall = {
+      ...this.#call,
+      commit: (what, write) => this.#commit(what, write),
+      commitPart: (part, what, write) => this.#commitPart(part, what, write),
+    }
+    const answer = await this.#action.call(this.#raw, call)
+    // An answer without a commit, such as a refusal, is not kept: nothing has moved.
+    return this.#text ?? this.#textOf(answer)
+  }
+
+  #textOf(answer: ActionAnswer): string {
+    return JSON.stringify(envelopeOf(this.#input, answer))
+  }
+
+  async #commit(
+    what: string,
+    write: (session: Session | undefined) => Promise<ActionAnswer>,
+  ): Promise<ActionAnswer> {
+    const { catalog } = this.#call
+    const { answer, text } = await catalog.transaction(what, async (session) => {
+      const answer = await write(session)
+      const text = this.#textOf(answer)
+      if (this.#claim !== null) await storeAnswer(catalog, session, this.#claim, text)
+      return { answer, text }
+    })
+    this.#text = text
+    return answer
+  }
+
+  async #commitPart(
+    part: number,
+    what: string,
+    write: (session: Session | undefined) => Promise<PartResults>,
+  ): Promise<PartResults> {
+    const { catalog } = this.#call
+    const claim = this.#claim
+    if (claim !== null) {
+      this.#parts ??= partsOf(catalog, claim)
+      const known = (await this.#parts).get(part)
+      if (known !== undefined) return known
+    }
+    return catalog.transaction(what, async (session) => {
+      const results = await write(session)
+      if (claim !== null) {
+        await storePart(this.#call, session, claim, { part, results: [...results] })
+      }
+      return results
+    })
+  }
+}

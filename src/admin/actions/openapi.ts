@@ -1,0 +1,153 @@
+/** OpenAPI operations of the actions, generated from their declarations. */
+import type { TSchema } from '@sinclair/typebox'
+import {
+  anyValue,
+  either,
+  mapOf,
+  object,
+  ref,
+  refName,
+  type Schema,
+  text,
+} from '../../catalog/entities/json-schema.ts'
+import { ADMIN } from '../auth/caller.ts'
+import { idempotencyKeySchema } from '../entities/openapi/components.ts'
+import { content, ERROR_EXAMPLES, response } from '../entities/openapi/errors.ts'
+import { codeSamples, type Operation, type PathItem } from '../entities/openapi/operations.ts'
+import { type Action, IDEMPOTENCY_KEY_LENGTH_MAX } from './action.ts'
+import { envelopeOf } from './envelope.ts'
+
+export const ACTION_TAG = { name: 'actions', description: 'One-off operations' } as const
+
+/** By path. `baseUrl`: base URL of the node for the examples. */
+export function actionPaths(
+  actions: readonly Action[],
+  baseUrl: string,
+): Readonly<Record<string, PathItem>> {
+  return Object.fromEntries(
+    actions.map((action) => [`/api/${action.name}`, pathItemOf(action, baseUrl)]),
+  )
+}
+
+function pathItemOf(action: Action, baseUrl: string): PathItem {
+  const { name, isMoney, isReadByGet, example } = action
+  const path = `/api/${name}`
+  const headers = isMoney ? ['Idempotency-Key: 20260301-4711'] : []
+  const post: Operation = {
+    operationId: `api.${name}.post`,
+    ...sharedParts(action),
+    ...codeSamples({ method: 'POST', path, baseUrl, headers, json: example.parameters }),
+    ...(isMoney && { parameters: [idempotencyKeySchema(IDEMPOTENCY_KEY_LENGTH_MAX)] }),
+    requestBody: bodyOf(action),
+    responses: responsesOf(action),
+  }
+  if (isReadByGet !== true) return { post }
+  const get: Operation = {
+    operationId: `api.${name}.get`,
+    ...sharedParts(action),
+    ...codeSamples({ method: 'GET', path, baseUrl, query: example.parameters }),
+    parameters: Object.entries(parametersOf(action)).map(([parameter, schema]) =>
+      inAddress(parameter, schema, example.parameters[parameter]),
+    ),
+    responses: responsesOf(action),
+  }
+  return { get, post }
+}
+
+function sharedParts({ about, access }: Action) {
+  const roles = [...new Set([...access, ADMIN])]
+  return {
+    tags: [ACTION_TAG.name],
+    summary: about,
+    description: `${about}. Needs one of the roles ${roles.join(', ')}.`,
+    'x-roles': roles,
+  } as const
+}
+
+/** Without the symbols of TypeBox. */
+function parametersOf({ parameters }: Action): Record<string, Schema> {
+  const plain = Object.entries(parameters.properties as Record<string, TSchema>)
+  return Object.fromEntries(
+    plain.map(([name, schema]) => [name, JSON.parse(JSON.stringify(schema)) as Schema]),
+  )
+}
+
+function isCompound(schema: Schema): boolean {
+  const { type } = schema
+  return type === 'array' || type === 'object' || refName(schema) === 'jsonValue'
+}
+
+/** In the query string, objects and lists are JSON text. Each parameter has an example. */
+function inAddress(name: string, schema: Schema, example: unknown): Schema {
+  const { description } = schema
+  const shown = example ?? exampleOf(schema)
+  const typed = isCompound(schema)
+    ? { content: { 'application/json': { schema, example: shown } } }
+    : { schema, example: shown }
+  return { name, in: 'query', description, ...typed }
+}
+
+function exampleOf(schema: Schema): unknown {
+  const { type, enum: values } = schema
+  if (Array.isArray(values)) return values[0]
+  if (refName(schema) === 'dateGiven') return '2026-03-01'
+  if (type === 'array') return []
+  if (type === 'object') return {}
+  if (type === 'boolean') return true
+  return type === 'integer' || refName(schema) === 'amount' ? 1 : '1'
+}
+
+function bodyOf(action: Action): Schema {
+  const parameters = parametersOf(action)
+  const required = [...(action.parameters.required ?? [])]
+  const schema = object('Parameters.', parameters, required)
+  const example = action.example.parameters
+  const encoding = Object.fromEntries(
+    Object.entries(parameters)
+      .filter(([, part]) => isCompound(part))
+      .map(([name]) => [name, { contentType: 'application/json' }]),
+  )
+  const form = { schema, example, ...(Object.keys(encoding).length > 0 && { encoding }) }
+  return {
+    description: 'Parameters; in forms, compound ones are JSON text.',
+    required: required.length > 0,
+    content: {
+      'application/json': { schema, example },
+      'application/x-www-form-urlencoded': form,
+      'multipart/form-data': form,
+    },
+  }
+}
+
+const REFUSED = ['actionError', 'permissionError', 'loginError'] as const
+
+function responsesOf(action: Action): Record<string, Schema> {
+  const { answer, example, isMoney, isReadByGet } = action
+  const schema = object(
+    'The answer.',
+    {
+      status: answer['status'] ?? { type: 'integer', const: 1, description: '1: success.' },
+      desc: answer['desc'] ?? text('`success`.'),
+      input: either(
+        'The parameters of the call, without credentials.',
+        mapOf(anyValue('A parameter.'), 'By name.'),
+      ),
+      ...answer,
+    },
+    ['status', 'desc', 'input'],
+  )
+  const done = envelopeOf(example.parameters, example.answer)
+  const errors = Object.fromEntries(REFUSED.map((name) => [name, ERROR_EXAMPLES[name]]))
+  const whole = either('The answer, or an error.', schema, ...REFUSED.map((name) => ref(name)))
+  return {
+    '200': { description: 'The answer.', ...content(whole, { done, ...errors }) },
+    '400': response('unreadable'),
+    '401': response('badToken'),
+    '403': response('forbidden'),
+    ...(isReadByGet !== true && { '405': response('badMethod') }),
+    '413': response('tooLarge'),
+    '415': response('badType'),
+    ...(isMoney && { '500': response('failed') }),
+    '503': response('unavailable'),
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * Parameters of actions: building blocks for their TypeBox schemas, and the cast of what was sent
+ * to them. A schema is also the description in the OpenAPI document.
+ */
+import { type Static, type TObject, type TSchema, Type } from '@sinclair/typebox'
+import { Decimal } from 'decimal.js'
+import * as schema from '../../catalog/entities/json-schema.ts'
+import { type ExactDecimal, parseDecimal } from '../../domain/money.ts'
+import { ActionError } from '../entities/errors.ts'
+import { booleanOf, integerOf } from '../entities/requests/cast-value.ts'
+import { dateOf, type TimeContext } from '../entities/requests/instant.ts'
+import { type JsonLimits, refusedValue } from '../entities/requests/json-limits.ts'
+import { parseJson } from '../entities/requests/json-text.ts'
+import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+
+const TEXT_LENGTH_MAX = 1_000
+/** Longer decimals are no amounts, and take time to parse. */
+const DECIMAL_LENGTH_MAX = 64
+
+/** Building blocks; `optional` makes one optional. */
+export const param = {
+  integer: (description: string, more: schema.Schema = {}) =>
+    Type.Unsafe<number>(schema.integer(description, more)),
+  /** An exact decimal, from a number or text. */
+  amount: (description: string) => Type.Unsafe<Decimal>(schema.amount(description)),
+  text: (description: string, more: schema.Schema = {}) =>
+    Type.Unsafe<string>(schema.text(description, { maxLength: TEXT_LENGTH_MAX, ...more })),
+  choice: <T extends string>(values: readonly T[], description: string) =>
+    Type.Unsafe<T>(schema.choice(values, description)),
+  flag: (description: string) => Type.Unsafe<boolean>(schema.flag(description)),
+  /** Any format of a date that the entity API accepts. */
+  date: (description: string) => Type.Unsafe<Date>(schema.date(description)),
+  /** JSON, as text in forms. Text that is not JSON stays text. */
+  json: (description: string) => Type.Unsafe<unknown>(schema.anyValue(description)),
+  /** A list whose members the action checks itself. */
+  list: (members: schema.Schema, description: string) =>
+    Type.Unsafe<readonly unknown[]>(schema.listOf(members, description)),
+  object: (description: string) =>
+    Type.Unsafe<Readonly<Record<string, unknown>>>(
+      schema.mapOf(schema.anyValue('A value.'), description),
+    ),
+  optional: Type.Optional,
+} as const
+
+export interface CastOptions extends TimeContext {
+  /** Limits on JSON text in a parameter. */
+  readonly limits?: JsonLimits
+}
+
+/**
+ * Casts the declared parameters in their order; others are ignored. Null counts as not sent. Throws
+ * `ActionError` for the first error, with the parameter and the reason.
+ */
+export function castParameters<T extends TObject>(
+  declared: T,
+  raw: RawParameters,
+  options: CastOptions,
+): Static<T> {
+  const required: readonly string[] = declared.required ?? []
+  const cast: Record<string, unknown> = {}
+  for (const [name, definition] of Object.entries(declared.properties)) {
+    const value = raw.get(name)
+    if (value === undefined || value === null) {
+      if (required.includes(name)) throw new ActionError(`Following field/s are missing: ${name}`)
+      continue
+    }
+    const result = castValue(definition, value, name, options)
+    if (result !== undefined) cast[name] = result
+  }
+  return cast as Static<T>
+}
+
+/** An exact decimal, or null. */
+export function amountOf(value: unknown): Decimal | null {
+  if (typeof value !== 'number' && typeof value !== 'string') return null
+  if (typeof value === 'string' && value.length > DECIMAL_LENGTH_MAX) return null
+  const decimal = parseDecimal(value)
+  return decimal === null ? null : new Decimal(decimalTextOf(decimal))
+}
+
+function decimalTextOf({ digits, scale }: ExactDecimal): string {
+  return `${digits}e-${scale}`
+}
+
+type Kind = 'Integer' | 'Float' | 'Boolean' | 'Date' | 'String' | 'Array' | 'Object' | 'Json'
+
+function kindOf(definition: TSchema): Kind {
+  const name = schema.refName(definition as schema.Schema)
+  if (name === 'dateGiven') return 'Date'
+  if (name === 'amount') return 'Float'
+  if (name === 'jsonValue') return 'Json'
+  const kinds: Readonly<Record<string, Kind>> = {
+    integer: 'Integer',
+    boolean: 'Boolean',
+    string: 'String',
+    array: 'Array',
+    object: 'Object',
+  }
+  const kind = kinds[String(definition['type'])]
+  if (kind === undefined) throw new RangeError(`no cast for ${JSON.stringify(definition)}`)
+  return kind
+}
+
+/** Undefined for an empty text in place of a list or an object: it was not sent. */
+function castValue(
+  definition: TSchema,
+  value: unknown,
+  name: string,
+  options: CastOptions,
+): unknown {
+  const kind = kindOf(definition)
+  switch (kind) {
+    case 'Integer':
+      return inRange(definition, known(integerOf(value), kind, name), name)
+    case 'Float':
+      return known(amountOf(value), kind, name)
+    case 'Boolean':
+      return known(booleanOf(value), kind, name)
+    case 'Date':
+      return known(dateOf(value, options), kind, name)
+    case 'String':
+      return textOf(definition, value, name)
+    default:
+      return compoundOf(kind, value, name, options)
+  }
+}
+
+function known<T>(value: T | null, kind: Kind, name: string): T {
+  if (value !== null) return value
+  throw new ActionError(`Field ${name} should be of type ${kind}`)
+}
+
+function inRange({ minimum, maximum }: TSchema, value: number, name: string): number {
+  if (typeof minimum === 'number' && value < minimum) {
+    throw new ActionError(`Field ${name} must be at least ${minimum}`)
+  }
+  if (typeof maximum === 'number' && value > maximum) {
+    throw new ActionError(`Field ${name} must be at most ${maximum}`)
+  }
+  return value
+}
+
+function textOf(definition: TSchema, value: unknown, name: string): string {
+  const isText = typeof value === 'string'
+  const text = known(isText || typeof value === 'number' ? String(value) : null, 'String', name)
+  const { enum: values, maxLength } = definition
+  if (Array.isArray(values) && !values.includes(text)) {
+    throw new ActionError(`Field ${name} must be one of ${values.join(', ')}`)
+  }
+  if (typeof maxLength === 'number' && text.length > maxLength) {
+    throw new ActionError(`Field ${name} has more than ${maxLength} characters`)
+  }
+  if (text.includes('\0')) throw new ActionError(`Field ${name} has a zero byte`)
+  return text
+}
+
+function compoundOf(kind: Kind, sent: unknown, name: string, { limits }: CastOptions): unknown {
+  if (sent === '') return undefined
+  if (kind === 'Json') return jsonOf(sent, name, limits)
+  const value =
+    typeof sent === 'string' ? parseJson(sent, name, limits) : checked(sent, name, limits)
+  const isList = Array.isArray(value)
+  if (kind === 'Array') return known(isList ? value : null, kind, name)
+  // PHP encodes an empty object as a list.
+  if (isList) return known(value.length === 0 ? {} : null, kind, name)
+  return known(typeof value === 'object' && value !== null ? value : null, kind, name)
+}
+
+function jsonOf(sent: unknown, name: string, limits?: JsonLimits): unknown {
+  if (typeof sent !== 'string') return checked(sent, name, limits)
+  if (!/^\s*[[{]/.test(sent)) return sent
+  try {
+    JSON.parse(sent)
+  } catch {
+    return sent
+  }
+  return parseJson(sent, name, limits)
+}
+
+function checked(value: unknown, name: string, limits?: JsonLimits): unknown {
+  const refused = refusedValue(value, name, limits)
+  if (refused !== null) throw new ActionError(refused)
+  return value
+}

@@ -1,0 +1,120 @@
+/** `/api/{action}` over HTTP: every action of the table. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { actorOf, type Caller } from '../auth/caller.ts'
+import { RequestError } from '../entities/errors.ts'
+import { readParameters, registerBodies } from '../entities/requests/body.ts'
+import { idempotencyKeyOf } from '../entities/requests/idempotency-key.ts'
+import { NO_FILES } from '../entities/requests/multipart.ts'
+import type { SentParameters } from '../entities/requests/raw-parameters.ts'
+import {
+  type Action,
+  type ActionStores,
+  IDEMPOTENCY_KEY_LENGTH_MAX,
+  type MoneyCall,
+} from './action.ts'
+import { echoedParameters, envelopeOf } from './envelope.ts'
+import { actionErrorHandler } from './errors.ts'
+import { createMoneyCalls, type MoneyCalls } from './money-calls.ts'
+
+/** Authorises a caller for an action, or throws; `action` is null for an unknown one. */
+export type AdmitAction = (
+  request: FastifyRequest,
+  sent: SentParameters,
+  action: Pick<Action, 'name' | 'access'> | null,
+) => Promise<Caller>
+
+export interface ActionRoutes extends ActionStores {
+  readonly actions: readonly Action[]
+  readonly admit: AdmitAction
+}
+
+export function addActionRoutes(server: FastifyInstance, deps: ActionRoutes): void {
+  const moneyCalls = createMoneyCalls()
+  server.register(async (routes) => {
+    registerBodies(routes)
+    routes.setErrorHandler(actionErrorHandler(deps.log))
+    for (const action of deps.actions) addAction(routes, action, deps, moneyCalls)
+    // The names of actions are not case-sensitive.
+    const byName = new Map(deps.actions.map((action) => [action.name, action]))
+    routes.route<{ Params: { action: string } }>({
+      method: METHODS,
+      url: '/api/:action',
+      config: { access: 'asked', bodies: 'large' },
+      async handler(request, reply) {
+        const action = byName.get(request.params.action.toLowerCase())
+        if (action !== undefined) return answer(action, deps, moneyCalls, request, reply)
+        const { sent } = await readParameters(request, reply)
+        await deps.admit(request, sent, null)
+        const path = request.url.replace(/\?.*$/s, '')
+        throw new RequestError(404, `there is no route for ${request.method} ${path}`)
+      },
+    })
+  })
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+function addAction(
+  routes: FastifyInstance,
+  action: Action,
+  deps: ActionRoutes,
+  moneyCalls: MoneyCalls,
+): void {
+  const { name, body } = action
+  routes.route({
+    method: METHODS,
+    url: `/api/${name}`,
+    ...(body !== undefined && { bodyLimit: body.bytesMax }),
+    config: {
+      access: 'asked',
+      bodies: 'large',
+      ...(body !== undefined && { jsonLimits: body.json }),
+    },
+    handler: (request, reply) => answer(action, deps, moneyCalls, request, reply),
+  })
+}
+
+async function answer(
+  action: Action,
+  deps: ActionRoutes,
+  moneyCalls: MoneyCalls,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<unknown> {
+  const { body } = action
+  const uploads = body === undefined ? NO_FILES : { ...NO_FILES, fieldsBytesMax: body.bytesMax }
+  const { values, sent } = await readParameters(request, reply, uploads)
+  const actor = actorOf(await deps.admit(request, sent, action))
+  refuseMethod(action, request, reply)
+  reply.header('cache-control', 'no-store')
+  const { catalog, ledger, audit, clock, config, log } = deps
+  const stores = { catalog, ledger, audit, clock, config, log }
+  const call = { ...stores, actor, nowMs: clock.nowMs() }
+  if (!action.isMoney) {
+    const result = await action.call(values, { ...call, ...NO_MONEY })
+    return envelopeOf(echoedParameters(action, values), result)
+  }
+  const key = idempotencyKeyOf(request, IDEMPOTENCY_KEY_LENGTH_MAX)
+  reply.type('application/json; charset=utf-8')
+  return moneyCalls(action, values, key, call)
+}
+
+/** HEAD is served for every GET route. */
+function refuseMethod(
+  { name, isReadByGet }: Action,
+  { method }: FastifyRequest,
+  reply: FastifyReply,
+): void {
+  const isRead = method === 'GET' || method === 'HEAD'
+  if (method === 'POST' || (isRead && isReadByGet === true)) return
+  reply.header('allow', isReadByGet === true ? 'GET, POST' : 'POST')
+  throw new RequestError(405, `${name} must be sent by POST`)
+}
+
+const refuseCommit = async (): Promise<never> => {
+  throw new RangeError('an action that moves no money cannot commit')
+}
+const NO_MONEY: Pick<MoneyCall, 'commit' | 'commitPart'> = {
+  commit: refuseCommit,
+  commitPart: refuseCommit,
+}

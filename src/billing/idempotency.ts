@@ -1,0 +1,229 @@
+/**
+ * Idempotency of money actions. A call with a key is claimed before it runs; its answer is stored
+ * in the transaction of the money. A repetition gets the stored answer, waits for a call that is still
+ * running, or takes over one whose process has died.
+ */
+import { createHash, randomInt, randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Session } from '../catalog/collections.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import type {
+  KeyedCallDocument,
+  KeyedPartDocument,
+} from '../catalog/records/idempotency-document.ts'
+import { isDuplicate } from '../catalog/revisions/revisions.ts'
+import { type Clock, monotonicMs } from '../runtime/clock.ts'
+import { hasEnded, processIdentity } from '../runtime/process-identity.ts'
+
+/** A call that is to be done once. */
+export interface KeyedCall {
+  /** Name of the action. */
+  readonly action: string
+  /** Identifies the caller; keys of different callers are unrelated. */
+  readonly caller: string
+  readonly key: string
+  /** Hash of the parameters. */
+  readonly digest: string
+}
+
+/** The right to run a call and to store its answer. */
+export interface Claim {
+  readonly id: string
+  readonly token: string
+}
+
+/** The key was used for a call with other parameters. */
+export class KeyReusedError extends Error {
+  override name = 'KeyReusedError'
+}
+
+/** The first call is still running after the longest wait. */
+export class CallRunningError extends Error {
+  override name = 'CallRunningError'
+}
+
+/** Another process has taken over the call; nothing of this attempt is committed. */
+export class ClaimLostError extends Error {
+  override name = 'ClaimLostError'
+}
+
+export interface IdempotencyStores {
+  readonly catalog: Catalog
+  readonly clock: Clock
+}
+
+const DAY_MS = 86_400_000
+const KEPT_MS = 7 * DAY_MS
+/** After this time without a sign of life another process may take over the call. */
+const LEASE_MS = 30_000
+const WAIT_MS = 60_000
+const PAUSE_MS_MAX = 40
+
+/**
+ * The stored answer of the call, or the claim to run it. Waits while it is running elsewhere.
+ * Rejects with `KeyReusedError`, `CallRunningError` or `CatalogUnavailableError`.
+ */
+export async function admitCall(
+  stores: IdempotencyStores,
+  call: KeyedCall,
+): Promise<{ readonly answer: string } | { readonly claim: Claim }> {
+  const { catalog, clock } = stores
+  const claim = { id: idOf(call), token: randomUUID() }
+  const giveUpMs = monotonicMs() + WAIT_MS
+  for (;;) {
+    if (await insertClaim(stores, claim, call)) return { claim }
+    const found = await readCall(catalog, claim.id)
+    if (found === null) continue
+    const nowMs = clock.nowMs()
+    if (found.kept_until.getTime() <= nowMs) {
+      await forget(catalog, found)
+    } else if (found.digest !== call.digest) {
+      throw new KeyReusedError('the Idempotency-Key was used for a call with other parameters')
+    } else if (found.state === 'done') {
+      return { answer: found.answer ?? '' }
+    } else if (found.lease.getTime() <= nowMs || hasEnded(found.holder)) {
+      if (await takeOver(stores, claim, found)) return { claim }
+    } else if (monotonicMs() >= giveUpMs) {
+      throw new CallRunningError('the first call with this Idempotency-Key is still running')
+    } else {
+      await pause(randomInt(1, PAUSE_MS_MAX))
+    }
+  }
+}
+
+/** Stores the answer, in the transaction of the money. Rejects with `ClaimLostError`. */
+export async function storeAnswer(
+  catalog: Catalog,
+  session: Session | undefined,
+  { id, token }: Claim,
+  answer: string,
+): Promise<void> {
+  const { matchedCount } = await catalog.idempotency.updateOne(
+    { _id: id, token, state: 'running' },
+    { $set: { state: 'done', answer } },
+    sessionOption(session),
+  )
+  if (matchedCount !== 1) throw new ClaimLostError('the call was taken over')
+}
+
+/**
+ * Stores the results of a part, in the transaction of that part, and extends the claim. Rejects
+ * with `ClaimLostError`.
+ */
+export async function storePart(
+  { catalog, clock }: IdempotencyStores,
+  session: Session | undefined,
+  { id, token }: Claim,
+  { part, results }: Pick<KeyedPartDocument, 'part' | 'results'>,
+): Promise<void> {
+  const nowMs = clock.nowMs()
+  const { matchedCount } = await catalog.idempotency.updateOne(
+    { _id: id, token, state: 'running' },
+    { $set: { lease: new Date(nowMs + LEASE_MS) } },
+    sessionOption(session),
+  )
+  if (matchedCount !== 1) throw new ClaimLostError('the call was taken over')
+  const kept_until = new Date(nowMs + KEPT_MS)
+  await catalog.idempotency.insertOne(
+    { _id: `${id}/${part}`, call: id, part, results, kept_until },
+    sessionOption(session),
+  )
+}
+
+/** The stored results of the parts of an interrupted call, by number. */
+export async function partsOf(catalog: Catalog, { id }: Claim): Promise<Map<number, unknown[]>> {
+  const found = await catalog.run('read the parts of a call', () =>
+    catalog.idempotency.find({ call: id }).sort({ part: 1 }).toArray(),
+  )
+  const parts = found as KeyedPartDocument[]
+  return new Map(parts.map(({ part, results }) => [part, results]))
+}
+
+/**
+ * Gives up a claim without an answer. If a part was committed, the key stays reserved for the same
+ * parameters, so that a repetition continues.
+ */
+export async function releaseClaim({ catalog }: IdempotencyStores, claim: Claim): Promise<void> {
+  const { id, token } = claim
+  await catalog.run('release an idempotency key', async () => {
+    const begun = await catalog.idempotency.findOne({ call: id }, { projection: { _id: 1 } })
+    const held = { _id: id, token, state: 'running' } as const
+    if (begun === null) await catalog.idempotency.deleteOne(held)
+    else await catalog.idempotency.updateOne(held, { $set: { lease: new Date(0) } })
+  })
+}
+
+/** Removes keys that are no longer kept. */
+export async function forgetKeys({ catalog, clock }: IdempotencyStores): Promise<void> {
+  const now = new Date(clock.nowMs())
+  await catalog.run('remove old idempotency keys', () =>
+    catalog.idempotency.deleteMany({ kept_until: { $lte: now } }),
+  )
+}
+
+export function sessionOption(session: Session | undefined): { session?: Session } {
+  return session === undefined ? {} : { session }
+}
+
+function idOf({ caller, action, key }: KeyedCall): string {
+  return createHash('sha256')
+    .update(JSON.stringify([caller, action, key]))
+    .digest('hex')
+}
+
+async function insertClaim(
+  { catalog, clock }: IdempotencyStores,
+  { id, token }: Claim,
+  { action, caller, digest }: KeyedCall,
+): Promise<boolean> {
+  const nowMs = clock.nowMs()
+  const document: KeyedCallDocument = {
+    _id: id,
+    action,
+    caller,
+    digest,
+    state: 'running',
+    token,
+    holder: processIdentity(),
+    lease: new Date(nowMs + LEASE_MS),
+    kept_until: new Date(nowMs + KEPT_MS),
+  }
+  return catalog.run('claim an idempotency key', async () => {
+    try {
+      await catalog.idempotency.insertOne(document)
+      return true
+    } catch (error) {
+      if (isDuplicate(error)) return false
+      throw error
+    }
+  })
+}
+
+async function readCall(catalog: Catalog, id: string): Promise<KeyedCallDocument | null> {
+  const found = await catalog.run('read an idempotency key', () =>
+    catalog.idempotency.findOne({ _id: id }),
+  )
+  return found as KeyedCallDocument | null
+}
+
+async function forget(catalog: Catalog, { _id: id, token }: KeyedCallDocument): Promise<void> {
+  await catalog.run('forget an idempotency key', async () => {
+    await catalog.idempotency.deleteMany({ call: id })
+    await catalog.idempotency.deleteOne({ _id: id, token })
+  })
+}
+
+async function takeOver(
+  { catalog, clock }: IdempotencyStores,
+  { id, token }: Claim,
+  found: KeyedCallDocument,
+): Promise<boolean> {
+  const lease = new Date(clock.nowMs() + LEASE_MS)
+  const { matchedCount } = await catalog.run('take over an idempotency key', () =>
+    catalog.idempotency.updateOne(
+      { _id: id, token: found.token, state: 'running' },
+      { $set: { token, holder: processIdentity(), lease } },
+    ),
+  )
+  return matchedCount === 1
+}

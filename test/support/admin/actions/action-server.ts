@@ -1,0 +1,154 @@
+/** `/api` with given actions on a separate server, where the caller is set by a header. */
+import type { FastifyInstance } from 'fastify'
+import { afterAll, beforeAll } from 'vitest'
+import type { Action } from '../../../../src/admin/actions/action.ts'
+import { type AdmitAction, addActionRoutes } from '../../../../src/admin/actions/routes.ts'
+import { ADMIN, type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
+import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entities/errors.ts'
+import { createServer } from '../../../../src/admin/server.ts'
+import { createAudit } from '../../../../src/catalog/audit/audit.ts'
+import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
+import { loadConfig } from '../../../../src/config/load.ts'
+import { createLogger } from '../../../../src/runtime/log.ts'
+import { startTestMongo, type TestMongo } from '../../mongo.ts'
+
+export type Fields = Record<string, unknown>
+
+export interface ActionAnswer extends Fields {
+  http: number
+  text: string
+  headers: Headers
+}
+
+export interface AskOptions {
+  /** Roles of the caller; `-` for a caller without a login. */
+  role?: string
+  /** Id of the caller. */
+  user?: string
+  key?: string
+  as?: 'form' | 'json' | 'multipart' | 'query'
+  method?: string
+}
+
+export interface ActionServer {
+  catalog(): Catalog
+  now(): number
+  /** Sets the clock. */
+  at(ms: number): void
+  ask(name: string, params: Fields, how?: AskOptions): Promise<ActionAnswer>
+  /** Sends a body as JSON, unchanged. */
+  send(name: string, body: string): Promise<ActionAnswer>
+  /** Another server on the same stores, as another process would be. */
+  again(): Promise<Pick<ActionServer, 'ask'> & { close(): Promise<void> }>
+}
+
+/** Roles and id of the caller in headers. */
+const admit: AdmitAction = async ({ headers }, _sent, action) => {
+  const role = String(headers['x-role'] ?? ADMIN)
+  if (role === '-') throw new NotLoggedInError('not logged in')
+  const name = String(headers['x-user'] ?? 'ada')
+  const duties = { mustChangePassword: false, mustEnrolTotp: false }
+  const who = { by: 'session', id: name, name, address: '192.0.2.1' } as const
+  const caller: Caller = { ...who, roles: role.split(','), ...duties }
+  if (action !== null && !mayDo(caller, action.access)) {
+    throw new NotAllowedError(`needs ${action.access.join(', ')}`)
+  }
+  return caller
+}
+
+export const NOW_MS = Date.UTC(2026, 5, 15, 12)
+
+export function useActionServer(
+  actions: readonly Action[],
+  env: Record<string, string> = {},
+): ActionServer {
+  let mongo: TestMongo
+  let catalog: Catalog
+  let nowMs = NOW_MS
+  const config = loadConfig({ env })
+  const log = createLogger({ name: 'test', level: 'silent' })
+  const servers: FastifyInstance[] = []
+  const open = async () => {
+    const server = createServer(config.admin, log)
+    const audit = createAudit(catalog)
+    const clock = { nowMs: () => nowMs }
+    const ledger = {} as never
+    addActionRoutes(server, { catalog, ledger, audit, clock, config, log, actions, admit })
+    servers.push(server)
+    return server.listen({ host: '127.0.0.1', port: 0 })
+  }
+  let url = ''
+  beforeAll(async () => {
+    mongo = await startTestMongo()
+    const { url: mongoUrl, database } = mongo
+    catalog = await openCatalog({ url: mongoUrl, database, timeoutMs: 20_000, appName: 'test' })
+    await catalog.ensureIndexes()
+    url = await open()
+  })
+  afterAll(async () => {
+    for (const server of servers) await server.close()
+    await catalog.close()
+    await mongo.close()
+  })
+  return {
+    catalog: () => catalog,
+    now: () => nowMs,
+    at(ms) {
+      nowMs = ms
+    },
+    ask: (name, params, how) => askAt(url, name, params, how),
+    async send(name, body) {
+      const headers = { 'content-type': 'application/json' }
+      return answerOf(await fetch(`${url}/api/${name}`, { method: 'POST', headers, body }))
+    },
+    async again() {
+      const other = await open()
+      const server = servers.at(-1)
+      return {
+        ask: (name, params, how) => askAt(other, name, params, how),
+        async close() {
+          await server?.close()
+        },
+      }
+    },
+  }
+}
+
+export async function askAt(
+  url: string,
+  name: string,
+  params: Fields,
+  { role = ADMIN, user = 'ada', key, as = 'form', method = 'POST' }: AskOptions = {},
+): Promise<ActionAnswer> {
+  const headers: Record<string, string> = { 'x-role': role, 'x-user': user }
+  if (key !== undefined) headers['idempotency-key'] = key
+  const request: RequestInit = { method, headers }
+  let path = `${url}/api/${name}`
+  if (as === 'json') {
+    headers['content-type'] = 'application/json'
+    request.body = JSON.stringify(params)
+  } else if (as === 'multipart') {
+    const form = new FormData()
+    for (const [field, text] of textsOf(params)) form.append(field, text)
+    request.body = form
+  } else if (as === 'query') {
+    path += `?${new URLSearchParams(textsOf(params))}`
+  } else {
+    request.body = new URLSearchParams(textsOf(params))
+  }
+  return answerOf(await fetch(path, request))
+}
+
+async function answerOf(response: Response): Promise<ActionAnswer> {
+  const text = await response.text()
+  const body = JSON.parse(text) as Fields
+  return { ...body, http: response.status, text, headers: response.headers }
+}
+
+/** Texts are sent unchanged, other values as JSON. */
+function textsOf(params: Fields): [string, string][] {
+  return Object.entries(params).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : JSON.stringify(value),
+  ])
+}
