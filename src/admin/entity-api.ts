@@ -1,6 +1,7 @@
 /** Composition of the entity API: stores, rules and recovery. */
 import type { Catalog } from '../catalog/connection.ts'
 import { type ChangeStores, recoverAbandoned } from '../catalog/revisions/entity-changes.ts'
+import { sealerOf } from '../catalog/settings/secret-keys.ts'
 import type { Config } from '../config/schema.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -46,6 +47,7 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
     clock,
     config,
     log,
+    sealer: sealerOf(config),
     rules: createRules({ defaultTax: config.rating.defaultTax }),
     fence: profileFenceOf(ledger, clock),
     planTransfer: async (move) => {

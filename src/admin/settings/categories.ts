@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { EventsSchema } from '../../catalog/settings/event-settings.ts'
+import { PAYMENTS, PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
 import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
 import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import { SECURITY, SecuritySchema } from '../../catalog/settings/security-settings.ts'
@@ -26,6 +27,7 @@ export function createCategories(config: Config, more: readonly Category[] = [])
     SECURITY_CATEGORY,
     PERMISSIONS,
     EVENTS,
+    PAYMENTS_CATEGORY,
     ...secretCategories(sealerOf(config), config.rating.timeZone),
   ]
   return {
@@ -154,6 +156,17 @@ const EVENTS: Category = {
   about: 'Thresholds for notifications. They are only stored: nothing is sent yet.',
   readRole: 'read',
   check: (value) => checkAgainstSchema(EventsSchema, value, 'events'),
+}
+
+const PAYMENTS_CATEGORY: Category = {
+  name: 'payments',
+  about: 'Days on which rejected charges are repeated, and the gateway of new cards.',
+  readRole: 'read',
+  check: (value) => checkAgainstSchema(PaymentsSchema, value, 'payments'),
+  effective(stored) {
+    const { retryDays, gateway } = PAYMENTS.read(stored)
+    return { retry_days: retryDays, gateway }
+  },
 }
 
 function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, FixedCategory> {

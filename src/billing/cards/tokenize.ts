@@ -132,7 +132,8 @@ function activeFields(instance: string, card: SavedCard, nowMs: number) {
     ...(expiresMs !== null && { card_expiration: new Date(expiresMs).toISOString() }),
     personal_id: card.personalId,
     transaction_exhausted: true,
-    generate_token_time: new Date(nowMs).toISOString(),
+    // Whole seconds, as answers show them.
+    generate_token_time: new Date(Math.floor(nowMs / 1000) * 1000).toISOString(),
     auth_number: card.authNumber,
     four_digits: card.fourDigits,
     ...(customerId !== '' && { customer_id: customerId }),

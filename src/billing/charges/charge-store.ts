@@ -41,47 +41,49 @@ export class ChargeChangedError extends Error {
   override name = 'ChargeChangedError'
 }
 
-/** Creates a charge and reserves its bills. Call it under the lease of the account. */
+/**
+ * Creates a charge and reserves its bills, in the transaction of the session. Call it under the
+ * lease of the account. Returns its id.
+ */
 export async function createCharge(
   { catalog, books }: ChargeStores,
+  session: ClientSession | undefined,
   charge: NewCharge,
   nowMs: number,
-): Promise<GatewayChargeDocument> {
+): Promise<string> {
   const { aid, gateway, bills, first, reason, replaces, firstRejected, attempt } = charge
   const id = `tg_${randomUUID().replaceAll('-', '')}`
   const amount = bills.reduce((sum, { left }) => sum.plus(left), new Decimal(0))
-  return catalog.transaction('create a charge', async (session) => {
-    const paid = bills.map(({ type, id: bill, left }) => ({ type, id: bill, amount: left }))
-    const payment = { aid, gateway, amount, bills: paid, chargeId: id, reason, nowMs }
-    const txid = await books.reserve(session, payment)
-    const document: GatewayChargeDocument = {
-      _id: id,
-      rev: 1,
-      aid,
-      gateway,
-      amount: stored(amount),
-      bills: paid.map((bill) => ({ ...bill, amount: stored(bill.amount) })),
-      txid,
-      card: charge.card,
-      first: first ?? id,
-      run: charge.run,
-      actor: charge.actor,
-      reason,
-      holder: processIdentity(),
-      created: new Date(nowMs),
-      changed: new Date(nowMs),
-      ...fieldsOf(createdCharge(nowMs, attempt, firstRejected?.getTime() ?? null)),
-    }
-    await catalog.gatewaycharges.insertOne(document, options(session))
-    if (replaces.length > 0) {
-      await catalog.gatewaycharges.updateMany(
-        { _id: { $in: [...replaces] }, state: 'rejected' },
-        { $set: { due: null, changed: new Date(nowMs) }, $inc: { rev: 1 } },
-        options(session),
-      )
-    }
-    return document
-  })
+  const paid = bills.map(({ type, id: bill, left }) => ({ type, id: bill, amount: left }))
+  const payment = { aid, gateway, amount, bills: paid, chargeId: id, reason, nowMs }
+  const txid = await books.reserve(session, payment)
+  const document: GatewayChargeDocument = {
+    _id: id,
+    rev: 1,
+    aid,
+    gateway,
+    amount: stored(amount),
+    bills: paid.map((bill) => ({ ...bill, amount: stored(bill.amount) })),
+    txid,
+    card: charge.card,
+    first: first ?? id,
+    run: charge.run,
+    actor: charge.actor,
+    reason,
+    holder: processIdentity(),
+    created: new Date(nowMs),
+    changed: new Date(nowMs),
+    ...fieldsOf(createdCharge(nowMs, attempt, firstRejected?.getTime() ?? null)),
+  }
+  await catalog.gatewaycharges.insertOne(document, options(session))
+  if (replaces.length > 0) {
+    await catalog.gatewaycharges.updateMany(
+      { _id: { $in: [...replaces] }, state: 'rejected' },
+      { $set: { due: null, changed: new Date(nowMs) }, $inc: { rev: 1 } },
+      options(session),
+    )
+  }
+  return id
 }
 
 /**
@@ -184,6 +186,18 @@ export function chargesOf(catalog: Catalog, aid: number): Promise<GatewayChargeD
 }
 
 const RECENT_MAX = 100
+
+export function readCharges(
+  catalog: Catalog,
+  ids: readonly string[],
+): Promise<GatewayChargeDocument[]> {
+  return catalog.run('read charges', () =>
+    catalog.gatewaycharges
+      .find({ _id: { $in: [...ids] } })
+      .sort({ _id: 1 })
+      .toArray(),
+  )
+}
 
 export function readCharge(catalog: Catalog, id: string): Promise<GatewayChargeDocument | null> {
   return catalog.run('read a charge', () => catalog.gatewaycharges.findOne({ _id: id }))

@@ -1,11 +1,12 @@
 /** Charges accounts: selects their open bills under a lease, and sends one charge or several. */
 import type { Actor } from '../../catalog/actor.ts'
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
 import { withLocks } from '../../catalog/revisions/locks.ts'
 import { type ActiveCard, activeCardOf } from '../cards/active-card.ts'
 import { type ChargeDeps, sealedCard, sendCharge } from './attempt.ts'
 import type { BillSelection, OpenBill } from './books.ts'
-import { chargesOf, createCharge } from './charge-store.ts'
+import { chargesOf, createCharge, type NewCharge, readCharge, readCharges } from './charge-store.ts'
 import { isReserved } from './transitions.ts'
 
 export type PayMode = 'one_payment' | 'multiple_payments'
@@ -27,60 +28,89 @@ export interface AccountResult {
   readonly skipped: 'no card' | 'no bills' | null
 }
 
+/** Runs the writes in one transaction; returns the ids of the charges. */
+export type CommitCharges = (
+  write: (session: ClientSession | undefined) => Promise<readonly string[]>,
+) => Promise<readonly string[]>
+
 /**
  * Two runs never charge the same bill: the selection and the reservation happen under the lease of
  * the account. Rejects with `EntityConflictError` if others hold it for too long.
  */
-export async function chargeAccount(deps: ChargeDeps, wanted: AccountRun): Promise<AccountResult> {
-  const { aid, run } = wanted
-  const { catalog } = deps
-  const created = await underLease(deps, aid, async () => {
-    const made = run === '' ? [] : await unsentOf(deps, aid, run)
-    if (made.length > 0) return { charges: made, skipped: null }
-    const card = await activeCardOf(catalog, aid, deps.clock.nowMs(), deps.sealer)
-    if (card === null) return { charges: [], skipped: 'no card' as const }
-    const { bills, replaces } = await billsToCharge(deps, wanted, card)
-    if (bills.length === 0) return { charges: [], skipped: 'no bills' as const }
-    const groups = wanted.payMode === 'one_payment' ? [bills] : bills.map((bill) => [bill])
-    const charges: GatewayChargeDocument[] = []
-    for (const group of groups) {
-      const names = new Set(group.map(nameOf))
-      const isOfGroup = ({ bills: charged }: GatewayChargeDocument) =>
-        charged.some((bill) => names.has(nameOf(bill)))
-      const former = replaces.filter(isOfGroup).map(({ _id }) => _id)
-      const first = { attempt: 1, first: null, firstRejected: null, replaces: former }
-      charges.push(await make(deps, wanted, card, { bills: group, ...first }))
-    }
-    return { charges, skipped: null }
+export async function chargeAccount(
+  deps: ChargeDeps,
+  wanted: AccountRun,
+  commit: CommitCharges = commitAlone(deps),
+): Promise<AccountResult> {
+  const created = await underLease(deps, wanted.aid, async () => {
+    const plan = await planOf(deps, wanted)
+    const ids = await commit((session) => createAll(deps, session, plan.charges))
+    return { ids, skipped: ids.length > 0 ? null : plan.skipped }
   })
   const charges: GatewayChargeDocument[] = []
-  for (const charge of created.charges) charges.push((await sendCharge(deps, charge)) ?? charge)
+  for (const charge of await readCharges(deps.catalog, created.ids)) {
+    const isUnsent = charge.state === 'created'
+    charges.push(isUnsent ? ((await sendCharge(deps, charge)) ?? charge) : charge)
+  }
   return { charges, skipped: created.skipped }
 }
 
-/** Charges of this run that a process left behind before it sent them. */
-async function unsentOf({ catalog }: ChargeDeps, aid: number, run: string) {
-  const all = await chargesOf(catalog, aid)
-  return all.filter((charge) => charge.run === run && charge.state === 'created')
+function commitAlone({ catalog }: ChargeDeps): CommitCharges {
+  return (write) => catalog.transaction('create charges', write)
 }
 
-/** Repeats a rejected charge for those of its bills that are still open. */
+async function createAll(
+  deps: ChargeDeps,
+  session: ClientSession | undefined,
+  charges: readonly NewCharge[],
+): Promise<string[]> {
+  const ids: string[] = []
+  for (const charge of charges) {
+    ids.push(await createCharge(deps, session, charge, deps.clock.nowMs()))
+  }
+  return ids
+}
+
+interface ChargePlan {
+  readonly charges: readonly NewCharge[]
+  readonly skipped: AccountResult['skipped']
+}
+
+async function planOf(deps: ChargeDeps, wanted: AccountRun): Promise<ChargePlan> {
+  const card = await activeCardOf(deps.catalog, wanted.aid, deps.clock.nowMs(), deps.sealer)
+  if (card === null) return { charges: [], skipped: 'no card' }
+  const { bills, replaces } = await billsToCharge(deps, wanted, card)
+  if (bills.length === 0) return { charges: [], skipped: 'no bills' }
+  const groups = wanted.payMode === 'one_payment' ? [bills] : bills.map((bill) => [bill])
+  const charges = groups.map((group) => {
+    const names = new Set(group.map(nameOf))
+    const former = replaces.filter((charge) => charge.bills.some((bill) => names.has(nameOf(bill))))
+    const first = { attempt: 1, first: null, firstRejected: null }
+    const replaced = { bills: group, ...first, replaces: former.map(({ _id }) => _id) }
+    return newCharge(deps, wanted, card, replaced)
+  })
+  return { charges, skipped: null }
+}
+
+/** Repeats a rejected charge for those of its bills that are still open; null if none is. */
 export async function repeatCharge(
   deps: ChargeDeps,
   rejected: GatewayChargeDocument,
 ): Promise<GatewayChargeDocument | null> {
   const { aid, actor, reason, attempt, first, firstRejected } = rejected
-  const created = await underLease(deps, aid, async () => {
+  const [id] = await underLease(deps, aid, async () => {
     const nowMs = deps.clock.nowMs()
     const card = await activeCardOf(deps.catalog, aid, nowMs, deps.sealer)
-    if (card === null) return null
+    if (card === null) return []
     const names = new Set(rejected.bills.map(nameOf))
     const open = await deps.books.openBills(aid, {}, nowMs)
     const bills = open.filter((bill) => names.has(nameOf(bill)))
-    if (bills.length === 0) return null
+    if (bills.length === 0) return []
     const more = { attempt: attempt + 1, first, firstRejected, replaces: [rejected._id] }
-    return make(deps, { aid, run: '', actor, reason }, card, { bills, ...more })
+    const charge = newCharge(deps, { aid, run: '', actor, reason }, card, { bills, ...more })
+    return commitAlone(deps)((session) => createAll(deps, session, [charge]))
   })
+  const created = id === undefined ? null : await readCharge(deps.catalog, id)
   return created === null ? null : ((await sendCharge(deps, created)) ?? created)
 }
 
@@ -92,15 +122,14 @@ interface ChargeGroup {
   readonly replaces: readonly string[]
 }
 
-function make(
-  deps: ChargeDeps,
+function newCharge(
+  { sealer }: ChargeDeps,
   { aid, run, actor, reason }: Pick<AccountRun, 'aid' | 'run' | 'actor' | 'reason'>,
   card: ActiveCard,
   group: ChargeGroup,
-): Promise<GatewayChargeDocument> {
-  const sealed = sealedCard(card, deps.sealer)
-  const charge = { ...group, aid, run, actor, reason, gateway: card.gateway, card: sealed }
-  return createCharge(deps, charge, deps.clock.nowMs())
+): NewCharge {
+  const { gateway } = card
+  return { ...group, aid, run, actor, reason, gateway, card: sealedCard(card, sealer) }
 }
 
 /** Open bills without those under a charge, or under a rejection that is not to be repeated now. */

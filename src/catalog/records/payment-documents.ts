@@ -61,6 +61,8 @@ export const GATEWAY_CHARGE_INDEXES: readonly IndexDescription[] = [
   { key: { aid: 1, created: 1 } },
   { key: { run: 1 } },
   { key: { txid: 1 } },
+  // Charges whose outcome is open.
+  { key: { card: 1 }, partialFilterExpression: { card: { $gt: '' } } },
 ]
 
 /** A hosted page that was opened for a customer. */

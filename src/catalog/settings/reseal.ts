@@ -4,11 +4,14 @@ import { createAudit } from '../audit/audit.ts'
 import { CLIENTS_CATEGORY } from '../clients/client-settings.ts'
 import { hashOfClient, nameOfClient } from '../clients/clients.ts'
 import type { Catalog } from '../connection.ts'
-import { PLAIN, type Sealer, sealedWith } from './sealing.ts'
+import { nameOf } from './payment-secrets.ts'
+import { secretsOf } from './payment-settings.ts'
+import { visitCards } from './reseal-cards.ts'
+import { isSealed, PLAIN, type Sealer, sealedWith } from './sealing.ts'
 import { changeStoredConfig, readCategory, type StoredCategory } from './stored-config.ts'
 
 export interface StoredSecret {
-  readonly kind: 'client' | 'directory' | 'second factor'
+  readonly kind: 'client' | 'directory' | 'second factor' | 'gateway' | 'card' | 'charge'
   readonly name: string
   /** `lost`: no available key can open it. */
   readonly state: 'sealed' | 'old key' | 'clear' | 'lost'
@@ -34,6 +37,7 @@ export async function readStoredSecrets(catalog: Catalog, sealer: Sealer): Promi
   for (const factor of await readFactors(catalog)) {
     for (const text of textsOf(factor)) note('second factor', factor.username, text)
   }
+  await visitCards(catalog, note)
   return found
 }
 
@@ -58,6 +62,7 @@ export async function resealAll(
     await createAudit(catalog).record(actor, nowMs, record)
   }
   for (const factor of await readFactors(catalog)) await resealFactor(catalog, factor, sealer)
+  await visitCards(catalog, (_kind, _name, text) => resealedText(text, sealer))
   const isOpen = ({ state }: StoredSecret) => state === 'clear' || state === 'old key'
   return {
     sealed: secrets.filter(isOpen).length,
@@ -66,7 +71,7 @@ export async function resealAll(
 }
 
 /** Returns the replacement of a secret. */
-type Visit = (kind: StoredSecret['kind'], name: string, text: string) => string
+export type Visit = (kind: StoredSecret['kind'], name: string, text: string) => string
 
 interface SecretCategory {
   readonly category: StoredCategory
@@ -103,12 +108,32 @@ const CATEGORIES: readonly SecretCategory[] = [
       return { ...value, protocols }
     },
   },
+  {
+    category: 'payment_gateways',
+    walk(value, visit) {
+      if (!Array.isArray(value)) return value
+      return value.map((each: unknown) => {
+        if (!isObject(each) || !isObject(each['params'])) return each
+        const secrets = secretsOf(each['name'])
+        const params = Object.entries(each['params']).map(([name, text]) => {
+          const isSecret = secrets.includes(name) && typeof text === 'string'
+          return [name, isSecret ? visit('gateway', String(nameOf(each)), text) : text]
+        })
+        return { ...each, params: Object.fromEntries(params) }
+      })
+    },
+  },
 ]
 
 function stateOf(text: string, sealer: Sealer): StoredSecret['state'] {
   if (sealer.isCurrent(text)) return sealer.open(text) === null ? 'lost' : 'sealed'
   if (text.startsWith(PLAIN)) return 'clear'
   return sealer.open(text) === null ? 'lost' : 'old key'
+}
+
+/** Cards of other systems may have been stored in clear. */
+function resealedText(text: string, sealer: Sealer): string {
+  return isSealed(text) || text.startsWith(PLAIN) ? resealed(text, sealer) : sealer.seal(text)
 }
 
 function resealed(text: string, sealer: Sealer): string {

@@ -2,6 +2,7 @@
 import type { Actor } from '../../../catalog/actor.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { ChangeStores } from '../../../catalog/revisions/entity-changes.ts'
+import type { Sealer } from '../../../catalog/settings/sealing.ts'
 import type { Config } from '../../../config/schema.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
@@ -21,6 +22,8 @@ export interface EntityStores extends ChangeStores {
   rules: Readonly<Record<string, CollectionRules>>
   /** Plans the transfer of the balances of a subscriber; `follow` executes it. */
   planTransfer(move: AccountMove): Promise<unknown>
+  /** Seals the secrets of cards. */
+  sealer: Pick<Sealer, 'seal'>
   log: Pick<Logger, 'warn' | 'error'>
 }
 

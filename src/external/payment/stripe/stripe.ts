@@ -103,7 +103,7 @@ async function start({ settings, run }: Connection, request: TokenRequest) {
         mode: 'setup',
         customer: customer.id,
         currency: settings.currency,
-        payment_method_types: ['card'],
+        allowed_payment_method_types: ['card'],
         client_reference_id: reference,
         success_url: returnUrl,
         cancel_url: cancelUrl.href,
@@ -159,7 +159,7 @@ async function charge(
           currency,
           customer: card.customerId,
           payment_method: card.cardToken,
-          payment_method_types: ['card'],
+          allowed_payment_method_types: ['card'],
           off_session: true,
           confirm: true,
           // Nobody is there to authenticate: such a charge fails instead of waiting.

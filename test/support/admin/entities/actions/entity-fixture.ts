@@ -13,6 +13,7 @@ import type {
 import { profileFenceOf } from '../../../../../src/admin/profile-fence.ts'
 import { ObjectId } from '../../../../../src/catalog/collections.ts'
 import { loadConfig } from '../../../../../src/config/load.ts'
+import { createSealer } from '../../../../../src/catalog/settings/sealing.ts'
 import type { Fields } from '../../../../../src/domain/fields.ts'
 import { silent, type TestStores } from '../../../recorder/accounts.ts'
 
@@ -35,6 +36,7 @@ export function storesOf({ catalog, ledger }: TestStores, nowMs = YEAR_MS): Enti
     config: loadConfig({ env: {} }),
     rules: {},
     fence: profileFenceOf(ledger, clock),
+    sealer: createSealer('test'),
     planTransfer: async (move) => move,
     runFollowUp: async () => {},
     log: silent,
