@@ -71,7 +71,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'sockets',
-          include: ['test/realtime/**/*.test.ts'],
+          include: ['test/{realtime,external}/**/*.test.ts'],
           exclude: [CODECS, ...LONG],
         },
       },
@@ -79,7 +79,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'stores',
-          include: ['test/{stores,ledger,catalog,workers,recorder,embedded,store}/**/*.test.ts'],
+          include: ['test/{stores,ledger,catalog,workers,recorder,embedded,store,billing}/**/*.test.ts'],
           exclude: [...LONG],
         },
       },

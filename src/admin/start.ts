@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { resolve } from 'node:path'
+import { NO_BOOKS, type PaymentBooks } from '../billing/charges/books.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
@@ -21,6 +22,7 @@ import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
 import { startJobRunner } from './jobs/runner.ts'
 import { checkListening, listen } from './listening.ts'
+import { createPayments } from './payments/payments.ts'
 import { startReseal } from './reseal.ts'
 import { addRoutes } from './routes.ts'
 import { createServer } from './server.ts'
@@ -31,6 +33,8 @@ export interface AdminOptions {
   log: Logger
   metrics: Metrics
   clock: Clock
+  /** Replacements in tests: the books, and the address of the API of Stripe. */
+  payments?: { books?: PaymentBooks; stripeAddress?: string }
   /** Whether the configuration of Redis is safe against loss; true by default. */
   isRedisFit?: () => boolean
   /** Whether Redis accepts writes; true by default. */
@@ -65,6 +69,11 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const dataDir = resolve(config.data.dir)
   const auth = createAuth({ catalog, keys, settings, audit, clock, config, log, dataDir })
   const entityApi = createEntityApi({ catalog, ledger, clock, config, log })
+  const { books = NO_BOOKS, stripeAddress } = options.payments ?? {}
+  const payments = createPayments({
+    ...{ catalog, clock, config, settings, entityApi, log },
+    ...{ books, stripeAddress },
+  })
   const ends: { stop(): Promise<void> | void }[] = []
   let repairs: Repairs | undefined
   let recorder: Recorder | undefined
@@ -92,6 +101,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       audit,
       auth,
       entityApi,
+      payments,
       health,
     })
     if (!auth.guard.isOpen) {
@@ -101,7 +111,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       await mayListen(config, catalog, clock, first)
     }
     repairs = startRepairs(entityApi.stores, log)
-    const handlers = jobHandlers(entityApi, { config, metrics })
+    const handlers = jobHandlers(entityApi, { config, metrics, payments })
     const runner = startJobRunner({ catalog, clock, log, handlers })
     ends.push(repairs, runner, startStandingJobs({ catalog, clock, config, log }))
     ends.push(startReseal({ catalog, clock, config, log }))

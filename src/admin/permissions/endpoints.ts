@@ -123,6 +123,40 @@ export const SETTINGS_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/api/settings', access: ADMINS, about: 'Change settings' },
 ]
 
+/** Payment gateways. Pages of customers and notifications of gateways need no login. */
+export const PAYMENT_ENDPOINTS = {
+  list: {
+    method: 'GET',
+    path: '/paymentgateways/list',
+    access: READ,
+    about: 'List the payment gateways',
+  },
+  page: {
+    method: 'GET',
+    path: '/paymentgateways/sandbox/:reference',
+    access: 'public',
+    about: 'Show the hosted page of the sandbox',
+  },
+  submit: {
+    method: 'POST',
+    path: '/paymentgateways/sandbox/:reference',
+    access: 'public',
+    about: 'Enter a card on the hosted page of the sandbox',
+  },
+  back: {
+    method: 'GET',
+    path: '/paymentgateways/OkPage',
+    access: 'public',
+    about: 'Return of a hosted page; the gateway verifies its result',
+  },
+  notify: {
+    method: 'POST',
+    path: '/paymentgateways/notify/:name',
+    access: 'public',
+    about: 'Notification of a payment gateway, verified by its signature',
+  },
+} as const satisfies Record<string, Endpoint>
+
 /** The actions that are served. */
 export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.map(({ name, access, about }) => ({
   method: 'POST',
@@ -139,7 +173,6 @@ export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('POST', '/api/bulkcredit', ADMINS, 'Several credits in one call'),
   planned('POST', '/api/pay', WRITE, 'Payments, refunds, deposits'),
   planned('POST', '/api/bill', READ, 'Find bills'),
-  planned('POST', '/api/cards', WRITE, 'Tokens of payment cards; prepaid cards'),
   planned('POST', '/api/adjustpayments', WRITE, 'Adjust payments by hand'),
   planned('POST', '/api/onetimeinvoice', WRITE, 'An invoice outside the cycle'),
   planned('POST', '/api/accountinvoices', READ, 'Invoices of accounts'),

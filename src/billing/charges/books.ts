@@ -59,3 +59,12 @@ export interface PaymentBooks {
   /** Opens the bills again. */
   reject(session: Session, payment: DecidedPayment): Promise<void>
 }
+
+/** Without bills nothing can be charged. */
+export const NO_BOOKS: PaymentBooks = {
+  openBills: async () => [],
+  accountsToCharge: async () => [],
+  reserve: async () => '',
+  complete: async () => undefined,
+  reject: async () => undefined,
+}

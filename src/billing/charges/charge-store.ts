@@ -87,7 +87,8 @@ export async function createCharge(
 }
 
 /**
- * Applies an event, with the posting that belongs to it. Rejects with `ChargeChangedError` if the
+ * Applies an event, with the posting that belongs to it, in a transaction of its own or `within`
+ * that of the caller. Rejects with `ChargeChangedError` if the
  * document has changed since it was read, or with `ChargeTransitionError`.
  */
 export async function applyEvent(
@@ -96,6 +97,7 @@ export async function applyEvent(
   event: ChargeEvent,
   nowMs: number,
   rules: ChargeRules,
+  within?: { readonly session: ClientSession | undefined },
 ): Promise<GatewayChargeDocument> {
   const facts = transition(factsOf(charge), event, nowMs, rules)
   const isDecided = facts.state === 'completed' || facts.state === 'rejected'
@@ -107,7 +109,7 @@ export async function applyEvent(
     changed: new Date(nowMs),
     rev: charge.rev + 1,
   }
-  return catalog.transaction('change a charge', async (session) => {
+  const write = async (session: ClientSession | undefined) => {
     const { matchedCount } = await catalog.gatewaycharges.updateOne(
       { _id: charge._id, rev: charge.rev },
       { $set: fields },
@@ -118,7 +120,10 @@ export async function applyEvent(
     const after: GatewayChargeDocument = { ...charge, ...fields }
     if (after.state !== charge.state) await post(books, session, after, nowMs)
     return after
-  })
+  }
+  return within === undefined
+    ? catalog.transaction('change a charge', write)
+    : write(within.session)
 }
 
 async function post(

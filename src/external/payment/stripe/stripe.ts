@@ -11,6 +11,7 @@ import {
   type ChargeRequest,
   ForgedReturnError,
   type GatewayNotification,
+  GatewayUnansweredError,
   type PaymentGateway,
   type RefundRequest,
   type TokenOutcome,
@@ -82,12 +83,28 @@ async function openClient(
   const { protocol, hostname, port } = new URL(address ?? 'https://api.stripe.com')
   return new Sdk(apiKey, {
     maxNetworkRetries: 0,
+    httpClient: withoutRepetition(Sdk.createNodeHttpClient()),
     telemetry: false,
     timeout: timeoutMs,
     host: hostname,
     port: port === '' ? 443 : port,
     protocol: protocol === 'http:' ? 'http' : 'https',
   })
+}
+
+/**
+ * The SDK repeats a request whose connection was closed even without retries; it recognizes these
+ * errors by their code.
+ */
+function withoutRepetition(client: Stripe.HttpClient): Stripe.HttpClient {
+  const makeRequest: Stripe.HttpClient['makeRequest'] = async (...request) => {
+    try {
+      return await client.makeRequest(...request)
+    } catch (error) {
+      throw new GatewayUnansweredError('the connection to Stripe has failed', { cause: error })
+    }
+  }
+  return { getClientName: () => client.getClientName(), makeRequest }
 }
 
 async function start({ settings, run }: Connection, request: TokenRequest) {
