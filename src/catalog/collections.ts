@@ -31,6 +31,11 @@ import type { LineDocument } from './records/documents.ts'
 import { IDEMPOTENCY_INDEXES, type IdempotencyDocument } from './records/idempotency-document.ts'
 import type { ImportDocument } from './records/import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
+import {
+  type BooksDocument,
+  JOURNAL_INDEXES,
+  type PostingDocument,
+} from './records/journal-document.ts'
 import type { CarriedDocument } from './records/line-sums.ts'
 import {
   GATEWAY_CHARGE_INDEXES,
@@ -94,6 +99,9 @@ export interface Collections {
   readonly balances: Collection<BalanceDocument>
   /** Invoices, payments and refunds. */
   readonly bills: Collection<BillDocument>
+  /** Postings of bills, and the totals of each account (billing/books). */
+  readonly journal: Collection<PostingDocument>
+  readonly books: Collection<BooksDocument>
   /** The invoice of each account and cycle. */
   readonly billrun: Collection<BillrunDocument>
   readonly cards: Collection<CardDocument>
@@ -129,6 +137,7 @@ type RecordCollection =
   | 'carried'
   | 'balances'
   | 'bills'
+  | 'journal'
   | 'billrun'
   | 'cards'
   | 'idempotency'
@@ -152,6 +161,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
     { key: { bucket_id: 1, spent: 1 }, partialFilterExpression: { bucket_id: 0 } },
   ],
   bills: BILL_INDEXES,
+  journal: JOURNAL_INDEXES,
   billrun: BILLRUN_INDEXES,
   cards: CARD_INDEXES,
   idempotency: IDEMPOTENCY_INDEXES,
@@ -180,6 +190,8 @@ export function collectionsOf(db: Db): Collections {
     carried: db.collection('carried'),
     balances: db.collection('balances'),
     bills: db.collection('bills'),
+    journal: db.collection('journal'),
+    books: db.collection('books'),
     billrun: db.collection('billrun'),
     cards: db.collection('cards'),
     idempotency: db.collection('idempotency'),

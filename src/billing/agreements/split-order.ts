@@ -1,0 +1,175 @@
+/** Parameters of `split_bill`, checked. Pure. */
+import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { Fields } from '../../domain/fields.ts'
+import { amountFrom, rounded, sumOf } from '../amount.ts'
+import { BillingError } from '../errors.ts'
+import {
+  dateIn,
+  integerFrom,
+  isNothing,
+  type PaymentRules,
+  textIn,
+  userFieldsOf,
+  wrongInput,
+} from '../payments/payment-order.ts'
+import { type CycleTimes, cycleEnds, monthsAfter, shares } from './installments.ts'
+
+const INSTALLMENTS_MAX = 1_000
+
+/** `installments`, or `installments_num` with or without `first_due_date`. */
+export interface SplitParameters {
+  readonly aid?: unknown
+  readonly amount?: unknown
+  readonly installments?: readonly unknown[]
+  readonly installments_num?: unknown
+  readonly first_due_date?: unknown
+  readonly first_charge_date?: unknown
+  readonly note?: unknown
+  readonly uf?: unknown
+}
+
+export interface PlannedInstallment {
+  readonly amount: Exact
+  readonly dueDate: Date
+  readonly fields: Fields
+}
+
+export interface SplitOrder {
+  readonly aid: number
+  readonly amount: Exact
+  /** By due date. */
+  readonly installments: readonly PlannedInstallment[]
+  readonly firstDueDate: Date | null
+  readonly firstChargeDate: Date | null
+}
+
+/** Throws `BillingError`. */
+export function splitOrder(
+  given: SplitParameters,
+  rules: PaymentRules,
+  nowMs: number,
+  times: CycleTimes,
+): SplitOrder {
+  const { installments } = given
+  const rows = installments?.map((row) => rowOf(row, rules)) ?? null
+  const amount = amountFrom(given.amount)
+  if (rows?.some((row) => row.amount !== null)) {
+    const sum = sumOf(rows.map((row) => row.amount ?? rounded(amountFrom(0) as Exact)))
+    if (amount === null || !sum.equals(amount)) {
+      throw new BillingError('Sum of amounts in installments array must be equal to total amount')
+    }
+  }
+  if (rows?.some(({ dueDate }) => dueDate === null)) {
+    throw new BillingError('Due date field is mandatory for all installments')
+  }
+  if (isNothing(given.aid) || isNothing(given.amount)) {
+    throw new BillingError('In action split_bill must transfer amount and aid parameters')
+  }
+  refuseContradictions(given)
+  const aid = integerFrom(given.aid)
+  if (aid === null || amount === null || rounded(amount).lessThanOrEqualTo(0)) {
+    throw wrongInput(given.aid, given.amount)
+  }
+  const total = rounded(amount)
+  const firstDueDate = dateIn({ ...given }, 'first_due_date', rules)
+  const planned =
+    rows === null
+      ? byNumber(total, given, firstDueDate, nowMs, times)
+      : byRows(total, rows as readonly CheckedRow[], given.aid)
+  const common = fieldsOf(given, rules)
+  return {
+    aid,
+    amount: total,
+    installments: planned
+      .map((each) => ({ ...each, fields: { ...common, ...each.fields } }))
+      .sort((a, b) => a.dueDate.getTime() - b.dueDate.getTime()),
+    firstDueDate,
+    firstChargeDate: dateIn({ ...given }, 'first_charge_date', rules),
+  }
+}
+
+function refuseContradictions(given: SplitParameters): void {
+  const hasNumber = !isNothing(given.installments_num)
+  const hasDate = !isNothing(given.first_due_date)
+  if (given.installments !== undefined && (hasNumber || hasDate)) {
+    throw new BillingError('Passed parameters in contradiction')
+  }
+  if (hasDate && !hasNumber) {
+    throw new BillingError("Can't pass first_due_date withouh passing installments_num")
+  }
+  if (given.installments === undefined && !hasNumber) {
+    throw new BillingError('In action split_bill must transfer installments or installments_num')
+  }
+}
+
+interface Row {
+  readonly amount: Exact | null
+  readonly dueDate: Date | null
+  readonly fields: Fields
+}
+type CheckedRow = Row & { readonly dueDate: Date }
+
+function rowOf(row: unknown, rules: PaymentRules): Row {
+  if (typeof row !== 'object' || row === null || Array.isArray(row)) {
+    throw new BillingError('Due date field is mandatory for all installments')
+  }
+  const given = row as Fields
+  const amount = isNothing(given['amount']) ? null : amountFrom(given['amount'])
+  if (!isNothing(given['amount']) && amount === null) {
+    throw new BillingError('Sum of amounts in installments array must be equal to total amount')
+  }
+  return {
+    amount: amount === null ? null : rounded(amount),
+    dueDate: dateIn(given, 'due_date', rules),
+    fields: fieldsOf(given, rules),
+  }
+}
+
+function fieldsOf(given: Fields | SplitParameters, rules: PaymentRules): Fields {
+  const note = textIn({ ...given }, 'note')
+  const uf = userFieldsOf((given as Fields)['uf'], rules.userFields)
+  return {
+    ...(note === null ? {} : { note }),
+    ...(Object.keys(uf).length > 0 ? { uf } : {}),
+  }
+}
+
+function byRows(total: Exact, rows: readonly CheckedRow[], aid: unknown): PlannedInstallment[] {
+  refuseNumber(rows.length, total)
+  const sorted = [...rows].sort((a, b) => a.dueDate.getTime() - b.dueDate.getTime())
+  const equal = shares(total, rows.length)
+  const haveAmounts = rows.some(({ amount }) => amount !== null)
+  return sorted.map(({ amount: given, dueDate, fields }, index) => {
+    const amount = haveAmounts ? given : (equal[index] ?? null)
+    if (amount === null || amount.lessThanOrEqualTo(0)) throw wrongInput(aid, amount ?? 0)
+    return { amount, dueDate, fields }
+  })
+}
+
+function byNumber(
+  total: Exact,
+  { installments_num: sent }: SplitParameters,
+  firstDueDate: Date | null,
+  nowMs: number,
+  times: CycleTimes,
+): PlannedInstallment[] {
+  const count = integerFrom(sent)
+  if (count === null) throw new BillingError('Field installments_num should be of type Integer')
+  refuseNumber(count, total)
+  const ends = firstDueDate === null ? cycleEnds(nowMs, count, times) : null
+  return shares(total, count).map((amount, index) => ({
+    amount,
+    dueDate: ends?.[index] ?? monthsAfter(firstDueDate ?? new Date(nowMs), index, times.timeZone),
+    fields: {},
+  }))
+}
+
+function refuseNumber(count: number, total: Exact): void {
+  if (count < 1) throw new BillingError('Number of installments must be a positive number')
+  if (total.lessThan(count)) {
+    throw new BillingError("Number of installments can't be larger than the passed amount")
+  }
+  if (count > INSTALLMENTS_MAX) {
+    throw new BillingError(`Number of installments can't be larger than ${INSTALLMENTS_MAX}`)
+  }
+}

@@ -1,0 +1,108 @@
+/** Which bills a payment is to cover: `pays` and `paid_by`. */
+import type { Exact } from '../../catalog/records/exact-amount.ts'
+import { amountFrom, rounded, sumOf, ZERO } from '../amount.ts'
+import type { AccountBooks } from '../books/account-books.ts'
+import {
+  type Bill,
+  type BillRef,
+  isActive,
+  isDebt,
+  isUnconfirmed,
+  openAmount,
+  paidStateOf,
+} from '../books/bill.ts'
+import { BillingError } from '../errors.ts'
+
+/** `amount` is null if it is not a positive number. */
+export interface LinkWish extends BillRef {
+  readonly amount: Exact | null
+}
+
+const LINKS_MAX = 10_000
+const LABELS = { inv: 'Invoice', rec: 'Payment' } as const
+
+/**
+ * `{"inv": {"101": 50}, "rec": {"0000000000012": 5}}` or `[{"type": "inv", "id": 101, "amount": 50}]`.
+ * Throws `BillingError`.
+ */
+export function linkWishes(given: unknown): LinkWish[] {
+  if (given === undefined || given === null || given === '') return []
+  if (typeof given !== 'object') throw new BillingError('pays and paid_by must be objects or lists')
+  const wishes = Array.isArray(given)
+    ? given.map((member: unknown) => wishOf(member))
+    : Object.entries(given).flatMap(([type, byId]) => wishesOf(type, byId))
+  if (wishes.length > LINKS_MAX) throw new BillingError(`pays and paid_by: at most ${LINKS_MAX}`)
+  return merged(wishes)
+}
+
+function wishOf(member: unknown): LinkWish {
+  if (typeof member !== 'object' || member === null) {
+    throw new BillingError('members of pays and paid_by have type, id and amount')
+  }
+  const { type, id, amount } = member as Record<string, unknown>
+  return { ...refFrom(String(type), id), amount: linkAmount(amount) }
+}
+
+function wishesOf(type: string, byId: unknown): LinkWish[] {
+  if (typeof byId !== 'object' || byId === null) {
+    throw new BillingError(`${type} must have an amount by id`)
+  }
+  return Object.entries(byId).map(([id, amount]) => ({
+    ...refFrom(type, id),
+    amount: linkAmount(amount),
+  }))
+}
+
+function refFrom(type: string, id: unknown): BillRef {
+  if (type !== 'inv' && type !== 'rec') throw new BillingError(`Unknown type of bill ${type}`)
+  const text = typeof id === 'string' || typeof id === 'number' ? String(id) : ''
+  if (type === 'rec') return { type, id: text }
+  return { type, id: /^\d{1,15}$/.test(text) ? Number(text) : -1 }
+}
+
+function linkAmount(sent: unknown): Exact | null {
+  const amount = amountFrom(sent)
+  return amount?.greaterThan(0) ? rounded(amount) : null
+}
+
+/** One wish per bill. */
+function merged(wishes: readonly LinkWish[]): LinkWish[] {
+  const byKey = new Map<string, LinkWish>()
+  for (const wish of wishes) {
+    const key = `${wish.type}:${wish.id}`
+    const known = byKey.get(key)
+    const amount = wish.amount && known ? (known.amount?.plus(wish.amount) ?? null) : wish.amount
+    byKey.set(key, { ...wish, amount })
+  }
+  return [...byKey.values()]
+}
+
+/** Covers the wished bills; `bill` is the new payment or refund. Throws `BillingError`. */
+export function linkWished(books: AccountBooks, bill: Bill, wishes: readonly LinkWish[]): void {
+  const pairs = wishes.map((wish) => ({ wish, other: otherOf(books, bill, wish) }))
+  const total = sumOf(wishes.map(({ amount }) => amount ?? ZERO))
+  if (total.greaterThan(openAmount(bill))) {
+    throw new BillingError('Total to pay is less than the subtotals')
+  }
+  for (const { wish, other } of pairs) {
+    const [debt, credit] = isDebt(bill) ? [bill, other] : [other, bill]
+    books.link(debt, credit, wish.amount ?? ZERO)
+  }
+}
+
+function otherOf(books: AccountBooks, bill: Bill, wish: LinkWish): Bill {
+  const label = LABELS[wish.type]
+  const other = books.bill(wish)
+  const isCovered = isDebt(bill) ? other?.due.lessThan(0) : other && isDebt(other)
+  if (other === undefined || other === bill || !isCovered || !isActive(other)) {
+    throw new BillingError(`Unknown ${label}/s for account ${books.aid}`)
+  }
+  if (paidStateOf(other) === '1') {
+    throw new BillingError(`${label} ${wish.id} already paid`)
+  }
+  if (wish.amount === null) throw new BillingError(`Illegal amount for ${label} ${wish.id}`)
+  if (wish.amount.greaterThan(openAmount(other)) || (isDebt(bill) && isUnconfirmed(other))) {
+    throw new BillingError(`${label} ${wish.id} cannot be overpaid`)
+  }
+  return other
+}

@@ -1,0 +1,175 @@
+/** Payments, deposits and cancellations in one transaction each. */
+import type { Fields } from '../../domain/fields.ts'
+import { amountFrom, rounded } from '../amount.ts'
+import type { AccountBooks } from '../books/account-books.ts'
+import type { Bill, BillRef } from '../books/bill.ts'
+import { type BooksWriter, loadBooks, saveBooks } from '../books/store-books.ts'
+import { BillingError } from '../errors.ts'
+import { nextTxids } from '../numbers.ts'
+import { isDeposit, useDeposit } from './deposits.ts'
+import { isNothing, type PaymentOrder, textOf, userFieldsOf } from './payment-order.ts'
+import { recordPayment } from './record.ts'
+import { amountOfPayment, canBeTakenBack, takeBack } from './take-back.ts'
+
+/** Records payments of any accounts, all or none; returns their numbers in the order given. */
+export async function recordPayments(
+  writer: BooksWriter,
+  orders: readonly PaymentOrder[],
+): Promise<string[]> {
+  const txids = await nextTxids(writer, orders.length)
+  const numbered = orders.map((order, index) => ({ order, txid: txids[index] as string }))
+  for (const [aid, ofAccount] of groupBy(numbered, ({ order }) => order.aid)) {
+    const refs = ofAccount.flatMap(({ order }) => order.links)
+    const books = await loadBooks(writer, aid, { refs })
+    for (const { order, txid } of ofAccount) recordPayment(books, order, txid)
+    await saveBooks(writer, books, 'pay')
+  }
+  return txids
+}
+
+/** Returns the numbers of the deposits that were not used before. */
+export async function useDeposits(
+  writer: BooksWriter,
+  txids: readonly string[],
+  urt: Date | null,
+): Promise<string[]> {
+  const used: string[] = []
+  const { byAccount, unknown } = await findPayments(writer, txids)
+  if (unknown.length > 0) throw notDeposits()
+  for (const books of byAccount) {
+    for (const { txid, bill } of paymentsIn(books, txids)) {
+      if (!isDeposit(bill)) throw notDeposits()
+      if (useDeposit(books, bill, urt ?? books.now)) used.push(txid)
+    }
+    await saveBooks(writer, books, 'use_deposit')
+  }
+  return txids.filter((txid) => used.includes(txid))
+}
+
+function notDeposits(): BillingError {
+  return new BillingError('One or more of the input IDs are not deposits')
+}
+
+export interface CancelOptions {
+  /** Cancels the others if some cannot be cancelled. */
+  readonly ignoreErrors: boolean
+  readonly userFields: readonly string[]
+}
+
+export interface Cancelled {
+  readonly succeeded: readonly string[]
+  readonly errors: readonly string[]
+}
+
+/**
+ * Cancels payments: what they covered is open again. With errors that are not to be ignored nothing
+ * is written.
+ */
+export async function cancelPayments(
+  writer: BooksWriter,
+  cancellations: readonly unknown[],
+  { ignoreErrors, userFields }: CancelOptions,
+): Promise<Cancelled> {
+  const given = cancellations.map(cancellationOf)
+  const named = given.filter(({ txid }) => txid !== '')
+  const txids = named.map(({ txid }) => txid)
+  const { byAccount, unknown } = await findPayments(writer, txids)
+  const errors = unknown.map((txid) => `${textOf(txid)} Not Found`)
+  const succeeded: string[] = []
+  const seen = new Set<string>()
+  for (const books of byAccount) {
+    for (const { txid, amount, uf } of named) {
+      const bill = books.bill({ type: 'rec', id: txid })
+      if (bill === undefined) continue
+      const error = seen.has(txid) ? `${txid} cannot be cancelled` : refusal(books, bill, amount)
+      seen.add(txid)
+      if (error !== null) {
+        errors.push(error)
+        continue
+      }
+      const [opposite = ''] = await nextTxids(writer, 1)
+      takeBack(books, bill, 'cancel', {
+        txid: opposite,
+        further: { uf: userFieldsOf(uf, userFields) },
+      })
+      succeeded.push(txid)
+    }
+  }
+  const without = given.length - named.length
+  if (without > 0) errors.push(`${without} payments was transferred without txid`)
+  if (errors.length > 0 && !ignoreErrors) return { succeeded: [], errors }
+  for (const books of byAccount) await saveBooks(writer, books, 'cancel_payments')
+  return { succeeded, errors }
+}
+
+interface Cancellation {
+  readonly txid: string
+  readonly amount: unknown
+  readonly uf: unknown
+}
+
+function cancellationOf(given: unknown): Cancellation {
+  const isObject = typeof given === 'object' && given !== null
+  const { txid, amount, uf } = (isObject ? given : {}) as Fields
+  const isText = typeof txid === 'string' || typeof txid === 'number'
+  return { txid: isText ? String(txid) : '', amount, uf }
+}
+
+function refusal(books: AccountBooks, bill: Bill, sent: unknown): string | null {
+  const { txid } = bill.fields
+  if (!canBeTakenBack(books, bill)) return `${txid} cannot be cancelled`
+  if (isNothing(sent)) return null
+  const amount = amountFrom(sent)
+  return amount !== null && rounded(amount).equals(amountOfPayment(bill))
+    ? null
+    : `Cancellation amount not matching payment amount for ${txid}`
+}
+
+export interface FoundPayments {
+  /** The books of each account that has some of the payments. */
+  readonly byAccount: readonly AccountBooks[]
+  /** Numbers that no payment has. */
+  readonly unknown: readonly string[]
+}
+
+/** The payments with these numbers, in the books of their accounts. */
+export async function findPayments(
+  writer: BooksWriter,
+  txids: readonly string[],
+): Promise<FoundPayments> {
+  const { catalog, session } = writer
+  const wanted = [...new Set(txids)]
+  const found = await catalog.run('find payments', () =>
+    catalog.bills
+      .find({ txid: { $in: wanted } }, { projection: { aid: 1, txid: 1 }, session })
+      .toArray(),
+  )
+  const accounts = groupBy(found, ({ aid }) => aid)
+  const byAccount: AccountBooks[] = []
+  for (const [aid, bills] of accounts) {
+    const refs: BillRef[] = bills.map(({ txid }) => ({ type: 'rec', id: txid ?? '' }))
+    byAccount.push(await loadBooks(writer, aid, { refs }))
+  }
+  const known = new Set(found.map(({ txid }) => txid))
+  return { byAccount, unknown: wanted.filter((txid) => !known.has(txid)) }
+}
+
+/** Those of the payments that the books have, in the order given, each once. */
+export function paymentsIn(
+  books: AccountBooks,
+  txids: readonly string[],
+): { readonly txid: string; readonly bill: Bill }[] {
+  return [...new Set(txids)].flatMap((txid) => {
+    const bill = books.bill({ type: 'rec', id: txid })
+    return bill === undefined ? [] : [{ txid, bill }]
+  })
+}
+
+function groupBy<T>(items: readonly T[], keyOf: (item: T) => number): Map<number, T[]> {
+  const groups = new Map<number, T[]>()
+  for (const item of items) {
+    const key = keyOf(item)
+    groups.set(key, [...(groups.get(key) ?? []), item])
+  }
+  return groups
+}

@@ -1,0 +1,56 @@
+/** Payments, refunds and deposits in the books of their account. Pure. */
+import type { BillDocument } from '../../catalog/entities/bill.ts'
+import { storedAmount } from '../../catalog/records/exact-amount.ts'
+import { ZERO } from '../amount.ts'
+import type { AccountBooks } from '../books/account-books.ts'
+import { type Bill, type BillFields, isUnusedDeposit, newBill, openAmount } from '../books/bill.ts'
+import { paymentPosting } from '../books/journal.ts'
+import { BillingError } from '../errors.ts'
+import { linkWished } from './link-wishes.ts'
+import type { PaymentOrder } from './payment-order.ts'
+
+/** Records a payment and covers bills by it. Throws `BillingError`. */
+export function recordPayment(books: AccountBooks, order: PaymentOrder, txid: string): Bill {
+  const bill = billOfOrder(books, order, txid)
+  books.add(bill, paymentPosting(bill))
+  if (isUnusedDeposit(bill)) return bill
+  linkWished(books, bill, order.links)
+  if (order.links.length === 0) {
+    if (order.dir === 'fc') books.cover(books.openDebts(), openAmount(bill).isZero() ? [] : [bill])
+    else books.cover([bill], books.openCredits())
+  }
+  books.cover()
+  refuseWrittenOffRest(books, bill)
+  return bill
+}
+
+function billOfOrder(books: AccountBooks, order: PaymentOrder, txid: string): Bill {
+  const { method, dir, amount, isDeposit, urt, fields } = order
+  const common: BillFields = {
+    ...(fields as Partial<BillDocument>),
+    type: 'rec',
+    aid: books.aid,
+    txid,
+    dir,
+    method,
+    urt: urt ?? books.now,
+    process_time: books.now,
+    // All other methods are final at once.
+    ...(method === 'automatic' ? { waiting_for_confirmation: true } : {}),
+  }
+  if (!isDeposit) return newBill(common, dir === 'fc' ? amount.negated() : amount)
+  if (method === 'write_off') throw new BillingError('Method write_off cannot be a deposit')
+  const deposit = { deposit: true, deposit_amount: storedAmount(amount), freeze_date: common.urt }
+  return newBill({ ...common, ...deposit }, ZERO)
+}
+
+/** A write-off closes bills; it is no money that could be used later. */
+function refuseWrittenOffRest({ aid }: AccountBooks, bill: Bill): void {
+  if (bill.fields.method !== 'write_off') return
+  const rest = openAmount(bill)
+  if (rest.isZero()) return
+  const what = bill.due.lessThan(0) ? 'debt' : 'credit'
+  throw new BillingError(
+    `Method write_off: amount ${bill.amount} is bigger than the open ${what} of account ${aid}`,
+  )
+}
