@@ -1,9 +1,11 @@
 /**
- * Follow-up operations on the ledger after a change of an entity (outbox). They are stored with the
- * change, so that they are executed even after a crash; their own operation ids ensure that each is
- * executed once.
+ * What follows in the ledger from a change of an entity, by outbox entries. Their operation ids
+ * ensure that each is executed once.
  */
 import type { Actor } from '../catalog/actor.ts'
+import { FENCE_KIND, type ProfileOwner } from '../catalog/revisions/entity-changes.ts'
+import type { OutboxHandler } from '../catalog/transactions/dispatcher.ts'
+import type { OutboxEntry } from '../catalog/transactions/outbox.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { BalanceDeps } from './balances/loads.ts'
 import {
@@ -11,10 +13,14 @@ import {
   recordFromLedger,
   recordOperations,
 } from './balances/operation-audit.ts'
-import { runTransfer, type TransferPlan } from './balances/transfer.ts'
+import {
+  planTransfer,
+  runTransfer,
+  type TransferPlan,
+  type TransferRequest,
+} from './balances/transfer.ts'
 import { updateBalance } from './balances/update.ts'
 import { ApiError } from './entities/errors.ts'
-import { auditRecordIfWritten, type RecordFollowUp } from './entities/records/record-audit.ts'
 
 /** A prepaid group credited to a subscriber. */
 export interface Renewal {
@@ -26,31 +32,56 @@ export interface Renewal {
   operationId: string
 }
 
-export type FollowUp =
-  | { kind: 'transfer'; plan: TransferPlan }
-  | { kind: 'renewal'; renewal: Renewal }
-  | { kind: 'balances'; trail: OperationAudit }
-  | RecordFollowUp
+/** A transfer of balances; without buckets until it is planned. */
+export type Transfer = TransferRequest & { buckets: TransferPlan['buckets'] | null }
 
-/** Throws errors of the stores, after which it is retried. Refusals are logged and not retried. */
-export async function runFollowUp(
-  deps: BalanceDeps,
-  followUp: FollowUp,
-  log: Pick<Logger, 'warn'>,
-): Promise<void> {
-  if (followUp.kind === 'transfer') {
-    const settings = { attemptsMax: deps.config.ledger.commitAttemptsMax }
-    await runTransfer(deps.ledger, followUp.plan, settings, deps.clock.nowMs())
-    return
+export type FollowUp = OutboxEntry &
+  (
+    | { kind: 'transfer'; payload: Transfer }
+    | { kind: 'renewal'; payload: Renewal }
+    | { kind: 'balances'; payload: OperationAudit }
+  )
+
+/** Subject of the entries that must not overlap: loads and transfers of a subscriber's balances. */
+export function balancesOf(sid: number): string {
+  return `balances/${sid}`
+}
+
+type Deps = BalanceDeps & { log: Pick<Logger, 'warn'> }
+
+export function followUpHandlers(deps: Deps): Readonly<Record<string, OutboxHandler>> {
+  const { ledger, clock } = deps
+  return {
+    async [FENCE_KIND]({ aid, sid }: ProfileOwner) {
+      await ledger.raiseFence(aid, sid, false, clock.nowMs())
+    },
+    transfer: (payload: Transfer, save) => transfer(deps, payload, save),
+    renewal: (payload: Renewal) => renew(deps, payload),
+    balances: (payload: OperationAudit) => recordFromLedger(deps, payload),
   }
-  if (followUp.kind === 'balances') return recordFromLedger(deps, followUp.trail)
-  if (followUp.kind === 'record') return auditRecordIfWritten(deps.catalog, followUp.trail)
-  const { actor, sid, aid, group, operationId } = followUp.renewal
+}
+
+/**
+ * The plan is stored before it is executed: a repetition must not transfer what was added since.
+ */
+async function transfer(
+  { ledger, clock, config }: Deps,
+  { buckets, ...request }: Transfer,
+  save: (payload: Transfer) => Promise<void>,
+): Promise<void> {
+  const plan = buckets === null ? await planTransfer(ledger, request) : { ...request, buckets }
+  if (buckets === null) await save(plan)
+  const settings = { attemptsMax: config.ledger.commitAttemptsMax }
+  await runTransfer(ledger, plan, settings, clock.nowMs())
+}
+
+/** Refusals are logged and not repeated. */
+async function renew(deps: Deps, { actor, sid, aid, group, operationId }: Renewal): Promise<void> {
+  const { catalog, log } = deps
   const query = { sid, aid, charging_plan: group }
   try {
-    const loaded = { query, update: {}, operationId }
-    const { details, operations } = await updateBalance(deps, loaded)
-    await recordOperations(deps.catalog, { actor, type: 'update' }, operations)
+    const { details, operations } = await updateBalance(deps, { query, update: {}, operationId })
+    await recordOperations(catalog, { actor, type: 'update' }, operations)
     if (!details) log.warn({ operationId }, 'the first charge of an auto-renewal was refused')
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

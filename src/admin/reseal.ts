@@ -1,7 +1,7 @@
 /** Re-encrypts stored secrets with the current key at startup. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../catalog/connection.ts'
-import { CatalogUnavailableError, ConfigConflictError } from '../catalog/errors.ts'
+import { CatalogUnavailableError, EntityConflictError } from '../catalog/errors.ts'
 import { resealAll } from '../catalog/settings/reseal.ts'
 import { type SecretSettings, sealerOf } from '../catalog/settings/secret-keys.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -49,7 +49,7 @@ async function tryReseal({ catalog, clock, config, log }: ResealOptions): Promis
     return true
   } catch (error) {
     const isPassing =
-      error instanceof CatalogUnavailableError || error instanceof ConfigConflictError
+      error instanceof CatalogUnavailableError || error instanceof EntityConflictError
     if (!isPassing) log.error({ err: error }, 'stored secrets cannot be sealed')
     return !isPassing
   }

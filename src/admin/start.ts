@@ -4,6 +4,7 @@ import { NO_BOOKS, type PaymentBooks } from '../billing/charges/books.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
+import type { OutboxRunner } from '../catalog/transactions/dispatcher.ts'
 import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import { createLedger } from '../ledger/ledger.ts'
@@ -18,7 +19,7 @@ import { hasGeneratedPassword } from './auth/first-admin.ts'
 import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.ts'
 import { refuseCrossSite } from './browsers.ts'
 import { listedOrigins } from './cors.ts'
-import { createEntityApi, type Repairs, startRepairs } from './entity-api.ts'
+import { createEntityApi } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
 import { startJobRunner } from './jobs/runner.ts'
 import { checkListening, listen } from './listening.ts'
@@ -75,7 +76,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     ...{ books, stripeAddress },
   })
   const ends: { stop(): Promise<void> | void }[] = []
-  let repairs: Repairs | undefined
+  let outbox: OutboxRunner | undefined
   let recorder: Recorder | undefined
   // Without authentication no user has to be created.
   let hasUsers = () => auth.guard.isOpen
@@ -89,7 +90,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   try {
     auth.guard.install(server)
     refuseCrossSite(server, config.admin, listedOrigins(settings))
-    const areChangesFinished = () => repairs?.hasRun() === true
+    const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
     addRoutes(server, {
       config,
@@ -105,15 +106,15 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       health,
     })
     if (!auth.guard.isOpen) {
-      const first = watchFirstAdmin({ catalog, clock, audit, log, dataDir })
+      const first = watchFirstAdmin({ catalog, clock, log, dataDir })
       ends.push(first)
       hasUsers = first.hasUser
       await mayListen(config, catalog, clock, first)
     }
-    repairs = startRepairs(entityApi.stores, log)
+    outbox = catalog.dispatcher.start()
     const handlers = jobHandlers(entityApi, { config, metrics, payments })
     const runner = startJobRunner({ catalog, clock, log, handlers })
-    ends.push(repairs, runner, startStandingJobs({ catalog, clock, config, log }))
+    ends.push(outbox, runner, startStandingJobs({ catalog, clock, config, log }))
     ends.push(startReseal({ catalog, clock, config, log }))
     const port = await listen(server, config.admin)
     const { host, openTo } = config.admin

@@ -11,7 +11,7 @@ import type {
   KeyedCallDocument,
   KeyedPartDocument,
 } from '../catalog/records/idempotency-document.ts'
-import { isDuplicate } from '../catalog/revisions/revisions.ts'
+import { isDuplicate } from '../catalog/transactions/duplicate.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../runtime/process-identity.ts'
 

@@ -45,9 +45,10 @@ import {
   type TokenizationDocument,
 } from './records/payment-documents.ts'
 import type { SecondFactorDocument } from './records/second-factor.ts'
-import type { LockDocument } from './revisions/lock-document.ts'
 import type { ConfigDocument } from './settings/config-document.ts'
 import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-document.ts'
+import type { HeadDocument } from './transactions/head.ts'
+import { OUTBOX_INDEXES, type OutboxDocument } from './transactions/outbox-document.ts'
 
 export type {
   AggregationCursor,
@@ -63,9 +64,7 @@ export type {
 } from 'mongodb'
 export { Decimal128, ObjectId } from 'mongodb'
 
-/**
- * An increasing number. `feed:<collection>`: the revision number of a collection (revisions.ts).
- */
+/** An increasing number: of accounts and subscribers (sequence.ts); state of the demo (demo.ts). */
 export interface CounterDocument {
   _id: string
   seq: number
@@ -111,8 +110,10 @@ export interface Collections {
   readonly installation: Collection<InstallationDocument>
   readonly config: Collection<ConfigDocument>
   readonly confighistory: Collection<ConfigVersionDocument>
-  /** Locks of entities that are being changed (revisions/). */
-  readonly entitylocks: Collection<LockDocument>
+  /** The head, which each transaction reads first and writes last (transactions/). */
+  readonly transactions: Collection<HeadDocument>
+  /** What follows from transactions in other stores (transactions/). */
+  readonly outbox: Collection<OutboxDocument>
   /** Progress of imports, and their failed rows. */
   readonly imports: Collection<ImportDocument>
   /** Erasure and retention jobs, and their progress. */
@@ -127,7 +128,7 @@ export interface Collections {
   readonly secondfactors: Collection<SecondFactorDocument>
   /** Audit records (audit/). */
   readonly audit: Collection<AuditDocument>
-  /** Head of the audit chain, and its removed ranges (audit/append.ts). */
+  /** Removed ranges of the audit chain, and how far it was forwarded. */
   readonly auditchain: Collection<AuditChainDocument>
 }
 
@@ -146,6 +147,7 @@ type RecordCollection =
   | 'confighistory'
   | 'gatewaycharges'
   | 'tokenizations'
+  | 'outbox'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
@@ -170,6 +172,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   confighistory: CONFIG_HISTORY_INDEXES,
   gatewaycharges: GATEWAY_CHARGE_INDEXES,
   tokenizations: TOKENIZATION_INDEXES,
+  outbox: OUTBOX_INDEXES,
 }
 
 export function collectionsOf(db: Db): Collections {
@@ -199,7 +202,8 @@ export function collectionsOf(db: Db): Collections {
     installation: db.collection('installation'),
     config: db.collection('config'),
     confighistory: db.collection('confighistory'),
-    entitylocks: db.collection('entitylocks'),
+    transactions: db.collection('transactions'),
+    outbox: db.collection('outbox'),
     imports: db.collection('imports'),
     jobs: db.collection('jobs'),
     gatewaycharges: db.collection('gatewaycharges'),

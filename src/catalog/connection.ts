@@ -1,17 +1,4 @@
-import {
-  type ClientSession,
-  type Db,
-  MongoBulkWriteError,
-  MongoClient,
-  MongoClientClosedError,
-  MongoError,
-  MongoNetworkError,
-  MongoNotConnectedError,
-  MongoServerClosedError,
-  MongoServerError,
-  MongoSystemError,
-  MongoTopologyClosedError,
-} from 'mongodb'
+import { type ClientSession, type Db, MongoClient } from 'mongodb'
 import { redactUrl } from '../config/error.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import { type Collections, collectionsOf, ensureIndexes } from './collections.ts'
@@ -21,6 +8,9 @@ import {
   ReadCancelledError,
   SlowReadError,
 } from './errors.ts'
+import { isTimeLimitError, outageOf } from './outages.ts'
+import { OutboxDispatcher } from './transactions/dispatcher.ts'
+import { createTransactions } from './transactions/transaction.ts'
 
 export interface CatalogOptions {
   /** mongodb:// or mongodb+srv://; may contain a password. */
@@ -70,14 +60,22 @@ export interface Catalog extends Collections {
     options?: StoreReadOptions,
   ): Promise<T>
   /**
-   * As `run`, for several writes. They are atomic if the server supports transactions; otherwise
-   * `operation` gets no session and the writes are applied one by one. `operation` may be called
-   * again.
+   * One transaction for several writes: `operation` passes `session` to each of them. Transactions
+   * are serializable, also with respect to what `operation` reads without the session, as long as
+   * all writers of what it reads use transactions. Audit records (`appendAudit`) and outbox entries
+   * (`enqueueOutbox`) of the session are written with it; the outbox entries that this process has
+   * handlers for are executed after the commit and before this resolves.
+   *
+   * `operation` may be called again after a conflict, so it has no effects but those of the session.
+   * If it throws, nothing is written and the error is passed on. Transactions of a process run one
+   * after the other: `operation` must not begin another one. Rejects with `EntityConflictError`
+   * (lost to other processes too often, nothing is written) or with `CatalogUnavailableError` (the
+   * writes may have been committed); with `StoreDownError` if an outbox entry could not be executed:
+   * the writes are committed then, and the entry is executed later.
    */
-  transaction<T>(
-    what: string,
-    operation: (session: ClientSession | undefined) => Promise<T>,
-  ): Promise<T>
+  transaction<T>(what: string, operation: (session: ClientSession) => Promise<T>): Promise<T>
+  /** Executes what follows from transactions in other stores. */
+  readonly dispatcher: OutboxDispatcher
   /**
    * Creates the missing indexes; idempotent. `identifiers`: identifying fields of subscribers in
    * addition to sid, msisdn and imsi.
@@ -100,15 +98,20 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
   const link = createLink(client)
   const { run, read } = createRunners(link, options)
   const collections = collectionsOf(db)
+  const dispatcher = new OutboxDispatcher(collections, run)
+  const transaction = createTransactions({
+    collections,
+    run,
+    withSession: (act) => client.withSession(act),
+    dispatcher,
+    timeoutMs: options.timeoutMs,
+  })
   return {
     ...collections,
     run,
     read,
-    transaction: (what, operation) =>
-      run(what, async () => {
-        if (!(await hasTransactions(db))) return operation(undefined)
-        return client.withSession((session) => session.withTransaction(operation))
-      }),
+    transaction,
+    dispatcher,
     ensureIndexes: (identifiers = []) => ensureIndexes(collections, identifiers, run),
     ping: () => run('ping', () => pingOnce(db)),
     close: link.close,
@@ -142,12 +145,6 @@ function createClient(options: CatalogOptions): MongoClient {
 
 /** How much longer than the server's time limit the client waits for a read. */
 const READ_GRACE_MS = 1000
-
-/** Only replica sets and sharded clusters support transactions. */
-async function hasTransactions(db: Db): Promise<boolean> {
-  const hello = await db.command({ hello: 1 })
-  return typeof hello['setName'] === 'string' || hello['msg'] === 'isdbgrid'
-}
 
 async function pingOnce(db: Db): Promise<void> {
   await db.command({ ping: 1 })
@@ -251,60 +248,4 @@ function createRunners(
       }
     },
   }
-}
-
-function outageOf(error: unknown, what: string): CatalogUnavailableError | null {
-  if (!isOutage(error)) return null
-  const text = `MongoDB: ${what}: ${(error as Error).message}`
-  return new CatalogUnavailableError(text, { cause: error })
-}
-
-const MAX_TIME_EXPIRED = 50
-
-function isTimeLimitError(error: unknown): boolean {
-  return error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED
-}
-
-/** Codes of servers that respond but cannot serve: failover, shutdown, access refused. */
-const OUTAGE_CODES: ReadonlySet<number> = new Set([
-  6, // HostUnreachable
-  7, // HostNotFound
-  13, // Unauthorized
-  18, // AuthenticationFailed
-  50, // MaxTimeMSExpired
-  64, // WriteConcernFailed
-  89, // NetworkTimeout
-  91, // ShutdownInProgress
-  133, // FailedToSatisfyReadPreference
-  189, // PrimarySteppedDown
-  262, // ExceededTimeLimit
-  9001, // SocketException
-  10107, // NotWritablePrimary
-  11600, // InterruptedAtShutdown
-  11602, // InterruptedDueToReplStateChange
-  13435, // NotPrimaryNoSecondaryOk
-  13436, // NotPrimaryOrSecondary
-  14031, // OutOfDiskSpace
-])
-
-const CLIENT_OUTAGES = [
-  MongoNetworkError,
-  MongoSystemError,
-  MongoNotConnectedError,
-  MongoServerClosedError,
-  MongoTopologyClosedError,
-  MongoClientClosedError,
-] as const
-
-function isOutage(error: unknown): boolean {
-  if (!(error instanceof MongoError)) return false
-  if (CLIENT_OUTAGES.some((kind) => error instanceof kind)) return true
-  // The driver also reports lost connections as bulk write errors; only errors from the server have
-  // a code.
-  if (error instanceof MongoBulkWriteError && error.code === undefined) {
-    return [error.writeErrors].flat().length === 0
-  }
-  if (error instanceof MongoServerError) return OUTAGE_CODES.has(Number(error.code))
-  // The driver does not export the class of this connection pool error.
-  return error.name === 'MongoWaitQueueTimeoutError'
 }

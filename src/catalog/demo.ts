@@ -1,11 +1,15 @@
 /** The demo catalogue for new users: small, with one entity of each kind. */
-import { ObjectId } from 'mongodb'
+import type { ClientSession } from 'mongodb'
+import type { Fields } from '../domain/fields.ts'
 import { MICROS_PER_UNIT } from '../domain/money.ts'
 import { FOREVER_MS } from '../domain/time.ts'
+import type { Actor } from './actor.ts'
+import { appendAudit } from './audit/audit.ts'
 import type { Catalog } from './connection.ts'
 import { CHARGING_COLLECTIONS, type EntityCollection } from './entities/entity-table.ts'
-import { DuplicateEntityError } from './errors.ts'
-import { type ProfileFence, writeEntity } from './revisions/write.ts'
+import { checkedEntityWith } from './revisions/check.ts'
+import { existingIn } from './revisions/references.ts'
+import { type RevisionWrite, writeRevisions } from './revisions/store-revisions.ts'
 
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB
@@ -153,7 +157,18 @@ const DEMO_CREDITS: readonly InitialCredit[] = [
   credit(0, 3, 5 * GIB),
 ]
 
-/** State of the seed in the collection of counters: the process may die between any two steps. */
+/** The demo refers to itself only. */
+const REFERENCES = {
+  rates: existingIn('rates', documentsIn('rates')),
+  services: existingIn('services', documentsIn('services')),
+}
+
+function documentsIn(name: EntityCollection): Fields[] {
+  const found = DEMO_ENTITIES.filter(({ collection }) => collection === name)
+  return found.map(({ document }) => document)
+}
+
+/** State of the credits in the collection of counters; absent before the seed. */
 const MARK = 'seed:demo'
 const BEGUN = 1
 const FINISHED = 2
@@ -166,31 +181,26 @@ export interface DemoSeed {
 }
 
 /**
- * Creates the demo catalogue if the store contains no entities. An interrupted seed is resumed, and
- * its credits are requested again until `finishDemoSeed` is called.
+ * Creates the demo catalogue if the store contains no entities. Its credits are requested again
+ * until `finishDemoSeed` is called.
  */
-export async function seedDemoCatalogue(catalog: Catalog, fence?: ProfileFence): Promise<DemoSeed> {
-  const mark = await catalog.run('read seed mark', () => catalog.counters.findOne({ _id: MARK }))
-  if (mark?.seq === FINISHED) return { created: [], credits: [] }
-  if (mark === null) {
-    if (!(await isEmpty(catalog))) return { created: [], credits: [] }
-    await setMark(catalog, BEGUN)
-  }
-  const created: string[] = []
-  for (const [index, { collection, document }] of DEMO_ENTITIES.entries()) {
-    if (
-      await create(
-        catalog,
-        collection,
-        { creation_time: SINCE, ...document, _id: demoId(index) },
-        fence,
-      )
-    ) {
-      const name = document['key'] ?? document['name'] ?? document['sid'] ?? document['aid']
-      created.push(`${collection} ${name}`)
+export function seedDemoCatalogue(
+  catalog: Catalog,
+  { actor, nowMs }: { actor: Actor; nowMs: number },
+): Promise<DemoSeed> {
+  return catalog.transaction('seed the demo', async (session) => {
+    const mark = await catalog.run('read seed mark', () => catalog.counters.findOne({ _id: MARK }))
+    if (mark?.seq === BEGUN) return { created: [], credits: DEMO_CREDITS }
+    if (mark !== null || !(await isEmpty(catalog))) return { created: [], credits: [] }
+    for (const name of new Set(DEMO_ENTITIES.map(({ collection }) => collection))) {
+      await writeRevisions(catalog, session, name, stepsOf(name))
     }
-  }
-  return { created, credits: DEMO_CREDITS }
+    await setMark(catalog, BEGUN, session)
+    const seed = { created: DEMO_ENTITIES.map(labelOf), credits: DEMO_CREDITS }
+    const entry = { collection: 'installation', type: 'seed', key: 'demo', new: seed }
+    appendAudit(session, actor, nowMs, entry)
+    return seed
+  })
 }
 
 /** Call it when the credits of the seed are topped up. */
@@ -198,25 +208,17 @@ export function finishDemoSeed(catalog: Catalog): Promise<void> {
   return setMark(catalog, FINISHED)
 }
 
-/** A fixed id per entity, so that repeating the seed cannot create it twice. */
-function demoId(index: number): ObjectId {
-  return new ObjectId(`5eed${String(index).padStart(20, '0')}`)
+function stepsOf(name: EntityCollection): RevisionWrite[] {
+  return documentsIn(name).map((document) => {
+    const dated = { creation_time: SINCE, ...document }
+    const options = { mode: 'insert', timeZone: 'UTC' } as const
+    return { mode: 'insert', document: checkedEntityWith(name, dated, options, REFERENCES) }
+  })
 }
 
-async function create(
-  catalog: Catalog,
-  collection: EntityCollection,
-  document: Record<string, unknown>,
-  fence: ProfileFence | undefined,
-): Promise<boolean> {
-  const options = { mode: 'insert', timeZone: 'UTC', ...(fence && { fence }) } as const
-  try {
-    await writeEntity(catalog, collection, document, options)
-    return true
-  } catch (error) {
-    if (error instanceof DuplicateEntityError) return false
-    throw error
-  }
+function labelOf({ collection, document }: DemoEntity): string {
+  const { key, name, sid, aid } = document
+  return `${collection} ${key ?? name ?? sid ?? aid}`
 }
 
 async function isEmpty(catalog: Catalog): Promise<boolean> {
@@ -229,8 +231,9 @@ async function isEmpty(catalog: Catalog): Promise<boolean> {
   return true
 }
 
-async function setMark(catalog: Catalog, seq: number): Promise<void> {
+async function setMark(catalog: Catalog, seq: number, session?: ClientSession): Promise<void> {
+  const options = { upsert: true, ...(session && { session }) }
   await catalog.run('write seed mark', () =>
-    catalog.counters.updateOne({ _id: MARK }, { $set: { seq } }, { upsert: true }),
+    catalog.counters.updateOne({ _id: MARK }, { $set: { seq } }, options),
   )
 }

@@ -37,14 +37,9 @@ export class DuplicateEntityError extends Error {
   }
 }
 
-/** The revision to replace does not exist, belongs to another entity, or was changed meanwhile. */
+/** Other processes change the same too often, or a revision to replace does not exist any more. */
 export class EntityConflictError extends Error {
   override name = 'EntityConflictError'
-}
-
-/** The stored configuration is being changed by too many writers at the same time. */
-export class ConfigConflictError extends Error {
-  override name = 'ConfigConflictError'
 }
 
 /** More subscribers share the pools of an account than one request may read. */

@@ -11,13 +11,12 @@ import {
 import { CLIENTS_CATEGORY } from '../catalog/clients/client-settings.ts'
 import { compileClients, nameOfClient } from '../catalog/clients/clients.ts'
 import { sealerOf } from '../catalog/settings/secret-keys.ts'
-import { writeStoredConfig } from '../catalog/settings/stored-config.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { CommandError } from './errors.ts'
-import { recordByOperator } from './operator.ts'
+import { writeConfigByOperator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalList, optionalText } from './parse.ts'
 import { withCatalog } from './stores.ts'
@@ -90,31 +89,21 @@ async function changeClients(
   make: (list: unknown, change: ClientChange) => Changed,
 ): Promise<0> {
   const config = settings(file)
-  const by = { nowMs: systemClock.nowMs(), by: 'cli' }
   const sealer = sealerOf(config)
-  const change = { ...by, sealer, timeZone: config.rating.timeZone }
+  const change = { nowMs: systemClock.nowMs(), by: 'cli', sealer, timeZone: config.rating.timeZone }
   await withCatalog(config, async (catalog) => {
-    let before: unknown
     let secret: string | null = null
-    const after = await writeStoredConfig(
-      catalog,
-      CLIENTS_CATEGORY,
-      (list) => {
-        const changed = make(list, change)
-        before = list
-        secret = changed.secret
-        return changed.list
-      },
-      by,
-    )
+    const listed = (list: unknown) => {
+      const changed = make(list, change)
+      secret = changed.secret
+      return changed.list
+    }
+    const entry = (old: unknown, list: unknown) => {
+      const views = { old: one(old, name), new: one(list, name) }
+      return { collection: CLIENTS_CATEGORY, type, key: name, ...views }
+    }
+    await writeConfigByOperator(catalog, CLIENTS_CATEGORY, listed, entry)
     report(name, secret)
-    await recordByOperator(catalog, {
-      collection: CLIENTS_CATEGORY,
-      type,
-      key: name,
-      old: one(before, name),
-      new: one(after, name),
-    })
   })
   return 0
 }

@@ -20,31 +20,20 @@ function nameOfUser(): string {
   }
 }
 
-/** Rejects with `CatalogUnavailableError`; the change itself is not rolled back then. */
+/** Records what is not part of a transaction. Rejects with `CatalogUnavailableError`. */
 export async function recordByOperator(catalog: Catalog, entry: AuditEntry): Promise<void> {
   await createAudit(catalog).record(operator(), systemClock.nowMs(), entry)
 }
 
-/**
- * Changes a category of the stored configuration like `writeStoredConfig`, and records the change.
- */
-export async function writeConfigByOperator(
+/** Changes a category like `writeStoredConfig`, and records the change. */
+export async function writeConfigByOperator<Value>(
   catalog: Catalog,
   category: Parameters<typeof writeStoredConfig>[1],
-  change: (value: unknown) => unknown,
-): Promise<void> {
-  let old: unknown
-  const changed = (value: unknown) => {
-    old = value
-    return change(value)
-  }
-  const by = { nowMs: systemClock.nowMs(), by: 'cli' }
-  const value = await writeStoredConfig(catalog, category, changed, by)
-  await recordByOperator(catalog, {
-    collection: 'settings',
-    type: 'set',
-    key: category,
-    old,
-    new: value,
-  })
+  change: (value: unknown) => Value,
+  entry = (old: unknown, value: unknown): AuditEntry => {
+    return { collection: 'settings', type: 'set', key: category, old, new: value }
+  },
+): Promise<Value> {
+  const by = { nowMs: systemClock.nowMs(), by: 'cli', audit: { actor: operator(), entry } }
+  return writeStoredConfig(catalog, category, change, by)
 }

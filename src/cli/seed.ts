@@ -1,5 +1,4 @@
 /** `tollgate seed demo`: the demo catalogue and initial credits. */
-import { profileFenceOf } from '../admin/profile-fence.ts'
 import type { RawDocument } from '../catalog/compile/document.ts'
 import { compilePrepaidInclude } from '../catalog/compile/prepaid-include.ts'
 import type { Catalog } from '../catalog/connection.ts'
@@ -13,7 +12,7 @@ import { creditBucket } from '../ledger/operations.ts'
 import { type Clock, systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { CommandError } from './errors.ts'
-import { recordByOperator } from './operator.ts'
+import { operator } from './operator.ts'
 import { type Stores, withStores } from './stores.ts'
 
 /** Demo events may lie in the past. */
@@ -33,14 +32,11 @@ export async function seedStores(
   clock: Clock,
 ): Promise<number> {
   await catalog.ensureIndexes()
-  const seed = await seedDemoCatalogue(catalog, profileFenceOf(ledger, clock))
+  const by = { actor: operator(), nowMs: clock.nowMs() }
+  const seed = await seedDemoCatalogue(catalog, by)
   for (const credit of seed.credits)
     await grantInitialCredit(catalog, ledger, credit, config, clock)
   if (seed.credits.length > 0) await finishDemoSeed(catalog)
-  if (seed.created.length > 0) {
-    const entry = { collection: 'installation', type: 'seed', key: 'demo', new: seed }
-    await recordByOperator(catalog, entry)
-  }
   return seed.created.length
 }
 

@@ -1,7 +1,7 @@
 /** `tollgate user list`, `add`, `password`, `remove`: users of the control plane. */
 import { generatedPassword } from '../admin/auth/first-admin.ts'
 import { removePasswordFile } from '../admin/auth/password-file.ts'
-import { changeUser } from '../admin/auth/user-write.ts'
+import { changeUser, type RecordedBy, writeUser } from '../admin/auth/user-write.ts'
 import { ApiError } from '../admin/entities/errors.ts'
 import { validAt } from '../admin/entities/rules/lookups.ts'
 import {
@@ -12,12 +12,12 @@ import {
   passwordFields,
   passwordTerms,
 } from '../admin/entities/rules/users.ts'
+import { type AuditEntry, appendAudit } from '../catalog/audit/audit.ts'
 import type { RawDocument } from '../catalog/compile/document.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { UserDocument } from '../catalog/entities/user.ts'
 import { DuplicateEntityError, EntityConflictError } from '../catalog/errors.ts'
-import { type ChangeStores, withEntityLocks } from '../catalog/revisions/entity-changes.ts'
-import { writeEntity } from '../catalog/revisions/write.ts'
+import type { ChangeStores } from '../catalog/revisions/entity-changes.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { FieldError } from '../domain/fields.ts'
@@ -27,7 +27,7 @@ import { createLogger } from '../runtime/log.ts'
 import { print } from '../runtime/terminal.ts'
 import { readBytes } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
-import { recordByOperator } from './operator.ts'
+import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalList } from './parse.ts'
 import { withCatalog } from './stores.ts'
@@ -80,8 +80,10 @@ export async function addUser(
     const period = { from: now, to: new Date(FOREVER_MS), creation_time: now }
     const fields = await givenPassword(password, username, options, { catalog, nowMs })
     const user = { username, roles, ...fields, ...period }
-    await writeEntity(catalog, 'users', user, { mode: 'insert', timeZone: 'UTC' })
-    await record(catalog, 'create', username, null, { username, roles })
+    const by = recordedAs('create', username, { new: { username, roles } })
+    await catalog.transaction('add a user', (session) =>
+      writeUser(storesOf(catalog), session, 'insert', user, by),
+    )
   })
   printPassword(username, password, isGiven)
   return 0
@@ -97,8 +99,9 @@ export async function setPassword(
     const nowMs = systemClock.nowMs()
     const user = await userNamed(catalog, username, nowMs)
     const fields = await givenPassword(password, username, options, { catalog, nowMs })
-    await changeUser(catalog, user._id.toHexString(), (document) => ({ ...document, ...fields }))
-    await record(catalog, 'changepassword', username, null, null)
+    const change = (document: RawDocument) => ({ ...document, ...fields })
+    const by = recordedAs('changepassword', username)
+    await changeUser(storesOf(catalog), user._id.toHexString(), change, by)
     const log = createLogger({ name: 'cli', level: 'silent' })
     if (user.password_generated === true) await removePasswordFile(data.dir, log)
   })
@@ -109,11 +112,14 @@ export async function setPassword(
 /** Removes the second factors of all users of that name, internal and from directories. */
 export async function resetTotp(username: string, file: string | undefined): Promise<0> {
   await onCatalog(file, async (catalog) => {
-    const { deletedCount } = await catalog.run('remove a second factor', () =>
-      catalog.secondfactors.deleteMany({ username }),
-    )
-    if (deletedCount === 0) throw new CommandError(`${username} has no second factor`)
-    await record(catalog, 'totp_reset', username, null, null)
+    await catalog.transaction('remove a second factor', async (session) => {
+      const { deletedCount } = await catalog.run('remove a second factor', () =>
+        catalog.secondfactors.deleteMany({ username }, { session }),
+      )
+      if (deletedCount === 0) throw new CommandError(`${username} has no second factor`)
+      const { actor, entry } = recordedAs('totp_reset', username)
+      appendAudit(session, actor, systemClock.nowMs(), entry)
+    })
   })
   print(`${username} has no second factor any more`)
   return 0
@@ -121,19 +127,15 @@ export async function resetTotp(username: string, file: string | undefined): Pro
 
 export async function removeUser(username: string, file: string | undefined): Promise<0> {
   await onCatalog(file, async (catalog) => {
-    const { _id: id } = await userNamed(catalog, username, systemClock.nowMs())
-    // Same lock as the entity API: of two admins who remove each other concurrently, the second
-    // must see the first change.
-    await withEntityLocks(storesOf(catalog), [`users/${username}`, 'users'], async () => {
+    await catalog.transaction('remove a user', async (session) => {
       const nowMs = systemClock.nowMs()
       const user = (await userNamed(catalog, username, nowMs)) as unknown as RawDocument
       if (isAdmin(user)) await checkNotLast(user, { catalog, nowMs })
-      const deleted = { deleted: true, deleted_at: new Date(nowMs) }
-      await changeUser(catalog, id.toHexString(), (document) => ({ ...document, ...deleted }))
-      const { roles } = user
-      await record(catalog, 'delete', username, { username, roles }, null)
+      const deleted = { ...user, deleted: true, deleted_at: new Date(nowMs) }
+      const by = recordedAs('delete', username, { old: { username, roles: user['roles'] } })
+      await writeUser(storesOf(catalog), session, 'replace', deleted, by)
       await catalog.run('remove a second factor', () =>
-        catalog.secondfactors.deleteOne({ _id: id.toHexString() }),
+        catalog.secondfactors.deleteOne({ _id: user._id.toHexString() }, { session }),
       )
     })
   })
@@ -190,26 +192,16 @@ function userJson(user: UserDocument) {
   }
 }
 
-function record(
-  catalog: Catalog,
+function recordedAs(
   type: string,
   key: string,
-  old: object | null,
-  after: object | null,
-): Promise<void> {
-  return recordByOperator(catalog, { collection: 'users', type, key, old, new: after })
+  values: Pick<AuditEntry, 'old' | 'new'> = {},
+): RecordedBy {
+  return { actor: operator(), entry: { collection: 'users', type, key, ...values } }
 }
 
-/** Users have no charging profile, and changing one has no follow-up operations. */
 function storesOf(catalog: Catalog): ChangeStores {
-  const nothing = async () => undefined
-  return {
-    catalog,
-    clock: systemClock,
-    runFollowUp: nothing,
-    fence: { begin: nothing, end: nothing },
-    log: createLogger({ name: 'cli', level: 'silent' }),
-  }
+  return { catalog, clock: systemClock }
 }
 
 /** Errors in names or passwords become a `CommandError`. */

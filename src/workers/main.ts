@@ -62,7 +62,6 @@ async function build({ config, worker }: WorkerSettings): Promise<Processor> {
     catalog,
     pollMs: config.catalog.pollMs,
     log,
-    clock,
     identifiers: () => rules.targetKeys(),
     onRates: (changed) => rules.update(changed),
   })

@@ -31,7 +31,7 @@ describe('the demo catalogue', () => {
     ])
 
     const { log } = recordingLog()
-    const feed = createCatalogFeed({ catalog, pollMs: 1000, log, clock: { nowMs: () => AT_MS } })
+    const feed = createCatalogFeed({ catalog, pollMs: 1000, log })
     await feed.start()
     await feed.stop()
     const { rates, plans, prepaidIncludes } = feed.current()

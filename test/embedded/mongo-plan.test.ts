@@ -5,40 +5,35 @@ import { BSON, type Document } from 'bson'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { parseSort } from '../../src/embedded/mongo/query/sort.ts'
 import { CollectionCatalog, type IndexSpec } from '../../src/embedded/mongo/store/catalog.ts'
+import { openStore, type Store } from '../../src/embedded/mongo/store/open.ts'
 import { type Plan, planQuery } from '../../src/embedded/mongo/store/plan.ts'
-import { Records } from '../../src/embedded/mongo/store/records.ts'
 import { Storage, StorageLostError } from '../../src/embedded/mongo/store/storage.ts'
 import { type Doc, decode } from '../../src/embedded/mongo/values/document.ts'
 
 let folder: string
-let storage: Storage
-let catalog: CollectionCatalog
-let records: Records
+let store: Store
 const NS = 'db.c'
 
 const typed = (doc: Document): Doc => decode(BSON.serialize(doc))
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'tg-plan-'))
-  storage = new Storage(folder, () => catalog.reload())
-  catalog = new CollectionCatalog(storage)
-  records = new Records(storage, catalog)
-  await catalog.open()
+  store = await openStore(folder)
 })
 
 afterEach(async () => {
-  await storage.close()
+  await store.storage.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
 async function createIndex(key: Document, options: Partial<IndexSpec> = {}): Promise<void> {
   const name = Object.keys(key).join('+')
   const spec = { key: typed(key), name, unique: false, sparse: false, partial: undefined }
-  await storage.write(() => records.createIndex(NS, { ...spec, ...options }))
+  await store.storage.write(() => store.schema.createIndex(NS, { ...spec, ...options }))
 }
 
 function plan(filter: Document, sort?: Document): Plan {
-  const collection = catalog.find(NS)
+  const collection = store.catalog.find(NS)
   if (!collection) throw new Error('there is no collection')
   return planQuery(collection, typed(filter), parseSort(sort && typed(sort)))
 }
@@ -58,7 +53,9 @@ function candidates(filter: Document): number {
   const chosen = plan(filter)
   if (chosen.kind !== 'index') return Number.NaN
   return chosen.ranges.reduce((sum, range) => {
-    return sum + [...records.scanIndex(range, false)].filter((record) => record !== null).length
+    return (
+      sum + [...store.records.scanIndex(range, false)].filter((record) => record !== null).length
+    )
   }, 0)
 }
 
@@ -69,9 +66,9 @@ describe('plans', () => {
     await createIndex({ tags: 1 })
     await createIndex({ 'o.k': 1 }, { sparse: true })
     await createIndex({ p: 1 }, { partial: typed({ live: true }) })
-    await storage.write(() => {
+    await store.storage.write(() => {
       for (let n = 0; n < 40; n++) {
-        records.insert(NS, typed({ _id: n, sid: n, aid: n % 4, urt: n, tags: [n, -n], p: n }))
+        store.records.insert(NS, typed({ _id: n, sid: n, aid: n % 4, urt: n, tags: [n, -n], p: n }))
       }
     })
   })
@@ -121,22 +118,22 @@ describe('plans', () => {
 describe('storage', () => {
   it('a write that fails unexpectedly undoes only itself', async () => {
     const insert = (ns: string, _id: number) =>
-      storage.write(() => {
-        records.insert(ns, typed({ _id }))
+      store.storage.write(() => {
+        store.records.insert(ns, typed({ _id }))
       })
     const work = [
       insert('db.a', 1),
-      storage.write(() => {
-        records.insert('db.b', typed({ _id: 1 }))
+      store.storage.write(() => {
+        store.records.insert('db.b', typed({ _id: 1 }))
         throw new TypeError('a defect')
       }),
       insert('db.a', 2),
     ]
     const results = await Promise.allSettled(work)
     expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
-    expect(catalog.list().map(({ ns }) => ns)).toEqual(['db.a'])
-    const collection = catalog.find('db.a')
-    expect(collection && records.count(collection)).toBe(2)
+    expect(store.catalog.list().map(({ ns }) => ns)).toEqual(['db.a'])
+    const collection = store.catalog.find('db.a')
+    expect(collection && store.records.count(collection)).toBe(2)
     await insert('db.b', 1)
   })
 
@@ -144,7 +141,7 @@ describe('storage', () => {
     const other = new Storage(folder, () => {})
     await new CollectionCatalog(other).open()
     await other.close()
-    const insert = storage.write(() => records.insert(NS, typed({ a: 1 })))
+    const insert = store.storage.write(() => store.records.insert(NS, typed({ a: 1 })))
     await expect(insert).rejects.toBeInstanceOf(StorageLostError)
   })
 })

@@ -71,8 +71,7 @@ const inserts = (...docs: Document[]): Bulk => ({
 async function runRaw(operation: Document): Promise<unknown> {
   const bytes = bytesOf(operation)
   const parsed = isRawReplacement(bytes) ? parseRawReplacement(bytes) : undefined
-  const { storage } = raw.records
-  return parsed && (await storage.write(() => applyRawReplacement(raw.records, NS, parsed)))
+  return parsed && (await raw.storage.write(() => applyRawReplacement(raw.records, NS, parsed)))
 }
 
 const keyValues = fc.oneof(

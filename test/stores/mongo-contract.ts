@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe } from 'vitest'
 import { aggregateContract } from './contract/aggregate.ts'
 import { codeContract } from './contract/codes.ts'
 import { concurrencyContract } from './contract/concurrency.ts'
+import { conflictContract } from './contract/conflicts.ts'
 import { cursorLifetimeContract } from './contract/cursor-lifetime.ts'
 import { cursorContract } from './contract/cursors.ts'
 import { documentContract } from './contract/documents.ts'
@@ -12,7 +13,9 @@ import { planContract } from './contract/plans.ts'
 import { projectionContract } from './contract/projections.ts'
 import { queryContract } from './contract/queries.ts'
 import { refusalContract } from './contract/refusals.ts'
+import { retryableContract } from './contract/retryable.ts'
 import { sortContract } from './contract/sorts.ts'
+import { transactionContract } from './contract/transactions.ts'
 import { typeContract } from './contract/types.ts'
 import { updateContract } from './contract/updates.ts'
 
@@ -53,5 +56,8 @@ export function mongoContract(name: string, start: () => Promise<Server>): void 
     aggregateContract(db)
     typeContract(db)
     refusalContract(db)
+    transactionContract(db)
+    conflictContract(db)
+    retryableContract(db)
   })
 }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { profileFenceOf } from '../../src/admin/profile-fence.ts'
 import type { EntityCollection } from '../../src/catalog/entities/entity-table.ts'
-import { writeEntity } from '../../src/catalog/revisions/write.ts'
+import { writeEntity } from '../../src/catalog/revisions/check.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'

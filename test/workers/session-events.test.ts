@@ -3,7 +3,7 @@ import type { Catalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import { createCatalogFeed } from '../../src/catalog/feed/feed.ts'
 import { findSubscriber } from '../../src/catalog/feed/subscribers.ts'
-import { writeEntity } from '../../src/catalog/revisions/write.ts'
+import { writeEntity } from '../../src/catalog/revisions/check.ts'
 import type { SessionEvent } from '../../src/domain/worker-task.ts'
 import { publishSessionEvent } from '../../src/store/session-events.ts'
 import { type SessionEventsOptions, watchSessionEvents } from '../../src/workers/session-events.ts'
@@ -31,7 +31,7 @@ afterAll(() => stores.close())
 /** Session events from now on; `start` starts the feed. */
 async function listen(more: Partial<SessionEventsOptions> = {}) {
   const { catalog, ledger } = stores
-  const feed = createCatalogFeed({ catalog, pollMs: POLL_MS, log: silent, clock })
+  const feed = createCatalogFeed({ catalog, pollMs: POLL_MS, log: silent })
   const events: SessionEvent[] = []
   const watch = watchSessionEvents({
     feed,

@@ -1,15 +1,16 @@
 /** Initial user of an installation. */
 import { randomInt } from 'node:crypto'
+import { appendAudit } from '../../catalog/audit/audit.ts'
+import type { ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { DuplicateEntityError } from '../../catalog/errors.ts'
-import { writeEntity } from '../../catalog/revisions/write.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import { NOT_DELETED, validAt } from '../entities/rules/lookups.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import { removePasswordFile, writePasswordFile } from './password-file.ts'
 import type { Passwords } from './passwords.ts'
+import { writeUser } from './user-write.ts'
 
-export interface FirstAdminDeps extends Pick<AuthDeps, 'catalog' | 'clock' | 'audit' | 'log'> {
+export interface FirstAdminDeps extends Pick<AuthDeps, 'catalog' | 'clock' | 'log'> {
   readonly passwords: Passwords
   readonly dataDir: string
 }
@@ -41,25 +42,25 @@ export async function ensureFirstAdmin(deps: FirstAdminDeps): Promise<FirstAdmin
     if (isOver) await removePasswordFile(dataDir, log)
     return null
   }
-  // Without the unique index, two processes could both insert an admin.
   await catalog.ensureIndexes()
   const password = generatedPassword()
   const id = await insertFirstAdmin(deps, await deps.passwords.hash(password))
   if (id === null) return null
   try {
     const path = await writePasswordFile(dataDir, password)
-    const what = { collection: 'users', type: 'create', key: USERNAME, new: { roles: ROLES } }
-    await deps.audit.record(NODE, clock.nowMs(), what)
     log.info({ user: USERNAME, path }, 'created the first user')
     return { username: USERNAME, password, path }
   } catch (error) {
-    await catalog.run('remove the first user', () => catalog.users.deleteOne({ _id: id }))
+    await removeFirstAdmin(deps, id)
     throw error
   }
 }
 
+const ENTRY = { collection: 'users', key: USERNAME } as const
+
 /** Null if another process has created the user. */
-async function insertFirstAdmin({ catalog, clock }: FirstAdminDeps, hash: string) {
+function insertFirstAdmin(deps: FirstAdminDeps, hash: string): Promise<ObjectId | null> {
+  const { catalog, clock } = deps
   const now = new Date(clock.nowMs())
   const user = {
     username: USERNAME,
@@ -72,14 +73,23 @@ async function insertFirstAdmin({ catalog, clock }: FirstAdminDeps, hash: string
     to: new Date(FOREVER_MS),
     creation_time: now,
   }
-  try {
-    const options = { mode: 'insert', timeZone: 'UTC' } as const
-    const stored = await writeEntity(catalog, 'users', user, options)
-    return stored._id
-  } catch (error) {
-    if (error instanceof DuplicateEntityError) return null
-    throw error
-  }
+  const entry = { ...ENTRY, type: 'create', new: { roles: ROLES } }
+  return catalog.transaction('create the first user', async (session) => {
+    const any = await catalog.run('find users', () => catalog.users.findOne(NOT_DELETED))
+    if (any !== null) return null
+    const { _id: id } = await writeUser(deps, session, 'insert', user, { actor: NODE, entry })
+    return id
+  })
+}
+
+async function removeFirstAdmin({ catalog, clock }: FirstAdminDeps, id: ObjectId): Promise<void> {
+  await catalog.transaction('remove the first user', async (session) => {
+    await catalog.run('remove the first user', () =>
+      catalog.users.deleteOne({ _id: id }, { session }),
+    )
+    const entry = { ...ENTRY, type: 'delete', old: { roles: ROLES } }
+    appendAudit(session, NODE, clock.nowMs(), entry)
+  })
 }
 
 /** Whether a user still has the password generated at the first start. */

@@ -1,5 +1,6 @@
 /** Audit entries of logins. */
 import type { Actor } from '../../catalog/actor.ts'
+import type { AuditEntry } from '../../catalog/audit/audit.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import type { SessionUser } from './sessions.ts'
 
@@ -18,8 +19,15 @@ export async function auditLogin(
   username: string,
   more: Readonly<Record<string, unknown>> | null = null,
 ): Promise<void> {
-  const key = loginKey(username)
-  await audit.record(actor, clock.nowMs(), { collection: 'login', type, key, new: more })
+  await audit.record(actor, clock.nowMs(), loginEntry(type, username, more))
+}
+
+export function loginEntry(
+  type: string,
+  username: string,
+  more: Readonly<Record<string, unknown>> | null = null,
+): AuditEntry {
+  return { collection: 'login', type, key: loginKey(username), new: more }
 }
 
 export function actorOf({ id, name }: Pick<SessionUser, 'id' | 'name'>, address: string): Actor {

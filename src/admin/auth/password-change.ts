@@ -1,9 +1,11 @@
 /** Change of a user's own password. */
+import type { Actor } from '../../catalog/actor.ts'
+import type { RawDocument } from '../../catalog/compile/document.ts'
 import { SECURITY } from '../../catalog/settings/security-settings.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import type { AttemptSource } from './attempts.ts'
 import { accountOf, countedAttempt, type LoginDeps } from './login.ts'
-import { actorOf, auditLogin } from './login-audit.ts'
+import { actorOf, loginEntry } from './login-audit.ts'
 import { removePasswordFile } from './password-file.ts'
 import { changedPassword, checkedPassword, normalPassword } from './password-rules.ts'
 import { internalLogin } from './protocols/internal.ts'
@@ -45,11 +47,10 @@ export async function changePassword(
     return (await hasSecondFactor(deps, found, totp, address)) ? found : null
   })
   if (user === null) return null
-  await store(deps, user, await deps.passwords.hash(next))
+  await store(deps, user, await deps.passwords.hash(next), actorOf(user, address))
   const changed = await deps.users.byId(user.id)
   if (changed === null) return null
   deps.log.info({ user: username, address }, 'the password was changed')
-  await auditLogin(deps, actorOf(user, address), 'changepassword', username)
   return changed
 }
 
@@ -67,15 +68,18 @@ async function store(
   deps: LoginDeps & { dataDir: string },
   user: StoredUser,
   hash: string,
+  actor: Actor,
 ): Promise<void> {
-  const { catalog, clock, users, sessions, dataDir, log } = deps
-  await changeUser(catalog, user.id, (document) => {
+  const { clock, users, sessions, dataDir, log } = deps
+  const change = (document: RawDocument) => {
     // The password was changed after the old one was compared.
     if (document['password'] !== user.passwordHash) {
       throw new AuthRefusal('the password was changed by somebody else just now')
     }
     return { ...document, ...changedPassword(hash, clock.nowMs()) }
-  })
+  }
+  const entry = loginEntry('changepassword', user.name)
+  await changeUser(deps, user.id, change, { actor, entry })
   users.forget(user.id)
   await sessions.endAll(user.id)
   if (user.hasGeneratedPassword) await removePasswordFile(dataDir, log)

@@ -1,23 +1,23 @@
 /** Balances as a collection of the entity API. */
 import { randomUUID } from 'node:crypto'
 import { plainActor } from '../../catalog/actor.ts'
-import { type ChangeStores, withIntent } from '../../catalog/revisions/entity-changes.ts'
+import { appendDocuments, unwrittenRecords } from '../../catalog/audit/append.ts'
+import { enqueueOutbox, settleOutbox } from '../../catalog/transactions/outbox.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine } from '../../domain/line.ts'
-import { entityLockName } from '../entities/actions/revisions.ts'
 import type { RecordActions, RecordWriteRequest } from '../entities/api.ts'
 import type { ActionName } from '../entities/definitions/definition.ts'
-import type { FollowUp } from '../follow-ups.ts'
+import { balancesOf, type FollowUp } from '../follow-ups.ts'
 import { cardOperationIds } from './card.ts'
 import { findBalances } from './find.ts'
 import { locateBalance } from './live.ts'
 import { type BalanceDeps, isGiven } from './loads.ts'
-import { type OperationAudit, recordOperations } from './operation-audit.ts'
+import { type OperationAudit, operationRecords } from './operation-audit.ts'
 import { deleteBalance } from './remove.ts'
 import { updateBalance } from './update.ts'
 
 /** A write without an operation id gets a random one, so repeating it is a separate operation. */
-export function balanceActions(deps: BalanceDeps & ChangeStores): RecordActions {
+export function balanceActions(deps: BalanceDeps): RecordActions {
   return {
     async read({ filter, sort, page, size, project, signal }) {
       const at = { sort, skip: page * size, limit: size, signal }
@@ -46,21 +46,22 @@ interface BalanceAction {
 }
 
 /**
- * Executes a write and audits it, also if the process stops in between. A load holds the entity
- * lock of its subscriber: credit committed during a move to another account would stay in the old
- * one, unused.
+ * Executes a write and audits it, also if the process stops in between: the outbox entry that is
+ * stored before finds out what was done. A load waits for earlier loads and transfers of its
+ * subscriber: credit committed during a move to another account would stay in the old one, unused.
  */
 async function withAudit<T extends { operations: readonly OperationLine[] }>(
-  deps: BalanceDeps & ChangeStores,
+  deps: BalanceDeps,
   { action, operationId, write: { actor, query } }: BalanceAction,
   act: () => Promise<T>,
 ): Promise<T> {
+  const { catalog } = deps
   const { _id: id, secret } = query
-  const location = isGiven(id) ? await locateBalance(deps.catalog, String(id)) : null
+  const location = isGiven(id) ? await locateBalance(catalog, String(id)) : null
   const sid = location?.sid ?? numberOf(query['sid'])
   const aid = location?.aid ?? numberOf(query['aid'])
   const cards = isGiven(secret) ? await cardOperationIds(deps, secret) : []
-  const audit: OperationAudit = {
+  const payload: OperationAudit = {
     actor: plainActor(actor),
     type: action,
     operationIds: [operationId, ...cards],
@@ -68,11 +69,18 @@ async function withAudit<T extends { operations: readonly OperationLine[] }>(
     sid,
   }
   const isLoad = action !== 'delete' && sid !== null && sid !== 0
-  const lockName = isLoad ? entityLockName({ name: 'subscribers' }, sid) : `balances/${operationId}`
-  const followUp: FollowUp = { kind: 'balances', trail: audit }
-  return withIntent(deps, lockName, followUp, async () => {
+  const followUp: FollowUp = { kind: 'balances', payload }
+  const held = { ...followUp, ...(isLoad && { subject: balancesOf(sid) }), isHeld: true }
+  const entry = await catalog.transaction(`begin ${action} balances`, async (session) =>
+    enqueueOutbox(session, held),
+  )
+  return catalog.dispatcher.perform(entry, async () => {
     const done = await act()
-    await recordOperations(deps.catalog, audit, done.operations)
+    const records = operationRecords(payload, done.operations)
+    await catalog.transaction(`record ${action} balances`, async (session) => {
+      appendDocuments(session, await unwrittenRecords(catalog, records))
+      await settleOutbox(catalog, session, entry)
+    })
     return done
   })
 }

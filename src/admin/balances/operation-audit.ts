@@ -2,6 +2,7 @@
 import type { Actor } from '../../catalog/actor.ts'
 import { appendRecords } from '../../catalog/audit/append.ts'
 import { type AuditEntry, auditDocument } from '../../catalog/audit/audit.ts'
+import type { AuditDocument } from '../../catalog/audit/audit-document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { balanceLineDocument } from '../../catalog/records/documents.ts'
 import type { OperationLine } from '../../domain/line.ts'
@@ -9,8 +10,8 @@ import { accountsOf } from './former-accounts.ts'
 import type { BalanceDeps } from './loads.ts'
 
 /**
- * Intent to change balances, as plain JSON: it is stored before the operations are executed. After
- * a crash the audit entries are written from the ledger's results.
+ * Payload of the outbox entry that is stored before operations on balances are executed. After a
+ * crash the audit entries are written from the ledger's results.
  */
 export interface OperationAudit {
   readonly actor: Actor
@@ -32,13 +33,20 @@ export async function recordOperations(
   { actor, type }: Pick<OperationAudit, 'actor' | 'type'>,
   lines: readonly OperationLine[],
 ): Promise<void> {
-  const documents = lines
+  await appendRecords(catalog, operationRecords({ actor, type }, lines))
+}
+
+/** One record per changed balance; the same ones for a repeated operation. */
+export function operationRecords(
+  { actor, type }: Pick<OperationAudit, 'actor' | 'type'>,
+  lines: readonly OperationLine[],
+): AuditDocument[] {
+  return lines
     .filter(({ bucketId }) => bucketId !== 0)
     .map((line) => {
       const seed = `balances/${line.stamp}/${line.atMs}`
       return auditDocument(actor, line.atMs, entryOf(type, line), seed)
     })
-  await appendRecords(catalog, documents)
 }
 
 function entryOf(type: string, line: OperationLine): AuditEntry {

@@ -21,7 +21,7 @@ export interface TransferRequest {
   operationId: string
 }
 
-/** Plain JSON, so that it can be stored as an intent before execution. */
+/** Stored before it is executed. */
 export interface TransferPlan extends TransferRequest {
   buckets: TransferredBucket[]
 }

@@ -4,7 +4,7 @@ import { type Actor, plainActor } from '../../catalog/actor.ts'
 import { ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
-import { isDuplicate } from '../../catalog/revisions/revisions.ts'
+import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
 

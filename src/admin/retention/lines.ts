@@ -12,7 +12,7 @@ import {
   carriedSums,
   emptySums,
 } from '../../catalog/records/line-sums.ts'
-import { isDuplicate } from '../../catalog/revisions/revisions.ts'
+import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
 import { readAccountFields } from '../../ledger/account-fields.ts'
 import { type RecorderProgress, watchRecorderProgress } from '../../ledger/recorder-progress.ts'
 import type { Removal } from './removal.ts'

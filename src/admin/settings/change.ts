@@ -2,7 +2,7 @@
 import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { ConfigConflictError } from '../../catalog/errors.ts'
+import { EntityConflictError } from '../../catalog/errors.ts'
 import { changeStoredConfig, readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { EntityRuleError } from '../entities/errors.ts'
@@ -47,7 +47,7 @@ export async function writeChange(
   deps: Omit<SettingsDeps, 'categories'>,
   { category, type, rev: expected, edit, actor }: SettingChange,
 ): Promise<ReadSetting> {
-  const { catalog, audit, clock } = deps
+  const { catalog, clock } = deps
   const { name, view = (value: unknown) => value } = category
   const nowMs = clock.nowMs()
   let edited: Edited | undefined
@@ -62,19 +62,15 @@ export async function writeChange(
     const value = make(now.value, now.rev)
     await category.verify(value, now.value, { catalog, nowMs })
   }
-  const by = { nowMs, by: nameOf(actor), actor }
+  const entry = (old: unknown, value: unknown) => {
+    return { collection: 'settings', type, key: name, old: view(old), new: view(value) }
+  }
+  const by = { nowMs, by: nameOf(actor), actor, audit: { actor, entry } }
   const former = category.view === undefined ? {} : { former: view }
   const written = await translateConflict(() =>
     changeStoredConfig(catalog, name, make, { ...by, ...former }),
   )
-  const [before, after] = [view(written.former), view(written.value)]
-  await audit.record(actor, nowMs, {
-    collection: 'settings',
-    type,
-    key: name,
-    old: before,
-    new: after,
-  })
+  const after = view(written.value)
   const told = edited?.response ?? { path: [] }
   const details = 'once' in told ? told.once : (valueAt(after, told.path)?.value ?? null)
   return { details, rev: written.rev }
@@ -103,7 +99,7 @@ async function translateConflict<T>(write: () => Promise<T>): Promise<T> {
   try {
     return await write()
   } catch (error) {
-    if (error instanceof ConfigConflictError) throw new EntityRuleError(error.message)
+    if (error instanceof EntityConflictError) throw new EntityRuleError(error.message)
     throw error
   }
 }

@@ -34,9 +34,8 @@ export interface AuditDocument {
 }
 
 /**
- * `head`: the newest record known to be written (append.ts). `removed/…`: the records from `from`
- * to `seq` were removed by retention (removed-runs.ts). `syslog`: the newest record forwarded to
- * syslog.
+ * `removed/…`: the records from `from` to `seq` were removed by retention (removed-runs.ts).
+ * `syslog`: the newest record forwarded to syslog.
  */
 export interface AuditChainDocument {
   _id: string
@@ -71,12 +70,6 @@ export interface AuditedStep extends Pick<AuditDocument, 'collection' | 'type' |
 export interface ChangeAudit {
   readonly actor: Actor
   readonly steps: readonly AuditedStep[]
-}
-
-/** The persisted form; `seed` is unique per change. */
-export interface AuditIntent extends ChangeAudit {
-  readonly seed: string
-  readonly at: Date
 }
 
 /** Position of a record in the chain. */

@@ -1,8 +1,9 @@
 /** Creates audit records. */
 import { createHash, randomUUID } from 'node:crypto'
+import type { ClientSession } from 'mongodb'
 import type { Actor } from '../actor.ts'
 import type { Catalog } from '../connection.ts'
-import { appendRecords } from './append.ts'
+import { appendDocuments, appendRecords } from './append.ts'
 import type { AuditDocument } from './audit-document.ts'
 import { redactSecrets } from './secrets.ts'
 import { truncateDocument, truncateText } from './truncate.ts'
@@ -17,6 +18,18 @@ export interface AuditEntry {
   readonly operationId?: string
 }
 
+/** Adds the records of what the session's transaction does; written with it, or not at all. */
+export function appendAudit(
+  session: ClientSession,
+  actor: Actor,
+  nowMs: number,
+  ...entries: readonly AuditEntry[]
+): void {
+  const documents = entries.map((entry) => auditDocument(actor, nowMs, entry, randomUUID()))
+  appendDocuments(session, documents)
+}
+
+/** Records of what is not part of a transaction. */
 export interface Audit {
   /** Rejects with `CatalogUnavailableError`. */
   record(actor: Actor, nowMs: number, ...entries: readonly AuditEntry[]): Promise<void>

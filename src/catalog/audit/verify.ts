@@ -37,9 +37,9 @@ export async function verifyChain(
 ): Promise<ChainReport> {
   // Read first: the record of this head must exist, whatever is appended meanwhile.
   const head = await catalog.run('read the end of the audit chain', () =>
-    catalog.auditchain.findOne({ _id: 'head' }),
+    catalog.transactions.findOne({ _id: 'head' }),
   )
-  const check = new ChainCheck(await readRemovedRuns(catalog), expectations, head)
+  const check = new ChainCheck(await readRemovedRuns(catalog), expectations, head?.audit ?? null)
   for (;;) {
     const after = check.seq
     const page = await catalog.run('read audit records', () =>

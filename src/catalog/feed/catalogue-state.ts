@@ -8,7 +8,6 @@ import type {
   ServiceRevision,
   TaxRevision,
 } from '../../domain/catalogue.ts'
-import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { RawDocument } from '../compile/document.ts'
 import { compilePlan, compileService } from '../compile/offer.ts'
@@ -44,7 +43,6 @@ export interface CatalogueState {
 export interface CatalogueStateOptions {
   catalog: Catalog
   log: Logger
-  clock: Clock
   /**
    * Called with the rates that a new snapshot changes, in slices, before the snapshot becomes
    * current. Other work of the thread runs between two slices.
@@ -139,12 +137,12 @@ interface FollowedTable<K extends string | number, T extends Revision> {
 }
 
 function followTable<K extends string | number, T extends Revision>(
-  { catalog, log, clock }: CatalogueStateOptions,
+  { catalog, log }: CatalogueStateOptions,
   spec: TableSpec<K, T>,
 ): FollowedTable<K, T> {
   const onSkip = (skipped: SkippedDocument) =>
     log.error(skipped, 'entity left out: it does not compile')
-  const cursor = createCursor(clock)
+  const cursor = createCursor()
   let table: RevisionTable<K, T> = createRevisionTable({ ...spec, onSkip })
   let published = new ShardedMap<K, readonly T[]>()
   let isNew = false
@@ -155,8 +153,9 @@ function followTable<K extends string | number, T extends Revision>(
     table = loading
     isNew = true
   }
-  const readNew = async (): Promise<void> => {
-    for await (const page of readChanges(catalog, spec.collection, cursor.readAbove())) {
+  const readNew = async (number: number): Promise<void> => {
+    const processed = cursor.processed()
+    for await (const page of readChanges(catalog, spec.collection, processed, number)) {
       if (await table.apply(page)) isNew = true
     }
   }
@@ -166,7 +165,7 @@ function followTable<K extends string | number, T extends Revision>(
       const number = numbers[spec.collection]
       const step = cursor.step(number)
       if (step === 'reload') await reload()
-      if (step === 'changes') await readNew()
+      if (step === 'changes') await readNew(number)
       if (step !== 'nothing') cursor.advance(number)
     },
     hasUnpublished: () => isNew,

@@ -3,12 +3,10 @@
  * poll can be requested (`pollNow`). Change streams are not used.
  */
 import type { Catalogue } from '../../domain/catalogue.ts'
-import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Catalog } from '../connection.ts'
 import { CHARGING_COLLECTIONS, type ChargingCollection } from '../entities/entity-table.ts'
 import { createPoller, type Poller } from '../poller.ts'
-import { counterId } from '../revisions/revisions.ts'
 import { type ChangedRate, createCatalogueState } from './catalogue-state.ts'
 import type { SkippedDocument } from './snapshot.ts'
 import { createSubscriberWatch, type SubscriberChange } from './subscriber-watch.ts'
@@ -37,7 +35,6 @@ export interface FeedOptions {
   catalog: Catalog
   pollMs: number
   log: Logger
-  clock: Clock
   /** Identifying fields of subscribers in addition to sid, msisdn and imsi. */
   identifiers?: () => readonly string[]
   /**
@@ -50,14 +47,13 @@ export interface FeedOptions {
 const FAILING = 'catalogue feed cannot read; the last catalogue stays'
 
 export function createCatalogFeed(options: FeedOptions): CatalogFeed {
-  const { catalog, pollMs, log, clock, identifiers = () => [] } = options
+  const { catalog, pollMs, log, identifiers = () => [] } = options
   const listeners = new Set<(change: SubscriberChange) => void>()
   const catalogueListeners: (() => void)[] = []
   const pollListeners: (() => void)[] = []
   const state = createCatalogueState(options)
   const subscribers = createSubscriberWatch({
     catalog,
-    clock,
     identifiers,
     notify: (change) => {
       for (const listener of listeners) listener(change)
@@ -99,14 +95,11 @@ export function createCatalogFeed(options: FeedOptions): CatalogFeed {
   }
 }
 
-/** The revision number of every collection; 0 if nothing was ever written. */
+/** The number of the newest write of every collection; 0 if nothing was ever written. */
 async function readRevisionNumbers(catalog: Catalog): Promise<Record<ChargingCollection, number>> {
-  const counters = await catalog.run('read revision numbers', () =>
-    catalog.counters.find({ _id: { $in: CHARGING_COLLECTIONS.map(counterId) } }).toArray(),
+  const head = await catalog.run('read revision numbers', () =>
+    catalog.transactions.findOne({ _id: 'head' }, { projection: { numbers: 1 } }),
   )
-  const numberOf = (collection: ChargingCollection) =>
-    counters.find(({ _id }) => _id === counterId(collection))?.seq ?? 0
-  return Object.fromEntries(
-    CHARGING_COLLECTIONS.map((collection) => [collection, numberOf(collection)]),
-  ) as Record<ChargingCollection, number>
+  const numbers = CHARGING_COLLECTIONS.map((name) => [name, head?.numbers[name] ?? 0])
+  return Object.fromEntries(numbers) as Record<ChargingCollection, number>
 }

@@ -1,46 +1,35 @@
 /** Reads the changes of one collection since the last poll. */
 import { BSON, type Collection, type Document, type Filter, type ObjectId } from 'mongodb'
-import type { Clock } from '../../runtime/clock.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
 import type { ChargingCollection } from '../entities/entity-table.ts'
-import { LATE_WRITES_MAX } from '../revisions/revisions.ts'
 import { createPacer } from './pacer.ts'
 
 /** Documents per read: each page is one operation with its own time limit. */
 const PAGE_DOCUMENTS = 200
 
-/**
- * If a writer dies after the write, before taking its second number, no number announces the
- * change. Therefore the collection is read once more this long after each change.
- */
-const RECHECK_MS = 5000
-
 /** How to process a collection at a given revision number. */
 export type FollowStep = 'nothing' | 'reload' | 'changes'
 
-/** Tracks up to which number a collection is processed. */
+/** Tracks up to which number a collection is processed. Numbers become visible in their order. */
 export interface Cursor {
   /** The action required at this revision number. */
   step(number: number): FollowStep
-  /** The revision number above which documents may be new. */
-  readAbove(): number
-  /** Everything up to this number is processed. */
+  /** Everything up to this number is processed; 0 before the first `advance`. */
+  processed(): number
   advance(number: number): void
 }
 
-export function createCursor(clock: Clock): Cursor {
+export function createCursor(): Cursor {
   let processed: number | null = null
-  let repairAtMs = Number.POSITIVE_INFINITY
   return {
     step(number) {
       // The number decreased: another database, or an older state of this one.
       if (processed === null || number < processed) return 'reload'
-      return number > processed || clock.nowMs() >= repairAtMs ? 'changes' : 'nothing'
+      return number > processed ? 'changes' : 'nothing'
     },
-    readAbove: () => (processed ?? 0) - LATE_WRITES_MAX,
+    processed: () => processed ?? 0,
     advance(number) {
-      repairAtMs = number === processed ? Number.POSITIVE_INFINITY : clock.nowMs() + RECHECK_MS
       processed = number
     },
   }
@@ -61,16 +50,21 @@ export async function* readAll(
   }
 }
 
-/** The documents written with a higher number, page by page. */
+/**
+ * The documents whose newest write has a number above `above` and up to `upTo`, page by page. Those
+ * written again meanwhile are left to the next poll.
+ */
 export async function* readChanges(
   catalog: Catalog,
   collection: ChargingCollection,
   above: number,
+  upTo: number,
 ): AsyncGenerator<RawDocument[]> {
   let last = above
   while (true) {
     // Write numbers are unique, so a page never ends between two documents with the same number.
-    const page = await readPage(catalog, collection, { rev: { $gt: last } }, { rev: 1 })
+    const filter = { rev: { $gt: last, $lte: upTo } }
+    const page = await readPage(catalog, collection, filter, { rev: 1 })
     if (page.length > 0) yield page
     if (page.length < PAGE_DOCUMENTS) return
     last = page.at(-1)?.rev ?? last

@@ -1,9 +1,7 @@
 /** Notifies caches of changed subscribers; profiles are cached where they are used, not here. */
-import type { Clock } from '../../runtime/clock.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
 import { identifiersIn } from '../entities/identifiers.ts'
-import { LATE_WRITES_MAX } from '../revisions/revisions.ts'
 import { createCursor, readChanges } from './follow.ts'
 
 /** A changed subscriber or account, with its current identifiers. */
@@ -36,47 +34,26 @@ export interface SubscriberWatch {
 
 interface SubscriberWatchOptions {
   catalog: Catalog
-  clock: Clock
   identifiers: () => readonly string[]
   notify: (change: SubscriberChange) => void
 }
 
 export function createSubscriberWatch(dependencies: SubscriberWatchOptions): SubscriberWatch {
-  const { catalog, clock, identifiers, notify } = dependencies
-  const cursor = createCursor(clock)
-  /**
-   * Number of the last notified write of recent documents, because the look-back reads them again.
-   */
-  const notified = new Map<string, number>()
-
-  const notifyOnce = (document: RawDocument): void => {
-    const id = String(document._id)
-    if (notified.get(id) === document.rev) return
-    notify(changeOf(document, identifiers()))
-    notified.set(id, document.rev)
-  }
-
+  const { catalog, identifiers, notify } = dependencies
+  const cursor = createCursor()
   return {
     async follow(number) {
       const step = cursor.step(number)
       if (step === 'nothing') return
       if (step === 'reload') {
         // Entries cached before the first read may be older than this number.
-        notified.clear()
         notify({ scope: 'all' })
-        // Entries read from now on include these writes, so the look-back must not report them.
-        for await (const page of readChanges(catalog, 'subscribers', number - LATE_WRITES_MAX)) {
-          for (const document of page) notified.set(String(document._id), document.rev)
-        }
       } else {
-        for await (const page of readChanges(catalog, 'subscribers', cursor.readAbove())) {
-          for (const document of page) notifyOnce(document)
+        for await (const page of readChanges(catalog, 'subscribers', cursor.processed(), number)) {
+          for (const document of page) notify(changeOf(document, identifiers()))
         }
       }
       cursor.advance(number)
-      for (const [id, rev] of notified) {
-        if (rev <= number - LATE_WRITES_MAX) notified.delete(id)
-      }
     },
   }
 }

@@ -113,9 +113,17 @@ async function findExisting(
   const found = await catalog.run(`look for ${collection}`, () =>
     documents.find(filter, { projection: { _id: 0, [field]: 1, rates: 1 } }).toArray(),
   )
+  return existingIn(collection, found)
+}
+
+/** The entities among these documents, with the usage types they have a price for. */
+export function existingIn(
+  collection: Reference['collection'],
+  documents: readonly Fields[],
+): ReadonlyMap<string, ReadonlySet<string>> {
   const usagets = new Map<string, Set<string>>()
-  for (const document of found) {
-    const name = String(document[field])
+  for (const document of documents) {
+    const name = String(document[KEY_FIELD[collection]])
     const existing = usagets.get(name) ?? new Set()
     for (const [usaget] of membersOf(document['rates'])) existing.add(usaget)
     usagets.set(name, existing)

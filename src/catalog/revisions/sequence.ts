@@ -1,6 +1,6 @@
 /** Sequence of the numbers of accounts and subscribers. */
 import type { Catalog } from '../connection.ts'
-import { isDuplicate } from './revisions.ts'
+import { isDuplicate } from '../transactions/duplicate.ts'
 
 const ID = 'sequence:subscribers'
 

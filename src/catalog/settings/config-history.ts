@@ -1,5 +1,5 @@
+import type { ClientSession } from 'mongodb'
 import type { Catalog } from '../connection.ts'
-import { isDuplicate } from '../revisions/revisions.ts'
 import type { ConfigDocument, ConfigVersionDocument } from './config-document.ts'
 
 /** Metadata of a version, archived or current: revision, author and time. */
@@ -9,36 +9,31 @@ export type ConfigVersion = Omit<ConfigVersionDocument, '_id' | 'category' | 'va
 export const VERSIONS_MAX = 100
 
 /**
- * Archives the document that is about to be replaced. Idempotent: if the writer dies afterwards,
- * the archived version is still current and the next writer finds it archived. `value`: the value
- * to archive. Rejects with `CatalogUnavailableError`.
+ * Archives the document that the session's transaction replaces, and deletes the oldest versions.
+ * `value`: the value to archive. Rejects with `CatalogUnavailableError`.
  */
 export async function archiveVersion(
   catalog: Catalog,
+  session: ClientSession,
   former: ConfigDocument,
   value: unknown,
 ): Promise<void> {
   const { _id: category, rev, changed, changed_by, actor = null } = former
   const version = { category, rev, value, changed, changed_by, actor }
-  await catalog.run(`keep a version of ${category}`, async () => {
-    try {
-      await catalog.confighistory.insertOne({ _id: `${category} ${rev}`, ...version })
-    } catch (error) {
-      if (!isDuplicate(error)) throw error
-    }
-  })
-  await deleteOldVersions(catalog, category)
-}
-
-async function deleteOldVersions(catalog: Catalog, category: string): Promise<void> {
-  await catalog.run(`drop old versions of ${category}`, async () => {
-    const [oldest] = await catalog.confighistory
-      .find({ category }, { sort: { rev: -1 }, skip: VERSIONS_MAX - 1, limit: 1 })
+  await catalog.run(`keep a version of ${category}`, () =>
+    catalog.confighistory.insertOne({ _id: `${category} ${rev}`, ...version }, { session }),
+  )
+  // Read without the session: the version above is not among them.
+  const [oldest] = await catalog.run(`find old versions of ${category}`, () =>
+    catalog.confighistory
+      .find({ category }, { sort: { rev: -1 }, skip: VERSIONS_MAX - 2, limit: 1 })
       .project<{ rev: number }>({ rev: 1 })
-      .toArray()
-    if (oldest === undefined) return
-    await catalog.confighistory.deleteMany({ category, rev: { $lt: oldest.rev } })
-  })
+      .toArray(),
+  )
+  if (oldest === undefined) return
+  await catalog.run(`drop old versions of ${category}`, () =>
+    catalog.confighistory.deleteMany({ category, rev: { $lt: oldest.rev } }, { session }),
+  )
 }
 
 /**

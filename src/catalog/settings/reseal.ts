@@ -1,6 +1,5 @@
 /** Seals all stored secrets with the current key: plain ones, and those sealed with old keys. */
 import type { Actor } from '../actor.ts'
-import { createAudit } from '../audit/audit.ts'
 import { CLIENTS_CATEGORY } from '../clients/client-settings.ts'
 import { hashOfClient, nameOfClient } from '../clients/clients.ts'
 import type { Catalog } from '../connection.ts'
@@ -43,7 +42,7 @@ export async function readStoredSecrets(catalog: Catalog, sealer: Sealer): Promi
 
 /**
  * Secrets that cannot be opened are left unchanged and listed. Idempotent, also if several
- * processes run it concurrently. Rejects with `CatalogUnavailableError` or `ConfigConflictError`,
+ * processes run it concurrently. Rejects with `CatalogUnavailableError` or `EntityConflictError`,
  * or with `SecretKeyError` if there is no key to seal with.
  */
 export async function resealAll(
@@ -57,9 +56,9 @@ export async function resealAll(
     const { value } = await readCategory(catalog, category)
     if (!isChanged(value, walk(value, reseal, sealer))) continue
     const change = (stored: unknown) => walk(stored, reseal, sealer)
-    await changeStoredConfig(catalog, category, change, { nowMs, by: actor.by, actor })
-    const record = { collection: 'settings', type: 'reseal', key: category, new: null }
-    await createAudit(catalog).record(actor, nowMs, record)
+    const entry = () => ({ collection: 'settings', type: 'reseal', key: category, new: null })
+    const by = { nowMs, by: actor.by, actor, audit: { actor, entry } }
+    await changeStoredConfig(catalog, category, change, by)
   }
   for (const factor of await readFactors(catalog)) await resealFactor(catalog, factor, sealer)
   await visitCards(catalog, (_kind, _name, text) => resealedText(text, sealer))

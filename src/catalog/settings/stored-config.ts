@@ -2,12 +2,10 @@
  * The stored configuration, which operators change at run time. One document per category, read and
  * written as a whole; writers pass a function that maps the current value to the new one.
  */
-import { randomInt } from 'node:crypto'
-import { setTimeout as pause } from 'node:timers/promises'
 import type { Actor } from '../actor.ts'
+import { type AuditEntry, appendAudit } from '../audit/audit.ts'
 import type { Catalog } from '../connection.ts'
-import { ConfigConflictError } from '../errors.ts'
-import { bump, isDuplicate } from '../revisions/revisions.ts'
+import { takeRevs } from '../transactions/state.ts'
 import type { ConfigDocument } from './config-document.ts'
 import { archiveVersion } from './config-history.ts'
 
@@ -75,6 +73,8 @@ export interface ConfigChange {
    * with secrets, nothing.
    */
   former?: (value: unknown) => unknown
+  /** The audit record of the change; without it, nothing is recorded. */
+  audit?: { actor: Actor; entry(former: unknown, value: unknown): AuditEntry }
 }
 
 /** Result of a change. */
@@ -84,11 +84,6 @@ export interface ConfigChangeResult<Value> {
   /** The previous value; empty if nothing was stored. */
   former: unknown
 }
-
-/** Attempts before a change that keeps losing to other writers fails. */
-const ATTEMPTS_MAX = 16
-/** The longest pause between attempts is 2^PAUSE_DOUBLINGS ms. */
-const PAUSE_DOUBLINGS = 6
 
 export async function readStoredConfig(catalog: Catalog): Promise<StoredConfig> {
   return (await readConfigDocuments(catalog)).config
@@ -168,11 +163,10 @@ export async function writeStoredConfig<Value>(
 }
 
 /**
- * Replaces the value by the result of `change`, after archiving the old one. Concurrent writes are
- * serialized: `change` may be called again with the value of another writer, and must not modify
+ * Replaces the value by the result of `change`, archives the old one and records the change, in one
+ * transaction. `change` may be called again with the value of another writer, and must not modify
  * its argument. `rev` is the revision of the value, 0 if nothing was stored. If `change` throws,
- * nothing is written and the error is passed on. Rejects with `ConfigConflictError` or
- * `CatalogUnavailableError`; in the last case the value may have been written.
+ * nothing is written and the error is passed on. Rejects as `Catalog.transaction`.
  */
 export async function changeStoredConfig<Value>(
   catalog: Catalog,
@@ -180,21 +174,26 @@ export async function changeStoredConfig<Value>(
   change: (value: unknown, rev: number) => Value,
   by: ConfigChange,
 ): Promise<ConfigChangeResult<Value>> {
-  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+  return catalog.transaction(`change ${category}`, async (session) => {
     const found = await catalog.run(`read ${category}`, () =>
       catalog.config.findOne({ _id: category }),
     )
     const former = found?.value ?? emptyValueOf(category)
     const value = change(former, found?.rev ?? 0)
-    if (found !== null) await archiveVersion(catalog, found, valueForHistory(category, former, by))
-    const rev = await bump(catalog, 'config')
+    if (found !== null) {
+      await archiveVersion(catalog, session, found, valueForHistory(category, former, by))
+    }
+    const rev = takeRevs(session, 'config')
     const who = { changed_by: by.by, ...(by.actor && { actor: by.actor }) }
     const document = { _id: category, rev, value, changed: new Date(by.nowMs), ...who }
-    if (await replaceDocument(catalog, document, found?.rev)) return { value, rev, former }
-    // A random delay, so that the same writer does not lose repeatedly.
-    await pause(randomInt(2 ** Math.min(attempt, PAUSE_DOUBLINGS)))
-  }
-  throw new ConfigConflictError(`${category} is being changed by others: nothing was written`)
+    await catalog.run(`write ${category}`, () =>
+      catalog.config.replaceOne({ _id: category }, document, { session, upsert: true }),
+    )
+    if (by.audit !== undefined) {
+      appendAudit(session, by.audit.actor, by.nowMs, by.audit.entry(former, value))
+    }
+    return { value, rev, former }
+  })
 }
 
 function valueForHistory(
@@ -204,29 +203,4 @@ function valueForHistory(
 ): unknown {
   if (former !== undefined) return former(value)
   return SECRET_CATEGORIES.includes(category) ? null : value
-}
-
-/**
- * Returns false if another writer was faster. `expected`: the revision to replace; undefined to
- * insert the category.
- */
-function replaceDocument(
-  catalog: Catalog,
-  document: ConfigDocument,
-  expected: number | undefined,
-): Promise<boolean> {
-  const { _id: category } = document
-  return catalog.run(`write ${category}`, async () => {
-    if (expected !== undefined) {
-      const same = { _id: category, rev: expected }
-      return (await catalog.config.replaceOne(same, document)).matchedCount === 1
-    }
-    try {
-      await catalog.config.insertOne(document)
-      return true
-    } catch (error) {
-      if (isDuplicate(error)) return false
-      throw error
-    }
-  })
 }

@@ -8,8 +8,8 @@ import {
   type EntityCollection,
 } from '../../catalog/entities/entity-table.ts'
 import { isUntaxed, missingTaxes } from '../../catalog/feed/stored-taxes.ts'
+import { checkStored } from '../../catalog/revisions/check.ts'
 import { checkReferencedNames } from '../../catalog/revisions/references.ts'
-import { checkStored } from '../../catalog/revisions/write.ts'
 import { revisionAt } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
 import type { TaxContext } from '../../rating/price.ts'

@@ -148,7 +148,7 @@ async function profileOf(catalog: Catalog, { sid, atMs }: LiveUsage): Promise<Su
 
 async function readCatalogue(catalog: Catalog): Promise<Catalogue> {
   const log = createLogger({ name: 'cli', level: 'silent' })
-  const feed = createCatalogFeed({ catalog, pollMs: 60_000, log, clock: systemClock })
+  const feed = createCatalogFeed({ catalog, pollMs: 60_000, log })
   try {
     if (await feed.start()) return feed.current()
     throw new CommandError('the catalogue cannot be read: MongoDB is unavailable')

@@ -25,12 +25,20 @@ const CODES = {
   InvalidNamespace: 73,
   IndexOptionsConflict: 85,
   IndexKeySpecsConflict: 86,
+  ShutdownInProgress: 91,
+  WriteConflict: 112,
   InvalidPipelineOperator: 168,
   CannotIndexParallelArrays: 171,
   QueryPlanKilled: 175,
   InvalidIndexSpecificationOption: 197,
+  IncompleteTransactionHistory: 217,
+  TransactionTooOld: 225,
   CursorKilled: 237,
   NotImplemented: 238,
+  SnapshotUnavailable: 246,
+  NoSuchTransaction: 251,
+  TransactionCommitted: 256,
+  OperationNotSupportedInTransaction: 263,
   ClientDisconnect: 279,
   QueryExceededMemoryLimitNoDiskUseAllowed: 292,
   BSONObjectTooLarge: 10334,
@@ -87,6 +95,8 @@ const CODES = {
   Location40414: 40414,
   Location40415: 40415,
   Location40573: 40573,
+  Location50768: 50768,
+  Location50911: 50911,
   Location51024: 51024,
   Location51075: 51075,
   Location51091: 51091,
@@ -143,4 +153,12 @@ export function notImplemented(what: string): MongoCommandError {
     'NotImplemented',
     `${what} is not supported by the embedded server: use a MongoDB server`,
   )
+}
+
+/**
+ * An error after which the client may repeat its whole transaction; it carries the label that the
+ * driver's `withTransaction` looks for.
+ */
+export function transientError(codeName: ErrorCodeName, message: string): MongoCommandError {
+  return new MongoCommandError(codeName, message, { errorLabels: ['TransientTransactionError'] })
 }

@@ -4,12 +4,12 @@ import { type Clock, systemClock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { lockFolder } from '../folder-lock.ts'
 import { createPrivateFolder, runDirFor } from '../run-dir.ts'
-import type { Context } from './commands/command.ts'
+import type { Services } from './commands/command.ts'
 import { Cursors } from './commands/cursors.ts'
 import { dispatch } from './commands/dispatch.ts'
-import { CollectionCatalog } from './store/catalog.ts'
-import { Records } from './store/records.ts'
-import { Storage } from './store/storage.ts'
+import { Connection, closeConnection } from './sessions/clients.ts'
+import { Sessions } from './sessions/sessions.ts'
+import { openStore, type Store } from './store/open.ts'
 import { WireConnection } from './wire/connection.ts'
 
 const EXPIRY_INTERVAL_MS = 60_000
@@ -26,6 +26,8 @@ export type MongoServerOptions = {
   readonly socketPath: string
   readonly log?: Logger
   readonly clock?: Clock
+  /** Time limit of transactions, default 60; `setParameter` changes it at run time. */
+  readonly transactionLifetimeLimitSeconds?: number
 }
 
 export type MongoServer = {
@@ -45,7 +47,7 @@ export class SocketPathError extends Error {
  * @throws FolderInUseError if another process has locked it, SocketPathError, StorageFormatError
  */
 export async function startMongoServer(options: MongoServerOptions): Promise<MongoServer> {
-  const { dataDir, log, clock = systemClock } = options
+  const { dataDir, log } = options
   const socketPath = options.socketPath.replace(/(\.sock)?$/, '.sock')
   if (Buffer.byteLength(socketPath) > SOCKET_PATH_BYTES_MAX) {
     throw new SocketPathError(
@@ -56,12 +58,15 @@ export async function startMongoServer(options: MongoServerOptions): Promise<Mon
   const lock = await lockFolder(runDirFor(dataDir), 'mongo')
   try {
     const store = await openStore(dataDir)
-    const context = { ...store, clock, cursors: new Cursors(() => clock.nowMs()) }
+    const services = servicesOf(store, options, socketPath)
     try {
-      const network = await listen(context, socketPath, log)
+      await services.sessions.expire()
+      const network = await listen(services, socketPath, log)
       return {
-        url: `mongodb://${encodeURIComponent(socketPath)}/`,
+        // The driver would compare a socket path in lower case with the path that it knows.
+        url: `mongodb://${encodeURIComponent(socketPath)}/?directConnection=true`,
         async close() {
+          services.sessions.close()
           await network.close()
           await store.storage.close()
           await lock.release()
@@ -77,42 +82,45 @@ export async function startMongoServer(options: MongoServerOptions): Promise<Mon
   }
 }
 
-type Store = Pick<Context, 'storage' | 'catalog' | 'records'>
-
-async function openStore(dataDir: string): Promise<Store> {
-  const storage = new Storage(dataDir, () => catalog.reload())
-  const catalog = new CollectionCatalog(storage)
-  try {
-    await catalog.open()
-  } catch (error) {
-    await storage.close()
-    throw error
-  }
-  return { storage, catalog, records: new Records(storage, catalog) }
+function servicesOf(
+  store: Store,
+  { clock = systemClock, transactionLifetimeLimitSeconds }: MongoServerOptions,
+  address: string,
+): Services {
+  const { catalog, records, schema } = store
+  const nowMs = () => clock.nowMs()
+  const sessions = new Sessions(store, nowMs, transactionLifetimeLimitSeconds)
+  return { schema, catalog, records, cursors: new Cursors(nowMs), sessions, clock, address }
 }
 
 async function listen(
-  context: Omit<Context, 'connectionId' | 'isAbandoned'>,
+  services: Services,
   socketPath: string,
   log: Logger | undefined,
 ): Promise<{ close(): Promise<void> }> {
   const connections = new Set<WireConnection>()
   let lastConnectionId = 0
   const server = createServer((socket) => {
-    const connectionId = ++lastConnectionId
+    const origin = new Connection(++lastConnectionId)
     const isAbandoned = () => socket.destroyed
     const onFailure = (err: unknown, command: string) =>
       log?.error({ err, command }, 'command failed')
     const connection = new WireConnection(
       socket,
-      (request) => dispatch({ ...context, connectionId, isAbandoned }, request, onFailure),
-      (err) => log?.warn({ err, connectionId }, 'connection broken'),
+      (request) => dispatch({ ...services, connection: origin, isAbandoned }, request, onFailure),
+      (err) => log?.warn({ err, connectionId: origin.id }, 'connection broken'),
     )
     connections.add(connection)
-    socket.once('close', () => connections.delete(connection))
+    socket.once('close', () => {
+      connections.delete(connection)
+      closeConnection(origin, (client) => services.sessions.abortOf(client))
+    })
   })
   await listenOn(server, socketPath)
-  const expiry = setInterval(() => context.cursors.expire(), EXPIRY_INTERVAL_MS).unref()
+  const expiry = setInterval(() => {
+    services.cursors.expire()
+    services.sessions.expire().catch((err) => log?.error({ err }, 'sessions cannot expire'))
+  }, EXPIRY_INTERVAL_MS).unref()
   return {
     async close() {
       clearInterval(expiry)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Category } from '../../../src/admin/settings/category.ts'
-import { writeEntity } from '../../../src/catalog/revisions/write.ts'
+import { writeEntity } from '../../../src/catalog/revisions/check.ts'
 import { compilePeers } from '../../../src/catalog/settings/peers.ts'
 import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { FieldError, isObject } from '../../../src/domain/fields.ts'

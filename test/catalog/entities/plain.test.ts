@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { DuplicateEntityError } from '../../../src/catalog/errors.ts'
-import { writeEntity } from '../../../src/catalog/revisions/write.ts'
+import { writeEntity } from '../../../src/catalog/revisions/check.ts'
 import { insertEntity, ORDINARY, useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()

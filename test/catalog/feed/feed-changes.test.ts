@@ -8,7 +8,7 @@ it('feed changes report a replaced catalogue, but not the first one', async () =
   const catalog = await store.open()
   await insertEntity(catalog, 'rates')
   const { log } = recordingLog()
-  const feed = createCatalogFeed({ catalog, pollMs: 3_600_000, log, clock: { nowMs: () => 1_000 } })
+  const feed = createCatalogFeed({ catalog, pollMs: 3_600_000, log })
   const reported: number[] = []
   feed.onCatalogueChange(() => reported.push(feed.current().revision))
   await feed.start()

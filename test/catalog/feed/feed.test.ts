@@ -9,7 +9,7 @@ import {
 } from '../../../src/catalog/feed/feed.ts'
 import type { SubscriberChange } from '../../../src/catalog/feed/subscriber-watch.ts'
 import { bump, LATE_WRITES_MAX } from '../../../src/catalog/revisions/revisions.ts'
-import { writeEntity } from '../../../src/catalog/revisions/write.ts'
+import { writeEntity } from '../../../src/catalog/revisions/check.ts'
 import { insertEntity, ORDINARY, recordingLog, useStore } from '../../support/catalog/store.ts'
 import { startStoreProxy } from '../../support/store-proxy.ts'
 
@@ -24,7 +24,7 @@ function createFeed(catalog: Catalog, pollMs = 3_600_000, more: Partial<FeedOpti
   const time = { nowMs: 1000 }
   const { log, records } = recordingLog()
   const clock = { nowMs: () => time.nowMs }
-  const feed = createCatalogFeed({ catalog, pollMs, log, clock, ...more })
+  const feed = createCatalogFeed({ catalog, pollMs, log, ...more })
   const changes: SubscriberChange[] = []
   feed.onSubscriberChange((change) => changes.push(change))
   feeds.push(feed)

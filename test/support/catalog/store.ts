@@ -4,7 +4,7 @@ import { Writable } from 'node:stream'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
-import { writeEntity } from '../../../src/catalog/revisions/write.ts'
+import { writeEntity } from '../../../src/catalog/revisions/check.ts'
 import { createLogger, type Logger } from '../../../src/runtime/log.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
 

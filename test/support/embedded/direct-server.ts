@@ -5,16 +5,19 @@ import { join } from 'node:path'
 import { BSON, type Document } from 'bson'
 import { Cursors } from '../../../src/embedded/mongo/commands/cursors.ts'
 import { dispatch } from '../../../src/embedded/mongo/commands/dispatch.ts'
-import { CollectionCatalog } from '../../../src/embedded/mongo/store/catalog.ts'
+import { Connection } from '../../../src/embedded/mongo/sessions/clients.ts'
+import { Sessions } from '../../../src/embedded/mongo/sessions/sessions.ts'
 import { entryKey, keysOf, recordBytes } from '../../../src/embedded/mongo/store/index-keys.ts'
-import { Records } from '../../../src/embedded/mongo/store/records.ts'
-import { Storage } from '../../../src/embedded/mongo/store/storage.ts'
+import { openStore } from '../../../src/embedded/mongo/store/open.ts'
+import type { Records } from '../../../src/embedded/mongo/store/records.ts'
+import type { Storage } from '../../../src/embedded/mongo/store/storage.ts'
 
 const NOW_MS = 1_700_000_000_000
 
 /** Documents sent as a sequence are in their received bytes, those in a command are decoded. */
 export type DirectServer = {
   readonly records: Records
+  readonly storage: Storage
   /** Runs a command; `sequence` is the field whose documents, given as bytes, are a sequence. */
   run(command: Document, sequence?: { field: string; docs: readonly Buffer[] }): Promise<Document>
   /** The bytes of all documents and index entries of a collection, in stored order. */
@@ -26,18 +29,23 @@ export type DirectServer = {
 
 export async function openDirectServer(): Promise<DirectServer> {
   const folder = mkdtempSync(join(tmpdir(), 'tg-direct-'))
-  const storage = new Storage(folder, () => catalog.reload())
-  const catalog = new CollectionCatalog(storage)
-  await catalog.open()
-  const records = new Records(storage, catalog)
+  const store = await openStore(folder)
+  const { storage, catalog, records } = store
   const clock = { nowMs: () => NOW_MS }
-  const cursors = new Cursors(() => NOW_MS)
-  const context = { storage, catalog, records, clock, cursors, connectionId: 1 }
+  const services = {
+    ...store,
+    clock,
+    cursors: new Cursors(() => NOW_MS),
+    sessions: new Sessions(store, () => NOW_MS),
+    address: 'direct.sock',
+  }
+  const origin = { connection: new Connection(1), isAbandoned: () => false }
   const fail = (error: unknown) => {
     throw error
   }
   return {
     records,
+    storage,
     async run(command, sequence) {
       const request = {
         requestId: 1,
@@ -47,7 +55,7 @@ export async function openDirectServer(): Promise<DirectServer> {
         sequences: new Map(sequence ? [[sequence.field, sequence.docs]] : []),
         database: undefined,
       }
-      const answer = await dispatch({ ...context, isAbandoned: () => false }, request, fail)
+      const answer = await dispatch({ ...services, ...origin }, request, fail)
       return BSON.deserialize(answer, { promoteValues: false })
     },
     content(ns) {

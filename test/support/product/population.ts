@@ -5,7 +5,7 @@ import { seedDemoCatalogue } from '../../../src/catalog/demo.ts'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { createCatalogFeed } from '../../../src/catalog/feed/feed.ts'
 import { epochRecordOf } from '../../../src/catalog/installation.ts'
-import { writeEntity } from '../../../src/catalog/revisions/write.ts'
+import { writeEntity } from '../../../src/catalog/revisions/check.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { type PrepaidInclude, revisionAt } from '../../../src/domain/catalogue.ts'
 import type { OperationLine } from '../../../src/domain/line.ts'
@@ -114,7 +114,7 @@ function subscriberDocument(index: number, perAccount: number, more: Fields = {}
 export async function prepaidIncludes(
   catalog: Catalog,
 ): Promise<ReadonlyMap<number, PrepaidInclude>> {
-  const feed = createCatalogFeed({ catalog, pollMs: 60_000, log, clock: systemClock })
+  const feed = createCatalogFeed({ catalog, pollMs: 60_000, log })
   await feed.start()
   const found = new Map<number, PrepaidInclude>()
   for (const [id, revisions] of feed.current().prepaidIncludes) {

@@ -1,7 +1,7 @@
 /** A catalogue with one of each kind of price, and its subscribers, for rating.test.ts. */
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
-import { writeEntity } from '../../../src/catalog/revisions/write.ts'
+import { writeEntity } from '../../../src/catalog/revisions/check.ts'
 
 export const SINCE = '2020-01-01 00:00:00'
 

@@ -4,7 +4,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { profileFenceOf } from '../../../src/admin/profile-fence.ts'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
-import { writeEntity } from '../../../src/catalog/revisions/write.ts'
+import { writeEntity } from '../../../src/catalog/revisions/check.ts'
 import { textOf, type WireMessage } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { avpCode, command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'

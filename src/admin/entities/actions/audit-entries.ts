@@ -2,7 +2,7 @@
 import type { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { ChangeDecision } from '../../../catalog/revisions/entity-changes.ts'
-import type { RevisionWrite } from '../../../catalog/revisions/lock-document.ts'
+import type { RevisionWrite } from '../../../catalog/revisions/store-revisions.ts'
 import type { ActionName } from '../definitions/definition.ts'
 import type { WriteRequest } from '../requests/entity-request.ts'
 

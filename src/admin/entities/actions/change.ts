@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
 import type { Fields } from '../../../domain/fields.ts'
+import { balancesOf, type FollowUp } from '../../follow-ups.ts'
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
@@ -19,12 +20,10 @@ import { withAuditEntries } from './audit-entries.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { lostValidity, lostValidityWarnings } from './lost-validity.ts'
 import { minimumDateMs } from './minimum-date.ts'
-import { referrerLockNames } from './reference-locks.ts'
-import { entityLockName, revisionsOf } from './revisions.ts'
+import { revisionsOf } from './revisions.ts'
 import { findTarget } from './target.ts'
-import { valueLockNames } from './uniqueness.ts'
 
-/** State of one change while it is prepared under the entity locks. */
+/** State of one change while it is prepared. */
 interface ChangeWork {
   stores: EntityStores
   request: WriteRequest
@@ -96,31 +95,27 @@ export async function change(
   const zone = config.rating.timeZone
   const isById = definition.actions[action]?.target === 'id'
   const target = await findTarget(catalog, request.target, { definition, isById, fields, zone })
-  const lockNames = [
-    entityLockName(definition, target.key),
-    ...valueLockNames(definition, fields, { ...request.raw, ...request.changes.set }),
-    ...(action === 'delete' ? referrerLockNames(definition, target.key) : []),
-    // If two admins demote each other at the same time, the second one has to see the change of the
-    // first.
-    ...(definition.name === 'users' ? ['users'] : []),
-  ]
-  const { stored, result } = await changeEntities(stores, lockNames, async () => {
-    const revisions = await revisionsOf(catalog, definition, target.key)
-    const draft = new Draft(revisions)
-    const minimumMs = await minimumDateMs(catalog, definition, config)
-    const nowMs = clock.nowMs()
-    const current = target.in(revisions)
-    const context = ruleContextOf(
-      stores,
-      action,
-      effectiveFromMs(action, current, from, nowMs),
-      request.actor,
-    )
-    const edit = { nowMs, minimumMs, zone }
-    const work = { stores, request, draft, target: current, context, edit }
-    const edited = await (CHANGES[action] as Change)(work)
-    return withAuditEntries(await decisionForEdit(work, edited), request, action, current)
-  })
+  const { stored, result } = await changeEntities(
+    stores,
+    `${action} ${definition.name}`,
+    async () => {
+      const revisions = await revisionsOf(catalog, definition, target.key)
+      const draft = new Draft(revisions)
+      const minimumMs = await minimumDateMs(catalog, definition, config)
+      const nowMs = clock.nowMs()
+      const current = target.in(revisions)
+      const context = ruleContextOf(
+        stores,
+        action,
+        effectiveFromMs(action, current, from, nowMs),
+        request.actor,
+      )
+      const edit = { nowMs, minimumMs, zone }
+      const work = { stores, request, draft, target: current, context, edit }
+      const edited = await (CHANGES[action] as Change)(work)
+      return withAuditEntries(await decisionForEdit(work, edited), request, action, current)
+    },
+  )
   const { details, responseRevision, more, warnings } = result
   const entity =
     responseRevision === null
@@ -133,7 +128,7 @@ export async function change(
 }
 
 async function decisionForEdit(work: ChangeWork, edited: Edited): Promise<ChangeDecision<Edited>> {
-  const { stores, request, draft, context, target } = work
+  const { stores, request, draft, context } = work
   const { definition, isForced = false } = request
   const { action } = context
   // A delete has checked for referrers itself, and `force` does not apply to it.
@@ -142,10 +137,8 @@ async function decisionForEdit(work: ChangeWork, edited: Edited): Promise<Change
   const losing = { definition, action, rules, context, isForced }
   const warnings = await lostValidityWarnings(lost, losing)
   const result = warnings.length > 0 ? { ...edited, warnings } : edited
-  const whole = await decisionOf(stores, request, draft, context, result)
-  const users = lost.length > 0 ? referrerLockNames(definition, target[definition.keyField]) : []
-  const decision = { ...whole, needs: [...(whole.needs ?? []), ...users] }
-  const followUp = await planAccountTransfer(stores, request.definition, draft, context)
+  const decision = await decisionOf(stores, request, draft, context, result)
+  const followUp = accountTransfer(request.definition, draft, context)
   return followUp === undefined ? decision : { ...decision, followUp }
 }
 
@@ -217,16 +210,15 @@ async function deleteRevision({
 }
 
 /**
- * Plans the transfer on the ledger, as the payload of the outbox entry that is stored with the
- * change; undefined if there is nothing to transfer. Throws `EntityRuleError` if the account would
- * change later than now: balances move immediately and would then be in the wrong account.
+ * The transfer of the balances that belongs to the change; undefined if there is nothing to
+ * transfer. Throws `EntityRuleError` if the account would change later than now: balances move
+ * immediately and would then be in the wrong account.
  */
-async function planAccountTransfer(
-  { planTransfer }: EntityStores,
+function accountTransfer(
   { name }: CollectionDefinition,
   draft: Draft,
   { nowMs }: RuleContext,
-): Promise<unknown> {
+): FollowUp | undefined {
   if (name !== 'subscribers') return undefined
   const fromAid = accountHoldingBalances(draft.before(), nowMs)
   const toAid = accountHoldingBalances(draft.revisions(), nowMs)
@@ -238,7 +230,8 @@ async function planAccountTransfer(
   }
   if (fromAid === null || toAid === null || fromAid === toAid) return undefined
   const sid = Number(draft.revisions()[0]?.['sid'])
-  return planTransfer({ sid, fromAid, toAid, operationId: randomUUID() })
+  const payload = { sid, fromAid, toAid, operationId: randomUUID(), buckets: null }
+  return { kind: 'transfer', payload, subject: balancesOf(sid) }
 }
 
 /**

@@ -2,8 +2,8 @@
 import type { Actor } from '../../../catalog/actor.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { EntityCollection } from '../../../catalog/entities/entity-table.ts'
+import { checkedEntity } from '../../../catalog/revisions/check.ts'
 import type { ChangeDecision } from '../../../catalog/revisions/entity-changes.ts'
-import { checkedEntity } from '../../../catalog/revisions/write.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { checkCustomFields } from '../fields/check.ts'
@@ -13,7 +13,7 @@ import type { Draft } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
 import { sealCards } from './card-secrets.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
-import { checkUniqueFields, requiredLockNames } from './uniqueness.ts'
+import { checkUniqueFields } from './uniqueness.ts'
 
 export function ruleContextOf(
   stores: EntityStores,
@@ -61,7 +61,6 @@ export async function decisionOf<T>(
     collection: definition.store as EntityCollection,
     steps: draft.steps(context.zone),
     before: draft.before(),
-    needs: requiredLockNames(definition, fields, draft.changed()),
     result,
   }
 }

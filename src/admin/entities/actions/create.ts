@@ -4,9 +4,8 @@ import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
 import { takeNumbers } from '../../../catalog/revisions/sequence.ts'
-import type { Fields } from '../../../domain/fields.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
-import type { FollowUp } from '../../follow-ups.ts'
+import { balancesOf, type FollowUp } from '../../follow-ups.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
@@ -19,8 +18,7 @@ import { withEarlierAccountStart } from './account-start.ts'
 import { withAuditEntries } from './audit-entries.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
-import { entityLockName } from './revisions.ts'
-import { checkDuplicate, documentLockNames } from './uniqueness.ts'
+import { checkDuplicate } from './uniqueness.ts'
 
 /** A number from the sequence may already be in use because it was assigned by hand. */
 const NUMBERS_TRIED_MAX = 8
@@ -28,19 +26,15 @@ const NUMBERS_TRIED_MAX = 8
 export async function create(stores: EntityStores, request: WriteRequest): Promise<WriteResult> {
   const { definition } = request
   const document = await newDocument(stores, request)
-  const { stored, result } = await changeEntities(
-    stores,
-    lockNamesOf(request, document),
-    async () => {
-      const numbered = await withAssignedNumber(stores, definition, document)
-      const draft = new Draft([])
-      const added = draft.add(numbered)
-      const context = ruleContextOf(stores, 'create', fromOf(added), request.actor)
-      const decision = await decisionOf(stores, request, draft, context, added._id)
-      const whole = await withRelatedWrites(stores, request, decision, added, context)
-      return withAuditEntries(whole, request, 'create', null)
-    },
-  )
+  const { stored, result } = await changeEntities(stores, `create ${definition.name}`, async () => {
+    const numbered = await withAssignedNumber(stores, definition, document)
+    const draft = new Draft([])
+    const added = draft.add(numbered)
+    const context = ruleContextOf(stores, 'create', fromOf(added), request.actor)
+    const decision = await decisionOf(stores, request, draft, context, added._id)
+    const whole = await withRelatedWrites(stores, request, decision, added, context)
+    return withAuditEntries(whole, request, 'create', null)
+  })
   const entity = stored.get(result.toHexString()) ?? null
   // Existing clients expect `details: null` here.
   const isSilent = definition.name === 'subscribers' || definition.name === 'autorenew'
@@ -71,15 +65,17 @@ function withFirstCharge<T>(
   actor: Actor,
 ): ChangeDecision<T> {
   if (renewal['immediate'] !== true) return { ...decision, isNew: true }
+  const sid = Number(renewal['sid'])
   const followUp: FollowUp = {
     kind: 'renewal',
-    renewal: {
+    payload: {
       actor: plainActor(actor),
-      sid: Number(renewal['sid']),
+      sid,
       aid: Number(renewal['aid']),
       group: String(renewal['bucket_group']),
       operationId: `autorenew-${renewal._id.toHexString()}-1`,
     },
+    subject: balancesOf(sid),
   }
   const steps = decision.steps.map((step) => ({
     ...step,
@@ -89,7 +85,7 @@ function withFirstCharge<T>(
 }
 
 /**
- * The complete document to store, except for a number that is assigned under the locks. Throws
+ * The complete document to store, except for a number that is assigned later. Throws
  * `EntityRuleError`.
  */
 export async function newDocument(
@@ -115,15 +111,6 @@ export async function newDocument(
   // These fields are used in queries next, so they are checked first.
   checkIndexedTexts(definition, document)
   return document
-}
-
-function lockNamesOf({ definition, fields }: WriteRequest, document: Fields): string[] {
-  const key = document[definition.keyField]
-  return [
-    // No other request can use a number that is not assigned yet, so it needs no lock.
-    ...(key === undefined ? [] : [entityLockName(definition, key)]),
-    ...documentLockNames(definition, fields, document),
-  ]
 }
 
 async function withAssignedNumber(

@@ -50,8 +50,3 @@ export async function findRevision(
   const [found = null] = await findDocuments(catalog, definition, filter, 1)
   return found
 }
-
-/** Name of the lock of an entity. */
-export function entityLockName({ name }: Pick<CollectionDefinition, 'name'>, key: unknown): string {
-  return `${name}/${String(key)}`
-}

@@ -1,4 +1,4 @@
-/** Uniqueness checks against other entities, and the names of the locks that protect them. */
+/** Uniqueness checks against other entities. */
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
@@ -7,66 +7,7 @@ import { fieldValue, type UniqueValue, uniqueValues } from '../fields/check.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
 import { overlap, type Span, spanOf, uncovered } from '../timeline/spans.ts'
-import { referenceLockNames } from './reference-locks.ts'
 import { documentsOf, findDocuments, NOT_DELETED } from './revisions.ts'
-
-/** Names of the locks that keep the values free until they are written. */
-export function valueLockNames(
-  definition: CollectionDefinition,
-  fields: readonly FieldDefinition[],
-  document: Fields,
-): string[] {
-  const { name, duplicate, keyField } = definition
-  const others = duplicate.fields.filter((field) => field !== keyField && field !== 'type')
-  const also = others.map((field): FieldDefinition => ({ field_name: field, unique: true }))
-  const values = uniqueValues([...also, ...ownFields(definition, fields)], document)
-  const lockNames = values.map(({ field, value }) => `${name}.${field}/${valueName(value)}`)
-  return [...new Set(lockNames), ...sharedLockNames(name, document)]
-}
-
-/** A document to store and its previous version, null if it is new. */
-interface Changed {
-  document: Fields
-  stored: Fields | null
-}
-
-/** Names of the locks that the final documents of a change require. */
-export function requiredLockNames(
-  definition: CollectionDefinition,
-  fields: readonly FieldDefinition[],
-  changed: readonly Changed[],
-): string[] {
-  const needed = changed.flatMap(({ document, stored }) => {
-    const lockNames = documentLockNames(definition, fields, document)
-    const isLonger = (name: string) => Number(stored?.[name]) !== Number(document[name])
-    if (stored === null || isLonger('from') || isLonger('to')) return lockNames
-    const known = new Set(documentLockNames(definition, fields, stored))
-    return lockNames.filter((lockName) => !known.has(lockName))
-  })
-  return [...new Set(needed)]
-}
-
-/** Names of all locks of a document besides the lock of its own entity. */
-export function documentLockNames(
-  definition: CollectionDefinition,
-  fields: readonly FieldDefinition[],
-  document: Fields,
-): string[] {
-  return [
-    ...valueLockNames(definition, fields, document),
-    ...referenceLockNames(definition, document),
-  ]
-}
-
-/**
- * Locks on values of other entities that rules check, and that must not change before the write.
- */
-function sharedLockNames(name: string, { allowances }: Fields): string[] {
-  // At least one user must keep the role `admin`.
-  if (name === 'users') return ['users.roles/admin']
-  if (name !== 'accounts' || !Array.isArray(allowances)) return []
-  return allowances.map((one: Fields | null) => `accounts.allowances/${String(one?.['sid'])}`)
-}
 
 /** Duplicates are refused even if their validity does not overlap or has ended. */
 export async function checkDuplicate(

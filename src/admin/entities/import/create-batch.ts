@@ -7,17 +7,16 @@ import type { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { EntityCollection } from '../../../catalog/entities/entity-table.ts'
 import { DuplicateEntityError, EntityConflictError } from '../../../catalog/errors.ts'
+import { checkedEntityWith } from '../../../catalog/revisions/check.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
-import type { RevisionWrite } from '../../../catalog/revisions/lock-document.ts'
 import { readReferences } from '../../../catalog/revisions/references.ts'
-import { checkedEntityWith } from '../../../catalog/revisions/write.ts'
+import type { RevisionWrite } from '../../../catalog/revisions/store-revisions.ts'
 import { withEarlierAccountStart } from '../actions/account-start.ts'
 import { withAuditEntries } from '../actions/audit-entries.ts'
 import { withSealedCards } from '../actions/card-secrets.ts'
 import { ruleContextOf } from '../actions/commit.ts'
 import { newDocument } from '../actions/create.ts'
-import { entityLockName, findDocuments } from '../actions/revisions.ts'
-import { documentLockNames } from '../actions/uniqueness.ts'
+import { findDocuments } from '../actions/revisions.ts'
 import { createRuleCache } from '../rules/cache.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
@@ -112,12 +111,15 @@ async function write(
 ): Promise<void> {
   if (rows.length === 0) return
   try {
-    const lockNames = [...new Set(rows.flatMap((row) => lockNamesOf(job, row)))]
-    const { result } = await changeEntities(job.stores, lockNames, async () => {
-      const problemsFound: UnitProblems = new Map()
-      const decided = await decide(job, rows, problemsFound)
-      return { ...decided, result: { found: problemsFound, early: decided.early } }
-    })
+    const { result } = await changeEntities(
+      job.stores,
+      `import ${job.definition.name}`,
+      async () => {
+        const problemsFound: UnitProblems = new Map()
+        const decided = await decide(job, rows, problemsFound)
+        return { ...decided, result: { found: problemsFound, early: decided.early } }
+      },
+    )
     for (const [unit, problem] of result.found) problems.set(unit, problem)
     for (const row of result.early) await writeWithEarlierAccount(job, row, problems)
   } catch (error) {
@@ -130,15 +132,6 @@ async function write(
     else if (attempt === 1) await write(job, rows, problems, attempt + 1)
     else for (const row of rows) await write(job, [row], problems)
   }
-}
-
-function lockNamesOf({ definition, fields }: ImportJob, { document }: NewRow): string[] {
-  const { keyField, name } = definition
-  return [
-    // No other request can use a number that was just taken, so it needs no lock.
-    ...(hasNumbers(name) ? [] : [entityLockName(definition, document[keyField])]),
-    ...documentLockNames(definition, fields, document),
-  ]
 }
 
 type BatchDecision = Omit<ChangeDecision<unknown>, 'result'> & { early: NewRow[] }
@@ -173,7 +166,7 @@ async function decide(
       problems.set(row.unit, problemOf(error, job))
     }
   }
-  const decided = { collection, steps, isIndependent: true, isNew: true, result: null }
+  const decided = { collection, steps, isNew: true, result: null }
   return { ...withAuditEntries(decided, job, 'create', null), early }
 }
 
@@ -225,16 +218,20 @@ async function writeWithEarlierAccount(
   problems: UnitProblems,
 ): Promise<void> {
   try {
-    const { result } = await changeEntities(job.stores, lockNamesOf(job, row), async () => {
-      const problemsFound: UnitProblems = new Map()
-      const { early, collection, steps } = await decide(job, [row], problemsFound)
-      const [document] = [...early.map((one) => one.document), ...documentsOf(steps)]
-      if (document === undefined) return { collection, steps: [], result: problemsFound }
-      const insert: RevisionWrite = { mode: 'insert', document }
-      const decision = { collection, steps: [insert], result: problemsFound }
-      const whole = await withEarlierAccountStart(job.stores, decision, document)
-      return withAuditEntries(whole, job, 'create', null)
-    })
+    const { result } = await changeEntities(
+      job.stores,
+      `import ${job.definition.name}`,
+      async () => {
+        const problemsFound: UnitProblems = new Map()
+        const { early, collection, steps } = await decide(job, [row], problemsFound)
+        const [document] = [...early.map((one) => one.document), ...documentsOf(steps)]
+        if (document === undefined) return { collection, steps: [], result: problemsFound }
+        const insert: RevisionWrite = { mode: 'insert', document }
+        const decision = { collection, steps: [insert], result: problemsFound }
+        const whole = await withEarlierAccountStart(job.stores, decision, document)
+        return withAuditEntries(whole, job, 'create', null)
+      },
+    )
     for (const [unit, problem] of result) problems.set(unit, problem)
   } catch (error) {
     problems.set(row.unit, problemOf(error, job))

@@ -2,6 +2,7 @@
  * Invoices and payments: their dates can be changed, and bills that no other bill refers to can be
  * deleted.
  */
+import { type AuditEntry, appendAudit } from '../../../catalog/audit/audit.ts'
 import { ObjectId, type WithId } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { BillDocument } from '../../../catalog/entities/bill.ts'
@@ -9,7 +10,6 @@ import type { Fields } from '../../../domain/fields.ts'
 import type { RecordActions, RecordWriteRequest } from '../api.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
 import type { EntityStores, WriteResult } from '../requests/entity-request.ts'
-import { withRecordAudit } from './record-audit.ts'
 
 export function billActions(stores: EntityStores): RecordActions {
   return {
@@ -18,57 +18,52 @@ export function billActions(stores: EntityStores): RecordActions {
   }
 }
 
-async function updateBill(stores: EntityStores, write: RecordWriteRequest): Promise<WriteResult> {
-  const { catalog } = stores
-  const { actor, query, update } = write
+async function updateBill(
+  { catalog, clock }: EntityStores,
+  { actor, query, update }: RecordWriteRequest,
+): Promise<WriteResult> {
   const filter = filterOf(query)
   if (Object.keys(update).length === 0) {
     throw new EntityRuleError('update: give due_date or charge.not_before', DISPLAY.refused)
   }
-  const old = await billOf(catalog, query, filter)
-  const entry = { ...auditSubjectOf(old), actor, type: 'update', set: update }
-  return withRecordAudit(stores, entry, async () => {
+  return catalog.transaction('update bills', async (session) => {
+    const old = await billOf(catalog, query, filter)
     const entity = await catalog.run('update a bill', () =>
-      catalog.bills.findOneAndUpdate(filter, { $set: update }, { returnDocument: 'after' }),
+      catalog.bills.findOneAndUpdate(
+        filter,
+        { $set: update },
+        { returnDocument: 'after', session },
+      ),
     )
     if (entity === null) throw gone(query)
+    appendAudit(session, actor, clock.nowMs(), entryOf('update', old, entity))
     return { details: true, entity }
   })
 }
 
 async function deleteBill(
-  stores: EntityStores,
+  { catalog, clock }: EntityStores,
   { actor, query }: RecordWriteRequest,
 ): Promise<WriteResult> {
-  const { catalog } = stores
   const filter = filterOf(query)
-  const bill = await billOf(catalog, query, filter)
-  const reason = (await confirmedBy(catalog, bill)) ?? linkedTo(bill)
-  if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
-  const unlinked = LINKS.map((name) => ({
-    $or: [{ [name]: { $exists: false } }, { [name]: { $size: 0 } }],
-  }))
-  return withRecordAudit(
-    stores,
-    { ...auditSubjectOf(bill), actor, type: 'delete', set: null },
-    async () => {
-      const { deletedCount } = await catalog.run('delete a bill', () =>
-        catalog.bills.deleteOne({ $and: [filter, ...unlinked] } as object),
-      )
-      if (deletedCount === 1) return { details: true, entity: null }
-      throw new EntityRuleError('delete: the bill was changed meanwhile', DISPLAY.refused)
-    },
-  )
+  return catalog.transaction('delete bills', async (session) => {
+    const bill = await billOf(catalog, query, filter)
+    const reason = (await confirmedBy(catalog, bill)) ?? linkedTo(bill)
+    if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
+    await catalog.run('delete a bill', () => catalog.bills.deleteOne(filter, { session }))
+    appendAudit(session, actor, clock.nowMs(), entryOf('delete', bill, null))
+    return { details: true, entity: null }
+  })
+}
+
+function entryOf(type: string, old: WithId<BillDocument>, after: object | null): AuditEntry {
+  return { collection: 'bills', type, key: old._id.toHexString(), old, new: after }
 }
 
 async function billOf(catalog: Catalog, query: Fields, filter: object) {
   const bill = await catalog.run('read a bill', () => catalog.bills.findOne(filter))
   if (bill === null) throw gone(query)
   return bill
-}
-
-function auditSubjectOf(bill: WithId<BillDocument>) {
-  return { store: 'bills', key: bill._id.toHexString(), id: bill._id, old: bill } as const
 }
 
 function filterOf({ _id: id, aid }: Fields): object {

@@ -1,12 +1,12 @@
 /** Lines are read-only, except that credits can be deleted until they are invoiced. */
 import type { Actor } from '../../../catalog/actor.ts'
+import { appendAudit } from '../../../catalog/audit/audit.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import { cycleAt } from '../../../domain/cycle.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { RecordActions } from '../api.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
 import type { EntityStores, WriteResult } from '../requests/entity-request.ts'
-import { withRecordAudit } from './record-audit.ts'
 
 export function lineActions(stores: EntityStores): RecordActions {
   return { write: (_, { actor, query }) => deleteLine(stores, actor, query['_id']) }
@@ -18,19 +18,25 @@ async function deleteLine(stores: EntityStores, actor: Actor, id: unknown): Prom
   const { timeZone, cycleDay } = config.rating
   const active = cycleAt(clock.nowMs(), timeZone, cycleDay).key
   const filter = { _id: id } as object
-  const found = (await catalog.run('read lines', () => catalog.lines.findOne(filter))) as Fields
-  if (found === null) throw new TargetError(`lines: there is no line with _id ${id.toHexString()}`)
-  const reason = reasonToKeep(found, active)
-  if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
-  // Matches only the state that was read: the line may have been invoiced since.
-  const same = { ...filter, type: 'credit', billrun: found['billrun'] ?? { $exists: false } }
-  const entry = { actor, store: 'lines', type: 'delete', id, old: found, set: null } as const
-  return withRecordAudit(stores, { ...entry, key: String(found['stamp']) }, async () => {
+  return catalog.transaction('delete lines', async (session) => {
+    const found = (await catalog.run('read lines', () => catalog.lines.findOne(filter))) as Fields
+    if (found === null) {
+      throw new TargetError(`lines: there is no line with _id ${id.toHexString()}`)
+    }
+    const reason = reasonToKeep(found, active)
+    if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
+    // The recorder writes lines without transactions: only in the state that was read.
+    const same = { ...filter, type: 'credit', billrun: found['billrun'] ?? { $exists: false } }
     const { deletedCount } = await catalog.run('delete a line', () =>
-      catalog.lines.deleteOne({ ...same, in_queue: { $ne: true } } as object),
+      catalog.lines.deleteOne({ ...same, in_queue: { $ne: true } } as object, { session }),
     )
-    if (deletedCount === 1) return { details: true, entity: null }
-    throw new EntityRuleError('delete: the line was changed meanwhile', DISPLAY.refused)
+    if (deletedCount === 0) {
+      throw new EntityRuleError('delete: the line was changed meanwhile', DISPLAY.refused)
+    }
+    const key = String(found['stamp'])
+    const entry = { collection: 'lines', type: 'delete', key, old: found, new: null }
+    appendAudit(session, actor, clock.nowMs(), entry)
+    return { details: true, entity: null }
   })
 }
 

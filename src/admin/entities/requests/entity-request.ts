@@ -20,18 +20,9 @@ export interface EntityStores extends ChangeStores {
   clock: Clock
   config: Pick<Config, 'rating' | 'ledger' | 'entities' | 'audit'>
   rules: Readonly<Record<string, CollectionRules>>
-  /** Plans the transfer of the balances of a subscriber; `follow` executes it. */
-  planTransfer(move: AccountMove): Promise<unknown>
   /** Seals the secrets of cards. */
   sealer: Pick<Sealer, 'seal'>
   log: Pick<Logger, 'warn' | 'error'>
-}
-
-export interface AccountMove {
-  sid: number
-  fromAid: number
-  toAid: number
-  operationId: string
 }
 
 export interface ReadRequest {

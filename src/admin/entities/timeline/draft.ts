@@ -1,7 +1,7 @@
 /** All revisions of one entity while they are edited. Pure: `steps` returns the writes. */
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import type { RevisionWrite } from '../../../catalog/revisions/lock-document.ts'
+import type { RevisionWrite } from '../../../catalog/revisions/store-revisions.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import { EntityRuleError } from '../errors.ts'
 import { dateText } from './dates.ts'
@@ -57,7 +57,7 @@ export class Draft {
     return this.#entries.flatMap(({ document, stored }): RevisionWrite[] => {
       if (stored === null) return [{ mode: 'insert', document }]
       if (document === stored) return []
-      return [{ mode: 'replace', document, expectedRev: stored.rev ?? 0 }]
+      return [{ mode: 'replace', document }]
     })
   }
 

@@ -16,9 +16,12 @@ const GENERIC_FIELDS = [
   'maxTimeMS',
   'readConcern',
   'writeConcern',
+  'txnNumber',
+  'startTransaction',
+  'autocommit',
+  'stmtId',
+  'stmtIds',
 ]
-/** Fields of transactions and retryable writes, which need a replica set. */
-const TRANSACTION_FIELDS = ['txnNumber', 'startTransaction', 'autocommit', 'stmtId', 'stmtIds']
 
 /** A document of a command, decoded on first access. */
 export class DocArgument {
@@ -64,12 +67,6 @@ export class Args {
     const present = [...Object.keys(this.#body), ...this.#sequences.keys()].slice(1)
     for (const field of present) {
       if (fields.includes(field) || GENERIC_FIELDS.includes(field)) continue
-      if (TRANSACTION_FIELDS.includes(field)) {
-        throw new MongoCommandError(
-          'IllegalOperation',
-          'Transaction numbers are only allowed on a replica set member or mongos',
-        )
-      }
       if (unsupported.includes(field)) throw notImplemented(`${this.name} with ${field}`)
       throw new MongoCommandError(
         'Location40415',
@@ -168,6 +165,8 @@ export class Args {
     }
     const level = this.doc('readConcern')['level']
     if (level === undefined || ['local', 'available', 'majority'].includes(String(level))) return
+    // A transaction reads a snapshot in any case.
+    if (level === 'snapshot' && this.boolean('startTransaction')) return
     throw notImplemented(`read concern ${String(level)}`)
   }
 }

@@ -14,7 +14,7 @@ function databaseOf({ ns }: Collection): string {
   return ns.slice(0, ns.indexOf('.'))
 }
 
-const create: Command = ({ storage, catalog }, args) => {
+const create: Command = ({ write, schema }, args) => {
   args.allow(
     [],
     [
@@ -37,39 +37,39 @@ const create: Command = ({ storage, catalog }, args) => {
     ],
   )
   const ns = args.namespace()
-  return storage.write(() => {
-    if (catalog.find(ns)) {
+  return write(() => {
+    if (schema.catalog.find(ns)) {
       throw new MongoCommandError('NamespaceExists', `Collection ${ns} already exists.`)
     }
-    catalog.findOrCreate(ns)
+    schema.catalog.findOrCreate(ns)
     return {}
   })
 }
 
-const drop: Command = ({ storage, catalog, records }, args) => {
+const drop: Command = ({ write, schema }, args) => {
   args.allow([])
   const ns = args.namespace()
-  return storage.write(() => {
-    const collection = catalog.find(ns)
+  return write(() => {
+    const collection = schema.catalog.find(ns)
     if (!collection) return { ns }
-    records.drop(collection)
+    schema.drop(collection)
     return { nIndexesWas: collection.indexes.length, ns }
   })
 }
 
-const dropDatabase: Command = ({ storage, catalog, records }, args) => {
+const dropDatabase: Command = ({ write, schema }, args) => {
   args.allow([])
-  return storage.write(() => {
-    for (const collection of catalog.list(args.database)) records.drop(collection)
+  return write(() => {
+    for (const collection of schema.catalog.list(args.database)) schema.drop(collection)
     return { dropped: args.database }
   })
 }
 
-const listCollections: Command = ({ catalog }, args) => {
+const listCollections: Command = ({ schema }, args) => {
   args.allow(['filter', 'nameOnly', 'cursor', 'authorizedCollections'])
   const matches = compileFilter(args.doc('filter'))
   const isNameOnly = args.boolean('nameOnly')
-  const docs = catalog.list(args.database).map((collection): Doc => {
+  const docs = schema.catalog.list(args.database).map((collection): Doc => {
     const name = { name: nameOf(collection), type: 'collection' }
     if (isNameOnly) return name
     const [idIndex] = collection.indexes
@@ -79,7 +79,7 @@ const listCollections: Command = ({ catalog }, args) => {
   return wholeBatch(`${args.database}.$cmd.listCollections`, docs.filter(matches))
 }
 
-const listDatabases: Command = ({ catalog }, args) => {
+const listDatabases: Command = ({ schema }, args) => {
   args.allow(['filter', 'nameOnly', 'authorizedDatabases'])
   if (args.database !== 'admin') {
     throw new MongoCommandError(
@@ -91,7 +91,7 @@ const listDatabases: Command = ({ catalog }, args) => {
   if (Object.keys(filter).some((field) => field !== 'name')) {
     throw notImplemented('listDatabases with a filter on anything but the name')
   }
-  const names = new Set(catalog.list().map(databaseOf))
+  const names = new Set(schema.catalog.list().map(databaseOf))
   const found = [...names].map((name): Doc => ({ name })).filter(compileFilter(filter))
   // Sizes are not known per database: all share one folder.
   return { databases: found, totalSize: 0, totalSizeMb: 0 }

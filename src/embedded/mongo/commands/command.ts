@@ -1,22 +1,41 @@
 import type { Clock } from '../../../runtime/clock.ts'
-import type { CollectionCatalog } from '../store/catalog.ts'
+import type { Connection } from '../sessions/clients.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { Catalog } from '../store/catalog.ts'
 import type { Records } from '../store/records.ts'
-import type { Storage } from '../store/storage.ts'
+import type { Schema } from '../store/schema.ts'
 import type { CursorBatch } from '../wire/batch.ts'
 import type { Args } from './args.ts'
 import type { Cursors } from './cursors.ts'
 
-/** Resources of the commands. */
-export type Context = {
-  readonly storage: Storage
-  readonly catalog: CollectionCatalog
+/** What all commands of all connections share. */
+export type Services = {
+  readonly schema: Schema
+  readonly catalog: Catalog
   readonly records: Records
   readonly cursors: Cursors
+  readonly sessions: Sessions
   readonly clock: Clock
-  readonly connectionId: number
+  /** Address of this server as its clients know it. */
+  readonly address: string
+}
+
+/** Where a request comes from. */
+export type Origin = {
+  readonly connection: Connection
   /** Whether the client has disconnected, so the answer is no longer needed. */
   readonly isAbandoned: () => boolean
 }
+
+/** Resources of a command. `catalog`, `records` and `write` are those of its transaction, if any. */
+export type Context = Services &
+  Origin & {
+    /**
+     * Runs the part of a command that writes and resolves when it is on disk, or part of the
+     * transaction. It is synchronous and may run again.
+     */
+    readonly write: (job: () => CommandReply) => Promise<CommandReply>
+  }
 
 /** The fields of an answer (`ok` is added), or a batch of documents. */
 export type CommandReply = { readonly [field: string]: unknown } | { readonly batch: CursorBatch }

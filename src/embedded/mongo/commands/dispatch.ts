@@ -1,14 +1,16 @@
 import { MongoCommandError } from '../errors.ts'
+import { runCommand } from '../sessions/run.ts'
 import { decode, encode } from '../values/document.ts'
 import { encodeBatch } from '../wire/batch.ts'
 import type { Request } from '../wire/request.ts'
 import { Args } from './args.ts'
 import { collectionCommands } from './collections.ts'
-import type { CommandReply, Commands, Context } from './command.ts'
+import type { CommandReply, Commands, Origin, Services } from './command.ts'
 import { findAndModifyCommands } from './find-and-modify.ts'
 import { handshakeCommands } from './handshake.ts'
 import { indexCommands } from './indexes.ts'
 import { readCommands } from './read.ts'
+import { sessionCommands } from './sessions.ts'
 import { writeCommands } from './write.ts'
 
 const COMMANDS: Commands = {
@@ -18,6 +20,7 @@ const COMMANDS: Commands = {
   ...findAndModifyCommands,
   ...collectionCommands,
   ...indexCommands,
+  ...sessionCommands,
 }
 
 /**
@@ -25,7 +28,7 @@ const COMMANDS: Commands = {
  * error answer; any other error is reported to `onFailure` and answered as an internal error.
  */
 export async function dispatch(
-  context: Context,
+  services: Services & Origin,
   request: Request,
   onFailure: (error: unknown, command: string) => void,
 ): Promise<Uint8Array> {
@@ -33,16 +36,16 @@ export async function dispatch(
   try {
     const args = new Args(request, decode(request.body))
     command = args.name
-    return encodeAnswer(await run(context, args))
+    return encodeAnswer(await run(services, args))
   } catch (error) {
     if (!(error instanceof MongoCommandError)) onFailure(error, command)
     return encodeError(error)
   }
 }
 
-function run(context: Context, args: Args): CommandReply | Promise<CommandReply> {
+function run(services: Services & Origin, args: Args): CommandReply | Promise<CommandReply> {
   const command = Object.hasOwn(COMMANDS, args.name) ? COMMANDS[args.name] : undefined
-  if (command) return command(context, args)
+  if (command) return runCommand(services, args, command)
   throw new MongoCommandError('CommandNotFound', `no such command: '${args.name}'`)
 }
 

@@ -9,7 +9,7 @@ import type { Doc } from '../values/document.ts'
 import type { Args } from './args.ts'
 import type { Command, CommandReply, Commands, Context } from './command.ts'
 
-const findAndModify: Command = ({ storage, records, catalog, clock }, args) => {
+const findAndModify: Command = ({ write, records, catalog, clock }, args) => {
   args.allow(
     ['query', 'sort', 'remove', 'update', 'new', 'fields', 'upsert', 'bypassDocumentValidation'],
     ['arrayFilters', 'collation', 'hint', 'let'],
@@ -27,8 +27,8 @@ const findAndModify: Command = ({ storage, records, catalog, clock }, args) => {
       'Cannot specify both new or upsert and remove=true',
     )
   }
-  const write = { records, catalog, nowMs: clock.nowMs() }
-  return storage.write(() => (isRemove ? removeOne(write, args) : updateOne(write, args)))
+  const context = { records, catalog, nowMs: clock.nowMs() }
+  return write(() => (isRemove ? removeOne(context, args) : updateOne(context, args)))
 }
 
 type WriteContext = Pick<Context, 'records' | 'catalog'> & { readonly nowMs: number }

@@ -1,3 +1,4 @@
+import { SESSION_MINUTES_MAX } from '../sessions/sessions.ts'
 import { DOCUMENT_BYTES_MAX } from '../values/document.ts'
 import { MESSAGE_BYTES_MAX } from '../wire/frames.ts'
 import type { Command, CommandReply, Commands } from './command.ts'
@@ -8,19 +9,28 @@ const SERVER_VERSION = [7, 0, 0, 0]
 /** Maximum number of operations in one bulk. */
 export const WRITE_BATCH_MAX = 100_000
 
+/** A replica set needs a name; this is the only member. */
+const SET_NAME = 'embedded'
+
 /**
- * Describes a standalone server, so that the driver sends neither transactions nor retryable
- * writes.
+ * Describes the primary of a replica set with one member, so that the driver sends transactions and
+ * retryable writes.
  */
-const hello: Command = ({ clock, connectionId }, args): CommandReply => ({
+const hello: Command = ({ clock, connection, address }, args): CommandReply => ({
   ...(args.name === 'hello' ? { isWritablePrimary: true } : { ismaster: true }),
   helloOk: true,
+  setName: SET_NAME,
+  setVersion: 1,
+  secondary: false,
+  hosts: [address],
+  primary: address,
+  me: address,
   maxBsonObjectSize: DOCUMENT_BYTES_MAX,
   maxMessageSizeBytes: MESSAGE_BYTES_MAX,
   maxWriteBatchSize: WRITE_BATCH_MAX,
   localTime: new Date(clock.nowMs()),
-  logicalSessionTimeoutMinutes: 30,
-  connectionId,
+  logicalSessionTimeoutMinutes: SESSION_MINUTES_MAX,
+  connectionId: connection.id,
   minWireVersion: 0,
   maxWireVersion: WIRE_VERSION_MAX,
   readOnly: false,
@@ -58,12 +68,6 @@ const serverStatus: Command = ({ clock, cursors, records }) => {
   }
 }
 
-/** Sessions have no state here. */
-const endSessions: Command = (_context, args) => {
-  args.allow([])
-  return {}
-}
-
 export const handshakeCommands: Commands = {
   hello,
   isMaster: hello,
@@ -72,5 +76,4 @@ export const handshakeCommands: Commands = {
   buildInfo,
   buildinfo: buildInfo,
   serverStatus,
-  endSessions,
 }

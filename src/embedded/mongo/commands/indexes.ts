@@ -31,20 +31,20 @@ const OPTIONS_UNSUPPORTED = [
  */
 const PARTIAL_OPERATORS = ['$eq', '$exists', '$gt', '$gte', '$lt', '$lte', '$type', '$and', '$in']
 
-const createIndexes: Command = ({ storage, catalog, records }, args) => {
+const createIndexes: Command = ({ write, schema }, args) => {
   args.allow(['indexes'], ['commitQuorum'])
   const ns = args.namespace()
   const specs = args.docs('indexes').map(({ doc }) => parseSpec(doc))
   if (specs.length === 0) {
     throw new MongoCommandError('BadValue', 'Must specify at least one index to create')
   }
-  return storage.write(() => {
-    const createdCollectionAutomatically = catalog.find(ns) === undefined
-    const before = catalog.findOrCreate(ns).indexes.length
+  return write(() => {
+    const createdCollectionAutomatically = schema.catalog.find(ns) === undefined
+    const before = schema.catalog.findOrCreate(ns).indexes.length
     for (const spec of specs) {
-      if (!exists(catalog.findOrCreate(ns), spec)) records.createIndex(ns, spec)
+      if (!exists(schema.catalog.findOrCreate(ns), spec)) schema.createIndex(ns, spec)
     }
-    const after = catalog.findOrCreate(ns).indexes.length
+    const after = schema.catalog.findOrCreate(ns).indexes.length
     return {
       numIndexesBefore: before,
       numIndexesAfter: after,
@@ -202,25 +202,25 @@ export function describeIndex({ key, name, unique, sparse, partial }: Index): Do
   } as unknown as Doc
 }
 
-const listIndexes: Command = ({ catalog }, args) => {
+const listIndexes: Command = ({ schema }, args) => {
   args.allow(['cursor'])
   const ns = args.namespace()
-  const collection = catalog.find(ns)
+  const collection = schema.catalog.find(ns)
   if (!collection) throw new MongoCommandError('NamespaceNotFound', `ns does not exist: ${ns}`)
   return wholeBatch(ns, collection.indexes.map(describeIndex))
 }
 
-const dropIndexes: Command = ({ storage, catalog, records }, args) => {
+const dropIndexes: Command = ({ write, schema }, args) => {
   args.allow(['index'])
   const ns = args.namespace()
-  return storage.write(() => {
-    const collection = catalog.find(ns)
+  return write(() => {
+    const collection = schema.catalog.find(ns)
     if (!collection) throw new MongoCommandError('NamespaceNotFound', `ns not found ${ns}`)
     const selector = args.value('index')
     const found = isArray(selector)
       ? selector.flatMap((each) => selectIndexes(collection, each))
       : selectIndexes(collection, selector)
-    for (const index of found) records.dropIndex(ns, index)
+    for (const index of found) schema.dropIndex(ns, index)
     return { nIndexesWas: collection.indexes.length }
   })
 }

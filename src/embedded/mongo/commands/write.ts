@@ -40,17 +40,18 @@ function refusalOf(work: () => OperationRefusal | undefined): OperationRefusal |
   try {
     return work()
   } catch (error) {
-    if (error instanceof MongoCommandError) return error
+    // An error with labels ends the whole transaction.
+    if (error instanceof MongoCommandError && !error.details['errorLabels']) return error
     throw error
   }
 }
 
-const insert: Command = ({ storage, records }, args) => {
+const insert: Command = ({ write, records }, args) => {
   args.allow(['documents', 'ordered', 'bypassDocumentValidation'])
   const ns = args.namespace()
   const documents = operationsOf(args, 'documents')
   const docs = decodeUnless(isRawInsert, documents)
-  return storage.write(() => {
+  return write(() => {
     let n = 0
     const errors = runEach(documents, args.boolean('ordered', true), (document, index) => {
       const { bytes } = document
@@ -95,14 +96,14 @@ function operationsOf(args: Args, field: string): DocArgument[] {
   )
 }
 
-const update: Command = ({ storage, records, clock }, args) => {
+const update: Command = ({ write, records, clock }, args) => {
   args.allow(['updates', 'ordered', 'bypassDocumentValidation'], ['let'])
   const ns = args.namespace()
   const operations = operationsOf(args, 'updates')
   const docs = decodeUnless(isRawReplacement, operations)
   for (const doc of docs) if (doc) checkUpdate(doc)
   const nowMs = clock.nowMs()
-  return storage.write(() => {
+  return write(() => {
     let n = 0
     let nModified = 0
     const upserted: { index: number; _id: Value }[] = []
@@ -154,12 +155,12 @@ function checkDelete(doc: Doc): void {
   throw new MongoCommandError('FailedToParse', 'The limit field in delete objects must be 0 or 1.')
 }
 
-const remove: Command = ({ storage, records, catalog }, args) => {
+const remove: Command = ({ write, records, catalog }, args) => {
   args.allow(['deletes', 'ordered'], ['let'])
   const ns = args.namespace()
   const operations = operationsOf(args, 'deletes')
   for (const { doc } of operations) checkDelete(doc)
-  return storage.write(() => {
+  return write(() => {
     let n = 0
     const errors = runEach(operations, args.boolean('ordered', true), ({ doc }) => {
       const collection = catalog.find(ns)

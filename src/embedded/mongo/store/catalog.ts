@@ -42,13 +42,20 @@ export type Collection = {
   readonly layout: IndexLayout
 }
 
+/** What commands on documents need of the collections. */
+export interface Catalog {
+  find(ns: string): Collection | undefined
+  findOrCreate(ns: string): Collection
+  markMultikey(ns: string, index: Index): void
+}
+
 /** The data folder has a format that this version does not support. */
 export class StorageFormatError extends Error {
   override readonly name = 'StorageFormatError'
 }
 
 /** The collections and indexes: stored on disk, and cached in memory for queries. */
-export class CollectionCatalog {
+export class CollectionCatalog implements Catalog {
   readonly #storage: Storage
   readonly #token = randomBytes(16)
   readonly #collections = new Map<string, Collection>()
@@ -88,6 +95,11 @@ export class CollectionCatalog {
       const ns = entry.key.toString().slice(2)
       this.#collections.set(ns, readCollection(ns, decode(entry.value)))
     }
+  }
+
+  /** The id of the next collection or index: all existing ones have a lower one. */
+  get nextId(): number {
+    return this.#nextId
   }
 
   find(ns: string): Collection | undefined {

@@ -13,21 +13,21 @@ import {
   type Value,
 } from '../values/document.ts'
 import { encodeComponents } from '../values/key-encoding.ts'
-import type { Collection, CollectionCatalog, Index, IndexSpec } from './catalog.ts'
+import type { Catalog, Collection, Index } from './catalog.ts'
 import { duplicateKey } from './duplicate-key.ts'
 import {
   COMPONENTS_BYTES_MAX,
   type DocKeys,
   docKey,
   docsOf,
-  entriesBelow,
   entryKey,
   keysOf,
   recordBytes,
   recordOf,
 } from './index-keys.ts'
 import { IndexedDocument } from './indexed-document.ts'
-import type { Range, Storage } from './storage.ts'
+import type { RecordNumbers } from './record-numbers.ts'
+import type { DocumentStore, Range } from './storage.ts'
 
 /** A stored document, decoded on first access. */
 export class Row {
@@ -73,20 +73,28 @@ type EntryChange = { readonly before: IndexEntries; readonly after: IndexEntries
  * a write of the storage, after all checks.
  */
 export class Records {
-  readonly storage: Storage
-  readonly catalog: CollectionCatalog
-  /** Number of index entries and documents that queries have read since the start. */
-  readonly examined = { keys: 0, documents: 0 }
-  /** Next record number of each collection; a number is never reused. */
-  readonly #next = new Map<number, number>()
+  readonly storage: DocumentStore
+  readonly catalog: Catalog
+  readonly #numbers: RecordNumbers
 
-  constructor(storage: Storage, catalog: CollectionCatalog) {
+  constructor(storage: DocumentStore, catalog: Catalog, numbers: RecordNumbers) {
     this.storage = storage
     this.catalog = catalog
+    this.#numbers = numbers
+  }
+
+  /** The same collections as `storage` and `catalog` show them. */
+  within(storage: DocumentStore, catalog: Catalog): Records {
+    return new Records(storage, catalog, this.#numbers)
+  }
+
+  /** Number of index entries and documents that queries have read since the start. */
+  get examined(): RecordNumbers['examined'] {
+    return this.#numbers.examined
   }
 
   get(collection: Collection, record: number): Row | undefined {
-    const bytes = this.storage.docs.get(docKey(collection.id, record))
+    const bytes = this.storage.get(this.storage.docs, docKey(collection.id, record))
     this.examined.documents += 1
     return bytes && new Row(record, bytes)
   }
@@ -156,7 +164,7 @@ export class Records {
     const entries = entriesOf(collection, document)
     const duplicate = this.#findDuplicate(ns, entries, undefined)
     if (duplicate) return duplicate
-    const record = this.#takeRecord(collection)
+    const record = this.#numbers.take(collection.id)
     this.storage.put(this.storage.docs, docKey(collection.id, record), bytes)
     for (const { index, keys } of entries) this.#addEntries(index, keys, record)
     this.#markMultikey(ns, entries)
@@ -194,42 +202,17 @@ export class Records {
     this.storage.remove(this.storage.docs, docKey(collection.id, row.record))
   }
 
-  drop(collection: Collection): void {
-    for (const index of collection.indexes) this.#clearEntries(index)
-    this.storage.clear(this.storage.docs, docsOf(collection.id))
-    this.catalog.remove(collection.ns)
-  }
-
-  /** @throws CommandError if existing documents violate the index; then nothing is changed */
-  createIndex(ns: string, spec: IndexSpec): void {
-    this.storage.undoable(() => {
-      const index = this.catalog.addIndex(ns, spec)
-      const collection = this.catalog.findOrCreate(ns)
-      const position = collection.indexes.indexOf(index)
-      for (const row of this.scan(collection)) {
-        if (!row) continue
-        const entries = entriesIn(index, position, row.indexed(collection))
-        const duplicate = this.#findDuplicate(ns, [entries], row.record)
-        if (duplicate) throw MongoCommandError.of(duplicate)
-        this.#addEntries(index, entries.keys, row.record)
-        this.#markMultikey(ns, [entries])
-      }
-    })
-  }
-
-  dropIndex(ns: string, index: Index): void {
-    this.#clearEntries(index)
-    this.catalog.removeIndex(ns, index)
-  }
-
-  #takeRecord(collection: Collection): number {
-    let next = this.#next.get(collection.id)
-    if (next === undefined) {
-      const last = this.storage.lastOf(this.storage.docs, docsOf(collection.id))
-      next = last ? recordOf(last.key) + 1 : 1
-    }
-    this.#next.set(collection.id, next + 1)
-    return next
+  /**
+   * Adds the entries of a stored document to a new index.
+   * @throws CommandError if the document violates the index
+   */
+  addToIndex(collection: Collection, index: Index, row: Row): void {
+    const position = collection.indexes.indexOf(index)
+    const entries = entriesIn(index, position, row.indexed(collection))
+    const duplicate = this.#findDuplicate(collection.ns, [entries], row.record)
+    if (duplicate) throw MongoCommandError.of(duplicate)
+    this.#addEntries(index, entries.keys, row.record)
+    this.#markMultikey(collection.ns, [entries])
   }
 
   #findDuplicate(
@@ -241,7 +224,9 @@ export class Records {
       if (!index.unique) continue
       for (const key of keys) {
         const holder = this.#holderOf(index, key)
-        if (holder !== undefined && holder !== ownRecord) return duplicateKey(ns, index, key, doc)
+        if (holder === undefined || holder === ownRecord) continue
+        this.storage.checkCurrent(this.storage.entries, entryKey(index, key, 0))
+        return duplicateKey(ns, index, key, doc)
       }
     }
     return undefined
@@ -263,18 +248,12 @@ export class Records {
     for (const key of keys) this.storage.remove(this.storage.entries, entryKey(index, key, record))
   }
 
-  #clearEntries(index: Index): void {
-    this.storage.clear(this.storage.entries, entriesBelow(index, NOTHING))
-  }
-
   #markMultikey(ns: string, entries: readonly IndexEntries[]): void {
     for (const { index, multikey } of entries) {
       if (multikey && !index.multikey) this.catalog.markMultikey(ns, index)
     }
   }
 }
-
-const NOTHING = Buffer.alloc(0)
 
 function entriesOf({ indexes }: Collection, document: IndexedDocument): IndexEntries[] {
   return indexes.map((index, position) => entriesIn(index, position, document))

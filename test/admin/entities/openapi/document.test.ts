@@ -14,7 +14,7 @@ import {
   SETTINGS_ENDPOINTS,
 } from '../../../../src/admin/permissions/endpoints.ts'
 import type { EntityCollection } from '../../../../src/catalog/entities/entity-table.ts'
-import { writeEntity } from '../../../../src/catalog/revisions/write.ts'
+import { writeEntity } from '../../../../src/catalog/revisions/check.ts'
 import { useStore } from '../../../support/catalog/store.ts'
 
 const store = useStore()

@@ -1,0 +1,77 @@
+/** Distinguishes outages of MongoDB from errors of an operation. */
+import {
+  MongoBulkWriteError,
+  MongoClientClosedError,
+  MongoError,
+  MongoNetworkError,
+  MongoNotConnectedError,
+  MongoServerClosedError,
+  MongoServerError,
+  MongoSystemError,
+  MongoTopologyClosedError,
+} from 'mongodb'
+import { CatalogUnavailableError } from './errors.ts'
+
+/** The outage that the error means; null if it means none. */
+export function outageOf(error: unknown, what: string): CatalogUnavailableError | null {
+  if (!isOutage(error)) return null
+  const text = `MongoDB: ${what}: ${(error as Error).message}`
+  return new CatalogUnavailableError(text, { cause: error })
+}
+
+const MAX_TIME_EXPIRED = 50
+
+export function isTimeLimitError(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === MAX_TIME_EXPIRED
+}
+
+/** Codes of servers that respond but cannot serve: failover, shutdown, access refused. */
+const OUTAGE_CODES: ReadonlySet<number> = new Set([
+  6, // HostUnreachable
+  7, // HostNotFound
+  13, // Unauthorized
+  18, // AuthenticationFailed
+  50, // MaxTimeMSExpired
+  64, // WriteConcernFailed
+  89, // NetworkTimeout
+  91, // ShutdownInProgress
+  133, // FailedToSatisfyReadPreference
+  189, // PrimarySteppedDown
+  262, // ExceededTimeLimit
+  9001, // SocketException
+  10107, // NotWritablePrimary
+  11600, // InterruptedAtShutdown
+  11602, // InterruptedDueToReplStateChange
+  13435, // NotPrimaryNoSecondaryOk
+  13436, // NotPrimaryOrSecondary
+  14031, // OutOfDiskSpace
+])
+
+const CLIENT_OUTAGES = [
+  MongoNetworkError,
+  MongoSystemError,
+  MongoNotConnectedError,
+  MongoServerClosedError,
+  MongoTopologyClosedError,
+  MongoClientClosedError,
+] as const
+
+function isOutage(error: unknown): boolean {
+  if (!(error instanceof MongoError)) return false
+  // The transaction is repeated as a whole.
+  if (isTransient(error)) return false
+  if (CLIENT_OUTAGES.some((kind) => error instanceof kind)) return true
+  // The driver also reports lost connections as bulk write errors; only errors from the server have
+  // a code.
+  if (error instanceof MongoBulkWriteError && error.code === undefined) {
+    return [error.writeErrors].flat().length === 0
+  }
+  if (error instanceof MongoServerError) return OUTAGE_CODES.has(Number(error.code))
+  // The driver does not export the class of this connection pool error.
+  return error.name === 'MongoWaitQueueTimeoutError'
+}
+
+/** Whether the driver repeats a transaction after this error: a conflict, or a lost connection. */
+export function isTransient(error: unknown): boolean {
+  return error instanceof MongoError && error.hasErrorLabel('TransientTransactionError')
+}

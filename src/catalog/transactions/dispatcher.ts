@@ -1,0 +1,249 @@
+/** Executes outbox entries: those of this process at once, those of others when they have ended. */
+import { setTimeout as pause } from 'node:timers/promises'
+import type { ObjectId } from 'mongodb'
+import { monotonicMs, systemClock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
+import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
+import { StoreDownError } from '../../store/redis.ts'
+import type { Collections } from '../collections.ts'
+import type { Catalog } from '../connection.ts'
+import { CatalogUnavailableError, EntityConflictError } from '../errors.ts'
+import { LEASE_MS } from './outbox.ts'
+import type { OutboxDocument } from './outbox-document.ts'
+
+/**
+ * Executes an entry. May be called again with the same payload, also concurrently after a long
+ * pause of the process. `save` replaces the stored payload, for repetitions. Errors of a store that
+ * is unavailable (`StoreDownError`, `CatalogUnavailableError`) are retried soon, others with growing
+ * delays.
+ */
+export type OutboxHandler = (
+  payload: never,
+  save: (payload: unknown) => Promise<void>,
+) => Promise<void>
+
+/** Waiting for earlier entries of the same subject. */
+const WAIT_MS = 10_000
+const PAUSE_MS = 10
+const RETRY_MS = 1_000
+const RETRY_MS_MAX = 300_000
+const PASS_MAX = 1_000
+
+export interface OutboxRunner {
+  /** Whether the entries of dead processes have been executed at least once. */
+  hasRun(): boolean
+  stop(): Promise<void>
+}
+
+type Log = Pick<Logger, 'info' | 'warn' | 'error'>
+
+export class OutboxDispatcher {
+  readonly #collections: Collections
+  readonly #run: Catalog['run']
+  readonly #handlers = new Map<string, OutboxHandler>()
+  #log: Log | null = null
+  /** Executed entries that are not deleted yet. */
+  #done: ObjectId[] = []
+  #isDeleting = false
+
+  constructor(collections: Collections, run: Catalog['run']) {
+    this.#collections = collections
+    this.#run = run
+  }
+
+  /** Handlers by kind, in addition to those registered before. */
+  register(handlers: Readonly<Record<string, OutboxHandler>>, log: Log): void {
+    for (const [kind, handler] of Object.entries(handlers)) this.#handlers.set(kind, handler)
+    this.#log = log
+  }
+
+  handles(kind: string): boolean {
+    return this.#handlers.has(kind)
+  }
+
+  /**
+   * Executes the committed entries of this process. Rejects with the error of a store that is
+   * unavailable; the entries are then executed later. Other errors are logged and retried later.
+   */
+  async dispatch(entries: readonly OutboxDocument[]): Promise<void> {
+    for (const [index, entry] of entries.entries()) {
+      try {
+        await this.#execute(entry)
+      } catch (error) {
+        for (const other of entries.slice(index + 1)) await this.#release(other, null)
+        throw error
+      }
+    }
+  }
+
+  /**
+   * Waits until the earlier entries of its subject are done, and calls `act` instead of the handler
+   * of this entry, which `act` or the caller removes. If `act` fails, the handler is executed: it
+   * finds out what was done.
+   */
+  async perform<T>(entry: OutboxDocument, act: () => Promise<T>): Promise<T> {
+    try {
+      await this.#waitForEarlier(entry)
+      return await act()
+    } catch (error) {
+      if (isStoreOutage(error)) await this.#release(entry, null)
+      else await this.#execute(entry).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /**
+   * Executes the entries whose process has ended or given up, and returns their number. Rejects if
+   * a store is unavailable.
+   */
+  async recover(): Promise<number> {
+    const found = await this.#run('find outbox entries', () =>
+      this.#collections.outbox.find().sort({ number: 1 }).limit(PASS_MAX).toArray(),
+    )
+    let executed = 0
+    for (const entry of found) {
+      if (!this.handles(entry.kind) || !isClaimable(entry)) continue
+      const claimed = await this.#claim(entry)
+      if (claimed === null) continue
+      await this.#execute(claimed)
+      executed += 1
+    }
+    return executed
+  }
+
+  /** Executes abandoned entries now and repeatedly; retries if a store is unavailable. */
+  start(): OutboxRunner {
+    let isStopped = false
+    let hasRun = false
+    let timer: NodeJS.Timeout | undefined
+    let running = Promise.resolve()
+    const pass = async (): Promise<void> => {
+      try {
+        const executed = await this.recover()
+        hasRun = true
+        if (executed > 0)
+          this.#log?.info({ executed }, 'executed outbox entries of other processes')
+      } catch (error) {
+        this.#log?.warn({ err: error }, 'cannot execute outbox entries; retrying')
+      }
+      if (!isStopped) timer = setTimeout(next, RETRY_MS)
+    }
+    const next = () => {
+      running = pass()
+    }
+    next()
+    return {
+      hasRun: () => hasRun,
+      async stop() {
+        isStopped = true
+        clearTimeout(timer)
+        await running
+      },
+    }
+  }
+
+  async #claim(entry: OutboxDocument): Promise<OutboxDocument | null> {
+    const { _id, expires } = entry
+    const claim = {
+      holder: processIdentity(),
+      expires: new Date(systemClock.nowMs() + LEASE_MS),
+    }
+    const { matchedCount } = await this.#run('claim an outbox entry', () =>
+      this.#collections.outbox.updateOne({ _id, expires }, { $set: claim }),
+    )
+    return matchedCount === 1 ? { ...entry, ...claim } : null
+  }
+
+  /** Rejects with errors of stores that are unavailable; the entry is left to any process then. */
+  async #execute(entry: OutboxDocument): Promise<void> {
+    const { _id, kind, payload, subject } = entry
+    const handler = this.#handlers.get(kind) as OutboxHandler
+    const save = async (next: unknown) => {
+      await this.#run('save an outbox entry', () =>
+        this.#collections.outbox.updateOne({ _id }, { $set: { payload: next } }),
+      )
+    }
+    try {
+      await this.#waitForEarlier(entry)
+      await handler(payload as never, save)
+    } catch (error) {
+      const isOutage = isStoreOutage(error)
+      await this.#release(entry, isOutage ? null : error)
+      if (isOutage) throw error
+      this.#log?.error({ err: error, kind, subject }, 'an outbox entry failed: it is retried later')
+      return
+    }
+    if (subject === null) this.#deleteLater(_id)
+    else await this.#delete([_id])
+  }
+
+  /** Entries that have failed before do not delay the others of their subject. */
+  async #waitForEarlier({ number, subject }: OutboxDocument): Promise<void> {
+    if (subject === null) return
+    const giveUpMs = monotonicMs() + WAIT_MS
+    for (;;) {
+      const earlier = await this.#run('find outbox entries', () =>
+        this.#collections.outbox
+          .find({ subject, number: { $lt: number }, failures: 0 })
+          .sort({ number: 1 })
+          .limit(1)
+          .next(),
+      )
+      if (earlier === null) return
+      const claimed =
+        isClaimable(earlier) && this.handles(earlier.kind) ? await this.#claim(earlier) : null
+      if (claimed !== null) await this.#execute(claimed)
+      else if (monotonicMs() < giveUpMs) await pause(PAUSE_MS)
+      else throw new EntityConflictError(`${subject} is being changed by others`)
+    }
+  }
+
+  /** Leaves the entry to any process; later if it has failed. */
+  async #release({ _id, failures, kind }: OutboxDocument, failure: unknown): Promise<void> {
+    const hasFailed = failure !== null
+    const delayMs = hasFailed ? Math.min(RETRY_MS * 2 ** failures, RETRY_MS_MAX) : 0
+    const change = {
+      holder: null,
+      expires: new Date(systemClock.nowMs() + delayMs),
+      ...(hasFailed && { failures: failures + 1, error: `${kind}: ${messageOf(failure)}` }),
+    }
+    // If this fails, the entry can be claimed when its lease has expired.
+    await this.#run('release an outbox entry', () =>
+      this.#collections.outbox.updateOne({ _id }, { $set: change }),
+    ).catch(() => undefined)
+  }
+
+  /** Deletes without making the writer wait: executing an entry again does no harm. */
+  #deleteLater(id: ObjectId): void {
+    this.#done.push(id)
+    if (!this.#isDeleting) void this.#deleteDone()
+  }
+
+  async #deleteDone(): Promise<void> {
+    this.#isDeleting = true
+    while (this.#done.length > 0) {
+      const ids = this.#done
+      this.#done = []
+      await this.#delete(ids).catch(() => undefined)
+    }
+    this.#isDeleting = false
+  }
+
+  async #delete(ids: readonly ObjectId[]): Promise<void> {
+    await this.#run('remove outbox entries', () =>
+      this.#collections.outbox.deleteMany({ _id: { $in: [...ids] } }),
+    )
+  }
+}
+
+function isClaimable({ expires, holder }: OutboxDocument): boolean {
+  return expires.getTime() <= systemClock.nowMs() || (holder !== null && hasEnded(holder))
+}
+
+function isStoreOutage(error: unknown): boolean {
+  return error instanceof CatalogUnavailableError || error instanceof StoreDownError
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
+}

@@ -1,0 +1,80 @@
+/**
+ * The head: one document that every transaction reads first and writes last. Its version makes
+ * transactions serializable: whatever an operation reads after the head, by the session or without
+ * it, is unchanged when it commits, because a transaction that committed in between has raised the
+ * version. The head also has the numbers that must become visible in order: those of entity writes,
+ * by which feeds notice them, and the end of the audit chain.
+ */
+import type { Collection } from 'mongodb'
+import { CHAIN_START, type ChainEnd } from '../audit/chain.ts'
+import type { Collections } from '../collections.ts'
+import { ENTITIES, type EntityCollection } from '../entities/entity-table.ts'
+import { isDuplicate } from './duplicate.ts'
+
+/** Collections whose writes are numbered: entities, and the stored configuration. */
+export type NumberedCollection = EntityCollection | 'config'
+
+export interface HeadDocument {
+  _id: 'head'
+  /** Number of committed transactions. */
+  version: number
+  /** The newest audit record. */
+  audit: ChainEnd
+  /** The number of the newest write of each collection. */
+  numbers: Record<NumberedCollection | 'outbox', number>
+}
+
+type Run = <T>(what: string, operation: () => Promise<T>) => Promise<T>
+
+/** Rejects with `CatalogUnavailableError`. */
+export async function readHead(collections: Collections, run: Run): Promise<HeadDocument> {
+  const read = () => run('read the head', () => collections.transactions.findOne({ _id: 'head' }))
+  const found = await read()
+  if (found !== null) return found
+  const first = await firstHead(collections, run)
+  await run('create the head', async () => {
+    try {
+      await collections.transactions.insertOne(first)
+    } catch (error) {
+      if (!isDuplicate(error)) throw error
+    }
+  })
+  return (await read()) ?? first
+}
+
+/** Numbers are never used twice, even if the head was deleted. */
+async function firstHead(collections: Collections, run: Run): Promise<HeadDocument> {
+  const numbers = { outbox: await highest(collections, 'outbox', 'number', run) } as Record<
+    string,
+    number
+  >
+  for (const name of [...Object.keys(ENTITIES), 'config']) {
+    numbers[name] = await highest(collections, name as NumberedCollection, 'rev', run)
+  }
+  const [newest] = await run('read the end of the audit chain', () =>
+    collections.audit
+      .find({ 'chain.seq': { $gt: 0 } }, { projection: { chain: 1 } })
+      .sort({ 'chain.seq': -1 })
+      .limit(1)
+      .toArray(),
+  )
+  const { seq, hash } = newest?.chain ?? CHAIN_START
+  return { _id: 'head', version: 0, audit: { seq, hash }, numbers } as HeadDocument
+}
+
+async function highest(
+  collections: Collections,
+  name: NumberedCollection | 'outbox',
+  field: string,
+  run: Run,
+): Promise<number> {
+  const documents = collections[name] as unknown as Collection
+  const [found] = await run(`read the highest number of ${name}`, () =>
+    documents
+      .find({ [field]: { $gt: 0 } }, { projection: { _id: 0, [field]: 1 } })
+      .sort({ [field]: -1 })
+      .limit(1)
+      .toArray(),
+  )
+  return Number(found?.[field] ?? 0)
+}

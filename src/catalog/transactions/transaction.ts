@@ -1,0 +1,153 @@
+/** Transactions of the catalogue: serializable, with audit records and outbox entries. */
+import { type ClientSession, MongoServerError } from 'mongodb'
+import { monotonicMs } from '../../runtime/clock.ts'
+import { linkRecords } from '../audit/chain.ts'
+import type { Collections } from '../collections.ts'
+import type { Catalog } from '../connection.ts'
+import { CatalogUnavailableError, EntityConflictError } from '../errors.ts'
+import { isTransient, outageOf } from '../outages.ts'
+import type { OutboxDispatcher } from './dispatcher.ts'
+import { type HeadDocument, readHead } from './head.ts'
+import type { OutboxDocument } from './outbox-document.ts'
+import { beginState, type TransactionState } from './state.ts'
+import { Turns } from './turns.ts'
+
+/** Until a transaction gives up waiting for its turn, or losing to other processes. */
+const GIVE_UP_MS = 10_000
+/**
+ * After this many conflicts a transaction writes the head first as well, so that others lose to it:
+ * a long transaction would otherwise never get through beside many short ones.
+ */
+const CONFLICTS_BEFORE_PRECEDENCE = 3
+
+export interface TransactionParts {
+  collections: Collections
+  run: Catalog['run']
+  withSession<T>(act: (session: ClientSession) => Promise<T>): Promise<T>
+  dispatcher: OutboxDispatcher
+  /** Limit of a commit. */
+  timeoutMs: number
+}
+
+interface Committed<T> {
+  result: T
+  due: readonly OutboxDocument[]
+}
+
+export function createTransactions(parts: TransactionParts): Catalog['transaction'] {
+  const turns = new Turns()
+  return async (what, operation) => {
+    const giveUpMs = monotonicMs() + GIVE_UP_MS
+    const leave = await turns.enter(what, giveUpMs)
+    const { result, due } = await commit(parts, what, operation, giveUpMs).finally(leave)
+    await parts.dispatcher.dispatch(due)
+    return result
+  }
+}
+
+/** Rejects as soon as the outcome is known to the caller; an abort may still be under way then. */
+function commit<T>(
+  parts: TransactionParts,
+  what: string,
+  operation: (session: ClientSession) => Promise<T>,
+  giveUpMs: number,
+): Promise<Committed<T>> {
+  return new Promise((resolve, reject) => {
+    let conflicts = 0
+    let timer: NodeJS.Timeout | undefined
+    const attempt = async (session: ClientSession): Promise<Committed<T>> => {
+      clearTimeout(timer)
+      if (conflicts > 0 && monotonicMs() >= giveUpMs) throw lostToOthers(what)
+      try {
+        const state = await begin(parts, session, conflicts >= CONFLICTS_BEFORE_PRECEDENCE)
+        const result = await operation(session)
+        await finish(parts, session, state)
+        timer = setTimeout(() => reject(commitTimeout(what, parts.timeoutMs)), parts.timeoutMs)
+        return { result, due: state.due }
+      } catch (error) {
+        // An abort would wait for the store once more.
+        if (error instanceof CatalogUnavailableError) reject(error)
+        if (isTransient(error)) conflicts += 1
+        throw error
+      }
+    }
+    parts
+      .withSession((session) => session.withTransaction(() => attempt(session)))
+      .then(resolve, (error: unknown) => reject(outageOf(error, what) ?? error))
+      .finally(() => clearTimeout(timer))
+  })
+}
+
+async function begin(
+  { collections, run, dispatcher }: TransactionParts,
+  session: ClientSession,
+  takesPrecedence: boolean,
+): Promise<TransactionState> {
+  const found = await readHead(collections, run)
+  const state: TransactionState = {
+    head: { ...found, numbers: { ...found.numbers } },
+    audit: [],
+    entries: [],
+    due: [],
+    handles: (kind) => dispatcher.handles(kind),
+  }
+  beginState(session, state)
+  if (takesPrecedence) {
+    const { version } = found
+    await writeHead(collections, run, session, { ...found, version: version + 1 }, version)
+    state.head.version += 1
+  }
+  return state
+}
+
+/** The writes that all transactions have in common; the head last, because others wait for it. */
+async function finish(
+  { collections, run }: TransactionParts,
+  session: ClientSession,
+  { head, audit, entries }: TransactionState,
+): Promise<void> {
+  if (entries.length > 0) {
+    await run('write outbox entries', () =>
+      collections.outbox.insertMany([...entries], { session }),
+    )
+  }
+  if (audit.length > 0) {
+    const records = linkRecords(audit, head.audit)
+    await run('write audit records', () => collections.audit.insertMany(records, { session }))
+    const { seq, hash } = records.at(-1)?.chain ?? head.audit
+    head.audit = { seq, hash }
+  }
+  const { version } = head
+  await writeHead(collections, run, session, { ...head, version: version + 1 }, version)
+}
+
+async function writeHead(
+  collections: Collections,
+  run: Catalog['run'],
+  session: ClientSession,
+  head: HeadDocument,
+  expected: number,
+): Promise<void> {
+  const { matchedCount } = await run('write the head', () =>
+    collections.transactions.replaceOne({ _id: 'head', version: expected }, head, { session }),
+  )
+  if (matchedCount === 1) return
+  // Another process has committed since the head was read.
+  throw new MongoServerError({
+    message: 'the head was changed by another transaction',
+    code: WRITE_CONFLICT,
+    errorLabels: ['TransientTransactionError'],
+  })
+}
+
+const WRITE_CONFLICT = 112
+
+function lostToOthers(what: string): EntityConflictError {
+  return new EntityConflictError(`${what}: it is being changed by others, nothing was written`)
+}
+
+function commitTimeout(what: string, limitMs: number): CatalogUnavailableError {
+  return new CatalogUnavailableError(
+    `MongoDB: ${what}: no answer to the commit within ${limitMs} ms`,
+  )
+}
