@@ -5,7 +5,7 @@
  */
 import { createHash, randomInt, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Session } from '../catalog/collections.ts'
+import type { ClientSession } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type {
   KeyedCallDocument,
@@ -94,7 +94,7 @@ export async function admitCall(
 /** Stores the answer, in the transaction of the money. Rejects with `ClaimLostError`. */
 export async function storeAnswer(
   catalog: Catalog,
-  session: Session | undefined,
+  session: ClientSession | undefined,
   { id, token }: Claim,
   answer: string,
 ): Promise<void> {
@@ -112,7 +112,7 @@ export async function storeAnswer(
  */
 export async function storePart(
   { catalog, clock }: IdempotencyStores,
-  session: Session | undefined,
+  session: ClientSession | undefined,
   { id, token }: Claim,
   { part, results }: Pick<KeyedPartDocument, 'part' | 'results'>,
 ): Promise<void> {
@@ -161,7 +161,7 @@ export async function forgetKeys({ catalog, clock }: IdempotencyStores): Promise
   )
 }
 
-export function sessionOption(session: Session | undefined): { session?: Session } {
+export function sessionOption(session: ClientSession | undefined): { session?: ClientSession } {
   return session === undefined ? {} : { session }
 }
 

@@ -55,7 +55,6 @@ export type {
   AnyBulkWriteOperation,
   BulkWriteResult,
   ClientSession,
-  ClientSession as Session,
   Collection,
   Filter,
   FindCursor,

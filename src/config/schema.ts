@@ -186,6 +186,10 @@ export const ConfigSchema = section({
     eventAgeMsMax: integer(0, 3_660 * DAY_MS),
     eventFutureMsMax: integer(0, DAY_MS),
   }),
+  billing: section({
+    lateCycleDays: integer(0, 3_660),
+    preponeOnTermination: Type.Boolean(),
+  }),
   catalog: section({
     pollMs: integer(10, 60 * SECOND_MS),
     profilesCachedMax: integer(1, 10_000_000),

@@ -9,23 +9,32 @@ import type { FinalCharge, LineRounding, LineTax, TaxRule } from '../domain/tax.
 /** Decimals of scaled amounts. */
 const SCALED_DIGITS = 10
 /** Precise enough for the product of any safe integer and a rate. */
-const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 })
+export const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 })
 const MODES = {
   up: Exact.ROUND_UP,
   down: Exact.ROUND_DOWN,
   nearest: Exact.ROUND_HALF_UP,
 } as const satisfies Record<LineRounding['mode'], Decimal.Rounding>
 
-/**
- * `priceMicros`: price of the line before tax; negative for a refund, which mirrors the charge.
- * `rounding`: of the final charge; price and taxes are scaled with it.
- */
+/** As `finalChargeOf`, for a price in micros. */
 export function finalCharge(
   priceMicros: number,
   rules: readonly TaxRule[],
   rounding: LineRounding | null,
 ): FinalCharge {
-  const price = new Exact(priceMicros).div(MICROS_PER_UNIT)
+  return finalChargeOf(new Exact(priceMicros).div(MICROS_PER_UNIT), rules, rounding)
+}
+
+/**
+ * `given`: price of the line before tax; negative for a refund, which mirrors the charge.
+ * `rounding`: of the final charge; price and taxes are scaled with it.
+ */
+export function finalChargeOf(
+  given: Decimal,
+  rules: readonly TaxRule[],
+  rounding: LineRounding | null,
+): FinalCharge {
+  const price = new Exact(given)
   const amounts = rules.map((rule) => ({ rule, amount: price.times(rule.rate) }))
   const embedded = sum(amounts.filter(({ rule }) => rule.isEmbedded))
   const tax = sum(amounts.filter(({ rule }) => !rule.isEmbedded))

@@ -2,7 +2,7 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
-import type { Session } from '../../catalog/collections.ts'
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Schema } from '../../catalog/entities/json-schema.ts'
 import type { Config } from '../../config/schema.ts'
@@ -18,7 +18,7 @@ import { type CastOptions, castParameters, param } from './parameters.ts'
 /** Limit on the header `Idempotency-Key`. */
 export const IDEMPOTENCY_KEY_LENGTH_MAX = 255
 
-/** What all actions work with. */
+/** Stores and settings that actions use. */
 export interface ActionStores {
   readonly catalog: Catalog
   readonly ledger: Ledger
@@ -55,7 +55,7 @@ export interface MoneyCall extends ActionCall {
    */
   commit(
     what: string,
-    write: (session: Session | undefined) => Promise<ActionAnswer>,
+    write: (session: ClientSession | undefined) => Promise<ActionAnswer>,
   ): Promise<ActionAnswer>
   /**
    * Like `commit`, for a part of the call; a repetition of an interrupted call gets the stored
@@ -64,7 +64,7 @@ export interface MoneyCall extends ActionCall {
   commitPart(
     part: number,
     what: string,
-    write: (session: Session | undefined) => Promise<PartResults>,
+    write: (session: ClientSession | undefined) => Promise<PartResults>,
   ): Promise<PartResults>
 }
 
@@ -101,6 +101,8 @@ export interface ReadDeclaration<P extends TObject> extends Declaration<P> {
 }
 
 export interface MoneyDeclaration<P extends TObject> extends Declaration<P> {
+  /** Another operation of the action, with its own parameters; null for the usual one. */
+  special?(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> | null
   run(parameters: Static<P> & { readonly reason?: string }, call: MoneyCall): Promise<ActionAnswer>
 }
 
@@ -132,18 +134,19 @@ const REASON = {
 
 /** An action that moves money. */
 export function moneyAction<P extends TObject>(declaration: MoneyDeclaration<P>): Action {
-  const { level, run, ...rest } = declaration
+  const { level, run, special, ...rest } = declaration
   const parameters = Type.Object({ ...rest.parameters.properties, ...REASON })
   return {
     ...rest,
     parameters,
     access: [level],
     isMoney: true,
-    call: (raw, call) =>
-      run(
-        castParameters(parameters, raw, castOptions(rest, call)) as Static<P> & { reason?: string },
-        call,
-      ),
+    async call(raw, call) {
+      const other = special?.(raw, call) ?? null
+      if (other !== null) return other
+      const cast = castParameters(parameters, raw, castOptions(rest, call))
+      return run(cast as Static<P> & { reason?: string }, call)
+    },
   }
 }
 

@@ -11,7 +11,7 @@ import {
   storeAnswer,
   storePart,
 } from '../../billing/idempotency.ts'
-import type { Session } from '../../catalog/collections.ts'
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import type { Action, ActionAnswer, ActionCall, MoneyCall, PartResults } from './action.ts'
 import { echoedParameters, envelopeOf, plainParameters } from './envelope.ts'
@@ -107,7 +107,7 @@ class Attempt {
 
   async #commit(
     what: string,
-    write: (session: Session | undefined) => Promise<ActionAnswer>,
+    write: (session: ClientSession | undefined) => Promise<ActionAnswer>,
   ): Promise<ActionAnswer> {
     const { catalog } = this.#call
     const { answer, text } = await catalog.transaction(what, async (session) => {
@@ -123,7 +123,7 @@ class Attempt {
   async #commitPart(
     part: number,
     what: string,
-    write: (session: Session | undefined) => Promise<PartResults>,
+    write: (session: ClientSession | undefined) => Promise<PartResults>,
   ): Promise<PartResults> {
     const { catalog } = this.#call
     const claim = this.#claim

@@ -2,7 +2,7 @@
 import type { AccountProfile, PoolMember, SubscriberProfile } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
 import type { Collection } from '../collections.ts'
-import type { RawDocument } from '../compile/document.ts'
+import { type CompileOptions, LENIENT, type RawDocument } from '../compile/document.ts'
 import { compileAccount, compileSubscriber, withAccount } from '../compile/profile.ts'
 import type { Catalog } from '../connection.ts'
 import type { AccountDocument } from '../entities/account.ts'
@@ -68,14 +68,15 @@ export async function findProfiles(
   catalog: Catalog,
   queries: readonly SubscriberQuery[],
   needsPool: NeedsPool,
+  options: CompileOptions = LENIENT,
 ): Promise<(FoundSubscriber | ProfileError | null)[]> {
-  const revisions = await findRevisions(catalog, queries)
+  const revisions = await findRevisions(catalog, queries, options)
   const found = revisions.filter(isFound)
   const instants = found.map(({ profile, query }) => ({ aid: profile.aid, atMs: query.atMs }))
   const [nextMs, planFromMs, accounts] = await Promise.all([
     nextStarts(catalog, found),
     planStarts(catalog, found),
-    accountsAt(catalog, instants),
+    accountsAt(catalog, instants, options),
   ])
   const joined = found.map((revision, index) => {
     const profile = {
@@ -132,7 +133,11 @@ function withPool(
 }
 
 /** The account revisions at the instants; null if the account has none. */
-async function accountsAt(catalog: Catalog, instants: readonly AccountAt[]): Promise<Account[]> {
+async function accountsAt(
+  catalog: Catalog,
+  instants: readonly AccountAt[],
+  options: CompileOptions,
+): Promise<Account[]> {
   if (instants.length === 0) return []
   const collection = catalog.subscribers as unknown as Collection<AccountDocument>
   const filter = { type: 'account', ...endsAfter(earliestOf(instants)) } as const
@@ -146,15 +151,20 @@ async function accountsAt(catalog: Catalog, instants: readonly AccountAt[]): Pro
     ),
   )
   const byAid = groupedBy(documents, ({ aid }) => aid)
-  return instants.map(({ aid, atMs }) => accountAt(byAid.get(aid) ?? [], atMs))
+  return instants.map(({ aid, atMs }) => accountAt(byAid.get(aid) ?? [], atMs, options))
 }
 
-function accountAt(documents: readonly AccountDocument[], atMs: number): Account {
+function accountAt(
+  documents: readonly AccountDocument[],
+  atMs: number,
+  options: CompileOptions,
+): Account {
   const revisions = documents.filter(({ to }) => to.getTime() > atMs)
   const current = revisions.findLast(({ from }) => from.getTime() <= atMs)
   const later = revisions.flatMap(({ from }) => (from.getTime() > atMs ? [from.getTime()] : []))
   try {
-    const part = current === undefined ? null : compileAccount(current as unknown as RawDocument)
+    const document = current as unknown as RawDocument
+    const part = current === undefined ? null : compileAccount(document, options)
     return { part, untilMs: Math.min(part?.toMs ?? Number.POSITIVE_INFINITY, ...later) }
   } catch (error) {
     if (error instanceof FieldError) return error

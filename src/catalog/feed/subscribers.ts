@@ -2,7 +2,7 @@
 import type { SubscriberProfile } from '../../domain/catalogue.ts'
 import { FieldError, isUnset } from '../../domain/fields.ts'
 import type { Collection } from '../collections.ts'
-import type { RawDocument } from '../compile/document.ts'
+import { type CompileOptions, LENIENT, type RawDocument } from '../compile/document.ts'
 import { compileSubscriber } from '../compile/profile.ts'
 import type { Catalog } from '../connection.ts'
 import { identifiersIn, storedAs } from '../entities/identifiers.ts'
@@ -55,6 +55,7 @@ export interface FoundRevision extends FoundSubscriber {
 export async function findRevisions(
   catalog: Catalog,
   queries: readonly SubscriberQuery[],
+  options: CompileOptions = LENIENT,
 ): Promise<(FoundRevision | FieldError | null)[]> {
   const found = new Map<SubscriberQuery, readonly SubscriberDocument[]>()
   await Promise.all(
@@ -63,7 +64,7 @@ export async function findRevisions(
       for (const query of group) found.set(query, documents(query))
     }),
   )
-  return queries.map((query) => revisionFor(query, found.get(query) ?? []))
+  return queries.map((query) => revisionFor(query, found.get(query) ?? [], options))
 }
 
 /** Fields for which the values in a document equal those in the query. */
@@ -129,13 +130,14 @@ async function revisionsOf(
 function revisionFor(
   query: SubscriberQuery,
   revisions: readonly SubscriberDocument[],
+  options: CompileOptions,
 ): FoundRevision | FieldError | null {
   const { atMs } = query
   const current = revisions.findLast(({ from }) => from.getTime() <= atMs)
   if (current === undefined) return null
   const later = revisions.flatMap(({ from }) => (from.getTime() > atMs ? [from.getTime()] : []))
   try {
-    const profile = compileSubscriber(current as RawDocument & SubscriberDocument)
+    const profile = compileSubscriber(current as RawDocument & SubscriberDocument, options)
     const hasPlanStart = !isUnset(current.plan_activation)
     return { query, profile, hasPlanStart, validUntilMs: Math.min(profile.toMs, ...later) }
   } catch (error) {

@@ -3,6 +3,7 @@ import { flipCreditSign } from '../../domain/balance-sign.ts'
 import type { MendedSums, OperationLine } from '../../domain/line.ts'
 import { TOTAL_COST } from './balance-document.ts'
 import { balanceIdOf } from './balance-id.ts'
+import type { CreditLineDocument } from './credit-line.ts'
 import type { RealtimeLineDocument } from './line-document.ts'
 import { moneyOf } from './money-value.ts'
 
@@ -59,7 +60,7 @@ export interface BalanceLineDocument {
   urt: Date
 }
 
-export type LineDocument = RealtimeLineDocument | BalanceLineDocument
+export type LineDocument = RealtimeLineDocument | BalanceLineDocument | CreditLineDocument
 
 /** `name`: of the prepaid include in the catalogue; empty if it is not found there. */
 export function balanceLineDocument(line: OperationLine, name: string): BalanceLineDocument {

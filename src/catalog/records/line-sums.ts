@@ -51,7 +51,7 @@ export function addLine(line: LineDocument, owner: OwnerSums, shared: OwnerSums)
     sums.spent += line.repaid_micros + counted
     return
   }
-  // Other systems may write lines as well; only lines of charging have payments.
+  // Only lines of charging have payments; other systems may write lines as well.
   if (line.type !== 'realtime') return
   const debts = debtsOfLine(line)
   owner.owed += debts.subscriber

@@ -1,6 +1,6 @@
 /** Collects the state of an account whose audit failed, from the ledger and from MongoDB. */
 import type { BalanceDocument } from '../../catalog/records/balance-document.ts'
-import type { BalanceLineDocument } from '../../catalog/records/documents.ts'
+import type { BalanceLineDocument, LineDocument } from '../../catalog/records/documents.ts'
 import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
 import {
   addCarried,
@@ -164,10 +164,12 @@ class LineIndex {
     }
   }
 
-  add(line: RealtimeLineDocument | BalanceLineDocument): void {
+  add(line: LineDocument): void {
     const owner = this.#owners.get(line.sid)
     const shared = this.#owners.get(0)
     if (owner === undefined || shared === undefined || this.#removed.has(line.stamp)) return
+    // Credits move no balance.
+    if (line.type === 'credit') return addLine(line, owner.sums, shared.sums)
     addLine(this.#openLines.newest(line), owner.sums, shared.sums)
     if (line.type === 'balance') {
       // Ids of correction lines are derived from the id of their ledger operation, so they cannot

@@ -1,4 +1,4 @@
-/** What all actions have in common: parameters, envelopes, errors, methods, permissions. */
+/** Common behaviour of actions: parameters, envelopes, errors, methods, permissions. */
 import { Type } from '@sinclair/typebox'
 import { describe, expect, it } from 'vitest'
 import { action, moneyAction } from '../../../src/admin/actions/action.ts'

@@ -1,6 +1,6 @@
 /**
- * Negative volumes: the price of the absolute volume with the sign reversed. Included units and
- * credit do not apply.
+ * Prices without included units and limits: for negative volumes and credits, whose price is that
+ * of the absolute volume with the sign reversed.
  */
 import type {
   Catalogue,
@@ -8,8 +8,8 @@ import type {
   PlanRevision,
   ServiceRevision,
   SubscriberProfile,
-} from '../../domain/catalogue.ts'
-import type { Line } from '../../domain/line.ts'
+} from '../domain/catalogue.ts'
+import type { Line } from '../domain/line.ts'
 
 /** The same prices without included units and with unlimited credit. */
 export function bareCatalogue(catalogue: Catalogue): Catalogue {

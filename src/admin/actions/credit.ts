@@ -1,0 +1,98 @@
+/** `POST /api/credit`: a charge or refund of a subscriber or account; early payment. */
+import { Type } from '@sinclair/typebox'
+import { CreditProcessError, CreditRefusal } from '../../billing/credit/credit-request.ts'
+import { prepareCredits } from '../../billing/credit/credits.ts'
+import { insertCredits } from '../../billing/credit/insert-credits.ts'
+import { preponeInstallments } from '../../billing/credit/prepone.ts'
+import * as schema from '../../catalog/entities/json-schema.ts'
+import { ActionError } from '../entities/errors.ts'
+import { integerOf } from '../entities/requests/cast-value.ts'
+import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import { type ActionAnswer, type MoneyCall, moneyAction } from './action.ts'
+import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
+import { param } from './parameters.ts'
+
+const EXAMPLE = {
+  aid: 1,
+  sid: 2,
+  rate: 'LATE_FEE',
+  credit_time: '2026-03-06 10:00:00',
+  usagev: 3,
+  aprice: 10,
+  label: 'Late fee',
+  reason: 'Third reminder',
+}
+
+export const credit = moneyAction({
+  name: 'credit',
+  level: 'write',
+  about: 'Credit or charge a subscriber or account',
+  parameters: Type.Object({
+    ...CREDIT_PARAMETERS.properties,
+    action: param.optional(
+      param.text(
+        '`prepone`: no credit; the later installments of `aid` and `sid` become due in the ' +
+          'current cycle.',
+      ),
+    ),
+  }),
+  answer: {
+    stamp: schema.text('Stamp of the line, or of the first installment.'),
+    stamps: schema.listOf(schema.text('A stamp.'), 'Stamps of all installments.'),
+    details: { type: 'null', description: 'The answer to `prepone`.' },
+  },
+  example: { parameters: EXAMPLE, answer: { stamp: '9b3f8a5d1c2e4f60718293a4b5c6d7e8' } },
+  special: (raw, call) => (raw.get('action') === 'prepone' ? prepone(raw, call) : null),
+  async run({ reason = null, ...sent }, call) {
+    const fields = await readCreditFields(call.catalog)
+    const request = asActionError(() => creditRequestOf(sent, fields, reason))
+    const [lines = []] = await prepareCredits(call, [request])
+    if (lines instanceof CreditRefusal) throw new ActionError(lines.message)
+    if (lines instanceof CreditProcessError) {
+      if (request.installments !== null) throw new InstallmentsError(lines.reason)
+      const { message, reason: why } = lines
+      return { status: 0, desc: message, message, details: why }
+    }
+    const [stamp] = lines.map((line) => line.stamp)
+    const stamps = request.installments === null ? {} : { stamps: lines.map((line) => line.stamp) }
+    return call.commit('write a credit', async (session) => {
+      await insertCredits(call, session, lines)
+      return { stamp, ...stamps }
+    })
+  },
+})
+
+/** Clients know the text; `details` has the cause. */
+class InstallmentsError extends ActionError {
+  readonly #reason: string
+
+  constructor(reason: string) {
+    super('Process error')
+    this.#reason = reason
+  }
+
+  override body(): object {
+    return { ...super.body(), details: this.#reason }
+  }
+}
+
+/** Refusals of a credit as errors of the action. */
+function asActionError<T>(make: () => T): T {
+  try {
+    return make()
+  } catch (error) {
+    if (error instanceof CreditRefusal) throw new ActionError(error.message)
+    throw error
+  }
+}
+
+async function prepone(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> {
+  const [sid, aid] = [integerOf(raw.get('sid')), integerOf(raw.get('aid'))]
+  if (sid === null || aid === null) throw new ActionError('Illegal sid/aid')
+  const sentReason = raw.get('reason')
+  const reason = typeof sentReason === 'string' ? sentReason : null
+  return call.commit('prepone installments', async (session) => {
+    await preponeInstallments(call, session, { aid, sid, reason })
+    return { details: null }
+  })
+}

@@ -1,0 +1,191 @@
+/** Reads what credits need: rates, taxes, subscribers, plans and services, and the active cycle. */
+import type { Collection } from '../../catalog/collections.ts'
+import { type CompileOptions, LENIENT, type RawDocument } from '../../catalog/compile/document.ts'
+import { compilePlan, compileService } from '../../catalog/compile/offer.ts'
+import { compileRate } from '../../catalog/compile/rate.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import { findProfiles } from '../../catalog/feed/profiles.ts'
+import { readTaxContext } from '../../catalog/feed/stored-taxes.ts'
+import type { InstalledTaxation } from '../../catalog/settings/taxation-settings.ts'
+import type { Catalogue, RateRevision, SubscriberProfile } from '../../domain/catalogue.ts'
+import { FieldError } from '../../domain/fields.ts'
+import type { TaxContext } from '../../rating/price.ts'
+
+const NOT_DELETED = { deleted: { $ne: true } } as const
+
+/** A period in which a subscriber has a revision. */
+interface Period {
+  readonly aid: number
+  readonly fromMs: number
+  readonly toMs: number
+}
+
+export interface CreditData {
+  readonly taxation: TaxContext
+  /** Newest cycle with invoices; null if there is none. */
+  readonly lastKey: string | null
+  /** Documents of rates by key. */
+  readonly rates: ReadonlyMap<string, readonly RawDocument[]>
+  /** Periods of subscribers by `sid`. */
+  readonly subscribers: ReadonlyMap<number, readonly Period[]>
+  /** Accounts with a revision of their own or of a subscriber. */
+  readonly accounts: ReadonlySet<number>
+}
+
+export interface WantedData {
+  readonly rateKeys: readonly string[]
+  readonly sids: readonly number[]
+  readonly aids: readonly number[]
+}
+
+/** Rejects with `CatalogUnavailableError`, or `FieldError` if the stored taxation is invalid. */
+export async function readCreditData(
+  catalog: Catalog,
+  { rateKeys, sids, aids }: WantedData,
+  installed: InstalledTaxation,
+): Promise<CreditData> {
+  const [taxation, lastKey, rates, subscribers, accounts] = await Promise.all([
+    readTaxContext(catalog, installed),
+    readLastKey(catalog),
+    readByName(catalog, 'rates', 'key', rateKeys),
+    readPeriods(catalog, sids),
+    readAccounts(catalog, aids),
+  ])
+  return { taxation, lastKey, rates, subscribers, accounts }
+}
+
+/** Newest cycle with invoices; keys of immediate invoices are longer. */
+export async function readLastKey(catalog: Catalog): Promise<string | null> {
+  const [newest] = await catalog.run('find the last cycle', () =>
+    catalog.billrun
+      .find({ billrun_key: /^\d{6}$/ }, { projection: { billrun_key: 1 } })
+      .sort({ billrun_key: -1 })
+      .limit(1)
+      .toArray(),
+  )
+  return newest?.billrun_key ?? null
+}
+
+/** The revision of a rate at an instant; null if it is invalid or there is none. */
+export function rateAt(
+  documents: readonly RawDocument[],
+  atMs: number,
+  options: CompileOptions = LENIENT,
+): RateRevision | null {
+  const found = documents.find((each) => {
+    const { from, to } = each as RawDocument & { from: Date; to: Date }
+    return from.getTime() <= atMs && atMs < to.getTime()
+  })
+  return found === undefined ? null : compiledOrNull(() => compileRate(found, options))
+}
+
+/** Profile, plan and services of a subscriber, for the price of a usage. */
+export interface PriceSubject {
+  readonly profile: SubscriberProfile
+  readonly catalogue: Pick<Catalogue, 'plans' | 'services'>
+}
+
+/** Null if the subscriber has no valid revision at that instant. */
+export async function readPriceSubject(
+  catalog: Catalog,
+  sid: number,
+  atMs: number,
+  options: CompileOptions,
+): Promise<PriceSubject | null> {
+  const query = { key: 'sid', value: String(sid), atMs }
+  const [found = null] = await findProfiles(catalog, [query], () => false, options)
+  if (found === null || found instanceof Error) return null
+  const { profile } = found
+  const documents = await readByName(catalog, 'plans', 'name', [profile.plan])
+  const plans = compiledEach(documents, (document) => compilePlan(document, options))
+  const included = [...plans.values()].flat().flatMap(({ services }) => services)
+  const held = [...profile.services, ...profile.accountServices].map(({ name }) => name)
+  const services = compiledEach(
+    await readByName(catalog, 'services', 'name', [...included, ...held]),
+    (document) => compileService(document, options),
+  )
+  return { profile, catalogue: { plans, services } }
+}
+
+async function readByName(
+  catalog: Catalog,
+  collection: 'rates' | 'plans' | 'services',
+  field: 'key' | 'name',
+  names: readonly string[],
+): Promise<Map<string, RawDocument[]>> {
+  const found = new Map<string, RawDocument[]>()
+  const wanted = [...new Set(names)]
+  if (wanted.length === 0) return found
+  const stored = catalog[collection] as unknown as Collection<RawDocument>
+  const documents = await catalog.run(`read ${collection}`, () =>
+    stored
+      .find({ [field]: { $in: wanted }, ...NOT_DELETED } as object)
+      .sort({ from: 1 })
+      .toArray(),
+  )
+  for (const document of documents as RawDocument[]) {
+    const name = String(document[field])
+    found.set(name, [...(found.get(name) ?? []), document])
+  }
+  return found
+}
+
+async function readPeriods(
+  catalog: Catalog,
+  sids: readonly number[],
+): Promise<Map<number, Period[]>> {
+  const found = new Map<number, Period[]>()
+  const wanted = [...new Set(sids)]
+  if (wanted.length === 0) return found
+  const documents = await catalog.run('find the subscribers of credits', () =>
+    catalog.subscribers
+      .find(
+        { type: 'subscriber', sid: { $in: wanted }, ...NOT_DELETED } as never,
+        { projection: { aid: 1, sid: 1, from: 1, to: 1 } },
+      )
+      .sort({ from: 1 })
+      .toArray(),
+  )
+  for (const { aid, sid, from, to } of documents as unknown as StoredPeriod[]) {
+    const period = { aid, fromMs: from.getTime(), toMs: to.getTime() }
+    found.set(sid, [...(found.get(sid) ?? []), period])
+  }
+  return found
+}
+
+interface StoredPeriod {
+  readonly aid: number
+  readonly sid: number
+  readonly from: Date
+  readonly to: Date
+}
+
+async function readAccounts(catalog: Catalog, aids: readonly number[]): Promise<Set<number>> {
+  const wanted = [...new Set(aids)]
+  if (wanted.length === 0) return new Set()
+  const found = await catalog.run('find the accounts of credits', () =>
+    catalog.subscribers.distinct('aid', { aid: { $in: wanted }, ...NOT_DELETED } as never),
+  )
+  return new Set(found as number[])
+}
+
+function compiledEach<T>(
+  documents: ReadonlyMap<string, readonly RawDocument[]>,
+  compile: (document: RawDocument) => T,
+): Map<string, T[]> {
+  return new Map(
+    [...documents].map(([name, all]) => [
+      name,
+      all.flatMap((document) => compiledOrNull(() => compile(document)) ?? []),
+    ]),
+  )
+}
+
+function compiledOrNull<T>(compile: () => T): T | null {
+  try {
+    return compile()
+  } catch (error) {
+    if (error instanceof FieldError) return null
+    throw error
+  }
+}

@@ -1,0 +1,127 @@
+/** The lines of a credit: its amount, its installments, its taxes and cycles. Pure. */
+import type { Decimal } from 'decimal.js'
+import type { CreditLineDocument, CreditPricing } from '../../catalog/records/credit-line.ts'
+import { pricingFields } from '../../catalog/records/line-document.ts'
+import type { RateRevision } from '../../domain/catalogue.ts'
+import type { Line } from '../../domain/line.ts'
+import { MICROS_PER_UNIT } from '../../domain/money.ts'
+import type { TaxRule } from '../../domain/tax.ts'
+import { Exact, finalChargeOf } from '../../rating/line-tax.ts'
+import { chooseTaxes, type TaxContext } from '../../rating/price.ts'
+import { type BillingCalendar, lineKey } from '../cycle-key.ts'
+import { CreditProcessError, type CreditRequest } from './credit-request.ts'
+import { type InstallmentTime, installmentTimes, splitAmount } from './installments.ts'
+
+/** A usage in 10^-unitDigits of the unit of its rate. */
+export interface PricedUsage {
+  readonly line: Line
+  readonly unitDigits: number
+}
+
+export interface CreditTerms {
+  readonly rate: RateRevision
+  /** Usage type of the rate. */
+  readonly usaget: string
+  /** The priced usage of a credit by usage; null of a credit by price. */
+  readonly usage: PricedUsage | null
+  readonly taxation: TaxContext
+  readonly calendar: BillingCalendar
+  readonly active: string
+  /** Decimals of the smallest unit of the currency. */
+  readonly currencyDigits: number
+  readonly nowMs: number
+  newStamp(): string
+}
+
+/** Throws `CreditProcessError`. */
+export function creditLines(request: CreditRequest, terms: CreditTerms): CreditLineDocument[] {
+  const { installments, atMs, billrunKey } = request
+  const { calendar, currencyDigits } = terms
+  const total = amountOf(request, terms)
+  if (installments === null) {
+    return [creditLine(request, terms, { atMs, key: billrunKey }, total)]
+  }
+  const amounts = splitAmount(total, installments, currencyDigits)
+  const times = installmentTimes(atMs, installments, billrunKey, calendar)
+  const lines = times.map((time, index) =>
+    creditLine(request, terms, time, amounts[index] ?? new Exact(0)),
+  )
+  const [first] = lines
+  return lines.map((line, index) => ({
+    ...line,
+    installments,
+    installment_no: index + 1,
+    first_installment: first?.stamp ?? '',
+    invoice_label: request.label ?? '',
+  }))
+}
+
+function amountOf({ aprice, usagev, isPerUnit }: CreditRequest, { usage }: CreditTerms) {
+  if (aprice === null) return new Exact(usage?.line.charged ?? 0).div(MICROS_PER_UNIT)
+  return isPerUnit ? new Exact(aprice).times(usagev) : new Exact(aprice)
+}
+
+function creditLine(
+  request: CreditRequest,
+  terms: CreditTerms,
+  { atMs, key }: InstallmentTime,
+  amount: Decimal,
+): CreditLineDocument {
+  const { aid, sid, aprice, usagev, kind, label, uf, reason } = request
+  const { rate, usaget, active, calendar, nowMs } = terms
+  const given = aprice === null ? kind : aprice.isNegative() ? 'refund' : 'charge'
+  return {
+    stamp: terms.newStamp(),
+    v: 1,
+    type: 'credit',
+    source: 'credit',
+    usaget: given,
+    aid,
+    sid,
+    ...(sid === 0 && { account_level: true as const }),
+    rate: rate.key,
+    arate_key: rate.key,
+    usagev: aprice === null ? 1 : usagev.toNumber(),
+    prepriced: aprice !== null,
+    credit: {
+      usagev: usagev.toNumber(),
+      credit_by: 'rate',
+      rate: rate.key,
+      usaget,
+      ...(aprice !== null && { aprice: unitPrice(request, amount).toNumber() }),
+    },
+    ...finalChargeOf(amount, taxesAt(terms, atMs), roundingOf(rate)),
+    ...pricingOf(terms),
+    ...(label !== null && { label }),
+    ...(uf !== null && { uf }),
+    ...(reason !== null && { reason }),
+    urt: new Date(atMs),
+    credit_time: Math.floor(atMs / 1000),
+    process_time: new Date(nowMs),
+    billrun: key ?? lineKey(atMs, active, calendar),
+    skip_calc: ['unify'],
+  }
+}
+
+/** Of an installment, the part of the given price. */
+function unitPrice({ aprice, installments }: CreditRequest, amount: Decimal): Decimal {
+  return installments === null ? (aprice ?? amount) : amount
+}
+
+function taxesAt({ taxation, rate, usage }: CreditTerms, atMs: number): readonly TaxRule[] {
+  if (usage !== null) return usage.line.taxes
+  const taxes = chooseTaxes(taxation, rate, atMs)
+  if (taxes !== null) return taxes
+  const at = new Date(atMs).toISOString()
+  throw new CreditProcessError(`rate ${rate.key}: no tax is in force at ${at}`)
+}
+
+function roundingOf({ rounding }: RateRevision) {
+  return rounding?.stage === 'after_tax' ? rounding : null
+}
+
+function pricingOf({ usage }: CreditTerms): Partial<CreditPricing> {
+  if (usage === null) return {}
+  const { price_of, band, rates, rating } = pricingFields(usage.line, usage.unitDigits)
+  return { price_of, band, rates, rating }
+}

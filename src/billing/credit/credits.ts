@@ -1,0 +1,149 @@
+/** Prepares credits: checks them against the stored data and computes their lines. */
+import { randomBytes } from 'node:crypto'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
+import type { Config } from '../../config/schema.ts'
+import { exactDecimal, toScale } from '../../domain/money.ts'
+import { PriceRangeError } from '../../domain/tariff.ts'
+import { currencyDigits } from '../currency.ts'
+import { activeKey, type BillingCalendar } from '../cycle-key.ts'
+import { type CreditData, rateAt, readCreditData, readPriceSubject } from './credit-data.ts'
+import { creditLines, type PricedUsage } from './credit-lines.ts'
+import { CreditProcessError, CreditRefusal, type CreditRequest } from './credit-request.ts'
+import { usageLine } from './usage-price.ts'
+
+export interface CreditStores {
+  readonly catalog: Catalog
+  readonly config: Pick<Config, 'rating' | 'billing'>
+  readonly nowMs: number
+}
+
+/** Lines of one credit, or why it is refused. */
+export type PreparedCredit = readonly CreditLineDocument[] | CreditRefusal | CreditProcessError
+
+/** Decimals of a volume that the prices of rates support. */
+const VOLUME_DIGITS_MAX = 6
+
+export function calendarOf({ rating }: Pick<Config, 'rating'>): BillingCalendar {
+  return { zone: rating.timeZone, cycleDay: rating.cycleDay }
+}
+
+/**
+ * The lines of each credit; nothing is written. Rejects only if a store is unavailable or the stored
+ * settings are invalid.
+ */
+export async function prepareCredits(
+  stores: CreditStores,
+  requests: readonly CreditRequest[],
+): Promise<PreparedCredit[]> {
+  const { catalog, config } = stores
+  const wanted = {
+    rateKeys: requests.map(({ rateKey }) => rateKey),
+    sids: requests.flatMap(({ sid }) => (sid === 0 ? [] : [sid])),
+    aids: requests.flatMap(({ aid, sid }) => (sid === 0 ? [aid] : [])),
+  }
+  const data = await readCreditData(catalog, wanted, config.rating)
+  const prepared: PreparedCredit[] = []
+  for (const request of requests) {
+    try {
+      prepared.push(await prepareCredit(stores, data, request))
+    } catch (error) {
+      if (!(error instanceof CreditRefusal || error instanceof CreditProcessError)) throw error
+      prepared.push(error)
+    }
+  }
+  return prepared
+}
+
+async function prepareCredit(
+  stores: CreditStores,
+  data: CreditData,
+  request: CreditRequest,
+): Promise<CreditLineDocument[]> {
+  const { config, nowMs } = stores
+  const { rateKey, atMs, billrunKey, aprice } = request
+  const documents = data.rates.get(rateKey) ?? []
+  const current = rateAt(documents, nowMs)
+  if (current === null) throw new CreditRefusal(`Rate doesn't exist`)
+  const calendar = calendarOf(config)
+  const { lastKey, taxation } = data
+  if (billrunKey !== null && lastKey !== null && billrunKey <= lastKey) {
+    throw new CreditRefusal(`billrun_key: the cycle ${billrunKey} has ended, it has invoices`)
+  }
+  const subscriberAtMs = refuseUnknown(data, request)
+  const rate = rateAt(documents, atMs) ?? current
+  const [usaget = ''] = rate.usages.keys()
+  return creditLines(request, {
+    rate,
+    usaget,
+    usage: aprice === null ? await priceUsage(stores, data, request, usaget, subscriberAtMs) : null,
+    taxation,
+    calendar,
+    active: activeKey(lastKey, nowMs, config.billing.lateCycleDays, calendar),
+    currencyDigits: currencyDigits(config.rating.currencyCode),
+    nowMs,
+    newStamp: () => randomBytes(16).toString('hex'),
+  })
+}
+
+/** An instant at which the subscriber exists, as near to the credit as possible. */
+function refuseUnknown(
+  { subscribers, accounts }: CreditData,
+  { aid, sid, atMs }: CreditRequest,
+): number {
+  if (sid === 0) {
+    if (!accounts.has(aid)) throw new CreditProcessError(`aid: there is no account ${aid}`)
+    return atMs
+  }
+  const periods = subscribers.get(sid) ?? []
+  const nearest =
+    periods.find(({ fromMs, toMs }) => fromMs <= atMs && atMs < toMs) ??
+    periods.findLast(({ toMs }) => toMs <= atMs) ??
+    periods[0]
+  if (nearest === undefined) throw new CreditProcessError(`sid: there is no subscriber ${sid}`)
+  if (nearest.aid !== aid) {
+    throw new CreditProcessError(`sid: subscriber ${sid} does not belong to account ${aid}`)
+  }
+  return Math.min(Math.max(atMs, nearest.fromMs), nearest.toMs - 1)
+}
+
+async function priceUsage(
+  { catalog, config, nowMs }: CreditStores,
+  { rates, taxation }: CreditData,
+  { rateKey, sid, atMs, usagev, kind }: CreditRequest,
+  usaget: string,
+  subscriberAtMs: number,
+): Promise<PricedUsage> {
+  const decimal = exactDecimal(usagev.toFixed())
+  const unitDigits = decimal?.scale ?? 0
+  const units = decimal === null ? null : toScale(decimal, unitDigits)
+  if (units === null || unitDigits > VOLUME_DIGITS_MAX) {
+    throw new CreditProcessError(
+      `usagev: has more than ${VOLUME_DIGITS_MAX} decimals, or is too large`,
+    )
+  }
+  const options = { isStrict: false, unitDigits }
+  const documents = rates.get(rateKey) ?? []
+  const rate = rateAt(documents, atMs, options) ?? rateAt(documents, nowMs, options)
+  const subject =
+    sid === 0 ? null : await readPriceSubject(catalog, sid, subscriberAtMs, options)
+  if (rate === null || (sid !== 0 && subject === null)) {
+    throw new CreditProcessError(`sid: the revision of subscriber ${sid} is invalid`)
+  }
+  const context = {
+    catalogue: subject?.catalogue ?? { plans: new Map(), services: new Map() },
+    profile: subject?.profile ?? null,
+    taxation,
+    calendar: calendarOf(config),
+    nowMs,
+  }
+  const signed = kind === 'refund' ? 0 - units : units
+  try {
+    const line = usageLine({ rate, usaget, units: signed, atMs }, context)
+    if (typeof line !== 'string') return { line, unitDigits }
+    throw new CreditProcessError(line)
+  } catch (error) {
+    if (!(error instanceof PriceRangeError)) throw error
+    throw new CreditProcessError(`usagev: ${error.message}`)
+  }
+}
