@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { resolve } from 'node:path'
-import { NO_BOOKS, type PaymentBooks } from '../billing/charges/books.ts'
+import { createPaymentBooks } from '../billing/charges/payment-books.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
@@ -34,8 +34,8 @@ export interface AdminOptions {
   log: Logger
   metrics: Metrics
   clock: Clock
-  /** Replacements in tests: the books, and the address of the API of Stripe. */
-  payments?: { books?: PaymentBooks; stripeAddress?: string }
+  /** Address of a server that stands in for the API of Stripe, in tests. */
+  stripeAddress?: string
   /** Whether the configuration of Redis is safe against loss; true by default. */
   isRedisFit?: () => boolean
   /** Whether Redis accepts writes; true by default. */
@@ -70,10 +70,10 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const dataDir = resolve(config.data.dir)
   const auth = createAuth({ catalog, keys, settings, audit, clock, config, log, dataDir })
   const entityApi = createEntityApi({ catalog, ledger, clock, config, log })
-  const { books = NO_BOOKS, stripeAddress } = options.payments ?? {}
+  const { stripeAddress } = options
   const payments = createPayments({
     ...{ catalog, clock, config, settings, entityApi, log },
-    ...{ books, stripeAddress },
+    ...{ books: createPaymentBooks(catalog), stripeAddress },
   })
   const ends: { stop(): Promise<void> | void }[] = []
   let outbox: OutboxRunner | undefined

@@ -94,7 +94,7 @@ export async function admitCall(
 /** Stores the answer, in the transaction of the money. Rejects with `ClaimLostError`. */
 export async function storeAnswer(
   catalog: Catalog,
-  session: ClientSession | undefined,
+  session: ClientSession,
   { id, token }: Claim,
   answer: string,
 ): Promise<void> {
@@ -112,7 +112,7 @@ export async function storeAnswer(
  */
 export async function storePart(
   { catalog, clock }: IdempotencyStores,
-  session: ClientSession | undefined,
+  session: ClientSession,
   { id, token }: Claim,
   { part, results }: Pick<KeyedPartDocument, 'part' | 'results'>,
 ): Promise<void> {
@@ -161,7 +161,7 @@ export async function forgetKeys({ catalog, clock }: IdempotencyStores): Promise
   )
 }
 
-export function sessionOption(session: ClientSession | undefined): { session?: ClientSession } {
+export function sessionOption(session: ClientSession): { session?: ClientSession } {
   return session === undefined ? {} : { session }
 }
 

@@ -38,6 +38,7 @@ import {
 } from './records/journal-document.ts'
 import type { CarriedDocument } from './records/line-sums.ts'
 import {
+  type ChargeLeaseDocument,
   GATEWAY_CHARGE_INDEXES,
   type GatewayChargeDocument,
   type SandboxDocument,
@@ -119,6 +120,8 @@ export interface Collections {
   readonly jobs: Collection<JobDocument>
   /** Charges of accounts through payment gateways. */
   readonly gatewaycharges: Collection<GatewayChargeDocument>
+  /** Accounts that are being charged. */
+  readonly chargeleases: Collection<ChargeLeaseDocument>
   /** Hosted pages on which customers enter a card. */
   readonly tokenizations: Collection<TokenizationDocument>
   /** The memory of the simulated payment gateway. */
@@ -206,6 +209,7 @@ export function collectionsOf(db: Db): Collections {
     imports: db.collection('imports'),
     jobs: db.collection('jobs'),
     gatewaycharges: db.collection('gatewaycharges'),
+    chargeleases: db.collection('chargeleases'),
     tokenizations: db.collection('tokenizations'),
     sandbox: db.collection('sandbox'),
     secondfactors: db.collection('secondfactors'),

@@ -55,7 +55,7 @@ export interface MoneyCall extends ActionCall {
    */
   commit(
     what: string,
-    write: (session: ClientSession | undefined) => Promise<ActionAnswer>,
+    write: (session: ClientSession) => Promise<ActionAnswer>,
   ): Promise<ActionAnswer>
   /**
    * Like `commit`, for a part of the call; a repetition of an interrupted call gets the stored
@@ -64,7 +64,7 @@ export interface MoneyCall extends ActionCall {
   commitPart(
     part: number,
     what: string,
-    write: (session: ClientSession | undefined) => Promise<PartResults>,
+    write: (session: ClientSession) => Promise<PartResults>,
   ): Promise<PartResults>
 }
 

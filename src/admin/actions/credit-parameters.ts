@@ -1,8 +1,8 @@
 /** Parameters of a credit, the same in `credit` and in the entries of `bulkcredit`. */
 import { type Static, Type } from '@sinclair/typebox'
 import type { Decimal } from 'decimal.js'
-import { isCycleKey } from '../../billing/cycle-key.ts'
 import { CreditRefusal, type CreditRequest } from '../../billing/credit/credit-request.ts'
+import { isCycleKey } from '../../billing/cycle-key.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { type CreditFields, creditFieldsOf } from '../../catalog/settings/line-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
@@ -26,9 +26,7 @@ export const CREDIT_PARAMETERS = Type.Object({
     param.text('Billing cycle, such as `202601`; that of `credit_time` by default.'),
   ),
   label: param.optional(param.text('Text for the invoice.')),
-  credit_type: param.optional(
-    param.text('Without `aprice`: `charge`, otherwise it is a refund.'),
-  ),
+  credit_type: param.optional(param.text('Without `aprice`: `charge`, otherwise it is a refund.')),
   multiply_charge_by_volume: param.optional(
     param.flag('Whether `aprice` is the price of one unit of `usagev`; true by default.'),
   ),

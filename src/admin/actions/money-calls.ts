@@ -107,7 +107,7 @@ class Attempt {
 
   async #commit(
     what: string,
-    write: (session: ClientSession | undefined) => Promise<ActionAnswer>,
+    write: (session: ClientSession) => Promise<ActionAnswer>,
   ): Promise<ActionAnswer> {
     const { catalog } = this.#call
     const { answer, text } = await catalog.transaction(what, async (session) => {
@@ -123,7 +123,7 @@ class Attempt {
   async #commitPart(
     part: number,
     what: string,
-    write: (session: ClientSession | undefined) => Promise<PartResults>,
+    write: (session: ClientSession) => Promise<PartResults>,
   ): Promise<PartResults> {
     const { catalog } = this.#call
     const claim = this.#claim

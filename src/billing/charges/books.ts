@@ -1,5 +1,6 @@
 /** What charges need of bills and the journal. */
 import type { Decimal } from 'decimal.js'
+import type { Actor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 
 export interface OpenBill {
@@ -23,6 +24,7 @@ export interface ReservedPayment {
   readonly bills: readonly { type: OpenBill['type']; id: OpenBill['id']; amount: Decimal }[]
   /** Id of the charge: the same charge reserves once. */
   readonly chargeId: string
+  readonly actor: Actor
   readonly reason: string
   readonly nowMs: number
 }
@@ -38,8 +40,6 @@ export interface DecidedPayment {
   readonly nowMs: number
 }
 
-type Session = ClientSession | undefined
-
 /** Writes take part in the transaction of the session. */
 export interface PaymentBooks {
   /**
@@ -54,17 +54,8 @@ export interface PaymentBooks {
     nowMs: number,
   ): Promise<readonly number[]>
   /** Records a pending payment, which reserves the bills. Returns its txid. */
-  reserve(session: Session, payment: ReservedPayment): Promise<string>
-  complete(session: Session, payment: DecidedPayment): Promise<void>
+  reserve(session: ClientSession, payment: ReservedPayment): Promise<string>
+  complete(session: ClientSession, payment: DecidedPayment): Promise<void>
   /** Opens the bills again. */
-  reject(session: Session, payment: DecidedPayment): Promise<void>
-}
-
-/** Without bills nothing can be charged. */
-export const NO_BOOKS: PaymentBooks = {
-  openBills: async () => [],
-  accountsToCharge: async () => [],
-  reserve: async () => '',
-  complete: async () => undefined,
-  reject: async () => undefined,
+  reject(session: ClientSession, payment: DecidedPayment): Promise<void>
 }

@@ -1,11 +1,12 @@
 /** Documents of charges in MongoDB; every change of state is one transaction with its posting. */
 import { randomUUID } from 'node:crypto'
-import { Decimal } from 'decimal.js'
 import type { Actor } from '../../catalog/actor.ts'
-import { type ClientSession, Decimal128 } from '../../catalog/collections.ts'
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import { storedAmount } from '../../catalog/records/exact-amount.ts'
 import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
 import { processIdentity } from '../../runtime/process-identity.ts'
+import { sumOf } from '../amount.ts'
 import type { OpenBill, PaymentBooks } from './books.ts'
 import {
   type ChargeEvent,
@@ -47,23 +48,24 @@ export class ChargeChangedError extends Error {
  */
 export async function createCharge(
   { catalog, books }: ChargeStores,
-  session: ClientSession | undefined,
+  session: ClientSession,
   charge: NewCharge,
   nowMs: number,
 ): Promise<string> {
   const { aid, gateway, bills, first, reason, replaces, firstRejected, attempt } = charge
   const id = `tg_${randomUUID().replaceAll('-', '')}`
-  const amount = bills.reduce((sum, { left }) => sum.plus(left), new Decimal(0))
+  const amount = sumOf(bills.map(({ left }) => left))
   const paid = bills.map(({ type, id: bill, left }) => ({ type, id: bill, amount: left }))
-  const payment = { aid, gateway, amount, bills: paid, chargeId: id, reason, nowMs }
+  const { actor } = charge
+  const payment = { aid, gateway, amount, bills: paid, chargeId: id, actor, reason, nowMs }
   const txid = await books.reserve(session, payment)
   const document: GatewayChargeDocument = {
     _id: id,
     rev: 1,
     aid,
     gateway,
-    amount: stored(amount),
-    bills: paid.map((bill) => ({ ...bill, amount: stored(bill.amount) })),
+    amount: storedAmount(amount),
+    bills: paid.map((bill) => ({ ...bill, amount: storedAmount(bill.amount) })),
     txid,
     card: charge.card,
     first: first ?? id,
@@ -75,12 +77,12 @@ export async function createCharge(
     changed: new Date(nowMs),
     ...fieldsOf(createdCharge(nowMs, attempt, firstRejected?.getTime() ?? null)),
   }
-  await catalog.gatewaycharges.insertOne(document, options(session))
+  await catalog.gatewaycharges.insertOne(document, { session })
   if (replaces.length > 0) {
     await catalog.gatewaycharges.updateMany(
       { _id: { $in: [...replaces] }, state: 'rejected' },
       { $set: { due: null, changed: new Date(nowMs) }, $inc: { rev: 1 } },
-      options(session),
+      { session },
     )
   }
   return id
@@ -97,7 +99,7 @@ export async function applyEvent(
   event: ChargeEvent,
   nowMs: number,
   rules: ChargeRules,
-  within?: { readonly session: ClientSession | undefined },
+  within?: { readonly session: ClientSession },
 ): Promise<GatewayChargeDocument> {
   const facts = transition(factsOf(charge), event, nowMs, rules)
   const isDecided = facts.state === 'completed' || facts.state === 'rejected'
@@ -109,11 +111,11 @@ export async function applyEvent(
     changed: new Date(nowMs),
     rev: charge.rev + 1,
   }
-  const write = async (session: ClientSession | undefined) => {
+  const write = async (session: ClientSession) => {
     const { matchedCount } = await catalog.gatewaycharges.updateOne(
       { _id: charge._id, rev: charge.rev },
       { $set: fields },
-      options(session),
+      { session },
     )
     if (matchedCount === 0)
       throw new ChargeChangedError(`charge ${charge._id} was changed by others`)
@@ -128,7 +130,7 @@ export async function applyEvent(
 
 async function post(
   books: PaymentBooks,
-  session: ClientSession | undefined,
+  session: ClientSession,
   { state, aid, txid, gateway, reference, status, code }: GatewayChargeDocument,
   nowMs: number,
 ): Promise<void> {
@@ -173,14 +175,6 @@ function fieldsOf(facts: ChargeFacts) {
 
 function dateOf(ms: number | null): Date | null {
   return ms === null ? null : new Date(ms)
-}
-
-export function stored(amount: Decimal): Decimal128 {
-  return Decimal128.fromString(amount.toFixed())
-}
-
-function options(session: ClientSession | undefined) {
-  return session === undefined ? {} : { session }
 }
 
 /** The charges of an account that concern what may be charged now, newest first. */

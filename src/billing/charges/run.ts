@@ -2,11 +2,11 @@
 import type { Actor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
-import { withLocks } from '../../catalog/revisions/locks.ts'
 import { type ActiveCard, activeCardOf } from '../cards/active-card.ts'
 import { type ChargeDeps, sealedCard, sendCharge } from './attempt.ts'
 import type { BillSelection, OpenBill } from './books.ts'
 import { chargesOf, createCharge, type NewCharge, readCharge, readCharges } from './charge-store.ts'
+import { withAccountLease } from './lease.ts'
 import { isReserved } from './transitions.ts'
 
 export type PayMode = 'one_payment' | 'multiple_payments'
@@ -30,7 +30,7 @@ export interface AccountResult {
 
 /** Runs the writes in one transaction; returns the ids of the charges. */
 export type CommitCharges = (
-  write: (session: ClientSession | undefined) => Promise<readonly string[]>,
+  write: (session: ClientSession) => Promise<readonly string[]>,
 ) => Promise<readonly string[]>
 
 /**
@@ -42,10 +42,14 @@ export async function chargeAccount(
   wanted: AccountRun,
   commit: CommitCharges = commitAlone(deps),
 ): Promise<AccountResult> {
-  const created = await underLease(deps, wanted.aid, async () => {
-    const plan = await planOf(deps, wanted)
-    const ids = await commit((session) => createAll(deps, session, plan.charges))
-    return { ids, skipped: ids.length > 0 ? null : plan.skipped }
+  const created = await withAccountLease(deps, wanted.aid, async () => {
+    let skipped: AccountResult['skipped'] = null
+    const ids = await commit(async (session) => {
+      const plan = await planOf(deps, wanted)
+      skipped = plan.skipped
+      return createAll(deps, session, plan.charges)
+    })
+    return { ids, skipped }
   })
   const charges: GatewayChargeDocument[] = []
   for (const charge of await readCharges(deps.catalog, created.ids)) {
@@ -61,7 +65,7 @@ function commitAlone({ catalog }: ChargeDeps): CommitCharges {
 
 async function createAll(
   deps: ChargeDeps,
-  session: ClientSession | undefined,
+  session: ClientSession,
   charges: readonly NewCharge[],
 ): Promise<string[]> {
   const ids: string[] = []
@@ -98,7 +102,7 @@ export async function repeatCharge(
   rejected: GatewayChargeDocument,
 ): Promise<GatewayChargeDocument | null> {
   const { aid, actor, reason, attempt, first, firstRejected } = rejected
-  const [id] = await underLease(deps, aid, async () => {
+  const [id] = await withAccountLease(deps, aid, async () => {
     const nowMs = deps.clock.nowMs()
     const card = await activeCardOf(deps.catalog, aid, nowMs, deps.sealer)
     if (card === null) return []
@@ -159,10 +163,4 @@ function billNames(charges: readonly GatewayChargeDocument[]): ReadonlySet<strin
 
 function nameOf({ type, id }: Pick<OpenBill, 'type' | 'id'>): string {
   return `${type}/${id}`
-}
-
-/** Nothing has to be recovered: the documents have their states. */
-function underLease<T>({ catalog, clock }: ChargeDeps, aid: number, act: () => Promise<T>) {
-  const recover = async () => undefined
-  return withLocks({ catalog, clock, recover }, [`charges of account ${aid}`], act)
 }

@@ -139,10 +139,9 @@ async function readPeriods(
   if (wanted.length === 0) return found
   const documents = await catalog.run('find the subscribers of credits', () =>
     catalog.subscribers
-      .find(
-        { type: 'subscriber', sid: { $in: wanted }, ...NOT_DELETED } as never,
-        { projection: { aid: 1, sid: 1, from: 1, to: 1 } },
-      )
+      .find({ type: 'subscriber', sid: { $in: wanted }, ...NOT_DELETED } as never, {
+        projection: { aid: 1, sid: 1, from: 1, to: 1 },
+      })
       .sort({ from: 1 })
       .toArray(),
   )

@@ -125,8 +125,7 @@ async function priceUsage(
   const options = { isStrict: false, unitDigits }
   const documents = rates.get(rateKey) ?? []
   const rate = rateAt(documents, atMs, options) ?? rateAt(documents, nowMs, options)
-  const subject =
-    sid === 0 ? null : await readPriceSubject(catalog, sid, subscriberAtMs, options)
+  const subject = sid === 0 ? null : await readPriceSubject(catalog, sid, subscriberAtMs, options)
   if (rate === null || (sid !== 0 && subject === null)) {
     throw new CreditProcessError(`sid: the revision of subscriber ${sid} is invalid`)
   }

@@ -65,6 +65,14 @@ export const GATEWAY_CHARGE_INDEXES: readonly IndexDescription[] = [
   { key: { card: 1 }, partialFilterExpression: { card: { $gt: '' } } },
 ]
 
+/** The right to charge an account; `_id`: the account. */
+export interface ChargeLeaseDocument {
+  _id: number
+  token: string
+  holder: ProcessIdentity
+  expires: Date
+}
+
 /** A hosted page that was opened for a customer. */
 export interface TokenizationDocument {
   /** Unguessable: part of the address of the page. */

@@ -20,7 +20,9 @@ export const LinesSchema = Type.Object(
   {
     credit: Type.Optional(
       Type.Object(
-        { fields: Type.Optional(Type.Array(CreditField, { maxItems: 100, description: 'a list' })) },
+        {
+          fields: Type.Optional(Type.Array(CreditField, { maxItems: 100, description: 'a list' })),
+        },
         { ...closed, description: 'an object with fields' },
       ),
     ),
