@@ -21,12 +21,13 @@ import { STAGES, stageOf } from './charge-view.ts'
 import { param } from './parameters.ts'
 import { paymentsOf } from './payments-of.ts'
 
+const OPERATIONS = ['run', 'complete', 'reject'] as const
 const IDS_MAX = 10_000
 
 const PARAMETERS = Type.Object({
   operation: param.optional(
     param.choice(
-      ['run', 'complete', 'reject'],
+      OPERATIONS,
       '`run` (default) charges accounts; the others decide the charge `id`, whose outcome is open.',
     ),
   ),

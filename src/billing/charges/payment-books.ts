@@ -58,7 +58,9 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
       } else if (!isActive(bill)) {
         // An operator has rejected it, but the money has arrived.
         const [txid = ''] = await nextTxids(writer, 1)
-        const fields = { ...bill.fields.gateway_details, ...responseOf(payment), source: 'web' }
+        const { payment_gateway, gateway_details } = bill.fields
+        const details = { payment_gateway, gateway_details }
+        const fields = { ...details, ...responseOf(payment), source: 'web' }
         const order = { ...orderOf(payment.aid, bill.amount), links: [], fields }
         confirmPayment(books, recordPayment(books, order, txid))
       }

@@ -12,8 +12,8 @@ import type {
 } from '../../../../../src/admin/entities/requests/entity-request.ts'
 import { profileFenceOf } from '../../../../../src/admin/profile-fence.ts'
 import { ObjectId } from '../../../../../src/catalog/collections.ts'
-import { loadConfig } from '../../../../../src/config/load.ts'
 import { createSealer } from '../../../../../src/catalog/settings/sealing.ts'
+import { loadConfig } from '../../../../../src/config/load.ts'
 import type { Fields } from '../../../../../src/domain/fields.ts'
 import { silent, type TestStores } from '../../../recorder/accounts.ts'
 
