@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto'
 import { resolve } from 'node:path'
-import { createPaymentBooks } from '../billing/charges/payment-books.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
@@ -72,8 +71,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const entityApi = createEntityApi({ catalog, ledger, clock, config, log })
   const { stripeAddress } = options
   const payments = createPayments({
-    ...{ catalog, clock, config, settings, entityApi, log },
-    ...{ books: createPaymentBooks(catalog), stripeAddress },
+    ...{ catalog, clock, config, settings, entityApi, log, stripeAddress },
   })
   const ends: { stop(): Promise<void> | void }[] = []
   let outbox: OutboxRunner | undefined

@@ -113,6 +113,8 @@ async function access({ command, operands, options }: Invocation): Promise<ExitC
   switch (command.name) {
     case 'check':
       return (await import('./check.ts')).check(options, file)
+    case 'charge':
+      return (await import('./charge.ts')).charge(options, file)
     case 'erase':
       return (await import('./erase.ts')).erase(options, file)
     case 'job list':

@@ -18,6 +18,7 @@ export interface RunOptions extends BillSelection {
 
 const PAGE_SIZE = 100
 const STANDING_MS = 10_000
+const TOKENIZATION_KEPT_MS = 7 * 86_400_000
 const NODE = { by: 'node', id: '', name: '', address: '' } as const
 
 /** Begins the standing job, unless there is one. */
@@ -32,8 +33,17 @@ export function dueChargesHandler(deps: ChargeDeps): JobHandler {
       claimed.count('charges', 1)
       await claimed.saveProgress('charges')
     })
+    await forgetTokenizations(deps)
     return deps.clock.nowMs() + (signal.aborted ? 0 : STANDING_MS)
   }
+}
+
+/** Hosted pages that nobody can return from any more. */
+async function forgetTokenizations({ catalog, clock }: ChargeDeps): Promise<void> {
+  const before = new Date(clock.nowMs() - TOKENIZATION_KEPT_MS)
+  await catalog.run('remove old tokenizations', () =>
+    catalog.tokenizations.deleteMany({ expires: { $lte: before } }),
+  )
 }
 
 /** Continues a run after the account of its last step. */

@@ -2,8 +2,8 @@
 
 import type { TokenizeDeps } from '../../billing/cards/tokenize.ts'
 import type { ChargeDeps } from '../../billing/charges/attempt.ts'
-import type { PaymentBooks } from '../../billing/charges/books.ts'
 import { createGateways, type Gateways } from '../../billing/charges/gateways.ts'
+import { createPaymentBooks } from '../../billing/charges/payment-books.ts'
 import { createSandboxStore } from '../../billing/charges/sandbox-store.ts'
 import type { Actor } from '../../catalog/actor.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -20,29 +20,37 @@ export interface Payments {
   readonly charges: ChargeDeps
 }
 
-export interface PaymentsOptions {
+export interface ChargesOptions {
   readonly catalog: Catalog
   readonly clock: Clock
   readonly config: Config
   readonly settings: CurrentSettings
-  readonly entityApi: EntityApi
-  readonly books: PaymentBooks
   readonly log: Pick<Logger, 'warn'>
   /** Address of a server that stands in for the API of Stripe, in tests. */
   readonly stripeAddress?: string | undefined
 }
 
-export function createPayments(options: PaymentsOptions): Payments {
-  const { catalog, clock, config, settings, entityApi, books, log, stripeAddress } = options
+/** What charges need. */
+export function createCharges(options: ChargesOptions): ChargeDeps {
+  const { catalog, clock, config, settings, log, stripeAddress } = options
   const sealer = sealerOf(config)
   const sandboxStore = createSandboxStore(catalog)
   const gateways = createGateways({ settings, sealer, sandboxStore, stripeAddress })
+  return { catalog, clock, settings, gateways, books: createPaymentBooks(catalog), sealer, log }
+}
+
+export function createPayments(
+  options: ChargesOptions & { readonly entityApi: EntityApi },
+): Payments {
+  const { catalog, clock, entityApi } = options
+  const charges = createCharges(options)
+  const { gateways } = charges
   const saveCard: TokenizeDeps['saveCard'] = (aid, active, actor) =>
     saveActiveCard(entityApi, aid, active, actor)
   return {
     gateways,
     tokens: { catalog, clock, gateways, saveCard },
-    charges: { catalog, clock, settings, gateways, books, sealer, log },
+    charges,
   }
 }
 

@@ -1,4 +1,4 @@
-/** Charges in the books of accounts: pending payments that reserve bills, until they are decided. */
+/** Charges in the books: pending payments, which reserve bills until they are decided. */
 import type { Catalog } from '../../catalog/connection.ts'
 import type { BillDocument } from '../../catalog/entities/bill.ts'
 import {

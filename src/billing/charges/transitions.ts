@@ -1,6 +1,6 @@
 /** The state machine of a charge. Pure: times are values, epoch ms. */
 import type { ChargeState } from '../../catalog/records/payment-documents.ts'
-import type { ChargeOutcome } from '../../external/payment/gateway.ts'
+import type { GatewayOutcome } from '../../external/payment/gateway.ts'
 
 export interface ChargeFacts {
   readonly state: ChargeState
@@ -24,7 +24,7 @@ export type ChargeEvent =
   /** The request is about to leave. */
   | { readonly type: 'send' }
   /** The gateway has answered, to the request or when asked. */
-  | { readonly type: 'answer'; readonly outcome: ChargeOutcome }
+  | { readonly type: 'answer'; readonly outcome: GatewayOutcome }
   /** No answer to the request: time-out, cut connection, or the process has died. */
   | { readonly type: 'unanswered' }
   /** The gateway could not be asked. */
@@ -133,7 +133,7 @@ function asked(charge: ChargeFacts): ChargeFacts {
 
 function answered(
   charge: ChargeFacts,
-  { stage, status, code, isFinal, reference }: ChargeOutcome,
+  { stage, status, code, isFinal, reference }: GatewayOutcome,
   nowMs: number,
   rules: ChargeRules,
 ): ChargeFacts {

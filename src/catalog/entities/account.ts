@@ -95,8 +95,8 @@ const found = (docs: string) =>
   field(Type.Unknown(), docs, { type: 'string', update: [], query: ['uniqueget'] })
 
 /**
- * Accounts share a collection with subscribers, which defines the other indexes. They have no action
- * `move`.
+ * Accounts share a collection with subscribers, which defines the other indexes. They have no
+ * action `move`.
  */
 export const AccountEntity = defineEntity({
   schema: AccountSchema,

@@ -91,7 +91,10 @@ export interface TokenizationDocument {
   expires: Date
 }
 
-export const TOKENIZATION_INDEXES: readonly IndexDescription[] = [{ key: { aid: 1, created: 1 } }]
+export const TOKENIZATION_INDEXES: readonly IndexDescription[] = [
+  { key: { aid: 1, created: 1 } },
+  { key: { expires: 1 } },
+]
 
 /** The memory of the simulated gateway. */
 export interface SandboxDocument {

@@ -1,17 +1,17 @@
 /** Visits the sealed secrets of cards: in accounts, and in charges whose outcome is open. */
 import type { Catalog } from '../connection.ts'
 import { mapGatewaySecrets } from '../entities/payment-gateway.ts'
-import type { Visit } from './reseal.ts'
+import type { SecretVisit } from './reseal.ts'
 
 const PAGE_SIZE = 500
 
 /** Stores the replacements, each unless the document was changed meanwhile. */
-export async function visitCards(catalog: Catalog, visit: Visit): Promise<void> {
+export async function visitCards(catalog: Catalog, visit: SecretVisit): Promise<void> {
   await visitAccounts(catalog, visit)
   await visitCharges(catalog, visit)
 }
 
-async function visitAccounts(catalog: Catalog, visit: Visit): Promise<void> {
+async function visitAccounts(catalog: Catalog, visit: SecretVisit): Promise<void> {
   const named = { 'payment_gateway.active.name': { $gt: '' } }
   let after: unknown
   for (;;) {
@@ -39,7 +39,7 @@ async function visitAccounts(catalog: Catalog, visit: Visit): Promise<void> {
   }
 }
 
-async function visitCharges(catalog: Catalog, visit: Visit): Promise<void> {
+async function visitCharges(catalog: Catalog, visit: SecretVisit): Promise<void> {
   const open = await catalog.run('read open charges', () =>
     catalog.gatewaycharges.find({ card: { $gt: '' } }, { projection: { card: 1 } }).toArray(),
   )

@@ -26,7 +26,7 @@ export interface ResealResult {
 /** All stored secrets. Rejects with `CatalogUnavailableError`. */
 export async function readStoredSecrets(catalog: Catalog, sealer: Sealer): Promise<StoredSecret[]> {
   const found: StoredSecret[] = []
-  const note: Visit = (kind, name, text) => {
+  const note: SecretVisit = (kind, name, text) => {
     found.push({ kind, name, state: stateOf(text, sealer), key: sealedWith(text) })
     return text
   }
@@ -51,7 +51,7 @@ export async function resealAll(
   { nowMs, actor }: { nowMs: number; actor: Actor },
 ): Promise<ResealResult> {
   const secrets = await readStoredSecrets(catalog, sealer)
-  const reseal: Visit = (_kind, _name, text) => resealed(text, sealer)
+  const reseal: SecretVisit = (_kind, _name, text) => resealed(text, sealer)
   for (const { category, walk } of CATEGORIES) {
     const { value } = await readCategory(catalog, category)
     if (!isChanged(value, walk(value, reseal, sealer))) continue
@@ -70,12 +70,12 @@ export async function resealAll(
 }
 
 /** Returns the replacement of a secret. */
-export type Visit = (kind: StoredSecret['kind'], name: string, text: string) => string
+export type SecretVisit = (kind: StoredSecret['kind'], name: string, text: string) => string
 
 interface SecretCategory {
   readonly category: StoredCategory
   /** Returns the value with its secrets replaced by `visit`; everything else is unchanged. */
-  walk(value: unknown, visit: Visit, sealer: Sealer): unknown
+  walk(value: unknown, visit: SecretVisit, sealer: Sealer): unknown
 }
 
 const CATEGORIES: readonly SecretCategory[] = [

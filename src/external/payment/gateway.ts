@@ -12,7 +12,7 @@ export interface SavedCard {
   readonly authNumber: string
 }
 
-export interface TokenRequest {
+export interface TokenizationRequest {
   /** Our id of this tokenization; unguessable. */
   readonly reference: string
   readonly aid: number
@@ -45,7 +45,7 @@ export type TokenOutcome =
   /** The customer has not finished yet. */
   | { readonly stage: 'open' }
 
-export interface ChargeRequest {
+export interface GatewayCharge {
   /** Idempotency key: the gateway charges once per key. */
   readonly key: string
   readonly aid: number
@@ -74,7 +74,7 @@ export interface RefundRequest {
 
 export type ChargeStage = 'completed' | 'pending' | 'rejected'
 
-export interface ChargeOutcome {
+export interface GatewayOutcome {
   readonly stage: ChargeStage
   /** The gateway's id of the charge; empty if it has given none. */
   readonly reference: string
@@ -99,13 +99,13 @@ export interface GatewayNotification {
 export interface PaymentGateway {
   /** Name of the instance, such as `stripe` or `stripe#2`. */
   readonly name: string
-  startTokenization(request: TokenRequest): Promise<HostedPage>
+  startTokenization(request: TokenizationRequest): Promise<HostedPage>
   /** Also rejects with `ForgedReturnError`. */
   finishTokenization(returned: TokenReturn): Promise<TokenOutcome>
-  charge(request: ChargeRequest): Promise<ChargeOutcome>
+  charge(request: GatewayCharge): Promise<GatewayOutcome>
   /** `absent`: the gateway has no such charge at this time. */
-  query(query: ChargeQuery): Promise<ChargeOutcome | 'absent'>
-  refund(request: RefundRequest): Promise<ChargeOutcome>
+  query(query: ChargeQuery): Promise<GatewayOutcome | 'absent'>
+  refund(request: RefundRequest): Promise<GatewayOutcome>
   /** Null for an event about something else. Rejects with `ForgedReturnError`. */
   readNotification(
     headers: Readonly<Record<string, unknown>>,

@@ -100,6 +100,8 @@ describe('a setting', () => {
       'discounts',
       'events',
       'file_types',
+      'payment_gateways',
+      'payments',
       'peers',
       'permissions',
       'plans',

@@ -7,7 +7,7 @@ import {
   transition,
 } from '../../../src/billing/charges/transitions.ts'
 import type { ChargeState } from '../../../src/catalog/records/payment-documents.ts'
-import type { ChargeOutcome } from '../../../src/external/payment/gateway.ts'
+import type { GatewayOutcome } from '../../../src/external/payment/gateway.ts'
 
 const T0 = Date.UTC(2026, 5, 15, 12)
 const MINUTE = 60_000
@@ -16,8 +16,8 @@ const DAY = 24 * HOUR
 const RULES = { retryDays: [3, 5, 7] }
 
 const outcome = (
-  stage: ChargeOutcome['stage'],
-  more: Partial<ChargeOutcome> = {},
+  stage: GatewayOutcome['stage'],
+  more: Partial<GatewayOutcome> = {},
 ): ChargeEvent => ({
   type: 'answer',
   outcome: { stage, reference: 'ref', status: stage, code: '', isFinal: false, ...more },
@@ -96,7 +96,7 @@ describe('a charge', () => {
     else expect(take().state).toBe(next)
   })
 
-  it('without an answer is asked for after 1 min, 5 min, 1 h and daily for 7 days, then a task', () => {
+  it('without an answer is asked for after 1 min, 5 min, 1 h, daily for 7 days, then a task', () => {
     const asked: number[] = []
     let charge = unknown
     while (charge.dueMs !== null) {

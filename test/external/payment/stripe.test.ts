@@ -1,6 +1,6 @@
 import Sdk from 'stripe'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { ChargeRequest } from '../../../src/external/payment/gateway.ts'
+import type { GatewayCharge } from '../../../src/external/payment/gateway.ts'
 import { createStripe } from '../../../src/external/payment/stripe/stripe.ts'
 import { type FakeStripe, startFakeStripe } from '../../support/external/fake-stripe.ts'
 
@@ -27,7 +27,7 @@ beforeEach(() => {
   server.requests.length = 0
 })
 
-const requestOf = (more: Partial<ChargeRequest> = {}): ChargeRequest => ({
+const requestOf = (more: Partial<GatewayCharge> = {}): GatewayCharge => ({
   key: 'tg_1',
   aid: 17,
   amount: '70.20',

@@ -1,4 +1,4 @@
-/** Accounts with cards and invoices on a real store, charged through the sandbox or a fake Stripe. */
+/** Accounts with cards and invoices on a real store, charged by the sandbox or a fake Stripe. */
 import { Decimal } from 'decimal.js'
 import { afterAll, beforeAll } from 'vitest'
 import type { ChargeDeps } from '../../../src/billing/charges/attempt.ts'

@@ -3,9 +3,9 @@ import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { expiryOf } from '../expiry.ts'
 import {
-  type ChargeOutcome,
-  type ChargeRequest,
   ForgedReturnError,
+  type GatewayCharge,
+  type GatewayOutcome,
   GatewayRefusedError,
   GatewayUnansweredError,
   type PaymentGateway,
@@ -193,8 +193,8 @@ function savedCardOf(cardToken: string, { fields }: SandboxRecord): SavedCard {
 async function charge(
   settings: SandboxSettings,
   store: SandboxStore,
-  { key, aid, amount, card, nowMs }: ChargeRequest,
-): Promise<ChargeOutcome> {
+  { key, aid, amount, card, nowMs }: GatewayCharge,
+): Promise<GatewayOutcome> {
   const found = await store.find(cardId(card.cardToken))
   if (found === null) throw new GatewayRefusedError('card_not_found', 'the card is not known')
   const { behaviour = 'completed' } = found.fields
@@ -221,7 +221,7 @@ function outcomeOf(
   { fields, madeMs, state }: SandboxRecord,
   { pendingMs }: SandboxSettings,
   nowMs: number,
-): ChargeOutcome {
+): GatewayOutcome {
   const isDecided = nowMs >= madeMs + pendingMs
   // The id of a charge reveals nothing about the card.
   const reference = `${state}_${madeMs.toString(36)}`

@@ -1,6 +1,6 @@
 /** Outcomes in objects and errors of Stripe (https://docs.stripe.com/error-low-level). */
 import type Stripe from 'stripe'
-import { type ChargeOutcome, GatewayRefusedError, GatewayUnansweredError } from '../gateway.ts'
+import { type GatewayOutcome, GatewayRefusedError, GatewayUnansweredError } from '../gateway.ts'
 
 /** Declines that a repetition cannot change (https://docs.stripe.com/declines/codes). */
 const FINAL: ReadonlySet<string> = new Set([
@@ -22,7 +22,7 @@ const FINAL: ReadonlySet<string> = new Set([
   'stop_payment_order',
 ])
 
-export function outcomeOfIntent(intent: Stripe.PaymentIntent): ChargeOutcome {
+export function outcomeOfIntent(intent: Stripe.PaymentIntent): GatewayOutcome {
   const { id: reference, status } = intent
   switch (status) {
     case 'succeeded':
@@ -48,7 +48,7 @@ export function outcomeOfRefund({
   id: reference,
   status,
   failure_reason,
-}: Stripe.Refund): ChargeOutcome {
+}: Stripe.Refund): GatewayOutcome {
   if (status === 'succeeded') {
     return { stage: 'completed', reference, status, code: '', isFinal: false }
   }
@@ -60,15 +60,15 @@ export function outcomeOfRefund({
 }
 
 /** A refused card, with the PaymentIntent that was made; null for other errors. */
-export function outcomeOfError(error: unknown): ChargeOutcome | null {
+export function outcomeOfError(error: unknown): GatewayOutcome | null {
   return error instanceof CardRefusedError ? error.outcome : null
 }
 
 class CardRefusedError extends Error {
   override name = 'CardRefusedError'
-  readonly outcome: ChargeOutcome
+  readonly outcome: GatewayOutcome
 
-  constructor(outcome: ChargeOutcome) {
+  constructor(outcome: GatewayOutcome) {
     super('the card was refused')
     this.outcome = outcome
   }

@@ -6,16 +6,16 @@ import type Stripe from 'stripe'
 import { withinLimit } from '../deadline.ts'
 import { endOfMonthMs } from '../expiry.ts'
 import {
-  type ChargeOutcome,
   type ChargeQuery,
-  type ChargeRequest,
   ForgedReturnError,
+  type GatewayCharge,
   type GatewayNotification,
+  type GatewayOutcome,
   GatewayUnansweredError,
   type PaymentGateway,
   type RefundRequest,
+  type TokenizationRequest,
   type TokenOutcome,
-  type TokenRequest,
   type TokenReturn,
 } from '../gateway.ts'
 import { minorUnits } from './minor-units.ts'
@@ -107,7 +107,7 @@ function withoutRepetition(client: Stripe.HttpClient): Stripe.HttpClient {
   return { getClientName: () => client.getClientName(), makeRequest }
 }
 
-async function start({ settings, run }: Connection, request: TokenRequest) {
+async function start({ settings, run }: Connection, request: TokenizationRequest) {
   const { reference, aid, returnUrl, expiresMs } = request
   const customer = await run((client) =>
     client.customers.create({ metadata: { aid } }, { idempotencyKey: `customer-${reference}` }),
@@ -164,8 +164,8 @@ async function finish(
 
 async function charge(
   { settings, run }: Connection,
-  { key, aid, amount, card }: ChargeRequest,
-): Promise<ChargeOutcome> {
+  { key, aid, amount, card }: GatewayCharge,
+): Promise<GatewayOutcome> {
   const { currency } = settings
   const minor = minorUnits(amount, currency)
   try {
@@ -195,7 +195,7 @@ async function charge(
 }
 
 /** Lists of PaymentIntents are consistent immediately; the search is not. */
-async function ask({ run }: Connection, query: ChargeQuery): Promise<ChargeOutcome | 'absent'> {
+async function ask({ run }: Connection, query: ChargeQuery): Promise<GatewayOutcome | 'absent'> {
   const { key, reference, card, sentMs } = query
   if (reference !== '') {
     return outcomeOfIntent(await run((client) => client.paymentIntents.retrieve(reference)))
@@ -221,7 +221,7 @@ async function ask({ run }: Connection, query: ChargeQuery): Promise<ChargeOutco
 async function refund(
   { settings, run }: Connection,
   { key, reference, amount }: RefundRequest,
-): Promise<ChargeOutcome> {
+): Promise<GatewayOutcome> {
   const minor = minorUnits(amount, settings.currency)
   const made = await run((client) =>
     client.refunds.create({ payment_intent: reference, amount: minor }, { idempotencyKey: key }),
