@@ -33,7 +33,7 @@ export async function runCommandLine(
 }
 
 /** Commands for access control, settings and personal data. */
-const ACCESS = /^(?:user|client|secrets|settings|job) |^(?:erase|check)$/
+const ACCESS = /^(?:user|client|secrets|settings|job) |^(?:erase|check|charge)$/
 
 /** Each command is imported on demand, so that a role does not load the modules of others. */
 async function dispatch(
