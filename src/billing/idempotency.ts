@@ -98,10 +98,12 @@ export async function storeAnswer(
   { id, token }: Claim,
   answer: string,
 ): Promise<void> {
-  const { matchedCount } = await catalog.idempotency.updateOne(
-    { _id: id, token, state: 'running' },
-    { $set: { state: 'done', answer } },
-    sessionOption(session),
+  const { matchedCount } = await catalog.run('store an answer', () =>
+    catalog.idempotency.updateOne(
+      { _id: id, token, state: 'running' },
+      { $set: { state: 'done', answer } },
+      { session },
+    ),
   )
   if (matchedCount !== 1) throw new ClaimLostError('the call was taken over')
 }
@@ -117,16 +119,20 @@ export async function storePart(
   { part, results }: Pick<KeyedPartDocument, 'part' | 'results'>,
 ): Promise<void> {
   const nowMs = clock.nowMs()
-  const { matchedCount } = await catalog.idempotency.updateOne(
-    { _id: id, token, state: 'running' },
-    { $set: { lease: new Date(nowMs + LEASE_MS) } },
-    sessionOption(session),
+  const { matchedCount } = await catalog.run('extend a call', () =>
+    catalog.idempotency.updateOne(
+      { _id: id, token, state: 'running' },
+      { $set: { lease: new Date(nowMs + LEASE_MS) } },
+      { session },
+    ),
   )
   if (matchedCount !== 1) throw new ClaimLostError('the call was taken over')
   const kept_until = new Date(nowMs + KEPT_MS)
-  await catalog.idempotency.insertOne(
-    { _id: `${id}/${part}`, call: id, part, results, kept_until },
-    sessionOption(session),
+  await catalog.run('store a part of a call', () =>
+    catalog.idempotency.insertOne(
+      { _id: `${id}/${part}`, call: id, part, results, kept_until },
+      { session },
+    ),
   )
 }
 
@@ -159,10 +165,6 @@ export async function forgetKeys({ catalog, clock }: IdempotencyStores): Promise
   await catalog.run('remove old idempotency keys', () =>
     catalog.idempotency.deleteMany({ kept_until: { $lte: now } }),
   )
-}
-
-export function sessionOption(session: ClientSession): { session?: ClientSession } {
-  return session === undefined ? {} : { session }
 }
 
 function idOf({ caller, action, key }: KeyedCall): string {

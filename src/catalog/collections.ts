@@ -55,6 +55,7 @@ export type {
   AggregationCursor,
   AnyBulkWriteOperation,
   BulkWriteResult,
+  ClientSession as Session,
   ClientSession,
   Collection,
   Filter,

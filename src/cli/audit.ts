@@ -1,10 +1,12 @@
 /** `tollgate audit`: checks that every unit is accounted for while the product is running. */
 import { loadConfig } from '../config/load.ts'
+import { parseInstant } from '../domain/time.ts'
 import { watchRecorderProgress } from '../ledger/recorder-progress.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { type AuditStores, checkAccount } from './audit/account.ts'
 import { type FoundAccount, findAccounts } from './audit/accounts.ts'
+import { auditBooks, type BooksReport, booksLines } from './audit/books.ts'
 import { type Difference, differenceText } from './audit/difference.ts'
 import { type Explanation, explanationLines } from './audit/explain.ts'
 import { explainAccount, type MendResult, type MendSettings, mend } from './audit/mend.ts'
@@ -32,6 +34,8 @@ export interface AuditReport {
   damaged: string[]
   /** Explanation of the differences; only with `--explain` or `--mend`. */
   explained?: Explained[]
+  /** Bills and balances, compared with the journal. */
+  books?: BooksReport
 }
 
 const LISTED_MAX = 1_000
@@ -46,7 +50,13 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
     const different: FoundAccount[] = []
-    const first = await auditStores(stores, (account) => different.push(account))
+    const books = await auditBooks(catalog, atOf(options, config.rating.timeZone))
+    const withBooks = (report: AuditReport): AuditReport => ({
+      ...report,
+      ok: report.ok && books.ok,
+      books,
+    })
+    const first = withBooks(await auditStores(stores, (account) => different.push(account)))
     if (!flags.explain && !flags.mend) return first
     const settings = {
       operationKeepMs: config.ledger.operationKeepMs,
@@ -57,11 +67,20 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
     }
     if (!flags.json) for (const line of reportLines(first)) print(line)
     const explained = await mendAll(stores, different, settings, flags)
-    return { ...(await auditStores(stores)), explained }
+    return { ...withBooks(await auditStores(stores)), explained }
   })
   if (flags.json) print(JSON.stringify(report))
   else for (const line of reportLines(report)) print(line)
   return report.ok ? 0 : 1
+}
+
+/** `--at`; null if it was not given. */
+function atOf(options: OptionValues, timeZone: string): Date | null {
+  const text = options['at']
+  if (text === undefined) return null
+  const atMs = parseInstant(String(text), timeZone)
+  if (atMs === null) throw new UsageError(`--at: not a date: ${String(text)}`)
+  return new Date(atMs)
 }
 
 interface AuditOptions {
@@ -181,6 +200,7 @@ export function reportLines(report: AuditReport): string[] {
     ...report.damaged,
     ...report.moving.map((aid) => `account ${aid}: kept changing, and was not checked`),
     ...report.notRecorded.map((aid) => `account ${aid}: its entries are not recorded yet`),
+    ...(report.books === undefined ? [] : booksLines(report.books)),
     report.ok ? 'every unit is accounted for' : 'the audit has failed',
   ]
 }

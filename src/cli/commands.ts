@@ -258,8 +258,9 @@ export const COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'audit',
-    help: 'Check that every unit is accounted for, in the ledger and in the records.',
+    help: 'Check that every unit is accounted for, and that bills agree with the journal.',
     options: {
+      at: text('DATE', 'also compare the balances of bills at a past time with the journal'),
       explain: toggle('name the sessions, lines and operations behind each difference'),
       mend: toggle('settle differences after Redis has lost its last writes; records each'),
       'dry-run': toggle('with --mend: show what it would do, and write nothing'),

@@ -47,6 +47,12 @@ export type ActionAnswer = Readonly<Record<string, unknown>>
 /** Results of a part of a call that commits in several transactions. */
 export type PartResults = readonly unknown[]
 
+/** Runs the writes of a part and stores its results in one transaction. */
+export type CommitPart = (
+  what: string,
+  write: (session: ClientSession) => Promise<PartResults>,
+) => Promise<PartResults>
+
 /** A call that moves money. Its transactions also write the answer for its idempotency key. */
 export interface MoneyCall extends ActionCall {
   /**
@@ -59,13 +65,9 @@ export interface MoneyCall extends ActionCall {
   ): Promise<ActionAnswer>
   /**
    * Like `commit`, for a part of the call; a repetition of an interrupted call gets the stored
-   * results of its finished parts, for which `write` is not called.
+   * results of its finished parts, for which `run` is not called. `run` calls `commit` once.
    */
-  commitPart(
-    part: number,
-    what: string,
-    write: (session: ClientSession) => Promise<PartResults>,
-  ): Promise<PartResults>
+  commitPart(part: number, run: (commit: CommitPart) => Promise<PartResults>): Promise<PartResults>
 }
 
 export type Level = 'read' | 'write' | 'admin'

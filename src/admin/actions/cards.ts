@@ -2,7 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { startTokenization, TokenizeError } from '../../billing/cards/tokenize.ts'
 import { object, text } from '../../catalog/entities/json-schema.ts'
-import { PAYMENTS } from '../../catalog/settings/payment-settings.ts'
+import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
 import { GatewayRefusedError, GatewayUnansweredError } from '../../external/payment/gateway.ts'
 import { ActionError, RequestError } from '../entities/errors.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
@@ -10,7 +10,7 @@ import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
 import { paymentsOf } from './payments-of.ts'
 
-export const CARDS = action({
+export const cards = action({
   name: 'cards',
   level: 'write',
   about: 'Begin the tokenization of a payment card: returns the address of a hosted page',
@@ -66,7 +66,7 @@ export const CARDS = action({
 async function gatewayOf(call: ActionCall, name: string | undefined): Promise<string> {
   const { gateways, charges } = paymentsOf(call)
   const names = (await gateways.list()).map(({ instanceName }) => instanceName)
-  const wanted = name ?? (await charges.settings.get(PAYMENTS)).gateway ?? names[0]
+  const wanted = name ?? (await charges.settings.get(CHARGE_SETTINGS)).gateway ?? names[0]
   if (wanted !== undefined && names.includes(wanted)) return wanted
   if (names.length === 0) throw new ActionError('No payment gateway is configured')
   throw new ActionError(`name must be one of ${names.join(', ')}`)

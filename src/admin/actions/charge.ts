@@ -12,11 +12,11 @@ import {
   object,
   text,
 } from '../../catalog/entities/json-schema.ts'
-import { PAYMENTS } from '../../catalog/settings/payment-settings.ts'
+import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
 import { ActionError } from '../entities/errors.ts'
 import { beginJob } from '../jobs/jobs.ts'
 import type { RunOptions } from '../payments/jobs.ts'
-import { type ActionAnswer, type MoneyCall, moneyAction } from './action.ts'
+import { type ActionAnswer, type CommitPart, type MoneyCall, moneyAction } from './action.ts'
 import { STAGES, stageOf } from './charge-view.ts'
 import { param } from './parameters.ts'
 import { paymentsOf } from './payments-of.ts'
@@ -41,7 +41,7 @@ const PARAMETERS = Type.Object({
   mode: param.optional(param.text('`charge` (default).')),
 })
 
-export const CHARGE = moneyAction({
+export const charge = moneyAction({
   name: 'charge',
   level: 'admin',
   about: 'Charge accounts through their payment gateways',
@@ -110,7 +110,8 @@ async function chargeOne(
   const wanted = { aid, selection, payMode, isNamed: true, run: '', actor, reason }
   // A repetition of the call continues with the charges that the first one has created.
   const { charges, skipped } = await chargeAccount(deps, wanted, async (write) => {
-    return (await call.commitPart(0, 'create charges', write)) as readonly string[]
+    const part = (commit: CommitPart) => commit('create charges', write)
+    return (await call.commitPart(0, part)) as readonly string[]
   })
   const isCompleted = charges.length > 0 && charges.every(({ state }) => state === 'completed')
   const responses = Object.fromEntries(charges.map((charge) => [charge._id, stageOf(charge)]))
@@ -147,7 +148,7 @@ async function decide(
   const { charges: deps } = paymentsOf(call)
   const charge = await readCharge(deps.catalog, id)
   if (charge === null) throw new ActionError(`Unknown id ${id}`)
-  const { retryDays } = await deps.settings.get(PAYMENTS)
+  const { retryDays } = await deps.settings.get(CHARGE_SETTINGS)
   const stage = operation === 'complete' ? 'completed' : 'rejected'
   try {
     const answer = await call.commit('decide a charge', async (session) => {

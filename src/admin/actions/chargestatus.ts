@@ -12,7 +12,7 @@ const SIZE = 100
 const SIZE_MAX = 1000
 const PAGE_MAX = 1_000_000
 
-export const CHARGE_STATUS = action({
+export const chargestatus = action({
   name: 'chargestatus',
   level: 'read',
   about: 'List charges through payment gateways, newest first',

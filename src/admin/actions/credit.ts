@@ -1,8 +1,12 @@
 /** `POST /api/credit`: a charge or refund of a subscriber or account; early payment. */
 import { Type } from '@sinclair/typebox'
-import { CreditProcessError, CreditRefusal } from '../../billing/credit/credit-request.ts'
+import {
+  CreditProcessError,
+  CreditRefusal,
+  type CreditRequest,
+} from '../../billing/credit/credit-request.ts'
 import { prepareCredits } from '../../billing/credit/credits.ts'
-import { insertCredits } from '../../billing/credit/insert-credits.ts'
+import { insertCredits, withCurrentCycle } from '../../billing/credit/insert-credits.ts'
 import { preponeInstallments } from '../../billing/credit/prepone.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { ActionError } from '../entities/errors.ts'
@@ -46,21 +50,25 @@ export const credit = moneyAction({
   async run({ reason = null, ...sent }, call) {
     const fields = await readCreditFields(call.catalog)
     const request = asActionError(() => creditRequestOf(sent, fields, reason))
-    const [lines = []] = await prepareCredits(call, [request])
-    if (lines instanceof CreditRefusal) throw new ActionError(lines.message)
-    if (lines instanceof CreditProcessError) {
-      if (request.installments !== null) throw new InstallmentsError(lines.reason)
-      const { message, reason: why } = lines
-      return { status: 0, desc: message, message, details: why }
-    }
-    const [stamp] = lines.map((line) => line.stamp)
-    const stamps = request.installments === null ? {} : { stamps: lines.map((line) => line.stamp) }
-    return call.commit('write a credit', async (session) => {
-      await insertCredits(call, session, lines)
-      return { stamp, ...stamps }
-    })
+    return withCurrentCycle(() => post(request, call))
   },
 })
+
+async function post(request: CreditRequest, call: MoneyCall): Promise<ActionAnswer> {
+  const { credits, lastKey } = await prepareCredits(call, [request])
+  const [lines = []] = credits
+  if (lines instanceof CreditRefusal) throw new ActionError(lines.message)
+  if (lines instanceof CreditProcessError) {
+    if (request.installments !== null) throw new InstallmentsError(lines.reason)
+    const { message, reason } = lines
+    return { status: 0, desc: message, message, details: reason }
+  }
+  const [stamp, ...others] = lines.map((line) => line.stamp)
+  return call.commit('write a credit', async (session) => {
+    await insertCredits(call, session, { lines, lastKey })
+    return { stamp, ...(request.installments !== null && { stamps: [stamp, ...others] }) }
+  })
+}
 
 /** Clients know the text; `details` has the cause. */
 class InstallmentsError extends ActionError {

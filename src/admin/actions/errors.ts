@@ -1,5 +1,6 @@
 /** Errors of the action API: shapes of the entity API, with the text in `desc` and `message`. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { BillingError } from '../../billing/errors.ts'
 import { CallRunningError, KeyReusedError } from '../../billing/idempotency.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { apiErrorOf } from '../entities/answer.ts'
@@ -7,6 +8,7 @@ import { ActionError, type ApiError, EntityRuleError, RequestError } from '../en
 
 /** The error as the action API returns it; null for an internal error. */
 export function actionErrorOf(error: unknown): ApiError | null {
+  if (error instanceof BillingError) return new ActionError(error.message)
   if (error instanceof KeyReusedError) return new ActionError(error.message)
   if (error instanceof CallRunningError) return new RequestError(503, error.message)
   const found = apiErrorOf(error)

@@ -13,7 +13,14 @@ import {
 } from '../../billing/idempotency.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
-import type { Action, ActionAnswer, ActionCall, MoneyCall, PartResults } from './action.ts'
+import type {
+  Action,
+  ActionAnswer,
+  ActionCall,
+  CommitPart,
+  MoneyCall,
+  PartResults,
+} from './action.ts'
 import { echoedParameters, envelopeOf, plainParameters } from './envelope.ts'
 
 /** Interval of removing old keys. */
@@ -94,7 +101,7 @@ class Attempt {
     const call: MoneyCall = {
       ...this.#call,
       commit: (what, write) => this.#commit(what, write),
-      commitPart: (part, what, write) => this.#commitPart(part, what, write),
+      commitPart: (part, run) => this.#commitPart(part, run),
     }
     const answer = await this.#action.call(this.#raw, call)
     // An answer without a commit, such as a refusal, is not kept: nothing has moved.
@@ -122,8 +129,7 @@ class Attempt {
 
   async #commitPart(
     part: number,
-    what: string,
-    write: (session: ClientSession) => Promise<PartResults>,
+    run: (commit: CommitPart) => Promise<PartResults>,
   ): Promise<PartResults> {
     const { catalog } = this.#call
     const claim = this.#claim
@@ -132,12 +138,14 @@ class Attempt {
       const known = (await this.#parts).get(part)
       if (known !== undefined) return known
     }
-    return catalog.transaction(what, async (session) => {
-      const results = await write(session)
-      if (claim !== null) {
-        await storePart(this.#call, session, claim, { part, results: [...results] })
-      }
-      return results
-    })
+    return run((what, write) =>
+      catalog.transaction(what, async (session) => {
+        const results = await write(session)
+        if (claim !== null) {
+          await storePart(this.#call, session, claim, { part, results: [...results] })
+        }
+        return results
+      }),
+    )
   }
 }

@@ -1,7 +1,22 @@
 /** All actions of `/api`. A new one is a file and a row here. */
 import type { Action } from './action.ts'
-import { CARDS } from './cards.ts'
-import { CHARGE } from './charge.ts'
-import { CHARGE_STATUS } from './chargestatus.ts'
+import { adjustpayments, reject } from './adjust-payments.ts'
+import { bill } from './bill.ts'
+import { bulkcredit } from './bulkcredit.ts'
+import { cards } from './cards.ts'
+import { charge } from './charge.ts'
+import { chargestatus } from './chargestatus.ts'
+import { credit } from './credit.ts'
+import { pay } from './pay.ts'
 
-export const ACTIONS: readonly Action[] = [CARDS, CHARGE, CHARGE_STATUS]
+export const ACTIONS: readonly Action[] = [
+  credit,
+  bulkcredit,
+  pay,
+  bill,
+  adjustpayments,
+  reject,
+  cards,
+  charge,
+  chargestatus,
+]

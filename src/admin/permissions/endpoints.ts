@@ -169,13 +169,7 @@ export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.map(({ name, access
 export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('GET', '/api/reports', ['read', 'write', 'reports'], 'List saved reports'),
   planned('POST', '/api/report', ['write', 'reports'], 'Run a report'),
-  planned('POST', '/api/credit', WRITE, 'Credit or charge a subscriber or account'),
-  planned('POST', '/api/bulkcredit', ADMINS, 'Several credits in one call'),
-  planned('POST', '/api/pay', WRITE, 'Payments, refunds, deposits'),
-  planned('POST', '/api/bill', READ, 'Find bills'),
-  planned('POST', '/api/adjustpayments', WRITE, 'Adjust payments by hand'),
   planned('POST', '/api/onetimeinvoice', WRITE, 'An invoice outside the cycle'),
-  planned('POST', '/api/accountinvoices', READ, 'Invoices of accounts'),
   planned('GET', '/api/balance', READ, 'Balance of an account'),
   planned('GET', '/api/datausage', READ, 'Data usage of accounts'),
   planned('POST', '/api/activity', READ, 'Usage of a subscriber'),

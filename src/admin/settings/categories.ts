@@ -2,7 +2,8 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { EventsSchema } from '../../catalog/settings/event-settings.ts'
-import { PAYMENTS, PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
+import { LinesSchema } from '../../catalog/settings/line-settings.ts'
+import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
 import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
 import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import { SECURITY, SecuritySchema } from '../../catalog/settings/security-settings.ts'
@@ -25,9 +26,10 @@ export function createCategories(config: Config, more: readonly Category[] = [])
     PLAYS,
     taxationCategory(config),
     SECURITY_CATEGORY,
+    PAYMENTS,
     PERMISSIONS,
     EVENTS,
-    PAYMENTS_CATEGORY,
+    LINES,
     ...secretCategories(sealerOf(config), config.rating.timeZone),
   ]
   return {
@@ -58,6 +60,15 @@ const PlaysSchema = Type.Object(
   },
   { additionalProperties: false, description: 'an object of plays' },
 )
+
+const PAYMENTS: Category = {
+  name: 'payments',
+  about:
+    'Payments: further sources and fields of `uf` (`offline`), the least debt to collect ' +
+    '(`collection`), repetition of rejected charges (`retry_days`), gateway of new cards (`gateway`).',
+  readRole: 'read',
+  check: (value) => checkAgainstSchema(PaymentsSchema, value, 'payments'),
+}
 
 const PLAYS: Category = {
   name: 'plays',
@@ -158,15 +169,11 @@ const EVENTS: Category = {
   check: (value) => checkAgainstSchema(EventsSchema, value, 'events'),
 }
 
-const PAYMENTS_CATEGORY: Category = {
-  name: 'payments',
-  about: 'Days on which rejected charges are repeated, and the gateway of new cards.',
+const LINES: Category = {
+  name: 'lines',
+  about: 'Fields of credits that callers may set in `uf`: `credit.fields`.',
   readRole: 'read',
-  check: (value) => checkAgainstSchema(PaymentsSchema, value, 'payments'),
-  effective(stored) {
-    const { retryDays, gateway } = PAYMENTS.read(stored)
-    return { retry_days: retryDays, gateway }
-  },
+  check: (value) => checkAgainstSchema(LinesSchema, value, 'lines'),
 }
 
 function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, FixedCategory> {

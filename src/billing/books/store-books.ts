@@ -83,7 +83,8 @@ async function findRefs(
   ]
 }
 
-function totalsOf(stored: Readonly<Record<keyof BooksTotals, unknown>>): BooksTotals {
+/** The totals of a stored document. */
+export function totalsOf(stored: Readonly<Record<keyof BooksTotals, unknown>>): BooksTotals {
   return {
     receivable: exactAmount(stored.receivable),
     credit: exactAmount(stored.credit),

@@ -1,6 +1,6 @@
 /** The payment gateways of the stored settings, with opened secrets. */
 import type { CurrentSettings } from '../../catalog/settings/current-settings.ts'
-import { PAYMENT_GATEWAYS, type StoredGateway } from '../../catalog/settings/payment-settings.ts'
+import { PAYMENT_GATEWAYS, type StoredGateway } from '../../catalog/settings/gateway-settings.ts'
 import type { Sealer } from '../../catalog/settings/sealing.ts'
 import {
   createGateway,

@@ -21,6 +21,13 @@ export interface CreditStores {
 /** Lines of one credit, or why it is refused. */
 export type PreparedCredit = readonly CreditLineDocument[] | CreditRefusal | CreditProcessError
 
+export interface PreparedCredits {
+  /** In the order of the requests. */
+  readonly credits: readonly PreparedCredit[]
+  /** The newest cycle with invoices, by which the cycles of the lines were chosen. */
+  readonly lastKey: string | null
+}
+
 /** Decimals of a volume that the prices of rates support. */
 const VOLUME_DIGITS_MAX = 6
 
@@ -35,7 +42,7 @@ export function calendarOf({ rating }: Pick<Config, 'rating'>): BillingCalendar 
 export async function prepareCredits(
   stores: CreditStores,
   requests: readonly CreditRequest[],
-): Promise<PreparedCredit[]> {
+): Promise<PreparedCredits> {
   const { catalog, config } = stores
   const wanted = {
     rateKeys: requests.map(({ rateKey }) => rateKey),
@@ -52,7 +59,7 @@ export async function prepareCredits(
       prepared.push(error)
     }
   }
-  return prepared
+  return { credits: prepared, lastKey: data.lastKey }
 }
 
 async function prepareCredit(

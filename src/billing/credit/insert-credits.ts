@@ -4,7 +4,7 @@ import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
-import { sessionOption } from '../idempotency.ts'
+import { readLastKey } from './credit-data.ts'
 
 export interface AuditedStores {
   readonly catalog: Catalog
@@ -12,17 +12,26 @@ export interface AuditedStores {
   readonly nowMs: number
 }
 
-/** Inserts the lines of one or more credits; each credit has one audit record. */
+/** A cycle has got invoices since the credits were prepared; they must be prepared again. */
+export class CycleMovedError extends Error {
+  override name = 'CycleMovedError'
+}
+
+/**
+ * Inserts the lines of one or more credits; each credit has one audit record. `lastKey`: the newest
+ * cycle with invoices by which the lines were prepared. Rejects with `CycleMovedError`.
+ */
 export async function insertCredits(
   { catalog, actor, nowMs }: AuditedStores,
   session: ClientSession,
-  lines: readonly CreditLineDocument[],
+  { lines, lastKey }: { lines: readonly CreditLineDocument[]; lastKey: string | null },
 ): Promise<void> {
   if (lines.length === 0) return
+  if ((await readLastKey(catalog)) !== lastKey) throw new CycleMovedError('the cycle has ended')
   // The driver adds an `_id` to what it inserts, and the transaction may be repeated.
   const documents = lines.map((line) => ({ ...line }))
   await catalog.run('write lines of credits', () =>
-    catalog.lines.insertMany(documents, sessionOption(session)),
+    catalog.lines.insertMany(documents, { session }),
   )
   const credits = lines.filter(({ installment_no: number = 1 }) => number === 1)
   const entries = credits.map((line) => {
@@ -30,4 +39,17 @@ export async function insertCredits(
     return { collection: 'lines', type: 'credit', key: stamp, old: null, new: written }
   })
   appendAudit(session, actor, nowMs, ...entries)
+}
+
+const ATTEMPTS_MAX = 5
+
+/** Prepares and writes credits, again if a cycle has ended meanwhile. */
+export async function withCurrentCycle<T>(attempt: () => Promise<T>): Promise<T> {
+  for (let left = ATTEMPTS_MAX; ; left -= 1) {
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof CycleMovedError) || left === 1) throw error
+    }
+  }
 }

@@ -4,7 +4,6 @@ import type { ClientSession } from '../../catalog/collections.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import type { Config } from '../../config/schema.ts'
 import { activeKey, keyEndMs } from '../cycle-key.ts'
-import { sessionOption } from '../idempotency.ts'
 import { readLastKey } from './credit-data.ts'
 import { calendarOf } from './credits.ts'
 import type { AuditedStores } from './insert-credits.ts'
@@ -43,7 +42,7 @@ export async function preponeInstallments(
     catalog.lines.updateMany(
       { stamp: { $in: stamps } },
       { $set: { billrun: current, preponed: new Date(nowMs) } } as object,
-      sessionOption(session),
+      { session },
     ),
   )
   const former = Object.fromEntries(found.map(({ stamp, billrun }) => [stamp, billrun]))

@@ -169,7 +169,9 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => number): Map<number
   const groups = new Map<number, T[]>()
   for (const item of items) {
     const key = keyOf(item)
-    groups.set(key, [...(groups.get(key) ?? []), item])
+    const group = groups.get(key) ?? []
+    group.push(item)
+    groups.set(key, group)
   }
   return groups
 }

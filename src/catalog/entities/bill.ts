@@ -92,8 +92,9 @@ export interface BillrunDocument {
   [field: string]: unknown
 }
 
-/** The second index serves the query for the last confirmed cycle. */
+/** The last two indexes serve the queries for the last confirmed cycle, and for the last one. */
 export const BILLRUN_INDEXES: readonly IndexDescription[] = [
   { key: { aid: 1, billrun_key: 1 }, unique: true },
   { key: { billed: 1, billrun_key: 1 } },
+  { key: { billrun_key: 1 } },
 ]

@@ -1,12 +1,13 @@
 /** Exact decimals in documents: money of bills and of the journal. */
-import { Decimal } from 'decimal.js'
+import type { Decimal } from 'decimal.js'
 import { Decimal128 } from 'mongodb'
+import { Exact as Precise } from '../../rating/line-tax.ts'
 
 /** Digits of the decimals that MongoDB stores. */
 const STORED_DIGITS = 34
 
 /** Decimals that are precise enough for sums of any stored amounts. */
-export const Exact = Decimal.clone({ precision: 60, toExpNeg: -60, toExpPos: 60 })
+export const Exact = Precise
 export type Exact = Decimal
 
 /** As stored; documents of imports and tests may have numbers. */

@@ -1,7 +1,7 @@
 /** Keeps the secrets of payment gateways sealed, and out of API responses. */
 import { randomBytes } from 'node:crypto'
 import { FieldError, isObject } from '../../domain/fields.ts'
-import { checkGateways, secretsOf } from './payment-settings.ts'
+import { checkGateways, secretsOf } from './gateway-settings.ts'
 import type { Sealer } from './sealing.ts'
 
 /** The list without secrets, for any reader. Accepts any stored value. */

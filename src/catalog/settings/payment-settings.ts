@@ -1,132 +1,34 @@
-/**
- * Categories `payment_gateways` (a list of instances, with sealed secrets) and `payments` of the
- * stored configuration.
- */
-import { type Static, type TSchema, Type } from '@sinclair/typebox'
+/** Category `payments` of the stored configuration. */
+import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import { FieldError, isObject } from '../../domain/fields.ts'
-import type { StoredSetting } from './current-settings.ts'
-import { checkAgainstSchema } from './settings-schema.ts'
 
 const closed = { additionalProperties: false } as const
-
-/** Sealed values are longer than the secrets in them. */
-const secret = (description: string) =>
-  Type.Optional(Type.String({ minLength: 1, maxLength: 2048, description }))
-
-const timeout = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: 120, description: 'a whole number from 1 to 120' }),
-)
-
-const SandboxParams = Type.Object(
-  {
-    secret: secret('a text'),
-    pending_minutes: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 100_000, description: 'a whole number of minutes' }),
-    ),
-    slow_seconds: Type.Optional(
-      Type.Integer({ minimum: 0, maximum: 600, description: 'a whole number of seconds' }),
-    ),
-    timeout_seconds: timeout,
-  },
-  { ...closed, description: 'an object of secret, pending_minutes, slow_seconds, timeout_seconds' },
-)
-
-const StripeParams = Type.Object(
-  {
-    api_key: Type.String({ minLength: 1, maxLength: 2048, description: 'a text' }),
-    webhook_secret: secret('a text'),
-    currency: Type.String({ pattern: '^[a-z]{3}$', description: 'three small letters, as eur' }),
-    timeout_seconds: timeout,
-  },
-  { ...closed, description: 'an object of api_key, webhook_secret, currency, timeout_seconds' },
-)
-
-/** By type: the parameters of an instance, and which of them are secrets. */
-const GATEWAYS = {
-  sandbox: { params: SandboxParams, secrets: ['secret'] },
-  stripe: { params: StripeParams, secrets: ['api_key', 'webhook_secret'] },
-} as const satisfies Record<string, { params: TSchema; secrets: readonly string[] }>
-
-export type GatewayName = keyof typeof GATEWAYS
-
-const INSTANCE = Type.Object(
-  {
-    name: Type.Union([Type.Literal('sandbox'), Type.Literal('stripe')], {
-      description: 'sandbox or stripe',
+const names = (description: string) =>
+  Type.Array(
+    Type.String({
+      pattern: '^[A-Za-z][\\w ]{0,63}$',
+      description: '1 to 64 letters, digits, _ and spaces, beginning with a letter',
     }),
-    instance_name: Type.Optional(
-      Type.String({
-        pattern: '^[a-z]+(#[1-9]\\d{0,2})?$',
-        description: 'the name, or the name with # and a number',
-      }),
-    ),
-    enabled: Type.Optional(Type.Boolean({ description: 'true or false' })),
-    params: Type.Optional(Type.Unknown()),
-  },
-  { ...closed, description: 'an object with a name' },
-)
-
-/** An instance as it is stored: its secrets are sealed. */
-export interface StoredGateway {
-  readonly name: GatewayName
-  readonly instanceName: string
-  readonly enabled: boolean
-  readonly params: Readonly<Record<string, unknown>>
-}
-
-const INSTANCES_MAX = 100
-
-/** Throws `FieldError` with the path of the first mistake. */
-export function checkGateways(value: unknown): StoredGateway[] {
-  checkAgainstSchema(
-    Type.Array(INSTANCE, { maxItems: INSTANCES_MAX, description: 'a list' }),
-    value,
-    'payment_gateways',
+    { maxItems: 100, description },
   )
-  const found: StoredGateway[] = []
-  for (const [index, each] of (value as Static<typeof INSTANCE>[]).entries()) {
-    const path = `payment_gateways.${index}`
-    const { name, instance_name: instanceName = name, enabled = true, params = {} } = each
-    if (instanceName.split('#')[0] !== name) {
-      throw new FieldError(`${path}.instance_name`, `must begin with ${name}`)
-    }
-    if (found.some((other) => other.instanceName === instanceName)) {
-      throw new FieldError(`${path}.instance_name`, `'${instanceName}' occurs twice`)
-    }
-    checkAgainstSchema(GATEWAYS[name].params, params, `${path}.params`)
-    found.push({ name, instanceName, enabled, params: params as StoredGateway['params'] })
-  }
-  return found
-}
 
-/** Names of the secret parameters; empty for an unknown gateway. */
-export function secretsOf(name: unknown): readonly string[] {
-  return typeof name === 'string' && Object.hasOwn(GATEWAYS, name)
-    ? GATEWAYS[name as GatewayName].secrets
-    : []
-}
-
-/** Valid enabled instances; one that is not valid is left out. */
-export const PAYMENT_GATEWAYS: StoredSetting<readonly StoredGateway[]> = {
-  category: 'payment_gateways',
-  read(value) {
-    const list: readonly unknown[] = Array.isArray(value) ? value : []
-    return list.flatMap((each) => {
-      try {
-        return checkGateways([each]).filter(({ enabled }) => enabled)
-      } catch (error) {
-        if (error instanceof FieldError) return []
-        throw error
-      }
-    })
-  },
-}
-
-export const RETRY_DAYS: readonly number[] = [3, 5, 7]
+/** Name of an instance of a payment gateway. */
+export const GATEWAY_INSTANCE = '^[a-z]+(#[1-9]\\d{0,2})?$'
 
 export const PaymentsSchema = Type.Object(
   {
+    offline: Type.Optional(
+      Type.Object(
+        { sources: Type.Optional(names('a list')), uf: Type.Optional(names('a list')) },
+        { ...closed, description: 'an object with sources and uf' },
+      ),
+    ),
+    collection: Type.Optional(
+      Type.Object(
+        { min_debt: Type.Optional(Type.Number({ minimum: 0, description: 'a number from 0' })) },
+        { ...closed, description: 'an object with min_debt' },
+      ),
+    ),
     retry_days: Type.Optional(
       Type.Array(
         Type.Integer({ minimum: 1, maximum: 365, description: 'a whole number from 1 to 365' }),
@@ -134,26 +36,31 @@ export const PaymentsSchema = Type.Object(
       ),
     ),
     gateway: Type.Optional(
-      Type.String({ pattern: '^[a-z]+(#[1-9]\\d{0,2})?$', description: 'the name of a gateway' }),
+      Type.String({ pattern: GATEWAY_INSTANCE, description: 'the name of a gateway' }),
     ),
   },
-  { ...closed, description: 'an object of retry_days and gateway' },
+  { ...closed, description: 'an object with offline, collection, retry_days and gateway' },
 )
 
 export interface PaymentSettings {
-  /** Days after the first rejection on which a charge is repeated, ascending. */
-  readonly retryDays: readonly number[]
-  /** The gateway for new cards; null for the first enabled one. */
-  readonly gateway: string | null
+  /** Sources of payments besides `POS` and `web`. */
+  readonly sources: readonly string[]
+  /** Names of fields of `uf`. */
+  readonly userFields: readonly string[]
+  /** Smaller debts are not collected. */
+  readonly debtMin: number
 }
 
-export const PAYMENTS: StoredSetting<PaymentSettings> = {
-  category: 'payments',
-  read(value) {
-    if (!isObject(value) || !Value.Check(PaymentsSchema, value)) {
-      return { retryDays: RETRY_DAYS, gateway: null }
-    }
-    const { retry_days: days = RETRY_DAYS, gateway = null } = value
-    return { retryDays: [...days].sort((one, other) => one - other), gateway }
-  },
+const DEBT_MIN = 10
+
+/** Defaults if the stored value is invalid. */
+export function paymentSettingsOf(value: unknown): PaymentSettings {
+  const { offline, collection }: Static<typeof PaymentsSchema> = Value.Check(PaymentsSchema, value)
+    ? value
+    : {}
+  return {
+    sources: offline?.sources ?? [],
+    userFields: offline?.uf ?? [],
+    debtMin: collection?.min_debt ?? DEBT_MIN,
+  }
 }

@@ -40,10 +40,10 @@ const FURTHER_CATEGORIES = [
   'security',
   'auth',
   'shared_secret',
+  'payments',
   'permissions',
   'events',
-  'payment_gateways',
-  'payments',
+  'lines',
 ] as const
 
 /** Categories with sealed secrets. */

@@ -1,0 +1,227 @@
+/** `POST /api/bill`: balances, debts and bills of accounts. */
+import { type Static, Type } from '@sinclair/typebox'
+import { BillingError } from '../../billing/errors.ts'
+import { integerFrom, isNothing, isTrue } from '../../billing/payments/payment-order.ts'
+import { accountBalance, overdueDebts } from '../../billing/statements/balances.ts'
+import {
+  type BillQuery,
+  findBills,
+  findInvoice,
+  queryInvoices,
+  unpaidInvoices,
+} from '../../billing/statements/find-bills.ts'
+import type { BillDocument } from '../../catalog/entities/bill.ts'
+import * as schema from '../../catalog/entities/json-schema.ts'
+import { paymentSettingsOf } from '../../catalog/settings/payment-settings.ts'
+import { readCategory } from '../../catalog/settings/stored-config.ts'
+import { isObject } from '../../domain/fields.ts'
+import { bills as definition } from '../entities/definitions/bills.ts'
+import { castQuery } from '../entities/requests/query-language.ts'
+import { readView } from '../entities/views.ts'
+import { type ActionAnswer, type ActionCall, action } from './action.ts'
+import { param } from './parameters.ts'
+
+const PARAMETERS = Type.Object({
+  action: param.optional(
+    param.text(
+      '`search_invoice` (default): balance, and a bill by `id`; `search`: bills; ' +
+        '`query_bills_invoices`; `get_balances`; `get_balance`; `collection_debt`; ' +
+        '`all_collection_debts`; `get_over_due`.',
+    ),
+  ),
+  aid: param.optional(param.json('An account; for `search` also a list.')),
+  aids: param.optional(param.json('Accounts: a list, as JSON or with commas.')),
+  id: param.optional(param.json('Number of an invoice.')),
+  date: param.optional(param.date('Only bills that may be collected by this time.')),
+  include_future_chargeable: param.optional(
+    param.flag('With `date`: also bills that came by then and may be collected later.'),
+  ),
+  unpaid_invoices: param.optional(param.flag('Lists the unpaid invoices of the account.')),
+  past_only: param.optional(param.flag('As `date` with the present time.')),
+  query: param.optional(param.json('Filter of invoices, as for `/billapi/bills/get`.')),
+  threshold: param.optional(param.amount('Smaller debts are left out.')),
+  type: param.optional(
+    param.choice(['inv', 'rec', 'ref'], '`search`: invoices, payments or payments to customers.'),
+  ),
+  billrun_key: param.optional(param.json('`search`: billing cycles: one or a list.')),
+  due_date_from: param.optional(param.date('`search`: due at this time or later.')),
+  due_date_to: param.optional(param.date('`search`: due at this time or before.')),
+  paid: param.optional(
+    param.choice(['0', '1', '2', 'unpaid'], '`search`: state; `unpaid` is `0` or `2`.'),
+  ),
+  page: param.optional(
+    param.integer('`search`: page, from 0.', { minimum: 0, maximum: 1_000_000 }),
+  ),
+  size: param.optional(
+    param.integer('`search`: bills per page; 100 by default.', { minimum: 1, maximum: 1_000 }),
+  ),
+})
+
+type BillParameters = Static<typeof PARAMETERS>
+
+const AIDS_MAX = 1_000
+const INVOICES_MAX = 10_000
+const PAGE_SIZE = 100
+
+export const bill = action({
+  name: 'bill',
+  level: 'read',
+  about: 'Balances, debts and bills of accounts',
+  isReadByGet: true,
+  parameters: PARAMETERS,
+  answer: {
+    details: schema.anyValue(
+      'Balance (`total`, `without_waiting`, `total_pending_amount`) and `bill`; bills; or ' +
+        'balances or debts by account.',
+    ),
+    next_page: schema.flag('`search`: whether there are further bills.'),
+  },
+  example: {
+    parameters: { aid: 1 },
+    answer: {
+      details: {
+        balance: { total: '35.10', without_waiting: '35.10', total_pending_amount: 0 },
+        bill: [],
+      },
+    },
+  },
+  run(given, call) {
+    const { action: name = '' } = given
+    const operation = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined
+    if (operation === undefined) throw new BillingError(`Unknown action ${name}`)
+    return operation(given, call)
+  },
+})
+
+type Operation = (given: BillParameters, call: ActionCall) => Promise<ActionAnswer>
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  '': searchInvoice,
+  search_invoice: searchInvoice,
+  search,
+  query_bills_invoices: query,
+  get_balances: balances,
+  get_balance: (given, call) => debts(given, call, { withCredits: true }),
+  collection_debt: (given, call) => debts(given, call, {}),
+  all_collection_debts: (given, call) => debts(given, call, { isForAll: true }),
+  get_over_due: (given, call) => debts(given, call, { debtMin: 0 }),
+}
+
+async function searchInvoice(given: BillParameters, call: ActionCall): Promise<ActionAnswer> {
+  const { catalog, nowMs } = call
+  const sentAid = isNothing(given.aid) ? null : accountFrom(given.aid)
+  const found = isNothing(given.id) ? null : await invoiceOf(given.id, sentAid, call)
+  const aid = found?.aid ?? sentAid
+  if (aid === null) throw new BillingError('Must supply at least one aid')
+  const date = given.date ?? (given.past_only === true ? new Date(nowMs) : null)
+  const balance = await accountBalance(catalog, aid, { date })
+  const unpaid =
+    given.unpaid_invoices === true
+      ? { unpaid_invoices: (await unpaidInvoices(catalog, aid)).map((each) => view(each, call)) }
+      : {}
+  return { details: { balance, bill: found === null ? [] : view(found, call), ...unpaid } }
+}
+
+async function invoiceOf(
+  sent: unknown,
+  aid: number | null,
+  { catalog }: ActionCall,
+): Promise<BillDocument> {
+  const id = integerFrom(sent)
+  if (id === null) throw new BillingError('Illegal invoice id')
+  const found = await findInvoice(catalog, id, aid)
+  if (found === null) throw new BillingError('Bill not found')
+  return found
+}
+
+async function search(given: BillParameters, call: ActionCall): Promise<ActionAnswer> {
+  const { type, billrun_key: keys, due_date_from: from, due_date_to: to, paid } = given
+  const wanted: BillQuery = {
+    aids: accountsFrom(isNothing(given.aids) ? given.aid : given.aids),
+    kind: (type as BillQuery['kind'] | undefined) ?? null,
+    billrunKeys: isNothing(keys) ? null : [keys].flat().map(String),
+    dueFrom: from ?? null,
+    dueTo: to ?? null,
+    paid: paid === undefined ? null : paid === 'unpaid' ? ['0', '2'] : [paid as '0' | '1' | '2'],
+    page: given.page ?? 0,
+    size: given.size ?? PAGE_SIZE,
+  }
+  const { bills, nextPage } = await findBills(call.catalog, wanted)
+  return { details: bills.map((each) => view(each, call)), next_page: nextPage }
+}
+
+async function query(given: BillParameters, call: ActionCall): Promise<ActionAnswer> {
+  const raw = given.query ?? {}
+  if (!isObject(raw)) throw new BillingError('query must be an object')
+  const { config, nowMs, catalog } = call
+  const time = { timeZone: config.rating.timeZone, nowMs }
+  const filter = castQuery(definition.actions['get']?.query ?? {}, raw, time)
+  const found = await queryInvoices(catalog, filter, INVOICES_MAX)
+  return { details: found.map((each) => view(each, call)) }
+}
+
+async function balances(given: BillParameters, { catalog }: ActionCall): Promise<ActionAnswer> {
+  const options = {
+    date: given.date ?? null,
+    withFuture: isTrue(given.include_future_chargeable),
+  }
+  const entries: [string, unknown][] = []
+  for (const aid of accountsFrom(given.aids)) {
+    entries.push([String(aid), await accountBalance(catalog, aid, options)])
+  }
+  return { details: Object.fromEntries(entries) }
+}
+
+interface DebtsOfAction {
+  readonly withCredits?: boolean
+  readonly isForAll?: boolean
+  readonly debtMin?: number
+}
+
+async function debts(
+  given: BillParameters,
+  { catalog, nowMs }: ActionCall,
+  { withCredits = false, isForAll = false, debtMin }: DebtsOfAction,
+): Promise<ActionAnswer> {
+  const aids = isForAll ? null : accountsFrom(given.aids)
+  const { value } = await readCategory(catalog, 'payments')
+  const least = given.threshold?.toNumber() ?? debtMin ?? paymentSettingsOf(value).debtMin
+  const found = await overdueDebts(catalog, { aids, nowMs, withCredits, debtMin: least })
+  const byAccount = found.map((debt) => [String(debt.aid), debt] as const)
+  // Clients know an empty object as an empty list.
+  return { details: byAccount.length === 0 ? [] : Object.fromEntries(byAccount) }
+}
+
+function accountFrom(sent: unknown): number {
+  const aid = integerFrom(sent)
+  if (aid === null) throw new BillingError('Illegal account ids')
+  return aid
+}
+
+function accountsFrom(sent: unknown): number[] {
+  const list = typeof sent === 'string' ? sent.split(',').filter((text) => text !== '') : sent
+  const values: readonly unknown[] = Array.isArray(list) ? list : isNothing(list) ? [] : [list]
+  if (values.length === 0) throw new BillingError('Must supply at least one aid')
+  if (values.length > AIDS_MAX) throw new BillingError(`Maximum of aid is ${AIDS_MAX}`)
+  return [...new Set(values.map(accountFrom))]
+}
+
+/** Dates that are texts, besides `from`, `to` and `creation_time`. */
+const DATES = [
+  'urt',
+  'due_date',
+  'invoice_date',
+  'process_time',
+  'charge.not_before',
+  'confirmation_time',
+  'freeze_date',
+  'unfreeze_date',
+  'paid_by.date',
+  'pays.date',
+  'past_rejections.date',
+  'payment_agreement.first_due_date',
+]
+
+function view(document: BillDocument, { config }: ActionCall): object {
+  return readView(document, { timeZone: config.rating.timeZone, dateFields: DATES })
+}

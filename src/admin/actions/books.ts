@@ -1,0 +1,30 @@
+/** What the actions on bills and payments have in common. */
+import type { BooksWriter } from '../../billing/books/store-books.ts'
+import type { PaymentRules } from '../../billing/payments/payment-order.ts'
+import { plainActor } from '../../catalog/actor.ts'
+import type { ClientSession } from '../../catalog/collections.ts'
+import { paymentSettingsOf } from '../../catalog/settings/payment-settings.ts'
+import { readCategory } from '../../catalog/settings/stored-config.ts'
+import { dateOf } from '../entities/requests/instant.ts'
+import type { ActionCall } from './action.ts'
+
+export function writerOf(
+  { catalog, actor, nowMs }: ActionCall,
+  session: ClientSession,
+  reason: string | undefined,
+): BooksWriter {
+  const cause = { actor: plainActor(actor), nowMs, ...(reason === undefined ? {} : { reason }) }
+  return { catalog, session, ...cause }
+}
+
+export async function paymentRules({ catalog, config, nowMs }: ActionCall): Promise<PaymentRules> {
+  const { value } = await readCategory(catalog, 'payments')
+  const { sources, userFields } = paymentSettingsOf(value)
+  const time = { timeZone: config.rating.timeZone, nowMs }
+  return { sources, userFields, dateOf: (given) => dateOf(given, time) }
+}
+
+/** A list; null for anything else and for an empty one. */
+export function filledList(value: unknown): readonly unknown[] | null {
+  return Array.isArray(value) && value.length > 0 ? value : null
+}

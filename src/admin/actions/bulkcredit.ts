@@ -1,0 +1,178 @@
+/** `POST /api/bulkcredit`: many credits in one call, each on its own. */
+import { Type } from '@sinclair/typebox'
+import { CreditProcessError, CreditRefusal } from '../../billing/credit/credit-request.ts'
+import {
+  type PreparedCredit,
+  type PreparedCredits,
+  prepareCredits,
+} from '../../billing/credit/credits.ts'
+import { insertCredits, withCurrentCycle } from '../../billing/credit/insert-credits.ts'
+import * as schema from '../../catalog/entities/json-schema.ts'
+import type { CreditFields } from '../../catalog/settings/line-settings.ts'
+import { ActionError } from '../entities/errors.ts'
+import { type MoneyCall, moneyAction } from './action.ts'
+import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
+import { actionErrorOf } from './errors.ts'
+import { castParameters, param } from './parameters.ts'
+
+const CREDITS_MAX = 10_000
+/** Credits that are committed together. */
+const PART_SIZE = 250
+/** Enough for entries with all fields. */
+const BODY_BYTES_MAX = 16 * 1024 * 1024
+const KEYS_PER_CREDIT = 30
+
+/** The result of one entry. */
+type CreditResult =
+  | {
+      readonly status: 1
+      readonly stamp: string
+      readonly stamps?: readonly string[]
+      readonly index: number
+    }
+  | { readonly status: 0; readonly message: string; readonly index: number }
+
+const EXAMPLE = [
+  { aid: 1, sid: 2, rate: 'LATE_FEE', credit_time: '2026-03-06', usagev: 1, aprice: 10 },
+  { aid: 1, sid: 0, rate: 'NO_SUCH_FEE', credit_time: '2026-03-06', usagev: 1, aprice: -2.5 },
+]
+
+export const bulkcredit = moneyAction({
+  name: 'bulkcredit',
+  level: 'admin',
+  about: 'Several credits in one call',
+  body: { bytesMax: BODY_BYTES_MAX, json: { keysMax: CREDITS_MAX * KEYS_PER_CREDIT } },
+  notEchoed: ['credits'],
+  parameters: Type.Object({
+    operation: param.optional(param.text('`credit`.')),
+    credits: param.json(`At most ${CREDITS_MAX} credits, each with the parameters of \`credit\`.`),
+  }),
+  answer: {
+    status: {
+      type: 'integer',
+      enum: [0, 1, 2],
+      description: '1: all succeeded; 2: some failed; 0: all failed.',
+    },
+    message: schema.text('The text in `desc`, if some failed.'),
+    details: schema.listOf(
+      schema.object(
+        'The result of one credit.',
+        {
+          status: { type: 'integer', enum: [0, 1], description: '1: success.' },
+          stamp: schema.text('Stamp of the line, or of the first installment.'),
+          stamps: schema.listOf(schema.text('A stamp.'), 'Stamps of all installments.'),
+          message: schema.text('Why it failed.'),
+          index: schema.integer('Position in `credits`, from 0.'),
+        },
+        ['status', 'index'],
+      ),
+      'In the order of `credits`.',
+    ),
+  },
+  example: {
+    parameters: { credits: EXAMPLE, reason: 'Campaign of March' },
+    answer: {
+      status: 2,
+      desc: '1 of 2 credits failed',
+      message: '1 of 2 credits failed',
+      details: [
+        { status: 1, stamp: '9b3f8a5d1c2e4f60718293a4b5c6d7e8', index: 0 },
+        { status: 0, message: `Rate doesn't exist`, index: 1 },
+      ],
+    },
+  },
+  async run({ operation = 'credit', credits, reason = null }, call) {
+    if (operation !== 'credit') throw new ActionError('Unrecognized operation')
+    if (!Array.isArray(credits) || credits.length === 0) {
+      throw new ActionError('Input json is invalid')
+    }
+    if (credits.length > CREDITS_MAX) {
+      throw new ActionError(`Field credits has more than ${CREDITS_MAX} entries`)
+    }
+    const fields = await readCreditFields(call.catalog)
+    const results: CreditResult[] = []
+    for (let begin = 0; begin < credits.length; begin += PART_SIZE) {
+      const entries = credits.slice(begin, begin + PART_SIZE)
+      results.push(...(await creditPart(call, entries, { begin, fields, reason })))
+    }
+    const failed = results.filter(({ status }) => status === 0).length
+    const desc = `${failed} of ${results.length} credits failed`
+    if (failed === results.length) {
+      return { status: 0, desc, message: desc, details: results }
+    }
+    const summary = failed === 0 ? { status: 1 } : { status: 2, desc, message: desc }
+    return call.commit('finish credits', async () => ({ ...summary, details: results }))
+  },
+})
+
+interface Part {
+  /** Position of its first entry in the call. */
+  readonly begin: number
+  readonly fields: CreditFields
+  readonly reason: string | null
+}
+
+async function creditPart(
+  call: MoneyCall,
+  entries: readonly unknown[],
+  part: Part,
+): Promise<readonly CreditResult[]> {
+  const { begin } = part
+  const results = await call.commitPart(begin / PART_SIZE, (commit) =>
+    withCurrentCycle(async () => {
+      const { credits, lastKey } = await preparedOf(call, entries, part)
+      const lines = credits.flatMap((credit) => (credit instanceof Error ? [] : credit))
+      return commit('write credits', async (session) => {
+        await insertCredits(call, session, { lines, lastKey })
+        return credits.map((credit, index) => resultOf(credit, begin + index))
+      })
+    }),
+  )
+  return results as readonly CreditResult[]
+}
+
+/** The lines of each entry, or its error, in the order of the entries. */
+async function preparedOf(
+  call: MoneyCall,
+  entries: readonly unknown[],
+  part: Part,
+): Promise<PreparedCredits> {
+  const requests = entries.map((entry) => requestOf(call, entry, part))
+  const valid = requests.flatMap((request) => (request instanceof Error ? [] : [request]))
+  const { credits: prepared, lastKey } = await prepareCredits(call, valid)
+  let next = 0
+  const credits = requests.map((request) => {
+    if (request instanceof Error) return request
+    next += 1
+    return prepared[next - 1] ?? []
+  })
+  return { credits, lastKey }
+}
+
+function requestOf(call: MoneyCall, entry: unknown, { fields, reason }: Part) {
+  if (typeof entry !== 'object' || entry === null || Array.isArray(entry)) {
+    return new CreditRefusal('must be an object with the parameters of a credit')
+  }
+  const raw = new Map(Object.entries(entry))
+  try {
+    const time = { timeZone: call.config.rating.timeZone, nowMs: call.nowMs }
+    const own = raw.get('reason')
+    const sent = castParameters(CREDIT_PARAMETERS, raw, time)
+    return creditRequestOf(sent, fields, typeof own === 'string' ? own : reason)
+  } catch (error) {
+    if (error instanceof CreditRefusal) return error
+    const known = actionErrorOf(error)
+    if (known === null) throw error
+    return new CreditRefusal(known.message)
+  }
+}
+
+function resultOf(credit: PreparedCredit, index: number): CreditResult {
+  if (credit instanceof CreditProcessError) {
+    return { status: 0, message: `${credit.message}: ${credit.reason}`, index }
+  }
+  if (credit instanceof CreditRefusal) return { status: 0, message: credit.message, index }
+  const stamps = credit.map(({ stamp }) => stamp)
+  const isInstallment = credit[0]?.installments !== undefined
+  return { status: 1, stamp: stamps[0] ?? '', ...(isInstallment && { stamps }), index }
+}

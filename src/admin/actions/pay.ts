@@ -1,0 +1,199 @@
+/** `POST /api/pay`: payments, refunds, deposits, cancellations, agreements on installments. */
+import { type Static, Type } from '@sinclair/typebox'
+import { agreeInstallments, mergeAgreement } from '../../billing/agreements/operations.ts'
+import { splitOrder } from '../../billing/agreements/split-order.ts'
+import { BillingError } from '../../billing/errors.ts'
+import { INSTALLMENT_AGREEMENT, paymentMethodOf } from '../../billing/payments/methods.ts'
+import { cancelPayments, recordPayments, useDeposits } from '../../billing/payments/operations.ts'
+import { dateIn, integerFrom, isTrue, paymentOrder } from '../../billing/payments/payment-order.ts'
+import * as schema from '../../catalog/entities/json-schema.ts'
+import { type ActionAnswer, type MoneyCall, moneyAction } from './action.ts'
+import { filledList, paymentRules, writerOf } from './books.ts'
+import { param } from './parameters.ts'
+
+const PARAMETERS = Type.Object({
+  method: param.optional(
+    param.text(
+      '`automatic`, `cash`, `cheque`, `credit`, `debit`, `wire_transfer`, `write_off`; ' +
+        '`installment_agreement` for `split_bill`.',
+    ),
+  ),
+  action: param.optional(
+    param.text(
+      '`pay` (default), `refund`, `deposit`, `use_deposit`, `cancel_payments`, `split_bill`, ' +
+        '`merge_installments`.',
+    ),
+  ),
+  payments: param.optional(
+    param.json(
+      'Payments, each with `aid`, `amount`, `dir`, `pays` or `paid_by`, `deposit`, `source`, ' +
+        '`note` and the fields that the method requires.',
+    ),
+  ),
+  txid: param.optional(param.json('Deposits to use: a list of their numbers.')),
+  urt: param.optional(param.json('Time of the use of deposits; now by default.')),
+  cancellations: param.optional(
+    param.json('Payments to cancel, each with `txid`, and `amount` to be compared.'),
+  ),
+  ignore_errors: param.optional(param.json('Cancel the others if some cannot be cancelled.')),
+  aid: param.optional(param.json('Account of an agreement.')),
+  amount: param.optional(param.json('Amount to split.')),
+  installments_num: param.optional(param.json('Number of installments.')),
+  first_due_date: param.optional(
+    param.json('Due date of the first one; the others follow by month. Ends of cycles without it.'),
+  ),
+  installments: param.optional(
+    param.json('Instead: a list of `due_date`, `amount`, `note` and `uf`.'),
+  ),
+  first_charge_date: param.optional(param.json('Earliest collection of the first installment.')),
+  note: param.optional(param.json('A note on the installments.')),
+  uf: param.optional(param.json('Configured fields of the installments.')),
+  split_bill_id: param.optional(param.json('The agreement whose installments are merged.')),
+  due_date: param.optional(param.json('Due date of the merged installment.')),
+})
+
+type PayParameters = Static<typeof PARAMETERS> & { readonly reason?: string }
+
+export const pay = moneyAction({
+  name: 'pay',
+  level: 'write',
+  about: 'Payments, refunds, deposits, cancellations, installments of bills',
+  parameters: PARAMETERS,
+  answer: {
+    details: schema.anyValue(
+      'Numbers of the new records (`record_ids`) and counts; of used deposits; of cancelled ' +
+        'payments; a text for agreements.',
+    ),
+  },
+  example: {
+    parameters: {
+      method: 'cash',
+      payments: [{ aid: 1, amount: 15, pays: { inv: { '101': 15 } } }],
+    },
+    answer: {
+      details: { record_ids: ['0000000000042'], payments_received: 1, payments_saved: 1 },
+    },
+  },
+  run(given, call) {
+    const { action = '', method = '' } = given
+    const needsMethod = action !== 'cancel_payments' && action !== 'use_deposit'
+    if (needsMethod && method === '') throw new BillingError('No method found')
+    const operation = Object.hasOwn(OPERATIONS, action) ? OPERATIONS[action] : undefined
+    if (operation === undefined) throw new BillingError(`Unknown action ${action}`)
+    return operation(given, call)
+  },
+})
+
+type Operation = (given: PayParameters, call: MoneyCall) => Promise<ActionAnswer>
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  '': (given, call) => record(given, call, {}),
+  pay: (given, call) => record(given, call, {}),
+  refund: (given, call) => record(given, call, { dir: 'tc' }),
+  deposit: (given, call) => record(given, call, { dir: 'fc', isDeposit: true }),
+  use_deposit: releaseDeposits,
+  cancel_payments: cancel,
+  split_bill: split,
+  merge_installments: merge,
+}
+
+async function record(
+  { method = '', payments, reason }: PayParameters,
+  call: MoneyCall,
+  forced: { readonly dir?: 'fc' | 'tc'; readonly isDeposit?: true },
+): Promise<ActionAnswer> {
+  const known = paymentMethodOf(method)
+  const items = filledList(payments)
+  if (items === null) throw new BillingError('No payments found')
+  const rules = await paymentRules(call)
+  const orders = items.map((item) => paymentOrder(item, known, rules, forced))
+  const deposits = orders.filter(({ isDeposit }) => isDeposit).length
+  const others = orders.length - deposits
+  return call.commit('record payments', async (session) => {
+    const record_ids = await recordPayments(writerOf(call, session, reason), orders)
+    const counts =
+      others === 0
+        ? { deposits_saved: deposits }
+        : { payments_received: others, payments_saved: others }
+    return { details: { record_ids, ...counts } }
+  })
+}
+
+async function releaseDeposits(
+  { txid, urt, reason }: PayParameters,
+  call: MoneyCall,
+): Promise<ActionAnswer> {
+  const txids = filledList(txid)?.map(String)
+  if (txids === undefined) throw new BillingError('One or more of the input IDs are not deposits')
+  const at = dateIn({ urt }, 'urt', await paymentRules(call))
+  return call.commit('use deposits', async (session) => {
+    const used = await useDeposits(writerOf(call, session, reason), txids, at)
+    return { details: { deposits_received: txids, deposits_unfreezed: used } }
+  })
+}
+
+async function cancel(
+  { cancellations, ignore_errors: ignored, reason }: PayParameters,
+  call: MoneyCall,
+): Promise<ActionAnswer> {
+  const given = filledList(cancellations)
+  if (given === null) throw new BillingError('No cancellations found')
+  const { userFields } = await paymentRules(call)
+  const options = { ignoreErrors: isTrue(ignored), userFields }
+  return call.commit('cancel payments', async (session) => {
+    const writer = writerOf(call, session, reason)
+    const { succeeded, errors } = await cancelPayments(writer, given, options)
+    return errors.length > 0 && !options.ignoreErrors
+      ? { status: 0, desc: 'error', details: { errors } }
+      : { details: { succeeded_cancels: succeeded, errors } }
+  })
+}
+
+async function split(given: PayParameters, call: MoneyCall): Promise<ActionAnswer> {
+  if (given.method !== INSTALLMENT_AGREEMENT) {
+    throw new BillingError('Action split_bill requires method installment_agreement')
+  }
+  const { installments } = given
+  if (installments !== undefined && filledList(installments) === null) {
+    throw new BillingError('installments must be a list that is not empty')
+  }
+  const parameters = {
+    ...given,
+    installments: installments as readonly unknown[] | undefined,
+  }
+  const { timeZone, cycleDay } = call.config.rating
+  const rules = await paymentRules(call)
+  const order = splitOrder(withoutAbsent(parameters), rules, call.nowMs, { timeZone, cycleDay })
+  return call.commit('agree on installments', async (session) => {
+    await agreeInstallments(writerOf(call, session, given.reason), order, timeZone)
+    const text = JSON.stringify({ ...given, reason: undefined })
+    return { desc: '', details: `created installments successfully . parameters: ${text}` }
+  })
+}
+
+function withoutAbsent<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  const present = Object.entries(fields).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(present) as { [K in keyof T]: Exclude<T[K], undefined> }
+}
+
+async function merge(given: PayParameters, call: MoneyCall): Promise<ActionAnswer> {
+  const { split_bill_id: id, aid: sentAid, reason } = given
+  const [agreement, aid] = [integerFrom(id), integerFrom(sentAid)]
+  if (agreement === null || aid === null) {
+    throw new BillingError(
+      'In action merge_installments must transfer split_bill_id and aid parameters',
+    )
+  }
+  const rules = await paymentRules(call)
+  const order = {
+    agreement,
+    dueDate: dateIn({ ...given }, 'due_date', rules),
+    firstChargeDate: dateIn({ ...given }, 'first_charge_date', rules),
+  }
+  return call.commit('merge installments', async (session) => {
+    const isMerged = await mergeAgreement(writerOf(call, session, reason), aid, order)
+    return isMerged
+      ? { desc: '', details: 'merged installments successfully' }
+      : { status: 0, desc: 'failure', details: 'failed merging installments' }
+  })
+}

@@ -1,0 +1,120 @@
+/** Checks the bills, their links and the balances of all accounts against the journal. */
+import {
+  type AccountRecords,
+  type BooksDifference,
+  checkBooks,
+  checkBooksAt,
+} from '../../billing/audit/check-books.ts'
+import { NO_TOTALS } from '../../billing/books/account-books.ts'
+import { billOf } from '../../billing/books/bill.ts'
+import { postingOf } from '../../billing/books/journal.ts'
+import { totalsOf } from '../../billing/books/store-books.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+
+export interface BooksReport {
+  ok: boolean
+  accounts: number
+  bills: number
+  postings: number
+  differences: (BooksDifference & { readonly aid: number })[]
+  /** Differences beyond those listed. */
+  differencesLeftOut: number
+  /** Accounts that kept changing during the check. */
+  moving: number[]
+}
+
+const LISTED_MAX = 1_000
+const ATTEMPTS_MAX = 5
+
+/** `at`: also compares the balances at this time. Throws `CatalogUnavailableError`. */
+export async function auditBooks(catalog: Catalog, at: Date | null): Promise<BooksReport> {
+  const report: BooksReport = {
+    ok: true,
+    accounts: 0,
+    bills: 0,
+    postings: 0,
+    differences: [],
+    differencesLeftOut: 0,
+    moving: [],
+  }
+  for await (const aid of accountsWithBills(catalog)) {
+    const records = await readStill(catalog, aid)
+    report.accounts += 1
+    if (records === null) {
+      report.moving.push(aid)
+      continue
+    }
+    report.bills += records.bills.length
+    report.postings += records.postings.length
+    const found = [...checkBooks(records), ...(at === null ? [] : checkBooksAt(records, at))]
+    for (const difference of found) {
+      if (report.differences.length < LISTED_MAX) report.differences.push({ aid, ...difference })
+      else report.differencesLeftOut += 1
+    }
+  }
+  report.ok = report.differences.length === 0 && report.moving.length === 0
+  return report
+}
+
+/** Ascending. */
+async function* accountsWithBills(catalog: Catalog): AsyncGenerator<number> {
+  const next = async (after: number): Promise<number | null> => {
+    const [bill, books] = await catalog.run('find the next account with bills', () =>
+      Promise.all([
+        catalog.bills
+          .find({ aid: { $gt: after } }, { projection: { aid: 1 } })
+          .sort({ aid: 1 })
+          .limit(1)
+          .toArray(),
+        catalog.books
+          .find({ _id: { $gt: after } }, { projection: { _id: 1 } })
+          .sort({ _id: 1 })
+          .limit(1)
+          .toArray(),
+      ]),
+    )
+    const found = [...bill.map(({ aid }) => aid), ...books.map(({ _id }) => _id)]
+    return found.length === 0 ? null : Math.min(...found)
+  }
+  for (let aid = await next(-1); aid !== null; aid = await next(aid)) yield aid
+}
+
+/** The records of an account between two changes; null if it keeps changing. */
+async function readStill(catalog: Catalog, aid: number): Promise<AccountRecords | null> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
+    const before = await readBooks(catalog, aid)
+    const records = await catalog.run('read the journal of an account', async () => {
+      const bills = await catalog.bills.find({ aid }).toArray()
+      const postings = await catalog.journal.find({ aid }).sort({ number: 1 }).toArray()
+      return { bills: bills.map(billOf), postings: postings.map(postingOf) }
+    })
+    const after = await readBooks(catalog, aid)
+    if (before.number === after.number) return { aid, ...after, ...records }
+  }
+  return null
+}
+
+async function readBooks(
+  catalog: Catalog,
+  aid: number,
+): Promise<Pick<AccountRecords, 'number' | 'totals'>> {
+  const books = await catalog.run('read the books of an account', () =>
+    catalog.books.findOne({ _id: aid }),
+  )
+  if (books === null) return { number: 0, totals: NO_TOTALS }
+  return { number: books.number, totals: totalsOf(books.totals) }
+}
+
+export function booksLines({ accounts, bills, postings, ...found }: BooksReport): string[] {
+  const { differences, differencesLeftOut: left, moving, ok } = found
+  return [
+    `books: accounts ${accounts}, bills ${bills}, postings ${postings}`,
+    ...differences.map(
+      ({ aid, subject, what, expected, found: value }) =>
+        `account ${aid}: ${subject}: ${what}: ${expected} expected, ${value} found`,
+    ),
+    ...(left > 0 ? [`and ${left} more`] : []),
+    ...moving.map((aid) => `account ${aid}: kept changing, and its books were not checked`),
+    ok ? 'the books agree' : 'the books do not agree',
+  ]
+}
