@@ -6,7 +6,7 @@ import type {
   RateRevision,
   SubscriberProfile,
 } from '../../domain/catalogue.ts'
-import { type GatewayCharge, serviceRequest } from '../../domain/charge-request.ts'
+import { type ChargeRequest, serviceRequest } from '../../domain/charge-request.ts'
 import { createCycleFinder } from '../../domain/cycle.ts'
 import { digestOf } from '../../domain/digest.ts'
 import type { Line } from '../../domain/line.ts'
@@ -139,7 +139,7 @@ function requestOf(
   usaget: string,
   requested: number,
   atMs: number,
-): GatewayCharge {
+): ChargeRequest {
   return {
     kind: 'event',
     origin: 'credit',

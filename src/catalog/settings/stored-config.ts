@@ -40,6 +40,7 @@ const FURTHER_CATEGORIES = [
   'security',
   'auth',
   'shared_secret',
+  'payment_gateways',
   'payments',
   'permissions',
   'events',

@@ -14,7 +14,7 @@ export interface PaymentServer {
   stores(): TestStores
   /** Everything that was logged. */
   readonly logged: string[]
-  call(path: string, params: Record<string, unknown>): Promise<Record<string, never>>
+  call(path: string, params: Record<string, unknown>): Promise<Record<string, unknown>>
   /** A new account with an invoice of 10; returns its number. */
   account(): Promise<number>
 }
@@ -43,7 +43,7 @@ export function usePaymentServer(stripeAddress?: () => string): PaymentServer {
       ])
       const body = new URLSearchParams(Object.fromEntries(texts))
       const response = await fetch(`${world.url}${path}`, { method: 'POST', body })
-      return (await response.json()) as Record<string, never>
+      return (await response.json()) as Record<string, unknown>
     },
     async account() {
       const created = await world.call('/billapi/accounts/create', { update: ACCOUNT })
