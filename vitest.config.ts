@@ -77,7 +77,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'sockets',
-          include: ['test/realtime/**/*.test.ts'],
+          include: ['test/{realtime,external}/**/*.test.ts'],
           exclude: [CODECS, ...LONG],
         },
       },
@@ -86,7 +86,7 @@ export default defineConfig({
         test: {
           name: 'stores',
           include: [
-            'test/{stores,ledger,catalog,workers,recorder,embedded,store}/**/*.test.ts',
+            'test/{stores,ledger,catalog,workers,recorder,embedded,store,billing}/**/*.test.ts',
             'packages/*/test/**/*.test.ts',
           ],
           exclude: [...LONG],

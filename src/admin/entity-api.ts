@@ -1,5 +1,6 @@
 /** Composition of the entity API: stores, rules, and what follows from changes. */
 import type { Catalog } from '../catalog/connection.ts'
+import { sealerOf } from '../catalog/settings/secret-keys.ts'
 import type { Config } from '../config/schema.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -45,6 +46,7 @@ export function entityStoresOf(options: EntityApiOptions): EntityStores {
     clock,
     config,
     log,
+    sealer: sealerOf(config),
     rules: createRules({ defaultTax: config.rating.defaultTax }),
   }
 }

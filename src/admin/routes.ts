@@ -22,6 +22,8 @@ import { addEntityApi } from './entities/routes.ts'
 import { addHealth, type HealthOptions } from './health.ts'
 import { addHeartbeat } from './heartbeat.ts'
 import { addMetrics } from './metrics.ts'
+import type { Payments } from './payments/payments.ts'
+import { addPaymentRoutes } from './payments/routes.ts'
 import { NODE_ENDPOINTS, PLANNED_ENDPOINTS } from './permissions/endpoints.ts'
 import { createCategories } from './settings/categories.ts'
 import { addSettingsRoutes } from './settings/routes.ts'
@@ -36,6 +38,7 @@ export interface RouteParts {
   readonly audit: Audit
   readonly auth: Auth
   readonly entityApi: EntityApi
+  readonly payments: Payments
   readonly health: Pick<
     HealthOptions,
     'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
@@ -81,6 +84,7 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     clock,
     config,
     log,
+    payments: parts.payments,
     actions: ACTIONS,
     async admit(request, sent, action) {
       if (action === null) return admit(request, sent, 'user')
@@ -88,6 +92,7 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
       return auth.admitAction(request, sent, { collection: 'api', name, usual: access })
     },
   })
+  addPaymentRoutes(server, parts.payments, log)
   addPlanned(
     server,
     (request, sent, name, usual) =>

@@ -22,6 +22,7 @@ import { createEntityApi } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
 import { startJobRunner } from './jobs/runner.ts'
 import { checkListening, listen } from './listening.ts'
+import { createPayments } from './payments/payments.ts'
 import { startReseal } from './reseal.ts'
 import { addRoutes } from './routes.ts'
 import { createServer } from './server.ts'
@@ -32,6 +33,8 @@ export interface AdminOptions {
   log: Logger
   metrics: Metrics
   clock: Clock
+  /** Address of a server that stands in for the API of Stripe, in tests. */
+  stripeAddress?: string
   /** Whether the configuration of Redis is safe against loss; true by default. */
   isRedisFit?: () => boolean
   /** Whether Redis accepts writes; true by default. */
@@ -66,6 +69,10 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const dataDir = resolve(config.data.dir)
   const auth = createAuth({ catalog, keys, settings, audit, clock, config, log, dataDir })
   const entityApi = createEntityApi({ catalog, ledger, clock, config, log })
+  const { stripeAddress } = options
+  const payments = createPayments({
+    ...{ catalog, clock, config, settings, entityApi, log, stripeAddress },
+  })
   const ends: { stop(): Promise<void> | void }[] = []
   let outbox: OutboxRunner | undefined
   let recorder: Recorder | undefined
@@ -93,6 +100,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       audit,
       auth,
       entityApi,
+      payments,
       health,
     })
     if (!auth.guard.isOpen) {
@@ -102,7 +110,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       await mayListen(config, catalog, clock, first)
     }
     outbox = catalog.dispatcher.start()
-    const handlers = jobHandlers(entityApi, { config, metrics })
+    const handlers = jobHandlers(entityApi, { config, metrics, payments })
     const runner = startJobRunner({ catalog, clock, log, handlers })
     ends.push(outbox, runner, startStandingJobs({ catalog, clock, config, log }))
     ends.push(startReseal({ catalog, clock, config, log }))

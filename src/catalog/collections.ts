@@ -37,6 +37,14 @@ import {
   type PostingDocument,
 } from './records/journal-document.ts'
 import type { CarriedDocument } from './records/line-sums.ts'
+import {
+  type ChargeLeaseDocument,
+  GATEWAY_CHARGE_INDEXES,
+  type GatewayChargeDocument,
+  type SandboxDocument,
+  TOKENIZATION_INDEXES,
+  type TokenizationDocument,
+} from './records/payment-documents.ts'
 import type { SecondFactorDocument } from './records/second-factor.ts'
 import type { ConfigDocument } from './settings/config-document.ts'
 import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-document.ts'
@@ -55,7 +63,7 @@ export type {
   UpdateFilter,
   WithId,
 } from 'mongodb'
-export { ObjectId } from 'mongodb'
+export { Decimal128, ObjectId } from 'mongodb'
 
 /** An increasing number: of accounts and subscribers (sequence.ts); state of the demo (demo.ts). */
 export interface CounterDocument {
@@ -111,6 +119,14 @@ export interface Collections {
   readonly imports: Collection<ImportDocument>
   /** Erasure and retention jobs, and their progress. */
   readonly jobs: Collection<JobDocument>
+  /** Charges of accounts through payment gateways. */
+  readonly gatewaycharges: Collection<GatewayChargeDocument>
+  /** Accounts that are being charged. */
+  readonly chargeleases: Collection<ChargeLeaseDocument>
+  /** Hosted pages on which customers enter a card. */
+  readonly tokenizations: Collection<TokenizationDocument>
+  /** The memory of the simulated payment gateway. */
+  readonly sandbox: Collection<SandboxDocument>
   /** Second factors of users who log in. */
   readonly secondfactors: Collection<SecondFactorDocument>
   /** Audit records (audit/). */
@@ -132,6 +148,8 @@ type RecordCollection =
   | 'audit'
   | 'jobs'
   | 'confighistory'
+  | 'gatewaycharges'
+  | 'tokenizations'
   | 'outbox'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
@@ -155,6 +173,8 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   audit: AUDIT_INDEXES,
   jobs: JOB_INDEXES,
   confighistory: CONFIG_HISTORY_INDEXES,
+  gatewaycharges: GATEWAY_CHARGE_INDEXES,
+  tokenizations: TOKENIZATION_INDEXES,
   outbox: OUTBOX_INDEXES,
 }
 
@@ -189,6 +209,10 @@ export function collectionsOf(db: Db): Collections {
     outbox: db.collection('outbox'),
     imports: db.collection('imports'),
     jobs: db.collection('jobs'),
+    gatewaycharges: db.collection('gatewaycharges'),
+    chargeleases: db.collection('chargeleases'),
+    tokenizations: db.collection('tokenizations'),
+    sandbox: db.collection('sandbox'),
     secondfactors: db.collection('secondfactors'),
     audit: db.collection('audit'),
     auditchain: db.collection('auditchain'),

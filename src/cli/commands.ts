@@ -147,6 +147,21 @@ const PRIVACY_COMMANDS: readonly CommandSpec[] = [
   },
 ]
 
+const BILLING_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'charge',
+    help: 'Charge accounts with open bills through their payment gateways.',
+    options: {
+      aids: text('N,N', 'the only accounts; all with open bills if not given'),
+      exclude: text('N,N', 'accounts that are not charged'),
+      'pay-mode': text('M', 'one_payment, or multiple_payments; one_payment if not given'),
+      reason: text('TEXT', 'kept with the payments'),
+      json,
+      ...common,
+    },
+  },
+]
+
 const ENTITY_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'import',
@@ -276,6 +291,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...FIELD_COMMANDS,
   ...ENTITY_COMMANDS,
   ...PRIVACY_COMMANDS,
+  ...BILLING_COMMANDS,
   {
     name: 'diameter send',
     help: 'Send credit-control requests to a node over Diameter, and show its answers.',

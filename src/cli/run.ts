@@ -33,7 +33,7 @@ export async function runCommandLine(
 }
 
 /** Commands for access control, settings and personal data. */
-const ACCESS = /^(?:user|client|secrets|settings|job) |^(?:erase|check)$/
+const ACCESS = /^(?:user|client|secrets|settings|job) |^(?:erase|check|charge)$/
 
 /** Each command is imported on demand, so that a role does not load the modules of others. */
 async function dispatch(
@@ -113,6 +113,8 @@ async function access({ command, operands, options }: Invocation): Promise<ExitC
   switch (command.name) {
     case 'check':
       return (await import('./check.ts')).check(options, file)
+    case 'charge':
+      return (await import('./charge.ts')).charge(options, file)
     case 'erase':
       return (await import('./erase.ts')).erase(options, file)
     case 'job list':

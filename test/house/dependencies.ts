@@ -26,6 +26,7 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   'prom-client': 'Prometheus metrics and the figures of the process',
   re2js: 'regular expressions of operators in linear time, whatever they are',
   saxes: 'XML of network elements: strict about what XML is, and it reads no entities',
+  stripe: 'charges of cards through Stripe: its own SDK',
   'uWebSockets.js': 'HTTP of the hot path',
   yaml: 'settings as people write them, with comments',
 }
@@ -47,6 +48,7 @@ export const DEV_DEPENDENCIES: Readonly<Record<string, string>> = {
   'fast-check': 'properties with shrinking counterexamples',
   'openapi-fetch': 'the client that the OpenAPI document is tried with: typed fetch',
   'openapi-typescript': 'types of that client, generated from the OpenAPI document',
+  'playwright-core': 'a browser that fills in and submits forms, with the Chromium of the machine',
   typescript: 'types, build, and the syntax trees of the project tests',
   rolldown: 'bundles packages for the build (scripts/bundle-packages.mjs); vitest contains it',
   vitest: 'test runner',

@@ -108,6 +108,7 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   ldapts: ['admin/auth/protocols/'],
   '@node-saml/node-saml': ['admin/auth/protocols/'],
   '@tollgate/embedded-mongo': ['embedded/'],
+  stripe: ['external/payment/stripe/'],
   pino: ['runtime/'],
   'prom-client': ['runtime/'],
   'node:process': ['config/', 'runtime/'],

@@ -12,6 +12,7 @@ import type { Logger } from '../../runtime/log.ts'
 import type { RouteAccess } from '../auth/access.ts'
 import type { JsonLimits } from '../entities/requests/json-limits.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import type { Payments } from '../payments/payments.ts'
 import { type CastOptions, castParameters, param } from './parameters.ts'
 
 /** Limit on the header `Idempotency-Key`. */
@@ -25,12 +26,16 @@ export interface ActionStores {
   readonly clock: Clock
   readonly config: Config
   readonly log: Pick<Logger, 'warn' | 'error'>
+  /** Charges and cards; absent on a server without them. */
+  readonly payments?: Payments | undefined
 }
 
 /** One call of an action. */
 export interface ActionCall extends ActionStores {
   readonly actor: Actor
   readonly nowMs: number
+  /** Address at which the caller has reached this server. */
+  readonly baseUrl: string
 }
 
 /**

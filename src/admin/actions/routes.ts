@@ -87,9 +87,10 @@ async function answer(
   const actor = actorOf(await deps.admit(request, sent, action))
   refuseMethod(action, request, reply)
   reply.header('cache-control', 'no-store')
-  const { catalog, ledger, audit, clock, config, log } = deps
-  const stores = { catalog, ledger, audit, clock, config, log }
-  const call = { ...stores, actor, nowMs: clock.nowMs() }
+  const { catalog, ledger, audit, clock, config, log, payments } = deps
+  const stores = { catalog, ledger, audit, clock, config, log, payments }
+  const baseUrl = `${request.protocol}://${request.host}`
+  const call = { ...stores, actor, nowMs: clock.nowMs(), baseUrl }
   if (!action.isMoney) {
     const result = await action.call(values, { ...call, ...NO_MONEY })
     return envelopeOf(echoedParameters(action, values), result)

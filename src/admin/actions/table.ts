@@ -3,7 +3,20 @@ import type { Action } from './action.ts'
 import { adjustpayments, reject } from './adjust-payments.ts'
 import { bill } from './bill.ts'
 import { bulkcredit } from './bulkcredit.ts'
+import { cards } from './cards.ts'
+import { charge } from './charge.ts'
+import { chargestatus } from './chargestatus.ts'
 import { credit } from './credit.ts'
 import { pay } from './pay.ts'
 
-export const ACTIONS: readonly Action[] = [credit, bulkcredit, pay, bill, adjustpayments, reject]
+export const ACTIONS: readonly Action[] = [
+  credit,
+  bulkcredit,
+  pay,
+  bill,
+  adjustpayments,
+  reject,
+  cards,
+  charge,
+  chargestatus,
+]

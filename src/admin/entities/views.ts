@@ -1,4 +1,5 @@
 /** Response views of documents: dates, ids, and the envelopes. */
+import { isSealed } from '../../catalog/settings/sealing.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { localTime } from '../../domain/time.ts'
 
@@ -62,6 +63,8 @@ function addMemberView(
   options: ViewOptions,
 ): void {
   if (value === undefined || PROTOTYPE_NAMES.has(key) || options.hidden.has(path)) return
+  // Sealed secrets are never shown.
+  if (typeof value === 'string' && isSealed(value)) return
   into[key] = valueView(value, key, path, options)
 }
 

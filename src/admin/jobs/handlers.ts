@@ -2,6 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../runtime/log.ts'
 import type { EntityApi } from '../entities/api.ts'
+import { beginDueCharges, chargeRunHandler, dueChargesHandler } from '../payments/jobs.ts'
+import type { Payments } from '../payments/payments.ts'
 import { eraseHandler } from '../privacy/erase.ts'
 import type { RetentionParts } from '../retention/removal.ts'
 import { beginRetention, retentionHandler } from '../retention/retention.ts'
@@ -9,17 +11,19 @@ import { beginForwarding, type ForwardParts, forwardHandler } from '../syslog/fo
 import type { JobHandlers } from './runner.ts'
 
 export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
-  Pick<ForwardParts, 'metrics'>
+  Pick<ForwardParts, 'metrics'> & { readonly payments: Payments }
 
 export function jobHandlers(
   { stores, fields }: Pick<EntityApi, 'stores' | 'fields'>,
-  { config, metrics }: HandlerParts,
+  { config, metrics, payments: { charges } }: HandlerParts,
 ): JobHandlers {
   const { catalog, ledger, clock } = stores
   return {
     erase: eraseHandler({ stores, fields }),
     retention: retentionHandler({ catalog, ledger, clock, config, metrics }),
     syslog: forwardHandler({ catalog, clock, config, metrics }),
+    charge: chargeRunHandler(charges),
+    payments: dueChargesHandler(charges),
   }
 }
 
@@ -38,6 +42,7 @@ export function startStandingJobs(
     while (!signal.aborted) {
       try {
         await beginRetention(parts)
+        await beginDueCharges(parts)
         return await beginForwarding(parts)
       } catch (error) {
         parts.log.warn({ err: error }, 'cannot begin the standing jobs; retrying')

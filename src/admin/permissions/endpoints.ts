@@ -123,6 +123,40 @@ export const SETTINGS_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/api/settings', access: ADMINS, about: 'Change settings' },
 ]
 
+/** Payment gateways. Pages of customers and notifications of gateways need no login. */
+export const PAYMENT_ENDPOINTS = {
+  list: {
+    method: 'GET',
+    path: '/paymentgateways/list',
+    access: READ,
+    about: 'List the payment gateways',
+  },
+  page: {
+    method: 'GET',
+    path: '/paymentgateways/sandbox/:reference',
+    access: 'public',
+    about: 'Show the hosted page of the sandbox',
+  },
+  submit: {
+    method: 'POST',
+    path: '/paymentgateways/sandbox/:reference',
+    access: 'public',
+    about: 'Enter a card on the hosted page of the sandbox',
+  },
+  back: {
+    method: 'GET',
+    path: '/paymentgateways/OkPage',
+    access: 'public',
+    about: 'Return of a hosted page; the gateway verifies its result',
+  },
+  notify: {
+    method: 'POST',
+    path: '/paymentgateways/notify/:name',
+    access: 'public',
+    about: 'Notification of a payment gateway, verified by its signature',
+  },
+} as const satisfies Record<string, Endpoint>
+
 /** The actions that are served. */
 export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.map(({ name, access, about }) => ({
   method: 'POST',
@@ -135,7 +169,6 @@ export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.map(({ name, access
 export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('GET', '/api/reports', ['read', 'write', 'reports'], 'List saved reports'),
   planned('POST', '/api/report', ['write', 'reports'], 'Run a report'),
-  planned('POST', '/api/cards', WRITE, 'Tokens of payment cards; prepaid cards'),
   planned('POST', '/api/onetimeinvoice', WRITE, 'An invoice outside the cycle'),
   planned('GET', '/api/balance', READ, 'Balance of an account'),
   planned('GET', '/api/datausage', READ, 'Data usage of accounts'),

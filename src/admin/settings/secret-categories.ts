@@ -2,12 +2,14 @@
 import { clientViews, withClient, withoutClient } from '../../catalog/clients/client-changes.ts'
 import { mergeAuth, redactAuth } from '../../catalog/settings/auth-secrets.ts'
 import { checkAuthSettings } from '../../catalog/settings/auth-settings.ts'
+import { checkGateways } from '../../catalog/settings/gateway-settings.ts'
+import { mergeGateways, redactGateways } from '../../catalog/settings/payment-secrets.ts'
 import type { Sealer } from '../../catalog/settings/sealing.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
 import type { Category } from './category.ts'
 
 export function secretCategories(sealer: Sealer, timeZone: string): readonly Category[] {
-  return [authCategory(sealer), clientsCategory(sealer, timeZone)]
+  return [authCategory(sealer), clientsCategory(sealer, timeZone), gatewaysCategory(sealer)]
 }
 
 function authCategory(sealer: Sealer): Category {
@@ -18,6 +20,17 @@ function authCategory(sealer: Sealer): Category {
     check: checkAuthSettings,
     view: redactAuth,
     merge: (value, stored) => mergeAuth(stored, value, sealer),
+  }
+}
+
+function gatewaysCategory(sealer: Sealer): Category {
+  return {
+    name: 'payment_gateways',
+    about: 'Payment gateways and their secrets (docs/PAYMENT-GATEWAYS.md).',
+    readRole: 'admin',
+    check: checkGateways,
+    view: redactGateways,
+    merge: (value, stored) => mergeGateways(stored, value, sealer),
   }
 }
 

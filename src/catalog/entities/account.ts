@@ -95,12 +95,18 @@ const found = (docs: string) =>
   field(Type.Unknown(), docs, { type: 'string', update: [], query: ['uniqueget'] })
 
 /**
- * Accounts share a collection with subscribers, which defines the indexes. They have no action
- * `move`.
+ * Accounts share a collection with subscribers, which defines the other indexes. They have no
+ * action `move`.
  */
 export const AccountEntity = defineEntity({
   schema: AccountSchema,
-  indexes: [],
+  // Accounts with a card: few, and read when keys of secrets change.
+  indexes: [
+    {
+      key: { 'payment_gateway.active.name': 1, aid: 1 },
+      partialFilterExpression: { 'payment_gateway.active.name': { $gt: '' } },
+    },
+  ],
   identity: ['type', 'aid'],
   dates: SERVICE_DATES,
   api: {
@@ -109,7 +115,11 @@ export const AccountEntity = defineEntity({
     keyField: 'aid',
     fixed: { type: 'account' },
     configuredFieldsPath: ['subscribers', 'account', 'fields'],
-    textDates: ['payment_gateway.active.generate_token_time', 'in_collection_from'],
+    textDates: [
+      'payment_gateway.active.generate_token_time',
+      'payment_gateway.active.card_expiration',
+      'in_collection_from',
+    ],
     parameters: {
       sid: field(positiveInteger(), 'Number of a subscriber; accounts have none.', {
         update: [],

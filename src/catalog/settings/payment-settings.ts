@@ -12,6 +12,9 @@ const names = (description: string) =>
     { maxItems: 100, description },
   )
 
+/** Name of an instance of a payment gateway. */
+export const GATEWAY_INSTANCE = '^[a-z]+(#[1-9]\\d{0,2})?$'
+
 export const PaymentsSchema = Type.Object(
   {
     offline: Type.Optional(
@@ -26,8 +29,17 @@ export const PaymentsSchema = Type.Object(
         { ...closed, description: 'an object with min_debt' },
       ),
     ),
+    retry_days: Type.Optional(
+      Type.Array(
+        Type.Integer({ minimum: 1, maximum: 365, description: 'a whole number from 1 to 365' }),
+        { maxItems: 10, uniqueItems: true, description: 'a list of different days' },
+      ),
+    ),
+    gateway: Type.Optional(
+      Type.String({ pattern: GATEWAY_INSTANCE, description: 'the name of a gateway' }),
+    ),
   },
-  { ...closed, description: 'an object with offline and collection' },
+  { ...closed, description: 'an object with offline, collection, retry_days and gateway' },
 )
 
 export interface PaymentSettings {

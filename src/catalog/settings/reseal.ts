@@ -3,11 +3,14 @@ import type { Actor } from '../actor.ts'
 import { CLIENTS_CATEGORY } from '../clients/client-settings.ts'
 import { hashOfClient, nameOfClient } from '../clients/clients.ts'
 import type { Catalog } from '../connection.ts'
-import { PLAIN, type Sealer, sealedWith } from './sealing.ts'
+import { secretsOf } from './gateway-settings.ts'
+import { nameOf } from './payment-secrets.ts'
+import { visitCards } from './reseal-cards.ts'
+import { isSealed, PLAIN, type Sealer, sealedWith } from './sealing.ts'
 import { changeStoredConfig, readCategory, type StoredCategory } from './stored-config.ts'
 
 export interface StoredSecret {
-  readonly kind: 'client' | 'directory' | 'second factor'
+  readonly kind: 'client' | 'directory' | 'second factor' | 'gateway' | 'card' | 'charge'
   readonly name: string
   /** `lost`: no available key can open it. */
   readonly state: 'sealed' | 'old key' | 'clear' | 'lost'
@@ -23,7 +26,7 @@ export interface ResealResult {
 /** All stored secrets. Rejects with `CatalogUnavailableError`. */
 export async function readStoredSecrets(catalog: Catalog, sealer: Sealer): Promise<StoredSecret[]> {
   const found: StoredSecret[] = []
-  const note: Visit = (kind, name, text) => {
+  const note: SecretVisit = (kind, name, text) => {
     found.push({ kind, name, state: stateOf(text, sealer), key: sealedWith(text) })
     return text
   }
@@ -33,6 +36,7 @@ export async function readStoredSecrets(catalog: Catalog, sealer: Sealer): Promi
   for (const factor of await readFactors(catalog)) {
     for (const text of textsOf(factor)) note('second factor', factor.username, text)
   }
+  await visitCards(catalog, note)
   return found
 }
 
@@ -47,7 +51,7 @@ export async function resealAll(
   { nowMs, actor }: { nowMs: number; actor: Actor },
 ): Promise<ResealResult> {
   const secrets = await readStoredSecrets(catalog, sealer)
-  const reseal: Visit = (_kind, _name, text) => resealed(text, sealer)
+  const reseal: SecretVisit = (_kind, _name, text) => resealed(text, sealer)
   for (const { category, walk } of CATEGORIES) {
     const { value } = await readCategory(catalog, category)
     if (!isChanged(value, walk(value, reseal, sealer))) continue
@@ -57,6 +61,7 @@ export async function resealAll(
     await changeStoredConfig(catalog, category, change, by)
   }
   for (const factor of await readFactors(catalog)) await resealFactor(catalog, factor, sealer)
+  await visitCards(catalog, (_kind, _name, text) => resealedText(text, sealer))
   const isOpen = ({ state }: StoredSecret) => state === 'clear' || state === 'old key'
   return {
     sealed: secrets.filter(isOpen).length,
@@ -65,12 +70,12 @@ export async function resealAll(
 }
 
 /** Returns the replacement of a secret. */
-type Visit = (kind: StoredSecret['kind'], name: string, text: string) => string
+export type SecretVisit = (kind: StoredSecret['kind'], name: string, text: string) => string
 
 interface SecretCategory {
   readonly category: StoredCategory
   /** Returns the value with its secrets replaced by `visit`; everything else is unchanged. */
-  walk(value: unknown, visit: Visit, sealer: Sealer): unknown
+  walk(value: unknown, visit: SecretVisit, sealer: Sealer): unknown
 }
 
 const CATEGORIES: readonly SecretCategory[] = [
@@ -102,12 +107,32 @@ const CATEGORIES: readonly SecretCategory[] = [
       return { ...value, protocols }
     },
   },
+  {
+    category: 'payment_gateways',
+    walk(value, visit) {
+      if (!Array.isArray(value)) return value
+      return value.map((each: unknown) => {
+        if (!isObject(each) || !isObject(each['params'])) return each
+        const secrets = secretsOf(each['name'])
+        const params = Object.entries(each['params']).map(([name, text]) => {
+          const isSecret = secrets.includes(name) && typeof text === 'string'
+          return [name, isSecret ? visit('gateway', String(nameOf(each)), text) : text]
+        })
+        return { ...each, params: Object.fromEntries(params) }
+      })
+    },
+  },
 ]
 
 function stateOf(text: string, sealer: Sealer): StoredSecret['state'] {
   if (sealer.isCurrent(text)) return sealer.open(text) === null ? 'lost' : 'sealed'
   if (text.startsWith(PLAIN)) return 'clear'
   return sealer.open(text) === null ? 'lost' : 'old key'
+}
+
+/** Cards of other systems may have been stored in clear. */
+function resealedText(text: string, sealer: Sealer): string {
+  return isSealed(text) || text.startsWith(PLAIN) ? resealed(text, sealer) : sealer.seal(text)
 }
 
 function resealed(text: string, sealer: Sealer): string {

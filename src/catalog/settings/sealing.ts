@@ -85,6 +85,13 @@ function ringOf(key: string): KeyRing {
   return { current: () => key, available: () => ({ seals: key, others: [] }) }
 }
 
+/** Whether a text has the form of a sealed value. */
+export function isSealed(text: string): boolean {
+  return SEALED_FORM.test(text)
+}
+
+const SEALED_FORM = /^v2:[0-9a-f]{8}:[\w-]{38,}$/
+
 /** Id of the key a value is sealed with; null if it names none. */
 export function sealedWith(sealed: string): string | null {
   return /^v2:([0-9a-f]{8}):/.exec(sealed)?.[1] ?? null

@@ -40,6 +40,7 @@ const FURTHER_CATEGORIES = [
   'security',
   'auth',
   'shared_secret',
+  'payment_gateways',
   'payments',
   'permissions',
   'events',
@@ -47,7 +48,7 @@ const FURTHER_CATEGORIES = [
 ] as const
 
 /** Categories with sealed secrets. */
-const SECRET_CATEGORIES: readonly string[] = ['auth', 'shared_secret']
+const SECRET_CATEGORIES: readonly string[] = ['auth', 'shared_secret', 'payment_gateways']
 
 export type StoredCategory = ConfigCategory | FieldCategory | (typeof FURTHER_CATEGORIES)[number]
 
@@ -134,7 +135,7 @@ function revisionOf(documents: readonly Pick<ConfigDocument, '_id' | 'rev'>[]): 
   return CONFIG_CATEGORIES.map(numberOf).join(' ')
 }
 
-const LISTS: readonly string[] = ['file_types', 'peers', 'shared_secret']
+const LISTS: readonly string[] = ['file_types', 'peers', 'shared_secret', 'payment_gateways']
 
 /** The initial value of a category. */
 export function emptyValueOf(category: StoredCategory): unknown {

@@ -8,6 +8,7 @@ import {
   AUTH_ENDPOINTS,
   type Endpoint,
   NODE_ENDPOINTS,
+  PAYMENT_ENDPOINTS,
   PLANNED_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../src/admin/permissions/endpoints.ts'
@@ -66,6 +67,7 @@ const ENDPOINTS: readonly Case[] = [
       ? { ...endpoint, path: '/api/settings?category=plans' }
       : { ...endpoint, path: '/api/settings?category=plans&action=set&data=%7B%7D' },
   ),
+  PAYMENT_ENDPOINTS.list,
   ...ACTION_ENDPOINTS,
   ...PLANNED_ENDPOINTS,
 ]

@@ -101,6 +101,8 @@ describe('a setting', () => {
       'events',
       'file_types',
       'lines',
+      'payment_gateways',
+      'payments',
       'peers',
       'permissions',
       'plans',

@@ -39,6 +39,17 @@ async function fill(catalog: Catalog, seal: (text: string) => string): Promise<v
     enrolled_at: null,
     recovery: [],
   })
+  const params = { api_key: seal('sk'), currency: 'eur' }
+  await writeStoredConfig(catalog, 'payment_gateways', () => [{ name: 'stripe', params }], by)
+  const active = { name: 'stripe', card_token: seal('pm'), four_digits: '4242' }
+  await catalog.subscribers.insertOne({
+    type: 'account',
+    aid: 7,
+    from: new Date(0),
+    to: new Date(NOW_MS),
+    payment_gateway: { active },
+  } as never)
+  await catalog.gatewaycharges.insertOne({ _id: 'tg_1', card: seal('{}') } as never)
 }
 
 describe('stored secrets', () => {
@@ -51,15 +62,18 @@ describe('stored secrets', () => {
     const known = () => ({ seals: 'the new key', others: ['the old key'] })
     const sealer = createSealer({ available: known, current: () => 'the new key' })
     const done = await resealAll(catalog, sealer, { nowMs: NOW_MS, actor: node })
-    expect(done).toEqual({ sealed: 4, lost: [] })
+    expect(done).toEqual({ sealed: 7, lost: [] })
     const states = (await readStoredSecrets(catalog, createSealer('the new key'))).map(
       ({ kind, name, state }) => [kind, name, state],
     )
     expect(states).toEqual([
       ['client', 'crm', 'sealed'],
       ['directory', 'corp', 'sealed'],
+      ['gateway', 'stripe', 'sealed'],
       ['second factor', 'ops', 'sealed'],
       ['second factor', 'ops', 'sealed'],
+      ['card', 'account 7', 'sealed'],
+      ['charge', 'tg_1', 'sealed'],
     ])
     const { value } = await readCategory(catalog, 'shared_secret')
     expect(value).toMatchObject([{ hash: expect.stringMatching(/^[0-9a-f]{64}$/) }, {}])
@@ -68,7 +82,7 @@ describe('stored secrets', () => {
       sealed: 0,
       lost: [],
     })
-    expect(await catalog.audit.countDocuments({ type: 'reseal' })).toBe(2)
+    expect(await catalog.audit.countDocuments({ type: 'reseal' })).toBe(3)
   })
 
   it('are sealed at the start of the control plane, with a generated key', async () => {
@@ -81,7 +95,7 @@ describe('stored secrets', () => {
     const watch = startReseal({ catalog, config, log, clock: { nowMs: () => NOW_MS } })
     await expect
       .poll(async () => (await readStoredSecrets(catalog, sealerOf(config))).map((s) => s.state))
-      .toEqual(['sealed', 'sealed', 'sealed', 'sealed'])
+      .toEqual(Array.from({ length: 7 }, () => 'sealed'))
     await watch.stop()
     expect(JSON.stringify(records)).toContain('sealed stored secrets')
   })
@@ -92,7 +106,10 @@ describe('stored secrets', () => {
     const before = await readCategory(catalog, 'shared_secret')
     const sealer = createSealer('the new key')
     const { lost, sealed } = await resealAll(catalog, sealer, { nowMs: NOW_MS, actor: node })
-    expect([sealed, lost.map(({ name }) => name)]).toEqual([0, ['crm', 'corp', 'ops', 'ops']])
+    expect([sealed, lost.map(({ name }) => name)]).toEqual([
+      0,
+      ['crm', 'corp', 'stripe', 'ops', 'ops', 'account 7', 'tg_1'],
+    ])
     expect(await readCategory(catalog, 'shared_secret')).toEqual(before)
   })
 })

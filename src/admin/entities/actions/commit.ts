@@ -11,6 +11,7 @@ import type { EntityStores, WriteRequest } from '../requests/entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import type { Draft } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
+import { sealCards } from './card-secrets.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
 import { checkUniqueFields } from './uniqueness.ts'
 
@@ -51,7 +52,10 @@ export async function decisionOf<T>(
   result: T,
 ): Promise<ChangeDecision<T>> {
   if (definition.name === 'subscribers') deriveSubscriber(draft)
-  if (definition.name === 'accounts') deriveAccount(draft)
+  if (definition.name === 'accounts') {
+    deriveAccount(draft)
+    sealCards(draft, stores.sealer)
+  }
   await checkDraft(stores, definition, fields, draft, context)
   return {
     collection: definition.store as EntityCollection,

@@ -13,6 +13,7 @@ import { readReferences } from '../../../catalog/revisions/references.ts'
 import type { RevisionWrite } from '../../../catalog/revisions/store-revisions.ts'
 import { withEarlierAccountStart } from '../actions/account-start.ts'
 import { withAuditEntries } from '../actions/audit-entries.ts'
+import { withSealedCards } from '../actions/card-secrets.ts'
 import { ruleContextOf } from '../actions/commit.ts'
 import { newDocument } from '../actions/create.ts'
 import { findDocuments } from '../actions/revisions.ts'
@@ -88,13 +89,17 @@ export async function createUnits(
 }
 
 /** Sets the derived dates of the first revision of an account or subscriber. */
-function withDerivedDates({ definition: { name } }: ImportJob): (row: NewRow) => NewRow {
+function withDerivedDates({
+  definition: { name },
+  stores: { sealer },
+}: ImportJob): (row: NewRow) => NewRow {
   return (row) => {
     if (!hasNumbers(name)) return row
     const draft = new Draft([row.document])
     if (name === 'subscribers') deriveSubscriber(draft)
     else deriveAccount(draft)
-    return { ...row, document: draft.revisions()[0] ?? row.document }
+    const [document = row.document] = draft.revisions()
+    return { ...row, document: name === 'accounts' ? withSealedCards(document, sealer) : document }
   }
 }
 

@@ -334,12 +334,12 @@ const TERMS: Readonly<Record<string, Schema>> = {
   paymentMeans: {
     ...object('A payment method.', {
       name: text('Name of the payment gateway.'),
-      card_token: text('Token of the card.'),
-      card_expiration: text('When the card expires.'),
-      personal_id: text('Number of the holder.'),
+      card_token: text('Token of the card. Stored encrypted, and never returned.'),
+      card_expiration: date('When the card expires.'),
+      personal_id: text('Number of the holder. Stored encrypted, and never returned.'),
       transaction_exhausted: flag('Whether the token is used up.'),
       generate_token_time: date('When the token was made.'),
-      auth_number: text('Authorisation number.'),
+      auth_number: text('Authorisation number. Stored encrypted, and never returned.'),
       four_digits: text('Last digits of the card.'),
     }),
     additionalProperties: anyValue('Any other field; stored unchanged.'),

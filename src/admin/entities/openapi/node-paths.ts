@@ -13,6 +13,7 @@ import {
   AUTH_ENDPOINTS,
   type Endpoint,
   NODE_ENDPOINTS,
+  PAYMENT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../permissions/endpoints.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
@@ -132,6 +133,8 @@ const NO_REQUEST: NodeRequest = { parameters: {}, example: {} }
 export function nodePaths(baseUrl: string): Readonly<Record<string, PathItem>> {
   const listed = [
     ...Object.values(NODE_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'node' })),
+    // The others are pages for customers, and notifications of gateways.
+    { endpoint: PAYMENT_ENDPOINTS.list, tag: 'node' },
     ...[...AUTH_ENDPOINTS, ...SETTINGS_ENDPOINTS].map((endpoint) => ({ endpoint, tag: 'access' })),
   ]
   const paths: Record<string, PathItem> = {}

@@ -2,6 +2,7 @@
 import type { Actor } from '../../../catalog/actor.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { ChangeStores } from '../../../catalog/revisions/entity-changes.ts'
+import type { Sealer } from '../../../catalog/settings/sealing.ts'
 import type { Config } from '../../../config/schema.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
@@ -19,6 +20,8 @@ export interface EntityStores extends ChangeStores {
   clock: Clock
   config: Pick<Config, 'rating' | 'billing' | 'ledger' | 'entities' | 'audit'>
   rules: Readonly<Record<string, CollectionRules>>
+  /** Seals the secrets of cards. */
+  sealer: Pick<Sealer, 'seal'>
   log: Pick<Logger, 'warn' | 'error'>
 }
 

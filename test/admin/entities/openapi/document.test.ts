@@ -11,6 +11,7 @@ import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
   NODE_ENDPOINTS,
+  PAYMENT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../../src/admin/permissions/endpoints.ts'
 import type { EntityCollection } from '../../../../src/catalog/entities/entity-table.ts'
@@ -52,6 +53,7 @@ describe('the OpenAPI document', () => {
   it('has every action of every collection, reads by GET too', () => {
     const served = [
       ...Object.values(NODE_ENDPOINTS),
+      PAYMENT_ENDPOINTS.list,
       ...AUTH_ENDPOINTS,
       ...SETTINGS_ENDPOINTS,
       ...ACTION_ENDPOINTS,

@@ -10,6 +10,7 @@ import {
   AUTH_ENDPOINTS,
   type Endpoint,
   NODE_ENDPOINTS,
+  PAYMENT_ENDPOINTS,
   PLANNED_ENDPOINTS,
   REALTIME_ENDPOINT,
   SETTINGS_ENDPOINTS,
@@ -35,6 +36,7 @@ function permissionTables(definitions: ReadonlyMap<string, CollectionDefinition>
     ['The node', `${endpointTable(Object.values(NODE_ENDPOINTS))}\n\n${OPEN}`],
     ['Charging', `${endpointTable([REALTIME_ENDPOINT])}\n\n${CHARGING}`],
     ['Settings', endpointTable(SETTINGS_ENDPOINTS)],
+    ['Payment gateways', endpointTable(Object.values(PAYMENT_ENDPOINTS))],
     ['Entity API', entityTable(definitions)],
     [
       'Action API',

@@ -12,6 +12,7 @@ import type {
   WriteResult,
 } from '../../../../../src/admin/entities/requests/entity-request.ts'
 import { ObjectId } from '../../../../../src/catalog/collections.ts'
+import { createSealer } from '../../../../../src/catalog/settings/sealing.ts'
 import { loadConfig } from '../../../../../src/config/load.ts'
 import type { Fields } from '../../../../../src/domain/fields.ts'
 import { silent, type TestStores } from '../../../recorder/accounts.ts'
@@ -38,6 +39,7 @@ export function storesOf({ catalog, ledger }: TestStores, nowMs = YEAR_MS): Enti
     clock,
     config: loadConfig({ env: {} }),
     rules: {},
+    sealer: createSealer('test'),
     log: silent,
   }
 }

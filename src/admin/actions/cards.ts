@@ -1,0 +1,101 @@
+/** `cards`: begins the tokenization of a card. */
+import { Type } from '@sinclair/typebox'
+import { startTokenization, TokenizeError } from '../../billing/cards/tokenize.ts'
+import { object, text } from '../../catalog/entities/json-schema.ts'
+import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
+import { GatewayRefusedError, GatewayUnansweredError } from '../../external/payment/gateway.ts'
+import { ActionError, RequestError } from '../entities/errors.ts'
+import { NOT_DELETED } from '../entities/rules/lookups.ts'
+import { type ActionCall, action } from './action.ts'
+import { param } from './parameters.ts'
+import { paymentsOf } from './payments-of.ts'
+
+export const cards = action({
+  name: 'cards',
+  level: 'write',
+  about: 'Begin the tokenization of a payment card: returns the address of a hosted page',
+  parameters: Type.Object({
+    method: param.optional(
+      param.text('Selects operations on prepaid cards; must be absent to tokenize a card.'),
+    ),
+    aid: param.optional(param.integer('Number of the account.', { minimum: 1 })),
+    name: param.optional(
+      param.text('Payment gateway; the one of the settings, or the first, if absent.'),
+    ),
+    return_url: param.optional(param.text('Page to which the customer returns.')),
+    ok_page: param.optional(param.text('Page to which the customer returns with a saved card.')),
+    fail_page: param.optional(param.text('Page to which the customer returns without a card.')),
+    lang: param.optional(param.text('Language of the page.')),
+  }),
+  answer: {
+    details: object('The hosted page.', { url: text('Its address; valid for 4 hours.') }, ['url']),
+  },
+  example: {
+    parameters: { aid: 17, name: 'sandbox', return_url: 'https://shop.example.org/account' },
+    answer: {
+      details: { url: 'https://billing.example.org/paymentgateways/sandbox/kJ3vX0pQ' },
+    },
+  },
+  async run({ method, aid, name, lang = 'en', ...pages }, call) {
+    if (method !== undefined) {
+      throw new ActionError(
+        'method must be absent: this call tokenizes payment cards, not prepaid cards',
+      )
+    }
+    if (aid === undefined) throw new ActionError('Following field/s are missing: aid')
+    await refuseUnknownAccount(call, aid)
+    const { tokens } = paymentsOf(call)
+    const request = {
+      aid,
+      gateway: await gatewayOf(call, name),
+      returnUrl: addressOf(pages.return_url, 'return_url'),
+      okPage: addressOf(pages.ok_page, 'ok_page'),
+      failPage: addressOf(pages.fail_page, 'fail_page'),
+      language: lang,
+      baseUrl: call.baseUrl,
+      actor: call.actor,
+    }
+    try {
+      return { details: { url: await startTokenization(tokens, request) } }
+    } catch (error) {
+      throw translated(error)
+    }
+  },
+})
+
+async function gatewayOf(call: ActionCall, name: string | undefined): Promise<string> {
+  const { gateways, charges } = paymentsOf(call)
+  const names = (await gateways.list()).map(({ instanceName }) => instanceName)
+  const wanted = name ?? (await charges.settings.get(CHARGE_SETTINGS)).gateway ?? names[0]
+  if (wanted !== undefined && names.includes(wanted)) return wanted
+  if (names.length === 0) throw new ActionError('No payment gateway is configured')
+  throw new ActionError(`name must be one of ${names.join(', ')}`)
+}
+
+async function refuseUnknownAccount({ catalog, nowMs }: ActionCall, aid: number): Promise<void> {
+  const at = new Date(nowMs)
+  const held = { type: 'account', aid, from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
+  const found = await catalog.run('find an account', () =>
+    catalog.subscribers.findOne(held as object, { projection: { _id: 1 } }),
+  )
+  if (found === null) throw new ActionError(`aid: there is no account ${aid}`)
+}
+
+/** An address of the web, or an empty text. */
+function addressOf(given: string | undefined, name: string): string {
+  if (given === undefined || given === '') return ''
+  const url = URL.canParse(given) ? new URL(given) : null
+  if (url !== null && /^https?:$/.test(url.protocol) && url.username === '') return url.href
+  throw new ActionError(`${name} must be an address that begins with https:// or http://`)
+}
+
+function translated(error: unknown): unknown {
+  if (error instanceof TokenizeError) return new ActionError(error.message)
+  if (error instanceof GatewayRefusedError) {
+    return new ActionError(`the payment gateway has refused: ${error.code}`)
+  }
+  if (error instanceof GatewayUnansweredError) {
+    return new RequestError(503, 'the payment gateway does not answer')
+  }
+  return error
+}

@@ -1,0 +1,71 @@
+/** Composition of charges and cards: stores, gateways, books. */
+
+import type { TokenizeDeps } from '../../billing/cards/tokenize.ts'
+import type { ChargeDeps } from '../../billing/charges/attempt.ts'
+import { createGateways, type Gateways } from '../../billing/charges/gateways.ts'
+import { createPaymentBooks } from '../../billing/charges/payment-books.ts'
+import { createSandboxStore } from '../../billing/charges/sandbox-store.ts'
+import type { Actor } from '../../catalog/actor.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { CurrentSettings } from '../../catalog/settings/current-settings.ts'
+import { sealerOf } from '../../catalog/settings/secret-keys.ts'
+import type { Config } from '../../config/schema.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
+import { answerCall, type EntityApi, resolveAction } from '../entities/api.ts'
+
+export interface Payments {
+  readonly gateways: Gateways
+  readonly tokens: TokenizeDeps
+  readonly charges: ChargeDeps
+}
+
+export interface ChargesOptions {
+  readonly catalog: Catalog
+  readonly clock: Clock
+  readonly config: Config
+  readonly settings: CurrentSettings
+  readonly log: Pick<Logger, 'warn'>
+  /** Address of a server that stands in for the API of Stripe, in tests. */
+  readonly stripeAddress?: string | undefined
+}
+
+/** What charges need. */
+export function createCharges(options: ChargesOptions): ChargeDeps {
+  const { catalog, clock, config, settings, log, stripeAddress } = options
+  const sealer = sealerOf(config)
+  const sandboxStore = createSandboxStore(catalog)
+  const gateways = createGateways({ settings, sealer, sandboxStore, stripeAddress })
+  return { catalog, clock, settings, gateways, books: createPaymentBooks(catalog), sealer, log }
+}
+
+export function createPayments(
+  options: ChargesOptions & { readonly entityApi: EntityApi },
+): Payments {
+  const { catalog, clock, entityApi } = options
+  const charges = createCharges(options)
+  const { gateways } = charges
+  const saveCard: TokenizeDeps['saveCard'] = (aid, active, actor) =>
+    saveActiveCard(entityApi, aid, active, actor)
+  return {
+    gateways,
+    tokens: { catalog, clock, gateways, saveCard },
+    charges,
+  }
+}
+
+/** A permanent change of the account from now on, with its audit record. */
+async function saveActiveCard(
+  api: EntityApi,
+  aid: number,
+  active: Readonly<Record<string, unknown>>,
+  caller: Actor,
+): Promise<void> {
+  const now = new Date(api.stores.clock.nowMs()).toISOString()
+  const raw = new Map<string, unknown>([
+    ['query', { aid, effective_date: now }],
+    ['update', { from: now, payment_gateway: { active } }],
+  ])
+  const resolved = resolveAction('accounts', 'permanentchange')
+  await answerCall(api, { ...resolved, raw, caller, operationId: null })
+}

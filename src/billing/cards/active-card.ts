@@ -1,0 +1,41 @@
+/** The card of an account: `payment_gateway.active` of its revision. */
+import type { Catalog } from '../../catalog/connection.ts'
+import { openGatewayFields } from '../../catalog/entities/payment-gateway.ts'
+import type { Sealer } from '../../catalog/settings/sealing.ts'
+import { isObject } from '../../domain/fields.ts'
+
+export interface ActiveCard {
+  /** Name of the instance of the gateway. */
+  readonly gateway: string
+  readonly cardToken: string
+  readonly customerId: string
+  /** When the token was made. */
+  readonly madeMs: number
+}
+
+/** Null if the account has no card, or its secrets cannot be opened. */
+export async function activeCardOf(
+  catalog: Catalog,
+  aid: number,
+  nowMs: number,
+  sealer: Pick<Sealer, 'open'>,
+): Promise<ActiveCard | null> {
+  const at = new Date(nowMs)
+  const held = { type: 'account', aid, from: { $lte: at }, to: { $gt: at }, deleted: { $ne: true } }
+  const account = await catalog.run('read an account', () =>
+    catalog.subscribers.findOne(held as object, { projection: { payment_gateway: 1 } }),
+  )
+  const stored: unknown = account?.['payment_gateway' as keyof typeof account]
+  const active = isObject(stored) ? stored['active'] : undefined
+  if (!isObject(active)) return null
+  const opened = openGatewayFields(active, sealer)
+  const { name, instance_name: instance = name, card_token: token, customer_id: id } = opened ?? {}
+  if (typeof instance !== 'string' || typeof token !== 'string' || token === '') return null
+  const made = active['generate_token_time']
+  return {
+    gateway: instance,
+    cardToken: token,
+    customerId: typeof id === 'string' ? id : '',
+    madeMs: made instanceof Date ? made.getTime() : 0,
+  }
+}

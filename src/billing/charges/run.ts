@@ -1,0 +1,166 @@
+/** Charges accounts: selects their open bills under a lease, and sends one charge or several. */
+import type { Actor } from '../../catalog/actor.ts'
+import type { ClientSession } from '../../catalog/collections.ts'
+import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
+import { type ActiveCard, activeCardOf } from '../cards/active-card.ts'
+import { type ChargeDeps, sealedCard, sendCharge } from './attempt.ts'
+import type { BillSelection, OpenBill } from './books.ts'
+import { chargesOf, createCharge, type NewCharge, readCharge, readCharges } from './charge-store.ts'
+import { withAccountLease } from './lease.ts'
+import { isReserved } from './transitions.ts'
+
+export type PayMode = 'one_payment' | 'multiple_payments'
+
+export interface AccountRun {
+  readonly aid: number
+  readonly selection: BillSelection
+  readonly payMode: PayMode
+  /** The operator has named the account: it is charged even if a repetition is due later. */
+  readonly isNamed: boolean
+  readonly run: string
+  readonly actor: Actor
+  readonly reason: string
+}
+
+export interface AccountResult {
+  readonly charges: readonly GatewayChargeDocument[]
+  /** Why nothing was charged; null if something was. */
+  readonly skipped: 'no card' | 'no bills' | null
+}
+
+/** Runs the writes in one transaction; returns the ids of the charges. */
+export type CommitCharges = (
+  write: (session: ClientSession) => Promise<readonly string[]>,
+) => Promise<readonly string[]>
+
+/**
+ * Two runs never charge the same bill: the selection and the reservation happen under the lease of
+ * the account. Rejects with `EntityConflictError` if others hold it for too long.
+ */
+export async function chargeAccount(
+  deps: ChargeDeps,
+  wanted: AccountRun,
+  commit: CommitCharges = commitAlone(deps),
+): Promise<AccountResult> {
+  const created = await withAccountLease(deps, wanted.aid, async () => {
+    let skipped: AccountResult['skipped'] = null
+    const ids = await commit(async (session) => {
+      const plan = await planOf(deps, wanted)
+      skipped = plan.skipped
+      return createAll(deps, session, plan.charges)
+    })
+    return { ids, skipped }
+  })
+  const charges: GatewayChargeDocument[] = []
+  for (const charge of await readCharges(deps.catalog, created.ids)) {
+    const isUnsent = charge.state === 'created'
+    charges.push(isUnsent ? ((await sendCharge(deps, charge)) ?? charge) : charge)
+  }
+  return { charges, skipped: created.skipped }
+}
+
+function commitAlone({ catalog }: ChargeDeps): CommitCharges {
+  return (write) => catalog.transaction('create charges', write)
+}
+
+async function createAll(
+  deps: ChargeDeps,
+  session: ClientSession,
+  charges: readonly NewCharge[],
+): Promise<string[]> {
+  const ids: string[] = []
+  for (const charge of charges) {
+    ids.push(await createCharge(deps, session, charge, deps.clock.nowMs()))
+  }
+  return ids
+}
+
+interface ChargePlan {
+  readonly charges: readonly NewCharge[]
+  readonly skipped: AccountResult['skipped']
+}
+
+async function planOf(deps: ChargeDeps, wanted: AccountRun): Promise<ChargePlan> {
+  const card = await activeCardOf(deps.catalog, wanted.aid, deps.clock.nowMs(), deps.sealer)
+  if (card === null) return { charges: [], skipped: 'no card' }
+  const { bills, replaces } = await billsToCharge(deps, wanted, card)
+  if (bills.length === 0) return { charges: [], skipped: 'no bills' }
+  const groups = wanted.payMode === 'one_payment' ? [bills] : bills.map((bill) => [bill])
+  const charges = groups.map((group) => {
+    const names = new Set(group.map(nameOf))
+    const former = replaces.filter((charge) => charge.bills.some((bill) => names.has(nameOf(bill))))
+    const first = { attempt: 1, first: null, firstRejected: null }
+    const replaced = { bills: group, ...first, replaces: former.map(({ _id }) => _id) }
+    return newCharge(deps, wanted, card, replaced)
+  })
+  return { charges, skipped: null }
+}
+
+/** Repeats a rejected charge for those of its bills that are still open; null if none is. */
+export async function repeatCharge(
+  deps: ChargeDeps,
+  rejected: GatewayChargeDocument,
+): Promise<GatewayChargeDocument | null> {
+  const { aid, actor, reason, attempt, first, firstRejected } = rejected
+  const [id] = await withAccountLease(deps, aid, async () => {
+    const nowMs = deps.clock.nowMs()
+    const card = await activeCardOf(deps.catalog, aid, nowMs, deps.sealer)
+    if (card === null) return []
+    const names = new Set(rejected.bills.map(nameOf))
+    const open = await deps.books.openBills(aid, {}, nowMs)
+    const bills = open.filter((bill) => names.has(nameOf(bill)))
+    if (bills.length === 0) return []
+    const more = { attempt: attempt + 1, first, firstRejected, replaces: [rejected._id] }
+    const charge = newCharge(deps, { aid, run: '', actor, reason }, card, { bills, ...more })
+    return commitAlone(deps)((session) => createAll(deps, session, [charge]))
+  })
+  const created = id === undefined ? null : await readCharge(deps.catalog, id)
+  return created === null ? null : ((await sendCharge(deps, created)) ?? created)
+}
+
+interface ChargeGroup {
+  readonly bills: readonly OpenBill[]
+  readonly attempt: number
+  readonly first: string | null
+  readonly firstRejected: Date | null
+  readonly replaces: readonly string[]
+}
+
+function newCharge(
+  { sealer }: ChargeDeps,
+  { aid, run, actor, reason }: Pick<AccountRun, 'aid' | 'run' | 'actor' | 'reason'>,
+  card: ActiveCard,
+  group: ChargeGroup,
+): NewCharge {
+  const { gateway } = card
+  return { ...group, aid, run, actor, reason, gateway, card: sealedCard(card, sealer) }
+}
+
+/** Open bills without those under a charge, or under a rejection that is not to be repeated now. */
+async function billsToCharge(
+  deps: ChargeDeps,
+  { aid, selection, isNamed }: AccountRun,
+  card: ActiveCard,
+): Promise<{ bills: OpenBill[]; replaces: GatewayChargeDocument[] }> {
+  const open = await deps.books.openBills(aid, selection, deps.clock.nowMs())
+  const charges = await chargesOf(deps.catalog, aid)
+  const reserved = charges.filter(({ state }) => isReserved(state))
+  const waiting = charges.filter((charge) => isWaiting(charge, card))
+  const taken = billNames(isNamed ? reserved : [...reserved, ...waiting])
+  const bills = open.filter((bill) => !taken.has(nameOf(bill)))
+  return { bills, replaces: isNamed ? waiting : [] }
+}
+
+/** Rejected with the present card: it is repeated by its own schedule, or not at all. */
+function isWaiting({ state, due, changed }: GatewayChargeDocument, card: ActiveCard): boolean {
+  if (state !== 'rejected') return false
+  return due !== null || changed.getTime() >= card.madeMs
+}
+
+function billNames(charges: readonly GatewayChargeDocument[]): ReadonlySet<string> {
+  return new Set(charges.flatMap(({ bills }) => bills.map(nameOf)))
+}
+
+function nameOf({ type, id }: Pick<OpenBill, 'type' | 'id'>): string {
+  return `${type}/${id}`
+}

@@ -1,0 +1,265 @@
+/**
+ * Stripe through its official SDK: Checkout in mode `setup` stores a card, and a PaymentIntent
+ * `off_session` charges it (https://docs.stripe.com/payments/save-and-reuse).
+ */
+import type Stripe from 'stripe'
+import { withinLimit } from '../deadline.ts'
+import { endOfMonthMs } from '../expiry.ts'
+import {
+  type ChargeQuery,
+  ForgedReturnError,
+  type GatewayCharge,
+  type GatewayNotification,
+  type GatewayOutcome,
+  GatewayUnansweredError,
+  type PaymentGateway,
+  type RefundRequest,
+  type TokenizationRequest,
+  type TokenOutcome,
+  type TokenReturn,
+} from '../gateway.ts'
+import { minorUnits } from './minor-units.ts'
+import { outcomeOfError, outcomeOfIntent, outcomeOfRefund, translated } from './outcomes.ts'
+
+export interface StripeSettings {
+  readonly apiKey: string
+  /** Empty: notifications are refused. */
+  readonly webhookSecret: string
+  /** ISO 4217, three small letters. */
+  readonly currency: string
+  readonly timeoutMs: number
+}
+
+/** Metadata of a PaymentIntent that holds the idempotency key of the charge. */
+const KEY = 'tollgate_charge'
+const PAGE_SIZE = 100
+/** Clocks of two systems differ. */
+const SKEW_SECONDS = 300
+
+type Client = Stripe
+
+interface Connection {
+  readonly settings: StripeSettings
+  /** Runs a call within the time limit, with its errors translated. */
+  run<T>(call: (client: Client) => Promise<T>): Promise<T>
+}
+
+/** `address`: base address of the API; Stripe's own if absent. */
+export function createStripe(
+  name: string,
+  settings: StripeSettings,
+  address?: string,
+): PaymentGateway {
+  // The SDK has many modules: they are loaded when the gateway is used.
+  let loading: Promise<Client> | undefined
+  const open = () => {
+    loading ??= openClient(settings, address)
+    return loading
+  }
+  const connection: Connection = {
+    settings,
+    run: async (call) => {
+      const client = await open()
+      return translated(() => withinLimit(settings.timeoutMs, () => call(client)))
+    },
+  }
+  return {
+    name,
+    startTokenization: (request) => start(connection, request),
+    finishTokenization: (returned) => finish(connection, returned),
+    charge: (request) => charge(connection, request),
+    query: (query) => ask(connection, query),
+    refund: (request) => refund(connection, request),
+    readNotification: async (headers, body, nowMs) =>
+      notificationIn(await open(), settings, { headers, body, nowMs }),
+  }
+}
+
+async function openClient(
+  { apiKey, timeoutMs }: StripeSettings,
+  address: string | undefined,
+): Promise<Client> {
+  const { default: Sdk } = await import('stripe')
+  const { protocol, hostname, port } = new URL(address ?? 'https://api.stripe.com')
+  return new Sdk(apiKey, {
+    maxNetworkRetries: 0,
+    httpClient: withoutRepetition(Sdk.createNodeHttpClient()),
+    telemetry: false,
+    timeout: timeoutMs,
+    host: hostname,
+    port: port === '' ? 443 : port,
+    protocol: protocol === 'http:' ? 'http' : 'https',
+  })
+}
+
+/**
+ * The SDK repeats a request whose connection was closed even without retries; it recognizes these
+ * errors by their code.
+ */
+function withoutRepetition(client: Stripe.HttpClient): Stripe.HttpClient {
+  const makeRequest: Stripe.HttpClient['makeRequest'] = async (...request) => {
+    try {
+      return await client.makeRequest(...request)
+    } catch (error) {
+      throw new GatewayUnansweredError('the connection to Stripe has failed', { cause: error })
+    }
+  }
+  return { getClientName: () => client.getClientName(), makeRequest }
+}
+
+async function start({ settings, run }: Connection, request: TokenizationRequest) {
+  const { reference, aid, returnUrl, expiresMs } = request
+  const customer = await run((client) =>
+    client.customers.create({ metadata: { aid } }, { idempotencyKey: `customer-${reference}` }),
+  )
+  const cancelUrl = new URL(returnUrl)
+  cancelUrl.searchParams.set('result', 'cancelled')
+  const session = await run((client) =>
+    client.checkout.sessions.create(
+      {
+        mode: 'setup',
+        customer: customer.id,
+        currency: settings.currency,
+        allowed_payment_method_types: ['card'],
+        client_reference_id: reference,
+        success_url: returnUrl,
+        cancel_url: cancelUrl.href,
+        expires_at: Math.floor(expiresMs / 1000),
+      },
+      { idempotencyKey: `session-${reference}` },
+    ),
+  )
+  return { url: session.url ?? '', session: session.id }
+}
+
+/** The result is read from Stripe; nothing that the browser brings is trusted. */
+async function finish(
+  { run }: Connection,
+  { reference, session: id, parameters }: TokenReturn,
+): Promise<TokenOutcome> {
+  const session = await run((client) =>
+    client.checkout.sessions.retrieve(id, { expand: ['setup_intent.payment_method'] }),
+  )
+  if (session.client_reference_id !== reference) {
+    throw new ForgedReturnError('the session belongs to another tokenization')
+  }
+  if (session.status === 'expired') return { stage: 'rejected', code: 'expired' }
+  const intent = session.setup_intent
+  if (session.status !== 'complete' || typeof intent !== 'object' || intent === null) {
+    const isCancelled = parameters.get('result') === 'cancelled'
+    return isCancelled ? { stage: 'rejected', code: 'cancelled' } : { stage: 'open' }
+  }
+  const { payment_method: method, status } = intent
+  if (status !== 'succeeded' || typeof method !== 'object' || method === null) {
+    return { stage: 'rejected', code: status }
+  }
+  const { card, id: cardToken } = method
+  const expiresMs = card === undefined ? null : endOfMonthMs(card.exp_year, card.exp_month)
+  const { customer } = session
+  const customerId = typeof customer === 'string' ? customer : (customer?.id ?? '')
+  const fourDigits = card?.last4 ?? ''
+  const saved = { cardToken, customerId, expiresMs, fourDigits, personalId: '', authNumber: '' }
+  return { stage: 'completed', card: saved }
+}
+
+async function charge(
+  { settings, run }: Connection,
+  { key, aid, amount, card }: GatewayCharge,
+): Promise<GatewayOutcome> {
+  const { currency } = settings
+  const minor = minorUnits(amount, currency)
+  try {
+    const intent = await run((client) =>
+      client.paymentIntents.create(
+        {
+          amount: minor,
+          currency,
+          customer: card.customerId,
+          payment_method: card.cardToken,
+          allowed_payment_method_types: ['card'],
+          off_session: true,
+          confirm: true,
+          // Nobody is there to authenticate: such a charge fails instead of waiting.
+          error_on_requires_action: true,
+          metadata: { [KEY]: key, aid },
+        },
+        { idempotencyKey: key },
+      ),
+    )
+    return outcomeOfIntent(intent)
+  } catch (error) {
+    const outcome = outcomeOfError(error)
+    if (outcome === null) throw error
+    return outcome
+  }
+}
+
+/** Lists of PaymentIntents are consistent immediately; the search is not. */
+async function ask({ run }: Connection, query: ChargeQuery): Promise<GatewayOutcome | 'absent'> {
+  const { key, reference, card, sentMs } = query
+  if (reference !== '') {
+    return outcomeOfIntent(await run((client) => client.paymentIntents.retrieve(reference)))
+  }
+  const created = { gte: Math.floor(sentMs / 1000) - SKEW_SECONDS }
+  let after: string | undefined
+  for (;;) {
+    const page = await run((client) =>
+      client.paymentIntents.list({
+        customer: card.customerId,
+        created,
+        limit: PAGE_SIZE,
+        ...(after !== undefined && { starting_after: after }),
+      }),
+    )
+    const found = page.data.find(({ metadata }) => metadata[KEY] === key)
+    if (found !== undefined) return outcomeOfIntent(found)
+    after = page.data.at(-1)?.id
+    if (!page.has_more || after === undefined) return 'absent'
+  }
+}
+
+async function refund(
+  { settings, run }: Connection,
+  { key, reference, amount }: RefundRequest,
+): Promise<GatewayOutcome> {
+  const minor = minorUnits(amount, settings.currency)
+  const made = await run((client) =>
+    client.refunds.create({ payment_intent: reference, amount: minor }, { idempotencyKey: key }),
+  )
+  return outcomeOfRefund(made)
+}
+
+interface Notification {
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: Buffer
+  readonly nowMs: number
+}
+
+const TOLERANCE_SECONDS = 300
+
+function notificationIn(
+  client: Client,
+  { webhookSecret }: StripeSettings,
+  { headers, body, nowMs }: Notification,
+): GatewayNotification | null {
+  const signature = headers['stripe-signature']
+  if (webhookSecret === '' || typeof signature !== 'string') {
+    throw new ForgedReturnError('the notification is not signed, or no secret is set')
+  }
+  let event: Stripe.Event
+  try {
+    event = client.webhooks.constructEvent(
+      body,
+      signature,
+      webhookSecret,
+      TOLERANCE_SECONDS,
+      undefined,
+      nowMs,
+    )
+  } catch {
+    throw new ForgedReturnError('the signature of the notification does not match')
+  }
+  if (!event.type.startsWith('payment_intent.')) return null
+  const { id, metadata } = event.data.object as Stripe.PaymentIntent
+  return { key: metadata[KEY] ?? '', reference: id }
+}

@@ -1,0 +1,87 @@
+/** An admin process with a payment gateway and an account, and a clock that tests set. */
+import { afterAll, beforeAll } from 'vitest'
+import { type Admin, startAdmin } from '../../../src/admin/start.ts'
+import { loadConfig } from '../../../src/config/load.ts'
+import { createLogger } from '../../../src/runtime/log.ts'
+import { createMetrics } from '../../../src/runtime/metrics.ts'
+import { startTestStores, type TestStores } from '../recorder/accounts.ts'
+
+export const NOW_MS = Date.UTC(2026, 5, 15, 12)
+
+export interface PaymentServer {
+  now: number
+  readonly url: string
+  stores(): TestStores
+  /** Everything that was logged. */
+  readonly logged: string[]
+  call(path: string, params: Record<string, unknown>): Promise<Record<string, unknown>>
+  /** A new account with an invoice of 10; returns its number. */
+  account(): Promise<number>
+}
+
+const ACCOUNT = {
+  firstname: 'Ada',
+  lastname: 'Byron',
+  email: 'ada@example.org',
+  country: 'UK',
+  address: '1 Mill Rd',
+  zip_code: 'AB1',
+}
+
+export function usePaymentServer(stripeAddress?: () => string): PaymentServer {
+  let stores: TestStores
+  let admin: Admin
+  const world: { -readonly [name in keyof PaymentServer]: PaymentServer[name] } = {
+    now: NOW_MS,
+    url: '',
+    logged: [],
+    stores: () => stores,
+    async call(path, params) {
+      const texts = Object.entries(params).map(([name, value]) => [
+        name,
+        typeof value === 'string' ? value : JSON.stringify(value),
+      ])
+      const body = new URLSearchParams(Object.fromEntries(texts))
+      const response = await fetch(`${world.url}${path}`, { method: 'POST', body })
+      return (await response.json()) as Record<string, unknown>
+    },
+    async account() {
+      const created = await world.call('/billapi/accounts/create', { update: ACCOUNT })
+      return Number((created['entity'] as { aid: number }).aid)
+    },
+  }
+  beforeAll(async () => {
+    stores = await startTestStores()
+    const config = loadConfig({
+      env: {
+        TOLLGATE_REDIS_URL: stores.server.url,
+        TOLLGATE_MONGO_URL: stores.mongo.url,
+        TOLLGATE_MONGO_DATABASE: stores.mongo.database,
+        TOLLGATE_LEDGER_PARTITIONS: '4',
+        TOLLGATE_ADMIN_PORT: '0',
+        TOLLGATE_ADMIN_OPEN_TO: 'loopback',
+        TOLLGATE_RECORDER_ENABLED: 'false',
+        TOLLGATE_SECRETS_KEY: 'a key of these tests, long enough for it',
+      },
+    })
+    const log = createLogger({
+      name: 'test',
+      level: 'trace',
+      destination: { write: (line: string) => void world.logged.push(line) },
+    } as never)
+    const address = stripeAddress?.()
+    admin = await startAdmin({
+      config,
+      log,
+      metrics: createMetrics({ node: 'test', role: 'admin' }),
+      clock: { nowMs: () => world.now },
+      ...(address !== undefined && { stripeAddress: address }),
+    })
+    world.url = `http://127.0.0.1:${admin.port}`
+  })
+  afterAll(async () => {
+    await admin.close(0)
+    await stores.close()
+  })
+  return world
+}

@@ -1,0 +1,47 @@
+/** Dependencies of charges on a store; also loaded by child processes of tests. */
+import type { ChargeDeps } from '../../../src/billing/charges/attempt.ts'
+import { createGateways } from '../../../src/billing/charges/gateways.ts'
+import { createPaymentBooks } from '../../../src/billing/charges/payment-books.ts'
+import type { AccountRun } from '../../../src/billing/charges/run.ts'
+import { createSandboxStore } from '../../../src/billing/charges/sandbox-store.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
+import { createCurrentSettings } from '../../../src/catalog/settings/current-settings.ts'
+import { mergeGateways } from '../../../src/catalog/settings/payment-secrets.ts'
+import { createSealer } from '../../../src/catalog/settings/sealing.ts'
+import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
+import { createLogger, type Logger } from '../../../src/runtime/log.ts'
+
+export const NOW_MS = Date.UTC(2026, 5, 15, 12)
+export const DAY_MS = 86_400_000
+export const SEALER = createSealer('test key of the charge fixture')
+export const ACTOR = { by: 'cli', id: '', name: 'tester', address: '' } as const
+const SILENT = createLogger({ name: 'test', level: 'silent' })
+
+export interface DepsOptions {
+  catalog: Catalog
+  now(): number
+  stripeAddress?: string | undefined
+  log?: Pick<Logger, 'warn'>
+}
+
+export function chargeDeps({ catalog, now, stripeAddress, log = SILENT }: DepsOptions): ChargeDeps {
+  const clock = { nowMs: now }
+  const settings = createCurrentSettings(catalog, clock, 1)
+  const sandboxStore = createSandboxStore(catalog)
+  const gateways = createGateways({ settings, sealer: SEALER, sandboxStore, stripeAddress })
+  const books = createPaymentBooks(catalog)
+  return { catalog, clock, settings, gateways, books, sealer: SEALER, log }
+}
+
+export async function storeGateways(
+  catalog: Catalog,
+  list: readonly Record<string, unknown>[],
+): Promise<void> {
+  const change = () => mergeGateways([], list, SEALER)
+  await writeStoredConfig(catalog, 'payment_gateways', change, { nowMs: NOW_MS, by: 'test' })
+}
+
+export function runOf(aid: number, more: Partial<AccountRun> = {}): AccountRun {
+  const common = { selection: {}, payMode: 'one_payment', isNamed: false, run: '' } as const
+  return { aid, ...common, actor: ACTOR, reason: '', ...more }
+}
