@@ -67,7 +67,10 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['test/{domain,rating,file-types,config,runtime,bench,billing}/**/*.test.ts', CODECS],
+          include: [
+            'test/{domain,rating,file-types,config,runtime,bench,billing}/**/*.test.ts',
+            CODECS,
+          ],
           exclude: [...LONG],
           // Modules without state: loaded once per worker, not once per file.
           isolate: false,
