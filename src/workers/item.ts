@@ -1,6 +1,7 @@
 /** A request while it is processed by a worker, and its outcome. */
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
+import { digestOf } from '../domain/digest.ts'
 import type { SessionLocation } from '../ledger/ledger.ts'
 import type { IdentifiedRequest } from '../rating/decision.ts'
 import type { Identification } from '../rating/identify.ts'
@@ -16,18 +17,24 @@ export interface PendingBatch {
   done: () => void
 }
 
+/**
+ * A request on its way: located, its profile looked up, charged; possibly several times. What each
+ * stage finds is a field of the item.
+ */
 export class Item implements IdentifiedRequest {
   readonly request: ChargeRequest
-  readonly sessionKey: string
   readonly digest: number
-  readonly rules: RuleSet
+  /** Key of the session in the ledger; empty before the item is located for the first time. */
+  sessionKey = ''
+  /** As of the last time it was located. */
+  rules: RuleSet
   /** Account and subscriber of the session; 0 if they are not known yet. */
   aid = 0
   sid = 0
   /** Location in the directory that its registration may replace; empty if there is no entry. */
   expectedLocation = ''
   /** Its profile or its rules are unavailable; only granted units are settled. */
-  isProfileUnavailable: boolean
+  isProfileUnavailable = false
   /** The owner on which the attempt is decided, since the cache may drop it meanwhile. */
   owner: CachedOwner | null = null
   /** The decision of the current attempt; null if it needs a profile that is not cached. */
@@ -36,17 +43,16 @@ export class Item implements IdentifiedRequest {
   outcome: ChargeOutcome | null = null
   #batch: PendingBatch | null = null
 
-  constructor(
-    request: ChargeRequest,
-    { sessionKey, digest }: Pick<IdentifiedRequest, 'sessionKey' | 'digest'>,
-    rules: RuleSet,
-    isProfileUnavailable: boolean,
-  ) {
+  /** `rules`: those of the installation, until it is located. */
+  constructor(request: ChargeRequest, rules: RuleSet) {
     this.request = request
-    this.sessionKey = sessionKey
-    this.digest = digest
+    this.digest = digestOf(request)
     this.rules = rules
-    this.isProfileUnavailable = isProfileUnavailable
+  }
+
+  /** Whether the request opens a session and identifies its subscriber. */
+  get isOpening(): boolean {
+    return opensSession(this.request.kind)
   }
 
   get isLocated(): boolean {
@@ -114,7 +120,7 @@ function subscriberQueries(
 }
 
 /** An open session belongs to its own subscriber, whatever identifier the request has. */
-export function queriesOf({ request, rules, sid }: Item): readonly ProfileQuery[] {
-  if (opensSession(request.kind)) return subscriberQueries(request, rules.identification)
+export function queriesOf({ request, rules, sid, isOpening }: Item): readonly ProfileQuery[] {
+  if (isOpening) return subscriberQueries(request, rules.identification)
   return [{ key: 'sid', value: String(sid), atMs: request.eventTimeMs }]
 }

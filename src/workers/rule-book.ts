@@ -44,6 +44,11 @@ export class RuleBook {
     this.#finders.add(options.own.finder)
   }
 
+  /** The rules of the installation. */
+  get own(): RuleSet {
+    return this.#options.own
+  }
+
   /** The rules of a request; undefined if they are unknown or not ready yet. */
   of(key: string): RuleSet | undefined {
     return key === '' ? this.#options.own : this.#sets.get(key)

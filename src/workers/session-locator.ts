@@ -1,18 +1,17 @@
 /** Locates the requests of a batch, by their sessions or by their subscribers. */
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
-import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
-import { digestOf } from '../domain/digest.ts'
+import type { ChargeRequest } from '../domain/charge-request.ts'
 import { sessionKeyOf } from '../ledger/keys.ts'
 import type { SessionLocation } from '../ledger/ledger.ts'
 import { StoreDownError } from '../store/redis.ts'
-import { Item, queriesOf } from './item.ts'
+import { type Item, queriesOf } from './item.ts'
 import type { CachedProfile, ProfileCache, ProfileQuery } from './profiles.ts'
-import type { RuleBook, RuleSet } from './rule-book.ts'
+import type { RuleBook } from './rule-book.ts'
 import type { SessionLocationCache } from './session-location-cache.ts'
 
 export interface SessionLocatorSources {
   readonly profiles: Pick<ProfileCache, 'peek'>
-  readonly rules: Pick<RuleBook, 'of'>
+  readonly rules: Pick<RuleBook, 'of' | 'own'>
   readonly isCatalogueLoaded: () => boolean
 }
 
@@ -30,48 +29,73 @@ export class SessionLocator {
     return this.#locations.peek(request, nowMs) !== undefined
   }
 
-  /** Creates an item, with its location if that is cached, or with an outcome if it has none. */
-  itemOf(request: ChargeRequest, isProfileUnavailable: boolean, nowMs: number): Item {
-    const cached = this.#locations.peek(request, nowMs)
-    const sessionKey = cached?.sessionKey ?? sessionKeyOf(request.origin, request.sessionId)
-    const rules = this.#sources.rules.of(request.rules)
-    // Without its rules it is only settled, for which they are not used.
-    const isUnavailable = isProfileUnavailable || rules === undefined
-    const used = rules ?? (this.#sources.rules.of('') as RuleSet)
-    const item = new Item(request, { sessionKey, digest: digestOf(request) }, used, isUnavailable)
-    if (!opensSession(request.kind)) {
-      if (cached !== undefined) item.setLocation(cached)
-      return item
+  /**
+   * Locates items, and gives each its current rules: by the caches, and sessions that these lack by
+   * the directory. An item without a location then has an outcome, or needs data from MongoDB.
+   */
+  locate(
+    items: readonly Item[],
+    isProfileUnavailable: boolean,
+    nowMs: number,
+  ): Promise<void> | undefined {
+    let unknown: Item[] | null = null
+    for (const item of items) {
+      this.#locateCached(item, isProfileUnavailable, nowMs)
+      if (item.isLocated || item.outcome !== null || item.isOpening) continue
+      unknown ??= []
+      unknown.push(item)
     }
-    const location = this.#subscriberLocation(queriesOf(item), nowMs)
-    if (location === undefined) return item
-    if (isLocation(location)) item.setLocation(location)
-    else item.outcome = location
-    return item
+    return unknown === null ? undefined : this.#lookUp(unknown)
+  }
+
+  #locateCached(item: Item, isProfileUnavailable: boolean, nowMs: number): void {
+    const { request } = item
+    const cached = this.#locations.peek(request, nowMs)
+    if (item.sessionKey === '') {
+      item.sessionKey = cached?.sessionKey ?? sessionKeyOf(request.origin, request.sessionId)
+    }
+    const rules = this.#sources.rules.of(request.rules)
+    item.rules = rules ?? this.#sources.rules.own
+    // Without its rules it is only settled, for which they are not used.
+    item.isProfileUnavailable = isProfileUnavailable || rules === undefined
+    item.clearLocation()
+    item.outcome = null
+    if (item.isOpening) this.#place(item, this.#subscriberLocation(queriesOf(item), nowMs))
+    else if (cached !== undefined) item.setLocation(cached)
+  }
+
+  #place(item: Item, found: SessionLocation | ChargeOutcome | undefined): void {
+    if (found === undefined) return
+    if (isLocation(found)) item.setLocation(found)
+    else item.outcome = found
   }
 
   /** Looks up the sessions of items that do not open one. */
-  async lookUp(items: readonly Item[]): Promise<void> {
-    const sessions = new Map<string, Item>()
-    for (const item of items)
-      if (!sessions.has(item.sessionKey)) sessions.set(item.sessionKey, item)
-    const unique = [...sessions.values()]
-    const found = new Map<string, SessionLocation | ChargeOutcome>()
+  async #lookUp(items: readonly Item[]): Promise<void> {
+    const sessions = new Map<string, Item[]>()
+    for (const item of items) {
+      const ofSession = sessions.get(item.sessionKey)
+      if (ofSession === undefined) sessions.set(item.sessionKey, [item])
+      else ofSession.push(item)
+    }
+    const locations = await this.#find([...sessions.values()].map(([first]) => first as Item))
+    for (const ofSession of sessions.values()) {
+      const found = locations.shift()
+      for (const item of ofSession) this.#place(item, found)
+    }
+  }
+
+  /** The location of each session, or the outcome of its requests. */
+  async #find(sessions: readonly Item[]): Promise<(SessionLocation | ChargeOutcome)[]> {
     try {
-      for (const [index, location] of (await this.#locations.find(unique)).entries()) {
-        const isDown = location instanceof StoreDownError
-        const nowhere = plainOutcome(isDown ? 'storeDown' : 'unknownSession')
-        found.set(unique[index]?.sessionKey ?? '', location === null || isDown ? nowhere : location)
-      }
+      const locations = await this.#locations.find(sessions)
+      return locations.map((location) => {
+        if (location instanceof StoreDownError) return plainOutcome('storeDown')
+        return location ?? plainOutcome('unknownSession')
+      })
     } catch (error) {
       if (!(error instanceof StoreDownError)) throw error
-      for (const { sessionKey } of unique) found.set(sessionKey, plainOutcome('storeDown'))
-    }
-    for (const item of items) {
-      const location = found.get(item.sessionKey)
-      if (location === undefined) continue
-      if (isLocation(location)) item.setLocation(location)
-      else item.outcome = location
+      return sessions.map(() => plainOutcome('storeDown'))
     }
   }
 
@@ -88,11 +112,7 @@ export class SessionLocator {
         if (request.pretend) continue
         if (request.kind === 'start') this.#locations.remember(request, sessionKey, outcome, nowMs)
         else if (request.kind === 'release') this.#locations.forget(request)
-      } else if (
-        outcome.reason === 'unknownSession' &&
-        !opensSession(request.kind) &&
-        item.isLocated
-      ) {
+      } else if (outcome.reason === 'unknownSession' && !item.isOpening && item.isLocated) {
         if (this.#locations.peek(request, nowMs) === undefined) continue
         lost ??= []
         lost.push(item)
@@ -103,14 +123,13 @@ export class SessionLocator {
 
   /** Looks up lost sessions in the directory. Those with another location can be charged now. */
   async retryLost(lost: readonly Item[]): Promise<void> {
-    const before = lost.map(({ aid, sid }) => ({ aid, sid }))
+    const tried = lost.map((item) => ({ item, aid: item.aid, sid: item.sid }))
     for (const item of lost) {
       this.#locations.forget(item.request)
       item.clearLocation()
     }
-    await this.lookUp(lost)
-    for (const [index, item] of lost.entries()) {
-      const { aid, sid } = before[index] as SessionLocation
+    await this.#lookUp(lost)
+    for (const { item, aid, sid } of tried) {
       if (item.aid !== aid || item.sid !== sid) continue
       item.clearLocation()
       item.outcome = plainOutcome('unknownSession')
