@@ -50,6 +50,8 @@ export const PROPERTIES: readonly string[] = [
   'test/realtime/codecs/diameter/diameter-message.test.ts',
 ]
 
+/** Charges on real stores; the rest of billing is pure. */
+const CHARGES = 'test/billing/charges/charges.test.ts'
 const CODECS = 'test/realtime/codecs/**/*.test.ts'
 
 /** Projects of `npm test` by their needs: nothing, sockets, stores, commands, the product. */
@@ -61,8 +63,11 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['test/{domain,rating,file-types,config,runtime,bench,billing}/**/*.test.ts', CODECS],
-          exclude: [...LONG],
+          include: [
+            'test/{domain,rating,file-types,config,runtime,bench,billing}/**/*.test.ts',
+            CODECS,
+          ],
+          exclude: [...LONG, CHARGES],
           // Modules without state: loaded once per worker, not once per file.
           isolate: false,
         },
@@ -79,7 +84,10 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'stores',
-          include: ['test/{stores,ledger,catalog,workers,recorder,embedded,store,billing}/**/*.test.ts'],
+          include: [
+            'test/{stores,ledger,catalog,workers,recorder,embedded,store}/**/*.test.ts',
+            CHARGES,
+          ],
           exclude: [...LONG],
         },
       },
