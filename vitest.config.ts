@@ -51,6 +51,8 @@ export const PROPERTIES: readonly string[] = [
   'test/realtime/codecs/diameter/diameter-message.test.ts',
 ]
 
+/** Charges on real stores; the rest of billing is pure. */
+const CHARGES = 'test/billing/charges/charges.test.ts'
 const CODECS = 'test/realtime/codecs/**/*.test.ts'
 
 /** Packages of this repository are tested in their sources, without a build. */
@@ -71,7 +73,7 @@ export default defineConfig({
             'test/{domain,rating,file-types,config,runtime,bench,billing}/**/*.test.ts',
             CODECS,
           ],
-          exclude: [...LONG],
+          exclude: [...LONG, CHARGES],
           // Modules without state: loaded once per worker, not once per file.
           isolate: false,
         },
@@ -89,8 +91,9 @@ export default defineConfig({
         test: {
           name: 'stores',
           include: [
-            'test/{stores,ledger,catalog,workers,recorder,embedded,store,billing}/**/*.test.ts',
+            'test/{stores,ledger,catalog,workers,recorder,embedded,store}/**/*.test.ts',
             'packages/*/test/**/*.test.ts',
+            CHARGES,
           ],
           exclude: [...LONG],
         },

@@ -1,4 +1,4 @@
-/** Jobs of charges: a run over many accounts, and the standing job for what becomes due. */
+/** Jobs of charges: a run over many accounts, and the standing job for due charges. */
 import type { ChargeDeps } from '../../billing/charges/attempt.ts'
 import type { BillSelection } from '../../billing/charges/books.ts'
 import { handleDueCharges } from '../../billing/charges/due.ts'
@@ -7,7 +7,7 @@ import { EntityConflictError } from '../../catalog/errors.ts'
 import { beginJob, type ClaimedJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
 
-/** What a run charges; kept in the options of its job. */
+/** Selection of a run; kept in the options of its job. */
 export interface RunOptions extends BillSelection {
   /** The accounts to charge; absent for all. */
   readonly aids?: readonly number[] | undefined

@@ -30,7 +30,7 @@ export interface ChargesOptions {
   readonly stripeAddress?: string | undefined
 }
 
-/** What charges need. */
+/** The parts for charges. */
 export function createCharges(options: ChargesOptions): ChargeDeps {
   const { catalog, clock, config, settings, log, stripeAddress } = options
   const sealer = sealerOf(config)

@@ -76,7 +76,7 @@ export type TokenizeResult =
       readonly kind: 'completed' | 'rejected'
       readonly code: string
       readonly tokenization: TokenizationDocument
-      /** Of a completed one. */
+      /** Digits and expiry of a saved card. */
       readonly fourDigits: string
       readonly expiresMs: number | null
     }

@@ -69,7 +69,7 @@ async function request(deps: ChargeDeps, charge: GatewayChargeDocument): Promise
     return { type: 'answer', outcome: await gateway.charge({ key, aid, amount, card, nowMs }) }
   } catch (error) {
     if (error instanceof GatewayRefusedError) return refusal(error.code)
-    // Whatever else happens, the request may have arrived.
+    // After any other error the request may have arrived.
     report(deps, error, key, 'a charge was not answered')
     return { type: 'unanswered' }
   }

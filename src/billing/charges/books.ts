@@ -1,4 +1,4 @@
-/** What charges need of bills and the journal. */
+/** The bills and payments of charges, as the books implement them. */
 import type { Decimal } from 'decimal.js'
 import type { Actor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'

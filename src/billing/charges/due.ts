@@ -1,4 +1,4 @@
-/** What becomes due: outcomes to ask for, rejections to repeat, charges of dead processes. */
+/** Handles due charges: asks for outcomes, repeats rejections, takes over from dead processes. */
 import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
 import { hasEnded } from '../../runtime/process-identity.ts'
 import { applyOrNull, askForCharge, type ChargeDeps, sendCharge } from './attempt.ts'

@@ -124,7 +124,7 @@ export const PAYMENT_GATEWAYS: StoredSetting<readonly StoredGateway[]> = {
   },
 }
 
-export interface ChargeSettings {
+export interface RetrySettings {
   /** Days after the first rejection on which a charge is repeated, ascending. */
   readonly retryDays: readonly number[]
   /** The gateway for new cards; null for the first enabled one. */
@@ -134,7 +134,7 @@ export interface ChargeSettings {
 const RETRY_DAYS: readonly number[] = [3, 5, 7]
 
 /** A part of category `payments`. */
-export const CHARGE_SETTINGS: StoredSetting<ChargeSettings> = {
+export const CHARGE_SETTINGS: StoredSetting<RetrySettings> = {
   category: 'payments',
   read(value) {
     if (!isObject(value) || !Value.Check(PaymentsSchema, value)) {

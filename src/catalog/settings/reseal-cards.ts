@@ -1,17 +1,19 @@
 /** Visits the sealed secrets of cards: in accounts, and in charges whose outcome is open. */
 import type { Catalog } from '../connection.ts'
 import { mapGatewaySecrets } from '../entities/payment-gateway.ts'
-import type { SecretVisit } from './reseal.ts'
+
+/** Returns the replacement of a secret. */
+type CardVisit = (kind: 'card' | 'charge', name: string, text: string) => string
 
 const PAGE_SIZE = 500
 
 /** Stores the replacements, each unless the document was changed meanwhile. */
-export async function visitCards(catalog: Catalog, visit: SecretVisit): Promise<void> {
+export async function visitCards(catalog: Catalog, visit: CardVisit): Promise<void> {
   await visitAccounts(catalog, visit)
   await visitCharges(catalog, visit)
 }
 
-async function visitAccounts(catalog: Catalog, visit: SecretVisit): Promise<void> {
+async function visitAccounts(catalog: Catalog, visit: CardVisit): Promise<void> {
   const named = { 'payment_gateway.active.name': { $gt: '' } }
   let after: unknown
   for (;;) {
@@ -39,7 +41,7 @@ async function visitAccounts(catalog: Catalog, visit: SecretVisit): Promise<void
   }
 }
 
-async function visitCharges(catalog: Catalog, visit: SecretVisit): Promise<void> {
+async function visitCharges(catalog: Catalog, visit: CardVisit): Promise<void> {
   const open = await catalog.run('read open charges', () =>
     catalog.gatewaycharges.find({ card: { $gt: '' } }, { projection: { card: 1 } }).toArray(),
   )

@@ -70,7 +70,7 @@ export async function resealAll(
 }
 
 /** Returns the replacement of a secret. */
-export type SecretVisit = (kind: StoredSecret['kind'], name: string, text: string) => string
+type SecretVisit = (kind: StoredSecret['kind'], name: string, text: string) => string
 
 interface SecretCategory {
   readonly category: StoredCategory

@@ -82,7 +82,7 @@ export interface GatewayOutcome {
   readonly status: string
   /** Code of a rejection; empty otherwise. */
   readonly code: string
-  /** Of a rejection: repeating the charge cannot succeed. */
+  /** True if the charge was rejected and a repetition cannot succeed. */
   readonly isFinal: boolean
 }
 

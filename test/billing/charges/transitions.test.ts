@@ -96,7 +96,7 @@ describe('a charge', () => {
     else expect(take().state).toBe(next)
   })
 
-  it('without an answer is asked for after 1 min, 5 min, 1 h, daily for 7 days, then a task', () => {
+  it('without an answer is asked for after 1 min, 5 min, 1 h, daily for a week', () => {
     const asked: number[] = []
     let charge = unknown
     while (charge.dueMs !== null) {

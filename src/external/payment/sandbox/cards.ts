@@ -9,7 +9,7 @@ export type SandboxBehaviour =
   | 'slow'
   | 'lost'
 
-/** Null: the card is refused on the hosted page. */
+/** Behaviour by number; null for a card that the hosted page refuses. */
 const CARDS: ReadonlyMap<string, SandboxBehaviour | null> = new Map([
   ['4242424242424242', 'completed'],
   ['4000000000000002', null],

@@ -40,7 +40,7 @@ export interface SandboxRecord {
 }
 
 export interface SandboxGateway extends PaymentGateway {
-  /** What the hosted page shows; null if there is no such page. */
+  /** Content of the hosted page; null if there is no such page. */
   page(reference: string, nowMs: number): Promise<SandboxPage | null>
   /** An address to which the page returns, or the reason why the entry is refused. */
   submit(

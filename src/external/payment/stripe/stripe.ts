@@ -23,7 +23,7 @@ import { outcomeOfError, outcomeOfIntent, outcomeOfRefund, translated } from './
 
 export interface StripeSettings {
   readonly apiKey: string
-  /** Empty: notifications are refused. */
+  /** Empty to refuse notifications. */
   readonly webhookSecret: string
   /** ISO 4217, three small letters. */
   readonly currency: string
