@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { type MongoServer, startMongoServer } from '@tollgate/embedded-mongo'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
 import {
@@ -9,7 +10,6 @@ import {
   ReadCancelledError,
   SlowReadError,
 } from '../../src/catalog/errors.ts'
-import { type MongoServer, startMongoServer } from '@tollgate/embedded-mongo'
 
 let folder: string
 let server: MongoServer

@@ -1,5 +1,5 @@
-import { BSON } from 'mongodb'
 import fc from 'fast-check'
+import { BSON } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import {
   dateText,
