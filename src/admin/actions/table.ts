@@ -1,4 +1,5 @@
 /** All actions of `/api`. A new one is a file and a row here. */
+import { accountinvoices } from './account-invoices.ts'
 import type { Action } from './action.ts'
 import { adjustpayments, reject } from './adjust-payments.ts'
 import { bill } from './bill.ts'
@@ -6,4 +7,12 @@ import { bulkcredit } from './bulkcredit.ts'
 import { credit } from './credit.ts'
 import { pay } from './pay.ts'
 
-export const ACTIONS: readonly Action[] = [credit, bulkcredit, pay, bill, adjustpayments, reject]
+export const ACTIONS: readonly Action[] = [
+  credit,
+  bulkcredit,
+  pay,
+  bill,
+  adjustpayments,
+  reject,
+  accountinvoices,
+]
