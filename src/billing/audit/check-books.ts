@@ -1,6 +1,6 @@
 /**
- * Recomputes the bills of an account, their links and its totals from the journal, and compares them
- * with what is stored. Pure.
+ * Recomputes the bills of an account, their links and its totals from the journal, and compares
+ * them with what is stored. Pure.
  */
 import type { Exact } from '../../catalog/records/exact-amount.ts'
 import { ZERO } from '../amount.ts'
