@@ -1,5 +1,5 @@
 /**
- * What follows in the ledger from a change of an entity, by outbox entries. Their operation ids
+ * Work in the ledger that follows from a change of an entity, by outbox entries. Their operation ids
  * ensure that each is executed once.
  */
 import { preponeInstallments } from '../billing/credit/prepone.ts'

@@ -12,7 +12,7 @@ export interface OpenPart<T> {
   readonly open: Exact
 }
 
-export interface Allocation<T> {
+export interface Covering<T> {
   readonly debt: T
   readonly credit: T
   readonly amount: Exact
@@ -27,8 +27,8 @@ export interface Allocation<T> {
 export function allocate<T>(
   debts: readonly OpenPart<T>[],
   credits: readonly OpenPart<T>[],
-): Allocation<T>[] {
-  const allocations: Allocation<T>[] = []
+): Covering<T>[] {
+  const allocations: Covering<T>[] = []
   const rest = oldestFirst(credits).map((credit) => ({ ...credit }))
   for (const debt of oldestFirst(debts)) {
     let { open } = debt

@@ -55,7 +55,6 @@ export type {
   AggregationCursor,
   AnyBulkWriteOperation,
   BulkWriteResult,
-  ClientSession as Session,
   ClientSession,
   Collection,
   Filter,
@@ -113,7 +112,7 @@ export interface Collections {
   readonly confighistory: Collection<ConfigVersionDocument>
   /** The head, which each transaction reads first and writes last (transactions/). */
   readonly transactions: Collection<HeadDocument>
-  /** What follows from transactions in other stores (transactions/). */
+  /** Work in other stores that follows from transactions (transactions/). */
   readonly outbox: Collection<OutboxDocument>
   /** Progress of imports, and their failed rows. */
   readonly imports: Collection<ImportDocument>

@@ -98,7 +98,7 @@ describe('covering over all orders of arrival', () => {
       const left = sumOf(bills.filter((bill) => !isDebt(bill)).map(openAmount))
       expect(owed.minus(left).toNumber()).toBe(30 + 5 - 40.5)
       for (const bill of bills) expect(openAmount(bill).isNegative()).toBe(false)
-      // What is not confirmed is used once at most, and by debts that came before it.
+      // An unconfirmed payment is used once at most, and by debts that came before it.
       expect(left.lessThanOrEqualTo(8)).toBe(true)
     }
   })

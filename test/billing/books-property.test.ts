@@ -68,8 +68,56 @@ interface Model {
   frozen: number
 }
 
+/** Records a new bill; returns by how many cents the customer owes more, null for other steps. */
+function recordNew(account: TestBooks, { kind, cents }: Step): number | null {
+  const amount = cents / 100
+  switch (kind) {
+    case 'invoice':
+      account.invoice(amount, amount / 10)
+      return cents
+    case 'credit invoice':
+      account.invoice(-amount)
+      return -cents
+    case 'pay':
+    case 'automatic':
+      account.pay(amount, { method: kind === 'pay' ? 'cash' : 'automatic' })
+      return -cents
+    case 'refund':
+      account.pay(amount, { dir: 'tc' })
+      return cents
+    case 'write off':
+      account.pay(amount, { method: 'write_off' })
+      return -cents
+    default:
+      return null
+  }
+}
+
 /** Applies a step to the books and to the model. */
-function apply(account: TestBooks, model: Model, { kind, cents, pick }: Step): void {
+function apply(account: TestBooks, model: Model, step: Step): void {
+  const owed = recordNew(account, step)
+  if (owed === null) changeOld(account, model, step)
+  else model.owed += owed
+}
+
+function split(account: TestBooks, amount: number, pick: number): void {
+  const request = { aid: account.aid, amount, installments_num: (pick % 4) + 1 }
+  account.begin()
+  const order = splitOrder(request, RULES, account.nowMs, ZONE)
+  splitBill(account.books, order, { agreement: account.nowMs, txids: account.txids(5) }, 'UTC')
+}
+
+function merge(account: TestBooks, payments: readonly Bill[], pick: number): void {
+  const agreements = payments.flatMap(({ fields }) =>
+    fields.split_bill === true ? [(fields['payment_agreement'] as { id: number }).id] : [],
+  )
+  const agreement = agreements[pick % Math.max(1, agreements.length)]
+  if (agreement === undefined) return
+  const order = { agreement, dueDate: null, firstChargeDate: null }
+  mergeInstallments(account.begin(), order, account.txids(2))
+}
+
+function changeOld(account: TestBooks, model: Model, { kind, cents, pick }: Step): void {
   const amount = cents / 100
   const payments = [...account.books.bills()].filter(({ fields }) => fields.type === 'rec')
   const chosen = payments[pick % Math.max(1, payments.length)]
@@ -78,27 +126,6 @@ function apply(account: TestBooks, model: Model, { kind, cents, pick }: Step): v
     return account.begin().bill({ type: 'rec', id: txid }) ?? null
   }
   switch (kind) {
-    case 'invoice':
-      account.invoice(amount, amount / 10)
-      model.owed += cents
-      return
-    case 'credit invoice':
-      account.invoice(-amount)
-      model.owed -= cents
-      return
-    case 'pay':
-    case 'automatic':
-      account.pay(amount, { method: kind === 'pay' ? 'cash' : 'automatic' })
-      model.owed -= cents
-      return
-    case 'refund':
-      account.pay(amount, { dir: 'tc' })
-      model.owed += cents
-      return
-    case 'write off':
-      account.pay(amount, { method: 'write_off' })
-      model.owed -= cents
-      return
     case 'deposit':
       account.pay(amount, { deposit: true })
       model.frozen += cents
@@ -123,30 +150,14 @@ function apply(account: TestBooks, model: Model, { kind, cents, pick }: Step): v
       return
     }
     case 'split':
-      account.begin()
-      splitBill(
-        account.books,
-        splitOrder(
-          { aid: account.aid, amount, installments_num: (pick % 4) + 1 },
-          RULES,
-          account.nowMs,
-          ZONE,
-        ),
-        { agreement: account.nowMs, txids: account.txids(5) },
-        'UTC',
-      )
+      split(account, amount, pick)
       return
-    case 'merge': {
-      const agreements = payments.flatMap(({ fields }) =>
-        fields.split_bill === true ? [(fields['payment_agreement'] as { id: number }).id] : [],
-      )
-      const agreement = agreements[pick % Math.max(1, agreements.length)]
-      if (agreement === undefined) return
-      const order = { agreement, dueDate: null, firstChargeDate: null }
-      mergeInstallments(account.begin(), order, account.txids(2))
+    case 'merge':
+      merge(account, payments, pick)
       return
-    }
-    default: {
+    case 'cancel':
+    case 'reject':
+    case 'deny': {
       const bill = again()
       if (bill === null || !canBeTakenBack(account.books, bill)) return
       const cents = Math.round(amountOfPayment(bill).toNumber() * 100)

@@ -15,8 +15,8 @@ export const HOUSE = fileURLToPath(new URL('../..', import.meta.url))
 const MADE = /\/(?:dist|node_modules)\//
 
 /**
- * All files below some folders of a root, in order, except those that are built or installed there; a
- * missing folder has no files.
+ * All files below some folders of a root, in order, except those that are built or installed
+ * there; a missing folder has no files.
  */
 export function readTree(root: string, folders: readonly string[]): readonly SourceFile[] {
   return folders.flatMap((folder) => {

@@ -68,7 +68,7 @@ describe('the embedded MongoDB killed', () => {
     await kill(second)
   })
 
-  it('after a commit and a retryable write: both are stored, and their repetitions do nothing', async () => {
+  it('keeps a commit and a retryable write; their repetitions do nothing', async () => {
     let server = await start()
     await withClient(server, async (client) => {
       const collection = collectionOf(client)

@@ -1,4 +1,4 @@
-/** What the actions on bills and payments have in common. */
+/** Shared parts of the actions on bills and payments. */
 import type { BooksWriter } from '../../billing/books/store-books.ts'
 import type { PaymentRules } from '../../billing/payments/payment-order.ts'
 import { plainActor } from '../../catalog/actor.ts'

@@ -1,4 +1,5 @@
 /** All actions of `/api`. A new one is a file and a row here. */
+import { accountinvoices } from './account-invoices.ts'
 import type { Action } from './action.ts'
 import { adjustpayments, reject } from './adjust-payments.ts'
 import { bill } from './bill.ts'
@@ -16,6 +17,7 @@ export const ACTIONS: readonly Action[] = [
   bill,
   adjustpayments,
   reject,
+  accountinvoices,
   cards,
   charge,
   chargestatus,

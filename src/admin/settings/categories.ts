@@ -65,7 +65,8 @@ const PAYMENTS: Category = {
   name: 'payments',
   about:
     'Payments: further sources and fields of `uf` (`offline`), the least debt to collect ' +
-    '(`collection`), repetition of rejected charges (`retry_days`), gateway of new cards (`gateway`).',
+    '(`collection`), repetition of rejected charges (`retry_days`), gateway of new cards ' +
+    '(`gateway`).',
   readRole: 'read',
   check: (value) => checkAgainstSchema(PaymentsSchema, value, 'payments'),
 }

@@ -1,6 +1,6 @@
 /**
- * Recomputes the bills of an account, their links and its totals from the journal, and compares them
- * with what is stored. Pure.
+ * Recomputes the bills of an account, their links and its totals from the journal, and compares
+ * them with what is stored. Pure.
  */
 import type { Exact } from '../../catalog/records/exact-amount.ts'
 import { ZERO } from '../amount.ts'
@@ -16,8 +16,8 @@ import {
 } from '../books/bill.ts'
 import { isBalanced, type Posting } from '../books/journal.ts'
 
-/** What is stored about an account. */
-export interface AccountRecords {
+/** Stored bills, postings and totals of an account. */
+export interface RecordedBooks {
   readonly aid: number
   readonly bills: readonly Bill[]
   /** By number. */
@@ -37,7 +37,7 @@ export interface BooksDifference {
 }
 
 /** Empty if everything agrees. */
-export function checkBooks(records: AccountRecords): BooksDifference[] {
+export function checkBooks(records: RecordedBooks): BooksDifference[] {
   const sums = sumsOf(records.postings)
   return [
     ...checkPostings(records),
@@ -52,7 +52,7 @@ export function checkBooks(records: AccountRecords): BooksDifference[] {
  * they are stored; a deposit counts from its use; bills that were removed since do not count.
  */
 export function checkBooksAt(
-  { bills, postings }: Pick<AccountRecords, 'bills' | 'postings'>,
+  { bills, postings }: Pick<RecordedBooks, 'bills' | 'postings'>,
   at: Date,
 ): BooksDifference[] {
   const removed = new Set(
@@ -84,7 +84,7 @@ export function checkBooksAt(
 
 interface Sums {
   readonly totals: Record<keyof BooksTotals, Exact>
-  /** Of receivables, credit and deposit, by bill. */
+  /** Balances of receivables, credit and deposit, by bill. */
   readonly open: Map<string, Exact>
   /** Amounts covered, by posting. */
   readonly covers: Map<string, { readonly amount: Exact; readonly bills: readonly string[] }>
@@ -117,7 +117,7 @@ function sumsOf(postings: readonly Posting[]): Sums {
   return { totals, open, covers, documents }
 }
 
-function checkPostings({ aid, postings, number }: AccountRecords): BooksDifference[] {
+function checkPostings({ aid, postings, number }: RecordedBooks): BooksDifference[] {
   const known = new Set(postings.map(({ id }) => id))
   const found = postings.flatMap((posting, index) => [
     ...(isBalanced(posting) ? [] : [difference(posting.id, 'sum of entries', '0', 'another')]),
@@ -163,14 +163,14 @@ function amountOfDeposit({ fields }: Bill): Exact {
 }
 
 /** Bills of the journal that are not stored; those that were removed are at 0. */
-function unknownBills({ bills }: AccountRecords, { open }: Sums): BooksDifference[] {
+function unknownBills({ bills }: RecordedBooks, { open }: Sums): BooksDifference[] {
   const stored = new Set(bills.map((bill) => keyOf(refOf(bill))))
   return [...open]
     .filter(([key, amount]) => !stored.has(key) && !amount.isZero())
     .map(([key]) => difference(key, 'bill', 'one', 'nothing'))
 }
 
-function checkTotals({ totals }: AccountRecords, sums: Sums): BooksDifference[] {
+function checkTotals({ totals }: RecordedBooks, sums: Sums): BooksDifference[] {
   return (Object.keys(sums.totals) as (keyof BooksTotals)[]).flatMap((name) =>
     differ('account', `total of ${name}`, sums.totals[name], totals[name]),
   )

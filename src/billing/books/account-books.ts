@@ -159,7 +159,7 @@ export class AccountBooks {
     })
   }
 
-  /** After a payment was confirmed or put in question: its links are no longer, or again, pending. */
+  /** After a payment was confirmed, or put in question again: its links are pending or not. */
   markLinks(bill: Bill): void {
     this.#changed.add(bill)
     for (const link of bill.links) {

@@ -67,7 +67,7 @@ function linkOf({ type, id, amount, date, pending, posting }: BillLink): Link {
   }
 }
 
-/** What of it is neither covered nor used. */
+/** The amount that is neither covered nor used. */
 export function openAmount({ due, links }: Bill): Exact {
   return due.abs().minus(sumOf(links.map(({ amount }) => amount)))
 }

@@ -31,7 +31,7 @@ export interface Entry {
   readonly amount: Exact
 }
 
-/** What a template makes of an event. */
+/** The postings that a template creates for an event. */
 export interface PostingDraft {
   readonly event: PostingEvent
   /** Stamp of the cause: unique in the journal. */
@@ -89,7 +89,7 @@ export function invoicePosting(
   return { ...posting, id: `${posting.id}:${number}` }
 }
 
-/** Of a payment, refund or deposit: the money and the customer's account. */
+/** The money and the customer's account of a payment, refund or deposit. */
 export function paymentPosting(bill: Bill): PostingDraft {
   const event = paymentEventOf(bill)
   const entries = transfer(bill, customerAccount(bill), moneyAccount(bill), moneyOf(bill))

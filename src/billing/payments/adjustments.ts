@@ -24,7 +24,7 @@ import { canBeTakenBack, takeBack } from './take-back.ts'
 const ACTIONS = ['mark_paid', 'reject', 'deny', 'unconfirm'] as const
 type AdjustAction = (typeof ACTIONS)[number]
 
-/** What was not changed, since it is as requested already. */
+/** Adjustments without a change: the payment is as requested already. */
 export interface Adjusted {
   readonly unsaved: readonly string[]
 }

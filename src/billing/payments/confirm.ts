@@ -8,7 +8,7 @@ export function canBeConfirmed(bill: Bill): boolean {
   return bill.fields.type === 'rec' && isActive(bill) && isUnconfirmed(bill)
 }
 
-/** What the payment has reserved is covered, and its rest becomes credit. */
+/** The reserved amounts are covered, and the rest of the payment becomes credit. */
 export function confirmPayment(books: AccountBooks, bill: Bill): void {
   const { fields } = bill
   fields.pending = false
@@ -27,7 +27,7 @@ export function canBeUnconfirmed(bill: Bill): boolean {
   return isPayment && method !== 'write_off' && isActive(bill) && !isUnconfirmed(bill)
 }
 
-/** What the payment covers is only reserved until it is confirmed again. */
+/** The covered amounts are only reserved until the payment is confirmed again. */
 export function unconfirmPayment(books: AccountBooks, bill: Bill): void {
   const { fields } = bill
   books.post(unconfirmPosting(bill, books.nextNumber))

@@ -22,7 +22,8 @@ const LINKS_MAX = 10_000
 const LABELS = { inv: 'Invoice', rec: 'Payment' } as const
 
 /**
- * `{"inv": {"101": 50}, "rec": {"0000000000012": 5}}` or `[{"type": "inv", "id": 101, "amount": 50}]`.
+ * `{"inv": {"101": 50}, "rec": {"0000000000012": 5}}` or a list of `{"type": "inv", "id": 101,
+ * "amount": 50}`.
  * Throws `BillingError`.
  */
 export function linkWishes(given: unknown): LinkWish[] {

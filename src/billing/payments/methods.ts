@@ -22,7 +22,7 @@ export const ADJUSTABLE: ReadonlySet<unknown> = new Set<PaymentMethod>([
   'write_off',
 ])
 
-/** Of the payments that the actions on agreements make. */
+/** Methods of the payments that the actions on agreements create. */
 export const INSTALLMENT_AGREEMENT = 'installment_agreement'
 export const MERGE_INSTALLMENTS = 'merge_installments'
 

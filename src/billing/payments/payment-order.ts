@@ -1,4 +1,4 @@
-/** What is to be paid: the members of `payments`, checked. */
+/** Checked members of `payments`: amounts, directions and links. */
 import type { Exact } from '../../catalog/records/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { amountFrom, rounded } from '../amount.ts'
@@ -180,7 +180,7 @@ export function textIn(given: Fields, name: string): string | null {
   return text
 }
 
-/** A number of an account; null if it is none. */
+/** The number of an account; null if the value is not one. */
 export function integerFrom(value: unknown): number | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null
   if (typeof value === 'string' && !/^\d{1,16}$/.test(value.trim())) return null

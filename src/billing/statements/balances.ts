@@ -1,4 +1,4 @@
-/** What accounts owe: balances of bills, and debts to collect. Reads only. */
+/** Balances of accounts and debts to collect. Reads only. */
 import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { BillDocument } from '../../catalog/entities/bill.ts'
@@ -51,7 +51,7 @@ export async function accountBalance(
 
 interface Sums {
   readonly total: Exact
-  /** Of unconfirmed payments. */
+  /** Sum of unconfirmed payments. */
   readonly waiting: Exact
 }
 

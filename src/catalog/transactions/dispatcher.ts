@@ -14,8 +14,8 @@ import type { OutboxDocument } from './outbox-document.ts'
 /**
  * Executes an entry. May be called again with the same payload, also concurrently after a long
  * pause of the process. `save` replaces the stored payload, for repetitions. Errors of a store that
- * is unavailable (`StoreDownError`, `CatalogUnavailableError`) are retried soon, others with growing
- * delays.
+ * is unavailable (`StoreDownError`, `CatalogUnavailableError`) are retried soon, others with
+ * growing delays.
  */
 export type OutboxHandler = (
   payload: never,

@@ -1,4 +1,4 @@
-/** What a transaction collects while its operation runs; written right before the commit. */
+/** State that a transaction collects while its operation runs; written right before the commit. */
 import type { ClientSession } from 'mongodb'
 import type { AuditDocument } from '../audit/audit-document.ts'
 import type { HeadDocument, NumberedCollection } from './head.ts'

@@ -1,6 +1,6 @@
 /** Checks the bills, their links and the balances of all accounts against the journal. */
 import {
-  type AccountRecords,
+  type RecordedBooks,
   type BooksDifference,
   checkBooks,
   checkBooksAt,
@@ -80,7 +80,7 @@ async function* accountsWithBills(catalog: Catalog): AsyncGenerator<number> {
 }
 
 /** The records of an account between two changes; null if it keeps changing. */
-async function readStill(catalog: Catalog, aid: number): Promise<AccountRecords | null> {
+async function readStill(catalog: Catalog, aid: number): Promise<RecordedBooks | null> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const before = await readBooks(catalog, aid)
     const records = await catalog.run('read the journal of an account', async () => {
@@ -97,7 +97,7 @@ async function readStill(catalog: Catalog, aid: number): Promise<AccountRecords 
 async function readBooks(
   catalog: Catalog,
   aid: number,
-): Promise<Pick<AccountRecords, 'number' | 'totals'>> {
+): Promise<Pick<RecordedBooks, 'number' | 'totals'>> {
   const books = await catalog.run('read the books of an account', () =>
     catalog.books.findOne({ _id: aid }),
   )

@@ -169,7 +169,10 @@ class LineIndex {
     const shared = this.#owners.get(0)
     if (owner === undefined || shared === undefined || this.#removed.has(line.stamp)) return
     // Credits move no balance.
-    if (line.type === 'credit') return addLine(line, owner.sums, shared.sums)
+    if (line.type === 'credit') {
+      addLine(line, owner.sums, shared.sums)
+      return
+    }
     addLine(this.#openLines.newest(line), owner.sums, shared.sums)
     if (line.type === 'balance') {
       // Ids of correction lines are derived from the id of their ledger operation, so they cannot

@@ -11,7 +11,7 @@ const server = useBillingServer([pay, adjustpayments, reject, bill])
 const PAYMENTS = 50
 
 describe('payments at the same time', () => {
-  it(`${PAYMENTS} for one bill, through two servers: none is lost, and it is not overpaid`, async () => {
+  it(`${PAYMENTS} for one bill, by two servers: none is lost, it is not overpaid`, async () => {
     const aid = server.newAccount()
     const invoice_id = await server.invoice(aid, 100)
     const other = await server.again()

@@ -27,7 +27,7 @@ export type Origin = {
   readonly isAbandoned: () => boolean
 }
 
-/** Resources of a command. `catalog`, `records` and `write` are those of its transaction, if any. */
+/** Resources of a command; `catalog`, `records` and `write` belong to its transaction, if any. */
 export type Context = Services &
   Origin & {
     /**

@@ -4,7 +4,7 @@ export type LockOwner = {
   readonly ended: Promise<void>
 }
 
-/** A write met a key of an open transaction: nothing of it may be kept until the owner has ended. */
+/** A write met a key of an open transaction: none of it may be kept until the owner has ended. */
 export class LockedError extends Error {
   override readonly name = 'LockedError'
   readonly owner: LockOwner

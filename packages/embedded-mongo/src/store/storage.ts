@@ -246,7 +246,7 @@ export class Storage implements DocumentStore {
     for (const job of jobs) this.#commit([job])
   }
 
-  /** `waiting`: this job has to wait and rolled back the others, which are to be committed again. */
+  /** `waiting`: this job must wait; the others were rolled back and are to be committed again. */
   #commit(jobs: readonly Job[]): { readonly isDone: boolean; readonly waiting?: Job } {
     let answers: (() => void)[] = []
     let running: Job | undefined

@@ -112,7 +112,7 @@ export class TransactionStore implements DocumentStore {
     overlay.add({ key, name, existed, value })
   }
 
-  /** Whether the key exists. The first writer wins: there is no later chance to detect a conflict. */
+  /** Whether the key exists. The first writer wins: no later check would detect a conflict. */
   #requireCurrent(table: Table, key: Buffer, name: string): boolean {
     const owner = this.#storage.locks.ownerOf(name)
     if (owner && owner !== this.#owner) throw writeConflict()

@@ -31,7 +31,7 @@ export interface StripeSettings {
 }
 
 /** Metadata of a PaymentIntent that holds the idempotency key of the charge. */
-const KEY = 'tollgate_charge'
+const KEY = 'tollgateCharge'
 const PAGE_SIZE = 100
 /** Clocks of two systems differ. */
 const SKEW_SECONDS = 300
