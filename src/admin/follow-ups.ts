@@ -1,6 +1,6 @@
 /**
- * What follows in the ledger from a change of an entity, by outbox entries. Their operation ids
- * ensure that each is executed once.
+ * The outbox entries of changes of entities, which act on the ledger. Their operation ids ensure
+ * that each is executed once.
  */
 import type { Actor } from '../catalog/actor.ts'
 import { FENCE_KIND, type ProfileOwner } from '../catalog/revisions/entity-changes.ts'

@@ -34,7 +34,7 @@ import type { CarriedDocument } from './records/line-sums.ts'
 import type { SecondFactorDocument } from './records/second-factor.ts'
 import type { ConfigDocument } from './settings/config-document.ts'
 import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-document.ts'
-import type { HeadDocument } from './transactions/head.ts'
+import type { HeadDocument } from './transactions/head-document.ts'
 import { OUTBOX_INDEXES, type OutboxDocument } from './transactions/outbox-document.ts'
 
 export type {
@@ -93,7 +93,7 @@ export interface Collections {
   readonly confighistory: Collection<ConfigVersionDocument>
   /** The head, which each transaction reads first and writes last (transactions/). */
   readonly transactions: Collection<HeadDocument>
-  /** What follows from transactions in other stores (transactions/). */
+  /** Work in other stores that follows from transactions (transactions/). */
   readonly outbox: Collection<OutboxDocument>
   /** Progress of imports, and their failed rows. */
   readonly imports: Collection<ImportDocument>

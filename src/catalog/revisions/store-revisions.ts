@@ -14,7 +14,7 @@ export interface RevisionWrite {
 }
 
 /**
- * Returns the stored documents, in the order of the steps. Rejects with `DuplicateEntityError`, with
+ * Returns the stored documents, in the order of the steps. Rejects with `DuplicateEntityError`,
  * `EntityConflictError` if a revision to replace does not exist, or with `CatalogUnavailableError`.
  */
 export async function writeRevisions(

@@ -6,16 +6,16 @@ import type { Logger } from '../../runtime/log.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import type { Collections } from '../collections.ts'
-import type { Catalog } from '../connection.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../errors.ts'
 import { LEASE_MS } from './outbox.ts'
 import type { OutboxDocument } from './outbox-document.ts'
+import type { Run } from './state.ts'
 
 /**
  * Executes an entry. May be called again with the same payload, also concurrently after a long
  * pause of the process. `save` replaces the stored payload, for repetitions. Errors of a store that
- * is unavailable (`StoreDownError`, `CatalogUnavailableError`) are retried soon, others with growing
- * delays.
+ * is unavailable (`StoreDownError`, `CatalogUnavailableError`) are retried soon, others with
+ * growing delays.
  */
 export type OutboxHandler = (
   payload: never,
@@ -39,14 +39,14 @@ type Log = Pick<Logger, 'info' | 'warn' | 'error'>
 
 export class OutboxDispatcher {
   readonly #collections: Collections
-  readonly #run: Catalog['run']
+  readonly #run: Run
   readonly #handlers = new Map<string, OutboxHandler>()
   #log: Log | null = null
   /** Executed entries that are not deleted yet. */
   #done: ObjectId[] = []
   #isDeleting = false
 
-  constructor(collections: Collections, run: Catalog['run']) {
+  constructor(collections: Collections, run: Run) {
     this.#collections = collections
     this.#run = run
   }

@@ -1,4 +1,4 @@
-/** What a dead process has left in the outbox is executed before the control plane is ready. */
+/** Outbox entries of a dead process are executed before the control plane is ready. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enqueueOutbox } from '../../../src/catalog/transactions/outbox.ts'
 import { populate } from '../../support/product/population.ts'
