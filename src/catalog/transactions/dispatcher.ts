@@ -94,20 +94,26 @@ export class OutboxDispatcher {
 
   /**
    * Executes the entries whose process has ended or given up, and returns their number. Rejects if
-   * a store is unavailable.
+   * a store was unavailable for one of them.
    */
   async recover(): Promise<number> {
     const found = await this.#run('find outbox entries', () =>
       this.#collections.outbox.find().sort({ number: 1 }).limit(PASS_MAX).toArray(),
     )
     let executed = 0
+    let outage: unknown = null
     for (const entry of found) {
       if (!this.handles(entry.kind) || !isClaimable(entry)) continue
       const claimed = await this.#claim(entry)
       if (claimed === null) continue
-      await this.#execute(claimed)
-      executed += 1
+      try {
+        await this.#execute(claimed)
+        executed += 1
+      } catch (error) {
+        outage = error
+      }
     }
+    if (outage !== null) throw outage
     return executed
   }
 
