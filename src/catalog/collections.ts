@@ -48,7 +48,7 @@ import {
 import type { SecondFactorDocument } from './records/second-factor.ts'
 import type { ConfigDocument } from './settings/config-document.ts'
 import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-document.ts'
-import type { HeadDocument } from './transactions/head.ts'
+import type { HeadDocument } from './transactions/head-document.ts'
 import { OUTBOX_INDEXES, type OutboxDocument } from './transactions/outbox-document.ts'
 
 export type {

@@ -17,7 +17,7 @@ export const STANDALONE =
   'is a standalone server, which has no transactions: start it with --replSet tollgate and run ' +
   "mongosh --eval 'rs.initiate()' once"
 
-/** The error code of standalone servers for every command of a transaction. */
+/** The answer of a standalone server to every command of a transaction. */
 const ILLEGAL_OPERATION = 20
 
 /** The outage that the error means; null if it means none. */

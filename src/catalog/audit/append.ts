@@ -49,8 +49,8 @@ interface Writer {
 const writers = new WeakMap<Catalog, Writer>()
 
 /**
- * Writes the records whose stamps are not stored yet, in a transaction of their own, which waiting
- * calls of a process share. Rejects with `CatalogUnavailableError`.
+ * Writes the records whose stamps are not stored yet, in a transaction of their own; the calls that
+ * wait for the one before share it. Rejects with `CatalogUnavailableError`.
  */
 export function appendRecords(
   catalog: Catalog,

@@ -22,7 +22,7 @@ export interface ChangeDecision<T> {
   steps: readonly RevisionWrite[]
   /** The documents before the change, if their owners differ. */
   before?: readonly Readonly<Record<string, unknown>>[]
-  /** Work in the ledger that follows from the change. */
+  /** The entry for the work in the ledger that follows. */
   followUp?: OutboxEntry
   /** The entities are new: no profile of them can have been read. */
   isNew?: boolean

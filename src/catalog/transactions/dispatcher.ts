@@ -6,10 +6,10 @@ import type { Logger } from '../../runtime/log.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import type { Collections } from '../collections.ts'
-import type { Catalog } from '../connection.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../errors.ts'
 import { LEASE_MS } from './outbox.ts'
 import type { OutboxDocument } from './outbox-document.ts'
+import type { Run } from './state.ts'
 
 /**
  * Executes an entry. May be called again with the same payload, also concurrently after a long
@@ -39,14 +39,14 @@ type Log = Pick<Logger, 'info' | 'warn' | 'error'>
 
 export class OutboxDispatcher {
   readonly #collections: Collections
-  readonly #run: Catalog['run']
+  readonly #run: Run
   readonly #handlers = new Map<string, OutboxHandler>()
   #log: Log | null = null
   /** Executed entries that are not deleted yet. */
   #done: ObjectId[] = []
   #isDeleting = false
 
-  constructor(collections: Collections, run: Catalog['run']) {
+  constructor(collections: Collections, run: Run) {
     this.#collections = collections
     this.#run = run
   }
@@ -94,20 +94,26 @@ export class OutboxDispatcher {
 
   /**
    * Executes the entries whose process has ended or given up, and returns their number. Rejects if
-   * a store is unavailable.
+   * a store was unavailable for one of them.
    */
   async recover(): Promise<number> {
     const found = await this.#run('find outbox entries', () =>
       this.#collections.outbox.find().sort({ number: 1 }).limit(PASS_MAX).toArray(),
     )
     let executed = 0
+    let outage: unknown = null
     for (const entry of found) {
       if (!this.handles(entry.kind) || !isClaimable(entry)) continue
       const claimed = await this.#claim(entry)
       if (claimed === null) continue
-      await this.#execute(claimed)
-      executed += 1
+      try {
+        await this.#execute(claimed)
+        executed += 1
+      } catch (error) {
+        outage = error
+      }
     }
+    if (outage !== null) throw outage
     return executed
   }
 

@@ -6,25 +6,12 @@
  * by which feeds notice them, and the end of the audit chain.
  */
 import type { Collection } from 'mongodb'
-import { CHAIN_START, type ChainEnd } from '../audit/chain.ts'
+import { CHAIN_START } from '../audit/chain.ts'
 import type { Collections } from '../collections.ts'
-import { ENTITIES, type EntityCollection } from '../entities/entity-table.ts'
+import { ENTITIES } from '../entities/entity-table.ts'
 import { isDuplicate } from './duplicate.ts'
-
-/** Collections whose writes are numbered: entities, and the stored configuration. */
-export type NumberedCollection = EntityCollection | 'config'
-
-export interface HeadDocument {
-  _id: 'head'
-  /** Number of committed transactions. */
-  version: number
-  /** The newest audit record. */
-  audit: ChainEnd
-  /** The number of the newest write of each collection. */
-  numbers: Record<NumberedCollection | 'outbox', number>
-}
-
-type Run = <T>(what: string, operation: () => Promise<T>) => Promise<T>
+import type { HeadDocument, NumberedCollection } from './head-document.ts'
+import type { Run } from './state.ts'
 
 /** Rejects with `CatalogUnavailableError`. */
 export async function readHead(collections: Collections, run: Run): Promise<HeadDocument> {

@@ -17,7 +17,7 @@ export interface OutboxDocument {
   expires: Date
   /** Failed executions, other than outages of a store. */
   failures: number
-  /** The text of the last failure. */
+  /** The message of the last failure. */
   error: string | null
 }
 

@@ -1,15 +1,15 @@
 /**
  * The outbox: work in other stores (ledger) that follows from a transaction. Entries are stored by
- * the transaction itself, executed by the writing process right after the commit, and by any
- * process if that one ends or a store is unavailable (dispatcher.ts): at least once, so handlers
- * are idempotent.
+ * the transaction itself, executed by the writing process right after the commit, or by any
+ * process if that one ends or a store is unavailable (dispatcher.ts): at least once, so handlers are
+ * idempotent.
  */
 import { type ClientSession, ObjectId } from 'mongodb'
 import { systemClock } from '../../runtime/clock.ts'
 import { processIdentity } from '../../runtime/process-identity.ts'
-import type { Catalog } from '../connection.ts'
+import type { Collections } from '../collections.ts'
 import type { OutboxDocument } from './outbox-document.ts'
-import { stateOf } from './state.ts'
+import { type Run, stateOf } from './state.ts'
 
 /** After this time another process may execute an entry; both may do it then. */
 export const LEASE_MS = 15_000
@@ -52,7 +52,7 @@ export function enqueueOutbox(session: ClientSession, entry: OutboxEntry): Outbo
 
 /** Removes an entry within a transaction that completes its work. */
 export async function settleOutbox(
-  catalog: Pick<Catalog, 'outbox' | 'run'>,
+  catalog: Pick<Collections, 'outbox'> & { run: Run },
   session: ClientSession,
   { _id }: OutboxDocument,
 ): Promise<void> {

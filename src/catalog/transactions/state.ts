@@ -1,8 +1,11 @@
-/** State that a transaction collects while its operation runs; written right before the commit. */
+/** The writes that a transaction collects while its operation runs, and adds before the commit. */
 import type { ClientSession } from 'mongodb'
 import type { AuditDocument } from '../audit/audit-document.ts'
-import type { HeadDocument, NumberedCollection } from './head.ts'
+import type { HeadDocument, NumberedCollection } from './head-document.ts'
 import type { OutboxDocument } from './outbox-document.ts'
+
+/** One operation on MongoDB, with the time limit and the errors of `Catalog.run`. */
+export type Run = <T>(what: string, operation: () => Promise<T>) => Promise<T>
 
 export interface TransactionState {
   /** The head to write; `version` is still the one that was read. */

@@ -3,13 +3,13 @@ import { type ClientSession, MongoServerError } from 'mongodb'
 import { monotonicMs } from '../../runtime/clock.ts'
 import { linkRecords } from '../audit/chain.ts'
 import type { Collections } from '../collections.ts'
-import type { Catalog } from '../connection.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../errors.ts'
 import { isTransient, outageOf } from '../outages.ts'
 import type { OutboxDispatcher } from './dispatcher.ts'
-import { type HeadDocument, readHead } from './head.ts'
+import { readHead } from './head.ts'
+import type { HeadDocument } from './head-document.ts'
 import type { OutboxDocument } from './outbox-document.ts'
-import { beginState, type TransactionState } from './state.ts'
+import { beginState, type Run, type TransactionState } from './state.ts'
 import { Turns } from './turns.ts'
 
 /** Until a transaction gives up waiting for its turn, or losing to other processes. */
@@ -22,7 +22,7 @@ const CONFLICTS_BEFORE_PRECEDENCE = 3
 
 export interface TransactionParts {
   collections: Collections
-  run: Catalog['run']
+  run: Run
   withSession<T>(act: (session: ClientSession) => Promise<T>): Promise<T>
   dispatcher: OutboxDispatcher
   /** Limit of a commit. */
@@ -43,7 +43,12 @@ interface OwnHead {
   version: number
 }
 
-export function createTransactions(parts: TransactionParts): Catalog['transaction'] {
+type Transaction = <T>(
+  what: string,
+  operation: (session: ClientSession) => Promise<T>,
+) => Promise<T>
+
+export function createTransactions(parts: TransactionParts): Transaction {
   const turns = new Turns()
   const own: OwnHead = { head: null, version: -1 }
   return async (what, operation) => {
@@ -167,7 +172,7 @@ async function finish(
 
 async function writeHead(
   collections: Collections,
-  run: Catalog['run'],
+  run: Run,
   session: ClientSession,
   head: HeadDocument,
   expected: number,

@@ -1,9 +1,9 @@
 /** Checks the bills, their links and the balances of all accounts against the journal. */
 import {
-  type RecordedBooks,
   type BooksDifference,
   checkBooks,
   checkBooksAt,
+  type RecordedBooks,
 } from '../../billing/audit/check-books.ts'
 import { NO_TOTALS } from '../../billing/books/account-books.ts'
 import { billOf } from '../../billing/books/bill.ts'

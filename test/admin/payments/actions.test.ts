@@ -174,7 +174,7 @@ describe('/api/charge', () => {
     const [id = ''] = Object.keys(details.responses)
     for (const intent of stripe.intents.values()) intent.status = 'succeeded'
     const event = { type: 'payment_intent.succeeded', object: 'event', id: 'evt_1' }
-    const object = { id: 'pi_1', metadata: { tollgate_charge: id } }
+    const object = { id: 'pi_1', metadata: { tollgateCharge: id } }
     const body = JSON.stringify({ ...event, data: { object } })
     const notify = (secret: string) => {
       const seconds = Math.floor(world.now / 1000)

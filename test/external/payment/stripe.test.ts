@@ -50,7 +50,7 @@ describe('a charge', () => {
       off_session: 'true',
       confirm: 'true',
       error_on_requires_action: 'true',
-      'metadata[tollgate_charge]': 'tg_1',
+      'metadata[tollgateCharge]': 'tg_1',
     })
   })
 
@@ -199,7 +199,7 @@ describe('a notification', () => {
     id: 'evt_1',
     object: 'event',
     type: 'payment_intent.succeeded',
-    data: { object: { id: 'pi_9', metadata: { tollgate_charge: 'tg_9' } } },
+    data: { object: { id: 'pi_9', metadata: { tollgateCharge: 'tg_9' } } },
   })
   const signed = (text: string, secret = SETTINGS.webhookSecret, atMs = NOW) => ({
     'stripe-signature': new Sdk('sk_test_x').webhooks.generateTestHeaderString({

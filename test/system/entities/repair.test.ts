@@ -20,12 +20,16 @@ beforeAll(async () => {
 })
 afterAll(() => product?.stop())
 
-/** A transfer that a process of another machine has left; its lease has expired. */
-async function leaveTransfer(move: Fields): Promise<void> {
+function leaveTransfer(move: Fields): Promise<void> {
+  const payload = { operationId: `left-${move['sid']}`, buckets: null, ...move }
+  return leave('transfer', payload, `balances/${move['sid']}`)
+}
+
+/** An entry that a process of another machine has left; its lease has expired. */
+async function leave(kind: string, payload: Fields | null, subject: string): Promise<void> {
   await withCatalog(product, async (catalog) => {
-    await catalog.transaction('leave a transfer', async (session) => {
-      const payload = { operationId: `left-${move['sid']}`, buckets: null, ...move }
-      enqueueOutbox(session, { kind: 'transfer', payload, subject: `balances/${move['sid']}` })
+    await catalog.transaction('leave an entry', async (session) => {
+      enqueueOutbox(session, { kind, payload, subject })
     })
     const gone = { holder: { host: 'elsewhere', pid: 1, instance: 'gone' }, expires: new Date(0) }
     await catalog.outbox.updateMany({}, { $set: gone })
@@ -51,7 +55,7 @@ describe('an outbox entry of a dead process', () => {
     const { sid } = await createSubscriber(client, from, { plan: 'DEMO_PREPAID' })
     await topUp(from, sid)
     await product.kill9('admin')
-    await leaveTransfer({ sid: 1, fromAid: 'damaged', toAid: 2 })
+    await leave('renewal', null, 'balances/1')
     await leaveTransfer({ sid, fromAid: from, toAid: to })
     await product.start('admin')
     await waitUntil('it has moved', async () =>

@@ -1,4 +1,4 @@
-/** Effects of changes in the ledger, and entities that refer to each other. */
+/** Outbox entries of changes, and entities that refer to each other. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EntityStores } from '../../../../src/admin/entities/requests/entity-request.ts'
 import { createRules } from '../../../../src/admin/entities/rules/rules.ts'
