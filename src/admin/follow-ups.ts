@@ -2,6 +2,7 @@
  * The outbox entries of changes of entities, which act on the ledger. Their operation ids ensure
  * that each is executed once.
  */
+import { preponeInstallments } from '../billing/credit/prepone.ts'
 import type { Actor } from '../catalog/actor.ts'
 import { FENCE_KIND, type ProfileOwner } from '../catalog/revisions/entity-changes.ts'
 import type { OutboxHandler } from '../catalog/transactions/dispatcher.ts'
@@ -32,6 +33,14 @@ export interface Renewal {
   operationId: string
 }
 
+/** The installments of a subscriber that was closed. */
+export interface EarlyPayment {
+  /** Actor that closed the subscriber. */
+  actor: Actor
+  aid: number
+  sid: number
+}
+
 /** A transfer of balances; without buckets until it is planned. */
 export type Transfer = TransferRequest & { buckets: TransferPlan['buckets'] | null }
 
@@ -40,6 +49,7 @@ export type FollowUp = OutboxEntry &
     | { kind: 'transfer'; payload: Transfer }
     | { kind: 'renewal'; payload: Renewal }
     | { kind: 'balances'; payload: OperationAudit }
+    | { kind: 'prepone'; payload: EarlyPayment }
   )
 
 /** Subject of the entries that must not overlap: loads and transfers of a subscriber's balances. */
@@ -58,6 +68,7 @@ export function followUpHandlers(deps: Deps): Readonly<Record<string, OutboxHand
     transfer: (payload: Transfer, save) => transfer(deps, payload, save),
     renewal: (payload: Renewal) => renew(deps, payload),
     balances: (payload: OperationAudit) => recordFromLedger(deps, payload),
+    prepone: (payload: EarlyPayment) => payEarly(deps, payload),
   }
 }
 
@@ -73,6 +84,14 @@ async function transfer(
   if (buckets === null) await save(plan)
   const settings = { attemptsMax: config.ledger.commitAttemptsMax }
   await runTransfer(ledger, plan, settings, clock.nowMs())
+}
+
+async function payEarly(deps: Deps, { actor, aid, sid }: EarlyPayment): Promise<void> {
+  const { catalog, config, clock } = deps
+  const stores = { catalog, config, actor, nowMs: clock.nowMs() }
+  await catalog.transaction('prepone installments', (session) =>
+    preponeInstallments(stores, session, { aid, sid, reason: 'the subscriber was closed' }),
+  )
 }
 
 /** Refusals are logged and not repeated. */
