@@ -13,12 +13,12 @@ import { beginState, type Run, type TransactionState } from './state.ts'
 import { Turns } from './turns.ts'
 
 /** Until a transaction gives up waiting for its turn, or losing to other processes. */
-const GIVE_UP_MS = 10_000
+const GIVE_UP_MS = 30_000
 /**
  * After this many conflicts a transaction writes the head first as well, so that others lose to it:
  * a long transaction would otherwise never get through beside many short ones.
  */
-const CONFLICTS_BEFORE_PRECEDENCE = 3
+const CONFLICTS_BEFORE_PRECEDENCE = 2
 
 export interface TransactionParts {
   collections: Collections
