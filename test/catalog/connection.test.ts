@@ -150,6 +150,7 @@ describe('ensureIndexes', () => {
       'allowances.sid',
       'imsi',
       'msisdn',
+      'payment_gateway.active.name+aid',
       'plan',
       'rev',
       'services.name',

@@ -5,9 +5,12 @@ import type { Action } from '../../../../src/admin/actions/action.ts'
 import { type AdmitAction, addActionRoutes } from '../../../../src/admin/actions/routes.ts'
 import { ADMIN, type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
 import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entities/errors.ts'
+import { createEntityApi } from '../../../../src/admin/entity-api.ts'
+import { createPayments } from '../../../../src/admin/payments/payments.ts'
 import { createServer } from '../../../../src/admin/server.ts'
 import { createAudit } from '../../../../src/catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
+import { createCurrentSettings } from '../../../../src/catalog/settings/current-settings.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
@@ -74,7 +77,10 @@ export function useActionServer(
     const audit = createAudit(on)
     const clock = { nowMs: () => nowMs }
     const ledger = {} as never
-    addActionRoutes(server, { catalog: on, ledger, audit, clock, config, log, actions, admit })
+    const stores = { catalog: on, ledger, clock, config, log }
+    const settings = createCurrentSettings(on, clock, config.catalog.pollMs)
+    const payments = createPayments({ ...stores, settings, entityApi: createEntityApi(stores) })
+    addActionRoutes(server, { ...stores, audit, payments, actions, admit })
     servers.push(server)
     return server.listen({ host: '127.0.0.1', port: 0 })
   }
