@@ -226,7 +226,7 @@ const DIGESTED = [
   'billrun',
   'cards',
   'config',
-  'entitylocks',
+  'outbox',
   'audit',
 ]
 
