@@ -115,7 +115,10 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     dispatcher,
     ensureIndexes: (identifiers = []) => ensureIndexes(collections, identifiers, run),
     ping: () => run('ping', () => pingOnce(db)),
-    close: link.close,
+    async close() {
+      await dispatcher.flush()
+      await link.close()
+    },
   }
 }
 

@@ -28,6 +28,8 @@ const PAUSE_MS = 10
 const RETRY_MS = 1_000
 const RETRY_MS_MAX = 300_000
 const PASS_MAX = 1_000
+/** Executed entries wait for others, to be deleted together. */
+const DELETE_MS = 250
 
 export interface OutboxRunner {
   /** Whether the entries of dead processes have been executed at least once. */
@@ -44,7 +46,7 @@ export class OutboxDispatcher {
   #log: Log | null = null
   /** Executed entries that are not deleted yet. */
   #done: ObjectId[] = []
-  #isDeleting = false
+  #timer: NodeJS.Timeout | undefined
 
   constructor(collections: Collections, run: Run) {
     this.#collections = collections
@@ -219,20 +221,22 @@ export class OutboxDispatcher {
     ).catch(() => undefined)
   }
 
-  /** Deletes without making the writer wait: executing an entry again does no harm. */
+  /**
+   * Deletes many entries with one write, without making their writers wait: executing an entry again
+   * does no harm.
+   */
   #deleteLater(id: ObjectId): void {
     this.#done.push(id)
-    if (!this.#isDeleting) void this.#deleteDone()
+    this.#timer ??= setTimeout(() => void this.flush(), DELETE_MS).unref()
   }
 
-  async #deleteDone(): Promise<void> {
-    this.#isDeleting = true
-    while (this.#done.length > 0) {
-      const ids = this.#done
-      this.#done = []
-      await this.#delete(ids).catch(() => undefined)
-    }
-    this.#isDeleting = false
+  /** Deletes the executed entries now. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    const ids = this.#done
+    this.#done = []
+    if (ids.length > 0) await this.#delete(ids).catch(() => undefined)
   }
 
   async #delete(ids: readonly ObjectId[]): Promise<void> {

@@ -72,7 +72,7 @@ async function everyDeath(next: (index: number) => Promise<Attempt>): Promise<vo
     const records = await open.catalog.audit.countDocuments()
     const label = `died before operation ${operations + 1}, ${isDone ? 'done' : 'not done'}`
     expect(`${label}: ${records} records`).toBe(`${label}: ${isDone ? attempt.records : 0} records`)
-    await expect.poll(() => open.catalog.outbox.countDocuments()).toBe(0)
+    await expect.poll(() => open.catalog.outbox.countDocuments(), { timeout: 10_000 }).toBe(0)
     seen.add(`${isDone}`)
     if (dying.died()) continue
     expect(isDone).toBe(true)
