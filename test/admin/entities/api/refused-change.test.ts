@@ -29,7 +29,7 @@ it('a change of two revisions whose second one is refused leaves nothing behind'
   const decide = async () => ({ collection: 'rates' as const, steps, result: null })
   const refused = changeEntities(stores, 'create rates', decide)
   await expect(refused).rejects.toThrow(DuplicateEntityError)
-  await expect(refused).rejects.toThrow('the same key, from, to')
+  await expect(refused).rejects.toThrow('already one with the same key')
   expect(await open.catalog.rates.distinct('key')).toEqual(['ONE'])
   expect(await open.catalog.transactions.findOne({ _id: 'head' })).toEqual(head)
   await act(stores, 'rates', 'create', { set: { key: 'TWO', ...RATE }, from: at('2026-01-01') })
