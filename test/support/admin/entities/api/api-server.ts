@@ -226,7 +226,6 @@ const DIGESTED = [
   'billrun',
   'cards',
   'config',
-  'outbox',
   'audit',
 ]
 
