@@ -70,8 +70,8 @@ export interface Catalog extends Collections {
    * If it throws, nothing is written and the error is passed on. Transactions of a process run one
    * after the other: `operation` must not begin another one. Rejects with `EntityConflictError`
    * (lost to other processes too often, nothing is written), with `CatalogUnavailableError` (the
-   * writes may have been committed), or with `StoreDownError` if an outbox entry cannot be executed:
-   * the writes are committed then, and the entry is executed later.
+   * writes may have been committed), or with `StoreDownError` if an outbox entry cannot be
+   * executed: the writes are committed then, and the entry is executed later.
    */
   transaction<T>(what: string, operation: (session: ClientSession) => Promise<T>): Promise<T>
   /** Executes what follows from transactions in other stores. */
