@@ -66,12 +66,12 @@ export interface Catalog extends Collections {
    * (`enqueueOutbox`) of the session are written with it; the outbox entries that this process has
    * handlers for are executed after the commit and before this resolves.
    *
-   * `operation` may be called again after a conflict, and has no effects except in the session.
+   * `operation` may be called again after a conflict, and has no effects but those of the session.
    * If it throws, nothing is written and the error is passed on. Transactions of a process run one
    * after the other: `operation` must not begin another one. Rejects with `EntityConflictError`
-   * (lost to other processes too often, nothing is written) or with `CatalogUnavailableError` (the
-   * writes may have been committed), with `StoreDownError` if an outbox entry cannot be executed:
-   * the writes are committed then, and the entry is executed later.
+   * (lost to other processes too often, nothing is written), with `CatalogUnavailableError` (the
+   * writes may have been committed), or with `StoreDownError` if an outbox entry cannot be
+   * executed: the writes are committed then, and the entry is executed later.
    */
   transaction<T>(what: string, operation: (session: ClientSession) => Promise<T>): Promise<T>
   /** Executes what follows from transactions in other stores. */

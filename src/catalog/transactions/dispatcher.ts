@@ -222,8 +222,8 @@ export class OutboxDispatcher {
   }
 
   /**
-   * Deletes many entries with one write, without making their writers wait: executing an entry again
-   * does no harm.
+   * Deletes many entries with one write, without making their writers wait: executing an entry
+   * again does no harm.
    */
   #deleteLater(id: ObjectId): void {
     this.#done.push(id)

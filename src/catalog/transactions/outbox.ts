@@ -1,8 +1,8 @@
 /**
  * The outbox: work in other stores (ledger) that follows from a transaction. Entries are stored by
- * the transaction itself, executed by the writing process right after the commit, or by any
- * process if that one ends or a store is unavailable (dispatcher.ts): at least once, so handlers
- * are idempotent.
+ * the transaction itself, executed by the writing process right after the commit, or by any other
+ * if that one ends or a store is unavailable (dispatcher.ts): at least once, so handlers are
+ * idempotent.
  */
 import { type ClientSession, ObjectId } from 'mongodb'
 import { systemClock } from '../../runtime/clock.ts'
