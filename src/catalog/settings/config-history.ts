@@ -20,8 +20,10 @@ export async function archiveVersion(
 ): Promise<void> {
   const { _id: category, rev, changed, changed_by, actor = null } = former
   const version = { category, rev, value, changed, changed_by, actor }
+  // A document that was restored by hand may have a number that is archived already.
+  const options = { upsert: true, session }
   await catalog.run(`keep a version of ${category}`, () =>
-    catalog.confighistory.insertOne({ _id: `${category} ${rev}`, ...version }, { session }),
+    catalog.confighistory.replaceOne({ _id: `${category} ${rev}` }, version, options),
   )
   // Read without the session: the version above is not among them.
   const [oldest] = await catalog.run(`find old versions of ${category}`, () =>
