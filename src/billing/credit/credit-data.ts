@@ -22,7 +22,7 @@ interface Period {
 
 export interface CreditData {
   readonly taxation: TaxContext
-  /** Newest cycle with invoices; null if there is none. */
+  /** Newest cycle with invoices; null before the first one. */
   readonly lastKey: string | null
   /** Documents of rates by key. */
   readonly rates: ReadonlyMap<string, readonly RawDocument[]>
@@ -66,7 +66,7 @@ export async function readLastKey(catalog: Catalog): Promise<string | null> {
   return newest?.billrun_key ?? null
 }
 
-/** The revision of a rate at an instant; null if it is invalid or there is none. */
+/** The revision of a rate at an instant; null if it is absent or invalid. */
 export function rateAt(
   documents: readonly RawDocument[],
   atMs: number,

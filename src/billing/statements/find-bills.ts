@@ -55,7 +55,7 @@ const KINDS = {
   ref: { type: 'rec', dir: 'tc' },
 } as const satisfies Record<BillKind, object>
 
-/** Null if there is none. */
+/** Returns null if no bill matches. */
 export function findInvoice(
   catalog: Catalog,
   invoiceId: number,
