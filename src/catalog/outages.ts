@@ -30,7 +30,7 @@ export function outageOf(error: unknown, what: string): CatalogUnavailableError 
   return new CatalogUnavailableError(text, { cause: error })
 }
 
-/** Of a write, the driver passes the answer on as the original of an error without a code. */
+/** For a write, the driver wraps the server's error in one without a code. */
 function isIllegalOperation({ code, originalError }: MongoServerError): boolean {
   const original: unknown = originalError
   const found = original instanceof MongoServerError ? original.code : code

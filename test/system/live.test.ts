@@ -44,7 +44,7 @@ afterAll(async () => {
 })
 
 const send = (body: Fields) => post(product.realtimePort, body)
-/** As a network element does: repeats a request that was answered 503, until its outcome is known. */
+/** As a network element: repeats a request answered 503 until its outcome is known. */
 const insist = (body: Fields) => insistOn(() => send(body))
 const DATA = { usaget: 'data', usagev: MIB }
 const USED = { usaget: 'data', used_usagev: MIB }
@@ -289,4 +289,31 @@ describe('a restart of the realtime process', () => {
     expect(await moneyOf(sid)).toEqual(money(3, 0))
     expect(await insist(update(4))).toMatchObject({ returnCode: -8 })
   })
+
+  it.skipIf(process.env['TEST_MONGO_URL'])(
+    'is not ready before it has read the catalogue',
+    async () => {
+      const { start, release } = session('early', FIRST_SID + 7)
+      const isReady = async () => (await fetch(`${product.realtimeUrl}/health/ready`)).ok
+      await product.terminate('realtime')
+      await product.kill9('mongo')
+      const starting = product.start('realtime')
+      try {
+        await waitUntil('the port', () =>
+          isReady().then(
+            () => true,
+            () => false,
+          ),
+        )
+        expect(await isReady()).toBe(false)
+        expect(await send(start())).toMatchObject(DOWN)
+      } finally {
+        await product.start('mongo')
+      }
+      await starting
+      expect(await isReady()).toBe(true)
+      expect(await insist(start())).toMatchObject(GRANTED)
+      expect(await insist(release(1))).toMatchObject(GRANTED)
+    },
+  )
 })

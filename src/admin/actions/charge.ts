@@ -4,6 +4,7 @@ import type { BillSelection } from '../../billing/charges/books.ts'
 import { applyEvent, ChargeChangedError, readCharge } from '../../billing/charges/charge-store.ts'
 import { chargeAccount } from '../../billing/charges/run.ts'
 import { ChargeTransitionError } from '../../billing/charges/transitions.ts'
+import { appendAudit } from '../../catalog/audit/audit.ts'
 import {
   anyValue,
   choice,
@@ -12,7 +13,6 @@ import {
   object,
   text,
 } from '../../catalog/entities/json-schema.ts'
-import { appendAudit } from '../../catalog/audit/audit.ts'
 import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
 import { ActionError } from '../entities/errors.ts'
 import { addJob } from '../jobs/jobs.ts'

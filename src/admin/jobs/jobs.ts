@@ -1,8 +1,7 @@
 /** Jobs in MongoDB: created once, claimed by one process at a time, resumed by any process. */
 import { randomUUID } from 'node:crypto'
-import type { ClientSession } from 'mongodb'
 import { type Actor, plainActor } from '../../catalog/actor.ts'
-import { ObjectId } from '../../catalog/collections.ts'
+import { type ClientSession, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
 import type { Clock } from '../../runtime/clock.ts'

@@ -1,10 +1,9 @@
 /**
  * Removes personal data from audit records; the hash chain remains valid (catalog/audit/chain.ts).
  */
-import type { ClientSession } from 'mongodb'
 import type { AuditDocument } from '../../catalog/audit/audit-document.ts'
 import { type ChainedRecord, eraseFields } from '../../catalog/audit/chain.ts'
-import type { ObjectId } from '../../catalog/collections.ts'
+import type { ClientSession, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { type CommitBatch, nextOf } from './erase-records.ts'
 import { withoutNames } from './personal.ts'

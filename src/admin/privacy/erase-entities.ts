@@ -1,5 +1,5 @@
 /** Removes personal fields from all revisions of an entity. */
-import type { ClientSession } from 'mongodb'
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { writeDecision } from '../../catalog/revisions/entity-changes.ts'
 import type { EntityStores } from '../entities/requests/entity-request.ts'

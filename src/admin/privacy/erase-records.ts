@@ -1,7 +1,6 @@
 /** Removes personal data from lines, bills, invoice documents and rows of imports. */
-import type { ClientSession } from 'mongodb'
 import { ERASED } from '../../catalog/audit/chain.ts'
-import type { Collection, WithId } from '../../catalog/collections.ts'
+import type { ClientSession, Collection, WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { withoutNames } from './personal.ts'
 

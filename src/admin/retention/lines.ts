@@ -2,7 +2,7 @@
  * Removes lines older than `retention.linesDays` and keeps their sums in one document per owner. A
  * transaction adds a batch to the sums and deletes its lines.
  */
-import type { ClientSession } from 'mongodb'
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { LineDocument } from '../../catalog/records/documents.ts'
 import {
   addCarried,

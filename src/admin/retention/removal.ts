@@ -1,5 +1,5 @@
 /** Parameters of retention jobs. */
-import type { ClientSession } from 'mongodb'
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'

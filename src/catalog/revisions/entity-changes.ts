@@ -40,7 +40,7 @@ export interface Written<T> {
 }
 
 export interface Changed<T> extends Written<T> {
-  /** What follows in the ledger is done later, because a store is unavailable. */
+  /** A store is unavailable: the outbox entries are executed later. */
   isPostponed: boolean
 }
 

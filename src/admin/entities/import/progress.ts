@@ -1,8 +1,9 @@
 /** Progress of an import, stored in MongoDB, so that it can be resumed after the last batch. */
+
 import { randomUUID } from 'node:crypto'
-import type { ClientSession } from 'mongodb'
 import { appendDocuments, unwrittenRecords } from '../../../catalog/audit/append.ts'
 import type { AuditDocument } from '../../../catalog/audit/audit-document.ts'
+import type { ClientSession } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type {
   ImportFailuresDocument,

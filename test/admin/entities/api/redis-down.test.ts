@@ -14,7 +14,8 @@ async function fenceOf(aid: number, sid: number): Promise<number> {
 it('a change of a subscriber has a warning, and its fence is raised later', async () => {
   const plan = String((await make(world, 'plans')).entity['name'])
   const aid = Number((await make(world, 'accounts')).entity['aid'])
-  const made = await make(world, 'subscribers', { aid, plan })
+  const person = { firstname: 'Ada', lastname: 'Byron', address: '12 St James Square' }
+  const made = await make(world, 'subscribers', { ...person, aid, plan })
   const sid = Number(made.entity['sid'])
   const include = (await make(world, 'prepaidincludes')).entity['external_id']
   const { catalog, server } = world.stores()
@@ -24,6 +25,8 @@ it('a change of a subscriber has a warning, and its fence is raised later', asyn
   expect(first.warnings).toBeUndefined()
   const raised = await fenceOf(aid, sid)
   expect(raised).toBeGreaterThan(before)
+  // Executed entries are deleted a moment later.
+  await expect.poll(() => catalog.outbox.countDocuments()).toBe(0)
   await server.kill9()
   const answer = await world.ok('subscribers', 'update', { query, update: { lastname: 'Second' } })
   expect(answer.entity['lastname']).toBe('Second')
@@ -39,7 +42,7 @@ it('a change of a subscriber has a warning, and its fence is raised later', asyn
       .map(({ kind }) => kind)
       .toArray(),
   ).toEqual(['fence'])
-  // What is done in the ledger itself is not done.
+  // A load needs the ledger, and is refused.
   const load = { query: { sid, pp_includes_external_id: include }, update: { value: -1 } }
   expect((await world.call('balances', 'update', load)).http).toBe(503)
   await server.restart()
