@@ -17,8 +17,8 @@ import { checkUniqueFields } from './uniqueness.ts'
 
 /** Warning of a change that is stored while a store is unavailable for what follows. */
 export const POSTPONED =
-  'Redis or MongoDB is unavailable: the change is stored, and applies to charging within a second ' +
-  'of its return'
+  'Redis or MongoDB is unavailable: the change is stored, and applies to charging within a ' +
+  'second of its return'
 
 export function ruleContextOf(
   stores: EntityStores,
