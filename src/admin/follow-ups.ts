@@ -7,6 +7,7 @@ import type { Actor } from '../catalog/actor.ts'
 import { FENCE_KIND, type ProfileOwner } from '../catalog/revisions/entity-changes.ts'
 import type { OutboxHandler } from '../catalog/transactions/dispatcher.ts'
 import type { OutboxEntry } from '../catalog/transactions/outbox.ts'
+import type { OperationLine } from '../domain/line.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { BalanceDeps } from './balances/loads.ts'
 import {
@@ -41,6 +42,13 @@ export interface EarlyPayment {
   sid: number
 }
 
+/** The correction of an account by `tollgate audit --mend`, with the lines that it writes. */
+export interface MendAudit extends Pick<OperationAudit, 'actor' | 'type'> {
+  aid: number
+  operationId: string
+  lines: readonly OperationLine[]
+}
+
 /** A transfer of balances; without buckets until it is planned. */
 export type Transfer = TransferRequest & { buckets: TransferPlan['buckets'] | null }
 
@@ -49,6 +57,7 @@ export type FollowUp = OutboxEntry &
     | { kind: 'transfer'; payload: Transfer }
     | { kind: 'renewal'; payload: Renewal }
     | { kind: 'balances'; payload: OperationAudit }
+    | { kind: 'mend'; payload: MendAudit }
     | { kind: 'prepone'; payload: EarlyPayment }
   )
 
@@ -68,6 +77,7 @@ export function followUpHandlers(deps: Deps): Readonly<Record<string, OutboxHand
     transfer: (payload: Transfer, save) => transfer(deps, payload, save),
     renewal: (payload: Renewal) => renew(deps, payload),
     balances: (payload: OperationAudit) => recordFromLedger(deps, payload),
+    mend: (payload: MendAudit) => recordMend(deps, payload),
     prepone: (payload: EarlyPayment) => payEarly(deps, payload),
   }
 }
@@ -94,16 +104,26 @@ async function payEarly(deps: Deps, { actor, aid, sid }: EarlyPayment): Promise<
   )
 }
 
-/** Refusals are logged and not repeated. */
+/**
+ * Refusals are logged and not repeated. The audit records are those of the ledger's operations: an
+ * earlier execution may have made some of them, or all.
+ */
 async function renew(deps: Deps, { actor, sid, aid, group, operationId }: Renewal): Promise<void> {
-  const { catalog, log } = deps
+  const { log } = deps
   const query = { sid, aid, charging_plan: group }
   try {
-    const { details, operations } = await updateBalance(deps, { query, update: {}, operationId })
-    await recordOperations(catalog, { actor, type: 'update' }, operations)
+    const { details } = await updateBalance(deps, { query, update: {}, operationId })
     if (!details) log.warn({ operationId }, 'the first charge of an auto-renewal was refused')
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     log.warn({ err: error, operationId }, 'the first charge of an auto-renewal cannot be made')
   }
+  const operationIds = [operationId]
+  await recordFromLedger(deps, { actor, type: 'update', operationIds, aid, sid })
+}
+
+async function recordMend({ catalog, ledger }: Deps, mend: MendAudit): Promise<void> {
+  const { aid, operationId, lines } = mend
+  if ((await ledger.findOperation(aid, operationId)) === null) return
+  await recordOperations(catalog, mend, lines)
 }

@@ -69,11 +69,15 @@ export interface Catalog extends Collections {
    * `operation` may be called again after a conflict, and has no effects but those of the session.
    * If it throws, nothing is written and the error is passed on. Transactions of a process run one
    * after the other: `operation` must not begin another one. Rejects with `EntityConflictError`
-   * (lost to other processes too often, nothing is written), with `CatalogUnavailableError` (the
-   * writes may have been committed), or with `StoreDownError` if an outbox entry cannot be
-   * executed: the writes are committed then, and the entry is executed later.
+   * (lost to other processes too often, nothing is written) or with `CatalogUnavailableError` (the
+   * writes may have been committed). `onPostponed` is called after the commit if a store is
+   * unavailable for an outbox entry, which is executed later then.
    */
-  transaction<T>(what: string, operation: (session: ClientSession) => Promise<T>): Promise<T>
+  transaction<T>(
+    what: string,
+    operation: (session: ClientSession) => Promise<T>,
+    onPostponed?: () => void,
+  ): Promise<T>
   /** Executes what follows from transactions in other stores. */
   readonly dispatcher: OutboxDispatcher
   /**

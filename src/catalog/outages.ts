@@ -22,12 +22,19 @@ const ILLEGAL_OPERATION = 20
 
 /** The outage that the error means; null if it means none. */
 export function outageOf(error: unknown, what: string): CatalogUnavailableError | null {
-  if (error instanceof MongoServerError && error.code === ILLEGAL_OPERATION) {
+  if (error instanceof MongoServerError && isIllegalOperation(error)) {
     return new CatalogUnavailableError(`MongoDB: ${what}: MongoDB ${STANDALONE}`, { cause: error })
   }
   if (!isOutage(error)) return null
   const text = `MongoDB: ${what}: ${(error as Error).message}`
   return new CatalogUnavailableError(text, { cause: error })
+}
+
+/** For a write, the driver wraps the server's error in one without a code. */
+function isIllegalOperation({ code, originalError }: MongoServerError): boolean {
+  const original: unknown = originalError
+  const found = original instanceof MongoServerError ? original.code : code
+  return found === ILLEGAL_OPERATION
 }
 
 const MAX_TIME_EXPIRED = 50

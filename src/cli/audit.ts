@@ -1,8 +1,10 @@
 /** `tollgate audit`: checks that every unit is accounted for while the product is running. */
+import { entityStoresOf } from '../admin/entity-api.ts'
 import { loadConfig } from '../config/load.ts'
 import { parseInstant } from '../domain/time.ts'
 import { watchRecorderProgress } from '../ledger/recorder-progress.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { createLogger } from '../runtime/log.ts'
 import { print } from '../runtime/terminal.ts'
 import { type AuditStores, checkAccount } from './audit/account.ts'
 import { type FoundAccount, findAccounts } from './audit/accounts.ts'
@@ -66,6 +68,8 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
       return { ...first, explained: await explainAll(stores, different, settings, flags) }
     }
     if (!flags.json) for (const line of reportLines(first)) print(line)
+    const log = createLogger({ name: 'cli', level: 'silent' })
+    entityStoresOf({ catalog, ledger, clock: systemClock, config, log })
     const explained = await mendAll(stores, different, settings, flags)
     return { ...withBooks(await auditStores(stores)), explained }
   })
@@ -109,7 +113,10 @@ async function explainAll(
   const all: Explained[] = []
   for (const account of accounts) {
     const explanation = await explainAccount(stores, account, settings)
-    if (explanation === null) continue
+    if (explanation === null) {
+      if (!json) print(`account ${account.aid}: ${UNREADABLE}`)
+      continue
+    }
     if (json) pushBounded(all, explanation)
     else for (const line of explanationLines(explanation)) print(line)
   }
@@ -135,11 +142,13 @@ async function mendAll(
   return all
 }
 
+const UNREADABLE = 'it cannot be read, or is not recorded yet'
+
 const RESULT_TEXTS: Readonly<Record<MendResult, string>> = {
   mended: 'mended',
   nothing: 'nothing to mend',
   contended: 'not mended: it kept changing; repeat the command',
-  unreadable: 'not mended: it cannot be read, or is not recorded yet',
+  unreadable: `not mended: ${UNREADABLE}`,
 }
 
 /**

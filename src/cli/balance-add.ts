@@ -1,6 +1,8 @@
 /** `tollgate balance add`: an idempotent operation on one balance. */
 import { randomUUID } from 'node:crypto'
-import { recordOperations } from '../admin/balances/operation-audit.ts'
+import { performAudited } from '../admin/balances/operation-audit.ts'
+import { entityStoresOf } from '../admin/entity-api.ts'
+import { balancesOf, type FollowUp } from '../admin/follow-ups.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { PrepaidInclude } from '../domain/catalogue.ts'
@@ -10,6 +12,7 @@ import { FOREVER_MS, parseInstant } from '../domain/time.ts'
 import { LedgerLostError } from '../ledger/epochs.ts'
 import { type CreditOperation, creditBucket } from '../ledger/operations.ts'
 import { systemClock } from '../runtime/clock.ts'
+import { createLogger } from '../runtime/log.ts'
 import { print } from '../runtime/terminal.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -19,7 +22,7 @@ import { type OptionValues, optionalNumber, optionalText, requiredText } from '.
 import { findInclude } from './seed.ts'
 import { type Stores, withStores } from './stores.ts'
 
-interface CreditCommand {
+export interface CreditCommand {
   owner: OwnerSelector
   includeId: number
   amountText: string
@@ -31,20 +34,42 @@ interface CreditCommand {
 export async function addBalance(options: OptionValues, file: string | undefined): Promise<0> {
   const config = loadConfig(file === undefined ? {} : { file })
   const command = readCreditCommand(options, config)
-  const line = await withStores(config, async (stores) => {
-    const nowMs = systemClock.nowMs()
-    const operation = await operationFor(stores, command, nowMs)
-    const settings = { attemptsMax: config.ledger.commitAttemptsMax }
-    const done = await creditBucket(stores.ledger, operation, settings, nowMs).catch(
-      (error: unknown) => {
-        throw withRetryAdvice(error, command.operationId)
-      },
-    )
-    await recordOperations(stores.catalog, { actor: operator(), type: 'update' }, [done])
-    return done
-  })
+  const line = await withStores(config, (stores) => addCredit(stores, config, command))
   print(options['json'] === true ? JSON.stringify(line) : lineText(line))
   return 0
+}
+
+/** The operation and its audit record, which another process completes if this one ends. */
+export async function addCredit(
+  { catalog, ledger }: Pick<Stores, 'catalog' | 'ledger'>,
+  config: Config,
+  command: CreditCommand,
+): Promise<OperationLine> {
+  const nowMs = systemClock.nowMs()
+  const operation = await operationFor({ catalog, ledger }, command, nowMs)
+  const { operationId, aid, sid } = operation
+  const settings = { attemptsMax: config.ledger.commitAttemptsMax }
+  entityStoresOf({
+    catalog,
+    ledger,
+    clock: systemClock,
+    config,
+    log: createLogger({ name: 'cli', level: 'silent' }),
+  })
+  const payload = { actor: operator(), type: 'update', operationIds: [operationId], aid, sid }
+  const entry: FollowUp = {
+    kind: 'balances',
+    payload,
+    ...(sid !== 0 && { subject: balancesOf(sid) }),
+  }
+  try {
+    const { operations } = await performAudited(catalog, { ...entry, payload }, async () => {
+      return { operations: [await creditBucket(ledger, operation, settings, nowMs)] as const }
+    })
+    return operations[0]
+  } catch (error) {
+    throw withRetryAdvice(error, operationId)
+  }
 }
 
 /** The operation may have been executed before the outage: it must be repeated with the same id. */
@@ -79,7 +104,7 @@ function instant(options: OptionValues, name: string, config: Config): number | 
 }
 
 async function operationFor(
-  { catalog, ledger }: Stores,
+  { catalog, ledger }: Pick<Stores, 'catalog' | 'ledger'>,
   command: CreditCommand,
   nowMs: number,
 ): Promise<CreditOperation> {

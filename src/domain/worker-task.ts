@@ -29,8 +29,18 @@ export interface WorkerResult {
   stats: Record<string, number>
 }
 
-/** Events that the first worker sends. */
-export type WorkerEvent = SkippedEvent | SessionEvent
+/** Events of workers; the first worker alone sends those other than `CatalogueEvent`. */
+export type WorkerEvent = CatalogueEvent | SkippedEvent | SessionEvent
+
+/**
+ * Sent by each worker at its start, and when it has read the catalogue for the first time: until
+ * then it answers that the store is down.
+ */
+export interface CatalogueEvent {
+  kind: 'catalogue'
+  worker: number
+  isLoaded: boolean
+}
 
 /** Sent at the start and after each change. */
 export interface SkippedEvent {

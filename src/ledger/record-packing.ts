@@ -98,9 +98,18 @@ function readLine(reader: Reader): Line {
   const marked = reader.u8()
   const state = present(STATES[marked & ~HAS_IDENTIFIER], 'state of a line')
   const serviceIdentifier = marked & HAS_IDENTIFIER ? reader.word() : ''
-  const owner = { stamp, aid, sid, origin, sessionId }
-  const name = { ...owner, ratingGroup, serviceIdentifier, usaget, calledNumber, state }
-  return readLineParts(reader, name)
+  return readLineParts(reader, {
+    stamp,
+    aid,
+    sid,
+    origin,
+    sessionId,
+    ratingGroup,
+    serviceIdentifier,
+    usaget,
+    calledNumber,
+    state,
+  })
 }
 
 /** Encodes the result of an operation, which is returned when the operation is repeated. */

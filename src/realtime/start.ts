@@ -123,16 +123,17 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
   const following = readStored(options, plain)
   following.catch(() => undefined)
   let isReady = true
+  const loading = new Set<number>()
   let pool: Pool | undefined
   let stored: StoredConfiguration
   let server: HttpServer | undefined
   let diameter: DiameterService | null = null
   const clientStates = createClientStateStore(options.config, options.log)
   try {
-    pool = await startWorkers(options, admission, (event) => diameter?.take(event))
+    pool = await startWorkers(options, admission, loading, (event) => diameter?.take(event))
     stored = await following
     const takesOver = (await options.mayListen?.()) ?? false
-    const isReadyNow = () => isReady && isRedisFit() && isLedgerThere()
+    const isReadyNow = () => isReady && loading.size === 0 && isRedisFit() && isLedgerThere()
     const parts = partsOf(options, { pool, admission, plain, stored, isReady: isReadyNow })
     const listenPort = await (threadContext?.mayListen() ?? {
       port: config.realtime.port,
@@ -195,6 +196,8 @@ function admissionOptions(config: Config): AdmissionOptions {
 function startWorkers(
   { config, log, metrics, threadContext, workerFile, buildWorker }: RealtimeOptions,
   admission: Admission,
+  /** Contains the workers that have not read the catalogue yet. */
+  loading: Set<number>,
   onSessionEvent: (event: SessionEvent) => void,
 ): Promise<Pool> {
   const { batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
@@ -217,7 +220,9 @@ function startWorkers(
     onStats: metrics.workerCounts,
     onEvent: (event) => {
       if (event.kind === 'skipped') metrics.catalogueSkipped(event)
-      else onSessionEvent(event)
+      else if (event.kind !== 'catalogue') onSessionEvent(event)
+      else if (event.isLoaded) loading.delete(event.worker)
+      else loading.add(event.worker)
     },
   })
 }

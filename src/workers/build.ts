@@ -78,9 +78,10 @@ export async function buildWorker(
   const sources = { feed, catalog, redis, log, emit }
   const sessionEvents = worker === 0 ? emitSessionEvents(sources) : null
   await Promise.all([feed.start(), fileTypes.start()])
-  const skipped = worker === 0 ? reportSkipped(feed, config.catalog.pollMs, emit) : undefined
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
   await backlog.look().catch(() => undefined)
+  const isCatalogueLoaded = () => feed.loaded() && fileTypes.loaded()
+  const reports = startReports({ feed, isCatalogueLoaded, worker, config, emit })
   const processor = createProcessor({
     ledger,
     profiles,
@@ -90,7 +91,7 @@ export async function buildWorker(
     clock,
     elapsedMs: processMs,
     context: ratingContexts(config, { feed, taxes, finder }),
-    isCatalogueLoaded: () => feed.loaded() && fileTypes.loaded(),
+    isCatalogueLoaded,
     refusal: backlog.refusal,
     ...config.ledger,
     onDefect: (error) => log.error({ err: error }, 'defect'),
@@ -101,7 +102,7 @@ export async function buildWorker(
     process: (task) => processor.process(task),
     async close() {
       sessionEvents?.close()
-      clearInterval(skipped)
+      for (const timer of reports) clearInterval(timer)
       backlog.stop()
       await Promise.all([feed.stop(), fileTypes.stop()])
       await Promise.all([redis.close(), catalog.close()])
@@ -181,6 +182,47 @@ async function indexIdentifiers(catalog: Catalog, rules: RuleBook, log: Logger):
 }
 
 const INDEXED = ['sid', 'msisdn', 'imsi']
+
+interface ReportSources {
+  feed: CatalogFeed
+  isCatalogueLoaded: () => boolean
+  worker: number
+  config: Config
+  emit: (event: WorkerEvent) => void
+}
+
+/** Returns the timers of the reports. */
+function startReports({
+  feed,
+  isCatalogueLoaded,
+  worker,
+  config: {
+    catalog: { pollMs },
+  },
+  emit,
+}: ReportSources): (NodeJS.Timeout | undefined)[] {
+  return [
+    worker === 0 ? reportSkipped(feed, pollMs, emit) : undefined,
+    reportLoading(worker, isCatalogueLoaded, pollMs, emit),
+  ]
+}
+
+/** Reports whether the catalogue has been read, and if not, when it has been. */
+function reportLoading(
+  worker: number,
+  isLoaded: () => boolean,
+  everyMs: number,
+  emit: (event: WorkerEvent) => void,
+): NodeJS.Timeout | undefined {
+  emit({ kind: 'catalogue', worker, isLoaded: isLoaded() })
+  if (isLoaded()) return undefined
+  const timer = setInterval(() => {
+    if (!isLoaded()) return
+    clearInterval(timer)
+    emit({ kind: 'catalogue', worker, isLoaded: true })
+  }, everyMs)
+  return timer.unref()
+}
 
 /** Maximum number of documents in the event; the others are in the log. */
 const SKIPPED_NAMED_MAX = 100

@@ -3,26 +3,33 @@ import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
+import { PATIENT } from '../support/product/patience.ts'
 import { populate } from '../support/product/population.ts'
 import { ROOT } from '../support/product/product.ts'
 import { ClientLedger } from '../support/system/client-ledger.ts'
 import { linesOf, POPULATION, portOf, spentOf, storesOf } from '../support/system/client-stores.ts'
 import { waitUntil } from '../support/wait.ts'
 
+const CLIENTS = 8
+
 let product: Product
 let tollgate: Started
 let clientLedger: ClientLedger
 
 beforeAll(async () => {
-  product = createProduct()
+  product = createProduct(PATIENT)
   tollgate = await product.start()
-  clientLedger = new ClientLedger({ name: 'lost', clients: 8, subscribers: POPULATION.subscribers })
+  clientLedger = new ClientLedger({
+    name: 'lost',
+    clients: CLIENTS,
+    subscribers: POPULATION.subscribers,
+  })
   await populate({ ...storesOf(product), ...POPULATION })
   await charge(300)
   await untilEven()
   const sizeBytes = statSync(logFile()).size
-  // Redis will lose everything from here on.
-  await charge(300)
+  // Redis will lose everything from here on: usage of each subscriber, too.
+  await charge(REQUESTS_OF_ALL)
   const added = await product.run('balance', 'add', ...TOP_UP)
   expect(added.code).toBe(0)
   await untilEven()
@@ -31,6 +38,9 @@ beforeAll(async () => {
   tollgate = await product.start()
 })
 afterAll(() => product?.close())
+
+/** A client has eight requests a session, and sessions use the subscribers in turn. */
+const REQUESTS_OF_ALL = 8 * (POPULATION.subscribers + 2 * CLIENTS)
 
 const FIRST = ['--sid', '100001']
 const TOP_UP = [...FIRST, '--include', '2', '--amount', '4242', '--operation-id', 'top-up-1']

@@ -4,6 +4,7 @@ import type { BillSelection } from '../../billing/charges/books.ts'
 import { applyEvent, ChargeChangedError, readCharge } from '../../billing/charges/charge-store.ts'
 import { chargeAccount } from '../../billing/charges/run.ts'
 import { ChargeTransitionError } from '../../billing/charges/transitions.ts'
+import { appendAudit } from '../../catalog/audit/audit.ts'
 import {
   anyValue,
   choice,
@@ -14,7 +15,7 @@ import {
 } from '../../catalog/entities/json-schema.ts'
 import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
 import { ActionError } from '../entities/errors.ts'
-import { beginJob } from '../jobs/jobs.ts'
+import { addJob } from '../jobs/jobs.ts'
 import type { RunOptions } from '../payments/jobs.ts'
 import { type ActionAnswer, type CommitPart, type MoneyCall, moneyAction } from './action.ts'
 import { STAGES, stageOf } from './charge-view.ts'
@@ -120,21 +121,24 @@ async function chargeOne(
     responses,
     ...(skipped !== null && { skipped }),
   }
-  await call.audit.record(call.actor, call.nowMs, {
+  const entry = {
     collection: 'charges',
     type: 'charge',
     key: String(aid),
     new: { aid, reason, charges: charges.map(({ _id }) => _id), ...(skipped && { skipped }) },
+  }
+  return call.commit('answer a charge', async (session) => {
+    appendAudit(session, call.actor, call.nowMs, entry)
+    return { details }
   })
-  return call.commit('answer a charge', async () => ({ details }))
 }
 
 async function beginRun(call: MoneyCall, options: RunOptions): Promise<ActionAnswer> {
   const { actor, catalog, clock, nowMs } = call
   const run = { kind: 'charge', subject: `run ${nowMs}`, actor } as const
   const kept = JSON.parse(JSON.stringify(options)) as Record<string, unknown>
-  return call.commit('begin a charge run', async () => {
-    const job = await beginJob({ catalog, clock }, { ...run, options: kept })
+  return call.commit('begin a charge run', async (session) => {
+    const job = await addJob({ catalog, clock }, session, { ...run, options: kept })
     return { details: { job: job._id.toHexString() } }
   })
 }
@@ -151,16 +155,15 @@ async function decide(
   const { retryDays } = await deps.settings.get(CHARGE_SETTINGS)
   const stage = operation === 'complete' ? 'completed' : 'rejected'
   try {
-    const answer = await call.commit('decide a charge', async (session) => {
+    const entry = { collection: 'charges', type: operation, key: id, new: { aid: charge.aid } }
+    return await call.commit('decide a charge', async (session) => {
+      appendAudit(session, call.actor, call.nowMs, entry)
       const event = { type: 'decide', stage } as const
       const after = await applyEvent(deps, charge, event, call.nowMs, { retryDays }, { session })
       return {
         details: { completed: stage === 'completed' ? 1 : 0, responses: { [id]: stageOf(after) } },
       }
     })
-    const entry = { collection: 'charges', type: operation, key: id, new: { aid: charge.aid } }
-    await call.audit.record(call.actor, call.nowMs, entry)
-    return answer
   } catch (error) {
     if (error instanceof ChargeTransitionError) {
       throw new ActionError(`Payment ${id} not applicable: it is ${charge.state}`)

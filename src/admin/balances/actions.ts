@@ -1,8 +1,6 @@
 /** Balances as a collection of the entity API. */
 import { randomUUID } from 'node:crypto'
 import { plainActor } from '../../catalog/actor.ts'
-import { appendDocuments, unwrittenRecords } from '../../catalog/audit/append.ts'
-import { enqueueOutbox, settleOutbox } from '../../catalog/transactions/outbox.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import type { RecordActions, RecordWriteRequest } from '../entities/api.ts'
@@ -12,7 +10,7 @@ import { cardOperationIds } from './card.ts'
 import { findBalances } from './find.ts'
 import { locateBalance } from './live.ts'
 import { type BalanceDeps, isGiven } from './loads.ts'
-import { type OperationAudit, operationRecords } from './operation-audit.ts'
+import { type OperationAudit, performAudited } from './operation-audit.ts'
 import { deleteBalance } from './remove.ts'
 import { updateBalance } from './update.ts'
 
@@ -46,9 +44,8 @@ interface BalanceAction {
 }
 
 /**
- * Executes a write and audits it, also if the process stops in between: the outbox entry that is
- * stored before finds out what was done. A load waits for earlier loads and transfers of its
- * subscriber: credit committed during a move to another account would stay in the old one, unused.
+ * Executes a write and audits it. A load waits for earlier loads and transfers of its subscriber:
+ * credit committed during a move to another account would stay in the old one, unused.
  */
 async function withAudit<T extends { operations: readonly OperationLine[] }>(
   deps: BalanceDeps,
@@ -70,19 +67,7 @@ async function withAudit<T extends { operations: readonly OperationLine[] }>(
   }
   const isLoad = action !== 'delete' && sid !== null && sid !== 0
   const followUp: FollowUp = { kind: 'balances', payload }
-  const held = { ...followUp, ...(isLoad && { subject: balancesOf(sid) }), isHeld: true }
-  const entry = await catalog.transaction(`begin ${action} balances`, async (session) =>
-    enqueueOutbox(session, held),
-  )
-  return catalog.dispatcher.perform(entry, async () => {
-    const done = await act()
-    const records = operationRecords(payload, done.operations)
-    await catalog.transaction(`record ${action} balances`, async (session) => {
-      appendDocuments(session, await unwrittenRecords(catalog, records))
-      await settleOutbox(catalog, session, entry)
-    })
-    return done
-  })
+  return performAudited(catalog, isLoad ? { ...followUp, subject: balancesOf(sid) } : followUp, act)
 }
 
 function numberOf(value: unknown): number | null {

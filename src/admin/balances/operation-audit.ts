@@ -1,10 +1,11 @@
 /** Audit entries of balance operations. */
 import type { Actor } from '../../catalog/actor.ts'
-import { appendRecords } from '../../catalog/audit/append.ts'
+import { appendDocuments, appendRecords, unwrittenRecords } from '../../catalog/audit/append.ts'
 import { type AuditEntry, auditDocument } from '../../catalog/audit/audit.ts'
 import type { AuditDocument } from '../../catalog/audit/audit-document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { balanceLineDocument } from '../../catalog/records/documents.ts'
+import { enqueueOutbox, type OutboxEntry, settleOutbox } from '../../catalog/transactions/outbox.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { accountsOf } from './former-accounts.ts'
 import type { BalanceDeps } from './loads.ts'
@@ -25,6 +26,31 @@ export interface OperationAudit {
 }
 
 /**
+ * Executes operations on balances and audits them, also if the process ends in between: the outbox
+ * entry that is stored before finds out what was done. Its payload has the actor and the type of
+ * the records. Rejects with errors of `act` and of the stores.
+ */
+export async function performAudited<T extends { operations: readonly OperationLine[] }>(
+  catalog: Catalog,
+  entry: OutboxEntry & { payload: Pick<OperationAudit, 'actor' | 'type'> },
+  act: () => Promise<T>,
+): Promise<T> {
+  const { type } = entry.payload
+  const stored = await catalog.transaction(`begin ${type} balances`, async (session) =>
+    enqueueOutbox(session, { ...entry, isHeld: true }),
+  )
+  return catalog.dispatcher.perform(stored, async () => {
+    const done = await act()
+    const records = operationRecords(entry.payload, done.operations)
+    await catalog.transaction(`record ${type} balances`, async (session) => {
+      appendDocuments(session, await unwrittenRecords(catalog, records))
+      await settleOutbox(catalog, session, stored)
+    })
+    return done
+  })
+}
+
+/**
  * Writes one entry per changed balance. The ledger returns the original result for a repeated
  * operation, which is recorded once. Rejects with `CatalogUnavailableError`.
  */
@@ -37,7 +63,7 @@ export async function recordOperations(
 }
 
 /** One record per changed balance; the same ones for a repeated operation. */
-export function operationRecords(
+function operationRecords(
   { actor, type }: Pick<OperationAudit, 'actor' | 'type'>,
   lines: readonly OperationLine[],
 ): AuditDocument[] {

@@ -1,10 +1,9 @@
 /** Jobs in MongoDB: created once, claimed by one process at a time, resumed by any process. */
 import { randomUUID } from 'node:crypto'
 import { type Actor, plainActor } from '../../catalog/actor.ts'
-import { ObjectId } from '../../catalog/collections.ts'
+import { type ClientSession, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
-import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
 
@@ -32,7 +31,16 @@ export class JobLostError extends Error {
  * Creates the job, or returns the active one of the same kind and subject. Rejects with
  * `CatalogUnavailableError`.
  */
-export async function beginJob({ catalog, clock }: JobStores, job: NewJob): Promise<JobDocument> {
+export function beginJob(stores: JobStores, job: NewJob): Promise<JobDocument> {
+  return stores.catalog.transaction('begin a job', (session) => addJob(stores, session, job))
+}
+
+/** As `beginJob`, within a transaction. */
+export async function addJob(
+  { catalog, clock }: JobStores,
+  session: ClientSession,
+  job: NewJob,
+): Promise<JobDocument> {
   const now = new Date(clock.nowMs())
   const active = `${job.kind}/${job.subject}`
   const document: JobDocument = {
@@ -54,21 +62,10 @@ export async function beginJob({ catalog, clock }: JobStores, job: NewJob): Prom
     changed: now,
     ended: null,
   }
-  for (;;) {
-    const isNew = await catalog.run('begin a job', async () => {
-      try {
-        await catalog.jobs.insertOne(document)
-        return true
-      } catch (error) {
-        if (isDuplicate(error)) return false
-        throw error
-      }
-    })
-    if (isNew) return document
-    const found = await catalog.run('read a job', () => catalog.jobs.findOne({ active }))
-    // Null if it was finished in the meantime.
-    if (found !== null) return found
-  }
+  const found = await catalog.run('read a job', () => catalog.jobs.findOne({ active }, { session }))
+  if (found !== null) return found
+  await catalog.run('begin a job', () => catalog.jobs.insertOne(document, { session }))
+  return document
 }
 
 export function readJob({ catalog }: Pick<JobStores, 'catalog'>, id: ObjectId) {
@@ -100,6 +97,15 @@ export interface ClaimedJob {
   count(name: string, added: number): void
   /** Saves the progress. Rejects with `JobLostError` or `CatalogUnavailableError`. */
   saveProgress(step: string): Promise<void>
+  /**
+   * Writes a batch and the progress in one transaction. `write` returns what the batch adds to the
+   * counters, and may be called again (`Catalog.transaction`). Rejects like `saveProgress`, with
+   * nothing written, or with errors of `write`.
+   */
+  commitBatch(
+    step: string,
+    write: (session: ClientSession) => Promise<Readonly<Record<string, number>>>,
+  ): Promise<void>
   /** Finishes the job, or schedules its continuation. Rejects like `saveProgress`. */
   end(again: { atMs: number; error?: string } | null): Promise<void>
 }
@@ -129,7 +135,7 @@ export async function claimJob(stores: JobStores, job: JobDocument): Promise<Cla
 function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): ClaimedJob {
   const { _id, token } = claimed
   const job = { ...claimed, counts: { ...claimed.counts } }
-  const write = async (fields: Partial<JobDocument>, isDone = false) => {
+  const store = async (fields: Partial<JobDocument>, options: { session?: ClientSession } = {}) => {
     const nowMs = clock.nowMs()
     const changed = new Date(nowMs)
     const expires = new Date(nowMs + LEASE_MS)
@@ -138,13 +144,17 @@ function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): Clai
       catalog.jobs.updateOne(
         { _id, token },
         {
-          $set: { ...fields, counts, changed, expires },
-          ...(isDone && { $unset: { active: '' as const } }),
+          $set: { counts, ...fields, changed, expires },
+          ...(fields.state === 'done' && { $unset: { active: '' as const } }),
         },
+        options,
       ),
     )
     if (matchedCount === 0)
       throw new JobLostError(`job ${_id.toHexString()} was claimed by another process`)
+  }
+  const write = async (fields: Partial<JobDocument>) => {
+    await store(fields)
     Object.assign(job, fields)
   }
   return {
@@ -153,10 +163,21 @@ function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): Clai
       if (added !== 0) job.counts[name] = (job.counts[name] ?? 0) + added
     },
     saveProgress: (step) => write({ step }),
+    async commitBatch(step, writeBatch) {
+      const counts = await catalog.transaction(`${job.kind}: ${step}`, async (session) => {
+        const next = { ...job.counts }
+        for (const [name, added] of Object.entries(await writeBatch(session))) {
+          if (added !== 0) next[name] = (next[name] ?? 0) + added
+        }
+        await store({ step, counts: next }, { session })
+        return next
+      })
+      Object.assign(job, { step, counts })
+    },
     end(again) {
       if (again === null) {
         const ended = new Date(clock.nowMs())
-        return write({ state: 'done', step: 'done', error: '', ended, holder: null }, true)
+        return write({ state: 'done', step: 'done', error: '', ended, holder: null })
       }
       const { atMs, error = '' } = again
       return write({ state: 'waiting', due: new Date(atMs), error, holder: null })

@@ -3,14 +3,13 @@
  */
 import type { AuditDocument } from '../../catalog/audit/audit-document.ts'
 import { type ChainedRecord, eraseFields } from '../../catalog/audit/chain.ts'
-import type { WithId } from '../../catalog/collections.ts'
+import type { ClientSession, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { OnBatch } from './erase-records.ts'
+import { type CommitBatch, nextOf } from './erase-records.ts'
 import { withoutNames } from './personal.ts'
 import type { ErasureScope } from './subject.ts'
 
 const BATCH = 200
-const ATTEMPTS_MAX = 20
 
 /** Records of these collections are found by the owner in their documents. */
 const BY_DOCUMENT = ['sessions', 'lines', 'bills', 'autorenew', 'cards'] as const
@@ -25,22 +24,19 @@ export interface AuditErasure {
   names: ReadonlySet<string>
 }
 
-/** Throws `CatalogUnavailableError`, or errors of `onBatch`. */
+/** Throws `CatalogUnavailableError`, or errors of `commit`. */
 export async function eraseAudit(
   catalog: Catalog,
   erasure: AuditErasure,
-  onBatch: OnBatch,
+  commit: CommitBatch,
 ): Promise<void> {
   for (const filter of filtersOf(erasure.scope)) {
-    const cursor = catalog.audit.find(filter, { batchSize: BATCH })
-    for (let isMore = true; isMore; ) {
-      let changed = 0
-      for (let index = 0; index < BATCH && isMore; index += 1) {
-        const record = await catalog.run('read the audit', () => cursor.next())
-        isMore = record !== null
-        if (record !== null && (await eraseIn(catalog, record, erasure))) changed += 1
-      }
-      await onBatch(changed)
+    const cursor = catalog.audit.find(filter, { projection: { _id: 1 }, batchSize: BATCH })
+    for (;;) {
+      const batch = await catalog.run('read the audit', () => nextOf(cursor, BATCH))
+      const ids = batch.map(({ _id }) => _id)
+      await commit((session) => eraseBatch(catalog, session, ids, erasure))
+      if (batch.length < BATCH) break
     }
   }
 }
@@ -60,26 +56,24 @@ function filtersOf({ entities, owners }: ErasureScope): Record<string, unknown>[
   ]
 }
 
-/** Returns whether anything was removed. */
-async function eraseIn(
+/** Returns the number of records from which something was removed. */
+async function eraseBatch(
   catalog: Catalog,
-  found: WithId<AuditDocument>,
+  session: ClientSession,
+  ids: readonly ObjectId[],
   erasure: AuditErasure,
-): Promise<boolean> {
-  const { _id } = found
-  let record: WithId<AuditDocument> | null = found
-  for (let attempt = 0; attempt < ATTEMPTS_MAX && record !== null; attempt += 1) {
+): Promise<number> {
+  const found = await catalog.run('read the audit', () =>
+    catalog.audit.find({ _id: { $in: [...ids] } }, { session }).toArray(),
+  )
+  const operations = found.flatMap((record) => {
     const erased = erasedRecord(record, erasure)
-    if (erased === null) return false
-    // An erasure of the account may change the same record concurrently.
-    const same = { _id, 'chain.fields': record.chain?.fields ?? { $exists: false } }
-    const { matchedCount } = await catalog.run('erase in the audit', () =>
-      catalog.audit.replaceOne(same as object, erased),
-    )
-    if (matchedCount === 1) return true
-    record = await catalog.run('read the audit', () => catalog.audit.findOne({ _id }))
-  }
-  return false
+    if (erased === null) return []
+    return [{ replaceOne: { filter: { _id: record._id }, replacement: erased as AuditDocument } }]
+  })
+  if (operations.length === 0) return 0
+  await catalog.run('erase in the audit', () => catalog.audit.bulkWrite(operations, { session }))
+  return operations.length
 }
 
 function erasedRecord(record: AuditDocument, erasure: AuditErasure): ChainedRecord | null {

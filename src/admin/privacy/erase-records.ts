@@ -1,48 +1,62 @@
 /** Removes personal data from lines, bills, invoice documents and rows of imports. */
 import { ERASED } from '../../catalog/audit/chain.ts'
-import type { Collection, WithId } from '../../catalog/collections.ts'
+import type { ClientSession, Collection, WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { withoutNames } from './personal.ts'
 
 type Fields = Record<string, unknown>
 
 const BATCH = 500
+/** Reports of failed rows; each has the failures of one batch of an import. */
+const IMPORTS_BATCH = 20
 /** Shorter texts occur in others by chance. */
 const TEXT_LENGTH_MIN = 4
 
-/** Called after each batch with the number of changed documents. */
-export type OnBatch = (changed: number) => Promise<void>
+/**
+ * Commits a batch with the progress of the erasure in one transaction. `write` returns the number
+ * of changed documents, and may be called again.
+ */
+export type CommitBatch = (write: (session: ClientSession) => Promise<number>) => Promise<void>
 
 /**
  * Erases members of these names in all documents that match the filter. Charging rewrites lines of
- * the sessions that it still stores. Throws `CatalogUnavailableError`, or errors of `onBatch`.
+ * the sessions that it still stores. Throws `CatalogUnavailableError`, or errors of `commit`.
  */
 export async function eraseRecords(
   catalog: Catalog,
   name: 'lines' | 'bills' | 'billrun',
   filter: Fields,
   names: ReadonlySet<string>,
-  onBatch: OnBatch,
+  commit: CommitBatch,
 ): Promise<void> {
   const documents = catalog[name] as unknown as Collection<Fields>
-  const cursor = documents.find(filter, { batchSize: BATCH })
+  const cursor = documents.find(filter, { projection: { _id: 1 }, batchSize: BATCH })
   for (;;) {
-    const batch = await catalog.run(`read ${name}`, () => nextOf(cursor))
-    const operations = batch.flatMap((document) => {
-      const update = changesOf(document, names)
-      return update === null ? [] : [{ updateOne: { filter: { _id: document._id }, update } }]
+    const batch = await catalog.run(`read ${name}`, () => nextOf(cursor, BATCH))
+    const ids = batch.map(({ _id }) => _id)
+    await commit(async (session) => {
+      const found = await catalog.run(`read ${name}`, () =>
+        documents.find({ _id: { $in: ids } }, { session }).toArray(),
+      )
+      const operations = found.flatMap((document) => {
+        const update = changesOf(document, names)
+        return update === null ? [] : [{ updateOne: { filter: { _id: document._id }, update } }]
+      })
+      if (operations.length === 0) return 0
+      await catalog.run(`erase in ${name}`, () => documents.bulkWrite(operations, { session }))
+      return operations.length
     })
-    if (operations.length > 0) {
-      await catalog.run(`erase in ${name}`, () => documents.bulkWrite(operations))
-    }
-    await onBatch(operations.length)
     if (batch.length < BATCH) return
   }
 }
 
-async function nextOf<T>(cursor: { next(): Promise<T | null> }): Promise<T[]> {
+/** The next documents of a cursor, at most `count`. */
+export async function nextOf<T>(
+  cursor: { next(): Promise<T | null> },
+  count: number,
+): Promise<T[]> {
   const batch: T[] = []
-  while (batch.length < BATCH) {
+  while (batch.length < count) {
     const document = await cursor.next()
     if (document === null) break
     batch.push(document)
@@ -70,24 +84,42 @@ function changesOf(document: WithId<Fields>, names: ReadonlySet<string>): Fields
 export async function eraseInImports(
   catalog: Catalog,
   texts: readonly string[],
-  onBatch: OnBatch,
+  commit: CommitBatch,
 ): Promise<void> {
   const wanted = [...new Set(texts)].filter(({ length }) => length >= TEXT_LENGTH_MIN)
   if (wanted.length === 0) return
-  const cursor = catalog.imports.find({ kind: 'failures' }, { batchSize: 1 })
+  const filter = { kind: 'failures' } as const
+  const cursor = catalog.imports.find(filter, { projection: { _id: 1 } })
   for (;;) {
-    const found = await catalog.run('read failed rows', () => cursor.next())
-    if (found === null) return
-    if (found.kind !== 'failures') continue
-    const failures = found.failures.map((one) => ({ ...one, text: textWithout(one.text, wanted) }))
-    const changed = failures.filter(({ text }, index) => text !== found.failures[index]?.text)
-    if (changed.length > 0) {
-      await catalog.run('erase in failed rows', () =>
-        catalog.imports.updateOne({ _id: found._id }, { $set: { failures } }),
-      )
-    }
-    await onBatch(changed.length)
+    const batch = await catalog.run('read failed rows', () => nextOf(cursor, IMPORTS_BATCH))
+    const ids = batch.map(({ _id }) => _id)
+    await commit((session) => eraseFailures(catalog, session, ids, wanted))
+    if (batch.length < IMPORTS_BATCH) return
   }
+}
+
+async function eraseFailures(
+  catalog: Catalog,
+  session: ClientSession,
+  ids: readonly string[],
+  wanted: readonly string[],
+): Promise<number> {
+  const found = await catalog.run('read failed rows', () =>
+    catalog.imports.find({ _id: { $in: [...ids] } }, { session }).toArray(),
+  )
+  let changed = 0
+  for (const document of found) {
+    if (document.kind !== 'failures') continue
+    const before = document.failures
+    const failures = before.map((one) => ({ ...one, text: textWithout(one.text, wanted) }))
+    const erased = failures.filter(({ text }, index) => text !== before[index]?.text)
+    if (erased.length === 0) continue
+    changed += erased.length
+    await catalog.run('erase in failed rows', () =>
+      catalog.imports.updateOne({ _id: document._id }, { $set: { failures } }, { session }),
+    )
+  }
+  return changed
 }
 
 function textWithout(text: string, wanted: readonly string[]): string {

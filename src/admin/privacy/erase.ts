@@ -1,5 +1,5 @@
 /** The erasure job for a subscriber or an account. */
-import { appendRecords } from '../../catalog/audit/append.ts'
+import { appendDocuments, unwrittenRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
 import { readAccountFields } from '../../ledger/account-fields.ts'
 import { openSessionsOf } from '../../ledger/open-sessions.ts'
@@ -13,9 +13,8 @@ import type { ClaimedJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
 import { eraseAudit } from './erase-audit.ts'
 import { eraseEntity } from './erase-entities.ts'
-import { eraseInImports, eraseRecords } from './erase-records.ts'
+import { type CommitBatch, eraseInImports, eraseRecords } from './erase-records.ts'
 import { personalNames, personalPaths, textsUnder } from './personal.ts'
-import { recordBegin } from './request.ts'
 import { type ErasureScope, erasureScopeOf, type Subject } from './subject.ts'
 
 export interface ErasureParts {
@@ -41,17 +40,17 @@ export function eraseHandler(parts: ErasureParts): JobHandler {
     const all = [...new Set([...paths.accounts, ...paths.subscribers])]
     const names = personalNames(all)
     if (claimed.job.step !== 'settle') {
-      await recordBegin(stores, claimed.job)
       if (options['force'] === true) await endSessions(stores, scope, claimed)
       await eraseTexts(stores, scope, all, claimed)
       for (const entity of scope.entities) {
-        claimed.count('revisions', await eraseEntity(stores, entity, paths[entity.collection]))
-        await claimed.saveProgress('entities')
+        await claimed.commitBatch('entities', async (session) => ({
+          revisions: await eraseEntity(stores, session, entity, paths[entity.collection]),
+        }))
       }
       const fields = new Set(all.map((path) => path.split('.', 1)[0] ?? path))
-      const count = counter(claimed, 'audit_records', 'audit')
       const id = _id.toHexString()
-      await eraseAudit(catalog, { id, scope, fields, names }, count)
+      const commit = batches(claimed, 'audit_records', 'audit')
+      await eraseAudit(catalog, { id, scope, fields, names }, commit)
       await eraseDocuments(stores, subject, scope, names, claimed)
     }
     const isSettled = await hasSettled(stores, scope)
@@ -74,11 +73,9 @@ async function pathsOf({ stores, fields }: ErasureParts) {
   return { accounts: await of('accounts'), subscribers: await of('subscribers') }
 }
 
-function counter(claimed: ClaimedJob, name: string, step: string) {
-  return (changed: number) => {
-    claimed.count(name, changed)
-    return claimed.saveProgress(step)
-  }
+/** Batches that count their documents under a name. */
+function batches(claimed: ClaimedJob, name: string, step: string): CommitBatch {
+  return (write) => claimed.commitBatch(step, async (session) => ({ [name]: await write(session) }))
 }
 
 async function endSessions(
@@ -106,7 +103,7 @@ async function eraseTexts(
   const texts = entities.flatMap(({ revisions }) =>
     revisions.flatMap((revision) => textsUnder(revision, paths)),
   )
-  await eraseInImports(catalog, texts, counter(claimed, 'failed_rows', 'imports'))
+  await eraseInImports(catalog, texts, batches(claimed, 'failed_rows', 'imports'))
 }
 
 async function eraseDocuments(
@@ -119,7 +116,7 @@ async function eraseDocuments(
   const { catalog } = stores
   if (subject.collection === 'accounts') {
     for (const name of ['bills', 'billrun'] as const) {
-      await eraseRecords(catalog, name, { aid: subject.key }, names, counter(claimed, name, name))
+      await eraseRecords(catalog, name, { aid: subject.key }, names, batches(claimed, name, name))
     }
   }
   await eraseLines(stores, subject, scope, names, claimed)
@@ -139,7 +136,7 @@ async function eraseLines(
   ]
   const step = claimed.job.step === 'settle' ? 'settle' : 'lines'
   for (const filter of filters) {
-    await eraseRecords(catalog, 'lines', filter, names, counter(claimed, 'lines', step))
+    await eraseRecords(catalog, 'lines', filter, names, batches(claimed, 'lines', step))
   }
 }
 
@@ -160,12 +157,13 @@ async function hasSettled({ ledger }: EntityStores, { owners }: ErasureScope): P
   return true
 }
 
-async function recordEnd(
+/** The record of the erasure, in one transaction with its last progress. */
+function recordEnd(
   { catalog, clock }: EntityStores,
   { collection, key }: Subject,
-  { job }: ClaimedJob,
+  claimed: ClaimedJob,
 ): Promise<void> {
-  const { _id, actor, counts } = job
+  const { _id, actor, counts } = claimed.job
   const operationId = _id.toHexString()
   const entry = {
     collection,
@@ -175,5 +173,8 @@ async function recordEnd(
     new: { job: operationId, ...counts },
   }
   const document = auditDocument(actor, clock.nowMs(), entry, `erased/${operationId}`)
-  await appendRecords(catalog, [document])
+  return claimed.commitBatch('settle', async (session) => {
+    appendDocuments(session, await unwrittenRecords(catalog, [document]))
+    return {}
+  })
 }

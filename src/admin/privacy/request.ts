@@ -1,7 +1,8 @@
 /** Requests for an erasure: precondition checks, audit entry and job. */
 import type { Actor } from '../../catalog/actor.ts'
-import { appendRecords } from '../../catalog/audit/append.ts'
+import { appendDocuments, unwrittenRecords } from '../../catalog/audit/append.ts'
 import { auditDocument } from '../../catalog/audit/audit.ts'
+import type { AuditDocument } from '../../catalog/audit/audit-document.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
 import { debtOf } from '../../domain/bucket.ts'
 import { decimalText } from '../../domain/money.ts'
@@ -10,7 +11,7 @@ import { DISPLAY, EntityRuleError, TargetError } from '../entities/errors.ts'
 import type { EntityStores } from '../entities/requests/entity-request.ts'
 import { toOf } from '../entities/timeline/draft.ts'
 import { dateText } from '../entities/views.ts'
-import { beginJob } from '../jobs/jobs.ts'
+import { addJob } from '../jobs/jobs.ts'
 import { type ErasureScope, erasureScopeOf, type Subject, subjectText } from './subject.ts'
 
 export type ErasureStores = Pick<EntityStores, 'catalog' | 'ledger' | 'clock' | 'config'>
@@ -36,17 +37,16 @@ export async function requestErasure(
   if (!force) await refuseIfNeeded(stores, scope)
   const options = { ...subject, force }
   const name = `${subject.collection}/${subject.key}`
-  const job = await beginJob({ catalog, clock }, { kind: 'erase', subject: name, options, actor })
-  await recordBegin(stores, job)
-  return job
+  const job = { kind: 'erase', subject: name, options, actor } as const
+  return catalog.transaction('begin an erasure', async (session) => {
+    const begun = await addJob({ catalog, clock }, session, job)
+    appendDocuments(session, await unwrittenRecords(catalog, [recordOf(begun)]))
+    return begun
+  })
 }
 
-/** Written before anything is removed, and only once. */
-export async function recordBegin(
-  { catalog }: Pick<ErasureStores, 'catalog'>,
-  job: JobDocument,
-): Promise<void> {
-  const { _id, options, actor, created } = job
+/** The audit record of the request. */
+function recordOf({ _id, options, actor, created }: JobDocument): AuditDocument {
   const operationId = _id.toHexString()
   const { collection, key, force } = options
   const entry = {
@@ -56,8 +56,7 @@ export async function recordBegin(
     operationId,
     new: { force: force === true, job: operationId },
   }
-  const seed = `erase/${operationId}`
-  await appendRecords(catalog, [auditDocument(actor, created.getTime(), entry, seed)])
+  return auditDocument(actor, created.getTime(), entry, `erase/${operationId}`)
 }
 
 async function refuseIfNeeded(

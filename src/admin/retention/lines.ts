@@ -1,8 +1,8 @@
 /**
  * Removes lines older than `retention.linesDays` and keeps their sums in one document per owner. A
- * single write adds a batch to the sums and lists its lines as pending. Readers add these sums and
- * skip pending lines, so that a crash before the deletion changes nothing.
+ * transaction adds a batch to the sums and deletes its lines.
  */
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { LineDocument } from '../../catalog/records/documents.ts'
 import {
   addCarried,
@@ -12,7 +12,6 @@ import {
   carriedSums,
   emptySums,
 } from '../../catalog/records/line-sums.ts'
-import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
 import { readAccountFields } from '../../ledger/account-fields.ts'
 import { type RecorderProgress, watchRecorderProgress } from '../../ledger/recorder-progress.ts'
 import type { Removal } from './removal.ts'
@@ -32,19 +31,19 @@ interface Candidate extends Owner {
 }
 
 export async function removeLines(removal: Removal): Promise<void> {
-  const { ledger, clock, config, signal, onBatch } = removal
+  const { ledger, clock, config, signal } = removal
   const { operationKeepMs, replayMs } = config.ledger
   const keptMs = Math.max(operationKeepMs, replayMs) + MARGIN_MS
   const before = new Date(Math.min(removal.beforeMs, clock.nowMs() - keptMs))
   const recording = watchRecorderProgress(ledger)
-  await finishPending(removal)
   let after: Candidate | null = null
   while (!signal.aborted) {
     const found: Candidate[] = await candidates(removal, before, after)
     const last = found.at(-1)
     if (last === undefined) return
     after = last
-    await onBatch(await removeOf(removal, recording, found, before))
+    const owners = await ownersOf(removal, recording, found)
+    await removal.removeBatch((session) => carrySums(removal, session, owners, before))
   }
 }
 
@@ -71,17 +70,23 @@ async function candidates(
   return [...rest, ...next]
 }
 
-/** Returns the number of removed lines. */
-async function removeOf(
+/** Lines of one owner that may be removed. */
+interface OwnerBatch extends Owner {
+  stamps: Set<string>
+  /** Sessions of the owner in the ledger. */
+  sessions: ReadonlySet<string>
+}
+
+/** The batch by owner, without accounts that the recorder has not caught up with. */
+async function ownersOf(
   removal: Removal,
   recording: RecorderProgress,
   found: readonly Candidate[],
-  before: Date,
-): Promise<number> {
-  const owners = new Map<string, Owner & { stamps: string[] }>()
+): Promise<OwnerBatch[]> {
+  const owners = new Map<string, Owner & { stamps: Set<string> }>()
   for (const { aid, sid, stamp } of found) {
-    const owner = owners.get(carriedId({ aid, sid })) ?? { aid, sid, stamps: [] }
-    owner.stamps.push(stamp)
+    const owner = owners.get(carriedId({ aid, sid })) ?? { aid, sid, stamps: new Set() }
+    owner.stamps.add(stamp)
     owners.set(carriedId(owner), owner)
   }
   // The sessions are read before the recording check, so that lines already in the streams at that
@@ -89,17 +94,9 @@ async function removeOf(
   const sessions = await knownSessions(removal, [...owners.values()])
   const aids = [...new Set([...owners.values()].map(({ aid }) => aid))]
   const recorded = new Set(await recording.waitForEach(aids))
-  let removed = 0
-  for (const [id, owner] of owners) {
-    if (!recorded.has(owner.aid)) continue
-    const lines = await removal.catalog.run('read old lines', () =>
-      removal.catalog.lines.find({ stamp: { $in: owner.stamps } }).toArray(),
-    )
-    const known = sessions.get(id) ?? new Set()
-    const gone = lines.filter((line) => isFinal(line, known, before))
-    if (gone.length > 0) removed += await carrySums(removal, owner, gone)
-  }
-  return removed
+  return [...owners].flatMap(([id, owner]) =>
+    recorded.has(owner.aid) ? [{ ...owner, sessions: sessions.get(id) ?? new Set() }] : [],
+  )
 }
 
 /** Session keys of each owner, open or ended: charging may still write their lines. */
@@ -131,65 +128,63 @@ function isFinal(line: LineDocument, known: ReadonlySet<string>, before: Date): 
   return !known.has(line.stamp.slice(0, SESSION_KEY_LENGTH))
 }
 
+/** Returns the number of removed lines. */
 async function carrySums(
   { catalog }: Removal,
-  { aid, sid }: Owner,
-  lines: readonly LineDocument[],
+  session: ClientSession,
+  owners: readonly OwnerBatch[],
+  before: Date,
 ): Promise<number> {
-  const _id = carriedId({ aid, sid })
-  const found = await catalog.run('read carried sums', () => catalog.carried.findOne({ _id }))
-  if (found !== null && found.pending.length > 0) await dropPending(catalog, found)
+  const ids = owners.map(carriedId)
+  const found = await catalog.run('read carried sums', () =>
+    catalog.carried.find({ _id: { $in: ids } }, { session }).toArray(),
+  )
+  const carried = new Map(found.map((one) => [one._id, one]))
+  const stamps = owners.flatMap((owner) => [...owner.stamps])
+  const lines = await catalog.run('read old lines', () =>
+    catalog.lines.find({ stamp: { $in: stamps } }, { session }).toArray(),
+  )
+  const gone: LineDocument[] = []
+  const sums: CarriedDocument[] = []
+  for (const owner of owners) {
+    const id = carriedId(owner)
+    const final = lines.filter(
+      (line) => owner.stamps.has(line.stamp) && isFinal(line, owner.sessions, before),
+    )
+    if (final.length === 0) continue
+    gone.push(...final)
+    sums.push(sumsWith(owner, carried.get(id) ?? null, final))
+  }
+  if (gone.length === 0) return 0
+  const replacements = sums.map((one) => ({
+    replaceOne: { filter: { _id: one._id }, replacement: one, upsert: true },
+  }))
+  await catalog.run('write carried sums', () =>
+    catalog.carried.bulkWrite(replacements, { session }),
+  )
+  const removed = gone.map(({ stamp }) => stamp)
+  await catalog.run('delete old lines', () =>
+    catalog.lines.deleteMany({ stamp: { $in: removed } }, { session }),
+  )
+  return gone.length
+}
+
+function sumsWith(
+  { aid, sid }: Owner,
+  found: CarriedDocument | null,
+  lines: readonly LineDocument[],
+): CarriedDocument {
   const [own, shared] = [emptySums(), emptySums()]
   if (found !== null) addCarried(found, own, shared)
   // Lines of the account itself count as its own.
   for (const line of lines) addLine(line, own, sid === 0 ? own : shared)
-  const rev = found?.rev ?? 0
-  const carried: Omit<CarriedDocument, '_id'> = {
+  return {
+    _id: carriedId({ aid, sid }),
     aid,
     sid,
-    rev: rev + 1,
+    rev: (found?.rev ?? 0) + 1,
     lines: (found?.lines ?? 0) + lines.length,
     own: carriedSums(own),
     shared: carriedSums(shared),
-    pending: lines.map(({ stamp }) => stamp),
-  }
-  const isCarried = await catalog.run('write carried sums', async () => {
-    try {
-      const same = { _id, rev }
-      const { matchedCount, upsertedCount } = await catalog.carried.updateOne(
-        same,
-        { $set: carried },
-        { upsert: rev === 0 },
-      )
-      return matchedCount + upsertedCount === 1
-    } catch (error) {
-      if (isDuplicate(error)) return false
-      throw error
-    }
-  })
-  // Another process has claimed the job and updated the sums.
-  if (!isCarried) return 0
-  await dropPending(catalog, { _id, ...carried })
-  return lines.length
-}
-
-async function dropPending(
-  catalog: Removal['catalog'],
-  { _id, rev, pending }: CarriedDocument,
-): Promise<void> {
-  await catalog.run('delete old lines', () => catalog.lines.deleteMany({ stamp: { $in: pending } }))
-  await catalog.run('clear pending lines', () =>
-    catalog.carried.updateOne({ _id, rev }, { $set: { pending: [] } }),
-  )
-}
-
-/** Completes batches that a dead process has begun. */
-async function finishPending({ catalog }: Removal): Promise<void> {
-  for (;;) {
-    const found = await catalog.run('find carried sums', () =>
-      catalog.carried.findOne({ 'pending.0': { $exists: true } }),
-    )
-    if (found === null) return
-    await dropPending(catalog, found)
   }
 }

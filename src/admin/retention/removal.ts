@@ -1,4 +1,5 @@
 /** Parameters of retention jobs. */
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
@@ -21,8 +22,8 @@ export interface Removal extends RetentionParts {
   beforeMs: number
   signal: AbortSignal
   /**
-   * Called after each batch: saves the progress, and pauses. Rejects like
-   * `ClaimedJob.saveProgress`.
+   * Removes a batch and saves the progress in one transaction, and pauses. `remove` returns the
+   * number of removed documents. Rejects like `ClaimedJob.commitBatch`.
    */
-  onBatch(removed: number): Promise<void>
+  removeBatch(remove: (session: ClientSession) => Promise<number>): Promise<void>
 }

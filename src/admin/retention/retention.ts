@@ -41,10 +41,13 @@ export function retentionHandler(parts: RetentionParts): JobHandler {
       ...parts,
       beforeMs: clock.nowMs() - days * DAY_MS,
       signal,
-      async onBatch(removed) {
-        claimed.count('removed', removed)
+      async removeBatch(remove) {
+        let removed = 0
+        await claimed.commitBatch('remove', async (session) => {
+          removed = await remove(session)
+          return { removed }
+        })
         metrics.retentionRemoved(collection, removed)
-        await claimed.saveProgress('remove')
         const tookMs = monotonicMs() - beganMs
         await delay(Math.max(PAUSE_MS_MIN, tookMs), undefined, { signal }).catch(() => undefined)
         beganMs = monotonicMs()
@@ -84,7 +87,7 @@ export async function beginRetention({
 
 /** The hash chain of the remaining audit records stays valid. */
 async function removeAudit(removal: Removal): Promise<void> {
-  const { catalog, config, beforeMs, signal, onBatch } = removal
+  const { catalog, config, beforeMs, signal, removeBatch } = removal
   const before = new Date(beforeMs)
   while (!signal.aborted) {
     const found = await catalog.run('find old audit records', () =>
@@ -96,11 +99,13 @@ async function removeAudit(removal: Removal): Promise<void> {
     )
     if (found.length === 0) return
     const links = found.flatMap(({ chain }) => chain ?? [])
-    await storeRemovedRuns(catalog, links, config.secrets.key)
     const ids = found.map(({ _id }) => _id)
-    const { deletedCount } = await catalog.run('delete old audit records', () =>
-      catalog.audit.deleteMany({ _id: { $in: ids } }),
-    )
-    await onBatch(deletedCount)
+    await removeBatch(async (session) => {
+      await storeRemovedRuns(catalog, session, links, config.secrets.key)
+      const { deletedCount } = await catalog.run('delete old audit records', () =>
+        catalog.audit.deleteMany({ _id: { $in: ids } }, { session }),
+      )
+      return deletedCount
+    })
   }
 }

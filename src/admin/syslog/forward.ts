@@ -46,12 +46,14 @@ export function forwardHandler({ catalog, clock, config, metrics }: ForwardParts
       )
       // Only the process that holds the job moves the position; receivers recognise duplicates by
       // their sequence number.
-      claimed.count('sent', records.length)
-      await claimed.saveProgress('send')
       const { seq, hash } = last.chain
-      await catalog.run('write the syslog position', () =>
-        catalog.auditchain.updateOne({ _id: POSITION }, { $set: { seq, hash } }, { upsert: true }),
-      )
+      await claimed.commitBatch('send', async (session) => {
+        const options = { upsert: true, session }
+        await catalog.run('write the syslog position', () =>
+          catalog.auditchain.updateOne({ _id: POSITION }, { $set: { seq, hash } }, options),
+        )
+        return { sent: records.length }
+      })
       metrics.auditSent(records.length)
     }
     return clock.nowMs() + POLL_MS

@@ -1,10 +1,10 @@
 /**
  * Ranges of the chain that retention has removed. Each range keeps the hash of its last record,
- * which the following record references as its predecessor. A range is stored before its records
- * are deleted: if the process dies in between, there are surplus records, but never an undocumented
- * gap.
+ * which the following record references as its predecessor. A range is stored in the transaction
+ * that deletes its records.
  */
 import { createHmac } from 'node:crypto'
+import type { ClientSession } from 'mongodb'
 import type { Catalog } from '../connection.ts'
 import type { AuditChainDocument } from './audit-document.ts'
 
@@ -33,9 +33,10 @@ export function mergeRuns(runs: readonly RemovedRun[]): RemovedRun[] {
   return joined
 }
 
-/** Must be called before the records are removed. Rejects with `CatalogUnavailableError`. */
+/** Adds the records to the ranges, as part of a transaction that deletes them. */
 export async function storeRemovedRuns(
   catalog: Catalog,
+  session: ClientSession,
   links: readonly Link[],
   key: string,
 ): Promise<void> {
@@ -51,9 +52,12 @@ export async function storeRemovedRuns(
       const same = storedRuns.some((one) => one.from === from && one.to === to)
       if (same) continue
       const stored = { seq: to, hash, from, mac: macOf(run, key) }
-      await catalog.auditchain.updateOne({ _id: idOf(from) }, { $set: stored }, { upsert: true })
+      const options = { upsert: true, session }
+      await catalog.auditchain.updateOne({ _id: idOf(from) }, { $set: stored }, options)
     }
-    if (absorbed.length > 0) await catalog.auditchain.deleteMany({ _id: { $in: absorbed } })
+    if (absorbed.length > 0) {
+      await catalog.auditchain.deleteMany({ _id: { $in: absorbed } }, { session })
+    }
   })
 }
 

@@ -99,8 +99,6 @@ export interface CarriedDocument {
   own: CarriedSums
   /** The share of these lines in the shared buckets and the debt of the account. */
   shared: CarriedSums
-  /** Stamps of lines that are included in the sums and are being deleted. */
-  pending: string[]
 }
 
 export function carriedId({ aid, sid }: { aid: number; sid: number }): string {

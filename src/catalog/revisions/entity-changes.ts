@@ -33,10 +33,15 @@ export interface ChangeDecision<T> {
   result: T
 }
 
-export interface Changed<T> {
+export interface Written<T> {
   /** Stored documents of the steps, by id. */
   stored: ReadonlyMap<string, RawDocument>
   result: T
+}
+
+export interface Changed<T> extends Written<T> {
+  /** A store is unavailable: the outbox entries are executed later. */
+  isPostponed: boolean
 }
 
 /** An account or a subscriber; `sid` is 0 for the account itself. */
@@ -57,14 +62,20 @@ export const FENCE_KIND = 'fence'
  * in errors. `decide` may be called again; if it throws, nothing is written. Also rejects with
  * `DuplicateEntityError`.
  */
-export function changeEntities<T>(
+export async function changeEntities<T>(
   stores: ChangeStores,
   what: string,
   decide: (session: ClientSession) => Promise<ChangeDecision<T>>,
 ): Promise<Changed<T>> {
-  return stores.catalog.transaction(what, async (session) =>
-    writeDecision(stores, session, await decide(session)),
+  let isPostponed = false
+  const written = await stores.catalog.transaction(
+    what,
+    async (session) => writeDecision(stores, session, await decide(session)),
+    () => {
+      isPostponed = true
+    },
   )
+  return { ...written, isPostponed }
 }
 
 /** As `changeEntities`, within a transaction that writes something else, too. */
@@ -72,7 +83,7 @@ export async function writeDecision<T>(
   { catalog, clock }: ChangeStores,
   session: ClientSession,
   decision: ChangeDecision<T>,
-): Promise<Changed<T>> {
+): Promise<Written<T>> {
   const { collection, steps, followUp, audit, result } = decision
   const written = await writeRevisions(catalog, session, collection, steps)
   const stored = new Map(written.map((one) => [one._id.toHexString(), one]))

@@ -64,18 +64,21 @@ export class OutboxDispatcher {
   }
 
   /**
-   * Executes the committed entries of this process. Rejects with the error of a store that is
-   * unavailable; the entries are then executed later. Other errors are logged and retried later.
+   * Executes the committed entries of this process. Returns false if a store is unavailable: the
+   * rest is executed later. Other errors are logged and retried later.
    */
-  async dispatch(entries: readonly OutboxDocument[]): Promise<void> {
+  async dispatch(entries: readonly OutboxDocument[]): Promise<boolean> {
     for (const [index, entry] of entries.entries()) {
       try {
         await this.#execute(entry)
       } catch (error) {
+        const { kind, subject } = entry
+        this.#log?.warn({ err: error, kind, subject }, 'an outbox entry waits for a store')
         for (const other of entries.slice(index + 1)) await this.#release(other, null)
-        throw error
+        return false
       }
     }
+    return true
   }
 
   /**

@@ -46,16 +46,18 @@ interface OwnHead {
 type Transaction = <T>(
   what: string,
   operation: (session: ClientSession) => Promise<T>,
+  onPostponed?: () => void,
 ) => Promise<T>
 
 export function createTransactions(parts: TransactionParts): Transaction {
   const turns = new Turns()
   const own: OwnHead = { head: null, version: -1 }
-  return async (what, operation) => {
+  return async (what, operation, onPostponed) => {
     const giveUpMs = monotonicMs() + GIVE_UP_MS
     const leave = await turns.enter(what, giveUpMs)
     const { result, due } = await commit(parts, own, what, operation, giveUpMs).finally(leave)
-    await parts.dispatcher.dispatch(due)
+    // The writes are committed: an error would deny them.
+    if (!(await parts.dispatcher.dispatch(due))) onPostponed?.()
     return result
   }
 }

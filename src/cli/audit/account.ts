@@ -148,9 +148,8 @@ class Attempt {
     const shared = owner.sid === 0 ? sums : this.#sharedSums
     const carried = await this.#carriedOf(filter)
     if (carried !== null) addCarried(carried, sums, shared)
-    const removed = new Set(carried?.pending)
     for await (const line of catalog.lines.find(filter)) {
-      if (!removed.has(line.stamp)) addLine(openLines.newest(line), sums, shared)
+      addLine(openLines.newest(line), sums, shared)
     }
     this.#lines += sums.lines
     // Lines that retention removed during the read are in no sum: the next attempt finds them in

@@ -143,13 +143,10 @@ class LineIndex {
   /** Sessions of the ledger by session tag (the prefix of their stamps). */
   readonly #ledgerSessions = new Map<string, LedgerSession>()
   #unknown: RealtimeLineDocument[] = []
-  /** Stamps of lines that are already in the carried sums. */
-  readonly #removed = new Set<string>()
 
   constructor(owners: readonly OwnerEvidence[], carried: readonly CarriedDocument[]) {
     this.#owners = new Map(owners.map((owner) => [owner.state.sid, owner]))
     for (const sums of carried) {
-      for (const stamp of sums.pending) this.#removed.add(stamp)
       const owner = this.#owners.get(sums.sid)
       const shared = this.#owners.get(0)
       if (owner !== undefined && shared !== undefined) addCarried(sums, owner.sums, shared.sums)
@@ -167,7 +164,7 @@ class LineIndex {
   add(line: LineDocument): void {
     const owner = this.#owners.get(line.sid)
     const shared = this.#owners.get(0)
-    if (owner === undefined || shared === undefined || this.#removed.has(line.stamp)) return
+    if (owner === undefined || shared === undefined) return
     // Credits move no balance.
     if (line.type === 'credit') {
       addLine(line, owner.sums, shared.sums)

@@ -1,6 +1,7 @@
 /** Explains and mends accounts whose audit failed. */
 import { createHash } from 'node:crypto'
-import { recordOperations } from '../../admin/balances/operation-audit.ts'
+import { performAudited } from '../../admin/balances/operation-audit.ts'
+import type { MendAudit } from '../../admin/follow-ups.ts'
 import { operationLineOf } from '../../catalog/records/recorded-values.ts'
 import type { OperationLine } from '../../domain/line.ts'
 import { type AccountMend, mendAccount } from '../../ledger/mend.ts'
@@ -50,10 +51,16 @@ export async function mend(
     if (attempt === 0) onPlan(explain(evidence, plan))
     if (plan.owners.length === 0) return 'nothing'
     const work = mendOf(evidence, plan, settings)
-    const done = await mendAccount(stores.ledger, work, settings.operationKeepMs)
-    if (done === 'conflict') continue
-    await recordOperations(stores.catalog, { actor: operator(), type: 'mend' }, work.lines)
-    return 'mended'
+    const { aid, operationId, lines } = work
+    const payload: MendAudit = { actor: operator(), type: 'mend', aid, operationId, lines }
+    const entry = { kind: 'mend', payload }
+    const { isDone } = await performAudited(stores.catalog, entry, async () => {
+      const done = await mendAccount(stores.ledger, work, settings.operationKeepMs)
+      return done === 'conflict'
+        ? { isDone: false, operations: [] }
+        : { isDone: true, operations: lines }
+    })
+    if (isDone) return 'mended'
   }
   return 'contended'
 }

@@ -44,8 +44,6 @@ export class AccountRecords {
   lines = 0
   readonly #owners = new Map<number, OwnerRecords>()
   readonly #since: RestoreCutoffs
-  /** Stamps of lines that are already in the carried sums. */
-  readonly #removed = new Set<string>()
 
   constructor(aid: number, since: RestoreCutoffs) {
     this.aid = aid
@@ -57,15 +55,13 @@ export class AccountRecords {
   }
 
   /** Adds the sums of lines that retention has removed. */
-  addCarried({ sid, own, shared, pending }: CarriedDocument): void {
-    for (const stamp of pending) this.#removed.add(stamp)
+  addCarried({ sid, own, shared }: CarriedDocument): void {
     this.#owner(sid).addCarried(own)
     const hasShared = shared.buckets.length > 0 || shared.owed !== 0
     if (hasShared) this.#owner(0).addCarried(shared)
   }
 
   addLine(line: LineDocument): void {
-    if (this.#removed.has(line.stamp)) return
     this.lines += 1
     const owner = this.#owner(line.sid)
     if (line.type === 'balance') {

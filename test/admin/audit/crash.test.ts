@@ -4,12 +4,19 @@
  * none.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { performAudited } from '../../../src/admin/balances/operation-audit.ts'
 import type { EntityApi } from '../../../src/admin/entities/api.ts'
 import { billActions } from '../../../src/admin/entities/records/bills.ts'
 import { createEntityApi, entityStoresOf } from '../../../src/admin/entity-api.ts'
+import type { MendAudit } from '../../../src/admin/follow-ups.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
+import { addCredit } from '../../../src/cli/balance-add.ts'
 import { loadConfig } from '../../../src/config/load.ts'
+import { emptyOwner } from '../../../src/domain/bucket.ts'
+import type { OperationLine } from '../../../src/domain/line.ts'
+import { mendAccount } from '../../../src/ledger/mend.ts'
+import { operationStamp } from '../../../src/ledger/operations.ts'
 import {
   ACTOR,
   act,
@@ -231,6 +238,80 @@ describe('a process that dies while it loads a balance', () => {
     },
   )
 })
+
+describe('a process that dies', () => {
+  const OWNER = { aid: 500, plan: 'GOLD', from: '2025-01-01' }
+
+  it('while `tollgate balance add` runs leaves one record if the credit is there', () =>
+    everyDeath(async (index) => {
+      const sid = 9000 + index
+      await insertEntity(open.catalog, 'subscribers', { sid, ...OWNER })
+      const operationId = `cli-add-${index}`
+      const command = {
+        ...{ owner: { sid, aid: undefined }, includeId: 2, amountText: '10', operationId },
+        ...{ fromMs: undefined, toMs: undefined },
+      }
+      const { ledger } = open
+      const config = loadConfig({ env: {} })
+      return {
+        act: ({ stores: { catalog } }) => addCredit({ catalog, ledger }, config, command),
+        isDone: async () => (await ledger.findOperation(500, operationId)) !== null,
+        records: 1,
+      }
+    }))
+
+  it('while an auto-renewal is created leaves its record and those of its charge', () =>
+    everyDeath(async (index) => {
+      const sid = 9500 + index
+      await insertEntity(open.catalog, 'subscribers', { sid, ...OWNER })
+      const terms = { aid: 500, sid, bucket_group: 'BOTH', cycles: 3, immediate: true }
+      const from = at('2026-01-01')
+      return {
+        act: ({ stores }) => act(stores, 'autorenew', 'create', { set: terms, from }),
+        isDone: async () => {
+          const renewal = await open.catalog.autorenew.findOne({ sid })
+          if (renewal === null) return false
+          const operationId = `autorenew-${renewal._id.toHexString()}-1`
+          const parts = [1, 2].map((part) =>
+            open.ledger.findOperation(500, `${operationId}/${part}`),
+          )
+          expect((await Promise.all(parts)).includes(null)).toBe(false)
+          return true
+        },
+        records: 3,
+      }
+    }))
+
+  it('while --mend corrects an account leaves one record per line', () =>
+    everyDeath(async (index) => {
+      const aid = 9000 + index
+      const state = { ...emptyOwner(aid, 1), version: 1 }
+      const operationId = `mend-${index}`
+      const lines = [mendLine(aid, operationId)]
+      const work = { aid, operationId, lines, lostOperations: [] }
+      const owners = [{ before: 0, state, sessions: [] }]
+      const payload: MendAudit = { actor: ACTOR, type: 'mend', aid, operationId, lines }
+      return {
+        act: ({ stores: { catalog } }) =>
+          performAudited(catalog, { kind: 'mend', payload }, async () => {
+            await mendAccount(open.ledger, { ...work, owners }, 60_000)
+            return { operations: lines }
+          }),
+        isDone: async () => (await open.ledger.findOperation(aid, operationId)) !== null,
+        records: 1,
+      }
+    }))
+})
+
+function mendLine(aid: number, operationId: string): OperationLine {
+  const id = `${operationId}/1/1`
+  const amounts = { kind: 'units', amount: 5, before: 0, after: 5, repaid: 0 } as const
+  const bucket = { bucketId: 1, prepaidIncludeId: 2, usaget: 'data', priority: 1 }
+  const terms = { fromMs: 0, toMs: YEAR_MS, version: 1, atMs: YEAR_MS }
+  const mended = { credited: 5, spent: 0, owed: 0, repaid: 0 }
+  const which = { stamp: operationStamp(aid, id), operationId: id, operation: 'mend' } as const
+  return { aid, sid: 1, ...which, ...amounts, ...bucket, ...terms, mended }
+}
 
 describe('an import whose process dies', () => {
   const imports = useImports()

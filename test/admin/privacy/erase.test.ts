@@ -9,11 +9,11 @@ import { requestErasure } from '../../../src/admin/privacy/request.ts'
 import { verifyChain } from '../../../src/catalog/audit/verify.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { sessionField, sessionKeyOf } from '../../../src/ledger/keys.ts'
 import { type Fields, useApiServer } from '../../support/admin/entities/api/api-server.ts'
 import { make } from '../../support/admin/entities/api/creators.ts'
+import { dyingAfter } from '../../support/catalog/dying.ts'
 import { openSession, silent, topUp } from '../../support/recorder/accounts.ts'
 
 const world = useApiServer()
@@ -289,23 +289,27 @@ it('erasing resumes after the death of a process at any operation', async () => 
   const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
   const { _id } = await requestErasure(api.stores, { subject, force: false, actor })
   let deaths = 0
-  for (let operations = 1; operations < 400; operations += 6) {
-    let done = 0
-    const run: Catalog['run'] = (what, operation) => {
-      done += 1
-      if (done > operations) return Promise.reject(new CatalogUnavailableError(`died: ${what}`))
-      return catalog.run(what, operation)
-    }
+  for (let operations = 0; operations < 400; operations += 5) {
     const job = await readJob({ catalog }, _id)
     if (job === null || job.state === 'done') break
-    await runJob(runnerOn({ ...catalog, run }), job, new AbortController().signal)
+    const dying = await dyingAfter(world.stores().mongo, operations)
+    await runJob(runnerOn(dying.catalog), job, new AbortController().signal).catch(() => undefined)
+    await dying.close()
     deaths += 1
-    // After its lease and its locks have expired.
+    // After its lease has expired.
     nowMs += 120_000
-    await catalog.dispatcher.recover()
     expect((await verifyChain(catalog, { key: '' })).problems).toEqual([])
+    // A batch and its count are written together.
+    const counts = (await readJob({ catalog }, _id))?.counts ?? {}
+    const erasedBy = { 'chain.erased_by': _id.toHexString() } as object
+    expect(counts['audit_records'] ?? 0).toBe(await catalog.audit.countDocuments(erasedBy))
+    const erasedRevisions = { sid, erased_at: { $exists: true } } as object
+    const revisions = await catalog.subscribers.countDocuments(erasedRevisions)
+    const ofAccount = { type: 'account', aid, erased_at: { $exists: true } } as object
+    const accounts = await catalog.subscribers.countDocuments(ofAccount)
+    expect(counts['revisions'] ?? 0).toBe(revisions + accounts)
   }
-  expect(deaths).toBeGreaterThan(3)
+  expect(deaths).toBeGreaterThan(8)
   expect(await readJob({ catalog }, _id)).toMatchObject({ state: 'done' })
   expect(await traces()).toEqual([])
   const begun = { operation_id: _id.toHexString() }

@@ -2,7 +2,7 @@
  * Old records of the audit are removed by the clock, and the hash chain of the others stays valid.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type JobRunner, startJobRunner } from '../../../src/admin/jobs/runner.ts'
+import { type JobRunner, runJob, startJobRunner } from '../../../src/admin/jobs/runner.ts'
 import { beginRetention, retentionHandler } from '../../../src/admin/retention/retention.ts'
 import { appendRecords } from '../../../src/catalog/audit/append.ts'
 import { auditDocument } from '../../../src/catalog/audit/audit.ts'
@@ -10,6 +10,7 @@ import { verifyChain } from '../../../src/catalog/audit/verify.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { loadConfig } from '../../../src/config/load.ts'
+import { dyingAfter } from '../../support/catalog/dying.ts'
 import { silent, startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
 
 const DAY_MS = 86_400_000
@@ -72,12 +73,40 @@ it('old records are removed in batches, by one of several processes, repeatedly'
   expect(await verifyChain(open.catalog, { key: '' })).toMatchObject({ ok: true, removed: 1294 })
 })
 
+it('a process that dies at any command leaves whole batches, and its count is right', async () => {
+  await open.catalog.jobs.deleteMany({})
+  const config = loadConfig({ env: { TOLLGATE_AUDIT_KEEP_DAYS: '10' } })
+  await beginRetention({ catalog: open.catalog, clock, config })
+  const keptBefore = await left()
+  await fill(1_250)
+  const metrics = { retentionRemoved: () => undefined, retentionEnded: () => undefined }
+  let deaths = 0
+  for (let operations = 0; operations < 60; operations += 1) {
+    const job = await open.catalog.jobs.findOne({ subject: 'audit' })
+    if (job === null) throw new Error('there is no job')
+    const dying = await dyingAfter(open.mongo, operations)
+    const parts = { catalog: dying.catalog, ledger: open.ledger, clock, config, metrics }
+    const handlers = { retention: retentionHandler(parts) }
+    const runner = { catalog: dying.catalog, clock, log: silent, handlers }
+    await runJob(runner, job, new AbortController().signal).catch(() => undefined)
+    await dying.close()
+    const after = await open.catalog.jobs.findOne({ subject: 'audit' })
+    const removed = keptBefore + 1_250 - (await left())
+    expect(after?.counts['removed'] ?? 0).toBe(removed)
+    expect((await verifyChain(open.catalog, { key: '' })).problems).toEqual([])
+    if (!dying.died()) break
+    deaths += 1
+  }
+  expect(deaths).toBeGreaterThan(10)
+  expect(await left()).toBe(keptBefore + 11)
+})
+
 it('records are kept with 0 days, and a running job ends then', async () => {
   nowMs += 10_000 * DAY_MS
   const runner = runnerOn({ ...open.catalog }, 0)
   await expect.poll(() => open.catalog.jobs.countDocuments({ state: 'done' })).toBe(1)
   await runner.stop()
-  expect(await left()).toBe(6)
+  expect(await left()).toBe(17)
 })
 
 it('records are removed later if MongoDB is unavailable', async () => {
@@ -92,7 +121,7 @@ it('records are removed later if MongoDB is unavailable', async () => {
   }
   const runner = runnerOn({ ...open.catalog, run }, 10)
   await expect.poll(() => tried).toBeGreaterThan(2)
-  expect(await left()).toBe(6)
+  expect(await left()).toBe(17)
   isAway = false
   await expect.poll(left, { timeout: 30_000 }).toBe(0)
   await runner.stop()

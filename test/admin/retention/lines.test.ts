@@ -3,13 +3,13 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { removeLines } from '../../../src/admin/retention/lines.ts'
 import type { Removal } from '../../../src/admin/retention/removal.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { auditStores } from '../../../src/cli/audit.ts'
 import { recordedAccounts } from '../../../src/cli/rebuild/recorded.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { sessionField, sessionKeyOf } from '../../../src/ledger/keys.ts'
 import { watchRecorderProgress } from '../../../src/ledger/recorder-progress.ts'
 import { type Drain, startDrain } from '../../../src/recorder/drain.ts'
+import { dyingAfter } from '../../support/catalog/dying.ts'
 import {
   lineOf,
   NOW_MS,
@@ -82,7 +82,9 @@ function remove(catalog: Catalog, days: number, aheadDays = 400): Promise<void> 
     metrics: { retentionRemoved: () => undefined, retentionEnded: () => undefined },
     beforeMs: nowMs - days * DAY_MS,
     signal: new AbortController().signal,
-    onBatch: async () => undefined,
+    removeBatch: async (remove) => {
+      await catalog.transaction('remove a batch', remove)
+    },
   }
   return removeLines(removal)
 }
@@ -98,24 +100,18 @@ it('the audit finds every unit at any instant, however often a process dies', as
   const before = await totals()
   expect(await audit()).toMatchObject({ ok: true, lines: 9 })
   let deaths = 0
-  for (let operations = 1; operations < 60; operations += 1) {
-    let done = 0
-    const run: Catalog['run'] = (what, operation) => {
-      done += 1
-      if (done > operations) return Promise.reject(new CatalogUnavailableError(`died: ${what}`))
-      return stores.catalog.run(what, operation)
-    }
-    const died = await remove({ ...stores.catalog, run }, 365).then(
-      () => false,
-      () => true,
-    )
+  for (let operations = 0; operations < 60; operations += 1) {
+    const dying = await dyingAfter(stores.mongo, operations)
+    await remove(dying.catalog, 365).catch(() => undefined)
+    await dying.close()
     const report = await audit()
     expect(report.differences).toEqual([])
     expect(await totals()).toEqual(before)
-    if (!died) break
+    if (!dying.died()) break
     deaths += 1
   }
-  expect(deaths).toBeGreaterThan(4)
+  // Before each read and write of the batch, of the head, and before the commit.
+  expect(deaths).toBeGreaterThan(7)
   // The remaining ones belong to sessions in the ledger.
   expect(await count()).toBe(3)
   expect((await stores.catalog.carried.find().toArray()).map(({ lines }) => lines)).toEqual([

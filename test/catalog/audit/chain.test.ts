@@ -140,18 +140,24 @@ it('fields can be erased: their values are removed and the chain remains valid',
   expect(await problems()).toEqual(['record 1: its content was changed'])
 })
 
+function removeRuns(links: Parameters<typeof storeRemovedRuns>[2], key: string): Promise<void> {
+  return catalog.transaction('store removed ranges', (session) =>
+    storeRemovedRuns(catalog, session, links, key),
+  )
+}
+
 it('removal by retention is recorded in the chain, and signed if there is a key', async () => {
   await appendRecords(
     catalog,
     ['1', '2', '3', '4', '5'].map((key) => record(key)),
   )
   const links = (await chain()).map(({ chain: link }) => link)
-  await storeRemovedRuns(catalog, links.slice(0, 2), 'secret')
+  await removeRuns(links.slice(0, 2), 'secret')
   expect(await verify('secret')).toMatchObject({ ok: true, records: 5 })
   await catalog.audit.deleteOne({ key: '1' })
   expect(await verify('secret')).toMatchObject({ ok: true, records: 4 })
   await catalog.audit.deleteOne({ key: '2' })
-  await storeRemovedRuns(catalog, links.slice(2, 3), 'secret')
+  await removeRuns(links.slice(2, 3), 'secret')
   await catalog.audit.deleteOne({ key: '3' })
   expect(await verify('secret')).toMatchObject({ ok: true, records: 2, removed: 3 })
   expect((await verify('other')).problems).toEqual([
@@ -163,11 +169,8 @@ it('removal by retention is recorded in the chain, and signed if there is a key'
 
 it('the chain continues after retention has removed all records', async () => {
   await appendRecords(catalog, [record('1'), record('2')])
-  await storeRemovedRuns(
-    catalog,
-    (await chain()).map(({ chain: link }) => link),
-    '',
-  )
+  const links = (await chain()).map(({ chain: link }) => link)
+  await removeRuns(links, '')
   await catalog.audit.deleteMany({})
   expect(await verify()).toMatchObject({ ok: true, records: 0, removed: 2 })
   await appendRecords({ ...open.catalog }, [record('3')])

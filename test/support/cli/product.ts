@@ -44,7 +44,8 @@ export interface Started {
   readonly ended: Promise<Ended>
 }
 
-export function createProduct(): Product {
+/** `settings`: TOLLGATE_* variables of all its commands. */
+export function createProduct(settings: Readonly<Record<string, string>> = {}): Product {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-cli-'))
   const dataDir = join(folder, 'data')
   const env = {
@@ -56,6 +57,7 @@ export function createProduct(): Product {
     TOLLGATE_ADMIN_OPEN_TO: 'loopback',
     TOLLGATE_REALTIME_WORKERS: '1',
     TOLLGATE_REDIS_APPENDFSYNC: 'always',
+    ...settings,
   }
   const open: ChildProcess[] = []
   return {

@@ -18,7 +18,7 @@ import { move } from '../timeline/move.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { withServiceEdges } from '../timeline/subscriber-dates.ts'
 import { withAuditEntries } from './audit-entries.ts'
-import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
+import { customChanges, decisionOf, POSTPONED, ruleContextOf } from './commit.ts'
 import { lostValidity, lostValidityWarnings } from './lost-validity.ts'
 import { minimumDateMs } from './minimum-date.ts'
 import { revisionsOf } from './revisions.ts'
@@ -96,7 +96,7 @@ export async function change(
   const zone = config.rating.timeZone
   const isById = definition.actions[action]?.target === 'id'
   const target = await findTarget(catalog, request.target, { definition, isById, fields, zone })
-  const { stored, result } = await changeEntities(
+  const { stored, result, isPostponed } = await changeEntities(
     stores,
     `${action} ${definition.name}`,
     async () => {
@@ -117,14 +117,15 @@ export async function change(
       return withAuditEntries(await decisionForEdit(work, edited), request, action, current)
     },
   )
-  const { details, responseRevision, more, warnings } = result
+  const { details, responseRevision, more } = result
+  const warnings = [...(result.warnings ?? []), ...(isPostponed ? [POSTPONED] : [])]
   const entity =
     responseRevision === null
       ? null
       : (stored.get(responseRevision._id.toHexString()) ?? responseRevision)
   // Existing clients expect `details: null` here.
   const isSilent = definition.name === 'users'
-  const extras = { ...(more && { more }), ...(warnings && { warnings }) }
+  const extras = { ...(more && { more }), ...(warnings.length > 0 && { warnings }) }
   return { details: isSilent ? null : details, entity, ...extras }
 }
 

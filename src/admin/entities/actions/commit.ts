@@ -15,6 +15,11 @@ import { sealCards } from './card-secrets.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
 import { checkUniqueFields } from './uniqueness.ts'
 
+/** Warning of a change that is stored while a store is unavailable for what follows. */
+export const POSTPONED =
+  'Redis or MongoDB is unavailable: the change is stored, and applies to charging within a ' +
+  'second of its return'
+
 export function ruleContextOf(
   stores: EntityStores,
   action: ActionName,

@@ -16,7 +16,7 @@ import { Draft, fromOf } from '../timeline/draft.ts'
 import { withChanges } from '../timeline/set-fields.ts'
 import { withEarlierAccountStart } from './account-start.ts'
 import { withAuditEntries } from './audit-entries.ts'
-import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
+import { customChanges, decisionOf, POSTPONED, ruleContextOf } from './commit.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
 import { checkDuplicate } from './uniqueness.ts'
 
@@ -26,7 +26,8 @@ const NUMBERS_TRIED_MAX = 8
 export async function create(stores: EntityStores, request: WriteRequest): Promise<WriteResult> {
   const { definition } = request
   const document = await newDocument(stores, request)
-  const { stored, result } = await changeEntities(stores, `create ${definition.name}`, async () => {
+  const what = `create ${definition.name}`
+  const { stored, result, isPostponed } = await changeEntities(stores, what, async () => {
     const numbered = await withAssignedNumber(stores, definition, document)
     const draft = new Draft([])
     const added = draft.add(numbered)
@@ -38,7 +39,8 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
   const entity = stored.get(result.toHexString()) ?? null
   // Existing clients expect `details: null` here.
   const isSilent = definition.name === 'subscribers' || definition.name === 'autorenew'
-  return { details: isSilent ? null : true, entity }
+  const warnings = isPostponed ? { warnings: [POSTPONED] } : {}
+  return { details: isSilent ? null : true, entity, ...warnings }
 }
 
 /** Adds the writes and follow-up operations that belong to the new entity. */

@@ -4,8 +4,8 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Actor } from '../../../catalog/actor.ts'
-import { appendRecords } from '../../../catalog/audit/append.ts'
 import { auditDocument } from '../../../catalog/audit/audit.ts'
+import type { AuditDocument } from '../../../catalog/audit/audit-document.ts'
 import type { Collection } from '../../../catalog/collections.ts'
 import { CatalogUnavailableError } from '../../../catalog/errors.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
@@ -84,11 +84,10 @@ export async function importRows(
     await ensureIndexes(job)
     const result = await new ImportRun(job, found, progress, watch).run(file)
     if (progress.isDone) return result
-    await recordImport(job, file, result)
-    await progress.end('done')
+    await progress.complete(recordOf(job, file, result))
     return result
   } catch (error) {
-    await progress.end('stopped').catch(() => undefined)
+    await progress.stop().catch(() => undefined)
     if (!isOutage(error)) throw error
     const where = `import ${importId} stopped after ${progress.rowsDone} rows`
     const how = 'resume it with the same file and import_id'
@@ -96,19 +95,17 @@ export async function importRows(
   }
 }
 
-/**
- * Audit entry of the import, in addition to those of its rows. A resumed import has the same entry.
- */
-async function recordImport(
+/** Audit record of the import, in addition to those of its rows. */
+function recordOf(
   { stores, actor, definition, settings, importId }: ImportJob,
   { name: fileName }: ImportFile,
   { total, succeeded, failed }: ImportResult,
-): Promise<void> {
+): AuditDocument {
   const { operation } = settings
   const done = { import_id: importId, file_name: fileName, operation, total, succeeded, failed }
   const entry = { collection: definition.name, type: 'import', key: importId, new: done }
   const nowMs = stores.clock.nowMs()
-  await appendRecords(stores.catalog, [auditDocument(actor, nowMs, entry, `import/${importId}`)])
+  return auditDocument(actor, nowMs, entry, `import/${importId}`)
 }
 
 function importIdOf({ importId, settings }: ImportRequest): string {

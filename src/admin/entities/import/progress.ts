@@ -1,5 +1,9 @@
 /** Progress of an import, stored in MongoDB, so that it can be resumed after the last batch. */
+
 import { randomUUID } from 'node:crypto'
+import { appendDocuments, unwrittenRecords } from '../../../catalog/audit/append.ts'
+import type { AuditDocument } from '../../../catalog/audit/audit-document.ts'
+import type { ClientSession } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type {
   ImportFailuresDocument,
@@ -39,9 +43,12 @@ export interface ImportProgress {
   readonly isDone: boolean
   /** Failed rows of earlier attempts, at most `FAILURES_MAX`. */
   readonly failures: readonly Failure[]
-  /** Called after all writes of a batch. */
+  /** Called after all writes of a batch; the failed rows and the progress are one transaction. */
   recordBatch(batch: { units: number; rows: number; failures: readonly Failure[] }): Promise<void>
-  end(state: 'done' | 'stopped'): Promise<void>
+  /** Completes the import together with its audit record. */
+  complete(record: AuditDocument): Promise<void>
+  /** The import can be resumed. */
+  stop(): Promise<void>
 }
 
 interface Stores {
@@ -61,7 +68,6 @@ export async function beginProgress(stores: Stores, start: ImportStart): Promise
   if (found === null) throw new ExecutionError(`import ${start.importId} was deleted`)
   checkSame(found, start)
   if (found.token !== token && found.state !== 'done') await takeOver(stores, found, token)
-  if (found.token !== token) await deleteUnfinishedFailures(catalog, found)
   const failures = await failuresOf(catalog, found)
   return new StoredProgress({ catalog, clock }, { ...found, token }, failures)
 }
@@ -151,41 +157,56 @@ class StoredProgress implements ImportProgress {
     rows,
     failures,
   }: Parameters<ImportProgress['recordBatch']>[0]): Promise<void> {
-    await this.#storeFailures(failures)
-    await this.#set({
-      units_done: this.unitsDone + units,
-      rows_done: this.rowsDone + rows,
-      rows_failed: this.rowsFailed + failures.length,
-      expires: leaseFrom(this.#stores.clock),
+    const { catalog, clock } = this.#stores
+    const kept = failures.slice(0, Math.max(0, FAILURES_MAX - this.#failuresStored))
+    await catalog.transaction('note the progress of an import', async (session) => {
+      await this.#storeFailures(session, kept)
+      await this.#set(
+        {
+          units_done: this.unitsDone + units,
+          rows_done: this.rowsDone + rows,
+          rows_failed: this.rowsFailed + failures.length,
+          expires: leaseFrom(clock),
+        },
+        session,
+      )
     })
+    this.#failuresStored += kept.length
     this.unitsDone += units
     this.rowsDone += rows
     this.rowsFailed += failures.length
   }
 
-  end(state: 'done' | 'stopped'): Promise<void> {
-    return this.#set({ state })
+  complete(record: AuditDocument): Promise<void> {
+    const { catalog } = this.#stores
+    return catalog.transaction('complete an import', async (session) => {
+      await this.#set({ state: 'done' }, session)
+      appendDocuments(session, await unwrittenRecords(catalog, [record]))
+    })
   }
 
-  /** Stored before the progress of the batch; repeating the batch replaces the same document. */
-  async #storeFailures(failures: readonly Failure[]): Promise<void> {
-    const kept = failures.slice(0, Math.max(0, FAILURES_MAX - this.#failuresStored))
-    if (kept.length === 0) return
+  stop(): Promise<void> {
+    return this.#set({ state: 'stopped' })
+  }
+
+  async #storeFailures(session: ClientSession, failures: readonly Failure[]): Promise<void> {
+    if (failures.length === 0) return
     const { catalog } = this.#stores
     const _id = failuresId(this.#document._id, this.unitsDone)
-    const document = { kind: 'failures' as const, failures: kept }
-    await catalog.run('keep failed rows', () =>
-      catalog.imports.replaceOne({ _id }, document, { upsert: true }),
-    )
-    this.#failuresStored += kept.length
+    const document = { _id, kind: 'failures' as const, failures: [...failures] }
+    await catalog.run('keep failed rows', () => catalog.imports.insertOne(document, { session }))
   }
 
-  async #set(fields: Fields): Promise<void> {
+  async #set(fields: Fields, session?: ClientSession): Promise<void> {
     const { catalog, clock } = this.#stores
     const { _id, token } = this.#document
     const changed = new Date(clock.nowMs())
     const { matchedCount } = await catalog.run('note the progress of an import', () =>
-      catalog.imports.updateOne({ _id, token }, { $set: { ...fields, changed } as object }),
+      catalog.imports.updateOne(
+        { _id, token },
+        { $set: { ...fields, changed } as object },
+        session === undefined ? {} : { session },
+      ),
     )
     if (matchedCount === 1) return
     throw new ExecutionError(`import ${_id} was taken over by another process`)
@@ -205,27 +226,12 @@ async function read(catalog: Catalog, importId: string): Promise<ImportProgressD
   return found as ImportProgressDocument | null
 }
 
-/** Failures of an incomplete batch are deleted because its rows are repeated. */
-async function deleteUnfinishedFailures(
-  catalog: Catalog,
-  found: ImportProgressDocument,
-): Promise<void> {
-  const { _id: importId, units_done: units } = found
-  if (found.state === 'done') return
-  const ids = { $gte: failuresId(importId, units), $lt: endOf(importId) }
-  await catalog.run('forget failed rows', () => catalog.imports.deleteMany({ _id: ids }))
-}
-
-/** Upper bound of the ids with the prefix `importId/`: '0' is the character after '/'. */
-function endOf(importId: string): string {
-  return `${importId}0`
-}
-
 async function failuresOf(
   catalog: Catalog,
-  { _id: importId, units_done: units }: ImportProgressDocument,
+  { _id: importId }: ImportProgressDocument,
 ): Promise<Failure[]> {
-  const ids = { $gte: `${importId}/`, $lt: failuresId(importId, units) }
+  // '0' is the character after '/'.
+  const ids = { $gte: `${importId}/`, $lt: `${importId}0` }
   const found = await catalog.run('read failed rows', () =>
     catalog.imports.find({ _id: ids }).sort({ _id: 1 }).toArray(),
   )
