@@ -52,7 +52,7 @@ export const PROPERTIES: readonly string[] = [
 ]
 
 /** Charges on real stores; the rest of billing is pure. */
-const CHARGES = 'test/billing/charges/charges.test.ts'
+const CHARGES = 'test/billing/charges/{charges,refunds}.test.ts'
 const CODECS = 'test/realtime/codecs/**/*.test.ts'
 
 /** Packages of this repository are tested in their sources, without a build. */

@@ -92,7 +92,13 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
       return auth.admitAction(request, sent, { collection: 'api', name, usual: access })
     },
   })
-  addPaymentRoutes(server, parts.payments, log)
+  addPaymentRoutes(
+    server,
+    parts.payments,
+    (request, sent, usual) =>
+      auth.admitAction(request, sent, { collection: 'api', name: 'cards', usual }),
+    log,
+  )
   addPlanned(
     server,
     (request, sent, name, usual) =>

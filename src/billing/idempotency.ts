@@ -68,7 +68,7 @@ export async function admitCall(
   call: KeyedCall,
 ): Promise<{ readonly answer: string } | { readonly claim: Claim }> {
   const { catalog, clock } = stores
-  const claim = { id: idOf(call), token: randomUUID() }
+  const claim = { id: callIdOf(call), token: randomUUID() }
   const giveUpMs = monotonicMs() + WAIT_MS
   for (;;) {
     if (await insertClaim(stores, claim, call)) return { claim }
@@ -167,7 +167,8 @@ export async function forgetKeys({ catalog, clock }: IdempotencyStores): Promise
   )
 }
 
-function idOf({ caller, action, key }: KeyedCall): string {
+/** Identifies a call. */
+export function callIdOf({ caller, action, key }: Omit<KeyedCall, 'digest'>): string {
   return createHash('sha256')
     .update(JSON.stringify([caller, action, key]))
     .digest('hex')

@@ -53,6 +53,11 @@ export function finalChargeOf(
   return { ...result, before_rounding }
 }
 
+/** A price before tax by the rules of its rounding. */
+export function roundedPrice(price: Decimal, { mode, decimals }: LineRounding): Decimal {
+  return price.toDecimalPlaces(decimals, MODES[mode])
+}
+
 interface Amount {
   rule: TaxRule
   amount: Decimal

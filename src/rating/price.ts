@@ -105,15 +105,14 @@ const GLOBAL: TaxHint = {
 /** The rate names no tax, and there is no default. */
 const UNTAXED = 'untaxed'
 
+/** The fields of a rate, or of another offer, that determine its taxes. */
+export type Taxable = Pick<RateRevision, 'key' | 'params' | 'taxHints'>
+
 /**
  * The taxes of a rate. Null if a tax named by the rate or the default does not exist. A rate
  * without a tax is untaxed if there is no default.
  */
-export function chooseTaxes(
-  context: TaxContext,
-  rate: RateRevision,
-  atMs: number,
-): TaxRule[] | null {
+export function chooseTaxes(context: TaxContext, rate: Taxable, atMs: number): TaxRule[] | null {
   const hints = rate.taxHints.length === 0 ? [GLOBAL] : rate.taxHints
   const rules: TaxRule[] = []
   for (const hint of hints) {
@@ -130,7 +129,7 @@ export function chooseTaxes(
 function taxOf(
   context: TaxContext,
   hint: TaxHint,
-  rate: RateRevision,
+  rate: Taxable,
   atMs: number,
 ): TaxRevision | typeof UNTAXED | null {
   const { defaultTax } = context

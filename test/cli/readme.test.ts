@@ -23,6 +23,8 @@ beforeAll(async () => {
 })
 afterAll(() => product.close())
 
+const readmeText = () => readFileSync(join(HOUSE, 'README.md'), 'utf8')
+
 /** The lines to run, with the ports of this test. */
 function lines(): string {
   const read = (path: string) => readFileSync(join(HOUSE, path), 'utf8')
@@ -107,6 +109,22 @@ describe('the lines of README.md', () => {
     expect(before.to).toBe(after.from)
     expect(after.to).toBe('2170-01-01T00:00:00+0000')
     expect(last.details).toMatchObject([{ pp_includes_name: 'MONEY', balance: { cost: -4.87 } }])
+  })
+
+  it('charge and pay an account, and show what is owed', async () => {
+    const [, lines = ''] = /^```sh billing\n([\s\S]*?)\n```$/m.exec(readmeText()) ?? []
+    expect(lines.split('\n')).toHaveLength(3)
+    const login = `ADMIN=${started.admin}; COOKIES=${product.dataDir}/cookies`
+    const outputs = await paste(`${login}\n${lines}`)
+    const [credit, pay, bill] = outputs.map((line) => JSON.parse(line))
+    expect(credit).toMatchObject({ status: 1, stamp: expect.stringMatching(/^[0-9a-f]{32}$/) })
+    const { record_ids: ids } = pay.details
+    expect(pay).toMatchObject({ status: 1, details: { payments_received: 1, payments_saved: 1 } })
+    // The credit is a line of the next invoice, so the payment becomes credit of the account.
+    const balance = { total: '-15.00', without_waiting: '-15.00', total_pending_amount: 0 }
+    expect(bill).toMatchObject({ status: 1, details: { balance, bill: [] } })
+    const [, again] = (await paste(`${login}\n${lines}`)).map((line) => JSON.parse(line))
+    expect(again.details.record_ids).toEqual(ids)
   })
 
   it('also work with a client that is generated from the description of the API', async () => {

@@ -1,42 +1,162 @@
-/** `POST /api/accountinvoices`: the invoice documents of an account. */
-import { Type } from '@sinclair/typebox'
+/** `POST /api/accountinvoices`: the invoice documents of accounts. */
+import { type Static, Type } from '@sinclair/typebox'
+import { calendarOf } from '../../billing/credit/credits.ts'
+import { keyAfter, keyAt } from '../../billing/cycle-key.ts'
 import { BillingError } from '../../billing/errors.ts'
-import { integerFrom, isNothing } from '../../billing/payments/payment-order.ts'
+import { textOf } from '../../billing/payments/payment-order.ts'
+import { type FoundInvoices, findInvoices } from '../../billing/statements/find-invoices.ts'
+import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
+import { isObject } from '../../domain/fields.ts'
+import { dates, integer, integers, texts } from '../entities/definitions/params.ts'
+import { castQuery, type Filter } from '../entities/requests/query-language.ts'
 import { readView } from '../entities/views.ts'
-import { action } from './action.ts'
+import { type ActionAnswer, type ActionCall, action } from './action.ts'
+import { accountsFrom, keysFrom, PAID, paidStatesOf } from './bill-filters.ts'
 import { param } from './parameters.ts'
 
-const INVOICES_MAX = 1_000
+const PAGE_SIZE_MAX = 1_000
+const PAGE_MAX = 1_000_000
+const MONTHS_MAX = 1_200
+
+const PARAMETERS = Type.Object({
+  action: param.optional(
+    param.text(
+      '`search` (default): invoices of `aid`; `query`: by `query`; `download` and ' +
+        '`expected_invoice` are not available in this version.',
+    ),
+  ),
+  aid: param.optional(param.json('Accounts: a number, a list, or numbers with commas.')),
+  billrun_key: param.optional(param.json('Only these billing cycles: one or a list.')),
+  months_back: param.optional(
+    param.integer('Only the current cycle and so many before it.', {
+      minimum: 0,
+      maximum: MONTHS_MAX,
+    }),
+  ),
+  paid: param.optional(param.choice(PAID, 'State of the bill; `unpaid` is `0` or `2`.')),
+  query: param.optional(param.json('`query`: a filter, as for `/billapi`.')),
+  page: param.optional(param.integer('Page, from 0.', { minimum: 0, maximum: PAGE_MAX })),
+  size: param.optional(
+    param.integer(`Invoices per page; ${PAGE_SIZE_MAX} by default.`, {
+      minimum: 1,
+      maximum: PAGE_SIZE_MAX,
+    }),
+  ),
+  iid: param.optional(param.json('Number of the invoice to download.')),
+  format: param.optional(param.text('Format of the document to download.')),
+})
+
+type InvoiceParameters = Static<typeof PARAMETERS>
 
 export const accountinvoices = action({
   name: 'accountinvoices',
   level: 'read',
-  about: 'Invoices of an account',
+  about: 'Invoices of accounts',
   isReadByGet: true,
-  parameters: Type.Object({
-    action: param.optional(
-      param.text('`search` (default): invoices; `download`: a document, which is not kept yet.'),
-    ),
-    aid: param.optional(param.json('The account.')),
-    billrun_key: param.optional(param.text('Only this billing cycle.')),
-    iid: param.optional(param.json('Number of the invoice to download.')),
-  }),
-  answer: { details: schema.anyValue('Invoices by id.') },
-  example: { parameters: { aid: 1 }, answer: { details: [] } },
-  async run({ action: name = 'search', aid: sent, billrun_key: key }, { catalog, config }) {
-    if (name === 'download') throw new BillingError('Invoice not found')
-    if (name !== 'search') throw new BillingError(`Unknown action ${name}`)
-    const aid = isNothing(sent) ? null : integerFrom(sent)
-    if (aid === null) throw new BillingError('Illegal account ids')
-    const filter = { aid, ...(key === undefined ? {} : { billrun_key: key }) }
-    const found = await catalog.run('find invoices', () =>
-      catalog.billrun.find(filter).sort({ billrun_key: -1 }).limit(INVOICES_MAX).toArray(),
-    )
-    const shape = { timeZone: config.rating.timeZone, dateFields: DATES }
-    const entries = found.map((each) => [String(each._id), readView(each, shape)])
-    return { details: entries.length === 0 ? [] : Object.fromEntries(entries) }
+  parameters: PARAMETERS,
+  answer: {
+    details: schema.anyValue('`search`: invoices by id, newest cycle first; `query`: a list.'),
+    next_page: schema.flag('Whether there are further invoices.'),
+  },
+  example: {
+    parameters: { aid: 1, months_back: 3 },
+    answer: {
+      details: {
+        '5f0c7e1a9b3d4c6e8f7a0b1c': {
+          _id: { $id: '5f0c7e1a9b3d4c6e8f7a0b1c' },
+          aid: 1,
+          billrun_key: '202606',
+          invoice_id: 101,
+        },
+      },
+      next_page: false,
+    },
+  },
+  async run(given, call) {
+    const { action: name = '' } = given
+    const operation = Object.hasOwn(OPERATIONS, name) ? OPERATIONS[name] : undefined
+    if (operation === undefined) throw new BillingError(`Unknown action ${textOf(name)}`)
+    return operation(given, call)
   },
 })
 
-const DATES = ['invoice_date', 'start_date', 'end_date', 'due_date', 'confirmation_time']
+type Operation = (given: InvoiceParameters, call: ActionCall) => Promise<ActionAnswer>
+
+const OPERATIONS: Readonly<Record<string, Operation>> = {
+  '': search,
+  search,
+  query,
+  download: () => refuseDocument('download'),
+  expected_invoice: () => refuseDocument('expected_invoice'),
+}
+
+async function refuseDocument(name: string): Promise<never> {
+  throw new BillingError(`action ${name} is not available: this version makes no documents`)
+}
+
+async function search(given: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
+  const { invoices, nextPage } = await find(given, call, accountsFrom(given.aid), {})
+  const entries = invoices.map((each) => [String(each._id), view(each, call)])
+  // Clients know an empty object as an empty list.
+  const details = entries.length === 0 ? [] : Object.fromEntries(entries)
+  return { details, next_page: nextPage }
+}
+
+async function query(given: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
+  const sent = given.query ?? {}
+  if (!isObject(sent)) throw new BillingError('query must be an object')
+  const { config, nowMs } = call
+  const filter = castQuery(FOUND, sent, { timeZone: config.rating.timeZone, nowMs })
+  const aids = given.aid === undefined ? null : accountsFrom(given.aid)
+  if (aids === null && given.paid !== undefined) {
+    throw new BillingError('Field paid requires aid')
+  }
+  // Cycles under way have documents without subscribers.
+  const whole = { $and: [{ subs: { $exists: true } }, filter] }
+  const { invoices, nextPage } = await find(given, call, aids, whole)
+  return { details: invoices.map((each) => view(each, call)), next_page: nextPage }
+}
+
+/** Fields of `query`. */
+const FOUND = {
+  aid: integers,
+  billrun_key: texts,
+  invoice_id: integers,
+  invoice_type: texts,
+  billed: integer,
+  invoice_date: dates,
+  due_date: dates,
+} as const
+
+async function find(
+  given: InvoiceParameters,
+  { catalog, config, nowMs }: ActionCall,
+  aids: readonly number[] | null,
+  filter: Filter,
+): Promise<FoundInvoices> {
+  const { months_back: months, page = 0, size = PAGE_SIZE_MAX } = given
+  const current = keyAt(nowMs, calendarOf(config))
+  return findInvoices(catalog, {
+    aids,
+    keys: keysFrom(given.billrun_key),
+    keyFrom: months === undefined ? null : keyAfter(current, -months),
+    paid: paidStatesOf(given.paid),
+    filter,
+    page,
+    size,
+  })
+}
+
+const DATES = [
+  'creation_time',
+  'invoice_date',
+  'start_date',
+  'end_date',
+  'due_date',
+  'confirmation_time',
+]
+
+function view(document: BillrunDocument, { config }: ActionCall): object {
+  return readView(document, { timeZone: config.rating.timeZone, dateFields: DATES })
+}

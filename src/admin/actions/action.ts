@@ -26,8 +26,8 @@ export interface ActionStores {
   readonly clock: Clock
   readonly config: Config
   readonly log: Pick<Logger, 'warn' | 'error'>
-  /** Charges and cards; absent on a server without them. */
-  readonly payments?: Payments | undefined
+  /** Charges and cards. */
+  readonly payments: Payments
 }
 
 /** One call of an action. */
@@ -55,6 +55,8 @@ export type CommitPart = (
 
 /** A call that moves money. Its transactions also write the answer for its idempotency key. */
 export interface MoneyCall extends ActionCall {
+  /** Identifies the call while its key is kept; empty without a key. */
+  readonly callId: string
   /**
    * Runs the writes and stores the answer in one transaction; `write` may be called again. The
    * result must be the result of the action.
@@ -70,6 +72,13 @@ export interface MoneyCall extends ActionCall {
   commitPart(part: number, run: (commit: CommitPart) => Promise<PartResults>): Promise<PartResults>
 }
 
+/** `status` of an action that may refuse in a form of its own. */
+export const DONE_OR_FAILED: Schema = {
+  type: 'integer',
+  enum: [0, 1],
+  description: '1: success; 0: nothing was done.',
+}
+
 export type Level = 'read' | 'write' | 'admin'
 
 export interface ActionExample {
@@ -82,6 +91,8 @@ export interface ActionExample {
 interface Declaration<P extends TObject> {
   /** Name in the path, in lower case. */
   readonly name: string
+  /** Further paths at which it is served. */
+  readonly paths?: readonly string[]
   /** Usual role of the callers; `admin` is always sufficient. */
   readonly level: Level
   /** One sentence for the OpenAPI document and the table of permissions. */
@@ -103,7 +114,12 @@ export interface ReadDeclaration<P extends TObject> extends Declaration<P> {
 }
 
 export interface MoneyDeclaration<P extends TObject> extends Declaration<P> {
-  /** Another operation of the action, with its own parameters; null for the usual one. */
+  /** Whether a call is kept as with a key even if it has none, so that its progress can be read. */
+  isTracked?(raw: RawParameters): boolean
+  /**
+   * Another operation of the action, with its own parameters; null for the usual one. May refuse
+   * the parameters.
+   */
   special?(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> | null
   run(parameters: Static<P> & { readonly reason?: string }, call: MoneyCall): Promise<ActionAnswer>
 }
@@ -113,8 +129,14 @@ export interface Action extends Omit<Declaration<TObject>, 'level'> {
   readonly access: RouteAccess & readonly string[]
   /** Whether it moves money: it takes `Idempotency-Key` and `reason`. */
   readonly isMoney: boolean
+  isTracked?(raw: RawParameters): boolean
   /** Casts the parameters and runs the action. Rejects with `ApiError`. */
   call(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer>
+}
+
+/** All paths at which an action is served. */
+export function pathsOf({ name, paths = [] }: Pick<Action, 'name' | 'paths'>): readonly string[] {
+  return [`/api/${name}`, ...paths]
 }
 
 /** An action that moves no money. */

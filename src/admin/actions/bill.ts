@@ -19,6 +19,7 @@ import { bills as definition } from '../entities/definitions/bills.ts'
 import { castQuery } from '../entities/requests/query-language.ts'
 import { readView } from '../entities/views.ts'
 import { type ActionAnswer, type ActionCall, action } from './action.ts'
+import { accountFrom, accountsFrom, keysFrom, PAID, paidStatesOf } from './bill-filters.ts'
 import { param } from './parameters.ts'
 
 const PARAMETERS = Type.Object({
@@ -46,9 +47,7 @@ const PARAMETERS = Type.Object({
   billrun_key: param.optional(param.json('`search`: billing cycles: one or a list.')),
   due_date_from: param.optional(param.date('`search`: due at this time or later.')),
   due_date_to: param.optional(param.date('`search`: due at this time or before.')),
-  paid: param.optional(
-    param.choice(['0', '1', '2', 'unpaid'], '`search`: state; `unpaid` is `0` or `2`.'),
-  ),
+  paid: param.optional(param.choice(PAID, '`search`: state; `unpaid` is `0` or `2`.')),
   page: param.optional(
     param.integer('`search`: page, from 0.', { minimum: 0, maximum: 1_000_000 }),
   ),
@@ -59,7 +58,6 @@ const PARAMETERS = Type.Object({
 
 type BillParameters = Static<typeof PARAMETERS>
 
-const AIDS_MAX = 1_000
 const INVOICES_MAX = 10_000
 const PAGE_SIZE = 100
 
@@ -139,10 +137,10 @@ async function search(given: BillParameters, call: ActionCall): Promise<ActionAn
   const wanted: BillQuery = {
     aids: accountsFrom(isNothing(given.aids) ? given.aid : given.aids),
     kind: (type as BillQuery['kind'] | undefined) ?? null,
-    billrunKeys: isNothing(keys) ? null : [keys].flat().map(String),
+    billrunKeys: keysFrom(keys),
     dueFrom: from ?? null,
     dueTo: to ?? null,
-    paid: paid === undefined ? null : paid === 'unpaid' ? ['0', '2'] : [paid as '0' | '1' | '2'],
+    paid: paidStatesOf(paid),
     page: given.page ?? 0,
     size: given.size ?? PAGE_SIZE,
   }
@@ -184,26 +182,15 @@ async function debts(
   { withCredits = false, isForAll = false, debtMin }: DebtsOfAction,
 ): Promise<ActionAnswer> {
   const aids = isForAll ? null : accountsFrom(given.aids)
-  const { value } = await readCategory(catalog, 'payments')
-  const least = given.threshold?.toNumber() ?? debtMin ?? paymentSettingsOf(value).debtMin
-  const found = await overdueDebts(catalog, { aids, nowMs, withCredits, debtMin: least })
+  const settings = paymentSettingsOf((await readCategory(catalog, 'payments')).value)
+  const isCollection = debtMin === undefined && !withCredits
+  const least = given.threshold?.toNumber() ?? debtMin ?? settings.debtMin
+  const rejectionRequired = isCollection && settings.rejectionRequired
+  const options = { aids, nowMs, withCredits, debtMin: least, rejectionRequired }
+  const found = await overdueDebts(catalog, options)
   const byAccount = found.map((debt) => [String(debt.aid), debt] as const)
   // Clients know an empty object as an empty list.
   return { details: byAccount.length === 0 ? [] : Object.fromEntries(byAccount) }
-}
-
-function accountFrom(sent: unknown): number {
-  const aid = integerFrom(sent)
-  if (aid === null) throw new BillingError('Illegal account ids')
-  return aid
-}
-
-function accountsFrom(sent: unknown): number[] {
-  const list = typeof sent === 'string' ? sent.split(',').filter((text) => text !== '') : sent
-  const values: readonly unknown[] = Array.isArray(list) ? list : isNothing(list) ? [] : [list]
-  if (values.length === 0) throw new BillingError('Must supply at least one aid')
-  if (values.length > AIDS_MAX) throw new BillingError(`Maximum of aid is ${AIDS_MAX}`)
-  return [...new Set(values.map(accountFrom))]
 }
 
 /** Dates that are texts, besides `from`, `to` and `creation_time`. */

@@ -3,6 +3,7 @@ import type { BooksWriter } from '../../billing/books/store-books.ts'
 import type { PaymentRules } from '../../billing/payments/payment-order.ts'
 import { plainActor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
+import { billSettingsOf } from '../../catalog/settings/bill-settings.ts'
 import { paymentSettingsOf } from '../../catalog/settings/payment-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { dateOf } from '../entities/requests/instant.ts'
@@ -18,10 +19,12 @@ export function writerOf(
 }
 
 export async function paymentRules({ catalog, config, nowMs }: ActionCall): Promise<PaymentRules> {
-  const { value } = await readCategory(catalog, 'payments')
-  const { sources, userFields } = paymentSettingsOf(value)
+  const { sources, userFields } = paymentSettingsOf((await readCategory(catalog, 'payments')).value)
+  const bills = billSettingsOf((await readCategory(catalog, 'bills')).value)
+  const { switchLinks } = bills
   const time = { timeZone: config.rating.timeZone, nowMs }
-  return { sources, userFields, dateOf: (given) => dateOf(given, time) }
+  const fields = [...new Set([...userFields, ...bills.userFields])]
+  return { sources, userFields: fields, switchLinks, dateOf: (given) => dateOf(given, time) }
 }
 
 /** A list; null for anything else and for an empty one. */

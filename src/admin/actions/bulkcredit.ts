@@ -1,5 +1,6 @@
 /** `POST /api/bulkcredit`: many credits in one call, each on its own. */
 import { Type } from '@sinclair/typebox'
+import { readProgress } from '../../billing/call-progress.ts'
 import { CreditProcessError, CreditRefusal } from '../../billing/credit/credit-request.ts'
 import {
   type PreparedCredit,
@@ -7,10 +8,14 @@ import {
   prepareCredits,
 } from '../../billing/credit/credits.ts'
 import { insertCredits, withCurrentCycle } from '../../billing/credit/insert-credits.ts'
+import { textOf } from '../../billing/payments/payment-order.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import type { CreditFields } from '../../catalog/settings/line-settings.ts'
+import { isObject } from '../../domain/fields.ts'
 import { ActionError } from '../entities/errors.ts'
-import { castOptions, type MoneyCall, moneyAction, REASON } from './action.ts'
+import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import { readView } from '../entities/views.ts'
+import { type ActionAnswer, castOptions, type MoneyCall, moneyAction, REASON } from './action.ts'
 import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
 import { actionErrorOf } from './errors.ts'
 import { castParameters, param } from './parameters.ts'
@@ -21,8 +26,18 @@ const PART_SIZE = 250
 /** Enough for entries with all fields. */
 const BODY_BYTES_MAX = 16 * 1024 * 1024
 const KEYS_PER_CREDIT = 30
+const LINES_MAX = 10_000
+const PAGE_MAX = 1_000_000
+/** Their stamps are in the answer, which is stored. */
+const LINES_PER_CALL_MAX = 100_000
 
 const ENTRY = Type.Object({ ...CREDIT_PARAMETERS.properties, ...REASON })
+
+/** Parameters of `operation` `query`, in the order in which errors are reported. */
+const QUERY = Type.Object({
+  page: param.optional(param.integer('From 0.', { minimum: 0, maximum: PAGE_MAX })),
+  size: param.optional(param.integer('Lines per page.', { minimum: 1, maximum: LINES_MAX })),
+})
 
 /** The result of one entry. */
 type CreditResult =
@@ -46,8 +61,17 @@ export const bulkcredit = moneyAction({
   body: { bytesMax: BODY_BYTES_MAX, json: { keysMax: CREDITS_MAX * KEYS_PER_CREDIT } },
   notEchoed: ['credits'],
   parameters: Type.Object({
-    operation: param.optional(param.text('`credit`.')),
-    credits: param.json(`At most ${CREDITS_MAX} credits, each with the parameters of \`credit\`.`),
+    operation: param.optional(
+      param.text('`credit` (default), or `query`: how far the call `stamp` is, with its lines.'),
+    ),
+    credits: param.optional(
+      param.json(`At most ${CREDITS_MAX} credits, each with the parameters of \`credit\`.`),
+    ),
+    stamp: param.optional(
+      param.text('`query`: the `stamp` of the answer, or the `Idempotency-Key` of the call.'),
+    ),
+    details: param.optional(param.text('`query`: `1` for the lines, `0` (default) for none.')),
+    ...QUERY.properties,
   }),
   answer: {
     status: {
@@ -56,19 +80,18 @@ export const bulkcredit = moneyAction({
       description: '1: all succeeded; 2: some failed; 0: all failed.',
     },
     message: schema.text('The text in `desc`, if some failed.'),
+    operation: schema.text('The operation.'),
+    stamp: schema.text('Identifies the call for `query`; kept for 7 days.'),
+    count: schema.integer('`query`: number of lines that were written.'),
     details: schema.listOf(
-      schema.object(
-        'The result of one credit.',
-        {
-          status: { type: 'integer', enum: [0, 1], description: '1: success.' },
-          stamp: schema.text('Stamp of the line, or of the first installment.'),
-          stamps: schema.listOf(schema.text('A stamp.'), 'Stamps of all installments.'),
-          message: schema.text('Why it failed.'),
-          index: schema.integer('Position in `credits`, from 0.'),
-        },
-        ['status', 'index'],
-      ),
-      'In the order of `credits`.',
+      schema.object('The result of one credit.', {
+        status: { type: 'integer', enum: [0, 1], description: '1: success.' },
+        stamp: schema.text('Stamp of the line, or of the first installment.'),
+        stamps: schema.listOf(schema.text('A stamp.'), 'Stamps of all installments.'),
+        message: schema.text('Why it failed.'),
+        index: schema.integer('Position in `credits`, from 0.'),
+      }),
+      'In the order of `credits`; with `query` the lines.',
     ),
   },
   example: {
@@ -77,20 +100,26 @@ export const bulkcredit = moneyAction({
       status: 2,
       desc: '1 of 2 credits failed',
       message: '1 of 2 credits failed',
+      operation: 'credit',
+      stamp: '5f0c7e1a9b3d4c6e8f7a0b1c2d3e4f505f0c7e1a9b3d4c6e8f7a0b1c2d3e4f50',
       details: [
         { status: 1, stamp: '9b3f8a5d1c2e4f60718293a4b5c6d7e8', index: 0 },
         { status: 0, message: `Rate doesn't exist`, index: 1 },
       ],
     },
   },
+  isTracked: (raw) => (raw.get('operation') ?? 'credit') === 'credit',
+  special: (raw, call) => (raw.get('operation') === 'query' ? query(raw, call) : null),
   async run({ operation = 'credit', credits, reason = null }, call) {
     if (operation !== 'credit') throw new ActionError('Unrecognized operation')
+    if (credits === undefined) throw new ActionError('Following field/s are missing: credits')
     if (!Array.isArray(credits) || credits.length === 0) {
       throw new ActionError('Input json is invalid')
     }
     if (credits.length > CREDITS_MAX) {
       throw new ActionError(`Field credits has more than ${CREDITS_MAX} entries`)
     }
+    refuseManyLines(credits)
     const fields = await readCreditFields(call.catalog)
     const results: CreditResult[] = []
     for (let begin = 0; begin < credits.length; begin += PART_SIZE) {
@@ -99,13 +128,55 @@ export const bulkcredit = moneyAction({
     }
     const failed = results.filter(({ status }) => status === 0).length
     const desc = `${failed} of ${results.length} credits failed`
-    if (failed === results.length) {
-      return { status: 0, desc, message: desc, details: results }
-    }
-    const summary = failed === 0 ? { status: 1 } : { status: 2, desc, message: desc }
-    return call.commit('finish credits', async () => ({ ...summary, details: results }))
+    const status = failed === results.length ? 0 : 2
+    const summary = failed === 0 ? { status: 1 } : { status, desc, message: desc }
+    const stamped = { ...summary, operation, stamp: call.callId, details: results }
+    return call.commit('finish credits', async () => stamped)
   },
 })
+
+function refuseManyLines(credits: readonly unknown[]): void {
+  const numbers = credits.map((entry) => (isObject(entry) ? Number(entry['installments']) : 1))
+  const lines = numbers.reduce((sum, number) => sum + Math.max(1, number || 1), 0)
+  if (lines <= LINES_PER_CALL_MAX) return
+  throw new ActionError(`Field credits has more than ${LINES_PER_CALL_MAX} installments`)
+}
+
+const STATES = {
+  received: 'File received',
+  running: 'In progress',
+  interrupted: 'Interrupted',
+  done: 'Done processing',
+} as const
+
+/** How far a call is; clients know the texts. */
+async function query(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> {
+  const [stamp, details] = [raw.get('stamp'), raw.get('details') ?? '0']
+  if (typeof stamp !== 'string' || stamp === '') throw new ActionError('Stamp is missing')
+  if (!['0', '1'].includes(String(details))) {
+    throw new ActionError('details could be either "0" or "1"')
+  }
+  const { page = 0, size = LINES_MAX } = castParameters(QUERY, raw, castOptions({}, call))
+  const { catalog, config } = call
+  const of = { action: 'bulkcredit', caller: call.actor.id }
+  const found = await readProgress(catalog, stamp, of)
+  if (found === null) throw new ActionError(`File ${textOf(stamp)} not found`)
+  const results = found.results as readonly CreditResult[]
+  const stamps = results.flatMap((result) =>
+    result.status === 1 ? (result.stamps ?? [result.stamp]) : [],
+  )
+  const answer = { desc: STATES[found.state], operation: 'query', stamp: found.id }
+  const counted = { ...answer, count: stamps.length }
+  if (String(details) === '0') return counted
+  const wanted = stamps.slice(page * size, (page + 1) * size)
+  const lines = await catalog.read('read the lines of credits', (limits) =>
+    catalog.lines.find({ stamp: { $in: wanted } }, limits).toArray(),
+  )
+  const byStamp = new Map(lines.map((line) => [line.stamp, line]))
+  const shape = { timeZone: config.rating.timeZone, dateFields: ['urt', 'process_time'] }
+  const shown = wanted.flatMap((each) => byStamp.get(each) ?? [])
+  return { ...counted, details: shown.map((line) => readView({ ...line }, shape)) }
+}
 
 interface Part {
   /** Position of its first entry in the call. */

@@ -1,5 +1,5 @@
 /** `cards`: begins the tokenization of a card. */
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 import { startTokenization, TokenizeError } from '../../billing/cards/tokenize.ts'
 import { object, text } from '../../catalog/entities/json-schema.ts'
 import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
@@ -8,7 +8,17 @@ import { ActionError, RequestError } from '../entities/errors.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
-import { paymentsOf } from './payments-of.ts'
+
+export const CARD_PAGE_PARAMETERS = Type.Object({
+  aid: param.optional(param.integer('Number of the account.', { minimum: 1 })),
+  name: param.optional(
+    param.text('Payment gateway; the one of the settings, or the first, if absent.'),
+  ),
+  return_url: param.optional(param.text('Page to which the customer returns.')),
+  ok_page: param.optional(param.text('Page to which the customer returns with a saved card.')),
+  fail_page: param.optional(param.text('Page to which the customer returns without a card.')),
+  lang: param.optional(param.text('Language of the page.')),
+})
 
 export const cards = action({
   name: 'cards',
@@ -18,14 +28,7 @@ export const cards = action({
     method: param.optional(
       param.text('Selects operations on prepaid cards; must be absent to tokenize a card.'),
     ),
-    aid: param.optional(param.integer('Number of the account.', { minimum: 1 })),
-    name: param.optional(
-      param.text('Payment gateway; the one of the settings, or the first, if absent.'),
-    ),
-    return_url: param.optional(param.text('Page to which the customer returns.')),
-    ok_page: param.optional(param.text('Page to which the customer returns with a saved card.')),
-    fail_page: param.optional(param.text('Page to which the customer returns without a card.')),
-    lang: param.optional(param.text('Language of the page.')),
+    ...CARD_PAGE_PARAMETERS.properties,
   }),
   answer: {
     details: object('The hosted page.', { url: text('Its address; valid for 4 hours.') }, ['url']),
@@ -36,35 +39,46 @@ export const cards = action({
       details: { url: 'https://billing.example.org/paymentgateways/sandbox/kJ3vX0pQ' },
     },
   },
-  async run({ method, aid, name, lang = 'en', ...pages }, call) {
+  async run({ method, ...page }, call) {
     if (method !== undefined) {
       throw new ActionError(
         'method must be absent: this call tokenizes payment cards, not prepaid cards',
       )
     }
-    if (aid === undefined) throw new ActionError('Following field/s are missing: aid')
-    await refuseUnknownAccount(call, aid)
-    const { tokens } = paymentsOf(call)
-    const request = {
-      aid,
-      gateway: await gatewayOf(call, name),
-      returnUrl: addressOf(pages.return_url, 'return_url'),
-      okPage: addressOf(pages.ok_page, 'ok_page'),
-      failPage: addressOf(pages.fail_page, 'fail_page'),
-      language: lang,
-      baseUrl: call.baseUrl,
-      actor: call.actor,
-    }
-    try {
-      return { details: { url: await startTokenization(tokens, request) } }
-    } catch (error) {
-      throw translated(error)
-    }
+    return { details: { url: await openCardPage(page, call) } }
   },
 })
 
-async function gatewayOf(call: ActionCall, name: string | undefined): Promise<string> {
-  const { gateways, charges } = paymentsOf(call)
+/** The parts of a call that a hosted page needs. */
+export type CardPageCall = Pick<ActionCall, 'catalog' | 'nowMs' | 'payments' | 'baseUrl' | 'actor'>
+
+/** Returns the address of a hosted page. Rejects with `ActionError`, or `RequestError` 503. */
+export async function openCardPage(
+  { aid, name, lang = 'en', ...pages }: Static<typeof CARD_PAGE_PARAMETERS>,
+  call: CardPageCall,
+): Promise<string> {
+  if (aid === undefined) throw new ActionError('Following field/s are missing: aid')
+  await refuseUnknownAccount(call, aid)
+  const { tokens } = call.payments
+  const request = {
+    aid,
+    gateway: await gatewayOf(call, name),
+    returnUrl: addressOf(pages.return_url, 'return_url'),
+    okPage: addressOf(pages.ok_page, 'ok_page'),
+    failPage: addressOf(pages.fail_page, 'fail_page'),
+    language: lang,
+    baseUrl: call.baseUrl,
+    actor: call.actor,
+  }
+  try {
+    return await startTokenization(tokens, request)
+  } catch (error) {
+    throw translated(error)
+  }
+}
+
+async function gatewayOf(call: CardPageCall, name: string | undefined): Promise<string> {
+  const { gateways, charges } = call.payments
   const names = (await gateways.list()).map(({ instanceName }) => instanceName)
   const wanted = name ?? (await charges.settings.get(CHARGE_SETTINGS)).gateway ?? names[0]
   if (wanted !== undefined && names.includes(wanted)) return wanted
@@ -72,7 +86,7 @@ async function gatewayOf(call: ActionCall, name: string | undefined): Promise<st
   throw new ActionError(`name must be one of ${names.join(', ')}`)
 }
 
-async function refuseUnknownAccount({ catalog, nowMs }: ActionCall, aid: number): Promise<void> {
+async function refuseUnknownAccount({ catalog, nowMs }: CardPageCall, aid: number): Promise<void> {
   const at = new Date(nowMs)
   const held = { type: 'account', aid, from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
   const found = await catalog.run('find an account', () =>

@@ -14,8 +14,9 @@ const STAGE_OF: Readonly<Record<GatewayChargeDocument['state'], (typeof STAGES)[
 }
 
 export function stageOf(charge: GatewayChargeDocument) {
-  const { state, status, code, aid, amount, attempt, txid } = charge
-  const more = { aid, amount: String(amount), attempt, txid, ...(code !== '' && { code }) }
+  const { state, status, code, aid, amount, attempt, txid, refunds } = charge
+  const refund = refunds === undefined ? {} : { refund_of: refunds.charge }
+  const more = { aid, amount: String(amount), attempt, txid, ...refund, ...(code && { code }) }
   return { status, stage: STAGE_OF[state], additional_params: more }
 }
 
@@ -28,6 +29,7 @@ export function chargeView(charge: GatewayChargeDocument, timeZone: string) {
     aid,
     txid,
     gateway,
+    ...(charge.refunds !== undefined && { refund_of: charge.refunds.charge }),
     amount: String(amount),
     bills: bills.map((bill) => ({ type: bill.type, id: bill.id, amount: String(bill.amount) })),
     state,

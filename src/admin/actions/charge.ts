@@ -1,7 +1,7 @@
-/** `charge`: charges accounts through their payment gateways, or decides an open charge. */
-import { Type } from '@sinclair/typebox'
-import type { BillSelection } from '../../billing/charges/books.ts'
+/** `charge`: charges or refunds accounts through payment gateways, or decides an open charge. */
+import type { AccountRun } from '../../billing/charges/account-run.ts'
 import { applyEvent, ChargeChangedError, readCharge } from '../../billing/charges/charge-store.ts'
+import { askNow } from '../../billing/charges/due.ts'
 import { chargeAccount } from '../../billing/charges/run.ts'
 import { ChargeTransitionError } from '../../billing/charges/transitions.ts'
 import { appendAudit } from '../../catalog/audit/audit.ts'
@@ -18,52 +18,46 @@ import { ActionError } from '../entities/errors.ts'
 import { addJob } from '../jobs/jobs.ts'
 import type { RunOptions } from '../payments/jobs.ts'
 import { type ActionAnswer, type CommitPart, type MoneyCall, moneyAction } from './action.ts'
+import {
+  CHARGE_PARAMETERS,
+  type ChargeOrder,
+  chargeOrderOf,
+  type PaymentData,
+  refuseUnknownNames,
+} from './charge-parameters.ts'
 import { STAGES, stageOf } from './charge-view.ts'
-import { param } from './parameters.ts'
-import { paymentsOf } from './payments-of.ts'
-
-const OPERATIONS = ['run', 'complete', 'reject'] as const
-const IDS_MAX = 10_000
-
-const PARAMETERS = Type.Object({
-  operation: param.optional(
-    param.choice(
-      OPERATIONS,
-      '`run` (default) charges accounts; the others decide the charge `id`, whose outcome is open.',
-    ),
-  ),
-  id: param.optional(param.text('Id of the charge to decide.')),
-  aids: param.optional(param.json('Accounts: a list, or numbers separated by commas.')),
-  exclude_accounts: param.optional(param.json('Accounts that are not charged; likewise.')),
-  invoices: param.optional(param.json('Numbers of the only invoices to charge; likewise.')),
-  billrun_key: param.optional(param.text('Key of the only billing cycle to charge.')),
-  min_invoice_date: param.optional(param.text('Date of the oldest invoice to charge.')),
-  pay_mode: param.optional(param.text('`one_payment` (default), or `multiple_payments`.')),
-  mode: param.optional(param.text('`charge` (default).')),
-})
 
 export const charge = moneyAction({
   name: 'charge',
   level: 'admin',
-  about: 'Charge accounts through their payment gateways',
-  parameters: PARAMETERS,
+  about: 'Charge or refund accounts through their payment gateways',
+  paths: ['/billrun/chargeaccount'],
+  parameters: CHARGE_PARAMETERS,
+  notEchoed: ['payment_data'],
   answer: {
     details: {
       description: 'Results of one account, or the job of a run over several.',
       anyOf: [
-        object('One account.', {
-          completed: integer('1 if every charge is completed.'),
-          skipped: text('Why nothing was charged.'),
-          responses: mapOf(
-            object('A charge.', {
-              status: text("The gateway's word for the outcome."),
-              stage: choice(STAGES, 'The outcome.'),
-              additional_params: anyValue('Further members.'),
-            }),
-            'By id of the charge.',
-          ),
-        }),
+        object(
+          'One account.',
+          {
+            completed: integer('1 if every charge is completed.'),
+            skipped: text('Why nothing was charged: `no card`, `no bills`, `no charge`.'),
+            responses: mapOf(
+              object('A charge or refund.', {
+                status: text("The gateway's word for the outcome."),
+                stage: choice(STAGES, 'The outcome.'),
+                additional_params: anyValue('Further members.'),
+              }),
+              'By id of the charge.',
+            ),
+          },
+          ['completed', 'responses'],
+        ),
         object('Several accounts.', { job: text('Id of the job (collection `jobs`).') }, ['job']),
+        object('Mode `pending`.', { asked: integer('Number of charges that are asked for.') }, [
+          'asked',
+        ]),
       ],
     },
   },
@@ -76,39 +70,47 @@ export const charge = moneyAction({
           tg_5f0c7e1a9b3d4c6e8f7a0b1c2d3e4f50: {
             status: 'succeeded',
             stage: 'Completed',
-            additional_params: { aid: 17, amount: '70.20', attempt: 1 },
+            additional_params: { aid: 17, amount: '70.20', attempt: 1, txid: '0000000000042' },
           },
         },
       },
     },
   },
+  special(raw) {
+    refuseUnknownNames(raw)
+    return null
+  },
   async run(sent, call) {
     const { operation = 'run', id, reason = '' } = sent
     if (operation !== 'run') return decide(call, id, operation)
-    const options = { ...selectionOf(sent), ...modesOf(sent), reason }
-    const aids = numbersOf(sent.aids, 'aids')
-    const exclude = numbersOf(sent.exclude_accounts, 'exclude_accounts')
-    if (aids !== undefined && exclude !== undefined) {
-      throw new ActionError(
-        'Wrong input! please choose between aids filter to exclude_accounts filter',
-      )
+    const order = await chargeOrderOf(sent, call)
+    const { mode, aids = [] } = order
+    if (mode === 'pending') {
+      const asked = await askNow(call.payments.charges, aids)
+      return { details: { asked } }
     }
-    const [aid, ...others] = aids ?? []
-    if (aid !== undefined && others.length === 0) return chargeOne(call, aid, options)
-    return beginRun(call, { ...options, aids, exclude })
+    const [aid, ...others] = aids
+    if (aid !== undefined && others.length === 0) {
+      return chargeOne(call, { ...order, mode }, aid, reason)
+    }
+    return beginRun(call, { ...order, mode }, reason)
   },
 })
 
-type Sent = { readonly [name in keyof typeof PARAMETERS.properties]?: unknown }
+type RunOrder = ChargeOrder & Pick<Required<RunOptions>, 'mode'>
 
 async function chargeOne(
   call: MoneyCall,
+  order: RunOrder,
   aid: number,
-  { payMode, reason, ...selection }: Omit<RunOptions, 'aids' | 'exclude'>,
+  reason: string,
 ): Promise<ActionAnswer> {
-  const { charges: deps } = paymentsOf(call)
+  const { charges: deps } = call.payments
   const { actor } = call
-  const wanted = { aid, selection, payMode, isNamed: true, run: '', actor, reason }
+  const { selection, payMode, mode, amount, uf, paymentData } = order
+  const card = paymentData === undefined ? undefined : await cardOf(call, paymentData)
+  const terms = { selection, payMode, mode, amount, card, uf, isNamed: true, run: '' }
+  const wanted: AccountRun = { aid, ...terms, actor, reason }
   // A repetition of the call continues with the charges that the first one has created.
   const { charges, skipped } = await chargeAccount(deps, wanted, async (write) => {
     const part = (commit: CommitPart) => commit('create charges', write)
@@ -123,7 +125,7 @@ async function chargeOne(
   }
   const entry = {
     collection: 'charges',
-    type: 'charge',
+    type: mode,
     key: String(aid),
     new: { aid, reason, charges: charges.map(({ _id }) => _id), ...(skipped && { skipped }) },
   }
@@ -133,14 +135,52 @@ async function chargeOne(
   })
 }
 
-async function beginRun(call: MoneyCall, options: RunOptions): Promise<ActionAnswer> {
+/** The card of `payment_data`, which is charged by an enabled gateway. */
+async function cardOf(
+  { payments: { gateways }, nowMs }: MoneyCall,
+  { name, cardToken, customerId }: PaymentData,
+): Promise<AccountRun['card']> {
+  const names = (await gateways.list()).map(({ instanceName }) => instanceName)
+  if (names.length === 0) throw new ActionError('No payment gateway is configured')
+  if (!names.includes(name)) {
+    throw new ActionError(`payment_data.name must be one of ${names.join(', ')}`)
+  }
+  return { gateway: name, cardToken, customerId, madeMs: nowMs }
+}
+
+async function beginRun(call: MoneyCall, order: RunOrder, reason: string): Promise<ActionAnswer> {
   const { actor, catalog, clock, nowMs } = call
+  const { selection, payMode, mode, uf, exclude, page } = order
   const run = { kind: 'charge', subject: `run ${nowMs}`, actor } as const
+  const isPage = order.aids === undefined && page !== null
+  const aids = page === null ? order.aids : await accountsOf(call, order, page)
+  const options: RunOptions = { ...selection, aids, exclude, isPage, payMode, mode, uf, reason }
   const kept = JSON.parse(JSON.stringify(options)) as Record<string, unknown>
   return call.commit('begin a charge run', async (session) => {
     const job = await addJob({ catalog, clock }, session, { ...run, options: kept })
     return { details: { job: job._id.toHexString() } }
   })
+}
+
+/** A page of the named accounts, or of all that have bills, by number: pages do not shift. */
+async function accountsOf(
+  { catalog }: MoneyCall,
+  { aids, exclude = [] }: RunOrder,
+  { number, size }: NonNullable<ChargeOrder['page']>,
+): Promise<readonly number[]> {
+  const skip = number * size
+  if (aids !== undefined) {
+    return [...aids].sort((one, other) => one - other).slice(skip, skip + size)
+  }
+  const found = await catalog.run('find a page of accounts', () =>
+    catalog.books
+      .find({ _id: { $nin: [...exclude] } }, { projection: { _id: 1 } })
+      .sort({ _id: 1 })
+      .skip(skip)
+      .limit(size)
+      .toArray(),
+  )
+  return found.map(({ _id }) => _id)
 }
 
 async function decide(
@@ -149,7 +189,7 @@ async function decide(
   operation: 'complete' | 'reject',
 ): Promise<ActionAnswer> {
   if (id === undefined || id === '') throw new ActionError('Following field/s are missing: id')
-  const { charges: deps } = paymentsOf(call)
+  const { charges: deps } = call.payments
   const charge = await readCharge(deps.catalog, id)
   if (charge === null) throw new ActionError(`Unknown id ${id}`)
   const { retryDays } = await deps.settings.get(CHARGE_SETTINGS)
@@ -173,43 +213,4 @@ async function decide(
     }
     throw error
   }
-}
-
-function selectionOf(sent: Sent): BillSelection {
-  const { billrun_key: key, min_invoice_date: date } = sent
-  if (typeof key === 'string' && !/^\d{6}$/.test(key)) {
-    throw new ActionError('Wrong input! billrun key is invalid')
-  }
-  const dateMs = typeof date === 'string' ? Date.parse(date) : undefined
-  if (Number.isNaN(dateMs)) {
-    throw new ActionError('Wrong input! min_invoice_date filter is invalid')
-  }
-  return {
-    invoices: numbersOf(sent.invoices, 'invoices'),
-    billrunKey: typeof key === 'string' ? key : undefined,
-    minInvoiceDateMs: dateMs,
-  }
-}
-
-function modesOf({ pay_mode: payMode = 'one_payment', mode = 'charge' }: Sent) {
-  if (payMode !== 'one_payment' && payMode !== 'multiple_payments') {
-    throw new ActionError('Wrong input! pay_mode can be multiple_payments or one_payment')
-  }
-  if (mode === 'refund') throw new ActionError('mode refund is not supported: pay with dir tc')
-  if (mode !== 'charge') throw new ActionError('Wrong input! mode can be charge or refund')
-  return { payMode } as const
-}
-
-/** Undefined if absent. */
-function numbersOf(given: unknown, name: string): readonly number[] | undefined {
-  if (given === undefined || given === '') return undefined
-  const list: readonly unknown[] = Array.isArray(given) ? given : String(given).split(',')
-  if (list.length > IDS_MAX) throw new ActionError(`${name} has more than ${IDS_MAX} members`)
-  const numbers = list.map((each) => {
-    return /^\s*\d{1,15}\s*$/.test(String(each)) ? Number(each) : Number.NaN
-  })
-  if (numbers.length === 0 || numbers.some((each) => !(each > 0))) {
-    throw new ActionError(`Wrong input! non numeric values in ${name} filter`)
-  }
-  return [...new Set(numbers)]
 }

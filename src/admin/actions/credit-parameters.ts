@@ -82,7 +82,8 @@ export function creditRequestOf(
   }
 }
 
-function refuseLong(name: string, value: Decimal): void {
+/** Throws `CreditRefusal`. */
+export function refuseLong(name: string, value: Decimal): void {
   if (value.decimalPlaces() <= DIGITS_MAX && value.abs().lt(10 ** DIGITS_MAX)) return
   throw new CreditRefusal(
     `Field ${name} must be below 10^${DIGITS_MAX} and have at most ${DIGITS_MAX} decimals`,

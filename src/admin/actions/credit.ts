@@ -12,7 +12,14 @@ import * as schema from '../../catalog/entities/json-schema.ts'
 import { ActionError } from '../entities/errors.ts'
 import { integerOf } from '../entities/requests/cast-value.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
-import { type ActionAnswer, castOptions, type MoneyCall, moneyAction, REASON } from './action.ts'
+import {
+  type ActionAnswer,
+  castOptions,
+  DONE_OR_FAILED,
+  type MoneyCall,
+  moneyAction,
+  REASON,
+} from './action.ts'
 import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
 import { castParameters, param } from './parameters.ts'
 
@@ -41,9 +48,15 @@ export const credit = moneyAction({
     ),
   }),
   answer: {
+    status: DONE_OR_FAILED,
+    message: schema.text('The text in `desc`, if it was refused.'),
     stamp: schema.text('Stamp of the line, or of the first installment.'),
     stamps: schema.listOf(schema.text('A stamp.'), 'Stamps of all installments.'),
-    details: { type: 'null', description: 'The answer to `prepone`.' },
+    details: schema.either(
+      'Nothing of `prepone`; why a credit cannot be processed.',
+      { type: 'null' },
+      { type: 'string' },
+    ),
   },
   example: { parameters: EXAMPLE, answer: { stamp: '9b3f8a5d1c2e4f60718293a4b5c6d7e8' } },
   special: (raw, call) => (raw.get('action') === 'prepone' ? prepone(raw, call) : null),

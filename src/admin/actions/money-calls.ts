@@ -1,5 +1,5 @@
 /** Runs money actions: once per idempotency key, each with its answer in its own transaction. */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   admitCall,
   type Claim,
@@ -26,6 +26,9 @@ import { echoedParameters, envelopeOf, plainParameters } from './envelope.ts'
 /** Interval of removing old keys. */
 const FORGET_MS = 3_600_000
 
+/** Begins the keys of calls that have none; callers cannot send a space. */
+const UNNAMED = 'call'
+
 /** Returns the body of the answer as text, so that a repetition gets the same bytes. */
 export type MoneyCalls = (
   action: Action,
@@ -38,12 +41,14 @@ export type MoneyCalls = (
 export function createMoneyCalls(): MoneyCalls {
   let forgottenMs = Number.NEGATIVE_INFINITY
   return async (action, raw, key, call) => {
-    if (key === null) return new Attempt(action, raw, call, null).run()
+    const isTracked = key === null && action.isTracked?.(raw) === true
+    const kept = isTracked ? `${UNNAMED} ${randomUUID()}` : key
+    if (kept === null) return new Attempt(action, raw, call, null).run()
     if (call.nowMs - forgottenMs >= FORGET_MS) {
       forgottenMs = call.nowMs
       await forgetKeys(call)
     }
-    return runOnce(action, raw, key, call)
+    return runOnce(action, raw, kept, call)
   }
 }
 
@@ -100,6 +105,7 @@ class Attempt {
   async run(): Promise<string> {
     const call: MoneyCall = {
       ...this.#call,
+      callId: this.#claim?.id ?? '',
       commit: (what, write) => this.#commit(what, write),
       commitPart: (part, run) => this.#commitPart(part, run),
     }

@@ -14,7 +14,7 @@ import { ADMIN } from '../auth/caller.ts'
 import { idempotencyKeySchema } from '../entities/openapi/components.ts'
 import { content, ERROR_EXAMPLES, response } from '../entities/openapi/errors.ts'
 import { codeSamples, type Operation, type PathItem } from '../entities/openapi/operations.ts'
-import { type Action, IDEMPOTENCY_KEY_LENGTH_MAX } from './action.ts'
+import { type Action, IDEMPOTENCY_KEY_LENGTH_MAX, pathsOf } from './action.ts'
 import { envelopeOf } from './envelope.ts'
 
 export const ACTION_TAG = { name: 'actions', description: 'One-off operations' } as const
@@ -25,16 +25,18 @@ export function actionPaths(
   baseUrl: string,
 ): Readonly<Record<string, PathItem>> {
   return Object.fromEntries(
-    actions.map((action) => [`/api/${action.name}`, pathItemOf(action, baseUrl)]),
+    actions.flatMap((action) =>
+      pathsOf(action).map((path) => [path, pathItemOf(action, path, baseUrl)]),
+    ),
   )
 }
 
-function pathItemOf(action: Action, baseUrl: string): PathItem {
-  const { name, isMoney, isReadByGet, example } = action
-  const path = `/api/${name}`
+function pathItemOf(action: Action, path: string, baseUrl: string): PathItem {
+  const { isMoney, isReadByGet, example } = action
+  const id = path.slice(1).replaceAll('/', '.')
   const headers = isMoney ? ['Idempotency-Key: 20260301-4711'] : []
   const post: Operation = {
-    operationId: `api.${name}.post`,
+    operationId: `${id}.post`,
     ...sharedParts(action),
     ...codeSamples({ method: 'POST', path, baseUrl, headers, json: example.parameters }),
     ...(isMoney && { parameters: [idempotencyKeySchema(IDEMPOTENCY_KEY_LENGTH_MAX)] }),
@@ -43,7 +45,7 @@ function pathItemOf(action: Action, baseUrl: string): PathItem {
   }
   if (isReadByGet !== true) return { post }
   const get: Operation = {
-    operationId: `api.${name}.get`,
+    operationId: `${id}.get`,
     ...sharedParts(action),
     ...codeSamples({ method: 'GET', path, baseUrl, query: example.parameters }),
     parameters: Object.entries(parametersOf(action)).map(([parameter, schema]) =>
@@ -119,7 +121,7 @@ function bodyOf(action: Action): Schema {
   }
 }
 
-const REFUSED = ['actionError', 'permissionError', 'loginError'] as const
+const REFUSED = ['actionError', 'fieldsError', 'permissionError', 'loginError'] as const
 
 function responsesOf(action: Action): Record<string, Schema> {
   const { answer, example, isMoney, isReadByGet } = action

@@ -7,7 +7,7 @@ import { INSTALLMENT_AGREEMENT, paymentMethodOf } from '../../billing/payments/m
 import { cancelPayments, recordPayments, useDeposits } from '../../billing/payments/operations.ts'
 import { dateIn, integerFrom, isTrue, paymentOrder } from '../../billing/payments/payment-order.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
-import { type ActionAnswer, type MoneyCall, moneyAction } from './action.ts'
+import { type ActionAnswer, DONE_OR_FAILED, type MoneyCall, moneyAction } from './action.ts'
 import { filledList, paymentRules, writerOf } from './books.ts'
 import { param } from './parameters.ts'
 
@@ -60,6 +60,7 @@ export const pay = moneyAction({
   about: 'Payments, refunds, deposits, cancellations, installments of bills',
   parameters: PARAMETERS,
   answer: {
+    status: DONE_OR_FAILED,
     details: schema.anyValue(
       'Numbers of the new records (`record_ids`) and counts; of used deposits; of cancelled ' +
         'payments; a text for agreements.',

@@ -11,6 +11,7 @@ import {
   type ActionStores,
   IDEMPOTENCY_KEY_LENGTH_MAX,
   type MoneyCall,
+  pathsOf,
 } from './action.ts'
 import { echoedParameters, envelopeOf } from './envelope.ts'
 import { actionErrorHandler } from './errors.ts'
@@ -60,18 +61,20 @@ function addAction(
   deps: ActionRoutes,
   moneyCalls: MoneyCalls,
 ): void {
-  const { name, body } = action
-  routes.route({
-    method: METHODS,
-    url: `/api/${name}`,
-    ...(body !== undefined && { bodyLimit: body.bytesMax }),
-    config: {
-      access: 'asked',
-      bodies: 'large',
-      ...(body !== undefined && { jsonLimits: body.json }),
-    },
-    handler: (request, reply) => answer(action, deps, moneyCalls, request, reply),
-  })
+  const { body } = action
+  for (const url of pathsOf(action)) {
+    routes.route({
+      method: METHODS,
+      url,
+      ...(body !== undefined && { bodyLimit: body.bytesMax }),
+      config: {
+        access: 'asked',
+        bodies: 'large',
+        ...(body !== undefined && { jsonLimits: body.json }),
+      },
+      handler: (request, reply) => answer(action, deps, moneyCalls, request, reply),
+    })
+  }
 }
 
 async function answer(
@@ -115,7 +118,8 @@ function refuseMethod(
 const refuseCommit = async (): Promise<never> => {
   throw new RangeError('an action that moves no money cannot commit')
 }
-const NO_MONEY: Pick<MoneyCall, 'commit' | 'commitPart'> = {
+const NO_MONEY: Pick<MoneyCall, 'callId' | 'commit' | 'commitPart'> = {
+  callId: '',
   commit: refuseCommit,
   commitPart: refuseCommit,
 }

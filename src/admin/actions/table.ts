@@ -6,6 +6,7 @@ import { bill } from './bill.ts'
 import { bulkcredit } from './bulkcredit.ts'
 import { cards } from './cards.ts'
 import { charge } from './charge.ts'
+import { charges } from './charges.ts'
 import { chargestatus } from './chargestatus.ts'
 import { credit } from './credit.ts'
 import { pay } from './pay.ts'
@@ -20,5 +21,6 @@ export const ACTIONS: readonly Action[] = [
   accountinvoices,
   cards,
   charge,
+  charges,
   chargestatus,
 ]

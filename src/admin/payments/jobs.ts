@@ -1,8 +1,9 @@
 /** Jobs of charges: a run over many accounts, and the standing job for due charges. */
+import type { AccountResult, PayMode } from '../../billing/charges/account-run.ts'
 import type { ChargeDeps } from '../../billing/charges/attempt.ts'
-import type { BillSelection } from '../../billing/charges/books.ts'
+import type { BillSelection, ChargeMode } from '../../billing/charges/books.ts'
 import { handleDueCharges } from '../../billing/charges/due.ts'
-import { type AccountResult, chargeAccount, type PayMode } from '../../billing/charges/run.ts'
+import { chargeAccount } from '../../billing/charges/run.ts'
 import { EntityConflictError } from '../../catalog/errors.ts'
 import { beginJob, type ClaimedJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
@@ -12,7 +13,11 @@ export interface RunOptions extends BillSelection {
   /** The accounts to charge; absent for all. */
   readonly aids?: readonly number[] | undefined
   readonly exclude?: readonly number[] | undefined
+  /** `aids` is a page of all accounts: none of them was named. */
+  readonly isPage?: boolean | undefined
   readonly payMode: PayMode
+  readonly mode?: ChargeMode | undefined
+  readonly uf?: Readonly<Record<string, unknown>> | undefined
   readonly reason: string
 }
 
@@ -67,11 +72,12 @@ export function chargeRunHandler(deps: ChargeDeps): JobHandler {
 
 async function pageOf(
   { books, clock }: ChargeDeps,
-  { aids, ...selection }: RunOptions,
+  { aids, mode = 'charge', ...selection }: RunOptions,
   afterAid: number,
 ): Promise<readonly number[]> {
   if (aids === undefined) {
-    return books.accountsToCharge(selection, { afterAid, size: PAGE_SIZE }, clock.nowMs())
+    const wanted = { mode, selection, nowMs: clock.nowMs() }
+    return books.accountsToCharge(wanted, { afterAid, size: PAGE_SIZE })
   }
   return [...aids].filter((aid) => aid > afterAid).sort((one, other) => one - other)
 }
@@ -79,14 +85,14 @@ async function pageOf(
 async function chargeOne(
   deps: ChargeDeps,
   claimed: ClaimedJob,
-  { aids, payMode, reason, ...selection }: RunOptions,
+  { aids, isPage, payMode, mode, uf, reason, ...selection }: RunOptions,
   aid: number,
 ): Promise<void> {
   const { _id, actor } = claimed.job
-  const isNamed = aids !== undefined
+  const isNamed = aids !== undefined && isPage !== true
   const run = _id.toHexString()
   try {
-    const wanted = { aid, selection, payMode, isNamed, run, actor, reason }
+    const wanted = { aid, selection, payMode, mode, uf, isNamed, run, actor, reason }
     count(claimed, await chargeAccount(deps, wanted))
   } catch (error) {
     // Others charge this account at the moment.

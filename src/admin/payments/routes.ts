@@ -19,6 +19,7 @@ import { RequestError } from '../entities/errors.ts'
 import { bodyParameters, queryParameters, registerBodies } from '../entities/requests/body.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import { PAYMENT_ENDPOINTS } from '../permissions/endpoints.ts'
+import { type AdmitCardPage, addGetRequest } from './get-request.ts'
 import type { Payments } from './payments.ts'
 
 const FORM_BYTES_MAX = 16 * 1024
@@ -27,8 +28,10 @@ const NOTIFICATION_BYTES_MAX = 256 * 1024
 export function addPaymentRoutes(
   server: FastifyInstance,
   payments: Payments,
+  admit: AdmitCardPage,
   log: Pick<Logger, 'error'>,
 ): void {
+  addGetRequest(server, payments, admit, log)
   server.register(async (routes) => {
     registerBodies(routes, FORM_BYTES_MAX)
     routes.setErrorHandler(errorHandler(log))
@@ -208,7 +211,7 @@ function originsOf(tokenization: { okPage: string; failPage: string; returnUrl: 
 function sendClosed(reply: FastifyReply, state: 'expired' | 'used'): FastifyReply {
   const text =
     state === 'expired'
-      ? 'This page was valid for 4 hours. Ask for a new one.'
+      ? 'Too much time passed: the page was valid for 4 hours. Ask for a new one.'
       : 'This page was used already.'
   return sendNotice(reply, 410, state === 'expired' ? 'Page expired' : 'Page used', text)
 }

@@ -2,6 +2,7 @@
  * Every endpoint of the API and its access rule. The routes take their access from here; the
  * documentation is generated from it.
  */
+import { pathsOf } from '../actions/action.ts'
 import { ACTIONS } from '../actions/table.ts'
 import type { RouteAccess } from '../auth/access.ts'
 
@@ -131,6 +132,12 @@ export const PAYMENT_ENDPOINTS = {
     access: READ,
     about: 'List the payment gateways',
   },
+  request: {
+    method: 'GET',
+    path: '/paymentgateways/getRequest',
+    access: WRITE,
+    about: 'Send a customer to a hosted page, as `/api/cards`',
+  },
   page: {
     method: 'GET',
     path: '/paymentgateways/sandbox/:reference',
@@ -158,12 +165,10 @@ export const PAYMENT_ENDPOINTS = {
 } as const satisfies Record<string, Endpoint>
 
 /** The actions that are served. */
-export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.map(({ name, access, about }) => ({
-  method: 'POST',
-  path: `/api/${name}`,
-  access,
-  about,
-}))
+export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.flatMap((action) => {
+  const { access, about } = action
+  return pathsOf(action).map((path) => ({ method: 'POST', path, access, about }) as const)
+})
 
 /** The rest of the action API. A row is removed when its action is served. */
 export const PLANNED_ENDPOINTS: readonly Endpoint[] = [

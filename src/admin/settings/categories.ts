@@ -1,6 +1,7 @@
 /** Table of setting categories: what may be stored, who may read it, and what is hidden. */
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
 import { EventsSchema } from '../../catalog/settings/event-settings.ts'
 import { LinesSchema } from '../../catalog/settings/line-settings.ts'
 import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
@@ -27,6 +28,7 @@ export function createCategories(config: Config, more: readonly Category[] = [])
     taxationCategory(config),
     SECURITY_CATEGORY,
     PAYMENTS,
+    BILLS,
     PERMISSIONS,
     EVENTS,
     LINES,
@@ -64,11 +66,20 @@ const PlaysSchema = Type.Object(
 const PAYMENTS: Category = {
   name: 'payments',
   about:
-    'Payments: further sources and fields of `uf` (`offline`), the least debt to collect ' +
+    'Payments: further sources and fields of `uf` (`offline`), which debts are collected ' +
     '(`collection`), repetition of rejected charges (`retry_days`), gateway of new cards ' +
     '(`gateway`).',
   readRole: 'read',
   check: (value) => checkAgainstSchema(PaymentsSchema, value, 'payments'),
+}
+
+const BILLS: Category = {
+  name: 'bills',
+  about:
+    'Bills: whether new money covers the oldest ones before unconfirmed payments do ' +
+    '(`switch_links`), and fields of `uf` of payments and bills (`uf`).',
+  readRole: 'read',
+  check: (value) => checkAgainstSchema(BillsSchema, value, 'bills'),
 }
 
 const PLAYS: Category = {

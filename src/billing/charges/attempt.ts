@@ -29,6 +29,9 @@ export function sealedCard({ cardToken, customerId }: ChargeCard, sealer: Pick<S
   return sealer.seal(JSON.stringify({ cardToken, customerId }))
 }
 
+/** Refunds refer to a charge, not to a card. */
+const NO_CARD: ChargeCard = { cardToken: '', customerId: '' }
+
 /** Null if the key of the secret is not known. */
 function openedCard(sealed: string, sealer: Pick<Sealer, 'open'>): ChargeCard | null {
   const text = sealed === '' ? null : sealer.open(sealed)
@@ -62,10 +65,15 @@ async function request(deps: ChargeDeps, charge: GatewayChargeDocument): Promise
   const amount = String(charge.amount)
   try {
     const gateway = await deps.gateways.get(charge.gateway)
+    const nowMs = deps.clock.nowMs()
+    const { refunds } = charge
+    if (gateway !== null && refunds !== undefined) {
+      const { reference } = refunds
+      return { type: 'answer', outcome: await gateway.refund({ key, reference, amount, nowMs }) }
+    }
     const card = openedCard(charge.card, deps.sealer)
     // Nothing has left: the charge may be repeated.
     if (gateway === null || card === null) return refusal('gateway_unavailable')
-    const nowMs = deps.clock.nowMs()
     return { type: 'answer', outcome: await gateway.charge({ key, aid, amount, card, nowMs }) }
   } catch (error) {
     if (error instanceof GatewayRefusedError) return refusal(error.code)
@@ -81,14 +89,16 @@ function refusal(code: string): ChargeEvent {
 }
 
 async function query(deps: ChargeDeps, charge: GatewayChargeDocument): Promise<ChargeEvent> {
-  const { _id: key, reference, sent } = charge
+  const { _id: key, reference, sent, refunds } = charge
   try {
     const gateway = await deps.gateways.get(charge.gateway)
-    const card = openedCard(charge.card, deps.sealer)
+    const card = refunds === undefined ? openedCard(charge.card, deps.sealer) : NO_CARD
     if (gateway === null || card === null) return { type: 'not asked' }
     const nowMs = deps.clock.nowMs()
     const sentMs = sent?.getTime() ?? nowMs
-    const outcome = await gateway.query({ key, reference, card, sentMs, nowMs })
+    const refundOf = refunds?.reference
+    const asked = { key, reference, card, sentMs, nowMs, ...(refundOf && { refundOf }) }
+    const outcome = await gateway.query(asked)
     return outcome === 'absent' ? { type: 'absent' } : { type: 'answer', outcome }
   } catch (error) {
     report(deps, error, key, 'the outcome of a charge cannot be asked for')

@@ -3,8 +3,11 @@ import { randomUUID } from 'node:crypto'
 import type { Actor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { storedAmount } from '../../catalog/records/exact-amount.ts'
-import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
+import { type Exact, exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
+import type {
+  GatewayChargeDocument,
+  RefundedCharge,
+} from '../../catalog/records/payment-documents.ts'
 import { processIdentity } from '../../runtime/process-identity.ts'
 import { sumOf } from '../amount.ts'
 import type { OpenBill, PaymentBooks } from './books.ts'
@@ -24,8 +27,16 @@ export interface ChargeStores {
 export interface NewCharge {
   readonly aid: number
   readonly gateway: string
+  /** The bills that it pays; a charge of more becomes credit. */
   readonly bills: readonly OpenBill[]
-  /** The card to charge, sealed. */
+  /** The sum of the bills if absent. */
+  readonly amount?: Exact | undefined
+  /** A rejection is not repeated. */
+  readonly isOnce?: boolean | undefined
+  /** The charge that it refunds. */
+  readonly refunds?: RefundedCharge | undefined
+  readonly uf?: Readonly<Record<string, unknown>> | undefined
+  /** The card to charge, sealed; empty for a refund. */
   readonly card: string
   readonly attempt: number
   readonly first: string | null
@@ -53,18 +64,22 @@ export async function createCharge(
   nowMs: number,
 ): Promise<string> {
   const { aid, gateway, bills, first, reason, replaces, firstRejected, attempt } = charge
+  const { refunds, uf = {} } = charge
   const id = `tg_${randomUUID().replaceAll('-', '')}`
-  const amount = sumOf(bills.map(({ left }) => left))
+  const amount = charge.amount ?? sumOf(bills.map(({ left }) => left))
   const paid = bills.map(({ type, id: bill, left }) => ({ type, id: bill, amount: left }))
   const { actor } = charge
-  const payment = { aid, gateway, amount, bills: paid, chargeId: id, actor, reason, nowMs }
-  const txid = await books.reserve(session, payment)
+  const mode = refunds === undefined ? 'charge' : 'refund'
+  const payment = { mode, aid, gateway, amount, bills: paid, chargeId: id, actor, reason } as const
+  const txid = await books.reserve(session, { ...payment, uf, nowMs })
   const document: GatewayChargeDocument = {
     _id: id,
     rev: 1,
     aid,
     gateway,
     amount: storedAmount(amount),
+    ...(refunds !== undefined && { refunds }),
+    ...(charge.isOnce === true && { once: true as const }),
     bills: paid.map((bill) => ({ ...bill, amount: storedAmount(bill.amount) })),
     txid,
     card: charge.card,
@@ -101,7 +116,8 @@ export async function applyEvent(
   rules: ChargeRules,
   within?: { readonly session: ClientSession },
 ): Promise<GatewayChargeDocument> {
-  const facts = transition(factsOf(charge), event, nowMs, rules)
+  const { retryDays } = charge.once === true ? { retryDays: [] } : rules
+  const facts = transition(factsOf(charge), event, nowMs, { retryDays })
   const isDecided = facts.state === 'completed' || facts.state === 'rejected'
   const fields = {
     ...fieldsOf(facts),
@@ -185,6 +201,37 @@ export function chargesOf(catalog: Catalog, aid: number): Promise<GatewayChargeD
 }
 
 const RECENT_MAX = 100
+
+/** A completed charge of which something may be refunded. */
+export interface RefundableCharge extends RefundedCharge {
+  readonly gateway: string
+  /** Not refunded, and not under a refund; above 0. */
+  readonly rest: Exact
+}
+
+/** Newest first. */
+export async function refundableCharges(
+  catalog: Catalog,
+  aid: number,
+): Promise<RefundableCharge[]> {
+  const completed = { aid, state: 'completed', refunds: { $exists: false } } as const
+  const charges = await catalog.run('read completed charges', () =>
+    catalog.gatewaycharges.find(completed).sort({ created: -1 }).limit(RECENT_MAX).toArray(),
+  )
+  const ids = charges.map(({ _id }) => _id)
+  const refunds = await catalog.run('read refunds', () =>
+    catalog.gatewaycharges
+      .find({ aid, 'refunds.charge': { $in: ids }, state: { $ne: 'rejected' } })
+      .toArray(),
+  )
+  return charges
+    .map(({ _id: charge, reference, gateway, amount }) => {
+      const refunded = refunds.filter((refund) => refund.refunds?.charge === charge)
+      const sum = sumOf(refunded.map((refund) => exactAmount(refund.amount)))
+      return { charge, reference, gateway, rest: exactAmount(amount).minus(sum) }
+    })
+    .filter(({ reference, rest }) => reference !== '' && rest.greaterThan(0))
+}
 
 export function readCharges(
   catalog: Catalog,

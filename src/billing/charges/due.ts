@@ -31,6 +31,25 @@ export async function handleDueCharges(
   return handled.size
 }
 
+/**
+ * Makes the charges whose outcome is open due: they are asked for at the next pass. Of all accounts
+ * if none is named. Returns their number.
+ */
+export async function askNow(
+  { catalog, clock }: Pick<ChargeDeps, 'catalog' | 'clock'>,
+  aids: readonly number[],
+): Promise<number> {
+  const open = { state: { $in: ['unknown', 'pending'] } } as const
+  const filter = aids.length === 0 ? open : { ...open, aid: { $in: [...aids] } }
+  const { matchedCount } = await catalog.run('ask for charges now', () =>
+    catalog.gatewaycharges.updateMany(filter as object, {
+      $set: { due: new Date(clock.nowMs()) },
+      $inc: { rev: 1 },
+    }),
+  )
+  return matchedCount
+}
+
 function readDue({ catalog, clock }: ChargeDeps): Promise<GatewayChargeDocument[]> {
   const now = new Date(clock.nowMs())
   return catalog.run('read the charges that are due', () =>

@@ -17,7 +17,14 @@ import { canBeConfirmed, confirmPayment } from '../payments/confirm.ts'
 import type { PaymentOrder } from '../payments/payment-order.ts'
 import { recordPayment } from '../payments/record.ts'
 import { canBeTakenBack, takeBack } from '../payments/take-back.ts'
-import type { BillSelection, DecidedPayment, OpenBill, PaymentBooks } from './books.ts'
+import type {
+  BillSelection,
+  ChargeMode,
+  DecidedPayment,
+  OpenBill,
+  PaymentBooks,
+  WantedBills,
+} from './books.ts'
 
 type Session = BooksWriter['session']
 
@@ -28,14 +35,16 @@ const NODE = { by: 'node', id: '', name: '', address: '' } as const
 
 export function createPaymentBooks(catalog: Catalog): PaymentBooks {
   return {
-    async openBills(aid, selection, nowMs) {
+    async openBills(wanted) {
+      const { aid } = wanted
       const found = await catalog.run('read open bills', () =>
         catalog.bills.find({ aid, ...OPEN } as object).toArray(),
       )
-      return openBillsIn(found, selection, nowMs)
+      return openBillsIn(found, wanted)
     },
-    accountsToCharge: (selection, page, nowMs) => accountsToCharge(catalog, selection, page, nowMs),
-    async reserve(session, { aid, gateway, amount, bills, actor, reason, nowMs, chargeId }) {
+    accountsToCharge: (wanted, page) => accountsToCharge(catalog, wanted, page),
+    async reserve(session, payment) {
+      const { mode, aid, gateway, amount, bills, actor, reason, nowMs, chargeId, uf } = payment
       const writer = writerOf(catalog, session, { nowMs, actor, reason })
       const [txid = ''] = await nextTxids(writer, 1)
       const books = await loadBooks(writer, aid, { refs: bills })
@@ -44,8 +53,10 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
         pending: true,
         payment_gateway: gateway,
         gateway_details: { name: gateway, charge: chargeId },
+        ...(Object.keys(uf).length > 0 && { uf }),
       }
-      recordPayment(books, { ...orderOf(aid, amount), links: bills, fields }, txid)
+      const dir = mode === 'refund' ? 'tc' : 'fc'
+      recordPayment(books, { ...orderOf(aid, amount, dir), links: bills, fields }, txid)
       await saveBooks(writer, books, 'charge')
       return txid
     },
@@ -61,7 +72,8 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
         const { payment_gateway, gateway_details } = bill.fields
         const details = { payment_gateway, gateway_details }
         const fields = { ...details, ...responseOf(payment), source: 'web' }
-        const order = { ...orderOf(payment.aid, bill.amount), links: [], fields }
+        const { dir = 'fc' } = bill.fields
+        const order = { ...orderOf(payment.aid, bill.amount, dir), links: [], fields }
         confirmPayment(books, recordPayment(books, order, txid))
       }
       await saveBooks(writer, books, 'charge')
@@ -89,8 +101,9 @@ function writerOf(
 function orderOf(
   aid: number,
   amount: PaymentOrder['amount'],
+  dir: PaymentOrder['dir'],
 ): Omit<PaymentOrder, 'links' | 'fields'> {
-  return { aid, method: 'automatic', amount, dir: 'fc', isDeposit: false, urt: null }
+  return { aid, method: 'automatic', amount, dir, isDeposit: false, urt: null }
 }
 
 function responseOf({ gateway, reference, status, code }: DecidedPayment) {
@@ -107,22 +120,23 @@ async function find(writer: BooksWriter, { aid, txid }: DecidedPayment) {
 
 function openBillsIn(
   documents: readonly BillDocument[],
-  selection: BillSelection,
-  nowMs: number,
+  { mode, selection, nowMs }: Omit<WantedBills, 'aid'>,
 ): OpenBill[] {
   const bills = documents.map(billOf).filter((bill) => isActive(bill) && isDue(bill, nowMs))
-  if (bills.some(isCredit)) return []
+  const other = mode === 'charge' ? 'refund' : 'charge'
+  if (bills.some((bill) => isOf(bill, other))) return []
   return bills
-    .filter((bill) => isDebt(bill) && bill.fields['suspend_debit'] === undefined)
+    .filter((bill) => isOf(bill, mode) && bill.fields['suspend_debit'] === undefined)
     .filter((bill) => isSelected(bill, selection))
     .sort((one, other) => one.fields.urt.getTime() - other.fields.urt.getTime())
     .map((bill) => ({ ...refOf(bill), left: openAmount(bill) }))
-    .filter(({ left }) => left.greaterThan(0))
 }
 
-function isCredit(bill: Bill): boolean {
-  const isUsable = !isUnconfirmed(bill) && !isUnusedDeposit(bill)
-  return bill.due.lessThan(0) && isUsable && openAmount(bill).greaterThan(0)
+/** Something open that is charged, or refunded. */
+function isOf(bill: Bill, mode: ChargeMode): boolean {
+  if (!openAmount(bill).greaterThan(0)) return false
+  if (mode === 'charge') return isDebt(bill)
+  return bill.due.lessThan(0) && !isUnconfirmed(bill) && !isUnusedDeposit(bill)
 }
 
 function isDue({ fields: { charge } }: Bill, nowMs: number): boolean {
@@ -131,10 +145,11 @@ function isDue({ fields: { charge } }: Bill, nowMs: number): boolean {
 
 function isSelected(
   { fields }: Bill,
-  { invoices, billrunKey, minInvoiceDateMs }: BillSelection,
+  { invoices, excludeInvoices, billrunKey, minInvoiceDateMs }: BillSelection,
 ): boolean {
   const { invoice_id: number, billrun_key: key, invoice_date: date } = fields
   if (invoices !== undefined && (number === undefined || !invoices.includes(number))) return false
+  if (number !== undefined && excludeInvoices?.includes(number)) return false
   if (billrunKey !== undefined && key !== billrunKey) return false
   return minInvoiceDateMs === undefined || (date?.getTime() ?? 0) >= minInvoiceDateMs
 }
@@ -142,9 +157,8 @@ function isSelected(
 /** Accounts of which all bills are reserved are among the pages, but not in the result. */
 async function accountsToCharge(
   catalog: Catalog,
-  selection: BillSelection,
+  wanted: Omit<WantedBills, 'aid'>,
   { afterAid, size }: { readonly afterAid: number; readonly size: number },
-  nowMs: number,
 ): Promise<number[]> {
   const found: number[] = []
   let after = afterAid
@@ -163,7 +177,7 @@ async function accountsToCharge(
     for (const [aid, bills] of byAccount) {
       // The bills of the last account may continue on the next page: the run reads them itself.
       const isCut = aid === last && page.length === PAGE_SIZE
-      const isWanted = isCut || openBillsIn(bills, selection, nowMs).length > 0
+      const isWanted = isCut || openBillsIn(bills, wanted).length > 0
       if (isWanted && found.length < size) found.push(aid)
     }
     after = found.length >= size ? (found.at(-1) ?? last) : last

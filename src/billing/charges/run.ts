@@ -1,32 +1,19 @@
-/** Charges accounts: selects their open bills under a lease, and sends one charge or several. */
-import type { Actor } from '../../catalog/actor.ts'
+/**
+ * Charges or refunds accounts: selects their open bills under a lease, and sends one charge or
+ * several.
+ */
 import type { ClientSession } from '../../catalog/collections.ts'
+import type { Exact } from '../../catalog/records/exact-amount.ts'
 import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
+import { least } from '../amount.ts'
 import { type ActiveCard, activeCardOf } from '../cards/active-card.ts'
+import type { AccountResult, AccountRun, ChargePlan } from './account-run.ts'
 import { type ChargeDeps, sealedCard, sendCharge } from './attempt.ts'
-import type { BillSelection, OpenBill } from './books.ts'
+import type { OpenBill } from './books.ts'
 import { chargesOf, createCharge, type NewCharge, readCharge, readCharges } from './charge-store.ts'
 import { withAccountLease } from './lease.ts'
+import { refundPlan } from './refunds.ts'
 import { isReserved } from './transitions.ts'
-
-export type PayMode = 'one_payment' | 'multiple_payments'
-
-export interface AccountRun {
-  readonly aid: number
-  readonly selection: BillSelection
-  readonly payMode: PayMode
-  /** The operator has named the account: it is charged even if a repetition is due later. */
-  readonly isNamed: boolean
-  readonly run: string
-  readonly actor: Actor
-  readonly reason: string
-}
-
-export interface AccountResult {
-  readonly charges: readonly GatewayChargeDocument[]
-  /** Why nothing was charged; null if something was. */
-  readonly skipped: 'no card' | 'no bills' | null
-}
 
 /** Runs the writes in one transaction; returns the ids of the charges. */
 export type CommitCharges = (
@@ -75,17 +62,16 @@ async function createAll(
   return ids
 }
 
-interface ChargePlan {
-  readonly charges: readonly NewCharge[]
-  readonly skipped: AccountResult['skipped']
-}
-
 async function planOf(deps: ChargeDeps, wanted: AccountRun): Promise<ChargePlan> {
-  const card = await activeCardOf(deps.catalog, wanted.aid, deps.clock.nowMs(), deps.sealer)
+  if (wanted.mode === 'refund') return refundPlan(deps, wanted)
+  const { catalog, clock, sealer } = deps
+  const { aid, amount, payMode } = wanted
+  const card = wanted.card ?? (await activeCardOf(catalog, aid, clock.nowMs(), sealer))
   if (card === null) return { charges: [], skipped: 'no card' }
   const { bills, replaces } = await billsToCharge(deps, wanted, card)
-  if (bills.length === 0) return { charges: [], skipped: 'no bills' }
-  const groups = wanted.payMode === 'one_payment' ? [bills] : bills.map((bill) => [bill])
+  if (bills.length === 0 && amount === undefined) return { charges: [], skipped: 'no bills' }
+  const isOne = payMode === 'one_payment' || amount !== undefined
+  const groups = isOne ? [upTo(bills, amount)] : bills.map((bill) => [bill])
   const charges = groups.map((group) => {
     const names = new Set(group.map(nameOf))
     const former = replaces.filter((charge) => charge.bills.some((bill) => names.has(nameOf(bill))))
@@ -107,7 +93,7 @@ export async function repeatCharge(
     const card = await activeCardOf(deps.catalog, aid, nowMs, deps.sealer)
     if (card === null) return []
     const names = new Set(rejected.bills.map(nameOf))
-    const open = await deps.books.openBills(aid, {}, nowMs)
+    const open = await deps.books.openBills({ aid, mode: 'charge', selection: {}, nowMs })
     const bills = open.filter((bill) => names.has(nameOf(bill)))
     if (bills.length === 0) return []
     const more = { attempt: attempt + 1, first, firstRejected, replaces: [rejected._id] }
@@ -126,14 +112,29 @@ interface ChargeGroup {
   readonly replaces: readonly string[]
 }
 
+type Named = Pick<AccountRun, 'aid' | 'run' | 'actor' | 'reason' | 'amount' | 'card' | 'uf'>
+
 function newCharge(
   { sealer }: ChargeDeps,
-  { aid, run, actor, reason }: Pick<AccountRun, 'aid' | 'run' | 'actor' | 'reason'>,
+  { aid, run, actor, reason, amount, uf, card: given }: Named,
   card: ActiveCard,
   group: ChargeGroup,
 ): NewCharge {
   const { gateway } = card
-  return { ...group, aid, run, actor, reason, gateway, card: sealedCard(card, sealer) }
+  const isOnce = amount !== undefined || given !== undefined
+  const terms = { amount, uf, isOnce, gateway, card: sealedCard(card, sealer) }
+  return { ...group, aid, run, actor, reason, ...terms }
+}
+
+/** The oldest of the bills, up to the amount if there is one. */
+function upTo(bills: readonly OpenBill[], amount: Exact | undefined): readonly OpenBill[] {
+  if (amount === undefined) return bills
+  let rest = amount
+  return bills.flatMap((bill) => {
+    const left = least(bill.left, rest)
+    rest = rest.minus(left)
+    return left.greaterThan(0) ? [{ ...bill, left }] : []
+  })
 }
 
 /** Open bills without those under a charge, or under a rejection that is not to be repeated now. */
@@ -142,7 +143,8 @@ async function billsToCharge(
   { aid, selection, isNamed }: AccountRun,
   card: ActiveCard,
 ): Promise<{ bills: OpenBill[]; replaces: GatewayChargeDocument[] }> {
-  const open = await deps.books.openBills(aid, selection, deps.clock.nowMs())
+  const nowMs = deps.clock.nowMs()
+  const open = await deps.books.openBills({ aid, mode: 'charge', selection, nowMs })
   const charges = await chargesOf(deps.catalog, aid)
   const reserved = charges.filter(({ state }) => isReserved(state))
   const waiting = charges.filter((charge) => isWaiting(charge, card))

@@ -107,7 +107,8 @@ export async function readPriceSubject(
   return { profile, catalogue: { plans, services } }
 }
 
-async function readByName(
+/** The revisions of offers by name, oldest first. */
+export async function readByName(
   catalog: Catalog,
   collection: 'rates' | 'plans' | 'services',
   field: 'key' | 'name',

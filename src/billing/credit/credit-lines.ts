@@ -116,7 +116,8 @@ function taxesAt({ taxation, rate, usage }: CreditTerms, atMs: number): readonly
   throw new CreditProcessError(`rate ${rate.key}: no tax is in force at ${at}`)
 }
 
-function roundingOf({ rounding }: RateRevision) {
+/** The rounding of the final charge. */
+export function roundingOf({ rounding }: Pick<RateRevision, 'rounding'>) {
   return rounding?.stage === 'after_tax' ? rounding : null
 }
 

@@ -28,6 +28,8 @@ export interface PreparedCredits {
   readonly lastKey: string | null
 }
 
+type UsageRequest = Pick<CreditRequest, 'rateKey' | 'sid' | 'atMs' | 'usagev' | 'kind'>
+
 /** Decimals of a volume that the prices of rates support. */
 const VOLUME_DIGITS_MAX = 6
 
@@ -93,10 +95,13 @@ async function prepareCredit(
   })
 }
 
-/** An instant at which the subscriber exists, as near to the credit as possible. */
-function refuseUnknown(
+/**
+ * An instant at which the subscriber exists, as near to the credit as possible.
+ * Throws `CreditProcessError`.
+ */
+export function refuseUnknown(
   { subscribers, accounts }: CreditData,
-  { aid, sid, atMs }: CreditRequest,
+  { aid, sid, atMs }: Pick<CreditRequest, 'aid' | 'sid' | 'atMs'>,
 ): number {
   if (sid === 0) {
     if (!accounts.has(aid)) throw new CreditProcessError(`aid: there is no account ${aid}`)
@@ -114,10 +119,11 @@ function refuseUnknown(
   return Math.min(Math.max(atMs, nearest.fromMs), nearest.toMs - 1)
 }
 
-async function priceUsage(
+/** Throws `CreditProcessError`. */
+export async function priceUsage(
   { catalog, config, nowMs }: CreditStores,
   { rates, taxation }: CreditData,
-  { rateKey, sid, atMs, usagev, kind }: CreditRequest,
+  { rateKey, sid, atMs, usagev, kind }: UsageRequest,
   usaget: string,
   subscriberAtMs: number,
 ): Promise<PricedUsage> {

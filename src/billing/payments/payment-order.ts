@@ -16,6 +16,8 @@ export interface PaymentOrder {
   readonly isDeposit: boolean
   readonly links: readonly LinkWish[]
   readonly urt: Date | null
+  /** Covers the oldest bills before unconfirmed payments do. */
+  readonly switchLinks?: boolean
   /** Further fields of the bill. */
   readonly fields: Fields
 }
@@ -26,6 +28,8 @@ export interface PaymentRules {
   readonly sources: readonly string[]
   /** Names of permitted user fields (`uf`). */
   readonly userFields: readonly string[]
+  /** Whether new money covers the oldest bills before unconfirmed payments do. */
+  readonly switchLinks?: boolean
   /** Null if it is not a date. */
   dateOf(value: unknown): Date | null
 }
@@ -85,6 +89,7 @@ export function paymentOrder(
     isDeposit,
     links: linkWishes(given[links as string]),
     urt: dateIn(given, 'urt', rules),
+    ...(rules.switchLinks === true && { switchLinks: true }),
     fields: { source, ...furtherFields(given, rules) },
   }
 }

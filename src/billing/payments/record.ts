@@ -3,11 +3,19 @@ import type { BillDocument } from '../../catalog/entities/bill.ts'
 import { storedAmount } from '../../catalog/records/exact-amount.ts'
 import { ZERO } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'
-import { type Bill, type BillFields, isUnusedDeposit, newBill, openAmount } from '../books/bill.ts'
+import {
+  type Bill,
+  type BillFields,
+  isUnconfirmed,
+  isUnusedDeposit,
+  newBill,
+  openAmount,
+} from '../books/bill.ts'
 import { paymentPosting } from '../books/journal.ts'
 import { BillingError } from '../errors.ts'
 import { linkWished } from './link-wishes.ts'
 import type { PaymentOrder } from './payment-order.ts'
+import { coverBeforePending } from './switch-links.ts'
 
 /** Records a payment and covers bills by it. Throws `BillingError`. */
 export function recordPayment(books: AccountBooks, order: PaymentOrder, txid: string): Bill {
@@ -16,8 +24,10 @@ export function recordPayment(books: AccountBooks, order: PaymentOrder, txid: st
   if (isUnusedDeposit(bill)) return bill
   linkWished(books, bill, order.links)
   if (order.links.length === 0) {
-    if (order.dir === 'fc') books.cover(books.openDebts(), openAmount(bill).isZero() ? [] : [bill])
-    else books.cover([bill], books.openCredits())
+    if (order.dir === 'fc') {
+      if (order.switchLinks === true && !isUnconfirmed(bill)) coverBeforePending(books, bill)
+      else books.cover(books.openDebts(), openAmount(bill).isZero() ? [] : [bill])
+    } else books.cover([bill], books.openCredits())
   }
   books.cover()
   refuseWrittenOffRest(books, bill)

@@ -98,6 +98,11 @@ export interface DebtOptions {
   readonly nowMs: number
   /** Smaller totals are left out. */
   readonly debtMin: number
+  /**
+   * Only bills with a rejected payment count: of all accounts, or of those in which this field is
+   * true.
+   */
+  readonly rejectionRequired?: boolean | string
   /** Subtracts unused credits whose due date has passed; only totals of 0 are left out then. */
   readonly withCredits?: boolean
 }
@@ -110,7 +115,7 @@ export interface AccountDebt {
 /** Debts whose due date has passed; what is only reserved counts as owed. By account. */
 export async function overdueDebts(
   catalog: Catalog,
-  { aids, nowMs, debtMin, withCredits = false }: DebtOptions,
+  { aids, nowMs, debtMin, withCredits = false, rejectionRequired = false }: DebtOptions,
 ): Promise<AccountDebt[]> {
   const filter = {
     ...(aids === null ? {} : { aid: { $in: [...aids] } }),
@@ -118,10 +123,12 @@ export async function overdueDebts(
     ...ACTIVE,
     due_date: { $lt: new Date(nowMs) },
   }
+  const needRejection = await accountsWith(catalog, rejectionRequired, nowMs)
   const totals = new Map<number, Exact>()
   await catalog.run('add up debts', async () => {
     totals.clear()
     for await (const bill of catalog.bills.find(filter as Filter<BillDocument>)) {
+      if (!wasRejected(bill) && needRejection(bill.aid)) continue
       const amount = overdueAmount(bill, withCredits)
       totals.set(bill.aid, (totals.get(bill.aid) ?? ZERO).plus(amount))
     }
@@ -134,6 +141,26 @@ export async function overdueDebts(
     )
     .sort(([a], [b]) => a - b)
     .map(([aid, total]) => ({ aid, total: total.toNumber() }))
+}
+
+function wasRejected({ due, past_rejections: past = [] }: BillDocument): boolean {
+  return past.length > 0 || exactAmount(due).lessThan(0)
+}
+
+/** Which accounts require a rejection before their debts are collected. */
+async function accountsWith(
+  catalog: Catalog,
+  field: boolean | string,
+  nowMs: number,
+): Promise<(aid: number) => boolean> {
+  if (typeof field === 'boolean') return () => field
+  const at = new Date(nowMs)
+  const flagged = { type: 'account', from: { $lte: at }, to: { $gt: at }, [field]: true }
+  const found = await catalog.run('find accounts that require a rejection', () =>
+    catalog.subscribers.distinct('aid', { ...flagged, deleted: { $ne: true } } as never),
+  )
+  const aids = new Set(found as number[])
+  return (aid) => aids.has(aid)
 }
 
 function overdueAmount(bill: BillDocument, withCredits: boolean): Exact {

@@ -115,7 +115,7 @@ const LOGICS = ['override', 'fallback'] as const
 const internedHints = createInterner<readonly TaxHint[]>(1000)
 
 /** If absent: no hints, which means `global`. */
-function taxHintsAt(value: unknown, path: string): readonly TaxHint[] {
+export function taxHintsAt(value: unknown, path: string): readonly TaxHint[] {
   if (isEmpty(value)) return NO_HINTS
   return internedHints.get(value, () => compileHints(value, path))
 }

@@ -12,7 +12,13 @@ export interface ChargedBill {
   readonly amount: Decimal128
 }
 
-/** One attempt to charge an account. */
+/** A charge whose money is paid back. */
+export interface RefundedCharge {
+  readonly charge: string
+  readonly reference: string
+}
+
+/** One attempt to charge an account, or to refund a charge. */
 export interface GatewayChargeDocument {
   /** The idempotency key at the gateway. */
   _id: string
@@ -23,6 +29,10 @@ export interface GatewayChargeDocument {
   gateway: string
   amount: Decimal128
   bills: ChargedBill[]
+  /** Only refunds have it. */
+  refunds?: RefundedCharge
+  /** A rejection is not repeated. */
+  once?: true
   /** The payment that reserves the bills. */
   txid: string
   state: ChargeState

@@ -3,7 +3,8 @@ import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 
 const closed = { additionalProperties: false } as const
-const names = (description: string) =>
+/** Names of sources, and of fields of `uf`. */
+export const fieldNames = (description: string) =>
   Type.Array(
     Type.String({
       pattern: '^[A-Za-z][\\w ]{0,63}$',
@@ -12,6 +13,8 @@ const names = (description: string) =>
     { maxItems: 100, description },
   )
 
+const FLAG_NAME = '^[A-Za-z]\\w{0,63}$'
+
 /** Name of an instance of a payment gateway. */
 export const GATEWAY_INSTANCE = '^[a-z]+(#[1-9]\\d{0,2})?$'
 
@@ -19,14 +22,21 @@ export const PaymentsSchema = Type.Object(
   {
     offline: Type.Optional(
       Type.Object(
-        { sources: Type.Optional(names('a list')), uf: Type.Optional(names('a list')) },
+        { sources: Type.Optional(fieldNames('a list')), uf: Type.Optional(fieldNames('a list')) },
         { ...closed, description: 'an object with sources and uf' },
       ),
     ),
     collection: Type.Optional(
       Type.Object(
-        { min_debt: Type.Optional(Type.Number({ minimum: 0, description: 'a number from 0' })) },
-        { ...closed, description: 'an object with min_debt' },
+        {
+          min_debt: Type.Optional(Type.Number({ minimum: 0, description: 'a number from 0' })),
+          rejection_required: Type.Optional(
+            Type.Union([Type.Boolean(), Type.String({ pattern: FLAG_NAME })], {
+              description: 'true, false, or the name of a field of accounts',
+            }),
+          ),
+        },
+        { ...closed, description: 'an object with min_debt and rejection_required' },
       ),
     ),
     retry_days: Type.Optional(
@@ -49,6 +59,11 @@ export interface PaymentSettings {
   readonly userFields: readonly string[]
   /** Smaller debts are not collected. */
   readonly debtMin: number
+  /**
+   * Whether only bills with a rejected payment are collected: of all accounts, or of those in which
+   * this field is true.
+   */
+  readonly rejectionRequired: boolean | string
 }
 
 const DEBT_MIN = 10
@@ -62,5 +77,6 @@ export function paymentSettingsOf(value: unknown): PaymentSettings {
     sources: offline?.sources ?? [],
     userFields: offline?.uf ?? [],
     debtMin: collection?.min_debt ?? DEBT_MIN,
+    rejectionRequired: collection?.rejection_required ?? false,
   }
 }

@@ -42,6 +42,7 @@ const FURTHER_CATEGORIES = [
   'shared_secret',
   'payment_gateways',
   'payments',
+  'bills',
   'permissions',
   'events',
   'lines',

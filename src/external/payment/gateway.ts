@@ -55,11 +55,13 @@ export interface GatewayCharge {
   readonly nowMs: number
 }
 
-/** A charge to ask for. `reference` is empty if the gateway has never answered. */
+/** A charge or refund to ask for. `reference` is empty if the gateway has never answered. */
 export interface ChargeQuery {
   readonly key: string
   readonly reference: string
   readonly card: Pick<SavedCard, 'cardToken' | 'customerId'>
+  /** The gateway's id of the refunded charge; only refunds have it. */
+  readonly refundOf?: string
   readonly sentMs: number
   readonly nowMs: number
 }

@@ -1,8 +1,11 @@
 /** Balances and debts of accounts, with results that another implementation has published. */
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { adjustpayments, reject } from '../../../src/admin/actions/adjust-payments.ts'
 import { bill } from '../../../src/admin/actions/bill.ts'
 import { pay } from '../../../src/admin/actions/pay.ts'
+import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
+import { auditBooks } from '../../../src/cli/audit/books.ts'
+import { NOW_MS } from '../../support/admin/actions/action-server.ts'
 import { useBillingServer } from '../../support/billing/billing-server.ts'
 
 const server = useBillingServer([pay, adjustpayments, reject, bill])
@@ -144,5 +147,92 @@ describe('bill', () => {
     [{ action: 'nothing' }, 'Unknown action nothing'],
   ])('%j is refused: %s', async (params, message) => {
     expect(await server.ask('bill', params)).toMatchObject({ status: 0, message, desc: message })
+  })
+})
+
+describe('settings of bills and collection', () => {
+  const store = (category: 'payments' | 'bills', value: unknown) =>
+    writeStoredConfig(server.catalog(), category, () => value, { nowMs: NOW_MS, by: 'test' })
+  const reset = async () => {
+    await store('payments', {})
+    await store('bills', {})
+  }
+  afterEach(reset)
+
+  it('with switch_links new money covers the oldest bills first', async () => {
+    const covered = async () => {
+      const aid = server.newAccount()
+      const old = await server.invoice(aid, 10)
+      server.at(server.now() + 1000)
+      const young = await server.invoice(aid, 20)
+      const waiting = await server.pay(aid, 15, { method: 'automatic' })
+      const cash = await server.pay(aid, 12)
+      const [one, two] = [
+        await server.bill({ invoice_id: old }),
+        await server.bill({ invoice_id: young }),
+      ]
+      const ids = (bill: { paid_by?: { id: unknown; amount: unknown }[] }) =>
+        (bill.paid_by ?? []).map(({ id, amount }) => [
+          id === cash ? 'cash' : id === waiting ? 'waiting' : id,
+          String(amount),
+        ])
+      return { old: ids(one), young: ids(two), paid: [one.paid, two.paid] }
+    }
+    expect(await covered()).toEqual({
+      old: [['waiting', '10']],
+      young: [
+        ['waiting', '5'],
+        ['cash', '12'],
+      ],
+      paid: ['2', '2'],
+    })
+    await store('bills', { switch_links: true })
+    expect(await covered()).toEqual({
+      old: [['cash', '10']],
+      young: [
+        ['cash', '2'],
+        ['waiting', '15'],
+      ],
+      paid: ['1', '2'],
+    })
+    expect((await auditBooks(server.catalog(), null)).differences).toEqual([])
+  })
+
+  it('fields of uf of both categories are kept', async () => {
+    await store('payments', { offline: { uf: ['desk'] } })
+    await store('bills', { uf: ['clerk'] })
+    const uf = { desk: '7', clerk: 'ada', other: 'x' }
+    const txid = await server.pay(server.newAccount(), 5, { uf })
+    expect((await server.bill({ txid }))['uf']).toEqual({ desk: '7', clerk: 'ada' })
+  })
+
+  it('debts are collected only after a rejection, of all or of flagged accounts', async () => {
+    const [flagged, plain] = [server.newAccount(), server.newAccount()]
+    await server.catalog().subscribers.insertOne({
+      type: 'account',
+      aid: flagged,
+      from: new Date(0),
+      to: new Date('2170-01-01'),
+      needs_rejection: true,
+    } as never)
+    const aids = [flagged, plain]
+    for (const aid of aids) {
+      await server.invoice(aid, 20, { dueDate: past() })
+      await server.invoice(aid, 30, { dueDate: past() })
+    }
+    const debts = async () => {
+      const found = await server.details('bill', { action: 'collection_debt', aids })
+      return aids.map((aid) => (found[String(aid)] as { total: number } | undefined)?.total)
+    }
+    expect(await debts()).toEqual([50, 50])
+    await store('payments', { collection: { rejection_required: 'needs_rejection' } })
+    expect(await debts()).toEqual([undefined, 50])
+    const txid = await server.pay(flagged, 20)
+    await server.details('reject', { rejections: [{ id: txid, rejection: { code: '1' } }] })
+    expect(await debts()).toEqual([20, 50])
+    await store('payments', { collection: { rejection_required: true } })
+    expect(await debts()).toEqual([20, undefined])
+    const overdue = await server.details('bill', { action: 'get_over_due', aids })
+    expect(overdue).toMatchObject({ [plain]: { total: 50 } })
   })
 })

@@ -26,6 +26,19 @@ const value = fc.oneof(
     '2026-13-45',
     '\0',
   ),
+  // Words that select operations.
+  fc.constantFrom(
+    ...['query', 'calculate', 'search', 'run', 'complete', 'charge', 'refund', 'pending'],
+    ...['one_payment', 'multiple_payments', 'unpaid', 'inv', 'cash', 'split_bill', 'use_deposit'],
+  ),
+  fc.dictionary(
+    fc.constantFrom(
+      ...['aid', 'sid', 'rate', 'plan', 'service', 'aprice', 'subscriber', 'account'],
+      ...['name', 'card_token', 'customer_id', 'include_tax_data', 'id', 'amount', 'txid'],
+    ),
+    fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom<unknown>('FEE_A', 'GOLD', 7, 1001)),
+    { maxKeys: 4 },
+  ),
   fc.constantFrom(2 ** 53 + 2, -1, 1e300, { $gt: '' }, [{ $where: '1' }], '202607', 'FEE_A'),
 )
 

@@ -194,6 +194,7 @@ describe('pay', () => {
     )
     expect(await server.ask('pay', { ...merge, aid: 1, split_bill_id: 5 })).toMatchObject({
       status: 0,
+      desc: 'failure',
       details: 'failed merging installments',
     })
   })

@@ -22,6 +22,15 @@ describe('payments', () => {
     expect(await server.bill({ txid: debt })).toMatchObject({ left_to_pay: 0, paid: '1' })
   })
 
+  it('debt, then two payments that are its amount (6)', async () => {
+    const aid = aids()
+    const debt = await server.pay(aid, 15, { dir: 'tc' })
+    await server.pay(aid, 10)
+    expect(await server.bill({ txid: debt })).toMatchObject({ left_to_pay: 5, paid: '0' })
+    await server.pay(aid, 5)
+    expect(await server.bill({ txid: debt })).toMatchObject({ left_to_pay: 0, paid: '1' })
+  })
+
   it('payment, then a larger refund (8)', async () => {
     const aid = aids()
     await server.pay(aid, 15)

@@ -114,6 +114,7 @@ describe.skipIf(CHROMIUM === undefined)('the hosted page', () => {
     await expect.poll(() => page.textContent('h1')).toBe('Page expired')
     const again = await page.goto(url)
     expect([again?.status(), await page.textContent('h1')]).toEqual([410, 'Page expired'])
+    expect(await page.textContent('p')).toContain('Too much time passed')
   })
 
   it('can be used once', async () => {

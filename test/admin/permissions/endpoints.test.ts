@@ -67,7 +67,10 @@ const ENDPOINTS: readonly Case[] = [
       ? { ...endpoint, path: '/api/settings?category=plans' }
       : { ...endpoint, path: '/api/settings?category=plans&action=set&data=%7B%7D' },
   ),
-  PAYMENT_ENDPOINTS.list,
+  ...Object.values(PAYMENT_ENDPOINTS).map((endpoint) => ({
+    ...endpoint,
+    path: endpoint.path.replace(/:\w+/, 'none'),
+  })),
   ...ACTION_ENDPOINTS,
   ...PLANNED_ENDPOINTS,
 ]

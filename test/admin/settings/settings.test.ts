@@ -95,6 +95,7 @@ describe('a setting', () => {
     expect((details as Fields[]).map(({ category }) => category)).toEqual([
       'auth',
       'billrun',
+      'bills',
       'charges',
       'currency',
       'discounts',

@@ -1,8 +1,9 @@
 /** Dependencies of charges on a store; also loaded by child processes of tests. */
+
+import type { AccountRun } from '../../../src/billing/charges/account-run.ts'
 import type { ChargeDeps } from '../../../src/billing/charges/attempt.ts'
 import { createGateways } from '../../../src/billing/charges/gateways.ts'
 import { createPaymentBooks } from '../../../src/billing/charges/payment-books.ts'
-import type { AccountRun } from '../../../src/billing/charges/run.ts'
 import { createSandboxStore } from '../../../src/billing/charges/sandbox-store.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { createCurrentSettings } from '../../../src/catalog/settings/current-settings.ts'

@@ -1,8 +1,9 @@
 /** Accounts with cards and invoices on a real store, charged by the sandbox or a fake Stripe. */
 import { Decimal } from 'decimal.js'
 import { afterAll, beforeAll } from 'vitest'
+import type { AccountRun } from '../../../src/billing/charges/account-run.ts'
 import type { ChargeDeps } from '../../../src/billing/charges/attempt.ts'
-import { type AccountRun, chargeAccount } from '../../../src/billing/charges/run.ts'
+import { chargeAccount } from '../../../src/billing/charges/run.ts'
 import { createSandboxStore } from '../../../src/billing/charges/sandbox-store.ts'
 import { storeInvoiceBill } from '../../../src/billing/invoices/invoice-bill.ts'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
@@ -30,7 +31,11 @@ export interface ChargeWorld {
   /** An account with this card. */
   card(aid: number, active: Record<string, unknown>): Promise<void>
   invoice(aid: number, invoiceId: number, due: string): Promise<void>
-  charge(aid: number, more?: Partial<AccountRun>): ReturnType<typeof chargeAccount>
+  charge(
+    aid: number,
+    more?: Partial<AccountRun>,
+    deps?: ChargeDeps,
+  ): ReturnType<typeof chargeAccount>
   /** `left_to_pay` and `paid` of an invoice. */
   left(invoiceId: number): Promise<[string, string | undefined]>
   /** How often the sandbox has charged. */
@@ -95,7 +100,7 @@ export function useCharges(params: Record<string, unknown> = {}): ChargeWorld {
         } as never),
       )
     },
-    charge: (aid, more) => chargeAccount(world.deps(), runOf(aid, more)),
+    charge: (aid, more, deps = world.deps()) => chargeAccount(deps, runOf(aid, more)),
     async left(invoiceId) {
       const bill = await catalog.bills.findOne({ invoice_id: invoiceId })
       return [String(bill?.left_to_pay), bill?.paid]

@@ -12,6 +12,15 @@ export interface FakeIntent {
   [name: string]: unknown
 }
 
+export interface FakeRefund {
+  id: string
+  status: string
+  amount: number
+  payment_intent: string | null
+  metadata: Record<string, string>
+  [name: string]: unknown
+}
+
 export interface FakeStripe {
   readonly address: string
   /** Charged PaymentIntents by id: every key makes one. */
@@ -29,6 +38,9 @@ export interface FakeStripe {
     | 'failure'
     | 'unauthorized'
     | 'key in use'
+  /** Refunds by id, and the state of the next ones. */
+  readonly refunds: Map<string, FakeRefund>
+  refundStatus: 'succeeded' | 'pending' | 'failed'
   /** State of checkout sessions. */
   session: 'open' | 'complete' | 'expired'
   close(): Promise<void>
@@ -52,6 +64,8 @@ export async function startFakeStripe(): Promise<FakeStripe> {
     address: `http://127.0.0.1:${port}`,
     intents: new Map(),
     requests: [],
+    refunds: new Map(),
+    refundStatus: 'succeeded',
     mode: 'succeeded',
     session: 'complete',
     async close() {
@@ -105,9 +119,13 @@ function answerOf(
       ? fail(404, { type: 'invalid_request_error', code: 'resource_missing' })
       : ok(found)
   }
-  if (path === 'POST /v1/refunds') {
-    return ok({ id: 're_1', object: 'refund', status: 'succeeded' })
+  if (path === 'POST /v1/refunds') return refund(stripe, keys, form, key)
+  if (path === 'GET /v1/refunds') {
+    const intent = form.get('payment_intent')
+    const data = [...stripe.refunds.values()].filter((each) => each.payment_intent === intent)
+    return ok({ object: 'list', data, has_more: false, url: '/v1' })
   }
+  if (path.startsWith('GET /v1/refunds/')) return ok(stripe.refunds.get(id) ?? {})
   return fail(404, { type: 'invalid_request_error', code: 'url_invalid' })
 }
 
@@ -150,10 +168,34 @@ function charge(
   return ok(intent)
 }
 
-function intentOf(form: URLSearchParams, id: string): FakeIntent {
-  const metadata = [...form]
+function refund(
+  stripe: FakeStripe,
+  keys: Memory['keys'],
+  form: URLSearchParams,
+  key: string,
+): Answer {
+  const known = stripe.refunds.get(keys.get(key) ?? '')
+  const made: FakeRefund = known ?? {
+    id: `re_${stripe.refunds.size + 1}`,
+    object: 'refund',
+    status: stripe.refundStatus,
+    amount: Number(form.get('amount')),
+    payment_intent: form.get('payment_intent'),
+    metadata: metadataIn(form),
+  }
+  stripe.refunds.set(made.id, made)
+  keys.set(key, made.id)
+  return stripe.mode === 'cut' ? 'cut' : ok(made)
+}
+
+function metadataIn(form: URLSearchParams): Record<string, string> {
+  const members = [...form]
     .filter(([name]) => name.startsWith('metadata['))
     .map(([name, value]) => [name.slice('metadata['.length, -1), value])
+  return Object.fromEntries(members)
+}
+
+function intentOf(form: URLSearchParams, id: string): FakeIntent {
   return {
     id,
     object: 'payment_intent',
@@ -161,7 +203,7 @@ function intentOf(form: URLSearchParams, id: string): FakeIntent {
     amount: Number(form.get('amount')),
     currency: form.get('currency'),
     customer: form.get('customer') ?? '',
-    metadata: Object.fromEntries(metadata),
+    metadata: metadataIn(form),
     created: Math.floor(Date.UTC(2026, 5, 15, 12) / 1000),
     last_payment_error: null,
   }

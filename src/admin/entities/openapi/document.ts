@@ -143,6 +143,7 @@ export function openApiDocument(
     tags: [
       NODE,
       ACCESS,
+      PAYMENTS,
       ACTION_TAG,
       ...[...definitions.values()].map(({ name, about }) => ({ name, description: about })),
     ],
@@ -240,4 +241,5 @@ function referencedComponents(
 }
 
 const NODE = { name: 'node', description: 'Endpoints of the node' } as const
+const PAYMENTS = { name: 'payments', description: 'Payment gateways, pages of customers' } as const
 const ACCESS = { name: 'access', description: 'Login, tokens and settings' } as const

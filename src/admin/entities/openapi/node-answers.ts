@@ -1,14 +1,5 @@
 /** Responses of the endpoints besides the entity API, with their examples. */
-import {
-  anyValue,
-  flag,
-  listOf,
-  mapOf,
-  object,
-  ref,
-  type Schema,
-  text,
-} from '../../../catalog/entities/json-schema.ts'
+import { ref, type Schema, text } from '../../../catalog/entities/json-schema.ts'
 import { content } from './errors.ts'
 
 const USER = { user: 'ops@example.org', permissions: ['read', 'write'], last_login: null } as const
@@ -24,6 +15,8 @@ export interface NodeAnswer {
   readonly refused?: readonly string[]
   /** Response components by other HTTP status. */
   readonly others?: Readonly<Record<string, string>>
+  /** Responses by other HTTP status. */
+  readonly further?: Readonly<Record<string, Schema>>
   /** Example of the same schema with HTTP status 503. */
   readonly unavailableExample?: unknown
 }
@@ -227,43 +220,6 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     schema: ref('revoked'),
     example: { status: 1 },
     others: OAUTH,
-  },
-  'GET /paymentgateways/list': {
-    description: 'The payment gateways.',
-    schema: object(
-      'The payment gateways.',
-      {
-        status: { type: 'integer', const: 1, description: '1: success.' },
-        desc: text('`success`.'),
-        details: listOf(
-          object('A payment gateway.', {
-            name: text('Name of the gateway.'),
-            about: text('What it is.'),
-            supported: flag('Always true.'),
-            enabled: flag('Whether an instance is configured and enabled.'),
-            instances: listOf(text('Name of an instance.'), 'The enabled instances.'),
-            params: mapOf(anyValue('The default; empty without one.'), 'Its parameters, by name.'),
-          }),
-          'Gateways.',
-        ),
-      },
-      ['status', 'desc', 'details'],
-    ),
-    example: {
-      status: 1,
-      desc: 'success',
-      details: [
-        {
-          name: 'stripe',
-          about: 'Stripe: Checkout for cards, PaymentIntents for charges.',
-          supported: true,
-          enabled: true,
-          instances: ['stripe'],
-          params: { api_key: '', webhook_secret: '', currency: '', timeout_seconds: 20 },
-        },
-      ],
-    },
-    others: { ...ADMITTED, '503': 'unavailable' },
   },
   'GET /api/settings': {
     description: 'A setting.',

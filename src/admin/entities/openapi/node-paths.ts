@@ -19,6 +19,7 @@ import {
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
 import { NODE_ANSWERS, type NodeAnswer, unavailableContent } from './node-answers.ts'
 import { codeSamples, type Operation, type PathItem } from './operations.ts'
+import { PAYMENT_ANSWERS, PAYMENT_REQUESTS } from './payment-docs.ts'
 import type { Sample } from './samples.ts'
 
 interface NodeRequest {
@@ -127,54 +128,78 @@ function totpRequest(description: string, required: readonly string[] = []): Nod
   return { parameters, required, example: { totp: '287082' }, credentials: ['-b cookies'] }
 }
 
+const PAYMENT: Readonly<Record<string, NodeRequest>> = PAYMENT_REQUESTS
 const NO_REQUEST: NodeRequest = { parameters: {}, example: {} }
 
 /** By path. `baseUrl`: base URL of the node for the examples. */
 export function nodePaths(baseUrl: string): Readonly<Record<string, PathItem>> {
   const listed = [
     ...Object.values(NODE_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'node' })),
-    // The others are pages for customers, and notifications of gateways.
-    { endpoint: PAYMENT_ENDPOINTS.list, tag: 'node' },
+    ...Object.values(PAYMENT_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'payments' })),
     ...[...AUTH_ENDPOINTS, ...SETTINGS_ENDPOINTS].map((endpoint) => ({ endpoint, tag: 'access' })),
   ]
   const paths: Record<string, PathItem> = {}
   for (const { endpoint, tag } of listed) {
     const method = endpoint.method === 'GET' ? 'get' : 'post'
     const operationSchema = operation(endpoint, tag, baseUrl)
-    paths[endpoint.path] = { ...paths[endpoint.path], [method]: operationSchema }
+    const path = templateOf(endpoint.path)
+    paths[path] = { ...paths[path], [method]: operationSchema }
   }
   return paths
+}
+
+/** Parameters of a path as in OpenAPI. */
+export function templateOf(path: string): string {
+  return path.replace(/:(\w+)/g, '{$1}')
 }
 
 function operation(endpoint: Endpoint, tag: string, baseUrl: string): Operation {
   const { method, path, access, about } = endpoint
   const name = `${method} ${path}`
   const words = path.split(/\W+/).filter(Boolean)
-  const request = REQUESTS[name] ?? NO_REQUEST
-  const answer = NODE_ANSWERS[name]
-  const parameters = Object.entries(request.parameters)
+  const request = REQUESTS[name] ?? PAYMENT[name] ?? NO_REQUEST
+  const answer = NODE_ANSWERS[name] ?? PAYMENT_ANSWERS[name]
+  const { inPath, others } = split(path, request)
+  const inQuery = method === 'GET' ? Object.entries(others.parameters) : []
+  const parameters = [
+    ...inPath.map(([parameter, schema]) => ({
+      ...inAddress(parameter, schema, request.example[parameter] ?? '', 'path'),
+      required: true,
+    })),
+    ...inQuery.map(([parameter, schema]) =>
+      inAddress(parameter, schema, request.example[parameter] ?? '', 'query'),
+    ),
+  ]
+  const hasBody = method === 'POST' && Object.keys(others.parameters).length > 0
   return {
     operationId: [...words, method.toLowerCase()].join('.'),
     tags: [tag],
     summary: about,
     description: [`${about}.`, accessDescription(access)].filter((part) => part !== '').join(' '),
     ...(typeof access !== 'string' && { 'x-roles': [...new Set([...access, ADMIN])] }),
-    ...codeSamples(sampleOf(endpoint, request, baseUrl)),
+    ...codeSamples(sampleOf(endpoint, others, baseUrl)),
     ...(access === 'public' && { security: [] }),
-    ...(method === 'GET' &&
-      parameters.length > 0 && {
-        parameters: parameters.map(([parameter, schema]) =>
-          inAddress(parameter, schema, request.example[parameter] ?? ''),
-        ),
-      }),
-    ...(method === 'POST' && parameters.length > 0 && { requestBody: bodyOf(request) }),
+    ...(parameters.length > 0 && { parameters }),
+    ...(hasBody && { requestBody: bodyOf(others) }),
     responses: answer === undefined ? {} : responsesOf(answer),
   }
 }
 
-function inAddress(name: string, schema: Schema, example: unknown): Schema {
+function inAddress(name: string, schema: Schema, example: unknown, place: string): Schema {
   const { description } = schema
-  return { name, in: 'query', description, schema, example }
+  return { name, in: place, description, schema, example }
+}
+
+/** The parameters of the path, and a request of the others. */
+function split(path: string, request: NodeRequest) {
+  const names = [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => name)
+  const isInPath = ([name]: readonly [string, unknown]) => names.includes(name)
+  const entries = Object.entries(request.parameters)
+  const rest = (all: object) =>
+    Object.fromEntries(Object.entries(all).filter((each) => !isInPath(each)))
+  const parameters = rest(request.parameters) as NodeRequest['parameters']
+  const others: NodeRequest = { ...request, parameters, example: rest(request.example) }
+  return { inPath: entries.filter(isInPath), others }
 }
 
 function sampleOf({ method, path }: Endpoint, request: NodeRequest, baseUrl: string): Sample {
@@ -182,7 +207,7 @@ function sampleOf({ method, path }: Endpoint, request: NodeRequest, baseUrl: str
   const isSent = Object.keys(example).length > 0
   return {
     method,
-    path,
+    path: templateOf(path),
     baseUrl,
     ...(isSent && (method === 'GET' ? { query: example } : { json: example })),
     ...(credentials !== undefined && { credentials }),
@@ -209,6 +234,7 @@ function responsesOf(answer: NodeAnswer): Record<string, Schema> {
     type,
     refused = [],
     others = {},
+    further = {},
     unavailableExample,
   } = answer
   const errors = Object.fromEntries(refused.map((name) => [name, ERROR_EXAMPLES[name]]))
@@ -218,6 +244,7 @@ function responsesOf(answer: NodeAnswer): Record<string, Schema> {
   return {
     '200': { description, ...content(whole, { done: example, ...errors }, type) },
     ...Object.fromEntries(named),
+    ...further,
     ...(unavailableExample !== undefined && { '503': unavailableContent(answer) }),
   }
 }

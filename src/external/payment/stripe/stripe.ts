@@ -68,7 +68,10 @@ export function createStripe(
     startTokenization: (request) => start(connection, request),
     finishTokenization: (returned) => finish(connection, returned),
     charge: (request) => charge(connection, request),
-    query: (query) => ask(connection, query),
+    query: (query) =>
+      query.refundOf === undefined
+        ? ask(connection, query)
+        : askForRefund(connection, query, query.refundOf),
     refund: (request) => refund(connection, request),
     readNotification: async (headers, body, nowMs) =>
       notificationIn(await open(), settings, { headers, body, nowMs }),
@@ -218,13 +221,40 @@ async function ask({ run }: Connection, query: ChargeQuery): Promise<GatewayOutc
   }
 }
 
+async function askForRefund(
+  { run }: Connection,
+  { key, reference }: ChargeQuery,
+  intent: string,
+): Promise<GatewayOutcome | 'absent'> {
+  if (reference !== '') {
+    return outcomeOfRefund(await run((client) => client.refunds.retrieve(reference)))
+  }
+  let after: string | undefined
+  for (;;) {
+    const page = await run((client) =>
+      client.refunds.list({
+        payment_intent: intent,
+        limit: PAGE_SIZE,
+        ...(after !== undefined && { starting_after: after }),
+      }),
+    )
+    const found = page.data.find(({ metadata }) => metadata?.[KEY] === key)
+    if (found !== undefined) return outcomeOfRefund(found)
+    after = page.data.at(-1)?.id
+    if (!page.has_more || after === undefined) return 'absent'
+  }
+}
+
 async function refund(
   { settings, run }: Connection,
   { key, reference, amount }: RefundRequest,
 ): Promise<GatewayOutcome> {
   const minor = minorUnits(amount, settings.currency)
   const made = await run((client) =>
-    client.refunds.create({ payment_intent: reference, amount: minor }, { idempotencyKey: key }),
+    client.refunds.create(
+      { payment_intent: reference, amount: minor, metadata: { [KEY]: key } },
+      { idempotencyKey: key },
+    ),
   )
   return outcomeOfRefund(made)
 }

@@ -14,6 +14,7 @@ import { createCurrentSettings } from '../../../../src/catalog/settings/current-
 import { loadConfig } from '../../../../src/config/load.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
+import { createAnswerCheck, DOCUMENT } from '../entities/openapi/answer-check.ts'
 
 export type Fields = Record<string, unknown>
 
@@ -144,7 +145,22 @@ export async function askAt(
   } else {
     request.body = new URLSearchParams(textsOf(params))
   }
-  return answerOf(await fetch(path, request))
+  const answer = await answerOf(await fetch(path, request))
+  refuseUndescribed(method, name, answer)
+  return answer
+}
+
+const check = createAnswerCheck(DOCUMENT)
+
+/** Each answer of an action conforms to its description. */
+function refuseUndescribed(method: string, name: string, answer: ActionAnswer): void {
+  const { http: status, text, headers } = answer
+  if (method !== 'GET' && method !== 'POST') return
+  const contentType = headers.get('content-type') ?? ''
+  const path = `/api/${name.split('?', 1)[0]?.toLowerCase()}`
+  const problems = check.problems({ method, path, status, contentType, body: JSON.parse(text) })
+  if (problems === null || problems.length === 0) return
+  throw new Error(`${method} ${path} ${status}: ${problems.join('; ')}: ${text.slice(0, 500)}`)
 }
 
 async function answerOf(response: Response): Promise<ActionAnswer> {

@@ -1,0 +1,40 @@
+/** The role that each action needs, as clients know it; `admin` is always sufficient. */
+import { expect, it } from 'vitest'
+import { ACTIONS } from '../../../src/admin/actions/table.ts'
+import { useActionServer } from '../../support/admin/actions/action-server.ts'
+
+const LEVELS: Readonly<Record<string, 'read' | 'write' | 'admin'>> = {
+  credit: 'write',
+  bulkcredit: 'admin',
+  pay: 'write',
+  bill: 'read',
+  adjustpayments: 'write',
+  reject: 'write',
+  accountinvoices: 'read',
+  cards: 'write',
+  charge: 'admin',
+  charges: 'admin',
+  chargestatus: 'read',
+}
+const ROLES = ['-', 'reports', 'read', 'write', 'read,write', 'admin']
+const LACKING = 17575
+const LOGGED_OUT = 17574
+
+const api = useActionServer(ACTIONS)
+
+it('has a level for each action', () => {
+  expect(ACTIONS.map(({ name }) => name).sort()).toEqual(Object.keys(LEVELS).sort())
+})
+
+it.each(ROLES)('is enforced for %s', async (role) => {
+  const found: Record<string, string> = {}
+  const wanted: Record<string, string> = {}
+  for (const [name, level] of Object.entries(LEVELS)) {
+    const { code } = await api.ask(name, {}, { role })
+    found[name] = code === LOGGED_OUT ? 'nobody' : code === LACKING ? 'refused' : 'in'
+    const roles = role.split(',')
+    const isIn = roles.includes(level) || roles.includes('admin')
+    wanted[name] = role === '-' ? 'nobody' : isIn ? 'in' : 'refused'
+  }
+  expect(found).toEqual(wanted)
+})
