@@ -24,10 +24,15 @@ const BILLS = Number(values.bills)
 const OLD_ACCOUNT = 900_000
 const say = (text: string) => process.stdout.write(`${text}\n`)
 
-async function call(url: string, name: string, parameters: object): Promise<string> {
+async function call(
+  url: string,
+  name: string,
+  parameters: object,
+  headers: Record<string, string> = {},
+): Promise<string> {
   const response = await fetch(`${url}/api/${name}`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(parameters),
   })
   const answer = await response.text()
@@ -120,6 +125,13 @@ try {
     `payments: ${payments.toFixed(0)}/s, ${ratio(payments, ofPayments)} of inserts of ` +
       `${perPayment} documents (${ofPayments.toFixed(0)}/s)`,
   )
+  const keyed = await perSecond((index) => {
+    const payments = [{ aid: index % 100, amount: 5 }]
+    return call(url, 'pay', { method: 'cash', payments }, { 'idempotency-key': `key-${index}` })
+  })
+  // The key is claimed by an insert of its own, before the payment.
+  const ofKeyed = await insertMany(perPayment + 1)
+  say(`payments with a key: ${keyed.toFixed(0)}/s, ${ratio(keyed, ofKeyed)} of inserts`)
   const credit = { aid: 17, sid: 18, rate: 'FEE', credit_time: 'now', usagev: 1, aprice: 5 }
   const credits = await perSecond(() => call(url, 'credit', credit))
   const ofCredits = await insertMany(3)
@@ -129,12 +141,11 @@ try {
   )
   await insertBills(catalog)
   await measureBalance(url)
-  // The embedded server has no explain.
-  const plan = await catalog.bills
+  const { queryPlanner, executionStats } = await catalog.bills
     .find({ aid: OLD_ACCOUNT, paid: '2' })
-    .explain()
-    .catch(() => null)
-  if (plan !== null) say(`plan: ${JSON.stringify(plan['queryPlanner']?.winningPlan ?? plan)}`)
+    .explain('executionStats')
+  const { indexName } = queryPlanner.winningPlan.inputStage
+  say(`index ${indexName}, ${executionStats.totalDocsExamined} documents examined`)
 } finally {
   await catalog.close()
   await product.stop()

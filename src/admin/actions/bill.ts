@@ -19,6 +19,7 @@ import { bills as definition } from '../entities/definitions/bills.ts'
 import { castQuery } from '../entities/requests/query-language.ts'
 import { readView } from '../entities/views.ts'
 import { type ActionAnswer, type ActionCall, action } from './action.ts'
+import { digitsOf } from './books.ts'
 import { param } from './parameters.ts'
 
 const PARAMETERS = Type.Object({
@@ -104,7 +105,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   get_balance: (given, call) => debts(given, call, { withCredits: true }),
   collection_debt: (given, call) => debts(given, call, {}),
   all_collection_debts: (given, call) => debts(given, call, { isForAll: true }),
-  get_over_due: (given, call) => debts(given, call, { debtMin: 0 }),
+  get_over_due: (given, call) => {
+    const isForAll = isNothing(given.aids)
+    return debts(given, call, { debtMin: 0, isOverdueOnly: true, isForAll })
+  },
 }
 
 async function searchInvoice(given: BillParameters, call: ActionCall): Promise<ActionAnswer> {
@@ -114,7 +118,7 @@ async function searchInvoice(given: BillParameters, call: ActionCall): Promise<A
   const aid = found?.aid ?? sentAid
   if (aid === null) throw new BillingError('Must supply at least one aid')
   const date = given.date ?? (given.past_only === true ? new Date(nowMs) : null)
-  const balance = await accountBalance(catalog, aid, { date })
+  const balance = await accountBalance(catalog, aid, { date, digits: digitsOf(call.config) })
   const unpaid =
     given.unpaid_invoices === true
       ? { unpaid_invoices: (await unpaidInvoices(catalog, aid)).map((each) => view(each, call)) }
@@ -160,10 +164,14 @@ async function query(given: BillParameters, call: ActionCall): Promise<ActionAns
   return { details: found.map((each) => view(each, call)) }
 }
 
-async function balances(given: BillParameters, { catalog }: ActionCall): Promise<ActionAnswer> {
+async function balances(
+  given: BillParameters,
+  { catalog, config }: ActionCall,
+): Promise<ActionAnswer> {
   const options = {
     date: given.date ?? null,
     withFuture: isTrue(given.include_future_chargeable),
+    digits: digitsOf(config),
   }
   const entries: [string, unknown][] = []
   for (const aid of accountsFrom(given.aids)) {
@@ -176,17 +184,25 @@ interface DebtsOfAction {
   readonly withCredits?: boolean
   readonly isForAll?: boolean
   readonly debtMin?: number
+  /** Whatever is overdue, whether it may be collected or not. */
+  readonly isOverdueOnly?: boolean
 }
 
 async function debts(
   given: BillParameters,
   { catalog, nowMs }: ActionCall,
-  { withCredits = false, isForAll = false, debtMin }: DebtsOfAction,
+  { withCredits = false, isForAll = false, debtMin, isOverdueOnly = false }: DebtsOfAction,
 ): Promise<ActionAnswer> {
   const aids = isForAll ? null : accountsFrom(given.aids)
   const { value } = await readCategory(catalog, 'payments')
-  const least = given.threshold?.toNumber() ?? debtMin ?? paymentSettingsOf(value).debtMin
-  const found = await overdueDebts(catalog, { aids, nowMs, withCredits, debtMin: least })
+  const settings = paymentSettingsOf(value)
+  const found = await overdueDebts(catalog, {
+    aids,
+    nowMs,
+    withCredits,
+    debtMin: given.threshold?.toNumber() ?? debtMin ?? settings.debtMin,
+    rejectionRequired: isOverdueOnly ? null : settings.rejectionRequired,
+  })
   const byAccount = found.map((debt) => [String(debt.aid), debt] as const)
   // Clients know an empty object as an empty list.
   return { details: byAccount.length === 0 ? [] : Object.fromEntries(byAccount) }

@@ -1,5 +1,6 @@
 /** Shared parts of the actions on bills and payments. */
 import type { BooksWriter } from '../../billing/books/store-books.ts'
+import { currencyDigits } from '../../billing/currency.ts'
 import type { PaymentRules } from '../../billing/payments/payment-order.ts'
 import { plainActor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
@@ -17,11 +18,16 @@ export function writerOf(
   return { catalog, session, ...cause }
 }
 
+/** Decimals of the currency's smallest unit. */
+export function digitsOf({ rating }: ActionCall['config']): number {
+  return currencyDigits(rating.currencyCode)
+}
+
 export async function paymentRules({ catalog, config, nowMs }: ActionCall): Promise<PaymentRules> {
   const { value } = await readCategory(catalog, 'payments')
   const { sources, userFields } = paymentSettingsOf(value)
   const time = { timeZone: config.rating.timeZone, nowMs }
-  return { sources, userFields, dateOf: (given) => dateOf(given, time) }
+  return { sources, userFields, digits: digitsOf(config), dateOf: (given) => dateOf(given, time) }
 }
 
 /** A list; null for anything else and for an empty one. */

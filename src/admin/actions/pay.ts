@@ -6,6 +6,7 @@ import { BillingError } from '../../billing/errors.ts'
 import { INSTALLMENT_AGREEMENT, paymentMethodOf } from '../../billing/payments/methods.ts'
 import { cancelPayments, recordPayments, useDeposits } from '../../billing/payments/operations.ts'
 import { dateIn, integerFrom, isTrue, paymentOrder } from '../../billing/payments/payment-order.ts'
+import type { ClientSession } from '../../catalog/collections.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { type ActionAnswer, type MoneyCall, moneyAction } from './action.ts'
 import { filledList, paymentRules, writerOf } from './books.ts'
@@ -109,14 +110,16 @@ async function record(
   const orders = items.map((item) => paymentOrder(item, known, rules, forced))
   const deposits = orders.filter(({ isDeposit }) => isDeposit).length
   const others = orders.length - deposits
-  return call.commit('record payments', async (session) => {
+  const counts =
+    others === 0
+      ? { deposits_saved: deposits }
+      : { payments_received: others, payments_saved: others }
+  const write = async (session: ClientSession) => {
     const record_ids = await recordPayments(writerOf(call, session, reason), orders)
-    const counts =
-      others === 0
-        ? { deposits_saved: deposits }
-        : { payments_received: others, payments_saved: others }
     return { details: { record_ids, ...counts } }
-  })
+  }
+  const aids = orders.map(({ aid }) => aid)
+  return call.commit('record payments', write, aids)
 }
 
 async function releaseDeposits(
@@ -138,8 +141,8 @@ async function cancel(
 ): Promise<ActionAnswer> {
   const given = filledList(cancellations)
   if (given === null) throw new BillingError('No cancellations found')
-  const { userFields } = await paymentRules(call)
-  const options = { ignoreErrors: isTrue(ignored), userFields }
+  const { userFields, digits } = await paymentRules(call)
+  const options = { ignoreErrors: isTrue(ignored), userFields, digits }
   return call.commit('cancel payments', async (session) => {
     const writer = writerOf(call, session, reason)
     const { succeeded, errors } = await cancelPayments(writer, given, options)

@@ -66,6 +66,26 @@ function changesOf(document: WithId<Fields>, names: ReadonlySet<string>): Fields
   }
 }
 
+/** Replaces the reasons of the account's postings; the rest of a posting never changes. */
+export async function eraseReasons(catalog: Catalog, aid: number, onBatch: OnBatch): Promise<void> {
+  for (;;) {
+    const found = await catalog.run('read the journal', () =>
+      catalog.journal
+        .find({ aid, reason: { $exists: true, $ne: ERASED } }, { projection: { _id: 1 } })
+        .limit(BATCH)
+        .toArray(),
+    )
+    if (found.length > 0) {
+      const filter = { _id: { $in: found.map(({ _id }) => _id) } }
+      await catalog.run('erase in the journal', () =>
+        catalog.journal.updateMany(filter, { $set: { reason: ERASED } }),
+      )
+    }
+    await onBatch(found.length)
+    if (found.length < BATCH) return
+  }
+}
+
 /** Reports of failed rows quote the invalid values. */
 export async function eraseInImports(
   catalog: Catalog,

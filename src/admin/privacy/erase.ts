@@ -13,8 +13,8 @@ import type { ClaimedJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
 import { eraseAudit } from './erase-audit.ts'
 import { eraseEntity } from './erase-entities.ts'
-import { eraseInImports, eraseRecords } from './erase-records.ts'
-import { personalNames, personalPaths, textsUnder } from './personal.ts'
+import { eraseInImports, eraseReasons, eraseRecords } from './erase-records.ts'
+import { personalNames, personalPaths, textsUnder, withFreeTexts } from './personal.ts'
 import { recordBegin } from './request.ts'
 import { type ErasureScope, erasureScopeOf, type Subject } from './subject.ts'
 
@@ -118,9 +118,11 @@ async function eraseDocuments(
 ): Promise<void> {
   const { catalog } = stores
   if (subject.collection === 'accounts') {
-    for (const name of ['bills', 'billrun'] as const) {
-      await eraseRecords(catalog, name, { aid: subject.key }, names, counter(claimed, name, name))
-    }
+    const filter = { aid: subject.key }
+    const inBills = withFreeTexts(names)
+    await eraseRecords(catalog, 'bills', filter, inBills, counter(claimed, 'bills', 'bills'))
+    await eraseRecords(catalog, 'billrun', filter, names, counter(claimed, 'billrun', 'billrun'))
+    await eraseReasons(catalog, subject.key, counter(claimed, 'postings', 'journal'))
   }
   await eraseLines(stores, subject, scope, names, claimed)
 }
@@ -139,7 +141,10 @@ async function eraseLines(
   ]
   const step = claimed.job.step === 'settle' ? 'settle' : 'lines'
   for (const filter of filters) {
-    await eraseRecords(catalog, 'lines', filter, names, counter(claimed, 'lines', step))
+    const count = counter(claimed, 'lines', step)
+    await eraseRecords(catalog, 'lines', { ...filter, type: { $ne: 'credit' } }, names, count)
+    const credits = { ...filter, type: 'credit' }
+    await eraseRecords(catalog, 'lines', credits, withFreeTexts(names), count)
   }
 }
 

@@ -46,7 +46,7 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
         gateway_details: { name: gateway, charge: chargeId },
       }
       recordPayment(books, { ...orderOf(aid, amount), links: bills, fields }, txid)
-      await saveBooks(writer, books, 'charge')
+      saveBooks(writer, books, 'charge')
       return txid
     },
     async complete(session, payment) {
@@ -64,7 +64,7 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
         const order = { ...orderOf(payment.aid, bill.amount), links: [], fields }
         confirmPayment(books, recordPayment(books, order, txid))
       }
-      await saveBooks(writer, books, 'charge')
+      saveBooks(writer, books, 'charge')
     },
     async reject(session, payment) {
       const writer = writerOf(catalog, session, { nowMs: payment.nowMs, actor: NODE, reason: '' })
@@ -73,7 +73,7 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
       const [txid = ''] = await nextTxids(writer, 1)
       const further = { ...responseOf(payment), rejection_code: payment.code }
       takeBack(books, bill, 'reject', { txid, further })
-      await saveBooks(writer, books, 'charge')
+      saveBooks(writer, books, 'charge')
     },
   }
 }

@@ -23,9 +23,11 @@ export interface BalanceOptions {
   readonly date: Date | null
   /** With bills that came by `date` but may only be collected later. */
   readonly withFuture?: boolean
+  /** Decimals of the currency, in texts. */
+  readonly digits: number
 }
 
-/** Positive amounts are owed by the customer. Texts have two decimals. */
+/** Positive amounts are owed by the customer. Texts have the decimals of the currency. */
 export interface AccountBalance {
   readonly total: string
   /** Without payments that are not confirmed. */
@@ -43,8 +45,8 @@ export async function accountBalance(
       ? await currentSums(catalog, aid)
       : await sumsOf(catalog, { aid, ...ACTIVE, ...byDate(options.date, options.withFuture) })
   return {
-    total: moneyText(total),
-    without_waiting: moneyText(total.minus(waiting)),
+    total: moneyText(total, options.digits),
+    without_waiting: moneyText(total.minus(waiting), options.digits),
     total_pending_amount: waiting.abs().toNumber(),
   }
 }
@@ -98,6 +100,8 @@ export interface DebtOptions {
   readonly nowMs: number
   /** Smaller totals are left out. */
   readonly debtMin: number
+  /** Accounts that match: only their debts of which a payment was rejected count. Null: none. */
+  readonly rejectionRequired: Readonly<Record<string, unknown>> | null
   /** Subtracts unused credits whose due date has passed; only totals of 0 are left out then. */
   readonly withCredits?: boolean
 }
@@ -107,10 +111,18 @@ export interface AccountDebt {
   readonly total: number
 }
 
+/** Sums of overdue amounts of an account. */
+interface Overdue {
+  debts: Exact
+  /** Of debts of which a payment was rejected. */
+  rejected: Exact
+  credits: Exact
+}
+
 /** Debts whose due date has passed; what is only reserved counts as owed. By account. */
 export async function overdueDebts(
   catalog: Catalog,
-  { aids, nowMs, debtMin, withCredits = false }: DebtOptions,
+  { aids, nowMs, debtMin, rejectionRequired, withCredits = false }: DebtOptions,
 ): Promise<AccountDebt[]> {
   const filter = {
     ...(aids === null ? {} : { aid: { $in: [...aids] } }),
@@ -118,27 +130,68 @@ export async function overdueDebts(
     ...ACTIVE,
     due_date: { $lt: new Date(nowMs) },
   }
-  const totals = new Map<number, Exact>()
+  const byAccount = new Map<number, Overdue>()
   await catalog.run('add up debts', async () => {
-    totals.clear()
+    byAccount.clear()
     for await (const bill of catalog.bills.find(filter as Filter<BillDocument>)) {
-      const amount = overdueAmount(bill, withCredits)
-      totals.set(bill.aid, (totals.get(bill.aid) ?? ZERO).plus(amount))
+      addOverdue(byAccount, bill)
     }
   })
-  return [...totals]
-    .filter(([, total]) =>
+  const found = [...byAccount.keys()]
+  const flagged =
+    rejectionRequired === null
+      ? new Set<number>()
+      : await accountsWith(catalog, found, rejectionRequired, nowMs)
+  return [...byAccount]
+    .map(([aid, { debts, rejected, credits }]) => {
+      const owed = flagged.has(aid) ? rejected : debts
+      return { aid, total: withCredits ? owed.minus(credits) : owed }
+    })
+    .filter(({ total }) =>
       withCredits
         ? !total.isZero()
         : total.greaterThan(0) && total.greaterThanOrEqualTo(new Exact(debtMin)),
     )
-    .sort(([a], [b]) => a - b)
-    .map(([aid, total]) => ({ aid, total: total.toNumber() }))
+    .sort((a, b) => a.aid - b.aid)
+    .map(({ aid, total }) => ({ aid, total: total.toNumber() }))
 }
 
-function overdueAmount(bill: BillDocument, withCredits: boolean): Exact {
-  if (exactAmount(bill.due).greaterThan(0)) {
-    return exactAmount(bill.left_to_pay).plus(exactAmount(bill.pending_covering_amount))
+function addOverdue(byAccount: Map<number, Overdue>, bill: BillDocument): void {
+  const sums = byAccount.get(bill.aid) ?? { debts: ZERO, rejected: ZERO, credits: ZERO }
+  byAccount.set(bill.aid, sums)
+  if (!exactAmount(bill.due).greaterThan(0)) {
+    sums.credits = sums.credits.plus(exactAmount(bill.left))
+    return
   }
-  return withCredits ? exactAmount(bill.left).negated() : ZERO
+  const amount = exactAmount(bill.left_to_pay).plus(exactAmount(bill.pending_covering_amount))
+  sums.debts = sums.debts.plus(amount)
+  const wasRejected = (bill.past_rejections?.length ?? 0) > 0
+  if (wasRejected) sums.rejected = sums.rejected.plus(amount)
+}
+
+const ACCOUNTS_AT_ONCE = 1_000
+
+/** Those of the accounts whose revision of now matches. */
+async function accountsWith(
+  catalog: Catalog,
+  aids: readonly number[],
+  filter: Readonly<Record<string, unknown>>,
+  nowMs: number,
+): Promise<Set<number>> {
+  const now = new Date(nowMs)
+  const found = new Set<number>()
+  for (let index = 0; index < aids.length; index += ACCOUNTS_AT_ONCE) {
+    const current = {
+      type: 'account',
+      aid: { $in: aids.slice(index, index + ACCOUNTS_AT_ONCE) },
+      from: { $lte: now },
+      to: { $gt: now },
+      deleted: { $ne: true },
+    }
+    const matching = await catalog.run('find accounts to collect from', () =>
+      catalog.subscribers.distinct('aid', { ...current, ...filter } as never),
+    )
+    for (const aid of matching) found.add(Number(aid))
+  }
+  return found
 }

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { adjustpayments, reject } from '../../../src/admin/actions/adjust-payments.ts'
 import { bill } from '../../../src/admin/actions/bill.ts'
 import { pay } from '../../../src/admin/actions/pay.ts'
+import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { useBillingServer } from '../../support/billing/billing-server.ts'
 
 const server = useBillingServer([pay, adjustpayments, reject, bill])
@@ -66,6 +67,44 @@ describe('bill', () => {
     await server.pay(half, 5)
     expect(await debts('collection_debt', { aids: [half] })).toEqual([])
     expect(await debts('get_over_due', { aids: [half] })).toMatchObject({ [half]: { total: 6.7 } })
+  })
+
+  it('accounts of which only rejected debts are collected', async () => {
+    const { catalog, newAccount, invoice, pay: record, details } = server
+    const [flagged, other] = [newAccount(), newAccount()]
+    const revision = { from: new Date(0), to: new Date(server.now() + DAY_MS) }
+    for (const [aid, type] of [
+      [flagged, 'card'],
+      [other, 'cash'],
+    ] as const) {
+      const account = { type: 'account', aid, ...revision, collection_type: type }
+      await catalog().subscribers.insertOne(account as never)
+      await invoice(aid, 20, { dueDate: past() })
+    }
+    const collection = {
+      rejection_required: [
+        { field: 'collection_type', op: 'in', value: ['card', 'bank'] },
+        { field: 'payment_gateway', op: 'exists', value: false },
+      ],
+    }
+    const change = { nowMs: server.now(), by: 'test' }
+    await writeStoredConfig(catalog(), 'payments', () => ({ collection }), change)
+    const aids = [flagged, other]
+    const debts = (action: string) => details('bill', { action, aids })
+    const total = (aid: number, amount = 20) => ({ [aid]: { aid, total: amount } })
+    expect(await debts('collection_debt')).toEqual(total(other))
+    expect(await debts('get_balance')).toEqual(total(other))
+    expect(await debts('get_over_due')).toEqual({ ...total(flagged), ...total(other) })
+    const all = await details('bill', { action: 'get_over_due' })
+    expect(all).toMatchObject({ ...total(flagged), ...total(other) })
+    // A second debt is not collected with that of which a payment is rejected.
+    const txid = await record(flagged, 20)
+    await invoice(flagged, 15, { dueDate: past() })
+    await details('reject', { rejections: [{ id: txid, rejection: { code: '1' } }] })
+    expect(await debts('collection_debt')).toEqual({ ...total(flagged), ...total(other) })
+    expect(await debts('get_over_due')).toEqual({ ...total(flagged, 35), ...total(other) })
+    await writeStoredConfig(catalog(), 'payments', () => ({}), change)
+    expect(await debts('collection_debt')).toEqual({ ...total(flagged, 35), ...total(other) })
   })
 
   it('pending payments reserve their amount until they are confirmed', async () => {
