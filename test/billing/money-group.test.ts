@@ -127,7 +127,7 @@ describe('operations that wait at the same time', () => {
 })
 
 describe('an account with many open debts', () => {
-  const COUNT = 450
+  const COUNT = 260
   const openIn = (catalog: Catalog, aid: number) =>
     catalog.bills.find({ aid, paid: '0' }).sort({ urt: 1 }).toArray()
 
@@ -140,7 +140,7 @@ describe('an account with many open debts', () => {
       const books = await loadBooks({ catalog, session, ...CAUSE }, 1, { covers })
       return [...books.bills()].length
     })
-    expect(loaded).toBeLessThan(COUNT / 2)
+    expect(loaded).toBeLessThan(200)
     await pay(parts, 1, 2.5)
     const still = await openIn(catalog, 1)
     expect(still).toHaveLength(COUNT - 2)
@@ -150,7 +150,7 @@ describe('an account with many open debts', () => {
   })
 
   it.each([
-    { what: 'more than is read at first', amount: 300.5, left: COUNT - 300 },
+    { what: 'more than is read at first', amount: 210.5, left: COUNT - 210 },
     { what: 'more than all', amount: COUNT + 1, left: 1 },
   ])('a payment of $what covers as many as it can', async ({ amount, left }) => {
     const parts = await open()

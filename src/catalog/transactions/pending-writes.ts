@@ -12,8 +12,8 @@ type Name = keyof Collections
 export type StoredDocument = Document & { readonly _id: unknown }
 
 interface Update {
-  readonly filter: Filter<Document>
-  readonly change: UpdateFilter<Document>
+  readonly filter: object
+  readonly change: object
   /** The error if no document matches. */
   unmatched(): Error
 }
@@ -100,7 +100,10 @@ async function sendUpdates(
   const [first] = updates
   if (first === undefined) return
   const operations = updates.map(({ filter, change }) => ({
-    updateOne: { filter, update: change },
+    updateOne: {
+      filter: filter as Filter<Document>,
+      update: change as UpdateFilter<Document>,
+    },
   }))
   const { matchedCount } = await run(`write ${name}`, () =>
     collection.bulkWrite(operations, { session }),

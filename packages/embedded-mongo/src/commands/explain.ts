@@ -58,7 +58,10 @@ const explain: Command = async (context, args) => {
   return { explainVersion: '1', queryPlanner, executionStats, command }
 }
 
-function stagesOf(collection: Collection, query: Query): Doc {
+/** A stage of a plan, as it is answered. */
+type Stage = { readonly stage: string; readonly [field: string]: unknown }
+
+function stagesOf(collection: Collection, query: Query): Stage {
   const { filter, sort = [], skip = 0, limit = Number.POSITIVE_INFINITY } = query
   const plan = planQuery(collection, filter, sort)
   let stage = readStage(plan, filter)
@@ -71,17 +74,17 @@ function stagesOf(collection: Collection, query: Query): Doc {
   return stage
 }
 
-function patternOf(sort: readonly SortField[]): Doc {
+function patternOf(sort: readonly SortField[]): Record<string, number> {
   return Object.fromEntries(sort.map(({ path, descending }) => [path, descending ? -1 : 1]))
 }
 
 /** The filter is evaluated on each document that is found. */
-function readStage(plan: Plan, filter: Doc): Doc {
+function readStage(plan: Plan, filter: Doc): Stage {
   if (plan.kind === 'scan') return { stage: 'COLLSCAN', filter, direction: 'forward' }
   return { stage: 'FETCH', filter, inputStage: indexStage(plan) }
 }
 
-function indexStage(plan: Plan): Doc {
+function indexStage(plan: Plan): Stage {
   if (plan.kind === 'scan') throw new RangeError('a collection is scanned without an index')
   if (plan.kind === 'union') return { stage: 'OR', inputStages: plan.plans.map(indexStage) }
   const { index, reverse } = plan
