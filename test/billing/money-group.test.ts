@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { loadBooks } from '../../src/billing/books/store-books.ts'
 import { BillingError } from '../../src/billing/errors.ts'
+import { admitCall, ClaimLostError, storeAnswer } from '../../src/billing/idempotency.ts'
 import { storeInvoiceBill } from '../../src/billing/invoices/invoice-bill.ts'
 import { MoneyGroup } from '../../src/billing/money-group.ts'
 import { recordPayments } from '../../src/billing/payments/operations.ts'
@@ -124,6 +125,37 @@ describe('operations that wait at the same time', () => {
     expect(await catalog.bills.distinct('aid')).toEqual([1, 2, 3])
     expect(await catalog.bills.countDocuments()).toBe(3)
   })
+})
+
+it('one whose idempotency key another process has taken over fails alone', async () => {
+  const parts = await open()
+  const { catalog, group } = parts
+  const stores = { catalog, clock: { nowMs: () => NOW_MS } }
+  const keyed = async (aid: number, isLost: boolean) => {
+    const call = { action: 'pay', caller: 'a', key: `k${aid}`, digest: '' }
+    const admitted = await admitCall(stores, call)
+    if (!('claim' in admitted)) throw new Error('answered')
+    const { claim } = admitted
+    if (isLost) await catalog.idempotency.updateOne({ _id: claim.id }, { $set: { token: 'x' } })
+    const order = paymentOrder({ aid, amount: 1 }, 'cash', RULES)
+    return () =>
+      group.run({
+        what: 'pay',
+        aids: [aid],
+        async write(session) {
+          const txids = await recordPayments({ catalog, session, ...CAUSE }, [order])
+          storeAnswer(session, claim, `answer ${aid}`)
+          return txids
+        },
+      })
+  }
+  const calls = [await keyed(1, false), await keyed(2, true), await keyed(3, false)]
+  const results = await Promise.allSettled(calls.map((call) => call()))
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled'])
+  expect((results[1] as PromiseRejectedResult).reason).toBeInstanceOf(ClaimLostError)
+  expect(await catalog.bills.distinct('aid')).toEqual([1, 3])
+  expect(await catalog.idempotency.distinct('answer')).toEqual(['answer 1', 'answer 3'])
+  expect(await auditBooks(catalog, null)).toMatchObject({ ok: true })
 })
 
 describe('an account with many open debts', () => {

@@ -85,6 +85,9 @@ export const pay = moneyAction({
   },
 })
 
+/** Payments of a call that shares its transaction with other calls. */
+const GROUPED_MAX = 100
+
 type Operation = (given: PayParameters, call: MoneyCall) => Promise<ActionAnswer>
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
@@ -118,7 +121,8 @@ async function record(
     const record_ids = await recordPayments(writerOf(call, session, reason), orders)
     return { details: { record_ids, ...counts } }
   }
-  const aids = orders.map(({ aid }) => aid)
+  // A long call would delay the others of its group.
+  const aids = orders.length <= GROUPED_MAX ? orders.map(({ aid }) => aid) : undefined
   return call.commit('record payments', write, aids)
 }
 

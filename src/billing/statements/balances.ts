@@ -59,12 +59,12 @@ interface Sums {
 
 /** From the totals of the journal, and the few bills that are not confirmed. */
 async function currentSums(catalog: Catalog, aid: number): Promise<Sums> {
-  const books = await catalog.run('read the books of an account', () =>
-    catalog.books.findOne({ _id: aid }),
-  )
+  const [books, { waiting }] = await Promise.all([
+    catalog.run('read the books of an account', () => catalog.books.findOne({ _id: aid })),
+    sumsOf(catalog, { aid, paid: '2', ...ACTIVE }),
+  ])
   if (books === null) return sumsOf(catalog, { aid, ...ACTIVE })
   const { receivable, credit } = books.totals
-  const { waiting } = await sumsOf(catalog, { aid, paid: '2', ...ACTIVE })
   return { total: exactAmount(receivable).plus(exactAmount(credit)), waiting }
 }
 
