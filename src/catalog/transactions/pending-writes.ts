@@ -40,7 +40,7 @@ export class PendingWrites {
     put.set(key, { document, isNew: put.get(key)?.isNew ?? isNew })
   }
 
-  /** Changes a document that others may change, too: the transaction fails if it does not match. */
+  /** Changes a document that others may change, too; without a match the transaction fails. */
   update(collection: Name, update: Update): void {
     this.#of(collection).updates.push(update)
   }
