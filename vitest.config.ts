@@ -23,7 +23,7 @@ export const WITH_PROCESSES = { testTimeout: 300_000 }
 export const LONG: readonly string[] = [
   'test/system/{kill,kill-full-load,soak,disk-full,stop-disk-full,cluster,rebuild}.test.ts',
   'test/system/{auditor,hostile,mend,mass-release,sweep,listeners}.test.ts',
-  'test/system/{outages,diameter,dialects,entities}/**/*.test.ts',
+  'test/system/{outages,diameter,dialects,entities,billing}/**/*.test.ts',
   'test/embedded/redis-disk-full.test.ts',
   'packages/embedded-mongo/test/{disk-full,kill}.test.ts',
   'test/cli/{check,client,confined,debt,field,filetype,filetype-check,import}.test.ts',
@@ -43,6 +43,7 @@ export const LONG: readonly string[] = [
 
 /** Properties that `npm test` checks in short, and `npm run test:system` again at full length. */
 export const PROPERTIES: readonly string[] = [
+  'test/billing/books-store.test.ts',
   'test/domain/{settle-groups,settle-model}.test.ts',
   'test/file-types/hostile.test.ts',
   'test/rating/{boundaries-property,model,quote-model,regex-syntax}.test.ts',
@@ -51,8 +52,11 @@ export const PROPERTIES: readonly string[] = [
   'test/realtime/codecs/diameter/diameter-message.test.ts',
 ]
 
-/** Charges on real stores; the rest of billing is pure. */
-const CHARGES = 'test/billing/charges/{charges,refunds}.test.ts'
+/** Billing on real stores; the rest of it is pure. */
+const STORED_BILLING = [
+  'test/billing/charges/{charges,refunds}.test.ts',
+  'test/billing/{books-store,money-group,statements}.test.ts',
+]
 const CODECS = 'test/realtime/codecs/**/*.test.ts'
 
 /** Packages of this repository are tested in their sources, without a build. */
@@ -73,7 +77,7 @@ export default defineConfig({
             'test/{domain,rating,file-types,config,runtime,bench,billing}/**/*.test.ts',
             CODECS,
           ],
-          exclude: [...LONG, CHARGES],
+          exclude: [...LONG, ...STORED_BILLING],
           // Modules without state: loaded once per worker, not once per file.
           isolate: false,
         },
@@ -93,7 +97,7 @@ export default defineConfig({
           include: [
             'test/{stores,ledger,catalog,workers,recorder,embedded,store}/**/*.test.ts',
             'packages/*/test/**/*.test.ts',
-            CHARGES,
+            ...STORED_BILLING,
           ],
           exclude: [...LONG],
         },

@@ -1,16 +1,14 @@
-/** Amounts of bills: exact decimals with at most two decimals. */
+/** Amounts of bills: exact decimals, whole multiples of the currency's smallest unit. */
 import { Exact } from '../catalog/records/exact-amount.ts'
 import { parseDecimal } from '../domain/money.ts'
 
-/** Decimals of the currency's smallest unit. */
-const CURRENCY_DIGITS = 2
 /** Larger amounts are refused: sums of them must stay exact. */
 export const AMOUNT_MAX = new Exact('1e13')
 export const ZERO = new Exact(0)
 
-/** Half away from zero. */
-export function rounded(amount: Exact): Exact {
-  return new Exact(amount).toDecimalPlaces(CURRENCY_DIGITS, Exact.ROUND_HALF_UP)
+/** To the smallest unit, half away from zero. `digits`: its decimals (currency.ts). */
+export function rounded(amount: Exact, digits: number): Exact {
+  return new Exact(amount).toDecimalPlaces(digits, Exact.ROUND_HALF_UP)
 }
 
 export function sumOf(amounts: Iterable<Exact>): Exact {
@@ -23,10 +21,10 @@ export function least(a: Exact, b: Exact): Exact {
   return a.lessThan(b) ? a : b
 }
 
-/** With two decimals, such as `23.40`; never `-0.00`. */
-export function moneyText(amount: Exact): string {
-  const text = amount.toFixed(CURRENCY_DIGITS, Exact.ROUND_HALF_UP)
-  return /^-0\.0+$/.test(text) ? text.slice(1) : text
+/** With the decimals of the currency, such as `23.40`; never `-0.00`. */
+export function moneyText(amount: Exact, digits: number): string {
+  const text = amount.toFixed(digits, Exact.ROUND_HALF_UP)
+  return /^-0(\.0+)?$/.test(text) ? text.slice(1) : text
 }
 
 /** Longer texts are no amounts, and take time to parse. */

@@ -12,6 +12,7 @@ import type {
   KeyedPartDocument,
 } from '../catalog/records/idempotency-document.ts'
 import { isDuplicate } from '../catalog/transactions/duplicate.ts'
+import { stateOf } from '../catalog/transactions/state.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../runtime/process-identity.ts'
 
@@ -91,49 +92,46 @@ export async function admitCall(
   }
 }
 
-/** Stores the answer, in the transaction of the money. Rejects with `ClaimLostError`. */
-export async function storeAnswer(
-  catalog: Catalog,
-  session: ClientSession,
-  { id, token }: Claim,
-  answer: string,
-): Promise<void> {
-  const { matchedCount } = await catalog.run('store an answer', () =>
-    catalog.idempotency.updateOne(
-      { _id: id, token, state: 'running' },
-      { $set: { state: 'done', answer } },
-      { session },
-    ),
-  )
-  if (matchedCount !== 1) throw new ClaimLostError('the call was taken over')
+/**
+ * Stores the answer, in the transaction of the money, which fails with `ClaimLostError` if another
+ * process has taken over the call.
+ */
+export function storeAnswer(session: ClientSession, claim: Claim, answer: string): void {
+  stateOf(session).writes.update('idempotency', {
+    filter: heldBy(claim),
+    change: { $set: { state: 'done', answer } },
+    unmatched: lost,
+  })
 }
 
 /**
- * Stores the results of a part, in the transaction of that part, and extends the claim. Rejects
- * with `ClaimLostError`.
+ * Stores the results of a part, in the transaction of that part, and extends the claim. The
+ * transaction fails with `ClaimLostError` if another process has taken over the call.
  */
-export async function storePart(
-  { catalog, clock }: IdempotencyStores,
+export function storePart(
+  { clock }: Pick<IdempotencyStores, 'clock'>,
   session: ClientSession,
-  { id, token }: Claim,
+  claim: Claim,
   { part, results }: Pick<KeyedPartDocument, 'part' | 'results'>,
-): Promise<void> {
+): void {
+  const { writes } = stateOf(session)
   const nowMs = clock.nowMs()
-  const { matchedCount } = await catalog.run('extend a call', () =>
-    catalog.idempotency.updateOne(
-      { _id: id, token, state: 'running' },
-      { $set: { lease: new Date(nowMs + LEASE_MS) } },
-      { session },
-    ),
-  )
-  if (matchedCount !== 1) throw new ClaimLostError('the call was taken over')
+  writes.update('idempotency', {
+    filter: heldBy(claim),
+    change: { $set: { lease: new Date(nowMs + LEASE_MS) } },
+    unmatched: lost,
+  })
+  const { id } = claim
   const kept_until = new Date(nowMs + KEPT_MS)
-  await catalog.run('store a part of a call', () =>
-    catalog.idempotency.insertOne(
-      { _id: `${id}/${part}`, call: id, part, results, kept_until },
-      { session },
-    ),
-  )
+  writes.put('idempotency', { _id: `${id}/${part}`, call: id, part, results, kept_until }, true)
+}
+
+function heldBy({ id, token }: Claim): { _id: string; token: string; state: 'running' } {
+  return { _id: id, token, state: 'running' }
+}
+
+function lost(): ClaimLostError {
+  return new ClaimLostError('the call was taken over')
 }
 
 /** The stored results of the parts of an interrupted call, by number. */
@@ -150,10 +148,10 @@ export async function partsOf(catalog: Catalog, { id }: Claim): Promise<Map<numb
  * parameters, so that a repetition continues.
  */
 export async function releaseClaim({ catalog }: IdempotencyStores, claim: Claim): Promise<void> {
-  const { id, token } = claim
+  const { id } = claim
   await catalog.run('release an idempotency key', async () => {
     const begun = await catalog.idempotency.findOne({ call: id }, { projection: { _id: 1 } })
-    const held = { _id: id, token, state: 'running' } as const
+    const held = heldBy(claim)
     if (begun === null) await catalog.idempotency.deleteOne(held)
     else await catalog.idempotency.updateOne(held, { $set: { lease: new Date(0) } })
   })

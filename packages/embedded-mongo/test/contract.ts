@@ -8,6 +8,7 @@ import { conflictContract } from './contract/conflicts.ts'
 import { cursorLifetimeContract } from './contract/cursor-lifetime.ts'
 import { cursorContract } from './contract/cursors.ts'
 import { documentContract } from './contract/documents.ts'
+import { explainContract } from './contract/explain.ts'
 import { indexContract } from './contract/indexes.ts'
 import { planContract } from './contract/plans.ts'
 import { projectionContract } from './contract/projections.ts'
@@ -53,6 +54,7 @@ export function mongoContract(name: string, start: () => Promise<Server>): void 
     codeContract(db)
     indexContract(db)
     planContract(db)
+    explainContract(db)
     aggregateContract(db)
     typeContract(db)
     refusalContract(db)

@@ -59,11 +59,13 @@ export interface MoneyCall extends ActionCall {
   readonly callId: string
   /**
    * Runs the writes and stores the answer in one transaction; `write` may be called again. The
-   * result must be the result of the action.
+   * result must be the result of the action. With `aids`, the accounts whose books it needs, the
+   * transaction is shared with other calls (billing/money-group.ts).
    */
   commit(
     what: string,
     write: (session: ClientSession) => Promise<ActionAnswer>,
+    aids?: readonly number[],
   ): Promise<ActionAnswer>
   /**
    * Like `commit`, for a part of the call; a repetition of an interrupted call gets the stored

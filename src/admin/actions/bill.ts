@@ -20,6 +20,7 @@ import { castQuery } from '../entities/requests/query-language.ts'
 import { readView } from '../entities/views.ts'
 import { type ActionAnswer, type ActionCall, action } from './action.ts'
 import { accountFrom, accountsFrom, keysFrom, PAID, paidStatesOf } from './bill-filters.ts'
+import { digitsOf } from './books.ts'
 import { param } from './parameters.ts'
 
 const PARAMETERS = Type.Object({
@@ -102,7 +103,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   get_balance: (given, call) => debts(given, call, { withCredits: true }),
   collection_debt: (given, call) => debts(given, call, {}),
   all_collection_debts: (given, call) => debts(given, call, { isForAll: true }),
-  get_over_due: (given, call) => debts(given, call, { debtMin: 0 }),
+  get_over_due: (given, call) => {
+    const isForAll = isNothing(given.aids)
+    return debts(given, call, { debtMin: 0, isOverdueOnly: true, isForAll })
+  },
 }
 
 async function searchInvoice(given: BillParameters, call: ActionCall): Promise<ActionAnswer> {
@@ -112,7 +116,7 @@ async function searchInvoice(given: BillParameters, call: ActionCall): Promise<A
   const aid = found?.aid ?? sentAid
   if (aid === null) throw new BillingError('Must supply at least one aid')
   const date = given.date ?? (given.past_only === true ? new Date(nowMs) : null)
-  const balance = await accountBalance(catalog, aid, { date })
+  const balance = await accountBalance(catalog, aid, { date, digits: digitsOf(call.config) })
   const unpaid =
     given.unpaid_invoices === true
       ? { unpaid_invoices: (await unpaidInvoices(catalog, aid)).map((each) => view(each, call)) }
@@ -158,10 +162,14 @@ async function query(given: BillParameters, call: ActionCall): Promise<ActionAns
   return { details: found.map((each) => view(each, call)) }
 }
 
-async function balances(given: BillParameters, { catalog }: ActionCall): Promise<ActionAnswer> {
+async function balances(
+  given: BillParameters,
+  { catalog, config }: ActionCall,
+): Promise<ActionAnswer> {
   const options = {
     date: given.date ?? null,
     withFuture: isTrue(given.include_future_chargeable),
+    digits: digitsOf(config),
   }
   const entries: [string, unknown][] = []
   for (const aid of accountsFrom(given.aids)) {
@@ -174,20 +182,25 @@ interface DebtsOfAction {
   readonly withCredits?: boolean
   readonly isForAll?: boolean
   readonly debtMin?: number
+  /** Whatever is overdue, whether it may be collected or not. */
+  readonly isOverdueOnly?: boolean
 }
 
 async function debts(
   given: BillParameters,
   { catalog, nowMs }: ActionCall,
-  { withCredits = false, isForAll = false, debtMin }: DebtsOfAction,
+  { withCredits = false, isForAll = false, debtMin, isOverdueOnly = false }: DebtsOfAction,
 ): Promise<ActionAnswer> {
   const aids = isForAll ? null : accountsFrom(given.aids)
-  const settings = paymentSettingsOf((await readCategory(catalog, 'payments')).value)
-  const isCollection = debtMin === undefined && !withCredits
-  const least = given.threshold?.toNumber() ?? debtMin ?? settings.debtMin
-  const rejectionRequired = isCollection && settings.rejectionRequired
-  const options = { aids, nowMs, withCredits, debtMin: least, rejectionRequired }
-  const found = await overdueDebts(catalog, options)
+  const { value } = await readCategory(catalog, 'payments')
+  const settings = paymentSettingsOf(value)
+  const found = await overdueDebts(catalog, {
+    aids,
+    nowMs,
+    withCredits,
+    debtMin: given.threshold?.toNumber() ?? debtMin ?? settings.debtMin,
+    rejectionRequired: isOverdueOnly ? null : settings.rejectionRequired,
+  })
   const byAccount = found.map((debt) => [String(debt.aid), debt] as const)
   // Clients know an empty object as an empty list.
   return { details: byAccount.length === 0 ? [] : Object.fromEntries(byAccount) }

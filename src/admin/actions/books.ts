@@ -1,5 +1,6 @@
 /** Shared parts of the actions on bills and payments. */
 import type { BooksWriter } from '../../billing/books/store-books.ts'
+import { currencyDigits } from '../../billing/currency.ts'
 import type { PaymentRules } from '../../billing/payments/payment-order.ts'
 import { plainActor } from '../../catalog/actor.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
@@ -18,13 +19,25 @@ export function writerOf(
   return { catalog, session, ...cause }
 }
 
+/** Decimals of the currency's smallest unit. */
+export function digitsOf({ rating }: ActionCall['config']): number {
+  return currencyDigits(rating.currencyCode)
+}
+
 export async function paymentRules({ catalog, config, nowMs }: ActionCall): Promise<PaymentRules> {
   const { sources, userFields } = paymentSettingsOf((await readCategory(catalog, 'payments')).value)
   const bills = billSettingsOf((await readCategory(catalog, 'bills')).value)
   const { switchLinks } = bills
   const time = { timeZone: config.rating.timeZone, nowMs }
   const fields = [...new Set([...userFields, ...bills.userFields])]
-  return { sources, userFields: fields, switchLinks, dateOf: (given) => dateOf(given, time) }
+  const digits = digitsOf(config)
+  return {
+    sources,
+    userFields: fields,
+    switchLinks,
+    digits,
+    dateOf: (given) => dateOf(given, time),
+  }
 }
 
 /** A list; null for anything else and for an empty one. */

@@ -8,6 +8,7 @@ import {
 import { prepareCredits } from '../../billing/credit/credits.ts'
 import { insertCredits, withCurrentCycle } from '../../billing/credit/insert-credits.ts'
 import { preponeInstallments } from '../../billing/credit/prepone.ts'
+import type { ClientSession } from '../../catalog/collections.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { ActionError } from '../entities/errors.ts'
 import { integerOf } from '../entities/requests/cast-value.ts'
@@ -77,10 +78,11 @@ async function post(request: CreditRequest, call: MoneyCall): Promise<ActionAnsw
     return { status: 0, desc: message, message, details: reason }
   }
   const [stamp, ...others] = lines.map((line) => line.stamp)
-  return call.commit('write a credit', async (session) => {
+  const write = async (session: ClientSession) => {
     await insertCredits(call, session, { lines, lastKey })
     return { stamp, ...(request.installments !== null && { stamps: [stamp, ...others] }) }
-  })
+  }
+  return call.commit('write a credit', write, [])
 }
 
 /** Clients know the text; `details` has the cause. */

@@ -11,7 +11,9 @@ import {
   storeAnswer,
   storePart,
 } from '../../billing/idempotency.ts'
+import { MoneyGroup } from '../../billing/money-group.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import type {
   Action,
@@ -38,17 +40,18 @@ export type MoneyCalls = (
 ) => Promise<string>
 
 /** One per process. */
-export function createMoneyCalls(): MoneyCalls {
+export function createMoneyCalls(catalog: Catalog): MoneyCalls {
+  const group = new MoneyGroup(catalog)
   let forgottenMs = Number.NEGATIVE_INFINITY
   return async (action, raw, key, call) => {
     const isTracked = key === null && action.isTracked?.(raw) === true
     const kept = isTracked ? `${UNNAMED} ${randomUUID()}` : key
-    if (kept === null) return new Attempt(action, raw, call, null).run()
+    if (kept === null) return new Attempt(action, raw, call, { group, claim: null }).run()
     if (call.nowMs - forgottenMs >= FORGET_MS) {
       forgottenMs = call.nowMs
       await forgetKeys(call)
     }
-    return runOnce(action, raw, kept, call)
+    return runOnce(action, raw, kept, call, group)
   }
 }
 
@@ -57,6 +60,7 @@ async function runOnce(
   raw: RawParameters,
   key: string,
   call: ActionCall,
+  group: MoneyGroup,
 ): Promise<string> {
   const keyed: KeyedCall = {
     action: action.name,
@@ -69,7 +73,7 @@ async function runOnce(
   for (;;) {
     const admitted = await admitCall(call, keyed)
     if ('answer' in admitted) return admitted.answer
-    const attempt = new Attempt(action, raw, call, admitted.claim)
+    const attempt = new Attempt(action, raw, call, { group, claim: admitted.claim })
     try {
       return await attempt.run()
     } catch (error) {
@@ -85,15 +89,22 @@ class Attempt {
   readonly #action: Action
   readonly #raw: RawParameters
   readonly #call: ActionCall
+  readonly #group: MoneyGroup
   readonly #claim: Claim | null
   readonly #input: object
   #text: string | null = null
   #parts: Promise<Map<number, PartResults>> | null = null
 
-  constructor(action: Action, raw: RawParameters, call: ActionCall, claim: Claim | null) {
+  constructor(
+    action: Action,
+    raw: RawParameters,
+    call: ActionCall,
+    { group, claim }: { readonly group: MoneyGroup; readonly claim: Claim | null },
+  ) {
     this.#action = action
     this.#raw = raw
     this.#call = call
+    this.#group = group
     this.#claim = claim
     this.#input = echoedParameters(action, raw)
   }
@@ -106,7 +117,7 @@ class Attempt {
     const call: MoneyCall = {
       ...this.#call,
       callId: this.#claim?.id ?? '',
-      commit: (what, write) => this.#commit(what, write),
+      commit: (what, write, aids) => this.#commit(what, write, aids),
       commitPart: (part, run) => this.#commitPart(part, run),
     }
     const answer = await this.#action.call(this.#raw, call)
@@ -121,14 +132,18 @@ class Attempt {
   async #commit(
     what: string,
     write: (session: ClientSession) => Promise<ActionAnswer>,
+    aids: readonly number[] | undefined,
   ): Promise<ActionAnswer> {
-    const { catalog } = this.#call
-    const { answer, text } = await catalog.transaction(what, async (session) => {
+    const writeAll = async (session: ClientSession) => {
       const answer = await write(session)
       const text = this.#textOf(answer)
-      if (this.#claim !== null) await storeAnswer(catalog, session, this.#claim, text)
+      if (this.#claim !== null) storeAnswer(session, this.#claim, text)
       return { answer, text }
-    })
+    }
+    const { answer, text } =
+      aids === undefined
+        ? await this.#call.catalog.transaction(what, writeAll)
+        : await this.#group.run({ what, aids, write: writeAll })
     this.#text = text
     return answer
   }
@@ -148,7 +163,7 @@ class Attempt {
       catalog.transaction(what, async (session) => {
         const results = await write(session)
         if (claim !== null) {
-          await storePart(this.#call, session, claim, { part, results: [...results] })
+          storePart(this.#call, session, claim, { part, results: [...results] })
         }
         return results
       }),

@@ -6,6 +6,7 @@ import { BillingError } from '../../billing/errors.ts'
 import { INSTALLMENT_AGREEMENT, paymentMethodOf } from '../../billing/payments/methods.ts'
 import { cancelPayments, recordPayments, useDeposits } from '../../billing/payments/operations.ts'
 import { dateIn, integerFrom, isTrue, paymentOrder } from '../../billing/payments/payment-order.ts'
+import type { ClientSession } from '../../catalog/collections.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { type ActionAnswer, DONE_OR_FAILED, type MoneyCall, moneyAction } from './action.ts'
 import { filledList, paymentRules, writerOf } from './books.ts'
@@ -85,6 +86,9 @@ export const pay = moneyAction({
   },
 })
 
+/** Payments of a call that shares its transaction with other calls. */
+const GROUPED_MAX = 100
+
 type Operation = (given: PayParameters, call: MoneyCall) => Promise<ActionAnswer>
 
 const OPERATIONS: Readonly<Record<string, Operation>> = {
@@ -110,14 +114,17 @@ async function record(
   const orders = items.map((item) => paymentOrder(item, known, rules, forced))
   const deposits = orders.filter(({ isDeposit }) => isDeposit).length
   const others = orders.length - deposits
-  return call.commit('record payments', async (session) => {
+  const counts =
+    others === 0
+      ? { deposits_saved: deposits }
+      : { payments_received: others, payments_saved: others }
+  const write = async (session: ClientSession) => {
     const record_ids = await recordPayments(writerOf(call, session, reason), orders)
-    const counts =
-      others === 0
-        ? { deposits_saved: deposits }
-        : { payments_received: others, payments_saved: others }
     return { details: { record_ids, ...counts } }
-  })
+  }
+  // A long call would delay the others of its group.
+  const aids = orders.length <= GROUPED_MAX ? orders.map(({ aid }) => aid) : undefined
+  return call.commit('record payments', write, aids)
 }
 
 async function releaseDeposits(
@@ -139,8 +146,8 @@ async function cancel(
 ): Promise<ActionAnswer> {
   const given = filledList(cancellations)
   if (given === null) throw new BillingError('No cancellations found')
-  const { userFields } = await paymentRules(call)
-  const options = { ignoreErrors: isTrue(ignored), userFields }
+  const { userFields, digits } = await paymentRules(call)
+  const options = { ignoreErrors: isTrue(ignored), userFields, digits }
   return call.commit('cancel payments', async (session) => {
     const writer = writerOf(call, session, reason)
     const { succeeded, errors } = await cancelPayments(writer, given, options)

@@ -30,7 +30,7 @@ export interface ActionRoutes extends ActionStores {
 }
 
 export function addActionRoutes(server: FastifyInstance, deps: ActionRoutes): void {
-  const moneyCalls = createMoneyCalls()
+  const moneyCalls = createMoneyCalls(deps.catalog)
   server.register(async (routes) => {
     registerBodies(routes)
     routes.setErrorHandler(actionErrorHandler(deps.log))

@@ -6,7 +6,7 @@ import { type ChainedRecord, eraseFields } from '../../catalog/audit/chain.ts'
 import type { ClientSession, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { type CommitBatch, nextOf } from './erase-records.ts'
-import { withoutNames } from './personal.ts'
+import { withFreeTexts, withoutNames } from './personal.ts'
 import type { ErasureScope } from './subject.ts'
 
 const BATCH = 200
@@ -79,12 +79,14 @@ async function eraseBatch(
 function erasedRecord(record: AuditDocument, erasure: AuditErasure): ChainedRecord | null {
   if (record.chain === undefined) return null
   const { collection } = record
+  const isMoney = collection === 'lines' || collection === 'bills'
+  const names = isMoney ? withFreeTexts(erasure.names) : erasure.names
   const isEntity = collection === 'accounts' || collection === 'subscribers'
   return eraseFields(record as ChainedRecord, erasure.id, (field, member, value) => {
     if (field === 'key') return collection === 'sessions'
     if (field !== 'old' && field !== 'new') return false
     if (isEntity && member !== undefined && erasure.fields.has(member)) return true
     const document = member === undefined ? value : { [member]: value }
-    return !isEntity && withoutNames(document, erasure.names) !== document
+    return !isEntity && withoutNames(document, names) !== document
   })
 }

@@ -80,6 +80,34 @@ function changesOf(document: WithId<Fields>, names: ReadonlySet<string>): Fields
   }
 }
 
+/** Replaces the reasons of the account's postings; the rest of a posting never changes. */
+export async function eraseReasons(
+  catalog: Catalog,
+  aid: number,
+  commit: CommitBatch,
+): Promise<void> {
+  const filter = { aid, reason: { $exists: true, $ne: ERASED } }
+  for (;;) {
+    let count = 0
+    await commit(async (session) => {
+      const found = await catalog.run('read the journal', () =>
+        catalog.journal
+          .find(filter, { projection: { _id: 1 }, session })
+          .limit(BATCH)
+          .toArray(),
+      )
+      count = found.length
+      if (count === 0) return 0
+      const ids = { _id: { $in: found.map(({ _id }) => _id) } }
+      await catalog.run('erase in the journal', () =>
+        catalog.journal.updateMany(ids, { $set: { reason: ERASED } }, { session }),
+      )
+      return count
+    })
+    if (count < BATCH) return
+  }
+}
+
 /** Reports of failed rows quote the invalid values. */
 export async function eraseInImports(
   catalog: Catalog,

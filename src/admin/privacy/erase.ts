@@ -13,8 +13,8 @@ import type { ClaimedJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
 import { eraseAudit } from './erase-audit.ts'
 import { eraseEntity } from './erase-entities.ts'
-import { type CommitBatch, eraseInImports, eraseRecords } from './erase-records.ts'
-import { personalNames, personalPaths, textsUnder } from './personal.ts'
+import { type CommitBatch, eraseInImports, eraseReasons, eraseRecords } from './erase-records.ts'
+import { personalNames, personalPaths, textsUnder, withFreeTexts } from './personal.ts'
 import { type ErasureScope, erasureScopeOf, type Subject } from './subject.ts'
 
 export interface ErasureParts {
@@ -115,9 +115,11 @@ async function eraseDocuments(
 ): Promise<void> {
   const { catalog } = stores
   if (subject.collection === 'accounts') {
-    for (const name of ['bills', 'billrun'] as const) {
-      await eraseRecords(catalog, name, { aid: subject.key }, names, batches(claimed, name, name))
-    }
+    const filter = { aid: subject.key }
+    const inBills = withFreeTexts(names)
+    await eraseRecords(catalog, 'bills', filter, inBills, batches(claimed, 'bills', 'bills'))
+    await eraseRecords(catalog, 'billrun', filter, names, batches(claimed, 'billrun', 'billrun'))
+    await eraseReasons(catalog, subject.key, batches(claimed, 'postings', 'journal'))
   }
   await eraseLines(stores, subject, scope, names, claimed)
 }
@@ -136,7 +138,10 @@ async function eraseLines(
   ]
   const step = claimed.job.step === 'settle' ? 'settle' : 'lines'
   for (const filter of filters) {
-    await eraseRecords(catalog, 'lines', filter, names, batches(claimed, 'lines', step))
+    const count = batches(claimed, 'lines', step)
+    await eraseRecords(catalog, 'lines', { ...filter, type: { $ne: 'credit' } }, names, count)
+    const credits = { ...filter, type: 'credit' }
+    await eraseRecords(catalog, 'lines', credits, withFreeTexts(names), count)
   }
 }
 

@@ -52,6 +52,14 @@ const RECORD_NAMES: readonly string[] = [
   'RUM',
 ]
 
+/** Names of free texts in credit lines and bills, which may name people. */
+const FREE_TEXTS: readonly string[] = ['label', 'invoice_label', 'reason', 'note']
+
+/** With the names of free texts. */
+export function withFreeTexts(names: ReadonlySet<string>): ReadonlySet<string> {
+  return new Set([...names, ...FREE_TEXTS])
+}
+
 /**
  * Dotted paths of a collection's personal fields: those marked as personal, and those that identify
  * subscribers.

@@ -18,7 +18,7 @@ export async function agreeInstallments(
     txids: await nextTxids(writer, installments.length + 1),
   }
   splitBill(books, order, ids, timeZone)
-  await saveBooks(writer, books, 'split_bill')
+  saveBooks(writer, books, 'split_bill')
 }
 
 /** A number that no agreement of the account has: the time in milliseconds. */
@@ -45,6 +45,6 @@ export async function mergeAgreement(
 ): Promise<boolean> {
   const books = await loadBooks(writer, aid)
   const isMerged = mergeInstallments(books, order, await nextTxids(writer, 2))
-  if (isMerged) await saveBooks(writer, books, 'merge_installments')
+  if (isMerged) saveBooks(writer, books, 'merge_installments')
   return isMerged
 }

@@ -1,7 +1,7 @@
 /** Parameters of `split_bill`, checked. Pure. */
 import type { Exact } from '../../catalog/records/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { amountFrom, rounded, sumOf } from '../amount.ts'
+import { amountFrom, rounded, sumOf, ZERO } from '../amount.ts'
 import { BillingError } from '../errors.ts'
 import {
   dateIn,
@@ -54,7 +54,7 @@ export function splitOrder(
   const rows = installments?.map((row) => rowOf(row, rules)) ?? null
   const amount = amountFrom(given.amount)
   if (rows?.some((row) => row.amount !== null)) {
-    const sum = sumOf(rows.map((row) => row.amount ?? rounded(amountFrom(0) as Exact)))
+    const sum = sumOf(rows.map((row) => row.amount ?? ZERO))
     if (amount === null || !sum.equals(amount)) {
       throw new BillingError('Sum of amounts in installments array must be equal to total amount')
     }
@@ -67,10 +67,10 @@ export function splitOrder(
   }
   refuseContradictions(given)
   const aid = integerFrom(given.aid)
-  if (aid === null || amount === null || rounded(amount).lessThanOrEqualTo(0)) {
+  if (aid === null || amount === null || rounded(amount, rules.digits).lessThanOrEqualTo(0)) {
     throw wrongInput(given.aid, given.amount)
   }
-  const total = rounded(amount)
+  const total = rounded(amount, rules.digits)
   const firstDueDate = dateIn({ ...given }, 'first_due_date', rules)
   const planned =
     rows === null
@@ -119,7 +119,7 @@ function rowOf(row: unknown, rules: PaymentRules): Row {
     throw new BillingError('Sum of amounts in installments array must be equal to total amount')
   }
   return {
-    amount: amount === null ? null : rounded(amount),
+    amount: amount === null ? null : rounded(amount, rules.digits),
     dueDate: dateIn(given, 'due_date', rules),
     fields: fieldsOf(given, rules),
   }

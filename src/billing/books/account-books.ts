@@ -41,7 +41,7 @@ export interface StoredBooks {
   /** Number of the newest posting; 0 without any. */
   readonly number: number
   readonly totals: BooksTotals
-  /** All that are open, and those that the operation names, with the bills linked to them. */
+  /** Open ones, and those that the operation names, with the bills linked to them. */
   readonly bills: readonly Bill[]
 }
 
@@ -68,7 +68,7 @@ export class AccountBooks {
     this.now = new Date(cause.nowMs)
     this.#number = number
     this.#totals = { ...totals }
-    for (const bill of bills) this.#bills.set(keyOf(refOf(bill)), bill)
+    for (const bill of bills) this.#bills.set(keyOf(refOf(bill)), copyOf(bill))
   }
 
   get postings(): readonly Posting[] {
@@ -205,6 +205,12 @@ export class AccountBooks {
       this.link(debt, credit, amount)
     }
   }
+}
+
+/** Books change their bills; those that were passed in are kept. */
+function copyOf(bill: Bill): Bill {
+  const links = bill.links.map((link) => ({ ...link }))
+  return { ...bill, fields: { ...bill.fields }, links }
 }
 
 function partOf(bill: Bill): OpenPart<Bill> {

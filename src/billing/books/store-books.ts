@@ -1,11 +1,29 @@
 /** Loads the books of an account in a transaction, and writes what an operation has changed. */
 import { appendAudit } from '../../catalog/audit/audit.ts'
-import type { AnyBulkWriteOperation, ClientSession, Filter } from '../../catalog/collections.ts'
+import { type ClientSession, type Filter, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { BillDocument } from '../../catalog/entities/bill.ts'
-import { exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
-import { AccountBooks, type BooksTotals, type Cause, NO_TOTALS } from './account-books.ts'
-import { type Bill, type BillRef, billOf, documentOf, keyOf, refOf } from './bill.ts'
+import { type Exact, exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
+import { stateOf } from '../../catalog/transactions/state.ts'
+import { sumOf } from '../amount.ts'
+import {
+  AccountBooks,
+  type BooksTotals,
+  type Cause,
+  NO_TOTALS,
+  type StoredBooks,
+} from './account-books.ts'
+import {
+  type Bill,
+  type BillRef,
+  billOf,
+  documentOf,
+  isActive,
+  isDebt,
+  keyOf,
+  openAmount,
+  refOf,
+} from './bill.ts'
 import { postingDocument } from './journal.ts'
 
 /** A transaction of the catalogue, and why it is made. */
@@ -17,70 +35,173 @@ export interface BooksWriter extends Cause {
 /** Bills that an operation names. */
 export interface NamedBills {
   readonly refs?: readonly BillRef[]
-  /** Further ones, such as those of an agreement. */
-  readonly filter?: Filter<BillDocument>
+  /**
+   * The operation covers debts by at most this amount, besides open credit: the oldest debts of it
+   * are sufficient. Absent: all open debts are loaded.
+   */
+  readonly covers?: Exact
+}
+
+/** Books in the memory of a transaction. */
+interface LoadedBooks extends StoredBooks {
+  /** The account has no books yet. */
+  readonly isNew: boolean
+  /** Not all open debts are loaded, but the oldest ones and all credits. */
+  readonly isPartial: boolean
 }
 
 /** Debts and credits with something open or reserved. */
-const OPEN = { paid: { $in: ['0', '2'] } } as const satisfies Filter<BillDocument>
+const OPEN = { paid: { $in: ['0', '2'] } } as const
 
-/** The open bills of the account, the named ones, and all bills linked to these. */
+/** Accounts with more open bills are loaded in part. */
+const OPEN_MAX = 200
+/** Open bills of several accounts that are read together, as a multiple. */
+const ACCOUNTS_TOGETHER = 5
+
+/**
+ * The open bills of the account, the named ones, and all bills linked to these. Several operations
+ * of a transaction see the changes of each other.
+ */
 export async function loadBooks(
-  { catalog, session, ...cause }: BooksWriter,
+  writer: BooksWriter,
   aid: number,
-  named: NamedBills = {},
+  { refs = [], covers }: NamedBills = {},
 ): Promise<AccountBooks> {
-  const find = (filter: Filter<BillDocument>) =>
-    catalog.run('read bills', () =>
-      catalog.bills.find({ aid, ...filter } as Filter<BillDocument>, { session }).toArray(),
-    )
-  const bills = new Map<string, Bill>()
-  const add = (documents: readonly BillDocument[]) => {
-    for (const document of documents) {
-      const bill = billOf(document)
-      const key = keyOf(refOf(bill))
-      if (!bills.has(key)) bills.set(key, bill)
-    }
+  const { catalog, session, ...cause } = writer
+  const { memory } = stateOf(session)
+  let stored = memory.get(keyOfBooks(aid)) as LoadedBooks | undefined
+  if (stored === undefined) {
+    await prefetchBooks(catalog, session, [aid])
+    stored = memory.get(keyOfBooks(aid)) as LoadedBooks
   }
-  add(await find(OPEN as Filter<BillDocument>))
-  const { refs = [], filter } = named
-  if (filter !== undefined) add(await find(filter))
-  add(
-    await findRefs(
-      find,
-      refs.filter((ref) => !bills.has(keyOf(ref))),
-    ),
-  )
-  const partners = refs.flatMap((ref) => bills.get(keyOf(ref))?.links ?? [])
-  add(
-    await findRefs(
-      find,
-      partners.filter((ref) => !bills.has(keyOf(ref))),
-    ),
-  )
-  const books = await catalog.run('read the books of an account', () =>
-    catalog.books.findOne({ _id: aid }, { session }),
-  )
-  const totals = books === null ? NO_TOTALS : totalsOf(books.totals)
-  return new AccountBooks(
-    { aid, number: books?.number ?? 0, totals, bills: [...bills.values()] },
-    cause,
-  )
+  if (stored.isPartial && (covers === undefined || !suffices(stored, covers))) {
+    stored = await loadAllOpen(catalog, session, stored)
+  }
+  const named = await loadNamed(catalog, session, stored, refs)
+  memory.set(keyOfBooks(aid), named)
+  return new AccountBooks(named, cause)
 }
 
-async function findRefs(
-  find: (filter: Filter<BillDocument>) => Promise<BillDocument[]>,
+/** Reads the books of several accounts with few commands, for operations that follow. */
+export async function prefetchBooks(
+  catalog: Catalog,
+  session: ClientSession,
+  aids: readonly number[],
+): Promise<void> {
+  const { memory } = stateOf(session)
+  const wanted = [...new Set(aids)].filter((aid) => !memory.has(keyOfBooks(aid)))
+  if (wanted.length === 0) return
+  const books = await catalog.run('read the books of accounts', () =>
+    catalog.books.find({ _id: { $in: wanted } }, { session }).toArray(),
+  )
+  const limit = OPEN_MAX * Math.min(wanted.length, ACCOUNTS_TOGETHER)
+  const filter = { aid: { $in: wanted }, ...OPEN }
+  const open = await findBills(catalog, session, filter, { limit: limit + 1 })
+  for (const aid of wanted) {
+    const found = books.find(({ _id }) => _id === aid)
+    const common = {
+      aid,
+      isNew: found === undefined,
+      number: found?.number ?? 0,
+      totals: found === undefined ? NO_TOTALS : totalsOf(found.totals),
+    }
+    const stored: LoadedBooks =
+      open.length <= limit
+        ? { ...common, bills: open.filter(({ fields }) => fields.aid === aid), isPartial: false }
+        : { ...common, ...(await loadOldest(catalog, session, aid)) }
+    memory.set(keyOfBooks(aid), stored)
+  }
+}
+
+function keyOfBooks(aid: number): string {
+  return `books/${aid}`
+}
+
+/** What is reserved, all open credits, and at least the oldest open debts. */
+async function loadOldest(
+  catalog: Catalog,
+  session: ClientSession,
+  aid: number,
+): Promise<Pick<LoadedBooks, 'bills' | 'isPartial'>> {
+  const reserved = await findBills(catalog, session, { aid, paid: '2' })
+  const oldestFirst = { sort: { urt: 1 }, limit: OPEN_MAX } as const
+  const found = await findBills(catalog, session, { aid, paid: '0' }, oldestFirst)
+  if (found.length < OPEN_MAX) return { bills: [...reserved, ...found], isPartial: false }
+  // More bills of the last instant may follow, and their order is by number.
+  const lastMs = found.at(-1)?.fields.urt.getTime() ?? 0
+  const oldest = found.filter(({ fields }) => fields.urt.getTime() < lastMs)
+  return { bills: [...reserved, ...oldest], isPartial: true }
+}
+
+/** Whether the loaded debts are at least the amount and all open credit. */
+function suffices({ bills, totals }: LoadedBooks, covers: Exact): boolean {
+  const active = bills.filter(isActive)
+  const credit = sumOf(active.filter(({ due }) => due.lessThan(0)).map(openAmount))
+  if (!credit.equals(totals.credit.negated())) return false
+  const debts = sumOf(active.filter(isDebt).map(openAmount))
+  return debts.greaterThanOrEqualTo(covers.plus(credit))
+}
+
+async function loadAllOpen(
+  catalog: Catalog,
+  session: ClientSession,
+  stored: LoadedBooks,
+): Promise<LoadedBooks> {
+  const open = await findBills(catalog, session, { aid: stored.aid, ...OPEN })
+  return { ...stored, bills: merged(stored.bills, open), isPartial: false }
+}
+
+/** With the bills and those linked to them. */
+async function loadNamed(
+  catalog: Catalog,
+  session: ClientSession,
+  stored: LoadedBooks,
   refs: readonly BillRef[],
-): Promise<BillDocument[]> {
+): Promise<LoadedBooks> {
+  const { aid } = stored
+  let { bills } = stored
+  const load = async (wanted: readonly BillRef[]) => {
+    const known = new Set(bills.map((bill) => keyOf(refOf(bill))))
+    const missing = wanted.filter((ref) => !known.has(keyOf(ref)))
+    for (const filter of filtersOf(missing)) {
+      bills = merged(bills, await findBills(catalog, session, { aid, ...filter }))
+    }
+  }
+  if (refs.length === 0) return stored
+  await load(refs)
+  const named = new Set(refs.map(keyOf))
+  await load(bills.filter((bill) => named.has(keyOf(refOf(bill)))).flatMap(({ links }) => links))
+  return { ...stored, bills }
+}
+
+/** Known bills may have been changed by the transaction already. */
+function merged(known: readonly Bill[], found: readonly Bill[]): Bill[] {
+  const keys = new Set(known.map((bill) => keyOf(refOf(bill))))
+  return [...known, ...found.filter((bill) => !keys.has(keyOf(refOf(bill))))]
+}
+
+function filtersOf(refs: readonly BillRef[]): object[] {
   const idsOf = (type: BillRef['type']) => [
     ...new Set(refs.filter((ref) => ref.type === type).map(({ id }) => id)),
   ]
   const numbers = idsOf('inv').map(Number)
   const txids = idsOf('rec').map(String)
   return [
-    ...(numbers.length > 0 ? await find({ type: 'inv', invoice_id: { $in: numbers } }) : []),
-    ...(txids.length > 0 ? await find({ txid: { $in: txids } }) : []),
+    ...(numbers.length > 0 ? [{ type: 'inv', invoice_id: { $in: numbers } }] : []),
+    ...(txids.length > 0 ? [{ txid: { $in: txids } }] : []),
   ]
+}
+
+async function findBills(
+  catalog: Catalog,
+  session: ClientSession,
+  filter: object,
+  options: { readonly sort?: { readonly urt: 1 }; readonly limit?: number } = {},
+): Promise<Bill[]> {
+  const found = await catalog.run('read bills', () =>
+    catalog.bills.find(filter as Filter<BillDocument>, { ...options, session }).toArray(),
+  )
+  return found.map(billOf)
 }
 
 /** The totals of a stored document. */
@@ -93,28 +214,20 @@ export function totalsOf(stored: Readonly<Record<keyof BooksTotals, unknown>>): 
   }
 }
 
-/** Writes bills, postings, totals and an audit record. */
-export async function saveBooks(
-  { catalog, session, actor, nowMs, reason }: BooksWriter,
-  books: AccountBooks,
-  type: string,
-): Promise<void> {
+/** Writes bills, postings, totals and an audit record, at the end of the transaction. */
+export function saveBooks(writer: BooksWriter, books: AccountBooks, type: string): void {
+  const { session, actor, nowMs, reason } = writer
   const { aid, changed, postings, totals, number } = books
   if (changed.size === 0 && postings.length === 0) return
-  const added = [...changed].filter(({ isNew }) => isNew).map(documentOf)
-  const replaced = [...changed].filter(({ isNew }) => !isNew).map(replaceOne)
-  if (added.length > 0) {
-    await catalog.run('write bills', () => catalog.bills.insertMany(added, { session }))
+  const { writes, memory } = stateOf(session)
+  const before = memory.get(keyOfBooks(aid)) as LoadedBooks
+  for (const bill of changed) {
+    if (bill.isNew) bill.fields['_id'] ??= new ObjectId()
+    writes.put('bills', documentOf(bill) as BillDocument & { _id: ObjectId }, bill.isNew)
   }
-  if (replaced.length > 0) {
-    await catalog.run('write bills', () => catalog.bills.bulkWrite(replaced, { session }))
-  }
-  if (postings.length > 0) {
-    await catalog.run('write postings', () =>
-      catalog.journal.insertMany(postings.map(postingDocument), { session }),
-    )
-  }
+  writes.add('journal', postings.map(postingDocument))
   const stored = {
+    _id: aid,
     number,
     totals: {
       receivable: storedAmount(totals.receivable),
@@ -123,9 +236,9 @@ export async function saveBooks(
       gateway: storedAmount(totals.gateway),
     },
   }
-  await catalog.run('write the books of an account', () =>
-    catalog.books.replaceOne({ _id: aid }, stored, { session, upsert: true }),
-  )
+  writes.put('books', stored, before.isNew)
+  const bills = [...books.bills()].map((bill) => ({ ...bill, isNew: false }))
+  memory.set(keyOfBooks(aid), { ...before, number, totals: { ...totals }, bills })
   appendAudit(session, actor, nowMs, {
     collection: 'bills',
     type,
@@ -137,10 +250,4 @@ export async function saveBooks(
       ...(reason === undefined ? {} : { reason }),
     },
   })
-}
-
-function replaceOne(bill: Bill): AnyBulkWriteOperation<BillDocument> {
-  const { _id, ...replacement } = documentOf(bill)
-  const filter = { _id } as Filter<BillDocument>
-  return { replaceOne: { filter, replacement: replacement as BillDocument } }
 }

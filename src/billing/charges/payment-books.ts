@@ -57,7 +57,7 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
       }
       const dir = mode === 'refund' ? 'tc' : 'fc'
       recordPayment(books, { ...orderOf(aid, amount, dir), links: bills, fields }, txid)
-      await saveBooks(writer, books, 'charge')
+      saveBooks(writer, books, 'charge')
       return txid
     },
     async complete(session, payment) {
@@ -76,7 +76,7 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
         const order = { ...orderOf(payment.aid, bill.amount, dir), links: [], fields }
         confirmPayment(books, recordPayment(books, order, txid))
       }
-      await saveBooks(writer, books, 'charge')
+      saveBooks(writer, books, 'charge')
     },
     async reject(session, payment) {
       const writer = writerOf(catalog, session, { nowMs: payment.nowMs, actor: NODE, reason: '' })
@@ -85,7 +85,7 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
       const [txid = ''] = await nextTxids(writer, 1)
       const further = { ...responseOf(payment), rejection_code: payment.code }
       takeBack(books, bill, 'reject', { txid, further })
-      await saveBooks(writer, books, 'charge')
+      saveBooks(writer, books, 'charge')
     },
   }
 }

@@ -7,6 +7,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import { findProfiles } from '../../catalog/feed/profiles.ts'
 import { readTaxContext } from '../../catalog/feed/stored-taxes.ts'
 import type { InstalledTaxation } from '../../catalog/settings/taxation-settings.ts'
+import { sharedRead } from '../../catalog/shared-read.ts'
 import type { Catalogue, RateRevision, SubscriberProfile } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
 import type { TaxContext } from '../../rating/price.ts'
@@ -38,12 +39,39 @@ export interface WantedData {
   readonly aids: readonly number[]
 }
 
-/** Rejects with `CatalogUnavailableError`, or `FieldError` if the stored taxation is invalid. */
-export async function readCreditData(
+interface Reader {
+  readonly installed: InstalledTaxation
+  read(wanted: WantedData): Promise<CreditData>
+}
+
+const readers = new WeakMap<Catalog, Reader>()
+
+/**
+ * Calls at the same time read together, and get what all of them want. Rejects with
+ * `CatalogUnavailableError`, or `FieldError` if the stored taxation is invalid.
+ */
+export function readCreditData(
   catalog: Catalog,
-  { rateKeys, sids, aids }: WantedData,
+  wanted: WantedData,
   installed: InstalledTaxation,
 ): Promise<CreditData> {
+  let reader = readers.get(catalog)
+  if (reader === undefined || reader.installed !== installed) {
+    const read = sharedRead((all: readonly WantedData[]) => readAll(catalog, all, installed))
+    reader = { installed, read }
+    readers.set(catalog, reader)
+  }
+  return reader.read(wanted)
+}
+
+async function readAll(
+  catalog: Catalog,
+  wanted: readonly WantedData[],
+  installed: InstalledTaxation,
+): Promise<CreditData> {
+  const rateKeys = wanted.flatMap((each) => each.rateKeys)
+  const sids = wanted.flatMap((each) => each.sids)
+  const aids = wanted.flatMap((each) => each.aids)
   const [taxation, lastKey, rates, subscribers, accounts] = await Promise.all([
     readTaxContext(catalog, installed),
     readLastKey(catalog),

@@ -4,6 +4,7 @@ import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
+import { stateOf } from '../../catalog/transactions/state.ts'
 import { readLastKey } from './credit-data.ts'
 
 export interface AuditedStores {
@@ -17,6 +18,9 @@ export class CycleMovedError extends Error {
   override name = 'CycleMovedError'
 }
 
+/** In the memory of the transaction, for several credits. */
+const LAST_KEY = 'last cycle'
+
 /**
  * Inserts the lines of one or more credits; each credit has one audit record. `lastKey`: the newest
  * cycle with invoices by which the lines were prepared. Rejects with `CycleMovedError`.
@@ -27,11 +31,13 @@ export async function insertCredits(
   { lines, lastKey }: { lines: readonly CreditLineDocument[]; lastKey: string | null },
 ): Promise<void> {
   if (lines.length === 0) return
-  if ((await readLastKey(catalog)) !== lastKey) throw new CycleMovedError('the cycle has ended')
+  const { memory, writes } = stateOf(session)
+  if (!memory.has(LAST_KEY)) memory.set(LAST_KEY, await readLastKey(catalog))
+  if (memory.get(LAST_KEY) !== lastKey) throw new CycleMovedError('the cycle has ended')
   // The driver adds an `_id` to what it inserts, and the transaction may be repeated.
-  const documents = lines.map((line) => ({ ...line }))
-  await catalog.run('write lines of credits', () =>
-    catalog.lines.insertMany(documents, { session }),
+  writes.add(
+    'lines',
+    lines.map((line) => ({ ...line })),
   )
   const credits = lines.filter(({ installment_no: number = 1 }) => number === 1)
   const entries = credits.map((line) => {

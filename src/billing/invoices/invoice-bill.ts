@@ -20,6 +20,8 @@ export interface InvoiceBill extends InvoiceParts {
   readonly billrunKey: string
   /** After tax, rounded to the smallest unit; negative if it is owed to the customer. */
   readonly due: Exact
+  /** Decimals of the currency's smallest unit; 2 if absent. */
+  readonly currencyDigits?: number
   /** Time of the bill; of the operation if absent. */
   readonly urt?: Date
   readonly dueDate: Date
@@ -32,7 +34,7 @@ export interface InvoiceBill extends InvoiceParts {
 /** Adds the bill of an invoice and covers it by credit of the account. Pure. */
 export function addInvoiceBill(books: AccountBooks, invoice: InvoiceBill): Bill {
   const { aid, invoiceId, billrunKey, due, urt, dueDate, notBefore, fields } = invoice
-  if (!rounded(due).equals(due) || due.abs().greaterThan(AMOUNT_MAX)) {
+  if (!rounded(due, invoice.currencyDigits ?? 2).equals(due) || due.abs().greaterThan(AMOUNT_MAX)) {
     throw new BillingError(`invoice ${invoiceId}: ${due} is not an amount of the currency`)
   }
   const common: BillFields = {
@@ -63,7 +65,7 @@ export async function storeInvoiceBill(writer: BooksWriter, invoice: InvoiceBill
     throw new BillingError(`account ${invoice.aid} has an invoice ${invoice.invoiceId} already`)
   }
   addInvoiceBill(books, invoice)
-  await saveBooks(writer, books, 'invoice')
+  saveBooks(writer, books, 'invoice')
 }
 
 /**
@@ -89,5 +91,5 @@ export async function postRemoval(writer: BooksWriter, document: BillDocument): 
     throw new BillingError('it belongs to other payments of the account')
   }
   books.post(posting)
-  await saveBooks(writer, books, 'delete')
+  saveBooks(writer, books, 'delete')
 }

@@ -54,7 +54,7 @@ export async function adjustPayments(
       const isChanged = await adjust(writer, books, bill, fields, rules)
       if (!isChanged) unsaved.push(id)
     }
-    await saveBooks(writer, books, 'adjustpayments')
+    saveBooks(writer, books, 'adjustpayments')
   }
   return { unsaved }
 }
@@ -157,7 +157,7 @@ function correctionOrder(
 ): PaymentOrder | null {
   const amount = amountFrom(fields['amount'])
   if (amount === null || amount.lessThan(0)) throw wrongInput(aid, fields['amount'])
-  if (rounded(amount).isZero()) return null
+  if (rounded(amount, rules.digits).isZero()) return null
   const { dir } = bill.fields
   const slip = { deposit_slip: '', deposit_slip_bank: '' }
   const item = { payer_name: bill.fields.payer_name ?? '', ...slip, ...fields, aid, dir }
@@ -198,7 +198,7 @@ export async function rejectPayments(
       const [txid = ''] = await nextTxids(writer, 1)
       takeBack(books, bill, 'reject', { txid, further: rejectionFields(fields, rules) })
     }
-    await saveBooks(writer, books, 'reject')
+    saveBooks(writer, books, 'reject')
   }
   return { received: given.length, saved: given.length }
 }

@@ -23,34 +23,34 @@ const LABELS = { inv: 'Invoice', rec: 'Payment' } as const
 
 /**
  * `{"inv": {"101": 50}, "rec": {"0000000000012": 5}}` or a list of `{"type": "inv", "id": 101,
- * "amount": 50}`.
+ * "amount": 50}`; `digits`: decimals of the currency.
  * Throws `BillingError`.
  */
-export function linkWishes(given: unknown): LinkWish[] {
+export function linkWishes(given: unknown, digits: number): LinkWish[] {
   if (given === undefined || given === null || given === '') return []
   if (typeof given !== 'object') throw new BillingError('pays and paid_by must be objects or lists')
   const wishes = Array.isArray(given)
-    ? given.map((member: unknown) => wishOf(member))
-    : Object.entries(given).flatMap(([type, byId]) => wishesOf(type, byId))
+    ? given.map((member: unknown) => wishOf(member, digits))
+    : Object.entries(given).flatMap(([type, byId]) => wishesOf(type, byId, digits))
   if (wishes.length > LINKS_MAX) throw new BillingError(`pays and paid_by: at most ${LINKS_MAX}`)
   return merged(wishes)
 }
 
-function wishOf(member: unknown): LinkWish {
+function wishOf(member: unknown, digits: number): LinkWish {
   if (typeof member !== 'object' || member === null) {
     throw new BillingError('members of pays and paid_by have type, id and amount')
   }
   const { type, id, amount } = member as Record<string, unknown>
-  return { ...refFrom(String(type), id), amount: linkAmount(amount) }
+  return { ...refFrom(String(type), id), amount: linkAmount(amount, digits) }
 }
 
-function wishesOf(type: string, byId: unknown): LinkWish[] {
+function wishesOf(type: string, byId: unknown, digits: number): LinkWish[] {
   if (typeof byId !== 'object' || byId === null) {
     throw new BillingError(`${type} must have an amount by id`)
   }
   return Object.entries(byId).map(([id, amount]) => ({
     ...refFrom(type, id),
-    amount: linkAmount(amount),
+    amount: linkAmount(amount, digits),
   }))
 }
 
@@ -61,9 +61,9 @@ function refFrom(type: string, id: unknown): BillRef {
   return { type, id: /^\d{1,15}$/.test(text) ? Number(text) : -1 }
 }
 
-function linkAmount(sent: unknown): Exact | null {
+function linkAmount(sent: unknown, digits: number): Exact | null {
   const amount = amountFrom(sent)
-  return amount?.greaterThan(0) ? rounded(amount) : null
+  return amount?.greaterThan(0) ? rounded(amount, digits) : null
 }
 
 /** One wish per bill. */

@@ -1,6 +1,6 @@
 /** Payments, deposits and cancellations in one transaction each. */
 import type { Fields } from '../../domain/fields.ts'
-import { amountFrom, rounded } from '../amount.ts'
+import { amountFrom, rounded, sumOf } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'
 import type { Bill, BillRef } from '../books/bill.ts'
 import { type BooksWriter, loadBooks, saveBooks } from '../books/store-books.ts'
@@ -20,9 +20,10 @@ export async function recordPayments(
   const numbered = orders.map((order, index) => ({ order, txid: txids[index] as string }))
   for (const [aid, ofAccount] of groupBy(numbered, ({ order }) => order.aid)) {
     const refs = ofAccount.flatMap(({ order }) => order.links)
-    const books = await loadBooks(writer, aid, { refs })
+    const covers = sumOf(ofAccount.map(({ order }) => order.amount))
+    const books = await loadBooks(writer, aid, { refs, covers })
     for (const { order, txid } of ofAccount) recordPayment(books, order, txid)
-    await saveBooks(writer, books, 'pay')
+    saveBooks(writer, books, 'pay')
   }
   return txids
 }
@@ -41,7 +42,7 @@ export async function useDeposits(
       if (!isDeposit(bill)) throw notDeposits()
       if (useDeposit(books, bill, urt ?? books.now)) used.push(txid)
     }
-    await saveBooks(writer, books, 'use_deposit')
+    saveBooks(writer, books, 'use_deposit')
   }
   return txids.filter((txid) => used.includes(txid))
 }
@@ -54,6 +55,8 @@ export interface CancelOptions {
   /** Cancels the others if some cannot be cancelled. */
   readonly ignoreErrors: boolean
   readonly userFields: readonly string[]
+  /** Decimals of the currency. */
+  readonly digits: number
 }
 
 export interface Cancelled {
@@ -68,7 +71,7 @@ export interface Cancelled {
 export async function cancelPayments(
   writer: BooksWriter,
   cancellations: readonly unknown[],
-  { ignoreErrors, userFields }: CancelOptions,
+  { ignoreErrors, userFields, digits }: CancelOptions,
 ): Promise<Cancelled> {
   const given = cancellations.map(cancellationOf)
   const named = given.filter(({ txid }) => txid !== '')
@@ -81,7 +84,9 @@ export async function cancelPayments(
     for (const { txid, amount, uf } of named) {
       const bill = books.bill({ type: 'rec', id: txid })
       if (bill === undefined) continue
-      const error = seen.has(txid) ? `${txid} cannot be cancelled` : refusal(books, bill, amount)
+      const error = seen.has(txid)
+        ? `${txid} cannot be cancelled`
+        : refusal(books, bill, amount, digits)
       seen.add(txid)
       if (error !== null) {
         errors.push(error)
@@ -98,7 +103,7 @@ export async function cancelPayments(
   const without = given.length - named.length
   if (without > 0) errors.push(`${without} payments was transferred without txid`)
   if (errors.length > 0 && !ignoreErrors) return { succeeded: [], errors }
-  for (const books of byAccount) await saveBooks(writer, books, 'cancel_payments')
+  for (const books of byAccount) saveBooks(writer, books, 'cancel_payments')
   return { succeeded, errors }
 }
 
@@ -115,12 +120,12 @@ function cancellationOf(given: unknown): Cancellation {
   return { txid: isText ? String(txid) : '', amount, uf }
 }
 
-function refusal(books: AccountBooks, bill: Bill, sent: unknown): string | null {
+function refusal(books: AccountBooks, bill: Bill, sent: unknown, digits: number): string | null {
   const { txid } = bill.fields
   if (!canBeTakenBack(books, bill)) return `${txid} cannot be cancelled`
   if (isNothing(sent)) return null
   const amount = amountFrom(sent)
-  return amount !== null && rounded(amount).equals(amountOfPayment(bill))
+  return amount !== null && rounded(amount, digits).equals(amountOfPayment(bill))
     ? null
     : `Cancellation amount not matching payment amount for ${txid}`
 }

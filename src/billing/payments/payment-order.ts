@@ -30,6 +30,8 @@ export interface PaymentRules {
   readonly userFields: readonly string[]
   /** Whether new money covers the oldest bills before unconfirmed payments do. */
   readonly switchLinks?: boolean
+  /** Decimals of the currency's smallest unit. */
+  readonly digits: number
   /** Null if it is not a date. */
   dateOf(value: unknown): Date | null
 }
@@ -64,7 +66,7 @@ export function paymentOrder(
 ): PaymentOrder {
   const given = fieldsOf(item)
   const isDeposit = forced.isDeposit ?? isTrue(given['deposit'])
-  const { aid, amount } = partiesOf(given, isDeposit)
+  const { aid, amount } = partiesOf(given, isDeposit, rules.digits)
   const dir = directionOf(given['dir'], forced.dir)
   if (isDeposit && dir === 'tc') {
     throw new BillingError('Deposit can only be received from customer')
@@ -87,7 +89,7 @@ export function paymentOrder(
     amount,
     dir,
     isDeposit,
-    links: linkWishes(given[links as string]),
+    links: linkWishes(given[links as string], rules.digits),
     urt: dateIn(given, 'urt', rules),
     ...(rules.switchLinks === true && { switchLinks: true }),
     fields: { source, ...furtherFields(given, rules) },
@@ -99,14 +101,18 @@ function fieldsOf(item: unknown): Fields {
   throw new BillingError(`${BASE}: Insufficient options supplied.`)
 }
 
-function partiesOf(given: Fields, isDeposit: boolean): { aid: number; amount: Exact } {
+function partiesOf(
+  given: Fields,
+  isDeposit: boolean,
+  digits: number,
+): { aid: number; amount: Exact } {
   const { aid: sentAid, amount: sentAmount } = given
   if (isNothing(sentAid) || isNothing(sentAmount)) {
     throw new BillingError(`${BASE}: Insufficient options supplied.`)
   }
   const aid = integerFrom(sentAid)
   const sent = amountFrom(sentAmount)
-  const amount = sent === null ? null : rounded(sent)
+  const amount = sent === null ? null : rounded(sent, digits)
   const isPayable = amount?.greaterThan(0) || (isDeposit && amount?.isZero())
   if (aid === null || amount === null || !isPayable) throw wrongInput(sentAid, sentAmount)
   return { aid, amount }

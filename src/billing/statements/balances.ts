@@ -23,9 +23,11 @@ export interface BalanceOptions {
   readonly date: Date | null
   /** With bills that came by `date` but may only be collected later. */
   readonly withFuture?: boolean
+  /** Decimals of the currency, in texts. */
+  readonly digits: number
 }
 
-/** Positive amounts are owed by the customer. Texts have two decimals. */
+/** Positive amounts are owed by the customer. Texts have the decimals of the currency. */
 export interface AccountBalance {
   readonly total: string
   /** Without payments that are not confirmed. */
@@ -43,8 +45,8 @@ export async function accountBalance(
       ? await currentSums(catalog, aid)
       : await sumsOf(catalog, { aid, ...ACTIVE, ...byDate(options.date, options.withFuture) })
   return {
-    total: moneyText(total),
-    without_waiting: moneyText(total.minus(waiting)),
+    total: moneyText(total, options.digits),
+    without_waiting: moneyText(total.minus(waiting), options.digits),
     total_pending_amount: waiting.abs().toNumber(),
   }
 }
@@ -57,12 +59,12 @@ interface Sums {
 
 /** From the totals of the journal, and the few bills that are not confirmed. */
 async function currentSums(catalog: Catalog, aid: number): Promise<Sums> {
-  const books = await catalog.run('read the books of an account', () =>
-    catalog.books.findOne({ _id: aid }),
-  )
+  const [books, { waiting }] = await Promise.all([
+    catalog.run('read the books of an account', () => catalog.books.findOne({ _id: aid })),
+    sumsOf(catalog, { aid, paid: '2', ...ACTIVE }),
+  ])
   if (books === null) return sumsOf(catalog, { aid, ...ACTIVE })
   const { receivable, credit } = books.totals
-  const { waiting } = await sumsOf(catalog, { aid, paid: '2', ...ACTIVE })
   return { total: exactAmount(receivable).plus(exactAmount(credit)), waiting }
 }
 
@@ -98,11 +100,8 @@ export interface DebtOptions {
   readonly nowMs: number
   /** Smaller totals are left out. */
   readonly debtMin: number
-  /**
-   * Only bills with a rejected payment count: of all accounts, or of those in which this field is
-   * true.
-   */
-  readonly rejectionRequired?: boolean | string
+  /** Accounts that match: only their debts of which a payment was rejected count. Null: none. */
+  readonly rejectionRequired: Readonly<Record<string, unknown>> | null
   /** Subtracts unused credits whose due date has passed; only totals of 0 are left out then. */
   readonly withCredits?: boolean
 }
@@ -112,10 +111,18 @@ export interface AccountDebt {
   readonly total: number
 }
 
+/** Sums of overdue amounts of an account. */
+interface Overdue {
+  debts: Exact
+  /** Of debts of which a payment was rejected. */
+  rejected: Exact
+  credits: Exact
+}
+
 /** Debts whose due date has passed; what is only reserved counts as owed. By account. */
 export async function overdueDebts(
   catalog: Catalog,
-  { aids, nowMs, debtMin, withCredits = false, rejectionRequired = false }: DebtOptions,
+  { aids, nowMs, debtMin, rejectionRequired, withCredits = false }: DebtOptions,
 ): Promise<AccountDebt[]> {
   const filter = {
     ...(aids === null ? {} : { aid: { $in: [...aids] } }),
@@ -123,49 +130,68 @@ export async function overdueDebts(
     ...ACTIVE,
     due_date: { $lt: new Date(nowMs) },
   }
-  const needRejection = await accountsWith(catalog, rejectionRequired, nowMs)
-  const totals = new Map<number, Exact>()
+  const byAccount = new Map<number, Overdue>()
   await catalog.run('add up debts', async () => {
-    totals.clear()
+    byAccount.clear()
     for await (const bill of catalog.bills.find(filter as Filter<BillDocument>)) {
-      if (!wasRejected(bill) && needRejection(bill.aid)) continue
-      const amount = overdueAmount(bill, withCredits)
-      totals.set(bill.aid, (totals.get(bill.aid) ?? ZERO).plus(amount))
+      addOverdue(byAccount, bill)
     }
   })
-  return [...totals]
-    .filter(([, total]) =>
+  const found = [...byAccount.keys()]
+  const flagged =
+    rejectionRequired === null
+      ? new Set<number>()
+      : await accountsWith(catalog, found, rejectionRequired, nowMs)
+  return [...byAccount]
+    .map(([aid, { debts, rejected, credits }]) => {
+      const owed = flagged.has(aid) ? rejected : debts
+      return { aid, total: withCredits ? owed.minus(credits) : owed }
+    })
+    .filter(({ total }) =>
       withCredits
         ? !total.isZero()
         : total.greaterThan(0) && total.greaterThanOrEqualTo(new Exact(debtMin)),
     )
-    .sort(([a], [b]) => a - b)
-    .map(([aid, total]) => ({ aid, total: total.toNumber() }))
+    .sort((a, b) => a.aid - b.aid)
+    .map(({ aid, total }) => ({ aid, total: total.toNumber() }))
 }
 
-function wasRejected({ due, past_rejections: past = [] }: BillDocument): boolean {
-  return past.length > 0 || exactAmount(due).lessThan(0)
+function addOverdue(byAccount: Map<number, Overdue>, bill: BillDocument): void {
+  const sums = byAccount.get(bill.aid) ?? { debts: ZERO, rejected: ZERO, credits: ZERO }
+  byAccount.set(bill.aid, sums)
+  if (!exactAmount(bill.due).greaterThan(0)) {
+    sums.credits = sums.credits.plus(exactAmount(bill.left))
+    return
+  }
+  const amount = exactAmount(bill.left_to_pay).plus(exactAmount(bill.pending_covering_amount))
+  sums.debts = sums.debts.plus(amount)
+  const wasRejected = (bill.past_rejections?.length ?? 0) > 0
+  if (wasRejected) sums.rejected = sums.rejected.plus(amount)
 }
 
-/** Which accounts require a rejection before their debts are collected. */
+const ACCOUNTS_AT_ONCE = 1_000
+
+/** Those of the accounts whose revision of now matches. */
 async function accountsWith(
   catalog: Catalog,
-  field: boolean | string,
+  aids: readonly number[],
+  filter: Readonly<Record<string, unknown>>,
   nowMs: number,
-): Promise<(aid: number) => boolean> {
-  if (typeof field === 'boolean') return () => field
-  const at = new Date(nowMs)
-  const flagged = { type: 'account', from: { $lte: at }, to: { $gt: at }, [field]: true }
-  const found = await catalog.run('find accounts that require a rejection', () =>
-    catalog.subscribers.distinct('aid', { ...flagged, deleted: { $ne: true } } as never),
-  )
-  const aids = new Set(found as number[])
-  return (aid) => aids.has(aid)
-}
-
-function overdueAmount(bill: BillDocument, withCredits: boolean): Exact {
-  if (exactAmount(bill.due).greaterThan(0)) {
-    return exactAmount(bill.left_to_pay).plus(exactAmount(bill.pending_covering_amount))
+): Promise<Set<number>> {
+  const now = new Date(nowMs)
+  const found = new Set<number>()
+  for (let index = 0; index < aids.length; index += ACCOUNTS_AT_ONCE) {
+    const current = {
+      type: 'account',
+      aid: { $in: aids.slice(index, index + ACCOUNTS_AT_ONCE) },
+      from: { $lte: now },
+      to: { $gt: now },
+      deleted: { $ne: true },
+    }
+    const matching = await catalog.run('find accounts to collect from', () =>
+      catalog.subscribers.distinct('aid', { ...current, ...filter } as never),
+    )
+    for (const aid of matching) found.add(Number(aid))
   }
-  return withCredits ? exactAmount(bill.left).negated() : ZERO
+  return found
 }

@@ -1,5 +1,5 @@
 /** Category `payments` of the stored configuration. */
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 
 const closed = { additionalProperties: false } as const
@@ -13,10 +13,23 @@ export const fieldNames = (description: string) =>
     { maxItems: 100, description },
   )
 
-const FLAG_NAME = '^[A-Za-z]\\w{0,63}$'
-
 /** Name of an instance of a payment gateway. */
 export const GATEWAY_INSTANCE = '^[a-z]+(#[1-9]\\d{0,2})?$'
+
+const scalar = Type.Union([Type.String({ maxLength: 200 }), Type.Number(), Type.Boolean()])
+const condition = (op: string, value: TSchema) => {
+  const field = Type.String({ pattern: '^[a-z_]\\w*(\\.[a-z_]\\w*)*$', maxLength: 100 })
+  return Type.Object({ field, op: Type.Literal(op), value }, closed)
+}
+
+/** A condition on the fields of an account. */
+const ConditionSchema = Type.Union([
+  condition('eq', scalar),
+  condition('ne', scalar),
+  condition('in', Type.Array(scalar, { maxItems: 100 })),
+  condition('nin', Type.Array(scalar, { maxItems: 100 })),
+  condition('exists', Type.Boolean()),
+])
 
 export const PaymentsSchema = Type.Object(
   {
@@ -31,8 +44,10 @@ export const PaymentsSchema = Type.Object(
         {
           min_debt: Type.Optional(Type.Number({ minimum: 0, description: 'a number from 0' })),
           rejection_required: Type.Optional(
-            Type.Union([Type.Boolean(), Type.String({ pattern: FLAG_NAME })], {
-              description: 'true, false, or the name of a field of accounts',
+            Type.Array(ConditionSchema, {
+              maxItems: 20,
+              description:
+                'a list of conditions with field, op (eq, ne, in, nin, exists) and value',
             }),
           ),
         },
@@ -60,10 +75,10 @@ export interface PaymentSettings {
   /** Smaller debts are not collected. */
   readonly debtMin: number
   /**
-   * Whether only bills with a rejected payment are collected: of all accounts, or of those in which
-   * this field is true.
+   * Filter of the accounts whose debts are collected only if a payment of them was rejected; null
+   * for none.
    */
-  readonly rejectionRequired: boolean | string
+  readonly rejectionRequired: Readonly<Record<string, unknown>> | null
 }
 
 const DEBT_MIN = 10
@@ -77,6 +92,14 @@ export function paymentSettingsOf(value: unknown): PaymentSettings {
     sources: offline?.sources ?? [],
     userFields: offline?.uf ?? [],
     debtMin: collection?.min_debt ?? DEBT_MIN,
-    rejectionRequired: collection?.rejection_required ?? false,
+    rejectionRequired: filterOf(collection?.rejection_required ?? []),
   }
+}
+
+/** All conditions hold. */
+function filterOf(
+  conditions: readonly Static<typeof ConditionSchema>[],
+): PaymentSettings['rejectionRequired'] {
+  if (conditions.length === 0) return null
+  return { $and: conditions.map(({ field, op, value }) => ({ [field]: { [`$${op}`]: value } })) }
 }

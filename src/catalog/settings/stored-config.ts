@@ -5,6 +5,7 @@
 import type { Actor } from '../actor.ts'
 import { type AuditEntry, appendAudit } from '../audit/audit.ts'
 import type { Catalog } from '../connection.ts'
+import { sharedRead } from '../shared-read.ts'
 import { takeRevs } from '../transactions/state.ts'
 import type { ConfigDocument } from './config-document.ts'
 import { archiveVersion } from './config-history.ts'
@@ -148,10 +149,26 @@ export async function readCategory(
   catalog: Catalog,
   category: StoredCategory,
 ): Promise<{ value: unknown; rev: number }> {
-  const found = await catalog.run(`read ${category}`, () =>
-    catalog.config.findOne({ _id: category }),
-  )
+  let read = readers.get(catalog)
+  if (read === undefined) {
+    read = sharedRead((all) => readCategories(catalog, all))
+    readers.set(catalog, read)
+  }
+  const found = (await read(category)).find(({ _id }) => _id === category)
   return { value: found?.value ?? emptyValueOf(category), rev: found?.rev ?? 0 }
+}
+
+/** Each request reads settings: those at the same time do it together. */
+const readers = new WeakMap<Catalog, (category: StoredCategory) => Promise<ConfigDocument[]>>()
+
+function readCategories(
+  catalog: Catalog,
+  all: readonly StoredCategory[],
+): Promise<ConfigDocument[]> {
+  const names = [...new Set(all)]
+  return catalog.run(`read ${names.join(', ')}`, () =>
+    catalog.config.find({ _id: { $in: names } }).toArray(),
+  )
 }
 
 /** As `changeStoredConfig`, and returns the value as written. */

@@ -3,6 +3,7 @@ import type { ClientSession } from 'mongodb'
 import type { AuditDocument } from '../audit/audit-document.ts'
 import type { HeadDocument, NumberedCollection } from './head-document.ts'
 import type { OutboxDocument } from './outbox-document.ts'
+import { PendingWrites } from './pending-writes.ts'
 
 /** One operation on MongoDB, with the time limit and the errors of `Catalog.run`. */
 export type Run = <T>(what: string, operation: () => Promise<T>) => Promise<T>
@@ -14,6 +15,10 @@ export interface TransactionState {
   readonly entries: OutboxDocument[]
   /** Those of `entries` to execute right after the commit. */
   readonly due: OutboxDocument[]
+  /** Further writes, of many operations together. */
+  readonly writes: PendingWrites
+  /** Values that parts of the transaction share; they are replaced, never changed. */
+  readonly memory: Map<string, unknown>
   /** The head is written already: no other transaction can commit. */
   readonly hasPrecedence: boolean
   /** Whether this process executes outbox entries of this kind. */
@@ -43,4 +48,34 @@ export function takeRevs(
   const first = numbers[collection] + 1
   numbers[collection] = first + count - 1
   return first
+}
+
+/**
+ * Runs one of several operations that share a transaction: what it has collected is kept if it
+ * succeeds, and dropped if it fails. It must not write by commands of its own: these would stay.
+ */
+export async function runPart<T>(session: ClientSession, part: () => Promise<T>): Promise<T> {
+  const whole = stateOf(session)
+  const own: TransactionState = {
+    ...whole,
+    head: { ...whole.head, numbers: { ...whole.head.numbers } },
+    audit: [],
+    entries: [],
+    due: [],
+    writes: new PendingWrites(),
+    memory: new Map(whole.memory),
+  }
+  states.set(session, own)
+  try {
+    const result = await part()
+    Object.assign(whole.head.numbers, own.head.numbers)
+    whole.audit.push(...own.audit)
+    whole.entries.push(...own.entries)
+    whole.due.push(...own.due)
+    whole.writes.append(own.writes)
+    for (const [key, value] of own.memory) whole.memory.set(key, value)
+    return result
+  } finally {
+    states.set(session, whole)
+  }
 }

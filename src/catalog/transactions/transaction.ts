@@ -9,6 +9,7 @@ import type { OutboxDispatcher } from './dispatcher.ts'
 import { readHead } from './head.ts'
 import type { HeadDocument } from './head-document.ts'
 import type { OutboxDocument } from './outbox-document.ts'
+import { PendingWrites } from './pending-writes.ts'
 import { beginState, type Run, type TransactionState } from './state.ts'
 import { Turns } from './turns.ts'
 
@@ -118,6 +119,8 @@ async function begin(
     audit: [],
     entries: [],
     due: [],
+    writes: new PendingWrites(),
+    memory: new Map(),
     hasPrecedence: takesPrecedence,
     handles: (kind) => dispatcher.handles(kind),
   }
@@ -155,8 +158,9 @@ async function perform<T>(
 async function finish(
   { collections, run }: TransactionParts,
   session: ClientSession,
-  { head, audit, entries }: TransactionState,
+  { head, audit, entries, writes }: TransactionState,
 ): Promise<void> {
+  await writes.send(collections, run, session)
   if (entries.length > 0) {
     await run('write outbox entries', () =>
       collections.outbox.insertMany([...entries], { session }),

@@ -71,6 +71,44 @@ describe('bill', () => {
     expect(await debts('get_over_due', { aids: [half] })).toMatchObject({ [half]: { total: 6.7 } })
   })
 
+  it('accounts of which only rejected debts are collected', async () => {
+    const { catalog, newAccount, invoice, pay: record, details } = server
+    const [flagged, other] = [newAccount(), newAccount()]
+    const revision = { from: new Date(0), to: new Date(server.now() + DAY_MS) }
+    for (const [aid, type] of [
+      [flagged, 'card'],
+      [other, 'cash'],
+    ] as const) {
+      const account = { type: 'account', aid, ...revision, collection_type: type }
+      await catalog().subscribers.insertOne(account as never)
+      await invoice(aid, 20, { dueDate: past() })
+    }
+    const collection = {
+      rejection_required: [
+        { field: 'collection_type', op: 'in', value: ['card', 'bank'] },
+        { field: 'payment_gateway', op: 'exists', value: false },
+      ],
+    }
+    const change = { nowMs: server.now(), by: 'test' }
+    await writeStoredConfig(catalog(), 'payments', () => ({ collection }), change)
+    const aids = [flagged, other]
+    const debts = (action: string) => details('bill', { action, aids })
+    const total = (aid: number, amount = 20) => ({ [aid]: { aid, total: amount } })
+    expect(await debts('collection_debt')).toEqual(total(other))
+    expect(await debts('get_balance')).toEqual(total(other))
+    expect(await debts('get_over_due')).toEqual({ ...total(flagged), ...total(other) })
+    const all = await details('bill', { action: 'get_over_due' })
+    expect(all).toMatchObject({ ...total(flagged), ...total(other) })
+    // A second debt is not collected with that of which a payment is rejected.
+    const txid = await record(flagged, 20)
+    await invoice(flagged, 15, { dueDate: past() })
+    await details('reject', { rejections: [{ id: txid, rejection: { code: '1' } }] })
+    expect(await debts('collection_debt')).toEqual({ ...total(flagged), ...total(other) })
+    expect(await debts('get_over_due')).toEqual({ ...total(flagged, 35), ...total(other) })
+    await writeStoredConfig(catalog(), 'payments', () => ({}), change)
+    expect(await debts('collection_debt')).toEqual({ ...total(flagged, 35), ...total(other) })
+  })
+
   it('pending payments reserve their amount until they are confirmed', async () => {
     const aid = server.newAccount()
     const invoice_id = await server.invoice(aid, 20, { dueDate: past() })
@@ -204,35 +242,5 @@ describe('settings of bills and collection', () => {
     const uf = { desk: '7', clerk: 'ada', other: 'x' }
     const txid = await server.pay(server.newAccount(), 5, { uf })
     expect((await server.bill({ txid }))['uf']).toEqual({ desk: '7', clerk: 'ada' })
-  })
-
-  it('debts are collected only after a rejection, of all or of flagged accounts', async () => {
-    const [flagged, plain] = [server.newAccount(), server.newAccount()]
-    await server.catalog().subscribers.insertOne({
-      type: 'account',
-      aid: flagged,
-      from: new Date(0),
-      to: new Date('2170-01-01'),
-      needs_rejection: true,
-    } as never)
-    const aids = [flagged, plain]
-    for (const aid of aids) {
-      await server.invoice(aid, 20, { dueDate: past() })
-      await server.invoice(aid, 30, { dueDate: past() })
-    }
-    const debts = async () => {
-      const found = await server.details('bill', { action: 'collection_debt', aids })
-      return aids.map((aid) => (found[String(aid)] as { total: number } | undefined)?.total)
-    }
-    expect(await debts()).toEqual([50, 50])
-    await store('payments', { collection: { rejection_required: 'needs_rejection' } })
-    expect(await debts()).toEqual([undefined, 50])
-    const txid = await server.pay(flagged, 20)
-    await server.details('reject', { rejections: [{ id: txid, rejection: { code: '1' } }] })
-    expect(await debts()).toEqual([20, 50])
-    await store('payments', { collection: { rejection_required: true } })
-    expect(await debts()).toEqual([20, undefined])
-    const overdue = await server.details('bill', { action: 'get_over_due', aids })
-    expect(overdue).toMatchObject({ [plain]: { total: 50 } })
   })
 })

@@ -6,13 +6,18 @@ import { readJob } from '../../../src/admin/jobs/jobs.ts'
 import { runJob } from '../../../src/admin/jobs/runner.ts'
 import { eraseHandler } from '../../../src/admin/privacy/erase.ts'
 import { requestErasure } from '../../../src/admin/privacy/request.ts'
+import { insertCredits } from '../../../src/billing/credit/insert-credits.ts'
+import { recordPayments } from '../../../src/billing/payments/operations.ts'
+import { paymentOrder } from '../../../src/billing/payments/payment-order.ts'
 import { verifyChain } from '../../../src/catalog/audit/verify.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
+import type { CreditLineDocument } from '../../../src/catalog/records/credit-line.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { sessionField, sessionKeyOf } from '../../../src/ledger/keys.ts'
 import { type Fields, useApiServer } from '../../support/admin/entities/api/api-server.ts'
 import { make } from '../../support/admin/entities/api/creators.ts'
+import { RULES } from '../../support/billing/books.ts'
 import { dyingAfter } from '../../support/catalog/dying.ts'
 import { openSession, silent, topUp } from '../../support/recorder/accounts.ts'
 
@@ -69,6 +74,23 @@ async function person({ hasLeft = true } = {}): Promise<Person> {
   return { aid, sid }
 }
 
+const TESTER = { by: 'cli', id: '', name: 'tester', address: '' } as const
+
+function creditOf(aid: number, sid: number, urt: Date): CreditLineDocument {
+  return {
+    stamp: `c-${sid}`,
+    v: 1,
+    type: 'credit',
+    source: 'credit',
+    usaget: 'charge',
+    aid,
+    sid,
+    rate: 'FEE',
+    aprice: 10,
+    urt,
+  } as unknown as CreditLineDocument
+}
+
 /** Records of charging, billing and imports about a person. */
 async function addRecords(aid: number, sid: number): Promise<void> {
   const { catalog } = world.stores()
@@ -101,6 +123,18 @@ async function addRecords(aid: number, sid: number): Promise<void> {
       urt,
     },
   ] as never[])
+  const label = 'Late fee of Ms Quimby'
+  const reason = 'Annabel has called from 4930555'
+  const credit = { ...creditOf(aid, sid, urt), label, invoice_label: label, uf: { who: 'Annabel' } }
+  await catalog.transaction('add money', async (session) => {
+    await insertCredits({ catalog, actor: TESTER, nowMs: urt.getTime() }, session, {
+      lines: [{ ...credit, reason }],
+      lastKey: null,
+    })
+    const writer = { catalog, session, actor: TESTER, nowMs: urt.getTime(), reason }
+    const order = paymentOrder({ aid, amount: 5, note: 'by Ms Quimby' }, 'cash', RULES)
+    await recordPayments(writer, [order])
+  })
   const bill = { type: 'inv', aid, due: 5, amount: 5, urt, invoice_id: sid } as const
   await catalog.bills.insertOne({ ...bill, payer_name: 'Quimby Annabel', firstname: 'Annabel' })
   const attributes = { firstname: 'Annabel', fullname: 'Annabel Quimby', invoice_type: 'regular' }
@@ -123,6 +157,7 @@ async function documentsOf(catalog: Catalog): Promise<Record<string, string>> {
     'config',
     'balances',
     'cards',
+    'journal',
   ] as const
   const found = await Promise.all(
     [...names, ...more].map(async (name) => {
@@ -167,7 +202,7 @@ const isDone = (subject: string) =>
 
 beforeEach(async () => {
   const { catalog } = world.stores()
-  for (const name of ['lines', 'bills', 'billrun', 'imports', 'jobs'] as const) {
+  for (const name of ['lines', 'bills', 'journal', 'billrun', 'imports', 'jobs'] as const) {
     await (catalog[name] as never as Catalog['jobs']).deleteMany({})
   }
   await catalog.subscribers.deleteMany({})
@@ -190,7 +225,19 @@ it('erasing an account removes it and its subscribers; statistics and money stay
   expect(line).toMatchObject({ aid, sid, usagev: 60, aprice_micros: 5, called_number: '(erased)' })
   const top = await catalog.lines.findOne({ stamp: `b-${sid}` })
   expect(top).toMatchObject({ operation_id: 'top-1', usagev: -5, bucket_id: 1 })
-  expect(await catalog.bills.findOne({ aid })).toMatchObject({ amount: 5, invoice_id: sid })
+  const filter = { aid, type: 'inv' } as const
+  expect(await catalog.bills.findOne(filter)).toMatchObject({ amount: 5, invoice_id: sid })
+  expect(await catalog.bills.findOne({ aid, type: 'rec' })).toMatchObject({ note: '(erased)' })
+  expect(await catalog.lines.findOne({ stamp: `c-${sid}` })).toMatchObject({
+    aprice: 10,
+    label: '(erased)',
+    reason: '(erased)',
+  })
+  expect(await catalog.journal.findOne({ aid })).toMatchObject({
+    event: 'payment',
+    number: 1,
+    reason: '(erased)',
+  })
   expect(await catalog.billrun.findOne({ aid })).toMatchObject({
     totals: 5,
     attributes: { invoice_type: 'regular' },
@@ -210,7 +257,7 @@ it('erasing a subscriber keeps the account; a repetition finds nothing', async (
   const [account] = await catalog.subscribers.find({ type: 'account', aid }).toArray()
   expect(account).toMatchObject({ lastname: 'Quimby' })
   const counts = (await jobOf(`subscribers/${sid}`))?.['counts']
-  expect(counts).toMatchObject({ revisions: 2, lines: 2 })
+  expect(counts).toMatchObject({ revisions: 2, lines: 3 })
   await erase('subscribers', { sid })
   await expect
     .poll(async () => (await catalog.jobs.find({ state: 'done' }).toArray()).length, {

@@ -36,8 +36,11 @@ export type TestBill = BillDocument & {
   total_paid: number
 }
 
-export function useBillingServer(actions: readonly Action[]): BillingServer {
-  const server = useActionServer(actions)
+export function useBillingServer(
+  actions: readonly Action[],
+  env: Record<string, string> = {},
+): BillingServer {
+  const server = useActionServer(actions, env)
   let invoiceId = 100
   let aid = 0
   const details = async (name: string, params: Fields, how?: AskOptions) => {

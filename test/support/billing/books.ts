@@ -13,6 +13,7 @@ export const NOW_MS = Date.UTC(2026, 0, 10, 12)
 export const RULES: PaymentRules = {
   sources: [],
   userFields: ['clerk'],
+  digits: 2,
   dateOf(value) {
     const date = new Date(String(value))
     return Number.isNaN(date.getTime()) ? null : date

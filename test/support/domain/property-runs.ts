@@ -5,6 +5,10 @@
 export function propertyRuns(usual: number): { numRuns: number } {
   const asked = Number(process.env['PROPERTY_RUNS'] ?? '')
   if (Number.isSafeInteger(asked) && asked > 0) return { numRuns: asked }
-  const isFull = process.env['PROPERTY_LENGTH'] === 'full'
-  return { numRuns: isFull ? usual : Math.min(usual, Math.max(50, Math.ceil(usual / 6))) }
+  return { numRuns: isFull() ? usual : Math.min(usual, Math.max(50, Math.ceil(usual / 6))) }
+}
+
+/** Whether properties are checked at full length (`npm run test:system`). */
+export function isFull(): boolean {
+  return process.env['PROPERTY_LENGTH'] === 'full'
 }

@@ -48,7 +48,7 @@ export class Args {
   readonly #body: Doc
   readonly #sequences: Request['sequences']
 
-  constructor(request: Request, body: Doc) {
+  constructor(request: Pick<Request, 'sequences' | 'database'>, body: Doc) {
     this.name = Object.keys(body)[0] ?? ''
     this.#body = body
     this.#sequences = request.sequences
@@ -57,6 +57,11 @@ export class Args {
       throw new MongoCommandError('Location40414', "OP_MSG requests require a '$db' argument")
     }
     this.database = database
+  }
+
+  /** A command that is an argument of another one. */
+  static within({ database }: Args, command: Doc): Args {
+    return new Args({ database, sequences: new Map() }, command)
   }
 
   /**

@@ -6,6 +6,7 @@ import type { Request } from '../wire/request.ts'
 import { Args } from './args.ts'
 import { collectionCommands } from './collections.ts'
 import type { Commands, Origin, Services } from './command.ts'
+import { explainCommands } from './explain.ts'
 import { findAndModifyCommands } from './find-and-modify.ts'
 import { handshakeCommands } from './handshake.ts'
 import { indexCommands } from './indexes.ts'
@@ -17,6 +18,7 @@ import { writeCommands } from './write.ts'
 export const COMMANDS: Commands = {
   ...handshakeCommands,
   ...readCommands,
+  ...explainCommands,
   ...writeCommands,
   ...findAndModifyCommands,
   ...collectionCommands,

@@ -3,7 +3,7 @@ import { MongoCommandError } from '../errors.ts'
 import { countValue } from '../query/accumulator.ts'
 import { runPipeline } from '../query/pipeline.ts'
 import { compileProjection } from '../query/projection.ts'
-import { type Results, runQuery } from '../query/run-query.ts'
+import { type Query, type Results, runQuery } from '../query/run-query.ts'
 import { parseSort } from '../query/sort.ts'
 import type { Row } from '../store/records.ts'
 import { type Doc, encode, isArray, isDoc, type Value } from '../values/document.ts'
@@ -26,8 +26,11 @@ const FIND_UNSUPPORTED = [
   'awaitData',
 ]
 
-const find: Command = async (context, args) => {
-  const { catalog, records, cursors } = context
+/**
+ * The query of a `find` command.
+ * @throws CommandError
+ */
+export function findQuery(args: Args): Query {
   args.allow(
     [
       'filter',
@@ -44,15 +47,21 @@ const find: Command = async (context, args) => {
     ],
     FIND_UNSUPPORTED,
   )
-  const ns = args.namespace()
-  const limit = args.count('limit') || Number.POSITIVE_INFINITY
-  const collection = catalog.find(ns)
-  const rows = runQuery(records, collection, {
+  return {
     filter: args.doc('filter'),
     sort: parseSort(args.value('sort')),
     skip: args.count('skip') ?? 0,
-    limit,
-  })
+    limit: args.count('limit') || Number.POSITIVE_INFINITY,
+  }
+}
+
+const find: Command = async (context, args) => {
+  const { catalog, records, cursors } = context
+  const query = findQuery(args)
+  const { limit = Number.POSITIVE_INFINITY } = query
+  const ns = args.namespace()
+  const collection = catalog.find(ns)
+  const rows = runQuery(records, collection, query)
   const options = {
     ns,
     batchSize: args.count('batchSize'),
@@ -66,7 +75,7 @@ const find: Command = async (context, args) => {
 }
 
 /** A read ends when its time is over or its client disconnects. */
-function workOf({ clock, isAbandoned }: Context, args: Args): WorkLimit {
+export function workOf({ clock, isAbandoned }: Context, args: Args): WorkLimit {
   return workLimit(clock, args.count('maxTimeMS'), isAbandoned)
 }
 
@@ -178,7 +187,7 @@ function requiredString(args: Args, field: string): string {
 }
 
 /** Consumes all results and yields to other clients from time to time. */
-async function drain<T>(
+export async function drain<T>(
   results: Results<T>,
   work: WorkLimit,
   use: (result: T) => void,

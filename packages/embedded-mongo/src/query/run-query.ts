@@ -19,6 +19,9 @@ export type Query = {
  */
 export type Results<T> = Generator<T | null>
 
+/** What a query has read so far; counted while its results are consumed. */
+export type Examined = { keys: number; docs: number }
+
 /**
  * The documents that match a query, read in chunks while they are consumed: the collection may
  * change meanwhile, and later chunks contain its later state.
@@ -28,12 +31,13 @@ export function runQuery(
   records: Records,
   collection: Collection | undefined,
   query: Query,
+  examined: Examined = { keys: 0, docs: 0 },
 ): Results<Row> {
   const { filter, sort = [], skip = 0, limit = Number.POSITIVE_INFINITY } = query
   const matches = compileFilter(filter)
   if (!collection) return none()
   const plan = planQuery(collection, filter, sort)
-  const found = matching(candidates(records, collection, plan), matches)
+  const found = matching(candidates(records, collection, plan, examined), matches)
   const isSorted = sort.length === 0 || (plan.kind === 'index' && plan.sorted)
   const ordered = isSorted ? found : sorted(found, sort, skip + limit)
   return skip === 0 && limit === Number.POSITIVE_INFINITY
@@ -50,9 +54,17 @@ export function collectAll<T>(results: Results<T>): T[] {
 
 function* none(): Results<never> {}
 
-function* candidates(records: Records, collection: Collection, plan: Plan): Results<Row> {
+function* candidates(
+  records: Records,
+  collection: Collection,
+  plan: Plan,
+  examined: Examined,
+): Results<Row> {
   if (plan.kind === 'scan') {
-    yield* records.scan(collection)
+    for (const row of records.scan(collection)) {
+      if (row !== null) examined.docs += 1
+      yield row
+    }
     return
   }
   // A document may have several entries in an index and be found through several indexes.
@@ -62,9 +74,11 @@ function* candidates(records: Records, collection: Collection, plan: Plan): Resu
       yield null
       continue
     }
+    examined.keys += 1
     if (seen?.has(record)) continue
     seen?.add(record)
     const row = records.get(collection, record)
+    examined.docs += 1
     if (row) yield row
   }
 }

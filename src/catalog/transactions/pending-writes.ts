@@ -1,0 +1,113 @@
+/**
+ * Writes that a transaction sends before its commit, few commands for many operations: one per
+ * collection for new documents, and one for changed ones.
+ */
+import type { ClientSession, Collection, Document, Filter, UpdateFilter } from 'mongodb'
+import type { Collections } from '../collections.ts'
+import type { Run } from './state.ts'
+
+type Name = keyof Collections
+
+/** A document with its `_id`. */
+export type StoredDocument = Document & { readonly _id: unknown }
+
+interface Update {
+  readonly filter: object
+  readonly change: object
+  /** The error if no document matches. */
+  unmatched(): Error
+}
+
+interface Writes {
+  readonly added: Document[]
+  /** New and replaced documents by `_id`, as they are at the end. */
+  readonly put: Map<string, { readonly document: StoredDocument; readonly isNew: boolean }>
+  readonly updates: Update[]
+}
+
+export class PendingWrites {
+  readonly #byCollection = new Map<Name, Writes>()
+
+  /** Documents that are not changed by the same transaction. */
+  add(collection: Name, documents: readonly Document[]): void {
+    this.#of(collection).added.push(...documents)
+  }
+
+  /** Inserts a document, or replaces it; of several ones with the same `_id` the last is written. */
+  put(collection: Name, document: StoredDocument, isNew: boolean): void {
+    const { put } = this.#of(collection)
+    const key = String(document._id)
+    put.set(key, { document, isNew: put.get(key)?.isNew ?? isNew })
+  }
+
+  /** Changes a document that others may change, too; without a match the transaction fails. */
+  update(collection: Name, update: Update): void {
+    this.#of(collection).updates.push(update)
+  }
+
+  /** Adds later writes. */
+  append(later: PendingWrites): void {
+    for (const [collection, { added, put, updates }] of later.#byCollection) {
+      this.add(collection, added)
+      for (const { document, isNew } of put.values()) this.put(collection, document, isNew)
+      for (const update of updates) this.update(collection, update)
+    }
+  }
+
+  /** Sends the writes; of several updates without a match the error is a general one. */
+  async send(collections: Collections, run: Run, session: ClientSession): Promise<void> {
+    for (const [name, writes] of this.#byCollection) {
+      const collection = collections[name] as unknown as Collection
+      const all = [...writes.put.values()]
+      const added = [...writes.added, ...documentsOf(all, true)]
+      if (added.length > 0) {
+        await run(`write ${name}`, () => collection.insertMany(added, { session }))
+      }
+      const replaced = documentsOf(all, false).map((document) => {
+        const { _id, ...replacement } = document
+        return { replaceOne: { filter: { _id } as Filter<Document>, replacement } }
+      })
+      if (replaced.length > 0) {
+        await run(`write ${name}`, () => collection.bulkWrite(replaced, { session }))
+      }
+      await sendUpdates(writes.updates, name, collection, run, session)
+    }
+  }
+
+  #of(collection: Name): Writes {
+    const known = this.#byCollection.get(collection)
+    if (known !== undefined) return known
+    const writes: Writes = { added: [], put: new Map(), updates: [] }
+    this.#byCollection.set(collection, writes)
+    return writes
+  }
+}
+
+function documentsOf(
+  all: readonly { readonly document: StoredDocument; readonly isNew: boolean }[],
+  areNew: boolean,
+): StoredDocument[] {
+  return all.filter(({ isNew }) => isNew === areNew).map(({ document }) => document)
+}
+
+async function sendUpdates(
+  updates: readonly Update[],
+  name: string,
+  collection: Collection,
+  run: Run,
+  session: ClientSession,
+): Promise<void> {
+  const [first] = updates
+  if (first === undefined) return
+  const operations = updates.map(({ filter, change }) => ({
+    updateOne: {
+      filter: filter as Filter<Document>,
+      update: change as UpdateFilter<Document>,
+    },
+  }))
+  const { matchedCount } = await run(`write ${name}`, () =>
+    collection.bulkWrite(operations, { session }),
+  )
+  if (matchedCount === updates.length) return
+  throw updates.length === 1 ? first.unmatched() : new RangeError(`${name}: an update has no match`)
+}
