@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { EventsSchema } from '../../catalog/settings/event-settings.ts'
+import { InvoicesSchema } from '../../catalog/settings/invoice-settings.ts'
 import { LinesSchema } from '../../catalog/settings/line-settings.ts'
 import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
 import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
@@ -30,6 +31,7 @@ export function createCategories(config: Config, more: readonly Category[] = [])
     PERMISSIONS,
     EVENTS,
     LINES,
+    INVOICES,
     ...secretCategories(sealerOf(config), config.rating.timeZone),
   ]
   return {
@@ -175,6 +177,15 @@ const LINES: Category = {
   about: 'Fields of credits that callers may set in `uf`: `credit.fields`.',
   readRole: 'read',
   check: (value) => checkAgainstSchema(LinesSchema, value, 'lines'),
+}
+
+const INVOICES: Category = {
+  name: 'invoices',
+  about:
+    'Invoices: the seller (`seller`, `iban`, `bic`), their form (`language`, `columns`, ' +
+    '`payment_terms`, `footer`), and VAT categories of lines without tax (`untaxed`, `taxes`).',
+  readRole: 'read',
+  check: (value) => checkAgainstSchema(InvoicesSchema, value, 'invoices'),
 }
 
 function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, FixedCategory> {

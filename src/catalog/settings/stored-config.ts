@@ -45,6 +45,7 @@ const FURTHER_CATEGORIES = [
   'permissions',
   'events',
   'lines',
+  'invoices',
 ] as const
 
 /** Categories with sealed secrets. */

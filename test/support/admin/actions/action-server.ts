@@ -149,7 +149,8 @@ export async function askAt(
 
 async function answerOf(response: Response): Promise<ActionAnswer> {
   const text = await response.text()
-  const body = JSON.parse(text) as Fields
+  const isJson = response.headers.get('content-type')?.includes('json') === true
+  const body: Fields = isJson ? JSON.parse(text) : {}
   return { ...body, http: response.status, text, headers: response.headers }
 }
 
