@@ -8,6 +8,8 @@ import {
 import { loadInvoiceSource } from '../../billing/documents/load-invoice.ts'
 import { BillingError } from '../../billing/errors.ts'
 import { integerFrom, isNothing } from '../../billing/payments/payment-order.ts'
+import type { Filter } from '../../catalog/collections.ts'
+import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
 import { readView } from '../entities/views.ts'
 import { type ActionAnswer, type ActionCall, action, FILE } from './action.ts'
@@ -48,11 +50,7 @@ export const accountinvoices = action({
   },
 })
 
-interface InvoiceFilter {
-  readonly aid: number
-  readonly billrun_key?: string
-  readonly billed?: number
-}
+type InvoiceFilter = Filter<BillrunDocument>
 
 async function search(
   filter: InvoiceFilter,

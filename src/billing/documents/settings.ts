@@ -15,7 +15,13 @@ import {
   type VatCategory,
 } from './source.ts'
 
-const DEFAULT_COLUMNS: readonly InvoiceColumn[] = ['description', 'period', 'quantity', 'tax', 'amount']
+const DEFAULT_COLUMNS: readonly InvoiceColumn[] = [
+  'description',
+  'period',
+  'quantity',
+  'tax',
+  'amount',
+]
 
 /** Reasons that EN 16931 demands, where the settings have none (text, VATEX code). */
 const REASONS: Readonly<Record<VatCategory, readonly [string, string]>> = {
