@@ -191,16 +191,16 @@ export const ConfigSchema = section({
     lateCycleDays: integer(0, 3_660),
     preponeOnTermination: Type.Boolean(),
   }),
+  catalog: section({
+    pollMs: integer(10, 60 * SECOND_MS),
+    profilesCachedMax: integer(1, 10_000_000),
+    unknownTtlMs: integer(0, HOUR_MS),
+  }),
   invoices: section({
     folder: Type.String(),
     templates: Type.String(),
     files: oneOf('on_demand', 'at_confirmation'),
     formats: Type.Array(oneOf('pdf', 'html', 'json', 'ubl'), { minItems: 1, uniqueItems: true }),
-  }),
-  catalog: section({
-    pollMs: integer(10, 60 * SECOND_MS),
-    profilesCachedMax: integer(1, 10_000_000),
-    unknownTtlMs: integer(0, HOUR_MS),
   }),
   recorder: section({
     enabled: Type.Boolean(),

@@ -25,13 +25,13 @@ export function createCategories(config: Config, more: readonly Category[] = [])
     PEERS,
     ...fieldCategories(),
     PLAYS,
+    INVOICES,
     taxationCategory(config),
     SECURITY_CATEGORY,
     PAYMENTS,
     PERMISSIONS,
     EVENTS,
     LINES,
-    INVOICES,
     ...secretCategories(sealerOf(config), config.rating.timeZone),
   ]
   return {
@@ -71,6 +71,15 @@ const PAYMENTS: Category = {
     '(`gateway`).',
   readRole: 'read',
   check: (value) => checkAgainstSchema(PaymentsSchema, value, 'payments'),
+}
+
+const INVOICES: Category = {
+  name: 'invoices',
+  about:
+    'Invoices: the seller (`seller`, `iban`, `bic`), their form (`language`, `columns`, ' +
+    '`payment_terms`, `footer`), and VAT categories of lines without tax (`untaxed`, `taxes`).',
+  readRole: 'read',
+  check: (value) => checkAgainstSchema(InvoicesSchema, value, 'invoices'),
 }
 
 const PLAYS: Category = {
@@ -177,15 +186,6 @@ const LINES: Category = {
   about: 'Fields of credits that callers may set in `uf`: `credit.fields`.',
   readRole: 'read',
   check: (value) => checkAgainstSchema(LinesSchema, value, 'lines'),
-}
-
-const INVOICES: Category = {
-  name: 'invoices',
-  about:
-    'Invoices: the seller (`seller`, `iban`, `bic`), their form (`language`, `columns`, ' +
-    '`payment_terms`, `footer`), and VAT categories of lines without tax (`untaxed`, `taxes`).',
-  readRole: 'read',
-  check: (value) => checkAgainstSchema(InvoicesSchema, value, 'invoices'),
 }
 
 function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, FixedCategory> {

@@ -37,6 +37,7 @@ export type FieldCategory = (typeof FIELD_CATEGORIES)[number]
 /** Objects that only the control plane reads. */
 const FURTHER_CATEGORIES = [
   'plays',
+  'invoices',
   'security',
   'auth',
   'shared_secret',
@@ -45,7 +46,6 @@ const FURTHER_CATEGORIES = [
   'permissions',
   'events',
   'lines',
-  'invoices',
 ] as const
 
 /** Categories with sealed secrets. */
