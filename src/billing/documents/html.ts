@@ -18,8 +18,8 @@ const RENDER_MS_MAX = 5_000
 const MEMORY_MAX = 50_000_000
 
 /**
- * `folder` of the operator's templates; empty: those of the node. Rejects with `TemplateError`, which
- * names file and line.
+ * `folder` of the operator's templates; empty: those of the node. Rejects with
+ * `TemplateError`, which names file and line.
  */
 export async function renderHtml(
   folder: string,

@@ -3,7 +3,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
-import type { Fields } from '../../domain/fields.ts'
+import { type Fields, isObject } from '../../domain/fields.ts'
 import { invoiceSource } from './read-invoice.ts'
 import type { InvoiceSource } from './source.ts'
 
@@ -31,7 +31,28 @@ export async function loadInvoiceSource(
   const { value: settings } = await readCategory(catalog, 'invoices')
   const { currencyCode, timeZone } = rating
   const invoiced = lines.filter((line) => !isPrepaid(line, prepaid))
-  return invoiceSource(document, invoiced, { settings, currencyCode, timeZone })
+  const dated = await withAdjustedDates(catalog, document)
+  return invoiceSource(dated, invoiced, { settings, currencyCode, timeZone })
+}
+
+/** The invoices that a credit note corrects, with their dates. */
+async function withAdjustedDates(
+  catalog: Catalog,
+  document: BillrunDocument,
+): Promise<BillrunDocument> {
+  const { aid, adjusts } = document
+  if (!Array.isArray(adjusts) || adjusts.length === 0) return document
+  const entries = adjusts.filter(isObject)
+  const ids = entries.map(({ invoice_id: id }) => id)
+  const found = await catalog.run('read the invoices of a credit note', () =>
+    catalog.billrun
+      .find({ aid, invoice_id: { $in: ids as number[] } })
+      .project<Fields>({ invoice_id: 1, invoice_date: 1 })
+      .toArray(),
+  )
+  const dates = new Map(found.map((one) => [one['invoice_id'], one['invoice_date']]))
+  const dated = entries.map((entry) => ({ ...entry, invoice_date: dates.get(entry['invoice_id']) }))
+  return { ...document, adjusts: dated }
 }
 
 interface PlanPeriod {

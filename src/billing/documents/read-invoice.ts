@@ -19,6 +19,8 @@ import {
 /** Differences of sums of documents from other systems, which have no exact amounts. */
 const INEXACT = new Exact('1e-6')
 
+const DECIMAL = /^-?\d{1,40}(\.\d{1,60})?(e[-+]?\d{1,3})?$/i
+
 export interface DocumentContext {
   /** The stored category `invoices`. */
   readonly settings: unknown
@@ -241,7 +243,10 @@ function textAt(fields: Fields, name: string): string {
 
 /** Amounts are numbers, decimal texts, or decimals of MongoDB. A missing one is 0. */
 function amountAt(value: unknown): Exact {
-  return value === undefined || value === null ? new Exact(0) : new Exact(String(value))
+  if (value === undefined || value === null) return new Exact(0)
+  const text = String(value)
+  if (!DECIMAL.test(text)) throw new BillingError(`an invoice has '${text}' as an amount`)
+  return new Exact(text)
 }
 
 function dateAt(value: unknown): Date | undefined {

@@ -78,6 +78,24 @@ describe('the document of an invoice', () => {
     })
   })
 
+  it('is a credit note that names its invoice with the date', async () => {
+    await store(16)
+    const totals = { before_vat: -10, after_vat_rounded: -12, exact: { before_vat: '-10' } }
+    await server.catalog().billrun.insertOne({
+      ...{ aid: 16, billrun_key: '20260315120000', invoice_id: 161, totals },
+      ...{ invoice_date: new Date('2026-03-15T00:00:00Z'), adjusts: [{ invoice_id: 160 }] },
+    })
+    const refund = { type: 'credit', usaget: 'refund', rate: 'BACK', billrun: '20260315120000' }
+    const exact = { aprice: '-10', tax: '-2', final_charge: '-12' }
+    await server.catalog().lines.insertOne({ ...line(16, refund), exact } as never)
+    const ask = { action: 'download', aid: 16, iid: 161, format: 'json' }
+    expect(await server.ask('accountinvoices', ask)).toMatchObject({
+      type: 'credit_note',
+      adjusts: [{ invoice_id: 160, invoice_date: '2026-03-01' }],
+      totals: { payable: '12.00' },
+    })
+  })
+
   it('has no usage of prepaid plans', async () => {
     await store(13, { totals: { exact: { before_vat: '10' }, after_vat_rounded: 12 } })
     const ask = { action: 'download', aid: 13, iid: 130, format: 'json' }

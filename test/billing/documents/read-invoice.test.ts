@@ -2,6 +2,7 @@ import { Decimal128 } from 'mongodb'
 import { describe, expect, it } from 'vitest'
 import { invoiceSource } from '../../../src/billing/documents/read-invoice.ts'
 import { viewOf } from '../../../src/billing/documents/view.ts'
+import { BillingError } from '../../../src/billing/errors.ts'
 import type { BillrunDocument } from '../../../src/catalog/entities/bill.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 import type { Fields } from '../../../src/domain/fields.ts'
@@ -113,6 +114,12 @@ describe('a stored invoice', () => {
     const { invoice_id: _, ...document } = documentOf(LINES)
     const read = () => invoiceSource(document as BillrunDocument, LINES, CONTEXT)
     expect(read).toThrow('the invoice of account 17 for 202405 has no number')
+  })
+
+  it.each([Number.NaN, 'many', {}])('with an amount that is no number is refused: %j', (bad) => {
+    const lines = [{ ...LINES[0], exact: { aprice: bad } }]
+    const read = () => invoiceSource(documentOf(LINES), lines, CONTEXT)
+    expect(read).toThrow(BillingError)
   })
 
   it('of another system may have no exact amounts', () => {
