@@ -196,6 +196,12 @@ export const ConfigSchema = section({
     profilesCachedMax: integer(1, 10_000_000),
     unknownTtlMs: integer(0, HOUR_MS),
   }),
+  invoices: section({
+    folder: Type.String(),
+    templates: Type.String(),
+    files: oneOf('on_demand', 'at_confirmation'),
+    formats: Type.Array(oneOf('pdf', 'html', 'json', 'ubl'), { minItems: 1, uniqueItems: true }),
+  }),
   recorder: section({
     enabled: Type.Boolean(),
     blockMs: integer(1, 60 * SECOND_MS),

@@ -2,8 +2,14 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { calendarOf } from '../../billing/credit/credits.ts'
 import { keyAfter, keyAt } from '../../billing/cycle-key.ts'
+import {
+  createDocuments,
+  DOCUMENT_FORMATS,
+  type DocumentFormat,
+} from '../../billing/documents/documents.ts'
+import { loadInvoiceSource } from '../../billing/documents/load-invoice.ts'
 import { BillingError } from '../../billing/errors.ts'
-import { textOf } from '../../billing/payments/payment-order.ts'
+import { integerFrom, isNothing, textOf } from '../../billing/payments/payment-order.ts'
 import { type FoundInvoices, findInvoices } from '../../billing/statements/find-invoices.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import * as schema from '../../catalog/entities/json-schema.ts'
@@ -11,7 +17,7 @@ import { isObject } from '../../domain/fields.ts'
 import { dates, integer, integers, texts } from '../entities/definitions/params.ts'
 import { castQuery, type Filter } from '../entities/requests/query-language.ts'
 import { readView } from '../entities/views.ts'
-import { type ActionAnswer, type ActionCall, action } from './action.ts'
+import { type ActionAnswer, type ActionCall, action, FILE } from './action.ts'
 import { accountsFrom, keysFrom, PAID, paidStatesOf } from './bill-filters.ts'
 import { param } from './parameters.ts'
 
@@ -22,8 +28,8 @@ const MONTHS_MAX = 1_200
 const PARAMETERS = Type.Object({
   action: param.optional(
     param.text(
-      '`search` (default): invoices of `aid`; `query`: by `query`; `download` and ' +
-        '`expected_invoice` are not available in this version.',
+      '`search` (default): invoices of `aid`; `query`: by `query`; `download`: the document of one ' +
+        'as a file; `expected_invoice` is not available in this version.',
     ),
   ),
   aid: param.optional(param.json('Accounts: a number, a list, or numbers with commas.')),
@@ -43,8 +49,13 @@ const PARAMETERS = Type.Object({
       maximum: PAGE_SIZE_MAX,
     }),
   ),
-  iid: param.optional(param.json('Number of the invoice to download.')),
-  format: param.optional(param.text('Format of the document to download.')),
+  iid: param.optional(
+    param.json('Number of the invoice to download; without it that of the cycle.'),
+  ),
+  format: param.optional(
+    param.text('Of the downloaded document: `pdf` (default), `html`, `json` or `ubl`.'),
+  ),
+  confirmed_only: param.optional(param.json('Whether only confirmed invoices are downloaded.')),
 })
 
 type InvoiceParameters = Static<typeof PARAMETERS>
@@ -87,12 +98,12 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   '': search,
   search,
   query,
-  download: () => refuseDocument('download'),
-  expected_invoice: () => refuseDocument('expected_invoice'),
+  download,
+  expected_invoice: () => refuseExpected(),
 }
 
-async function refuseDocument(name: string): Promise<never> {
-  throw new BillingError(`action ${name} is not available: this version makes no documents`)
+async function refuseExpected(): Promise<never> {
+  throw new BillingError('action expected_invoice is not available')
 }
 
 async function search(given: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
@@ -116,6 +127,41 @@ async function query(given: InvoiceParameters, call: ActionCall): Promise<Action
   const whole = { $and: [{ subs: { $exists: true } }, filter] }
   const { invoices, nextPage } = await find(given, call, aids, whole)
   return { details: invoices.map((each) => view(each, call)), next_page: nextPage }
+}
+
+async function download(
+  given: InvoiceParameters,
+  { catalog, config }: ActionCall,
+): Promise<ActionAnswer> {
+  const { format = 'pdf', iid: sent, confirmed_only: isConfirmed } = given
+  if (!isFormat(format)) {
+    throw new BillingError(`format must be one of ${DOCUMENT_FORMATS.join(', ')}`)
+  }
+  const aid = isNothing(given.aid) ? null : integerFrom(given.aid)
+  if (aid === null) throw new BillingError('Illegal account ids')
+  const iid = isNothing(sent) ? null : integerFrom(sent)
+  const keys = keysFrom(given.billrun_key)
+  const filter = {
+    aid,
+    ...(keys !== null && { billrun_key: { $in: [...keys] } }),
+    ...(iid !== null && { invoice_id: iid }),
+    ...(isTrue(isConfirmed) && { billed: 1 }),
+  }
+  const isNamed = iid !== null || keys !== null
+  const found = await catalog.run('find an invoice', async () =>
+    isNamed ? catalog.billrun.findOne(filter) : null,
+  )
+  if (found === null) throw new BillingError('Invoice not found')
+  const source = await loadInvoiceSource(catalog, config, found)
+  return { [FILE]: await createDocuments(config.invoices).documentOf(source, format) }
+}
+
+function isFormat(text: string): text is DocumentFormat {
+  return DOCUMENT_FORMATS.some((format) => format === text)
+}
+
+function isTrue(value: unknown): boolean {
+  return value === true || value === 1 || value === 'true' || value === '1'
 }
 
 /** Fields of `query`. */

@@ -42,7 +42,17 @@ export interface ActionCall extends ActionStores {
  * Members of the answer besides `input`, in their order. `status` 1 and `desc` `success` are added
  * unless given.
  */
-export type ActionAnswer = Readonly<Record<string, unknown>>
+export type ActionAnswer = Readonly<Record<string, unknown>> & { readonly [FILE]?: AnswerFile }
+
+/** Member of an answer that is a file instead of JSON; not for actions that move money. */
+export const FILE = Symbol('file')
+
+export interface AnswerFile {
+  readonly bytes: Buffer
+  readonly mediaType: string
+  /** Letters, digits, `-` and `.` only. */
+  readonly fileName: string
+}
 
 /** Results of a part of a call that commits in several transactions. */
 export type PartResults = readonly unknown[]

@@ -9,6 +9,8 @@ import type { SentParameters } from '../entities/requests/raw-parameters.ts'
 import {
   type Action,
   type ActionStores,
+  type AnswerFile,
+  FILE,
   IDEMPOTENCY_KEY_LENGTH_MAX,
   type MoneyCall,
   pathsOf,
@@ -96,11 +98,22 @@ async function answer(
   const call = { ...stores, actor, nowMs: clock.nowMs(), baseUrl }
   if (!action.isMoney) {
     const result = await action.call(values, { ...call, ...NO_MONEY })
+    if (result[FILE] !== undefined) return sendFile(reply, result[FILE])
     return envelopeOf(echoedParameters(action, values), result)
   }
   const key = idempotencyKeyOf(request, IDEMPOTENCY_KEY_LENGTH_MAX)
   reply.type('application/json; charset=utf-8')
   return moneyCalls(action, values, key, call)
+}
+
+/** A browser saves it; opened, it runs no script and has no access to this server. */
+function sendFile(reply: FastifyReply, { bytes, mediaType, fileName }: AnswerFile): FastifyReply {
+  return reply
+    .type(mediaType)
+    .header('content-disposition', `attachment; filename="${fileName}"`)
+    .header('content-security-policy', 'sandbox')
+    .header('x-content-type-options', 'nosniff')
+    .send(bytes)
 }
 
 /** HEAD is served for every GET route. */

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
 import { EventsSchema } from '../../catalog/settings/event-settings.ts'
+import { InvoicesSchema } from '../../catalog/settings/invoice-settings.ts'
 import { LinesSchema } from '../../catalog/settings/line-settings.ts'
 import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
 import { PermissionsSchema } from '../../catalog/settings/permission-settings.ts'
@@ -25,6 +26,7 @@ export function createCategories(config: Config, more: readonly Category[] = [])
     PEERS,
     ...fieldCategories(),
     PLAYS,
+    INVOICES,
     taxationCategory(config),
     SECURITY_CATEGORY,
     PAYMENTS,
@@ -80,6 +82,15 @@ const BILLS: Category = {
     '(`switch_links`), and fields of `uf` of payments and bills (`uf`).',
   readRole: 'read',
   check: (value) => checkAgainstSchema(BillsSchema, value, 'bills'),
+}
+
+const INVOICES: Category = {
+  name: 'invoices',
+  about:
+    'Invoices: the seller (`seller`, `iban`, `bic`), their form (`language`, `columns`, ' +
+    '`payment_terms`, `footer`), and VAT categories of lines without tax (`untaxed`, `taxes`).',
+  readRole: 'read',
+  check: (value) => checkAgainstSchema(InvoicesSchema, value, 'invoices'),
 }
 
 const PLAYS: Category = {

@@ -38,6 +38,7 @@ export type FieldCategory = (typeof FIELD_CATEGORIES)[number]
 /** Objects that only the control plane reads. */
 const FURTHER_CATEGORIES = [
   'plays',
+  'invoices',
   'security',
   'auth',
   'shared_secret',

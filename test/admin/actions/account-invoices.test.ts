@@ -117,14 +117,8 @@ describe('accountinvoices', () => {
     [{ paid: '3' }, 'Field paid must be one of 0, 1, 2, unpaid'],
     [{ size: 1001 }, 'Field size must be at most 1000'],
     [{ action: 'shred' }, 'Unknown action shred'],
-    [
-      { action: 'download', iid: 1, format: 'pdf' },
-      'action download is not available: this version makes no documents',
-    ],
-    [
-      { action: 'expected_invoice' },
-      'action expected_invoice is not available: this version makes no documents',
-    ],
+    [{ action: 'download', iid: 1, format: 'pdf' }, 'Invoice not found'],
+    [{ action: 'expected_invoice' }, 'action expected_invoice is not available'],
   ])('refuses %j', async (params, message) => {
     const answer = await server.ask('accountinvoices', { aid: 1, ...params }, { as: 'json' })
     expect(answer).toMatchObject({ http: 200, status: 0, message, desc: message })

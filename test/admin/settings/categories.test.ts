@@ -68,6 +68,8 @@ describe('values that are stored', () => {
     ['permissions', { rules: [{ collection: '*', actions: '*', roles: ['sales', 'admin'] }] }],
     ['plays', { plays: [{ name: 'MOBILE', enabled: true, default: true }, { name: 'TV' }] }],
     ['events', { balance: [EVENT], settings: { http: { url: 'https://crm.example.net/told' } } }],
+    ['invoices', { seller: { name: 'Tel GmbH', country: 'DE' }, columns: ['tax', 'amount'] }],
+    ['invoices', { untaxed: { category: 'AE' }, taxes: { EXPORT: { category: 'G' } } }],
     ['taxation', { mapping: { priorities: [{ filters: [{ tax_field: 'k', rate_field: 'k' }] }] } }],
     ['taxation', {}],
   ])('%s: %j', async (category, data) => {

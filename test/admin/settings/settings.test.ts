@@ -101,6 +101,7 @@ describe('a setting', () => {
       'discounts',
       'events',
       'file_types',
+      'invoices',
       'lines',
       'payment_gateways',
       'payments',

@@ -165,7 +165,8 @@ function refuseUndescribed(method: string, name: string, answer: ActionAnswer): 
 
 async function answerOf(response: Response): Promise<ActionAnswer> {
   const text = await response.text()
-  const body = JSON.parse(text) as Fields
+  const isJson = response.headers.get('content-type')?.includes('json') === true
+  const body: Fields = isJson ? JSON.parse(text) : {}
   return { ...body, http: response.status, text, headers: response.headers }
 }
 

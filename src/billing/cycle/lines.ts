@@ -1,0 +1,93 @@
+/** Charges of one account in one cycle, as the calculation passes them on. Pure values. */
+import type { Exact } from '../../catalog/records/exact-amount.ts'
+import type { FinalCharge } from '../../domain/tax.ts'
+
+/** Half open, epoch ms. */
+export interface Span {
+  readonly startMs: number
+  readonly endMs: number
+}
+
+/** One cycle of an account. */
+export interface CycleSpan extends Span {
+  /** `billrun_key`: YYYYMM of the month in which it ends. */
+  readonly key: string
+  /** IANA zone: days begin at its midnights. */
+  readonly zone: string
+  /** Calendar days of the cycle, whatever their hours. */
+  readonly days: number
+}
+
+export type ChargeKind = 'flat' | 'service'
+export type AdjustmentKind = 'discount' | 'conditional_charge'
+
+/** A plan or service charge that a cycle wants, before tax. */
+export interface ChargeLine {
+  /** Stable: subscriber, kind, name, service id and charged period. */
+  readonly id: string
+  readonly aid: number
+  /** 0: of the account itself. */
+  readonly sid: number
+  readonly kind: ChargeKind
+  /** Key of the plan or service. */
+  readonly name: string
+  /** Of one of several services with the same name. */
+  readonly serviceId?: string
+  /** Plan of the subscriber in the period. */
+  readonly plan: string
+  /** `refund` lines correct an earlier run; discounts do not apply to them. */
+  readonly op: 'charge' | 'refund'
+  readonly isUpfront: boolean
+  /** The charged period. */
+  readonly span: Span
+  /** The cycle whose price it is a part of: the one after the run's if charged upfront. */
+  readonly cycle: CycleSpan
+  readonly quantity: number
+  /** Price of a whole cycle and one unit. */
+  readonly fullPrice: Exact
+  /** Before tax; negative if it is credited. */
+  readonly amount: Exact
+  readonly isProratedStart: boolean
+  readonly isProratedEnd: boolean
+  /** The revision that priced it, with its overrides: `tax`, `rounding_rules`, fields for conditions. */
+  readonly entity: Readonly<Record<string, unknown>>
+  readonly explain: Explanation
+}
+
+/** A discount or conditional charge on one line, before tax. */
+export interface AdjustmentLine {
+  readonly id: string
+  readonly aid: number
+  readonly sid: number
+  readonly kind: AdjustmentKind
+  readonly key: string
+  readonly description: string
+  /** Id of the charge that it applies to; null for a charge on nothing in particular. */
+  readonly eligibleLine: string | null
+  readonly type: 'percentage' | 'monetary'
+  readonly span: Span
+  /** Before tax; negative for a discount. */
+  readonly amount: Exact
+  /** The amount before a limit, the price of the line or `limit` of the discount, capped it. */
+  readonly uncappedAmount?: Exact
+  readonly entity: Readonly<Record<string, unknown>>
+  readonly explain: Explanation
+}
+
+/** From which rule, dates and factor an amount comes. Amounts are decimal text. */
+export interface Explanation {
+  /** Such as `price of the cycle`, `part of the cycle`, `difference to the previous run`. */
+  readonly rule: string
+  readonly entity: { readonly kind: string; readonly key: string; readonly revision?: string }
+  readonly from: string
+  readonly to: string
+  readonly factor?: string
+  readonly fullPrice?: string
+  readonly notes?: readonly string[]
+}
+
+/** A line with its taxes. */
+export interface TaxedLine<Line> {
+  readonly line: Line
+  readonly tax: FinalCharge
+}

@@ -1,0 +1,24 @@
+/** Why a document cannot be made. The messages are for operators, and contain no personal data. */
+import { BillingError } from '../errors.ts'
+
+/** A template or text file of the operator; the message names file and line. */
+export class TemplateError extends BillingError {
+  override name = 'TemplateError'
+}
+
+/** EN 16931 needs data that the invoice does not have, or cannot express it. */
+export class EInvoiceError extends BillingError {
+  override name = 'EInvoiceError'
+  /** Settings and fields that are missing, such as `seller.name`. */
+  readonly missing: readonly string[]
+
+  constructor(message: string, missing: readonly string[] = []) {
+    super(message)
+    this.missing = missing
+  }
+}
+
+/** Files of documents cannot be written or read. */
+export class DocumentStoreError extends BillingError {
+  override name = 'DocumentStoreError'
+}

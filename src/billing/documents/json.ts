@@ -1,0 +1,172 @@
+/** The document view as JSON: amounts are decimal texts, dates ISO 8601. */
+import { currencyName } from '../currency.ts'
+import { isoDate, lastInstantOf } from './format.ts'
+import type { Party } from './source.ts'
+import type { GroupVat, InvoiceView, TaxGroup, ViewLine } from './view.ts'
+
+export interface InvoiceJson {
+  readonly type: 'invoice' | 'credit_note'
+  readonly invoice_id: number
+  readonly aid: number
+  readonly billrun_key: string
+  /** ISO 4217; null if no currency is configured. */
+  readonly currency: string | null
+  readonly invoice_date: string
+  readonly due_date: string
+  readonly period: PeriodJson | null
+  readonly adjusts: readonly { readonly invoice_id: number; readonly invoice_date: string | null }[]
+  readonly seller: PartyJson
+  readonly buyer: PartyJson
+  readonly lines: readonly LineJson[]
+  readonly taxes: readonly TaxGroupJson[]
+  readonly totals: {
+    readonly before_tax: string
+    readonly tax: string
+    readonly after_tax: string
+    readonly rounding: string
+    readonly payable: string
+  }
+}
+
+/** Both days are included. */
+interface PeriodJson {
+  readonly from: string
+  readonly to: string
+}
+
+interface PartyJson {
+  readonly name: string
+  readonly street: string
+  readonly zip_code: string
+  readonly city: string
+  readonly country: string
+  readonly vat_id: string
+  readonly registration_id: string
+  readonly email: string
+  readonly phone: string
+}
+
+interface LineJson {
+  readonly sid: number
+  readonly type: string
+  readonly name: string
+  readonly description: string
+  readonly quantity: string
+  readonly usage_type: string | null
+  readonly period: PeriodJson | null
+  readonly amount: string
+  /** Before rounding. */
+  readonly exact_amount: string
+  /** Id of its group in `taxes`. */
+  readonly tax_group: string
+}
+
+interface TaxGroupJson {
+  readonly id: string
+  readonly base: string
+  readonly tax: string
+  readonly taxes: readonly {
+    readonly description: string
+    readonly rate: string
+    readonly amount: string
+  }[]
+  readonly vat: {
+    readonly category: string
+    readonly rate: string
+    readonly reason: string
+    readonly reason_code: string
+  } | null
+}
+
+export function jsonOf(view: InvoiceView): InvoiceJson {
+  const { source, digits, totals } = view
+  const { settings, period } = source
+  const day = (at: Date) => isoDate(at, settings.timeZone)
+  const money = (amount: Amount) => moneyText(amount, digits)
+  return {
+    type: source.kind,
+    invoice_id: source.invoiceId,
+    aid: source.aid,
+    billrun_key: source.billrunKey,
+    currency: currencyName(settings.currencyCode),
+    invoice_date: day(source.invoiceDate),
+    due_date: day(source.dueDate),
+    period: period === undefined ? null : daysOf(period, day),
+    adjusts: source.adjusts.map(({ invoiceId, date }) => {
+      return { invoice_id: invoiceId, invoice_date: date === undefined ? null : day(date) }
+    }),
+    seller: partyJson(settings.seller),
+    buyer: partyJson(source.buyer),
+    lines: view.lines.map((line) => lineJson(line, day, money)),
+    taxes: view.groups.map((group) => groupJson(group, money)),
+    totals: {
+      before_tax: money(totals.beforeTax),
+      tax: money(totals.tax),
+      after_tax: money(totals.afterTax),
+      rounding: money(totals.rounding),
+      payable: money(totals.payable),
+    },
+  }
+}
+
+type Amount = ViewLine['amount']
+
+/** With the decimals of the currency, or more if the amount has more. */
+export function moneyText(amount: Amount, digits: number): string {
+  return amount.toFixed(Math.max(digits, amount.decimalPlaces()))
+}
+
+function daysOf(
+  { start, end }: { readonly start: Date; readonly end: Date },
+  day: (at: Date) => string,
+): PeriodJson {
+  return { from: day(start), to: day(lastInstantOf(start, end)) }
+}
+
+function partyJson(party: Party): PartyJson {
+  const { name, street, zipCode, city, country, vatId, registrationId, email, phone } = party
+  const rest = { street, city, country, email, phone }
+  return { name, ...rest, zip_code: zipCode, vat_id: vatId, registration_id: registrationId }
+}
+
+function lineJson(
+  { source, amount, exact, group }: ViewLine,
+  day: (at: Date) => string,
+  money: (amount: Amount) => string,
+): LineJson {
+  const { sid, type, name, description, quantity, usageType = null, period } = source
+  return {
+    sid,
+    type,
+    name,
+    description,
+    quantity: quantity.toFixed(),
+    usage_type: usageType,
+    period: period === undefined ? null : daysOf(period, day),
+    amount: money(amount),
+    exact_amount: exact.toFixed(),
+    tax_group: group.id,
+  }
+}
+
+function groupJson(group: TaxGroup, money: (amount: Amount) => string): TaxGroupJson {
+  const { id, base, tax, taxes, vat } = group
+  return {
+    id,
+    base: money(base),
+    tax: money(tax),
+    taxes: taxes.map(({ description, rate, amount }) => {
+      return { description, rate: rate.toFixed(), amount: money(amount) }
+    }),
+    vat: vat === null ? null : vatJson(vat),
+  }
+}
+
+function vatJson({
+  category,
+  rate,
+  reason,
+  reasonCode,
+}: GroupVat): NonNullable<TaxGroupJson['vat']> {
+  return { category, rate: rate.toFixed(), reason, reason_code: reasonCode }
+}

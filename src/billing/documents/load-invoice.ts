@@ -1,0 +1,84 @@
+/** Reads an invoice with its lines and settings for its documents. */
+import type { Catalog } from '../../catalog/connection.ts'
+import type { BillrunDocument } from '../../catalog/entities/bill.ts'
+import { readCategory } from '../../catalog/settings/stored-config.ts'
+import type { Config } from '../../config/schema.ts'
+import { type Fields, isObject } from '../../domain/fields.ts'
+import { invoiceSource } from './read-invoice.ts'
+import type { InvoiceSource } from './source.ts'
+
+/** Fields of lines that documents show. */
+const LINE_FIELDS = [
+  ...['sid', 'type', 'usaget', 'usagev', 'name', 'key', 'rate', 'arate_key', 'plan', 'urt'],
+  ...['invoice_label', 'description', 'label', 'start', 'end', 'aprice', 'exact', 'tax_data'],
+]
+
+/**
+ * `document`: a stored invoice. Rejects with `BillingError` if its lines are no longer those of its
+ * total, and with `CatalogUnavailableError`.
+ */
+export async function loadInvoiceSource(
+  catalog: Catalog,
+  { rating }: Pick<Config, 'rating'>,
+  document: BillrunDocument,
+): Promise<InvoiceSource> {
+  const { aid, billrun_key: billrun } = document
+  const projection = Object.fromEntries(LINE_FIELDS.map((name) => [name, 1]))
+  const lines = (await catalog.run('read the lines of an invoice', () =>
+    catalog.lines.find({ aid, billrun }, { projection }).toArray(),
+  )) as unknown as readonly Fields[]
+  const prepaid = await readPrepaidPlans(catalog, lines)
+  const { value: settings } = await readCategory(catalog, 'invoices')
+  const { currencyCode, timeZone } = rating
+  const invoiced = lines.filter((line) => !isPrepaid(line, prepaid))
+  const dated = await withAdjustedDates(catalog, document)
+  return invoiceSource(dated, invoiced, { settings, currencyCode, timeZone })
+}
+
+/** The invoices that a credit note corrects, with their dates. */
+async function withAdjustedDates(
+  catalog: Catalog,
+  document: BillrunDocument,
+): Promise<BillrunDocument> {
+  const { aid, adjusts } = document
+  if (!Array.isArray(adjusts) || adjusts.length === 0) return document
+  const entries = adjusts.filter(isObject)
+  const ids = entries.map(({ invoice_id: id }) => id)
+  const found = await catalog.run('read the invoices of a credit note', () =>
+    catalog.billrun
+      .find({ aid, invoice_id: { $in: ids as number[] } })
+      .project<Fields>({ invoice_id: 1, invoice_date: 1 })
+      .toArray(),
+  )
+  const dates = new Map(found.map((one) => [one['invoice_id'], one['invoice_date']]))
+  const dated = entries.map((entry) => ({ ...entry, invoice_date: dates.get(entry['invoice_id']) }))
+  return { ...document, adjusts: dated }
+}
+
+interface PlanPeriod {
+  readonly name: string
+  readonly from: Date
+  readonly to: Date
+}
+
+/** Usage of prepaid plans was paid when it was used, and is on no invoice. */
+function isPrepaid({ type, plan, urt }: Fields, prepaid: readonly PlanPeriod[]): boolean {
+  if (type !== 'realtime' || !(urt instanceof Date)) return false
+  return prepaid.some(({ name, from, to }) => name === plan && from <= urt && urt < to)
+}
+
+async function readPrepaidPlans(
+  catalog: Catalog,
+  lines: readonly Fields[],
+): Promise<readonly PlanPeriod[]> {
+  const usage = lines.filter(({ type }) => type === 'realtime')
+  const names = [...new Set(usage.map(({ plan }) => plan))].filter((plan) => {
+    return typeof plan === 'string'
+  })
+  if (names.length === 0) return []
+  const filter = { name: { $in: names }, connection_type: 'prepaid', deleted: { $ne: true } }
+  const projection = { name: 1, from: 1, to: 1 }
+  return (await catalog.run('read prepaid plans', () =>
+    catalog.plans.find(filter as never, { projection }).toArray(),
+  )) as unknown as readonly PlanPeriod[]
+}

@@ -1,0 +1,160 @@
+/**
+ * The document view of an invoice: amounts in whole units of the currency, such that the printed
+ * lines add up to the total, and the amount to pay is that of the bill.
+ */
+import { Exact } from '../../catalog/records/exact-amount.ts'
+import { sumOf } from '../amount.ts'
+import { currencyDigits } from '../currency.ts'
+import type {
+  InvoiceSettings,
+  InvoiceSource,
+  SourceLine,
+  SourceTax,
+  TaxTreatment,
+  VatCategory,
+} from './source.ts'
+import { roundedTo, spreadRounding } from './spread.ts'
+
+export interface InvoiceView {
+  readonly source: InvoiceSource
+  /** Decimals of lines, bases and taxes. */
+  readonly digits: number
+  /** In the order of the source. Amounts of a credit note have the opposite sign of the source. */
+  readonly lines: readonly ViewLine[]
+  readonly groups: readonly TaxGroup[]
+  readonly totals: ViewTotals
+}
+
+export interface ViewLine {
+  readonly source: SourceLine
+  /** In units of the currency, before tax. */
+  readonly amount: Exact
+  /** As the source has it, with the sign of the document. */
+  readonly exact: Exact
+  readonly group: TaxGroup
+}
+
+/** Lines that are taxed alike. */
+export interface TaxGroup {
+  readonly id: string
+  /** Taxes of the group; empty if its lines are not taxed. */
+  readonly taxes: readonly GroupTax[]
+  /** Null for lines with several taxes, or another tax than VAT. */
+  readonly vat: GroupVat | null
+  /** Sum of the lines. */
+  readonly base: Exact
+  /** Sum of the taxes. */
+  readonly tax: Exact
+}
+
+export interface GroupTax {
+  readonly description: string
+  readonly rate: Exact
+  readonly amount: Exact
+}
+
+export interface GroupVat {
+  readonly category: VatCategory
+  readonly rate: Exact
+  readonly reason: string
+  readonly reasonCode: string
+}
+
+export interface ViewTotals {
+  /** Sum of all lines, before tax. */
+  readonly beforeTax: Exact
+  readonly tax: Exact
+  readonly afterTax: Exact
+  /** Added to the total so that it is the amount of the bill (EN 16931: BT-114). */
+  readonly rounding: Exact
+  readonly payable: Exact
+}
+
+/**
+ * `digits`: decimals of the document, if a format permits fewer than the currency has. Each group
+ * of equally taxed lines is rounded half away from zero, and its lines by largest remainder.
+ */
+export function viewOf(source: InvoiceSource, digits?: number): InvoiceView {
+  const { settings, kind } = source
+  const sign = kind === 'credit_note' ? -1 : 1
+  const unit = digits ?? currencyDigits(settings.currencyCode)
+  const members = groupLines(source.lines, settings)
+  const groups: TaxGroup[] = []
+  const byLine = new Map<SourceLine, ViewLine>()
+  for (const { id, vat, taxes, lines } of members) {
+    const exact = lines.map(({ amount }) => amount.times(sign))
+    const amounts = spreadRounding(exact, unit)
+    const base = sumOf(amounts)
+    const shown = taxes.map(({ description, rate }) => {
+      return { description, rate, amount: roundedTo(base.times(rate), unit) }
+    })
+    const tax = sumOf(shown.map(({ amount }) => amount))
+    const group: TaxGroup = { id, vat, taxes: shown, base, tax }
+    groups.push(group)
+    for (const [index, line] of lines.entries()) {
+      const pair = { amount: amounts[index] ?? new Exact(0), exact: exact[index] ?? new Exact(0) }
+      byLine.set(line, { source: line, group, ...pair })
+    }
+  }
+  const lines = source.lines.flatMap((line) => byLine.get(line) ?? [])
+  const payable = source.due.times(sign).plus(0)
+  return { source, digits: unit, lines, groups, totals: totalsOf(groups, payable) }
+}
+
+function totalsOf(groups: readonly TaxGroup[], payable: Exact): ViewTotals {
+  const beforeTax = sumOf(groups.map(({ base }) => base))
+  const tax = sumOf(groups.map((group) => group.tax))
+  const afterTax = beforeTax.plus(tax)
+  return { beforeTax, tax, afterTax, rounding: payable.minus(afterTax), payable }
+}
+
+interface GroupedLines {
+  readonly id: string
+  readonly vat: GroupVat | null
+  readonly taxes: readonly SourceTax[]
+  readonly lines: SourceLine[]
+}
+
+/** In the order in which they occur. Lines of one category and rate of VAT are one group. */
+function groupLines(
+  lines: readonly SourceLine[],
+  settings: InvoiceSettings,
+): readonly GroupedLines[] {
+  const groups = new Map<string, GroupedLines>()
+  for (const line of lines) {
+    const { taxes } = line
+    const vat = vatOf(taxes, settings)
+    const id =
+      vat === null
+        ? taxes.map(({ key, rate }) => `${key} ${rate.toFixed()}`).join(' + ')
+        : `${vat.category} ${vat.rate.toFixed()}`
+    const group = groups.get(id)
+    if (group === undefined) groups.set(id, { id, vat, taxes, lines: [line] })
+    else group.lines.push(line)
+    if (group !== undefined && vat !== null) groups.set(id, withReason(group, vat))
+  }
+  return [...groups.values()]
+}
+
+/** A document has one reason for each category. */
+function withReason(group: GroupedLines, { reason, reasonCode }: GroupVat): GroupedLines {
+  const { vat } = group
+  if (vat === null || reason === '' || vat.reason.split('; ').includes(reason)) return group
+  const reasons = vat.reason === '' ? reason : `${vat.reason}; ${reason}`
+  const code = vat.reasonCode === reasonCode ? reasonCode : ''
+  return { ...group, vat: { ...vat, reason: reasons, reasonCode: code } }
+}
+
+function vatOf(taxes: readonly SourceTax[], settings: InvoiceSettings): GroupVat | null {
+  const [tax, ...others] = taxes
+  if (tax === undefined) return groupVat(settings.untaxed)
+  if (others.length > 0 || tax.type !== 'vat') return null
+  if (!tax.rate.isZero()) return { category: 'S', rate: tax.rate, reason: '', reasonCode: '' }
+  return groupVat(settings.taxes.get(tax.key) ?? ZERO_RATED)
+}
+
+const ZERO_RATED: TaxTreatment = { category: 'Z', reason: '', reasonCode: '' }
+
+function groupVat({ category, reason, reasonCode }: TaxTreatment): GroupVat {
+  return { category, rate: new Exact(0), reason, reasonCode }
+}

@@ -1,0 +1,157 @@
+import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import {
+  createDocuments,
+  DOCUMENT_FORMATS,
+  type DocumentsConfig,
+} from '../../../src/billing/documents/documents.ts'
+import { DocumentStoreError, EInvoiceError } from '../../../src/billing/documents/errors.ts'
+import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
+import { createFolderStore } from '../../../src/billing/documents/store.ts'
+import { invoice, line, settings } from '../../support/billing/invoices.ts'
+
+let folder: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tg-documents-'))
+})
+
+afterEach(async () => {
+  await rm(folder, { recursive: true, force: true })
+})
+
+const SOURCE = invoice('119', [line('100')])
+const CONFIRMED: InvoiceSource = { ...SOURCE, isConfirmed: true }
+
+function documents(changes: Partial<DocumentsConfig> = {}) {
+  return createDocuments({
+    folder,
+    templates: '',
+    files: 'on_demand',
+    formats: ['pdf'],
+    ...changes,
+  })
+}
+
+async function files(): Promise<readonly string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const found = entries.filter((entry) => entry.isFile())
+  return found.map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1)).sort()
+}
+
+describe('the document of an invoice', () => {
+  it.each([
+    ['pdf', 'application/pdf', 'invoice-101.pdf', '%PDF-1.7'],
+    ['html', 'text/html; charset=utf-8', 'invoice-101.html', '<!doctype html>'],
+    ['json', 'application/json; charset=utf-8', 'invoice-101.json', '{'],
+    ['ubl', 'application/xml', 'invoice-101.xml', '<?xml version="1.0"'],
+  ] as const)('as %s has media type and file name', async (format, mediaType, fileName, start) => {
+    const document = await documents().documentOf(SOURCE, format)
+    expect(document).toMatchObject({ mediaType, fileName })
+    expect(document.bytes.toString('latin1').startsWith(start)).toBe(true)
+  })
+
+  it('has the name of a credit note', async () => {
+    const source = { ...invoice('-119', [line('-100')]), kind: 'credit_note' } as const
+    expect((await documents().documentOf(source, 'json')).fileName).toBe('credit-note-101.json')
+  })
+
+  it('as JSON has amounts as decimal texts', async () => {
+    const lines = [line('45.161290', { taxes: [] }), line('0.005')]
+    const { bytes } = await documents().documentOf(invoice('45.17', lines), 'json')
+    expect(JSON.parse(bytes.toString())).toMatchObject({
+      type: 'invoice',
+      invoice_id: 101,
+      currency: 'EUR',
+      invoice_date: '2024-05-01',
+      period: { from: '2024-04-01', to: '2024-04-30' },
+      lines: [
+        { amount: '45.16', exact_amount: '45.16129', tax_group: 'E 0' },
+        { amount: '0.01', exact_amount: '0.005', tax_group: 'S 0.19' },
+      ],
+      taxes: [
+        { id: 'E 0', base: '45.16', tax: '0.00', taxes: [], vat: { category: 'E' } },
+        { id: 'S 0.19', taxes: [{ description: 'VAT', rate: '0.19', amount: '0.00' }] },
+      ],
+      totals: { before_tax: '45.17', tax: '0.00', rounding: '0.00', payable: '45.17' },
+    })
+  })
+})
+
+describe('files of documents', () => {
+  it('are kept for a confirmed invoice only, and returned unchanged', async () => {
+    await documents().documentOf(SOURCE, 'html')
+    expect(await files()).toEqual([])
+    const first = await documents().documentOf(CONFIRMED, 'html')
+    expect(await files()).toEqual(['202405/017/17-101.html'])
+    const changed = { ...CONFIRMED, language: 'de' }
+    expect((await documents().documentOf(changed, 'html')).bytes).toEqual(first.bytes)
+    const unconfirmed = { ...SOURCE, language: 'de' }
+    expect((await documents().documentOf(unconfirmed, 'html')).bytes).not.toEqual(first.bytes)
+  })
+
+  it('are written at confirmation if the settings say so', async () => {
+    expect(await documents().writeConfirmed(CONFIRMED)).toEqual(new Map())
+    expect(await files()).toEqual([])
+    const all = documents({ files: 'at_confirmation', formats: DOCUMENT_FORMATS })
+    expect(await all.writeConfirmed(CONFIRMED)).toEqual(new Map())
+    expect(await files()).toEqual([
+      '202405/017/17-101.html',
+      '202405/017/17-101.json',
+      '202405/017/17-101.pdf',
+      '202405/017/17-101.xml',
+    ])
+  })
+
+  it('that the invoice lacks data for are named, and the others written', async () => {
+    const source = { ...CONFIRMED, settings: settings({ seller: {} }) }
+    const both = documents({ files: 'at_confirmation', formats: ['ubl', 'json'] })
+    const refused = await both.writeConfirmed(source)
+    expect([...refused.keys()]).toEqual(['ubl'])
+    expect(refused.get('ubl')).toContain('invoices.seller.name')
+    expect(await files()).toEqual(['202405/017/17-101.json'])
+    await expect(both.documentOf(source, 'ubl')).rejects.toThrow(EInvoiceError)
+  })
+
+  it('are not needed', async () => {
+    const none = documents({ folder: '' })
+    expect((await none.documentOf(CONFIRMED, 'json')).bytes.length).toBeGreaterThan(100)
+  })
+
+  it.each([
+    { billrunKey: '../../x' },
+    { billrunKey: '202405/..' },
+    { billrunKey: '' },
+    { extension: '../a' },
+    { extension: 'p.df' },
+    { aid: -1 },
+    { aid: 1.5 },
+    { invoiceId: Number.NaN },
+  ])('have no other names than digits: %j', async (changes) => {
+    const name = { aid: 17, billrunKey: '202405', invoiceId: 101, extension: 'pdf', ...changes }
+    const store = createFolderStore(folder)
+    await expect(store.write(name, Buffer.from('x'))).rejects.toThrow(DocumentStoreError)
+    await expect(store.read(name)).rejects.toThrow(DocumentStoreError)
+    expect(await files()).toEqual([])
+  })
+
+  it('are written completely or not at all', async () => {
+    const name = { aid: 17, billrunKey: '202405', invoiceId: 101, extension: 'pdf' }
+    const store = createFolderStore(folder)
+    const texts = Array.from({ length: 20 }, (_, index) => String(index).repeat(10_000))
+    await Promise.all(texts.map((text) => store.write(name, Buffer.from(text))))
+    expect(await files()).toEqual(['202405/017/17-101.pdf'])
+    expect(texts).toContain((await store.read(name))?.toString())
+  })
+
+  it('that cannot be written are refused with the path', async () => {
+    await writeFile(join(folder, '202405'), 'a file')
+    const refused = documents().documentOf(CONFIRMED, 'json')
+    await expect(refused).rejects.toThrow(DocumentStoreError)
+    await expect(refused).rejects.toThrow(
+      /202405\/017\/17-101\.json cannot be (read|written): ENOTDIR/,
+    )
+  })
+})

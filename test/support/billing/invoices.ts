@@ -1,0 +1,83 @@
+/** Invoices for tests of documents. */
+import { invoiceSettingsOf } from '../../../src/billing/documents/settings.ts'
+import {
+  type InvoiceSettings,
+  type InvoiceSource,
+  NO_PARTY,
+  type SourceLine,
+  type SourceTax,
+} from '../../../src/billing/documents/source.ts'
+import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+
+export const SELLER = {
+  name: 'Tel & Tel GmbH',
+  street: 'Ring 1',
+  zip_code: '10115',
+  city: 'Berlin',
+  country: 'DE',
+  vat_id: 'DE123456789',
+  registration_id: 'HRB 1234',
+  email: 'billing@tel.example',
+  phone: '+49 30 1234',
+}
+
+/** `stored`: the category `invoices`. */
+export function settings(stored: object = {}, currencyCode = 978): InvoiceSettings {
+  const value = { seller: SELLER, iban: 'DE02120300000000202051', bic: 'BYLADEM1001', ...stored }
+  return invoiceSettingsOf({ settings: value }, { currencyCode, timeZone: 'Europe/Berlin' })
+}
+
+export function vat(rate: string, key = `VAT_${rate.slice(2)}`): SourceTax {
+  return { key, description: 'VAT', type: 'vat', rate: new Exact(rate) }
+}
+
+export function line(amount: string, changes: Partial<SourceLine> = {}): SourceLine {
+  return {
+    sid: 7,
+    type: 'flat',
+    name: 'PLAN_X',
+    description: 'Plan X',
+    quantity: new Exact(1),
+    amount: new Exact(amount),
+    taxes: [vat('0.19')],
+    ...changes,
+  }
+}
+
+export function invoice(
+  due: string,
+  lines: readonly SourceLine[],
+  changes: Partial<InvoiceSource> = {},
+): InvoiceSource {
+  return {
+    aid: 17,
+    billrunKey: '202405',
+    invoiceId: 101,
+    kind: 'invoice',
+    isConfirmed: false,
+    invoiceDate: new Date('2024-05-01T00:00:00+02:00'),
+    period: {
+      start: new Date('2024-04-01T00:00:00+02:00'),
+      end: new Date('2024-05-01T00:00:00+02:00'),
+    },
+    dueDate: new Date('2024-05-14T00:00:00+02:00'),
+    due: new Exact(due),
+    lines,
+    adjusts: [],
+    buyer: { ...NO_PARTY, name: 'Dana Levi', street: 'Weg 2', city: 'Berlin', country: 'DE' },
+    subscribers: new Map([[7, 'Dana']]),
+    settings: settings(),
+    ...changes,
+  }
+}
+
+/** Sum of exact final charges, rounded half away from zero: what a bill of these lines is. */
+export function dueOf(lines: readonly SourceLine[], digits = 2): string {
+  let total = new Exact(0)
+  for (const { amount, taxes } of lines) {
+    let rate = new Exact(1)
+    for (const tax of taxes) rate = rate.plus(tax.rate)
+    total = total.plus(amount.times(rate))
+  }
+  return total.toDecimalPlaces(digits, Exact.ROUND_HALF_UP).toFixed()
+}
