@@ -46,6 +46,8 @@ export interface ChargeLine {
   /** The cycle whose price it is a part of: the one after the run's if charged upfront. */
   readonly cycle: CycleSpan
   readonly quantity: number
+  /** The price tier: periods since the activation. */
+  readonly tier?: { readonly from: number; readonly to: number | 'UNLIMITED' }
   /** Price of a whole cycle and one unit. */
   readonly fullPrice: Exact
   /** Before tax; negative if it is credited. */
