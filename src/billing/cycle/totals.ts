@@ -73,8 +73,8 @@ export class SubscriberSums {
   add(line: InvoiceLine): void {
     const section = sectionOf(line)
     const { name, description } = namesOf(line)
-    let entries = this.#sections.get(section)
-    if (entries === undefined) this.#sections.set(section, (entries = new Map()))
+    const entries = this.#sections.get(section) ?? new Map<string, Entry>()
+    this.#sections.set(section, entries)
     const id = `${name}\n${description}`
     let entry = entries.get(id)
     if (entry === undefined) {

@@ -83,7 +83,10 @@ class AdjustmentRun {
 
   #cycleLines(terms: readonly AdjustmentTerms[], cycle: CycleSpan): AdjustmentLine[] {
     const charges = this.#input.lines.filter(
-      (line) => cycleId(line.cycle) === cycleId(cycle) && line.op === 'charge' && line.amount.greaterThan(0),
+      (line) =>
+        cycleId(line.cycle) === cycleId(cycle) &&
+        line.op === 'charge' &&
+        line.amount.greaterThan(0),
     )
     const definitions = definitionsOf(terms, this.#input, cycle).filter(
       ({ terms: one }) => one.excludes.size > 0 || concerns(one, charges),
@@ -110,11 +113,7 @@ class AdjustmentRun {
     return all
   }
 
-  #linesOf(
-    definition: Definition,
-    line: ChargeLine,
-    eligibility: Eligibility,
-  ): AdjustmentLine[] {
+  #linesOf(definition: Definition, line: ChargeLine, eligibility: Eligibility): AdjustmentLine[] {
     const found: AdjustmentLine[] = []
     const candidates = candidatesOf(definition.terms, line, eligibility)
     for (const candidate of candidates) {

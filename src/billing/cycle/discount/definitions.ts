@@ -58,9 +58,7 @@ export function definitionsOf(
         ...general.flatMap((terms) => generalDefinitions(terms, holders, cycle)),
         ...holders.subscribers.flatMap((subscriber) => ownDefinitions(subscriber, cycle)),
       ]
-  return all.toSorted(
-    (a, b) => b.terms.priority - a.terms.priority || b.terms.toMs - a.terms.toMs,
-  )
+  return all.toSorted((a, b) => b.terms.priority - a.terms.priority || b.terms.toMs - a.terms.toMs)
 }
 
 function plainDefinition(terms: AdjustmentTerms): Definition {
@@ -102,9 +100,7 @@ function overridden(
   revisions: readonly HolderRevision[],
   cycle: CycleSpan,
 ): AdjustmentTerms {
-  const matching = inCycle(revisions, cycle).map(({ document }) =>
-    overridesOf(document, terms),
-  )
+  const matching = inCycle(revisions, cycle).map(({ document }) => overridesOf(document, terms))
   const values = matching.findLast(({ length }) => length > 0)
   if (values === undefined || terms.kind !== 'discount') return terms
   const document = Object.assign({}, terms.document, ...values) as Fields
@@ -124,7 +120,10 @@ function overridesOf(document: Fields, terms: AdjustmentTerms): Fields[] {
   })
 }
 
-function inCycle(revisions: readonly HolderRevision[], cycle: CycleSpan): readonly HolderRevision[] {
+function inCycle(
+  revisions: readonly HolderRevision[],
+  cycle: CycleSpan,
+): readonly HolderRevision[] {
   return revisions.filter(({ span }) => span.startMs < cycle.endMs && span.endMs > cycle.startMs)
 }
 
