@@ -2,6 +2,9 @@
 import type { Exact } from '../../catalog/records/exact-amount.ts'
 import type { FinalCharge } from '../../domain/tax.ts'
 
+/** Decimals of amounts, with which their sums stay exact. */
+export const LINE_DIGITS = 12
+
 /** Half open, epoch ms. */
 export interface Span {
   readonly startMs: number
@@ -66,8 +69,14 @@ export interface AdjustmentLine {
   readonly description: string
   /** Id of the charge that it applies to; null for a charge on nothing in particular. */
   readonly eligibleLine: string | null
+  /** Of a discount on a service of the account: the eligible subscriber, 0 for the account. */
+  readonly causeSid?: number
   readonly type: 'percentage' | 'monetary'
+  /** The days that it is for. */
   readonly span: Span
+  /** As of the charge that it applies to. */
+  readonly cycle: CycleSpan
+  readonly isUpfront: boolean
   /** Before tax; negative for a discount. */
   readonly amount: Exact
   /** The amount before a limit, the price of the line or `limit` of the discount, capped it. */
