@@ -1,4 +1,5 @@
 /** Charges of one account in one cycle, as the calculation passes them on. Pure values. */
+import type { AdjustmentKind } from '../../catalog/compile/discount.ts'
 import type { Exact } from '../../catalog/records/exact-amount.ts'
 import type { FinalCharge } from '../../domain/tax.ts'
 
@@ -22,7 +23,6 @@ export interface CycleSpan extends Span {
 }
 
 export type ChargeKind = 'flat' | 'service'
-export type AdjustmentKind = 'discount' | 'conditional_charge'
 
 /** A plan or service charge that a cycle wants, before tax. */
 export interface ChargeLine {
