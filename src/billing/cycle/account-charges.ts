@@ -1,5 +1,9 @@
 /** All charges, discounts and conditional charges of an account in a cycle, before tax. Pure. */
-import { type AdjustmentKind, type AdjustmentTerms, compileTerms } from '../../catalog/compile/discount.ts'
+import {
+  type AdjustmentKind,
+  type AdjustmentTerms,
+  compileTerms,
+} from '../../catalog/compile/discount.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { adjustmentsOf } from './discount/adjustments.ts'
 import type { DiscountedSubscriber, HolderRevision } from './discount/eligibility.ts'

@@ -206,8 +206,8 @@ export function monthsInTier(
       ? rest.times(lengths.activation).div(lengths.last).minus(rest)
       : new Exact(0)
   const first = from.greaterThan(start) ? from.plus(moved) : start
-  const last = to !== null && to.lessThan(end) ? to.plus(moved) : end
-  const isOver = to !== null && to.lessThanOrEqualTo(first) && from.lessThan(first)
+  const last = to?.lessThan(end) ? to.plus(moved) : end
+  const isOver = to?.lessThanOrEqualTo(first) === true && from.lessThan(first)
   if (isOver || last.lessThanOrEqualTo(first)) return new Exact(0)
   return last.minus(first)
 }

@@ -93,9 +93,7 @@ export function changedLines(
 
 function comparableOf(line: CycleLineDocument): Comparable {
   const isCharge = line.type !== 'credit'
-  const [start, end] = isCharge
-    ? [line.start, line.end]
-    : [line.discount_start, line.discount_end]
+  const [start, end] = isCharge ? [line.start, line.end] : [line.discount_start, line.discount_end]
   const name = isCharge ? `${line.name}/${line.service_id ?? ''}` : line.key
   const { sid, usaget, charged_billrun: key, charge_op: op } = line
   return {

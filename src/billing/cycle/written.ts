@@ -3,6 +3,7 @@
  * another system lack the fields of ours. Pure.
  */
 import type { Decimal } from 'decimal.js'
+import type { AdjustmentKind } from '../../catalog/compile/discount.ts'
 import {
   dateAt,
   decimalOf,
@@ -11,7 +12,6 @@ import {
   isObject,
   isUnset,
 } from '../../domain/fields.ts'
-import type { AdjustmentKind } from '../../catalog/compile/discount.ts'
 import { Exact } from '../../rating/line-tax.ts'
 import type { ChargeKind, CycleSpan, Span } from './lines.ts'
 import { instanceId } from './timeline.ts'
