@@ -3,7 +3,7 @@ import { Exact } from '../../rating/line-tax.ts'
 import { type BillingCalendar, keyAt, periodOf } from '../cycle-key.ts'
 import { dateText, dayAfter, dayOf, dayStartMs } from './days.ts'
 import type { CycleCatalogue, CycleSettings } from './input.ts'
-import type { ChargeLine, CycleSpan, Explanation } from './lines.ts'
+import { type ChargeLine, type CycleSpan, type Explanation, LINE_DIGITS } from './lines.ts'
 import { type Offer, offerAt, revisionText } from './offer.ts'
 import { type Days, dayParts, monthParts, type OfferTerms, type PricePart } from './price.ts'
 import { type Holding, pieceAt } from './timeline.ts'
@@ -184,11 +184,11 @@ function lineOf(
     quantity,
     tier: { from: tier.from.toNumber(), to: tier.to === null ? 'UNLIMITED' : tier.to.toNumber() },
     fullPrice: tier.price,
-    amount: tier.price.times(factor).times(quantity),
+    amount: tier.price.times(factor).times(quantity).toDecimalPlaces(LINE_DIGITS),
     isProratedStart,
     isProratedEnd,
     entity: offer.document,
-    explain: explanationOf(input, held, offer, part),
+    explain: explanationOf(input, held, offer, part, zone),
   }
 }
 
@@ -204,13 +204,16 @@ function explanationOf(
   { holding }: Held,
   offer: Offer,
   { tier, factorText, fromDay, toDay }: PricePart,
+  zone: string,
 ): Explanation {
   const { terms, revision, document } = offer
+  const since = dayOf(zone, revision.from.getTime())
   const isWhole = factorText === '1'
   const notes = [
     ...(terms.tiers.length > 1 ? [`price of periods ${tierText(tier)} since the activation`] : []),
     ...(terms.isQuantitative ? [`quantity ${holding.quantity}`] : []),
     ...(document === revision ? [] : ['with an override of the customer']),
+    ...(since > fromDay ? [`the price since ${dateText(since)} applies to the whole period`] : []),
     ...(holding.includedIn === undefined ? [] : [`included in plan ${holding.includedIn}`]),
   ]
   return {
