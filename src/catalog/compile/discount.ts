@@ -262,7 +262,7 @@ function servicesAt(value: unknown, path: string): readonly (readonly FieldCondi
 function subjectsAt(value: unknown): Subjects {
   const subject = isEmpty(value) ? {} : objectAt(value, 'subject')
   const one = (name: string) =>
-    isEmpty(subject[name]) ? null : subjectValueAt(subject[name], `subject.${name}`)
+    subject[name] === undefined ? null : subjectValueAt(subject[name], `subject.${name}`)
   const named = (name: string): Values =>
     new Map(
       entriesAt(subject[name], `subject.${name}`).map(([key, entry]) => [
