@@ -1,11 +1,9 @@
-/** Determines the tax of a rate by its fields (`taxation: global`). */
-import { fieldAt, type RateRevision, revisionAt, type TaxRevision } from '../domain/catalogue.ts'
+/** Determines the tax of a rate, plan or service by its fields (`taxation: global`). */
+import { fieldAt, revisionAt, type Taxable, type TaxRevision } from '../domain/catalogue.ts'
 import { arrayAt, FieldError, objectAt, textAt } from '../domain/fields.ts'
 
 /** Determines a tax by mapping rules; null if no rule matches. */
-export type TaxMapping = (rate: Mapped, atMs: number) => TaxRevision | null
-
-type Mapped = Pick<RateRevision, 'key' | 'params'>
+export type TaxMapping = (taxed: Taxable, atMs: number) => TaxRevision | null
 
 /** A tax matches if its field has a value of the rate's field. Paths into `params`, or a field. */
 interface Pair {
@@ -66,7 +64,7 @@ export function createTaxMapping(priorities: TaxPriorities, taxes: Taxes): TaxMa
   }
 }
 
-function matches({ taxField, rateField }: Pair, tax: TaxRevision, rate: Mapped): boolean {
+function matches({ taxField, rateField }: Pair, tax: TaxRevision, rate: Taxable): boolean {
   const rateValues = valuesAt(rate, rateField)
   return valuesAt(tax, taxField).some((value) => rateValues.includes(value))
 }
@@ -74,7 +72,7 @@ function matches({ taxField, rateField }: Pair, tax: TaxRevision, rate: Mapped):
 const PARAMS = 'params.'
 
 /** The values of a field; several if it is a list, none if it is absent. */
-function valuesAt({ key, params }: Mapped, field: string): string[] {
+function valuesAt({ key, params }: Pick<Taxable, 'key' | 'params'>, field: string): string[] {
   if (field === 'key') return [key]
   const path = field.startsWith(PARAMS) ? field.slice(PARAMS.length) : field
   const value = fieldAt(params, field) ?? fieldAt(params, path)

@@ -217,7 +217,7 @@ describe('rounding rules are refused', () => {
 })
 
 describe.each(['charges', 'discounts'])('%s are refused', (collection) => {
-  it.each([0, -1])('with simultaneous_limit of %j', async (limit) => {
+  it.each([-2, -3])('with simultaneous_limit of %j', async (limit) => {
     const params = complete(collection, { simultaneous_limit: limit })
     await isRefused([collection, 'create'], params, [999_999, 'simultaneous_limit'])
   })
@@ -232,6 +232,26 @@ describe.each(['charges', 'discounts'])('%s are refused', (collection) => {
     await isRefused(call, create(name), [999_999, 'cycles'])
     const plan = [{ field: 'plan', op: 'eq', value: 'GOLD' }]
     await world.ok(...call, create(plan))
+  })
+})
+
+describe('discounts have every value of their terms', () => {
+  it.each([
+    { proration: 'yes', prorated_start: 'true', prorated_end: 'false' },
+    { proration: 'no', simultaneous_limit: 0 },
+    { proration: 'inherited', simultaneous_limit: -1 },
+    {
+      percentage_on_field: 'aprice',
+      rounding_rules: { rounding_type: 'up', rounding_decimals: 2 },
+    },
+    { type: 'percentage', subject: { plan: { GOLD: { value: 0.2, sequential: true } } } },
+    { type: 'monetary', subject: { customer_service: { CLUB: { value: 10 } } } },
+  ])('%j', async (fields) => {
+    const made = await make(world, 'discounts', fields)
+    expect(made.entity).toMatchObject(fields)
+    const params = { query: { _id: idOf(made) }, update: { priority: '7' } }
+    const { entity } = await world.ok('discounts', 'update', params)
+    expect(entity).toMatchObject({ ...fields, priority: '7' })
   })
 })
 
