@@ -2,7 +2,6 @@
 import { loadConfig } from '../config/load.ts'
 import { parseInstant } from '../domain/time.ts'
 import { watchRecorderProgress } from '../ledger/recorder-progress.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { type AuditStores, checkAccount } from './audit/account.ts'
 import { type FoundAccount, findAccounts } from './audit/accounts.ts'
@@ -45,7 +44,7 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
   if (options['expect'] !== undefined) throw new UsageError('--expect requires --records')
   const flags = auditOptions(options)
   const config = loadConfig(file === undefined ? {} : { file })
-  const report = await withStores(config, async ({ ledger, catalog, lost }) => {
+  const report = await withStores(config, async ({ ledger, catalog, clock, lost }) => {
     // An empty Redis would look like an account without balances.
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
@@ -60,7 +59,7 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
     if (!flags.explain && !flags.mend) return first
     const settings = {
       operationKeepMs: config.ledger.operationKeepMs,
-      nowMs: systemClock.nowMs(),
+      nowMs: clock.nowMs(),
     }
     if (!flags.mend || flags.isDryRun) {
       return { ...first, explained: await explainAll(stores, different, settings, flags) }

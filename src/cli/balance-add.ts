@@ -9,7 +9,6 @@ import { microsFrom, parseDecimal, toScale } from '../domain/money.ts'
 import { FOREVER_MS, parseInstant } from '../domain/time.ts'
 import { LedgerLostError } from '../ledger/epochs.ts'
 import { type CreditOperation, creditBucket } from '../ledger/operations.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -32,7 +31,7 @@ export async function addBalance(options: OptionValues, file: string | undefined
   const config = loadConfig(file === undefined ? {} : { file })
   const command = readCreditCommand(options, config)
   const line = await withStores(config, async (stores) => {
-    const nowMs = systemClock.nowMs()
+    const nowMs = stores.clock.nowMs()
     const operation = await operationFor(stores, command, nowMs)
     const settings = { attemptsMax: config.ledger.commitAttemptsMax }
     const done = await creditBucket(stores.ledger, operation, settings, nowMs).catch(

@@ -4,6 +4,7 @@ import type { BillSelection } from '../../billing/charges/books.ts'
 import { handleDueCharges } from '../../billing/charges/due.ts'
 import { type AccountResult, chargeAccount, type PayMode } from '../../billing/charges/run.ts'
 import { EntityConflictError } from '../../catalog/errors.ts'
+import { realTimeOf } from '../../runtime/clock.ts'
 import { beginJob, type ClaimedJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
 
@@ -40,7 +41,7 @@ export function dueChargesHandler(deps: ChargeDeps): JobHandler {
 
 /** Hosted pages that nobody can return from any more. */
 async function forgetTokenizations({ catalog, clock }: ChargeDeps): Promise<void> {
-  const before = new Date(clock.nowMs() - TOKENIZATION_KEPT_MS)
+  const before = new Date(realTimeOf(clock).nowMs() - TOKENIZATION_KEPT_MS)
   await catalog.run('remove old tokenizations', () =>
     catalog.tokenizations.deleteMany({ expires: { $lte: before } }),
   )

@@ -6,6 +6,7 @@ import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
+  CLOCK_ENDPOINTS,
   type Endpoint,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
@@ -67,6 +68,7 @@ const ENDPOINTS: readonly Case[] = [
       ? { ...endpoint, path: '/api/settings?category=plans' }
       : { ...endpoint, path: '/api/settings?category=plans&action=set&data=%7B%7D' },
   ),
+  ...Object.values(CLOCK_ENDPOINTS),
   PAYMENT_ENDPOINTS.list,
   ...ACTION_ENDPOINTS,
   ...PLANNED_ENDPOINTS,

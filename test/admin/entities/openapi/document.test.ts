@@ -10,6 +10,7 @@ import { apiPage } from '../../../../src/admin/entities/openapi/page.ts'
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
+  CLOCK_ENDPOINTS,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
@@ -56,6 +57,7 @@ describe('the OpenAPI document', () => {
       PAYMENT_ENDPOINTS.list,
       ...AUTH_ENDPOINTS,
       ...SETTINGS_ENDPOINTS,
+      ...Object.values(CLOCK_ENDPOINTS),
       ...ACTION_ENDPOINTS,
     ]
     const wanted = [...DEFINITIONS.values()].flatMap((definition) =>
