@@ -1,5 +1,6 @@
 /** `/api/clock` of a test clock: the time moves forward, and everything due between runs. */
 import { beforeAll, describe, expect, it } from 'vitest'
+import { beginJob, type ClaimedJob, claimJob } from '../../../src/admin/jobs/jobs.ts'
 import { LiveGatewayError } from '../../../src/admin/start.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
@@ -123,6 +124,28 @@ describe('a move', () => {
     const both = await Promise.all([world.post({ to }), world.post({ to })])
     expect(both.map(({ http }) => http).sort()).toEqual([200, 409])
     expect(both.find(({ http }) => http === 409)?.message).toBe('the clock is being moved')
+  })
+})
+
+describe('a job that is under way', () => {
+  const actor = { by: 'cli', id: '', name: '', address: '' } as const
+
+  /** The runner of the server may be faster. */
+  async function claimNew(): Promise<ClaimedJob> {
+    const stores = { catalog: world.stores().catalog, clock: world.clock }
+    for (let number = 0; ; number += 1) {
+      const wanted = { kind: 'charge', subject: `run ${number}`, options: { aids: [] } } as const
+      const claimed = await claimJob(stores, await beginJob(stores, { ...wanted, actor }))
+      if (claimed !== null) return claimed
+    }
+  }
+
+  it('stays with its process when the clock is moved', async () => {
+    const claimed = await claimNew()
+    const to = iso(world.clock.nowMs() + DAY_MS)
+    expect((await world.post({ to })).http).toBe(200)
+    await expect(claimed.saveProgress('still claimed')).resolves.toBeUndefined()
+    await claimed.end(null)
   })
 })
 
