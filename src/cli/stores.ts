@@ -128,8 +128,8 @@ export function outageAsCommandError(error: unknown): unknown {
 }
 
 /**
- * Runs `act` with MongoDB alone and the clock of the installation. Closes MongoDB afterwards. Throws
- * `CommandError`.
+ * Runs `act` with MongoDB alone and the clock of the installation. Closes MongoDB afterwards.
+ * Throws `CommandError`.
  */
 export async function withCatalog<T>(
   config: Config,

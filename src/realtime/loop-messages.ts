@@ -13,7 +13,7 @@ import type { ListenPort } from './thread-context.ts'
 export interface LoopData {
   /** Configuration of this event loop (`loopConfig`). */
   readonly config: Config
-  /** Of a clock that differs from the system clock. */
+  /** Offset of the clock, if it differs from the system clock. */
   readonly ahead?: ClockOffset | undefined
   /** Index of the event loop, from 1. */
   readonly loop: number

@@ -88,7 +88,7 @@ const NO_RULES: RequestRules = { keptFields: [], identifyingFields: [], identifi
 /** Worker data of a worker. */
 export interface RealtimeWorkerData {
   readonly config: Config
-  /** Of a clock that differs from the system clock. */
+  /** Offset of the clock, if it differs from the system clock. */
   readonly ahead?: ClockOffset | undefined
   /** Index of the worker from 0, unique over all event loops. */
   readonly worker: number

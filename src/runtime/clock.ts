@@ -2,7 +2,7 @@
 export type Clock = {
   /** Milliseconds since 1970; an integer that never decreases. */
   nowMs(): number
-  /** Of a clock that differs from the system clock: by how much. */
+  /** Offset of a clock that differs from the system clock. */
   readonly ahead?: ClockOffset
 }
 

@@ -30,7 +30,7 @@ import { createTaxRules, type TaxRules } from './tax-rules.ts'
 /** Settings that the pool passes to its workers. */
 export interface WorkerSettings {
   readonly config: Config
-  /** Of a clock that differs from the system clock. */
+  /** Offset of the clock, if it differs from the system clock. */
   readonly ahead?: ClockOffset | undefined
   /** Index of the worker, from 0. A replaced thread has the same index. */
   readonly worker: number

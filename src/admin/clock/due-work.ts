@@ -1,4 +1,4 @@
-/** What becomes due by the clock, and how it is run while the clock is moved. */
+/** The table of work that becomes due by the clock, and its runs while the clock is moved. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -24,7 +24,7 @@ export interface DueParts {
   readonly log: Pick<Logger, 'info' | 'warn'>
 }
 
-/** What one run has done; without counts, nothing. */
+/** Result of one run; no counts if it had no effect. */
 export interface DoneWork {
   readonly subject: string
   readonly counts: Readonly<Record<string, number>>
@@ -109,7 +109,7 @@ function expiredSessions({ ledger, clock, config, metrics, log }: DueParts): Due
   }
 }
 
-/** What runs next may read the lines. False if the recorder takes too long, or does not run. */
+/** Later work may read the lines. False if the recorder takes too long, or does not run. */
 async function untilRecorded(ledger: Ledger, signal: AbortSignal): Promise<boolean> {
   const endMs = monotonicMs() + RECORDING_MS_MAX
   while ((await streamBacklog(ledger)) > 0) {

@@ -1,4 +1,4 @@
-/** What a test clock must not run beside: it would really charge customers, ahead of time. */
+/** Payment gateways that a test clock must not use: customers would pay ahead of time. */
 import type { ChargeDeps } from '../../billing/charges/attempt.ts'
 
 /** Keys of Stripe that move real money; those of its test mode begin with `sk_test_`. */

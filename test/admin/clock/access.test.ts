@@ -1,4 +1,4 @@
-/** Who may move the clock; what a move must not end; a clock that is not a test clock. */
+/** Permissions for moving the clock, and logins that a move must keep. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { PASSWORDS } from '../../../src/admin/auth/passwords.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'

@@ -1,6 +1,6 @@
 /** `/api/clock` of a test clock: the time moves forward, and everything due between runs. */
 import { beforeAll, describe, expect, it } from 'vitest'
-import { beginJob, type ClaimedJob, claimJob } from '../../../src/admin/jobs/jobs.ts'
+import { beginJob, type ClaimedJob, claimJob, jobsDue } from '../../../src/admin/jobs/jobs.ts'
 import { LiveGatewayError } from '../../../src/admin/start.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
@@ -130,12 +130,13 @@ describe('a move', () => {
 describe('a job that is under way', () => {
   const actor = { by: 'cli', id: '', name: '', address: '' } as const
 
+  const stores = () => ({ catalog: world.stores().catalog, clock: world.clock })
+
   /** The runner of the server may be faster. */
   async function claimNew(): Promise<ClaimedJob> {
-    const stores = { catalog: world.stores().catalog, clock: world.clock }
     for (let number = 0; ; number += 1) {
       const wanted = { kind: 'charge', subject: `run ${number}`, options: { aids: [] } } as const
-      const claimed = await claimJob(stores, await beginJob(stores, { ...wanted, actor }))
+      const claimed = await claimJob(stores(), await beginJob(stores(), { ...wanted, actor }))
       if (claimed !== null) return claimed
     }
   }
@@ -144,6 +145,8 @@ describe('a job that is under way', () => {
     const claimed = await claimNew()
     const to = iso(world.clock.nowMs() + DAY_MS)
     expect((await world.post({ to })).http).toBe(200)
+    const due = (await jobsDue(stores())).map(({ _id }) => _id.toHexString())
+    expect(due).not.toContain(claimed.job._id.toHexString())
     await expect(claimed.saveProgress('still claimed')).resolves.toBeUndefined()
     await claimed.end(null)
   })

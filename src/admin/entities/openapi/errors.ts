@@ -257,8 +257,8 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
   },
   noTestClock: {
     description:
-      'The caller lacks the permission, the clock is not a test clock, or the request comes from a ' +
-      'page of another site.',
+      'The caller lacks the permission, the clock is not a test clock, or the request comes from ' +
+      'a page of another site.',
     ...content(either('Why.', ref('permissionError'), ref('requestError'), ref('transportError')), {
       permissionError: ERROR_EXAMPLES['permissionError'],
       requestError: new RequestError(403, 'clock.test is false: the clock cannot be moved').body(),
