@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Audit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { Config } from '../config/schema.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, realTimeOf } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { RedisConnection } from '../store/redis.ts'
@@ -13,6 +13,8 @@ import { addApiPages } from './api-pages.ts'
 import type { RouteAccess } from './auth/access.ts'
 import type { Auth } from './auth/auth.ts'
 import type { Caller } from './auth/caller.ts'
+import type { ClockMover } from './clock/move.ts'
+import { addClockRoutes } from './clock/routes.ts'
 import { errorHandler } from './entities/answer.ts'
 import type { EntityApi } from './entities/api.ts'
 import { RequestError } from './entities/errors.ts'
@@ -33,6 +35,7 @@ export interface RouteParts {
   readonly catalog: Catalog
   readonly redis: RedisConnection
   readonly clock: Clock
+  readonly clockMover: ClockMover
   readonly metrics: Metrics
   readonly log: Logger
   readonly audit: Audit
@@ -64,7 +67,11 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   auth.addRoutes(server)
   const categories = createCategories(config)
   const admit = auth.guard.admit
-  addSettingsRoutes(server, { catalog, audit, clock, categories, admit, log })
+  // Settings contain clients and their validity, which logins compare with the real time.
+  const changes = { catalog, audit, clock: realTimeOf(clock), categories }
+  addSettingsRoutes(server, { ...changes, admit, log })
+  const { timeZone } = config.rating
+  addClockRoutes(server, { mover: parts.clockMover, admit, log, timeZone })
   addEntityApi(
     server,
     entityApi,

@@ -8,21 +8,23 @@ import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import { type Recorder, startRecorder } from '../recorder/start.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, realTimeOf } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
 import { openRedis } from '../store/redis.ts'
-import { createAuth } from './auth/auth.ts'
+import { type Auth, type AuthOptions, createAuth } from './auth/auth.ts'
 import { hasGeneratedPassword } from './auth/first-admin.ts'
 import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.ts'
 import { refuseCrossSite } from './browsers.ts'
+import { createClockMover } from './clock/move.ts'
+import { liveGateway } from './clock/production.ts'
 import { listedOrigins } from './cors.ts'
 import { createEntityApi } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
 import { startJobRunner } from './jobs/runner.ts'
 import { checkListening, listen } from './listening.ts'
-import { createPayments } from './payments/payments.ts'
+import { createPayments, type Payments } from './payments/payments.ts'
 import { startReseal } from './reseal.ts'
 import { addRoutes } from './routes.ts'
 import { createServer } from './server.ts'
@@ -58,7 +60,7 @@ const OPEN = 'the control plane is open to the network without authentication'
  */
 export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { config, log, metrics, clock } = options
-  const { isRedisFit = () => true, canRedisWrite = () => true } = options
+  const { isRedisFit = () => true, canRedisWrite = () => true, stripeAddress } = options
   const { readTimeoutMs } = config.entities
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin', readTimeoutMs })
   const redis = openRedis(config.redis, log)
@@ -67,12 +69,13 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const audit = createAudit(catalog)
   const keys = openExpiringKeys(redis, AUTH_KEYS)
   const dataDir = resolve(config.data.dir)
-  const auth = createAuth({ catalog, keys, settings, audit, clock, config, log, dataDir })
-  const entityApi = createEntityApi({ catalog, ledger, clock, config, log })
-  const { stripeAddress } = options
-  const payments = createPayments({
-    ...{ catalog, clock, config, settings, entityApi, log, stripeAddress },
-  })
+  const auth = openAuth({ catalog, keys, settings, audit, clock, config, log, dataDir })
+  const parts = { catalog, clock, config, log }
+  const entityApi = createEntityApi({ ...parts, ledger })
+  const payments = createPayments({ ...parts, settings, entityApi, stripeAddress })
+  const { charges } = payments
+  const handlers = jobHandlers(entityApi, { config, metrics, payments })
+  const clockMover = createClockMover({ ...parts, ledger, metrics, handlers, audit, charges })
   const ends: { stop(): Promise<void> | void }[] = []
   let outbox: OutboxRunner | undefined
   let recorder: Recorder | undefined
@@ -80,12 +83,14 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   let hasUsers = () => auth.guard.isOpen
   const server = createServer(config.admin, log, metrics)
   const close = async (drainMs: number) => {
+    clockMover.stop()
     await recorder?.stop(drainMs)
     await server.close()
     for (const end of ends) await end.stop()
     await Promise.all([redis.close(), catalog.close()])
   }
   try {
+    if (config.clock.test) await refuseLiveGateway(charges)
     auth.guard.install(server)
     refuseCrossSite(server, config.admin, listedOrigins(settings))
     const areChangesFinished = () => outbox?.hasRun() === true
@@ -95,6 +100,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       catalog,
       redis,
       clock,
+      clockMover,
       metrics,
       log,
       audit,
@@ -104,16 +110,14 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       health,
     })
     if (!auth.guard.isOpen) {
-      const first = watchFirstAdmin({ catalog, clock, log, dataDir })
+      const first = watchFirstAdmin({ catalog, clock: realTimeOf(clock), log, dataDir })
       ends.push(first)
       hasUsers = first.hasUser
-      await mayListen(config, catalog, clock, first)
+      await mayListen(config, catalog, realTimeOf(clock), first)
     }
     outbox = catalog.dispatcher.start()
-    const handlers = jobHandlers(entityApi, { config, metrics, payments })
     const runner = startJobRunner({ catalog, clock, log, handlers })
-    ends.push(outbox, runner, startStandingJobs({ catalog, clock, config, log }))
-    ends.push(startReseal({ catalog, clock, config, log }))
+    ends.push(outbox, runner, startStandingJobs(parts), startReseal(parts))
     const port = await listen(server, config.admin)
     const { host, openTo } = config.admin
     if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)
@@ -123,6 +127,29 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await close(0)
     throw error
   }
+}
+
+/** Logins are in real time: moving the clock ends none. */
+function openAuth(options: Omit<AuthOptions, 'validityClock'>): Auth {
+  const { clock } = options
+  const real = realTimeOf(clock)
+  // The commands create users in real time.
+  const validityClock = { nowMs: () => Math.max(clock.nowMs(), real.nowMs()) }
+  return createAuth({ ...options, clock: real, validityClock })
+}
+
+/** A test clock beside a gateway that moves real money. */
+export class LiveGatewayError extends Error {
+  override name = 'LiveGatewayError'
+}
+
+async function refuseLiveGateway(charges: Payments['charges']): Promise<void> {
+  const live = await liveGateway(charges)
+  if (live === null) return
+  throw new LiveGatewayError(
+    `clock.test is true, but payment gateway ${live} has a key of production: ` +
+      'remove it, or set clock.test to false',
+  )
 }
 
 /** Before exposing the port, checks that no user has a generated password. */

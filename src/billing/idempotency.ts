@@ -13,7 +13,7 @@ import type {
 } from '../catalog/records/idempotency-document.ts'
 import { isDuplicate } from '../catalog/transactions/duplicate.ts'
 import { stateOf } from '../catalog/transactions/state.ts'
-import { type Clock, monotonicMs } from '../runtime/clock.ts'
+import { type Clock, monotonicMs, realTimeOf } from '../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../runtime/process-identity.ts'
 
 /** A call that is to be done once. */
@@ -75,7 +75,7 @@ export async function admitCall(
     if (await insertClaim(stores, claim, call)) return { claim }
     const found = await readCall(catalog, claim.id)
     if (found === null) continue
-    const nowMs = clock.nowMs()
+    const nowMs = realTimeOf(clock).nowMs()
     if (found.kept_until.getTime() <= nowMs) {
       await forget(catalog, found)
     } else if (found.digest !== call.digest) {
@@ -115,7 +115,7 @@ export function storePart(
   { part, results }: Pick<KeyedPartDocument, 'part' | 'results'>,
 ): void {
   const { writes } = stateOf(session)
-  const nowMs = clock.nowMs()
+  const nowMs = realTimeOf(clock).nowMs()
   writes.update('idempotency', {
     filter: heldBy(claim),
     change: { $set: { lease: new Date(nowMs + LEASE_MS) } },
@@ -159,7 +159,7 @@ export async function releaseClaim({ catalog }: IdempotencyStores, claim: Claim)
 
 /** Removes keys that are no longer kept. */
 export async function forgetKeys({ catalog, clock }: IdempotencyStores): Promise<void> {
-  const now = new Date(clock.nowMs())
+  const now = new Date(realTimeOf(clock).nowMs())
   await catalog.run('remove old idempotency keys', () =>
     catalog.idempotency.deleteMany({ kept_until: { $lte: now } }),
   )
@@ -177,7 +177,7 @@ async function insertClaim(
   { id, token }: Claim,
   { action, caller, digest }: KeyedCall,
 ): Promise<boolean> {
-  const nowMs = clock.nowMs()
+  const nowMs = realTimeOf(clock).nowMs()
   const document: KeyedCallDocument = {
     _id: id,
     action,
@@ -219,7 +219,7 @@ async function takeOver(
   { id, token }: Claim,
   found: KeyedCallDocument,
 ): Promise<boolean> {
-  const lease = new Date(clock.nowMs() + LEASE_MS)
+  const lease = new Date(realTimeOf(clock).nowMs() + LEASE_MS)
   const { matchedCount } = await catalog.run('take over an idempotency key', () =>
     catalog.idempotency.updateOne(
       { _id: id, token: found.token, state: 'running' },

@@ -70,10 +70,14 @@ export interface CounterDocument {
   seq: number
 }
 
-/** `ledger`: the epoch of its data (installation.ts). */
+/** `ledger`: the epoch of its data (installation.ts). `clock`: see installation-clock.ts. */
 export interface InstallationDocument {
   _id: string
-  epoch: string
+  epoch?: string
+  /** The setting with which the clock was set; null if there was none. */
+  start?: string | null
+  /** Milliseconds by which the clock of the installation is ahead of the system clock. */
+  ahead_ms?: number
 }
 
 export interface Collections {

@@ -3,7 +3,6 @@ import { entityStoresOf } from '../admin/entity-api.ts'
 import { loadConfig } from '../config/load.ts'
 import { parseInstant } from '../domain/time.ts'
 import { watchRecorderProgress } from '../ledger/recorder-progress.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
 import { print } from '../runtime/terminal.ts'
 import { type AuditStores, checkAccount } from './audit/account.ts'
@@ -47,7 +46,7 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
   if (options['expect'] !== undefined) throw new UsageError('--expect requires --records')
   const flags = auditOptions(options)
   const config = loadConfig(file === undefined ? {} : { file })
-  const report = await withStores(config, async ({ ledger, catalog, lost }) => {
+  const report = await withStores(config, async ({ ledger, catalog, clock, lost }) => {
     // An empty Redis would look like an account without balances.
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
@@ -62,14 +61,14 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
     if (!flags.explain && !flags.mend) return first
     const settings = {
       operationKeepMs: config.ledger.operationKeepMs,
-      nowMs: systemClock.nowMs(),
+      nowMs: clock.nowMs(),
     }
     if (!flags.mend || flags.isDryRun) {
       return { ...first, explained: await explainAll(stores, different, settings, flags) }
     }
     if (!flags.json) for (const line of reportLines(first)) print(line)
     const log = createLogger({ name: 'cli', level: 'silent' })
-    entityStoresOf({ catalog, ledger, clock: systemClock, config, log })
+    entityStoresOf({ catalog, ledger, clock, config, log })
     const explained = await mendAll(stores, different, settings, flags)
     return { ...withBooks(await auditStores(stores)), explained }
   })

@@ -11,7 +11,6 @@ import { microsFrom, parseDecimal, toScale } from '../domain/money.ts'
 import { FOREVER_MS, parseInstant } from '../domain/time.ts'
 import { LedgerLostError } from '../ledger/epochs.ts'
 import { type CreditOperation, creditBucket } from '../ledger/operations.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
 import { print } from '../runtime/terminal.ts'
 import { StoreDownError } from '../store/redis.ts'
@@ -41,18 +40,18 @@ export async function addBalance(options: OptionValues, file: string | undefined
 
 /** The operation and its audit record, which another process completes if this one ends. */
 export async function addCredit(
-  { catalog, ledger }: Pick<Stores, 'catalog' | 'ledger'>,
+  { catalog, ledger, clock }: Pick<Stores, 'catalog' | 'ledger' | 'clock'>,
   config: Config,
   command: CreditCommand,
 ): Promise<OperationLine> {
-  const nowMs = systemClock.nowMs()
+  const nowMs = clock.nowMs()
   const operation = await operationFor({ catalog, ledger }, command, nowMs)
   const { operationId, aid, sid } = operation
   const settings = { attemptsMax: config.ledger.commitAttemptsMax }
   entityStoresOf({
     catalog,
     ledger,
-    clock: systemClock,
+    clock,
     config,
     log: createLogger({ name: 'cli', level: 'silent' }),
   })

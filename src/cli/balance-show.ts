@@ -2,7 +2,6 @@
 import type { Catalog } from '../catalog/connection.ts'
 import { loadConfig } from '../config/load.ts'
 import { debtOf, type OwnerState } from '../domain/bucket.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { accountOf, loadOwners, ownerJson, ownerSelector, ownerText } from './owners.ts'
 import type { OptionValues } from './parse.ts'
@@ -11,13 +10,13 @@ import { withStores } from './stores.ts'
 export async function showBalance(options: OptionValues, file: string | undefined): Promise<0> {
   const { sid, aid } = ownerSelector(options)
   const config = loadConfig(file === undefined ? {} : { file })
-  const nowMs = systemClock.nowMs()
-  const result = await withStores(config, async ({ catalog, ledger }) => {
+  const result = await withStores(config, async ({ catalog, ledger, clock }) => {
+    const nowMs = clock.nowMs()
     const account = aid ?? (await accountOf(catalog, sid ?? 0, nowMs))
     const owners = await loadOwners(ledger, account, sid === undefined ? [0] : [sid, 0])
-    return { owners, nameOf: await namesFor(catalog, owners) }
+    return { nowMs, owners, nameOf: await namesFor(catalog, owners) }
   })
-  const { owners, nameOf } = result
+  const { nowMs, owners, nameOf } = result
   if (options['json'] === true) {
     const [owner, shared] = owners.map((state) => ownerJson(state, nameOf, nowMs))
     const ofAccount = shared && { shared: shared.buckets, shared_debt: shared.debt }

@@ -5,7 +5,6 @@ import { chargeRunHandler } from '../admin/payments/jobs.ts'
 import { createCharges } from '../admin/payments/payments.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import { loadConfig } from '../config/load.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
 import { print } from '../runtime/terminal.ts'
 import { UsageError } from './errors.ts'
@@ -19,8 +18,7 @@ export async function charge(options: OptionValues, file: string | undefined): P
   const run = runOptionsOf(options)
   const config = loadConfig(file === undefined ? {} : { file })
   const log = createLogger({ name: 'cli', level: 'silent' })
-  const clock = systemClock
-  const job = await withCatalog(config, async (catalog) => {
+  const job = await withCatalog(config, async (catalog, clock) => {
     const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
     const charges = createCharges({ catalog, clock, config, settings, log })
     const subject = `run ${clock.nowMs()}`

@@ -276,6 +276,15 @@ export const COMMANDS: readonly CommandSpec[] = [
     options: { json, ...common },
   },
   {
+    name: 'clock',
+    help: 'Show the time of the installation; move a test clock forward and run what is due.',
+    options: {
+      to: text('TIME', 'time to move to, as in 2026-01-31T12:00:00Z; clock.test must be true'),
+      json,
+      ...common,
+    },
+  },
+  {
     name: 'ledger rebuild',
     help: 'Restore a ledger that Redis has lost from the records in MongoDB.',
     options: {

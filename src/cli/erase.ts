@@ -8,7 +8,6 @@ import { requestErasure } from '../admin/privacy/request.ts'
 import { type Subject, subjectText } from '../admin/privacy/subject.ts'
 import type { JobDocument } from '../catalog/records/job-document.ts'
 import { loadConfig } from '../config/load.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
 import { print } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -25,8 +24,7 @@ export async function erase(options: OptionValues, file: string | undefined): Pr
   const subject = subjectOf(options)
   const config = loadConfig(file === undefined ? {} : { file })
   const log = createLogger({ name: 'cli', level: 'silent' })
-  const clock = systemClock
-  const job = await withStores(config, async ({ catalog, ledger, lost }) => {
+  const job = await withStores(config, async ({ catalog, ledger, clock, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const api = createEntityApi({ catalog, ledger, clock, config, log })
     const request = { subject, force: options['force'] === true, actor: operator() }

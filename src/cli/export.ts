@@ -11,7 +11,6 @@ import { exportRows } from '../admin/entities/export/export-rows.ts'
 import { createCurrentFields } from '../admin/entities/fields/current.ts'
 import { recordRead } from '../admin/privacy/read-records.ts'
 import { loadConfig } from '../config/load.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { printAll, stopWithoutReader } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
@@ -32,17 +31,17 @@ export async function exportFile(
     return value === undefined ? [] : [[name, value] as const]
   })
   try {
-    await withCatalog(config, async (catalog) => {
-      const fields = createCurrentFields(catalog, systemClock, config)
+    await withCatalog(config, async (catalog, clock) => {
+      const fields = createCurrentFields(catalog, clock, config)
       const request = exportRequestOf(new Map(parameters), {
         definition,
         action: actionOf(definition),
         fields: await fields.of(definition),
         entities: config.entities,
         timeZone: config.rating.timeZone,
-        nowMs: systemClock.nowMs(),
+        nowMs: clock.nowMs(),
       })
-      const stores = { catalog, config, clock: systemClock }
+      const stores = { catalog, config, clock }
       const done = { definition, action: 'export', filter: request.filter, rows: null } as const
       await recordRead(stores, operator(), done)
       await send(exportRows(catalog, request), output)

@@ -12,7 +12,7 @@ import { type ImportResult, importEnvelope } from '../admin/entities/import/resu
 import { createEntityApi } from '../admin/entity-api.ts'
 import { loadConfig } from '../config/load.ts'
 import { isObject } from '../domain/fields.ts'
-import { monotonicMs, systemClock } from '../runtime/clock.ts'
+import { monotonicMs } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
 import { print, printError, type StatusLine, statusLine } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
@@ -44,8 +44,8 @@ export async function importFile(
   const failed = failedFile(optionalText(options, 'failed'))
   const status = new ImportStatus(statusLine(), failed.add)
   try {
-    const result = await withStores(config, async ({ catalog, ledger }) => {
-      const api = createEntityApi({ catalog, ledger, clock: systemClock, config, log })
+    const result = await withStores(config, async ({ catalog, ledger, clock }) => {
+      const api = createEntityApi({ catalog, ledger, clock, config, log })
       const operation = optionalText(options, 'operation') ?? ''
       const given = { ...update, ...(options['dry-run'] === true && { dry_run: true }) }
       const settings = await readSettings(api, definition, given, operation)

@@ -2,10 +2,11 @@
 import { hostname } from 'node:os'
 import { openCatalog } from '../catalog/connection.ts'
 import { epochRecordOf } from '../catalog/installation.ts'
+import { followClock } from '../catalog/installation-clock.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { ensureLedger, lostPartitions } from '../ledger/install.ts'
-import { type Clock, systemClock } from '../runtime/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
 import { createShutdown, type Shutdown } from '../runtime/shutdown.ts'
@@ -96,6 +97,8 @@ async function startInOrder(
     await waitForRedis(redis, config.redis.connectTimeoutMs)
     await checkRedisPolicy(redis, log)
     const lost = await findLedger(redis, config)
+    const followed = await followClock(config, log)
+    shutdown.add('clock', () => followed.close())
     const watch = watchLedger(redis, config.ledger.partitions, lost, log)
     shutdown.add('ledger watch', () => watch.stop())
     const policy = watchRedisPolicy(redis, log, metrics.redisCannotWrite)
@@ -108,7 +111,7 @@ async function startInOrder(
       config,
       log,
       metrics,
-      clock: systemClock,
+      clock: followed.clock,
       ...fitness,
       drainMs,
       mayListen,

@@ -32,8 +32,8 @@ export async function runCommandLine(
   }
 }
 
-/** Commands for access control, settings and personal data. */
-const ACCESS = /^(?:user|client|secrets|settings|job) |^(?:erase|check|charge)$/
+/** Commands for access control, settings, personal data and jobs. */
+const ACCESS = /^(?:user|client|secrets|settings|job) |^(?:erase|check|charge|clock)$/
 
 /** Each command is imported on demand, so that a role does not load the modules of others. */
 async function dispatch(
@@ -115,6 +115,8 @@ async function access({ command, operands, options }: Invocation): Promise<ExitC
       return (await import('./check.ts')).check(options, file)
     case 'charge':
       return (await import('./charge.ts')).charge(options, file)
+    case 'clock':
+      return (await import('./clock.ts')).clock(options, file)
     case 'erase':
       return (await import('./erase.ts')).erase(options, file)
     case 'job list':

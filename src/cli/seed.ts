@@ -9,7 +9,7 @@ import { type PrepaidInclude, revisionAt } from '../domain/catalogue.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { creditBucket } from '../ledger/operations.ts'
-import { type Clock, systemClock } from '../runtime/clock.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { CommandError } from './errors.ts'
 import { operator } from './operator.ts'
@@ -20,7 +20,7 @@ const CREDIT_FROM_MS = Date.UTC(2020, 0, 1)
 
 export async function seedDemo(file: string | undefined): Promise<0> {
   const config = loadConfig(file === undefined ? {} : { file })
-  const created = await withStores(config, (stores) => seedStores(stores, config, systemClock))
+  const created = await withStores(config, (stores) => seedStores(stores, config, stores.clock))
   print(created === 0 ? 'nothing to do: the store has entities' : `created ${created} entities`)
   return 0
 }

@@ -4,7 +4,6 @@ import { decimalText } from '../domain/money.ts'
 import type { ServiceSession, Session } from '../domain/session.ts'
 import { identifierValue } from '../domain/session-services.ts'
 import { openSessionsOf } from '../ledger/open-sessions.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { accountOf, aligned } from './owners.ts'
@@ -18,9 +17,9 @@ export async function listSessions(options: OptionValues, file: string | undefin
     throw new UsageError('give --sid for a subscriber, or --aid for an account')
   }
   const config = loadConfig(file === undefined ? {} : { file })
-  const sessions = await withStores(config, async ({ catalog, ledger, lost }) => {
+  const sessions = await withStores(config, async ({ catalog, ledger, clock, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
-    const account = aid ?? (await accountOf(catalog, sid ?? 0, systemClock.nowMs()))
+    const account = aid ?? (await accountOf(catalog, sid ?? 0, clock.nowMs()))
     const found: Session[] = []
     for await (const { session } of openSessionsOf(ledger, { aid: account, sid: sid ?? 0 })) {
       found.push(session)

@@ -5,7 +5,6 @@ import { LedgerLostError } from '../ledger/epochs.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { type FoundSession, findSession, findSessionsById } from '../ledger/open-sessions.ts'
 import { releaseSession } from '../ledger/release.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { publishSessionEvent } from '../store/session-events.ts'
@@ -26,12 +25,12 @@ export async function release(
 ): Promise<0> {
   const origin = optionalText(options, 'origin')
   const config = loadConfig(file === undefined ? {} : { file })
-  const lines = await withStores(config, async ({ catalog, ledger, lost }) => {
+  const lines = await withStores(config, async ({ catalog, ledger, clock, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const found = await openSession(ledger, sessionId, origin)
     const isImmediate = options['now'] === true
     const messages = isImmediate
-      ? await releaseNow(ledger, found, config)
+      ? await releaseNow(ledger, found, config, clock.nowMs())
       : [await ask(ledger, found)]
     await recordByOperator(catalog, entryOf(found, isImmediate))
     return messages
@@ -84,9 +83,13 @@ async function ask(ledger: Ledger, found: FoundSession): Promise<string> {
   return `notified all nodes: the network element of session ${nameOf(found)} is asked to end it`
 }
 
-async function releaseNow(ledger: Ledger, found: FoundSession, config: Config): Promise<string[]> {
+async function releaseNow(
+  ledger: Ledger,
+  found: FoundSession,
+  config: Config,
+  nowMs: number,
+): Promise<string[]> {
   const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
-  const nowMs = systemClock.nowMs()
   const settings = { attemptsMax, replayMs }
   const session = await releaseSession(ledger, found, settings, nowMs).catch((error: unknown) => {
     throw withRetryAdvice(error)

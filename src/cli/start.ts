@@ -5,7 +5,6 @@ import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { FolderInUseError, type FolderLock, lockFolder } from '../embedded/folder-lock.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { closeFolderToOthers } from '../runtime/file-modes.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { createShutdown } from '../runtime/shutdown.ts'
@@ -207,7 +206,7 @@ async function prepareStores({ config, log }: StartContext): Promise<void> {
   await withStores(config, async (stores) => {
     // A lost ledger cannot be credited, and recorded data must not mix with a demo.
     if (config.mongo.url !== 'embedded' || stores.lost.length > 0) return
-    const entities = await seedStores(stores, config, systemClock)
+    const entities = await seedStores(stores, config, stores.clock)
     if (entities > 0) log.info({ entities }, 'demo catalogue created')
   })
 }
@@ -215,9 +214,9 @@ async function prepareStores({ config, log }: StartContext): Promise<void> {
 async function greet({ config, dataDir, ports }: StartContext): Promise<void> {
   const realtime = addressOf(config.realtime, ports.get('realtime.port') ?? 0)
   const admin = addressOf(config.admin, ports.get('admin.port') ?? 0)
-  const more = await withStores(config, async ({ catalog, lost }) => [
+  const more = await withStores(config, async ({ catalog, clock, lost }) => [
     ...(lost.length > 0 ? lostLines() : []),
-    ...(await demoLines(catalog, `${realtime}/realtime`, systemClock.nowMs())),
+    ...(await demoLines(catalog, `${realtime}/realtime`, clock.nowMs())),
   ])
   const diameter = [
     diameterAddress(config, ports.get('diameter.port'), ''),

@@ -7,11 +7,13 @@ import { join } from 'node:path'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError, SlowReadError } from '../catalog/errors.ts'
 import { epochRecordOf } from '../catalog/installation.ts'
+import { clockOf } from '../catalog/installation-clock.ts'
 import type { Config } from '../config/schema.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
 import { LedgerLostError } from '../ledger/epochs.ts'
 import { ensureLedger } from '../ledger/install.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, StoreDownError, waitForRedis } from '../store/redis.ts'
 import { CommandError } from './errors.ts'
@@ -64,6 +66,8 @@ export interface Connections {
 
 export interface Stores extends Connections {
   ledger: Ledger
+  /** The clock of the installation. */
+  clock: Clock
   /** Partitions that Redis has lost. */
   lost: readonly number[]
 }
@@ -105,7 +109,8 @@ async function openStores(config: Config): Promise<Stores> {
     const { partitions } = config.ledger
     const lost = await ensureLedger(redis, partitions, epochRecordOf(catalog))
     const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
-    return { ...connections, ledger, lost }
+    const clock = await clockOf(catalog, config)
+    return { ...connections, ledger, clock, lost }
   } catch (error) {
     await connections.close()
     throw outageAsCommandError(error)
@@ -122,16 +127,19 @@ export function outageAsCommandError(error: unknown): unknown {
   return isOutage ? new CommandError(error.message, { cause: error }) : error
 }
 
-/** Runs `act` with MongoDB alone and closes it afterwards. Throws `CommandError`. */
+/**
+ * Runs `act` with MongoDB alone and the clock of the installation. Closes MongoDB afterwards.
+ * Throws `CommandError`.
+ */
 export async function withCatalog<T>(
   config: Config,
-  act: (catalog: Catalog) => Promise<T>,
+  act: (catalog: Catalog, clock: Clock) => Promise<T>,
 ): Promise<T> {
   const { mongo, entities } = withStoreUrls(config)
   const { readTimeoutMs } = entities
   const catalog = await openCatalog({ ...mongo, appName: 'tollgate-cli', readTimeoutMs })
   try {
-    return await act(catalog)
+    return await act(catalog, await clockOf(catalog, config))
   } catch (error) {
     throw outageAsCommandError(error)
   } finally {

@@ -1,4 +1,5 @@
 import { FormatRegistry } from '@sinclair/typebox'
+import { parseInstant } from '../domain/time.ts'
 import { isAddressRange, isHost } from './hosts.ts'
 import { isCipher } from './tls.ts'
 
@@ -84,6 +85,10 @@ export const FORMATS = {
     expects:
       'must be a list of different cipher suites by their OpenSSL names, as in ' +
       'ECDHE-RSA-AES128-GCM-SHA256 or TLS_AES_128_GCM_SHA256',
+  },
+  instant: {
+    test: (text) => text === '' || (/T/.test(text) && parseInstant(text, 'UTC') !== null),
+    expects: 'must be a time in ISO 8601, as in 2026-01-31T12:00:00Z, or empty',
   },
   'database-name': {
     test: (text) => /^[A-Za-z0-9_-]{1,63}$/.test(text),

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { Value } from '@sinclair/typebox/value'
 import { LineCounter, parseDocument } from 'yaml'
 import { ConfigError, type ConfigProblem, redactUrl } from './error.ts'
-import { redirectProblem } from './hosts.ts'
+import { isLoopback, redirectProblem } from './hosts.ts'
 import { documentLayer, environmentLayer, FILE_VARIABLE, type Layer } from './layers.ts'
 import { type Config, ConfigSchema } from './schema.ts'
 import { nativeTlsProblem } from './tls.ts'
@@ -137,6 +137,7 @@ function checkConsistency(config: Config, layers: readonly Layer[], isPart: bool
     )
   }
   checkTls(config, demand, named)
+  checkTestClock(config, demand, named)
   const { backlogWarnPercent, backlogRefusePercent } = ledger
   demand(
     backlogRefusePercent > backlogWarnPercent,
@@ -172,6 +173,20 @@ function checkConsistency(config: Config, layers: readonly Layer[], isPart: bool
     `must be at least ${endMs}, which is ${SHUTDOWN_REQUESTS_MIN} × ${timeout}`,
   )
   if (problems.length > 0) throw new ConfigError(problems)
+}
+
+/** A test clock charges and removes data ahead of time: it is refused where others rely on them. */
+function checkTestClock(
+  { clock, admin, audit }: Config,
+  demand: (isMet: boolean, key: string, reason: string) => void,
+  named: (path: string) => string,
+): void {
+  if (!clock.test) return
+  const because = `because ${named('clock.test')} is true, which is for tests only`
+  demand(isLoopback(admin.host), 'admin.host', `must be an address of this machine, ${because}`)
+  const { host } = audit.syslog
+  const reason = `must be empty or an address of this machine, ${because}`
+  demand(host === '' || isLoopback(host), 'audit.syslog.host', reason)
 }
 
 /** `named` returns a setting's path and source. */

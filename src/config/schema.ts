@@ -41,6 +41,10 @@ const port = () => integer(0, 65_535)
 
 export const ConfigSchema = section({
   data: section({ dir: Type.String({ minLength: 1 }) }),
+  clock: section({
+    start: Type.String({ format: 'instant' satisfies FormatName, variable: 'TOLLGATE_CLOCK' }),
+    test: Type.Boolean(),
+  }),
   redis: section({
     url: text('redis-url'),
     commandTimeoutMs: integer(10, 60 * SECOND_MS),
@@ -239,7 +243,10 @@ export type Leaf = {
   readonly schema: TSchema
 }
 
-/** Name of the environment variable of a setting: `redis.url` → `TOLLGATE_REDIS_URL`. */
+/**
+ * Name of the environment variable of a setting: `redis.url` → `TOLLGATE_REDIS_URL`. The schema of
+ * a setting may give another one.
+ */
 export function variableOf(path: string): string {
   const snake = path.replace(/\./g, '_').replace(/([a-z0-9])([A-Z])/g, '$1_$2')
   return `TOLLGATE_${snake.toUpperCase()}`
@@ -250,7 +257,7 @@ export function leavesOf(schema: TObject, prefix = ''): readonly Leaf[] {
   return Object.entries(schema.properties).flatMap(([key, child]) => {
     const path = prefix === '' ? key : `${prefix}.${key}`
     if (isSection(child)) return leavesOf(child, path)
-    return [{ path, variable: variableOf(path), schema: child }]
+    return [{ path, variable: child['variable'] ?? variableOf(path), schema: child }]
   })
 }
 

@@ -275,6 +275,17 @@ export async function openSessions(ledger: Ledger): Promise<number> {
   return sumOver(ledger, (partition) => ledger.redis.client.zcard(ledger.keys.expiry(partition)))
 }
 
+/** When the first open session expires, in ms since 1970; null if there is none. */
+export async function firstExpiryMs({ redis, keys }: Ledger): Promise<number | null> {
+  const firsts = Array.from({ length: keys.partitions }, (_, partition) =>
+    redis.client.zrange(keys.expiry(partition), '0', '0', 'WITHSCORES'),
+  )
+  const times = (await redis.guard(Promise.all(firsts))).flatMap(([, score]) =>
+    score === undefined ? [] : [Number(score)],
+  )
+  return times.length === 0 ? null : Math.min(...times)
+}
+
 async function sumOver(
   ledger: Ledger,
   count: (partition: number) => Promise<number>,

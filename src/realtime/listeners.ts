@@ -75,8 +75,9 @@ class Listeners {
   }
 
   #dataOf(loop: number): LoopData {
-    const { config, workerFile } = this.#options
+    const { config, clock, workerFile } = this.#options
     return {
+      ahead: clock.ahead,
       config: loopConfig(config, loop),
       loop,
       rates: this.#rates,

@@ -3,6 +3,7 @@
  */
 import type { MessagePort } from 'node:worker_threads'
 import type { Config } from '../config/schema.ts'
+import type { ClockOffset } from '../runtime/clock.ts'
 import type { MetricsSnapshot } from '../runtime/metrics.ts'
 import type { RateTable } from './http/rate-limits.ts'
 import type { RouteTable } from './routes.ts'
@@ -12,6 +13,8 @@ import type { ListenPort } from './thread-context.ts'
 export interface LoopData {
   /** Configuration of this event loop (`loopConfig`). */
   readonly config: Config
+  /** Offset of the clock, if it differs from the system clock. */
+  readonly ahead?: ClockOffset | undefined
   /** Index of the event loop, from 1. */
   readonly loop: number
   readonly rates: RateTable

@@ -2,7 +2,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import type { Config } from '../config/schema.ts'
 import { assert } from '../domain/assert.ts'
-import { systemClock } from '../runtime/clock.ts'
+import { clockWith } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { createMetrics, type Metrics } from '../runtime/metrics.ts'
 import {
@@ -80,7 +80,7 @@ class LoopThread {
       config,
       log: this.#log,
       metrics: this.#metrics,
-      clock: systemClock,
+      clock: clockWith(this.#data.ahead),
       isLedgerThere: () => this.#state.isReady(),
       threadContext: this.#context(),
       ...(workerFile === null ? {} : { workerFile: new URL(workerFile) }),

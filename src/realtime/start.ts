@@ -5,7 +5,13 @@ import { isLoopback, mustAuthenticate } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
 import type { SessionEvent } from '../domain/worker-task.ts'
 import type { FileTypeDefaults } from '../file-types/file-type.ts'
-import { type Clock, monotonicMs, processMs } from '../runtime/clock.ts'
+import {
+  type Clock,
+  type ClockOffset,
+  monotonicMs,
+  processMs,
+  realTimeOf,
+} from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { type ClientStates, openClientStates } from '../store/client-states.ts'
@@ -82,6 +88,8 @@ const NO_RULES: RequestRules = { keptFields: [], identifyingFields: [], identifi
 /** Worker data of a worker. */
 export interface RealtimeWorkerData {
   readonly config: Config
+  /** Offset of the clock, if it differs from the system clock. */
+  readonly ahead?: ClockOffset | undefined
   /** Index of the worker from 0, unique over all event loops. */
   readonly worker: number
 }
@@ -142,7 +150,8 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     await pool.reachOthers()
     server = await openPorts(takesOver, () => startHttp(options, parts, listenPort))
     const openStates = () => clientStates.open()
-    const credit = { ...options, ...parts, ...stored, backpressure: admission, openStates }
+    const clock = realTimeOf(options.clock)
+    const credit = { ...options, clock, ...parts, ...stored, backpressure: admission, openStates }
     diameter = await openPorts(takesOver, () => startDiameterService(credit))
   } catch (error) {
     server?.close()
@@ -194,7 +203,7 @@ function admissionOptions(config: Config): AdmissionOptions {
 }
 
 function startWorkers(
-  { config, log, metrics, threadContext, workerFile, buildWorker }: RealtimeOptions,
+  { config, log, metrics, clock, threadContext, workerFile, buildWorker }: RealtimeOptions,
   admission: Admission,
   /** Contains the workers that have not read the catalogue yet. */
   loading: Set<number>,
@@ -202,12 +211,13 @@ function startWorkers(
 ): Promise<Pool> {
   const { batchSizeMax, batchesInFlightMax, requestTimeoutMs } = config.realtime
   const inline = isInline(config.realtime) ? buildWorker : undefined
+  const { ahead } = clock
   return startPool({
-    buildInline: inline && ((emit) => inline({ config, worker: 0 }, emit)),
+    buildInline: inline && ((emit) => inline({ config, worker: 0, ahead }, emit)),
     endsIfHanging: inline !== undefined,
     workerFile: workerFile ?? new URL('../workers/main.js', import.meta.url),
     // Worker 0 of a node has duties that no other worker has.
-    workerData: (worker): RealtimeWorkerData => ({ config, worker }),
+    workerData: (worker): RealtimeWorkerData => ({ config, worker, ahead }),
     workers: workersOf(config.realtime),
     shared: threadContext,
     batchSizeMax,
@@ -261,7 +271,7 @@ async function readStored(
   const clientAuthenticator = createClientAuthenticator({
     now: () => clients,
     open,
-    clock,
+    clock: realTimeOf(clock),
     elapsedMs: monotonicMs,
     log,
   })

@@ -5,7 +5,7 @@ import { moneyOf } from '../catalog/records/money-value.ts'
 import { backlogPercent, readBacklog, Threshold } from '../ledger/backlog.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { oldestEntryMs, openSessions, streamBacklog } from '../ledger/streams.ts'
-import { type Clock, monotonicMs } from '../runtime/clock.ts'
+import { type Clock, monotonicMs, realTimeOf } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 
@@ -41,7 +41,7 @@ export function startGauges(options: GaugeOptions): Gauges {
       openSessions(ledger),
       oldestEntryMs(ledger),
     ])
-    const ageMs = oldestMs === null ? 0 : Math.max(0, clock.nowMs() - oldestMs)
+    const ageMs = oldestMs === null ? 0 : Math.max(0, realTimeOf(clock).nowMs() - oldestMs)
     const drainSeconds = rate.secondsFor(entries, recorded(), monotonicMs())
     metrics.streamLag(ageMs / 1_000, drainSeconds)
     if (warning.update(ageMs)) {

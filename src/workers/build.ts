@@ -14,7 +14,7 @@ import type { ChargeContext } from '../rating/decision.ts'
 import { RateFinder } from '../rating/match/finder.ts'
 import { createFreeNumbers } from '../rating/match/free-numbers.ts'
 import { compileRules } from '../rating/rules.ts'
-import { processMs, systemClock } from '../runtime/clock.ts'
+import { type Clock, type ClockOffset, clockWith, processMs } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
@@ -30,6 +30,8 @@ import { createTaxRules, type TaxRules } from './tax-rules.ts'
 /** Settings that the pool passes to its workers. */
 export interface WorkerSettings {
   readonly config: Config
+  /** Offset of the clock, if it differs from the system clock. */
+  readonly ahead?: ClockOffset | undefined
   /** Index of the worker, from 0. A replaced thread has the same index. */
   readonly worker: number
 }
@@ -41,11 +43,11 @@ export interface ChargingWorker extends Pick<Processor, 'process'> {
 
 /** `emit` receives the events of the first worker. */
 export async function buildWorker(
-  { config, worker }: WorkerSettings,
+  { config, worker, ahead }: WorkerSettings,
   emit: (event: WorkerEvent) => void,
 ): Promise<ChargingWorker> {
   const log = createLogger({ name: `worker-${worker}`, level: config.log.level })
-  const clock = systemClock
+  const clock = clockWith(ahead)
   const redis = openRedis(config.redis, log)
   // Without Redis or MongoDB the worker starts anyway, and answers that the store is down.
   await waitForRedis(redis, config.redis.connectTimeoutMs).catch(() => undefined)
@@ -75,7 +77,7 @@ export async function buildWorker(
     taxes,
     onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
   })
-  const sources = { feed, catalog, redis, log, emit }
+  const sources = { feed, catalog, redis, clock, log, emit }
   const sessionEvents = worker === 0 ? emitSessionEvents(sources) : null
   await Promise.all([feed.start(), fileTypes.start()])
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
@@ -151,14 +153,14 @@ function ownersWarmedOf({ ledger, catalog }: Config): number {
 
 /** Called before the feed starts, whose first notification is the initial state. */
 function emitSessionEvents(sources: SessionEventSources): SessionEventsWatch {
-  const { feed, catalog, redis, log, emit } = sources
+  const { feed, catalog, redis, clock, log, emit } = sources
   const isThere = async (sid: number, atMs: number) =>
     (await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs })) !== null
   return watchSessionEvents({
     feed,
     redis,
     subscriberExists: isThere,
-    clock: systemClock,
+    clock,
     emit,
     log,
   })
@@ -168,6 +170,7 @@ interface SessionEventSources {
   feed: CatalogFeed
   catalog: Catalog
   redis: RedisConnection
+  clock: Clock
   log: Logger
   emit: (event: WorkerEvent) => void
 }

@@ -3,7 +3,7 @@
  */
 import type { Ledger, OwnerQuery } from '../ledger/ledger.ts'
 import { recentOwners } from '../ledger/recent-owners.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import type { OwnerCache } from './owner-cache.ts'
 import type { ProfileCache, ProfileQuery, SeenFences } from './profiles.ts'
 
@@ -34,12 +34,12 @@ export interface IdentifiedSubscriber {
  * Returns the number of subscribers read. Rejects if a store is unavailable.
  */
 export async function warmUp(sources: WarmUpSources, options: WarmUpOptions): Promise<number> {
-  const { ledger, clock } = sources
+  const { ledger } = sources
   const { ownersMax, timeMs } = options
-  const endMs = clock.nowMs() + timeMs
+  const endMs = monotonicMs() + timeMs
   let read = 0
   for await (const wanted of recentOwners(ledger, ownersMax)) {
-    if (read >= ownersMax || clock.nowMs() >= endMs) break
+    if (read >= ownersMax || monotonicMs() >= endMs) break
     const part = wanted.slice(0, ownersMax - read)
     await warmProfiles(sources, options, await warmOwners(sources, part))
     read += part.length

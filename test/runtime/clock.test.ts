@@ -1,6 +1,15 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createClock, monotonicMs, systemClock } from '../../src/runtime/clock.ts'
+import {
+  clockWith,
+  createClock,
+  createOffset,
+  monotonicMs,
+  offsetMs,
+  raiseOffset,
+  realTimeOf,
+  systemClock,
+} from '../../src/runtime/clock.ts'
 
 describe('the clock', () => {
   it('follows the wall clock forwards, in whole milliseconds', () => {
@@ -44,5 +53,38 @@ describe('the clock', () => {
   it('the clock of the process returns integers, and the stopwatch advances', () => {
     expect(Number.isSafeInteger(systemClock.nowMs())).toBe(true)
     expect(monotonicMs()).toBeGreaterThan(0)
+  })
+})
+
+describe('a clock with an offset', () => {
+  const real = { nowMs: () => 1_000_000 }
+
+  it('is the system clock without an offset', () => {
+    expect(clockWith(undefined)).toBe(systemClock)
+    expect(realTimeOf(systemClock)).toBe(systemClock)
+    expect(realTimeOf(real)).toBe(real)
+  })
+
+  it.each([-900_000, 0, 2 ** 42])('is ahead by %d ms', (aheadMs) => {
+    const clock = clockWith(createOffset(aheadMs), real)
+    expect(clock.nowMs()).toBe(1_000_000 + aheadMs)
+    expect(realTimeOf(clock)).toBe(systemClock)
+  })
+
+  it('follows the shared offset forwards only', () => {
+    const offset = createOffset(-10)
+    const clock = clockWith(offset, real)
+    raiseOffset(offset, 500)
+    expect(clock.nowMs()).toBe(1_000_500)
+    raiseOffset(offset, 499)
+    expect(clock.nowMs()).toBe(1_000_500)
+    expect(offsetMs(offset)).toBe(500)
+  })
+
+  it('is the same in a thread that receives the offset', () => {
+    const offset = createOffset(7)
+    const received = structuredClone({ ahead: offset })
+    raiseOffset(offset, 8)
+    expect(clockWith(received.ahead, real).nowMs()).toBe(1_000_008)
   })
 })

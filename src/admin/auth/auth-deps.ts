@@ -13,6 +13,7 @@ export interface AuthDeps {
   readonly keys: ExpiringKeys
   readonly settings: CurrentSettings
   readonly audit: Audit
+  /** The real time. */
   readonly clock: Clock
   readonly config: Pick<Config, 'admin' | 'secrets' | 'data'>
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>

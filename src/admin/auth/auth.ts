@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { clientsSetting } from '../../catalog/clients/clients.ts'
 import { AUTH, publicProviders } from '../../catalog/settings/auth-settings.ts'
 import { sealerOf } from '../../catalog/settings/secret-keys.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { createTokens } from '../../store/tokens.ts'
 import { PERMISSIONS, rolesFor } from '../permissions/rules.ts'
 import type { RouteAccess } from './access.ts'
@@ -40,6 +41,8 @@ export interface Auth {
 export interface AuthOptions extends AuthDeps {
   /** Folder for the file with the generated password of the first admin. */
   readonly dataDir: string
+  /** For the validity of users, which the entity API creates by the clock of the installation. */
+  readonly validityClock: Clock
 }
 
 export function createAuth(options: AuthOptions): Auth {
@@ -48,7 +51,7 @@ export function createAuth(options: AuthOptions): Auth {
   const clients = clientsSetting(sealer)
   const tokens = createTokens(keys)
   const sessions = createSessions(options)
-  const users = createUsers(options)
+  const users = createUsers({ ...options, clock: options.validityClock })
   const factors = createSecondFactors({ ...options, sealer })
   const oauth = { ...options, clients, tokens, users: users.check }
   const checks = {

@@ -11,7 +11,7 @@ import { beginForwarding, type ForwardParts, forwardHandler } from '../syslog/fo
 import type { JobHandlers } from './runner.ts'
 
 export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
-  Pick<ForwardParts, 'metrics'> & { readonly payments: Payments }
+  Pick<ForwardParts, 'metrics'> & { readonly payments: Pick<Payments, 'charges'> }
 
 export function jobHandlers(
   { stores, fields }: Pick<EntityApi, 'stores' | 'fields'>,

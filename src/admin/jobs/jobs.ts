@@ -4,7 +4,7 @@ import { type Actor, plainActor } from '../../catalog/actor.ts'
 import { type ClientSession, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import { type Clock, realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
 
 export interface JobStores {
@@ -74,7 +74,8 @@ export function readJob({ catalog }: Pick<JobStores, 'catalog'>, id: ObjectId) {
 
 /** Jobs that are due or abandoned, the longest due first. */
 export async function jobsDue({ catalog, clock }: JobStores): Promise<JobDocument[]> {
-  const now = new Date(clock.nowMs())
+  const nowMs = clock.nowMs()
+  const realMs = realTimeOf(clock).nowMs()
   const found = await catalog.run('find jobs', () =>
     catalog.jobs
       .find({ state: { $in: ['queued', 'waiting', 'running'] } })
@@ -82,12 +83,16 @@ export async function jobsDue({ catalog, clock }: JobStores): Promise<JobDocumen
       .toArray(),
   )
   return found.filter((job) => {
-    return job.state === 'running' ? isAbandoned(job, now) : job.due.getTime() <= now.getTime()
+    return job.state === 'running' ? isAbandoned(job, realMs) : job.due.getTime() <= nowMs
   })
 }
 
-function isAbandoned({ expires, holder }: JobDocument, now: Date): boolean {
-  return expires.getTime() <= now.getTime() || (holder !== null && hasEnded(holder))
+function isAbandoned({ expires, holder }: JobDocument, realMs: number): boolean {
+  return expires.getTime() <= realMs || (holder !== null && hasEnded(holder))
+}
+
+function leaseFrom(clock: Clock): Date {
+  return new Date(realTimeOf(clock).nowMs() + LEASE_MS)
 }
 
 /** A job claimed by this process. */
@@ -113,14 +118,13 @@ export interface ClaimedJob {
 /** Null if another process has claimed it or it is not due. */
 export async function claimJob(stores: JobStores, job: JobDocument): Promise<ClaimedJob | null> {
   const { catalog, clock } = stores
-  const nowMs = clock.nowMs()
   const token = randomUUID()
   const mine: Partial<JobDocument> = {
     state: 'running',
     token,
     holder: processIdentity(),
-    expires: new Date(nowMs + LEASE_MS),
-    changed: new Date(nowMs),
+    expires: leaseFrom(clock),
+    changed: new Date(clock.nowMs()),
   }
   const claimed = await catalog.run('claim a job', () =>
     catalog.jobs.findOneAndUpdate(
@@ -136,9 +140,8 @@ function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): Clai
   const { _id, token } = claimed
   const job = { ...claimed, counts: { ...claimed.counts } }
   const store = async (fields: Partial<JobDocument>, options: { session?: ClientSession } = {}) => {
-    const nowMs = clock.nowMs()
-    const changed = new Date(nowMs)
-    const expires = new Date(nowMs + LEASE_MS)
+    const changed = new Date(clock.nowMs())
+    const expires = leaseFrom(clock)
     const { counts } = job
     const { matchedCount } = await catalog.run('update a job', () =>
       catalog.jobs.updateOne(

@@ -5,6 +5,7 @@ import type { BillSelection, ChargeMode } from '../../billing/charges/books.ts'
 import { handleDueCharges } from '../../billing/charges/due.ts'
 import { chargeAccount } from '../../billing/charges/run.ts'
 import { EntityConflictError } from '../../catalog/errors.ts'
+import { realTimeOf } from '../../runtime/clock.ts'
 import { beginJob, type ClaimedJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
 
@@ -45,7 +46,7 @@ export function dueChargesHandler(deps: ChargeDeps): JobHandler {
 
 /** Hosted pages that nobody can return from any more. */
 async function forgetTokenizations({ catalog, clock }: ChargeDeps): Promise<void> {
-  const before = new Date(clock.nowMs() - TOKENIZATION_KEPT_MS)
+  const before = new Date(realTimeOf(clock).nowMs() - TOKENIZATION_KEPT_MS)
   await catalog.run('remove old tokenizations', () =>
     catalog.tokenizations.deleteMany({ expires: { $lte: before } }),
   )

@@ -10,7 +10,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { CurrentSettings } from '../../catalog/settings/current-settings.ts'
 import { sealerOf } from '../../catalog/settings/secret-keys.ts'
 import type { Config } from '../../config/schema.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import { type Clock, realTimeOf } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { answerCall, type EntityApi, resolveAction } from '../entities/api.ts'
 
@@ -49,7 +49,7 @@ export function createPayments(
     saveActiveCard(entityApi, aid, active, actor)
   return {
     gateways,
-    tokens: { catalog, clock, gateways, saveCard },
+    tokens: { catalog, clock: realTimeOf(clock), gateways, saveCard },
     charges,
   }
 }

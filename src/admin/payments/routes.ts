@@ -13,6 +13,7 @@ import {
 } from '../../external/payment/gateway.ts'
 import { cardPage, messagePage } from '../../external/payment/sandbox/page.ts'
 import type { SandboxGateway } from '../../external/payment/sandbox/sandbox.ts'
+import { realTimeOf } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { errorHandler } from '../entities/answer.ts'
 import { RequestError } from '../entities/errors.ts'
@@ -168,10 +169,11 @@ function addNotifications(routes: FastifyInstance, { gateways, charges }: Paymen
     const gateway = await gateways.get(request.params.name)
     if (gateway === null) throw new RequestError(404, 'there is no such payment gateway')
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-    const nowMs = charges.clock.nowMs()
+    const { clock } = charges
     try {
-      const told = await gateway.readNotification(request.headers, body, nowMs)
-      if (told !== null) await makeDue(charges, told.key, nowMs)
+      const realMs = realTimeOf(clock).nowMs()
+      const told = await gateway.readNotification(request.headers, body, realMs)
+      if (told !== null) await makeDue(charges, told.key, clock.nowMs())
     } catch (error) {
       if (!(error instanceof ForgedReturnError)) throw error
       throw new RequestError(403, 'the signature of the notification does not match')

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { Catalog } from '../../catalog/connection.ts'
 import { EntityConflictError } from '../../catalog/errors.ts'
 import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
-import { type Clock, monotonicMs } from '../../runtime/clock.ts'
+import { type Clock, monotonicMs, realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
 
 /** Longer than the selection of bills and the longest answer of a gateway. */
@@ -23,7 +23,7 @@ export async function withAccountLease<T>(
 ): Promise<T> {
   const token = randomUUID()
   const giveUpMs = monotonicMs() + WAIT_MS
-  while (!(await acquire(catalog, aid, token, clock.nowMs()))) {
+  while (!(await acquire(catalog, aid, token, realTimeOf(clock).nowMs()))) {
     if (monotonicMs() >= giveUpMs) {
       throw new EntityConflictError(`account ${aid} is being charged by others: nothing was done`)
     }

@@ -14,7 +14,6 @@ import { chargeSession } from '../../rating/charge-session.ts'
 import type { ChargeContext } from '../../rating/decision.ts'
 import { RateFinder } from '../../rating/match/finder.ts'
 import { createTaxMapping } from '../../rating/tax-mapping.ts'
-import { systemClock } from '../../runtime/clock.ts'
 import { createLogger } from '../../runtime/log.ts'
 import { print } from '../../runtime/terminal.ts'
 import { CommandError, UsageError } from '../errors.ts'
@@ -48,16 +47,19 @@ export interface LiveState {
 
 /** Returns 1 if nothing would be granted. Throws `UsageError` or `CommandError`. */
 export async function quoteLive(options: OptionValues, config: Config): Promise<0 | 1> {
-  const nowMs = systemClock.nowMs()
-  const usage = usageFromOptions(options, config.rating.timeZone, nowMs)
-  const state = await withStores(config, async ({ catalog, ledger }) => {
+  const usageAt = usageFromOptions(options, config.rating.timeZone)
+  const quoted = await withStores(config, async ({ catalog, ledger, clock }) => {
+    const nowMs = clock.nowMs()
+    const usage = usageAt(nowMs)
     const profile = await profileOf(catalog, usage)
     const [subscriber, account] = await loadOwners(ledger, profile.aid, [usage.sid, 0])
     const catalogue = await readCatalogue(catalog)
     const { value } = await readCategory(catalog, 'taxation')
     const taxation = taxationOf(value, config.rating)
-    return { catalogue, profile, subscriber, account, taxation } as LiveState
+    const state = { catalogue, profile, subscriber, account, taxation } as LiveState
+    return { state, usage, nowMs }
   })
+  const { state, usage, nowMs } = quoted
   const result = quoteUsage(state, usage, settingsOf(config.rating), nowMs)
   if (options['json'] === true) print(JSON.stringify(result))
   else for (const line of resultTable(result, usage)) print(line)
@@ -119,7 +121,8 @@ function requestOf({ sid, usaget, usagev, calledNumber, rateKey, atMs }: LiveUsa
   }
 }
 
-function usageFromOptions(options: OptionValues, timeZone: string, nowMs: number): LiveUsage {
+/** Checked before the clock is known. */
+function usageFromOptions(options: OptionValues, timeZone: string): (nowMs: number) => LiveUsage {
   const sid = optionalNumber(options, 'sid')
   if (sid === undefined) {
     throw new UsageError('give --cases for a file of cases, or --sid for a subscriber')
@@ -127,16 +130,16 @@ function usageFromOptions(options: OptionValues, timeZone: string, nowMs: number
   const usagev = optionalNumber(options, 'usagev')
   if (usagev === undefined) throw new UsageError('--usagev is missing')
   const urt = optionalText(options, 'urt')
-  const atMs = urt === undefined ? nowMs : parseInstant(urt, timeZone)
+  const atMs = urt === undefined ? undefined : parseInstant(urt, timeZone)
   if (atMs === null) throw new UsageError(`--urt must be a date, not '${urt}'`)
-  return {
+  const usage = {
     sid,
     usagev,
-    atMs,
     usaget: requiredText(options, 'usaget'),
     calledNumber: optionalText(options, 'called-number') ?? '',
     rateKey: optionalText(options, 'rate') ?? '',
   }
+  return (nowMs) => ({ ...usage, atMs: atMs ?? nowMs })
 }
 
 async function profileOf(catalog: Catalog, { sid, atMs }: LiveUsage): Promise<SubscriberProfile> {

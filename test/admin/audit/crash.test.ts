@@ -254,7 +254,8 @@ describe('a process that dies', () => {
       const { ledger } = open
       const config = loadConfig({ env: {} })
       return {
-        act: ({ stores: { catalog } }) => addCredit({ catalog, ledger }, config, command),
+        act: ({ stores: { catalog, clock } }) =>
+          addCredit({ catalog, ledger, clock }, config, command),
         isDone: async () => (await ledger.findOperation(500, operationId)) !== null,
         records: 1,
       }

@@ -6,6 +6,7 @@ import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
+  CLOCK_ENDPOINTS,
   type Endpoint,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
@@ -71,6 +72,7 @@ const ENDPOINTS: readonly Case[] = [
     ...endpoint,
     path: endpoint.path.replace(/:\w+/, 'none'),
   })),
+  ...Object.values(CLOCK_ENDPOINTS),
   ...ACTION_ENDPOINTS,
   ...PLANNED_ENDPOINTS,
 ]

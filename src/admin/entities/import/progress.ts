@@ -10,7 +10,7 @@ import type {
   ImportProgressDocument,
 } from '../../../catalog/records/import-document.ts'
 import type { Fields } from '../../../domain/fields.ts'
-import type { Clock } from '../../../runtime/clock.ts'
+import { type Clock, realTimeOf } from '../../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../../runtime/process-identity.ts'
 import { ExecutionError } from '../errors.ts'
 
@@ -109,7 +109,8 @@ function checkSame(found: ImportProgressDocument, start: ImportStart): void {
   )
 }
 
-function isLeased({ state, expires, holder }: ImportProgressDocument, nowMs: number): boolean {
+function isLeased({ state, expires, holder }: ImportProgressDocument, clock: Clock): boolean {
+  const nowMs = realTimeOf(clock).nowMs()
   return state === 'running' && expires.getTime() > nowMs && !hasEnded(holder)
 }
 
@@ -119,7 +120,7 @@ async function takeOver(
   token: string,
 ): Promise<void> {
   const running = new ExecutionError(`import ${found._id} is being done by another process`)
-  if (isLeased(found, clock.nowMs())) throw running
+  if (isLeased(found, clock)) throw running
   const lease = { token, holder: processIdentity(), state: 'running', expires: leaseFrom(clock) }
   const { matchedCount } = await catalog.run('take over an import', () =>
     catalog.imports.updateOne({ _id: found._id, token: found.token }, { $set: lease as object }),
@@ -128,7 +129,7 @@ async function takeOver(
 }
 
 function leaseFrom(clock: Clock): Date {
-  return new Date(clock.nowMs() + LEASE_MS)
+  return new Date(realTimeOf(clock).nowMs() + LEASE_MS)
 }
 
 class StoredProgress implements ImportProgress {
@@ -246,7 +247,7 @@ export async function readProgress({ catalog, clock }: Stores, importId: string)
   const found = await read(catalog, importId)
   if (found === null) throw new ExecutionError(`there is no import ${importId.slice(0, 64)}`)
   const { collection, operation, file_name: fileName, state, started, changed } = found
-  const isCutOff = state === 'running' && !isLeased(found, clock.nowMs())
+  const isCutOff = state === 'running' && !isLeased(found, clock)
   const failures = await failuresOf(catalog, found)
   return {
     import_id: importId,

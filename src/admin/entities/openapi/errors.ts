@@ -255,6 +255,17 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
       transportError: ERROR_EXAMPLES['transportError'],
     }),
   },
+  noTestClock: {
+    description:
+      'The caller lacks the permission, the clock is not a test clock, or the request comes from ' +
+      'a page of another site.',
+    ...content(either('Why.', ref('permissionError'), ref('requestError'), ref('transportError')), {
+      permissionError: ERROR_EXAMPLES['permissionError'],
+      requestError: new RequestError(403, 'clock.test is false: the clock cannot be moved').body(),
+      transportError: ERROR_EXAMPLES['transportError'],
+    }),
+  },
+  clockMoving: request(409, 'Another move is running.', 'the clock is being moved'),
   badMethod: request(405, 'Writes must be sent by POST.', 'update must be sent by POST'),
   tooLarge: request(413, 'The body is too large.', 'the body is too large'),
   badType: request(

@@ -221,6 +221,47 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     example: { status: 1 },
     others: OAUTH,
   },
+  'GET /api/clock': {
+    description: 'The clock.',
+    schema: ref('clockAnswer'),
+    example: {
+      status: 1,
+      desc: 'success',
+      details: {
+        now: '2026-01-31T12:00:00.000Z',
+        ahead_ms: -25_833_600_000,
+        test: true,
+        start: '2026-01-01T00:00:00Z',
+      },
+    },
+    others: ADMITTED,
+  },
+  'POST /api/clock': {
+    description: 'The clock was moved.',
+    schema: ref('movedAnswer'),
+    example: {
+      status: 1,
+      desc: 'success',
+      input: { to: '2026-03-01T00:00:00Z' },
+      details: {
+        from: '2026-01-31T12:00:00.000Z',
+        now: '2026-03-01T00:00:01.020Z',
+        ran: [
+          { job: 'sessions', subject: '', at: '2026-01-31T13:00:00.004Z', counts: { expired: 3 } },
+        ],
+        runs: { sessions: 1, retention: 29 },
+      },
+    },
+    refused: ENTITY_ERRORS,
+    others: {
+      ...ADMITTED,
+      '403': 'noTestClock',
+      '409': 'clockMoving',
+      '413': 'tooLarge',
+      '415': 'badType',
+      '503': 'unavailable',
+    },
+  },
   'GET /api/settings': {
     description: 'A setting.',
     schema: ref('settingsAnswer'),

@@ -11,6 +11,7 @@ import type { RouteAccess } from '../../auth/access.ts'
 import { ADMIN } from '../../auth/caller.ts'
 import {
   AUTH_ENDPOINTS,
+  CLOCK_ENDPOINTS,
   type Endpoint,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
@@ -113,6 +114,11 @@ const REQUESTS: Readonly<Record<string, NodeRequest>> = {
     },
     example: { action: 'get', category: 'taxation.default' },
   },
+  'POST /api/clock': {
+    parameters: { to: text('Time in ISO 8601, not before the present one.') },
+    required: ['to'],
+    example: { to: '2026-03-01T00:00:00Z' },
+  },
   'POST /api/settings': {
     parameters: {
       action: text('`set`, `unset` or `restore`, or an action of GET.'),
@@ -136,6 +142,7 @@ export function nodePaths(baseUrl: string): Readonly<Record<string, PathItem>> {
   const listed = [
     ...Object.values(NODE_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'node' })),
     ...Object.values(PAYMENT_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'payments' })),
+    ...Object.values(CLOCK_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'node' })),
     ...[...AUTH_ENDPOINTS, ...SETTINGS_ENDPOINTS].map((endpoint) => ({ endpoint, tag: 'access' })),
   ]
   const paths: Record<string, PathItem> = {}

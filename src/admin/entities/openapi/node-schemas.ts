@@ -2,6 +2,7 @@
 import {
   anyValue,
   choice,
+  date,
   either,
   flag,
   integer,
@@ -153,6 +154,54 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
     ['access_token', 'expires_in', 'token_type', 'scope'],
   ),
   revoked: object('The token is revoked.', { status: DONE }, ['status']),
+  clockAnswer: object(
+    'The clock of the installation.',
+    {
+      status: DONE,
+      desc: SUCCESS,
+      details: object(
+        'The clock.',
+        {
+          now: date('The time.'),
+          ahead_ms: integer('Milliseconds ahead of the real time; negative if it is behind.'),
+          test: flag('Whether it may be moved: `clock.test`.'),
+          start: { type: ['string', 'null'], description: '`clock.start`; null if it is not set.' },
+        },
+        ['now', 'ahead_ms', 'test', 'start'],
+      ),
+    },
+    ['status', 'desc', 'details'],
+  ),
+  ranWork: object(
+    'A run that had an effect, or failed.',
+    {
+      job: text('`sessions`, or the kind of the job, such as `retention`.'),
+      subject: text('What the job works on, such as `lines`; may be empty.'),
+      at: date('Time of the installation.'),
+      counts: mapOf(integer('A number.'), 'What was done.'),
+      error: text('Why it has failed.'),
+    },
+    ['job', 'subject', 'at', 'counts'],
+  ),
+  movedAnswer: object(
+    'The clock was moved, and everything due between has run.',
+    {
+      status: DONE,
+      desc: SUCCESS,
+      input: object('The parameters.', { to: text('As it was sent.') }, ['to']),
+      details: object(
+        'What was done.',
+        {
+          from: date('The time before the move.'),
+          now: date('The time after it.'),
+          ran: listOf(ref('ranWork'), 'In the order in which it ran.'),
+          runs: mapOf(integer('Number of runs.'), 'All runs by job.'),
+        },
+        ['from', 'now', 'ran', 'runs'],
+      ),
+    },
+    ['status', 'desc', 'input', 'details'],
+  ),
   settingsInput: object('The requested setting.', {
     action: text('The action.'),
     category: text('The category.'),

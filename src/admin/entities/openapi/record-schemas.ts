@@ -191,7 +191,7 @@ const LINE: Readonly<Record<string, Schema>> = {
 
 const AUDIT: Readonly<Record<string, Schema>> = {
   source: text('Always `audit`.'),
-  collection: text('Collection of the API, or `login`, `settings`, `oauth`.'),
+  collection: text('Collection of the API, or `login`, `settings`, `oauth`, `clock`.'),
   type: text('Action.'),
   key: text('Key of the entity, user, category or client.'),
   urt: date('Time of the action.'),

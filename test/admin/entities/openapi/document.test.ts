@@ -11,6 +11,7 @@ import { apiPage } from '../../../../src/admin/entities/openapi/page.ts'
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
+  CLOCK_ENDPOINTS,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
@@ -57,6 +58,7 @@ describe('the OpenAPI document', () => {
       ...Object.values(PAYMENT_ENDPOINTS),
       ...AUTH_ENDPOINTS,
       ...SETTINGS_ENDPOINTS,
+      ...Object.values(CLOCK_ENDPOINTS),
       ...ACTION_ENDPOINTS,
     ]
     const wanted = [...DEFINITIONS.values()].flatMap((definition) =>

@@ -8,6 +8,7 @@ import type {
 import {
   ACTION_ENDPOINTS,
   AUTH_ENDPOINTS,
+  CLOCK_ENDPOINTS,
   type Endpoint,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
@@ -36,6 +37,7 @@ function permissionTables(definitions: ReadonlyMap<string, CollectionDefinition>
     ['The node', `${endpointTable(Object.values(NODE_ENDPOINTS))}\n\n${OPEN}`],
     ['Charging', `${endpointTable([REALTIME_ENDPOINT])}\n\n${CHARGING}`],
     ['Settings', endpointTable(SETTINGS_ENDPOINTS)],
+    ['Clock', endpointTable(Object.values(CLOCK_ENDPOINTS))],
     ['Payment gateways', endpointTable(Object.values(PAYMENT_ENDPOINTS))],
     ['Entity API', entityTable(definitions)],
     [

@@ -1,0 +1,78 @@
+/** `tollgate clock`: shows the clock of the installation, or moves a test clock in the stores. */
+import { type ClockMover, createClockMover, type MovedClock } from '../admin/clock/move.ts'
+import { ApiError } from '../admin/entities/errors.ts'
+import { createEntityApi } from '../admin/entity-api.ts'
+import { jobHandlers } from '../admin/jobs/handlers.ts'
+import { createCharges } from '../admin/payments/payments.ts'
+import { createAudit } from '../catalog/audit/audit.ts'
+import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { parseInstant } from '../domain/time.ts'
+import { createLogger } from '../runtime/log.ts'
+import { createMetrics } from '../runtime/metrics.ts'
+import { print } from '../runtime/terminal.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { operator } from './operator.ts'
+import { aligned } from './owners.ts'
+import { type OptionValues, optionalText } from './parse.ts'
+import { LEDGER_LOST, type Stores, withStores } from './stores.ts'
+
+export async function clock(options: OptionValues, file: string | undefined): Promise<0> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const toMs = instantOf(options, config.rating.timeZone)
+  const isJson = options['json'] === true
+  await withStores(config, async (stores) => {
+    const mover = moverOf(stores, config)
+    if (toMs === undefined) {
+      if (isJson) print(JSON.stringify(mover.show()))
+      else print(shownText(mover))
+      return
+    }
+    if (stores.lost.length > 0) throw new CommandError(LEDGER_LOST)
+    const moved = await mover.move(toMs, operator()).catch((error: unknown) => {
+      throw error instanceof ApiError ? new CommandError(error.message, { cause: error }) : error
+    })
+    if (isJson) print(JSON.stringify(moved))
+    else for (const line of movedText(moved)) print(line)
+  })
+  return 0
+}
+
+function instantOf(options: OptionValues, timeZone: string): number | undefined {
+  const text = optionalText(options, 'to')
+  if (text === undefined) return undefined
+  const atMs = parseInstant(text, timeZone)
+  if (atMs !== null) return atMs
+  throw new UsageError(`--to must be a time, as in 2026-01-31T12:00:00Z, not '${text}'`)
+}
+
+function moverOf({ catalog, ledger, clock }: Stores, config: Config): ClockMover {
+  const log = createLogger({ name: 'cli', level: 'silent' })
+  const metrics = createMetrics({ node: '', role: 'admin' })
+  const api = createEntityApi({ catalog, ledger, clock, config, log })
+  const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
+  const charges = createCharges({ catalog, clock, config, settings, log })
+  const handlers = jobHandlers(api, { config, metrics, payments: { charges } })
+  const due = { catalog, ledger, clock, config, metrics, handlers, log }
+  return createClockMover({ ...due, audit: createAudit(catalog), charges })
+}
+
+function shownText(mover: ClockMover): string {
+  const { now, ahead_ms, test } = mover.show()
+  const time = now.toISOString()
+  if (ahead_ms === 0 && !test) return `${time}, the real time`
+  const seconds = Math.round(Math.abs(ahead_ms) / 1000)
+  const side = ahead_ms < 0 ? 'behind' : 'ahead of'
+  return `${time}, ${seconds} s ${side} the real time${test ? '; a test clock' : ''}`
+}
+
+function movedText({ from, now, ran }: MovedClock): string[] {
+  const rows = ran.map(({ job, subject, at, counts, error }) => {
+    const done = Object.entries(counts).map(([name, count]) => `${name} ${count}`)
+    return [at.toISOString(), job, subject, error ?? done.join(', ')]
+  })
+  const moved = `moved from ${from.toISOString()} to ${now.toISOString()}`
+  if (rows.length === 0) return [`${moved}; nothing was due that had an effect`]
+  return [moved, ...aligned([['at', 'job', 'subject', 'done'], ...rows])]
+}
