@@ -1,0 +1,74 @@
+/** Lines that the billing cycle writes: charges of plans and services, discounts and charges. */
+import type { FinalCharge } from '../../domain/tax.ts'
+
+/** Why an amount is what it is (billing/cycle/lines.ts). Amounts are decimal text. */
+export interface LineExplanation {
+  readonly rule: string
+  readonly entity: { readonly kind: string; readonly key: string; readonly revision?: string }
+  readonly from: string
+  readonly to: string
+  readonly factor?: string
+  readonly fullPrice?: string
+  readonly notes?: readonly string[]
+}
+
+interface CycleLineFields extends FinalCharge {
+  /** Derived from account, cycle and `id`: a repeated run writes the same stamps. */
+  stamp: string
+  v: 1
+  source: 'billrun'
+  /** Stable within the account and cycle (billing/cycle/lines.ts). */
+  line_id: string
+  aid: number
+  /** 0: of the account itself. */
+  sid: number
+  account_level?: true
+  /** Name of the plan or service, or description of the discount. */
+  name: string
+  usagev: number
+  /** Key of the cycle whose run wrote it. */
+  billrun: string
+  /** Key of the cycle whose price it is a part of: the next one if charged upfront. */
+  charged_billrun: string
+  charge_op: 'charge' | 'refund'
+  is_upfront: boolean
+  urt: Date
+  process_time: Date
+  explain: LineExplanation
+}
+
+/** A charge of a plan or service. */
+export interface CycleChargeDocument extends CycleLineFields {
+  type: 'flat' | 'service'
+  usaget: 'flat' | 'service'
+  plan: string
+  service_id?: string
+  /** Price of a whole cycle and one unit. */
+  full_price: number
+  /** The price tier. */
+  cycle?: { from: number; to: number | 'UNLIMITED'; price: number }
+  /** The charged period [start, end). */
+  start: Date
+  end: Date
+  prorated_start: boolean
+  prorated_end: boolean
+}
+
+/** A discount (negative) or conditional charge. */
+export interface CycleAdjustmentDocument extends CycleLineFields {
+  type: 'credit'
+  usaget: 'discount' | 'conditional_charge'
+  key: string
+  description: string
+  arate_key: string
+  discount_type: 'percentage' | 'monetary'
+  /** The period [from, to) in which it applies. */
+  discount_from: Date
+  discount_to: Date
+  /** Stamp of the charge that it applies to. */
+  eligible_line?: string
+  /** The amount before a limit capped it. */
+  orig_discount_amount?: number
+}
+
+export type CycleLineDocument = CycleChargeDocument | CycleAdjustmentDocument
