@@ -75,7 +75,7 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['store/', 'ledger/'],
   mongodb: ['catalog/'],
   'uWebSockets.js': ['realtime/http/'],
-  piscina: ['realtime/worker-thread.ts'],
+  piscina: ['realtime/worker-thread.ts', 'billing/run/thread-workers.ts'],
   re2js: ['rating/rule-regex.ts'],
   'node:net': [
     'realtime/diameter/',

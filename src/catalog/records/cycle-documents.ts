@@ -25,6 +25,8 @@ export interface CycleRunDocument {
   invoicing_day: number | null
   /** Counts the runs of the cycle: a later one replaces the invoices of the earlier one. */
   generation: number
+  /** Machine on which it was begun. */
+  host: string
   state: 'running' | 'paused' | 'finished'
   /** Why it is paused; empty otherwise. */
   reason: string
