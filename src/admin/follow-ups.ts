@@ -3,6 +3,7 @@
  * that each is executed once.
  */
 import { preponeInstallments } from '../billing/credit/prepone.ts'
+import { MAIL_KIND, mailHandler } from '../billing/run/invoice-mail.ts'
 import type { Actor } from '../catalog/actor.ts'
 import { FENCE_KIND, type ProfileOwner } from '../catalog/revisions/entity-changes.ts'
 import type { OutboxHandler } from '../catalog/transactions/dispatcher.ts'
@@ -69,6 +70,7 @@ export function followUpHandlers(deps: Deps): Readonly<Record<string, OutboxHand
     renewal: (payload: Renewal) => renew(deps, payload),
     balances: (payload: OperationAudit) => recordFromLedger(deps, payload),
     prepone: (payload: EarlyPayment) => payEarly(deps, payload),
+    [MAIL_KIND]: mailHandler(deps.catalog, deps.config),
   }
 }
 

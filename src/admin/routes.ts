@@ -13,6 +13,7 @@ import { addApiPages } from './api-pages.ts'
 import type { RouteAccess } from './auth/access.ts'
 import type { Auth } from './auth/auth.ts'
 import type { Caller } from './auth/caller.ts'
+import type { CycleParts } from './cycle/cycle.ts'
 import { errorHandler } from './entities/answer.ts'
 import type { EntityApi } from './entities/api.ts'
 import { RequestError } from './entities/errors.ts'
@@ -39,6 +40,7 @@ export interface RouteParts {
   readonly auth: Auth
   readonly entityApi: EntityApi
   readonly payments: Payments
+  readonly cycle: CycleParts
   readonly health: Pick<
     HealthOptions,
     'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
@@ -85,11 +87,12 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     config,
     log,
     payments: parts.payments,
+    cycle: parts.cycle,
     actions: ACTIONS,
     async admit(request, sent, action) {
       if (action === null) return admit(request, sent, 'user')
-      const { name, access } = action
-      return auth.admitAction(request, sent, { collection: 'api', name, usual: access })
+      const { family: collection = 'api', name, access } = action
+      return auth.admitAction(request, sent, { collection, name, usual: access })
     },
   })
   addPaymentRoutes(server, parts.payments, log)

@@ -18,6 +18,7 @@ import { hasGeneratedPassword } from './auth/first-admin.ts'
 import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.ts'
 import { refuseCrossSite } from './browsers.ts'
 import { listedOrigins } from './cors.ts'
+import { createCycle } from './cycle/cycle.ts'
 import { createEntityApi } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
 import { startJobRunner } from './jobs/runner.ts'
@@ -73,6 +74,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const payments = createPayments({
     ...{ catalog, clock, config, settings, entityApi, log, stripeAddress },
   })
+  const cycle = createCycle({ catalog, clock, config, log })
   const ends: { stop(): Promise<void> | void }[] = []
   let outbox: OutboxRunner | undefined
   let recorder: Recorder | undefined
@@ -101,6 +103,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       auth,
       entityApi,
       payments,
+      cycle,
       health,
     })
     if (!auth.guard.isOpen) {
@@ -110,10 +113,10 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       await mayListen(config, catalog, clock, first)
     }
     outbox = catalog.dispatcher.start()
-    const handlers = jobHandlers(entityApi, { config, metrics, payments })
+    const handlers = jobHandlers(entityApi, { config, metrics, payments, cycle })
     const runner = startJobRunner({ catalog, clock, log, handlers })
     ends.push(outbox, runner, startStandingJobs({ catalog, clock, config, log }))
-    ends.push(startReseal({ catalog, clock, config, log }))
+    ends.push(startReseal({ catalog, clock, config, log }), cycle)
     const port = await listen(server, config.admin)
     const { host, openTo } = config.admin
     if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)

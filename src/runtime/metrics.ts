@@ -38,6 +38,17 @@ export type SkippedEntities = {
   readonly entities: readonly Readonly<Record<SkippedLabel, string>>[]
 }
 
+/** The newest run of the billing cycle. */
+export type CycleRunState = {
+  readonly key: string
+  readonly state: 'running' | 'paused' | 'finished'
+  readonly total: number
+  /** Accounts by result. */
+  readonly counts: Readonly<Record<'accounts' | 'invoices' | 'empty' | 'confirmed' | 'failed', number>>
+  /** Why it waits for MongoDB; empty otherwise. */
+  readonly waiting: string
+}
+
 const SKIPPED_LABELS = ['collection', 'name', 'path', 'reason'] as const
 export type SkippedLabel = (typeof SKIPPED_LABELS)[number]
 
@@ -86,6 +97,8 @@ export type Metrics = RequestMetrics &
     retentionRemoved(collection: string, count: number): void
     /** Records the end of a retention run over a collection. */
     retentionEnded(collection: string, atMs: number): void
+    /** Sets the state of the newest run of the billing cycle. */
+    cycleRun(run: CycleRunState): void
     /** Counts audit records sent to the syslog receiver. */
     auditSent(count: number): void
     readonly diameter: DiameterMetrics
@@ -143,6 +156,7 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
     ...createRecorderMetrics(registry),
     ...createRedisMetrics(registers),
     ...createRetentionMetrics(registers),
+    ...createCycleMetrics(registers),
     diameter: createDiameterMetrics(registry),
     tls: createTlsMetrics(registry),
     readLoops(read) {
@@ -332,6 +346,38 @@ function createRetentionMetrics(registers: Registry[]) {
     auditSent: (count: number) => sent.inc(count),
     retentionRemoved: (collection: string, count: number) => removed.inc({ collection }, count),
     retentionEnded: (collection: string, atMs: number) => ended.set({ collection }, atMs / 1000),
+  }
+}
+
+function createCycleMetrics(registers: Registry[]): Pick<Metrics, 'cycleRun'> {
+  const labelNames = ['key'] as const
+  const total = new Gauge({
+    name: 'tollgate_cycle_accounts_total',
+    help: 'Accounts of the newest run of the billing cycle',
+    labelNames,
+    registers,
+  })
+  const done = new Gauge({
+    name: 'tollgate_cycle_accounts',
+    help: 'Accounts of the newest run of the billing cycle, by result',
+    labelNames: ['key', 'result'] as const,
+    registers,
+  })
+  const paused = new Gauge({
+    name: 'tollgate_cycle_paused',
+    help: '1 if the newest run of the billing cycle is paused, or waits for MongoDB',
+    labelNames,
+    registers,
+  })
+  return {
+    cycleRun({ key, state, total: accounts, counts, waiting }) {
+      for (const gauge of [total, done, paused]) gauge.reset()
+      total.set({ key }, accounts)
+      for (const result of ['invoices', 'empty', 'confirmed', 'failed'] as const) {
+        done.set({ key, result }, counts[result])
+      }
+      paused.set({ key }, state === 'paused' || waiting !== '' ? 1 : 0)
+    },
   }
 }
 

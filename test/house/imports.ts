@@ -109,6 +109,7 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   '@node-saml/node-saml': ['admin/auth/protocols/'],
   '@tollgate/embedded-mongo': ['embedded/'],
   stripe: ['external/payment/stripe/'],
+  nodemailer: ['billing/run/invoice-mail.ts'],
   pino: ['runtime/'],
   'prom-client': ['runtime/'],
   'node:process': ['config/', 'runtime/'],

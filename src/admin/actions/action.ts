@@ -10,6 +10,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { RouteAccess } from '../auth/access.ts'
+import type { CycleParts } from '../cycle/cycle.ts'
 import type { JsonLimits } from '../entities/requests/json-limits.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import type { Payments } from '../payments/payments.ts'
@@ -28,6 +29,8 @@ export interface ActionStores {
   readonly log: Pick<Logger, 'warn' | 'error'>
   /** Charges and cards; absent on a server without them. */
   readonly payments?: Payments | undefined
+  /** Runs of the billing cycle; absent on a server without them. */
+  readonly cycle?: CycleParts | undefined
 }
 
 /** One call of an action. */
@@ -70,6 +73,13 @@ export interface MoneyCall extends ActionCall {
   commitPart(part: number, run: (commit: CommitPart) => Promise<PartResults>): Promise<PartResults>
 }
 
+export type ActionFamily = 'api' | 'billrun'
+
+/** Path of an action. */
+export function pathOf({ family = 'api', name }: Pick<Action, 'family' | 'name'>): string {
+  return `/${family}/${name}`
+}
+
 export type Level = 'read' | 'write' | 'admin'
 
 export interface ActionExample {
@@ -82,6 +92,8 @@ export interface ActionExample {
 interface Declaration<P extends TObject> {
   /** Name in the path, in lower case. */
   readonly name: string
+  /** First part of the path; `api` if absent. Names are unique within a family. */
+  readonly family?: ActionFamily
   /** Usual role of the callers; `admin` is always sufficient. */
   readonly level: Level
   /** One sentence for the OpenAPI document and the table of permissions. */

@@ -14,7 +14,7 @@ import { ADMIN } from '../auth/caller.ts'
 import { idempotencyKeySchema } from '../entities/openapi/components.ts'
 import { content, ERROR_EXAMPLES, response } from '../entities/openapi/errors.ts'
 import { codeSamples, type Operation, type PathItem } from '../entities/openapi/operations.ts'
-import { type Action, IDEMPOTENCY_KEY_LENGTH_MAX } from './action.ts'
+import { type Action, IDEMPOTENCY_KEY_LENGTH_MAX, pathOf } from './action.ts'
 import { envelopeOf } from './envelope.ts'
 
 export const ACTION_TAG = { name: 'actions', description: 'One-off operations' } as const
@@ -25,16 +25,16 @@ export function actionPaths(
   baseUrl: string,
 ): Readonly<Record<string, PathItem>> {
   return Object.fromEntries(
-    actions.map((action) => [`/api/${action.name}`, pathItemOf(action, baseUrl)]),
+    actions.map((action) => [pathOf(action), pathItemOf(action, baseUrl)]),
   )
 }
 
 function pathItemOf(action: Action, baseUrl: string): PathItem {
-  const { name, isMoney, isReadByGet, example } = action
-  const path = `/api/${name}`
+  const { name, family = 'api', isMoney, isReadByGet, example } = action
+  const path = pathOf(action)
   const headers = isMoney ? ['Idempotency-Key: 20260301-4711'] : []
   const post: Operation = {
-    operationId: `api.${name}.post`,
+    operationId: `${family}.${name}.post`,
     ...sharedParts(action),
     ...codeSamples({ method: 'POST', path, baseUrl, headers, json: example.parameters }),
     ...(isMoney && { parameters: [idempotencyKeySchema(IDEMPOTENCY_KEY_LENGTH_MAX)] }),
@@ -43,7 +43,7 @@ function pathItemOf(action: Action, baseUrl: string): PathItem {
   }
   if (isReadByGet !== true) return { post }
   const get: Operation = {
-    operationId: `api.${name}.get`,
+    operationId: `${family}.${name}.get`,
     ...sharedParts(action),
     ...codeSamples({ method: 'GET', path, baseUrl, query: example.parameters }),
     parameters: Object.entries(parametersOf(action)).map(([parameter, schema]) =>

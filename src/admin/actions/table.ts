@@ -3,6 +3,9 @@ import { accountinvoices } from './account-invoices.ts'
 import type { Action } from './action.ts'
 import { adjustpayments, reject } from './adjust-payments.ts'
 import { bill } from './bill.ts'
+import { confirmcycle } from './billrun/confirm-cycle.ts'
+import { billrunChargestatus, cycle, cycles } from './billrun/cycles.ts'
+import { completecycle, resetcycle, specificcycle } from './billrun/run-cycle.ts'
 import { bulkcredit } from './bulkcredit.ts'
 import { cards } from './cards.ts'
 import { charge } from './charge.ts'
@@ -21,4 +24,11 @@ export const ACTIONS: readonly Action[] = [
   cards,
   charge,
   chargestatus,
+  completecycle,
+  specificcycle,
+  resetcycle,
+  confirmcycle,
+  cycles,
+  cycle,
+  billrunChargestatus,
 ]

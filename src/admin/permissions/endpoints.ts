@@ -2,6 +2,7 @@
  * Every endpoint of the API and its access rule. The routes take their access from here; the
  * documentation is generated from it.
  */
+import { pathOf } from '../actions/action.ts'
 import { ACTIONS } from '../actions/table.ts'
 import type { RouteAccess } from '../auth/access.ts'
 
@@ -158,11 +159,11 @@ export const PAYMENT_ENDPOINTS = {
 } as const satisfies Record<string, Endpoint>
 
 /** The actions that are served. */
-export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.map(({ name, access, about }) => ({
+export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.map((action) => ({
   method: 'POST',
-  path: `/api/${name}`,
-  access,
-  about,
+  path: pathOf(action),
+  access: action.access,
+  about: action.about,
 }))
 
 /** The rest of the action API. A row is removed when its action is served. */

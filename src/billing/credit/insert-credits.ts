@@ -4,7 +4,7 @@ import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
-import { readLastKey } from './credit-data.ts'
+import { type LastKeys, readLastKeys } from './credit-data.ts'
 
 export interface AuditedStores {
   readonly catalog: Catalog
@@ -18,16 +18,20 @@ export class CycleMovedError extends Error {
 }
 
 /**
- * Inserts the lines of one or more credits; each credit has one audit record. `lastKey`: the newest
- * cycle with invoices by which the lines were prepared. Rejects with `CycleMovedError`.
+ * Inserts the lines of one or more credits; each credit has one audit record. `lastKeys`: the
+ * closed cycles by which the lines were prepared. Rejects with `CycleMovedError`.
  */
 export async function insertCredits(
   { catalog, actor, nowMs }: AuditedStores,
   session: ClientSession,
-  { lines, lastKey }: { lines: readonly CreditLineDocument[]; lastKey: string | null },
+  { lines, lastKeys }: { lines: readonly CreditLineDocument[]; lastKeys: LastKeys },
 ): Promise<void> {
   if (lines.length === 0) return
-  if ((await readLastKey(catalog)) !== lastKey) throw new CycleMovedError('the cycle has ended')
+  const aids = lines.map(({ aid }) => aid)
+  const now = await readLastKeys(catalog, aids)
+  if (aids.some((aid) => now(aid) !== lastKeys(aid))) {
+    throw new CycleMovedError('the cycle has ended')
+  }
   // The driver adds an `_id` to what it inserts, and the transaction may be repeated.
   const documents = lines.map((line) => ({ ...line }))
   await catalog.run('write lines of credits', () =>

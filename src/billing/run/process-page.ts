@@ -2,10 +2,13 @@
 import type { Catalog } from '../../catalog/connection.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
 import type { CycleCounts, CyclePageDocument } from '../../catalog/records/cycle-documents.ts'
+import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { AccountCycle, AccountInvoice } from '../cycle/compute.ts'
+import { withBalance } from '../cycle/invoice.ts'
+import { inputDigest } from './input-digest.ts'
 import { endPage, PageLostError } from './pages.ts'
-import { readAccounts } from './read-accounts.ts'
+import { type AccountInput, readAccounts } from './read-accounts.ts'
 import type { RunCycle } from './run-cycle.ts'
 import type { RunConfig, RunData } from './run-data.ts'
 import { NO_COUNTS } from './runs.ts'
@@ -68,14 +71,30 @@ async function computeAll(
   nowMs: number,
 ): Promise<AccountResult[]> {
   const inputs = await readAccounts(catalog, run, data, aids, nowMs)
-  return [...inputs].map(([aid, input]) => {
-    if (input instanceof Error) return { aid, outcome: input }
+  return [...inputs].map(([aid, read]) => {
     try {
-      return { aid, outcome: compute(input) }
+      return { aid, outcome: computeOne(read, compute) }
     } catch (error) {
       return { aid, outcome: error instanceof Error ? error : new Error(String(error)) }
     }
   })
+}
+
+/** The invoice, with what its account owed before and the lines that it was computed from. */
+function computeOne(
+  { input, balance }: AccountInput,
+  compute: ComputeAccount,
+): AccountInvoice | null {
+  if (input instanceof Error) throw input
+  const result = compute(input)
+  if (result === null) return null
+  const preponed = new Set(result.prepone)
+  const moved = input.laterInstallments.filter(({ stamp }) => preponed.has(stamp))
+  const { currencyDigits } = input.settings
+  const document = result.invoice as unknown as InvoiceDocument
+  const invoice =
+    balance === undefined ? document : withBalance(document, balance, { currencyDigits })
+  return { ...result, invoice: { ...invoice, input: inputDigest([...input.lines, ...moved]) } }
 }
 
 async function store(

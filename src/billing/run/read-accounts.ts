@@ -6,9 +6,10 @@ import type { RealtimeLineDocument } from '../../catalog/records/line-document.t
 import type { Fields } from '../../domain/fields.ts'
 import type { AccountCycle, StoredRevision } from '../cycle/compute.ts'
 import { keyAfter } from '../cycle-key.ts'
-import type { RunCycle } from './run-cycle.ts'
+import type { PastBalance } from '../cycle/invoice.ts'
+import { currentBalances } from '../statements/balances.ts'
+import { type RunCycle, runIdOf } from './run-cycle.ts'
 import type { RunData } from './run-data.ts'
-import { runIdOf } from './run-cycle.ts'
 
 type InputLine = RealtimeLineDocument | CreditLineDocument
 
@@ -20,6 +21,12 @@ export class AccountInputError extends Error {
   override name = 'AccountInputError'
 }
 
+export interface AccountInput {
+  readonly input: AccountCycle | AccountInputError
+  /** What the account owes before the invoice; absent without bills. */
+  readonly balance?: PastBalance
+}
+
 /**
  * By account, those of another invoicing day left out. Rejects with `CatalogUnavailableError`.
  */
@@ -29,25 +36,28 @@ export async function readAccounts(
   data: RunData,
   aids: readonly number[],
   nowMs: number,
-): Promise<Map<number, AccountCycle | AccountInputError>> {
-  const [revisions, lines, written, later, previous] = await Promise.all([
+): Promise<Map<number, AccountInput>> {
+  const [revisions, lines, written, later, previous, balances] = await Promise.all([
     readRevisions(catalog, run, aids),
     readLines(catalog, run, aids),
     readWritten(catalog, run, aids),
     readInstallments(catalog, run, aids),
     readPrevious(catalog, run, aids),
+    currentBalances(catalog, aids),
   ])
-  const inputs = new Map<number, AccountCycle | AccountInputError>()
+  const inputs = new Map<number, AccountInput>()
   for (const aid of aids) {
     const own = revisions.get(aid) ?? []
     const account = own.filter(({ type }) => type === 'account')
     if (!isOfDay(run, account)) continue
     const usage = (lines.get(aid) ?? []) as InputLine[]
     if (usage.length > LINES_PER_ACCOUNT_MAX) {
-      inputs.set(aid, new AccountInputError(`account ${aid}: has more than ${LINES_PER_ACCOUNT_MAX} lines`))
+      const reason = `account ${aid}: has more than ${LINES_PER_ACCOUNT_MAX} lines in the cycle`
+      inputs.set(aid, { input: new AccountInputError(reason) })
       continue
     }
-    inputs.set(aid, {
+    const balance = balances.get(aid)
+    const input: AccountCycle = {
       aid,
       calendar: run.calendar,
       cycle: run.cycle,
@@ -62,7 +72,8 @@ export async function readAccounts(
       mergedInstallments: [],
       settings: data.settings,
       nowMs,
-    })
+    }
+    inputs.set(aid, { input, ...(balance !== undefined && { balance }) })
   }
   return inputs
 }

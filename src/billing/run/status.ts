@@ -1,5 +1,7 @@
 /** Statuses of cycles. */
+import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import type { CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
 import type { BillingCalendar } from '../cycle-key.ts'
 import { type RunCycle, type RunName, runCycleOf } from './run-cycle.ts'
@@ -19,12 +21,23 @@ export interface CycleState {
   readonly cycle: RunCycle
   readonly status: CycleStatus
   readonly run: CycleRunDocument | null
-  /** Invoices of the cycle, and those that are confirmed. */
+}
+
+export interface InvoiceCounts {
   readonly invoices: number
+  /** Those that are confirmed, or decided not to be billed. */
   readonly confirmed: number
 }
 
-/** Of all accounts of the key; with an invoicing day of those whose cycle ends on it. */
+/** The invoices of a run; of all accounts unless they have different invoicing days. */
+export function invoicesOf({ key, invoicingDay, cycle }: RunCycle): Filter<BillrunDocument> {
+  const ofKey = { billrun_key: key }
+  return invoicingDay === null ? ofKey : { ...ofKey, end_date: new Date(cycle.endMs) }
+}
+
+/** Selects invoices that are neither confirmed nor decided not to be billed. */
+export const UNCONFIRMED = { billed: { $in: [null, 0] } } as unknown as Filter<BillrunDocument>
+
 export async function readCycleState(
   catalog: Catalog,
   name: RunName,
@@ -32,30 +45,45 @@ export async function readCycleState(
   nowMs: number,
 ): Promise<CycleState> {
   const cycle = runCycleOf(name, calendar)
-  const ofCycle = { billrun_key: name.key, end_date: new Date(cycle.cycle.endMs) }
-  const filter = name.invoicingDay === null ? { billrun_key: name.key } : ofCycle
-  const count = (more: object) =>
-    catalog.run('count invoices', () => catalog.billrun.countDocuments({ ...filter, ...more }))
-  const [run, invoices, confirmed] = await Promise.all([
+  const exists = async (more: Filter<BillrunDocument>) => {
+    const filter = { ...invoicesOf(cycle), ...more } as Filter<BillrunDocument>
+    const found = await catalog.run('find an invoice of the cycle', () =>
+      catalog.billrun.findOne(filter, { projection: { _id: 1 } }),
+    )
+    return found !== null
+  }
+  const [run, hasInvoices, hasOpen] = await Promise.all([
     catalog.run('read a run of the cycle', () => catalog.cycleruns.findOne({ _id: cycle.id })),
-    count({}),
-    count({ billed: { $in: [1, 2] } }),
+    exists({}),
+    exists(UNCONFIRMED),
   ])
-  return { cycle, status: statusOf(cycle, run, invoices, confirmed, nowMs), run, invoices, confirmed }
+  const status = statusOf(cycle, run, { hasInvoices, hasOpen }, nowMs)
+  return { cycle, status, run }
+}
+
+export async function countInvoices(catalog: Catalog, cycle: RunCycle): Promise<InvoiceCounts> {
+  const count = (more: Filter<BillrunDocument>) =>
+    catalog.read('count invoices', (limits) =>
+      catalog.billrun.countDocuments(
+        { ...invoicesOf(cycle), ...more } as Filter<BillrunDocument>,
+        limits,
+      ),
+    )
+  const [invoices, confirmed] = await Promise.all([count({}), count({ billed: { $in: [1, 2] } })])
+  return { invoices, confirmed }
 }
 
 function statusOf(
   { cycle }: RunCycle,
   run: CycleRunDocument | null,
-  invoices: number,
-  confirmed: number,
+  { hasInvoices, hasOpen }: { readonly hasInvoices: boolean; readonly hasOpen: boolean },
   nowMs: number,
 ): CycleStatus {
   if (nowMs < cycle.startMs) return 'future'
   if (nowMs < cycle.endMs) return 'current'
   if (run !== null && run.state !== 'finished') return 'running'
-  if (invoices > 0 && confirmed === invoices) return 'confirmed'
-  if (run === null) return invoices > 0 ? 'to_rerun' : 'to_run'
+  if (hasInvoices && !hasOpen) return 'confirmed'
+  if (run === null) return hasInvoices ? 'to_rerun' : 'to_run'
   return 'finished'
 }
 
