@@ -51,8 +51,9 @@ export const PROPERTIES: readonly string[] = [
   'test/realtime/codecs/diameter/diameter-message.test.ts',
 ]
 
-/** Charges on real stores; the rest of billing is pure. */
+/** Charges and runs of the cycle on real stores; the rest of billing is pure. */
 const CHARGES = 'test/billing/charges/charges.test.ts'
+const RUNS = 'test/billing/run/*.test.ts'
 const CODECS = 'test/realtime/codecs/**/*.test.ts'
 
 /** Packages of this repository are tested in their sources, without a build. */
@@ -73,7 +74,7 @@ export default defineConfig({
             'test/{domain,rating,file-types,config,runtime,bench,billing}/**/*.test.ts',
             CODECS,
           ],
-          exclude: [...LONG, CHARGES],
+          exclude: [...LONG, CHARGES, RUNS],
           // Modules without state: loaded once per worker, not once per file.
           isolate: false,
         },
@@ -94,6 +95,7 @@ export default defineConfig({
             'test/{stores,ledger,catalog,workers,recorder,embedded,store}/**/*.test.ts',
             'packages/*/test/**/*.test.ts',
             CHARGES,
+            RUNS,
           ],
           exclude: [...LONG],
         },
