@@ -51,7 +51,7 @@ export type PriceOverride =
 /** Overrides by rate key, then usage type. */
 export type PriceOverrides = ReadonlyMap<string, ReadonlyMap<string, PriceOverride>>
 
-/** The tax hint of a rate. */
+/** The tax hint of a rate, plan or service. */
 export interface TaxHint {
   type: string
   taxation: 'global' | 'default' | 'no' | 'custom'
@@ -63,8 +63,15 @@ export interface RoundingRules extends LineRounding {
   stage: 'before_tax' | 'after_tax'
 }
 
-export interface RateRevision extends Revision {
+/** What is taxed: a rate, plan or service. */
+export interface Taxable {
   key: string
+  /** Fields of the document that rules compare: `params` and others. */
+  params: Readonly<Record<string, unknown>>
+  taxHints: readonly TaxHint[]
+}
+
+export interface RateRevision extends Revision, Taxable {
   usages: ReadonlyMap<string, RateUsage>
   /** Like `rounding`, applies to prices of plans and services too (tariff-terms.ts). */
   method: TariffTerms['method']
@@ -74,9 +81,6 @@ export interface RateRevision extends Revision {
   addToRetail: boolean
   /** Subscriber type that the rate is for; empty for all. */
   play: string
-  /** Fields of the document that rate matching reads: `params` and others. */
-  params: Readonly<Record<string, unknown>>
-  taxHints: readonly TaxHint[]
   rounding: RoundingRules | null
 }
 

@@ -1,4 +1,4 @@
-/** Conditions of overrides on facts of an entity. */
+/** Conditions of overrides and discounts on facts of an entity. */
 import { type Condition, type Facts, isPattern } from '../domain/catalogue.ts'
 
 /** Whether all conditions are met. A missing fact equals nothing. */
@@ -6,7 +6,11 @@ export function meets(conditions: readonly Condition[], facts: Facts): boolean {
   return conditions.every(({ field, op, value }) => holds(op, facts[field], value))
 }
 
-function holds(op: Condition['op'], fact: Facts[string] | undefined, value: unknown): boolean {
+export function holds(
+  op: Condition['op'],
+  fact: Facts[string] | undefined,
+  value: unknown,
+): boolean {
   switch (op) {
     case 'eq':
       return isSame(fact, value)

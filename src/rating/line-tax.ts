@@ -69,9 +69,14 @@ function sum(amounts: readonly Amount[]): Decimal {
   return amounts.reduce((total, { amount }) => total.plus(amount), new Exact(0))
 }
 
+/** `up`: away from zero, so that a refund mirrors the charge. */
+export function roundedAmount(amount: Decimal, { mode, decimals }: LineRounding): Decimal {
+  return new Exact(amount).toDecimalPlaces(decimals, MODES[mode])
+}
+
 /** Price and tax still add up to the total: the remainder of scaling is added to the price. */
-function roundedTo(charge: Charge, { mode, decimals }: LineRounding): Charge {
-  const total = charge.total.toDecimalPlaces(decimals, MODES[mode])
+function roundedTo(charge: Charge, rounding: LineRounding): Charge {
+  const total = roundedAmount(charge.total, rounding)
   if (total.equals(charge.total)) return charge
   const scaled = ({ rule, amount }: Amount): Amount => ({
     rule,

@@ -6,6 +6,7 @@ import {
   type PriceSet,
   type RateRevision,
   revisionAt,
+  type Taxable,
   type TaxHint,
   type TaxRevision,
 } from '../domain/catalogue.ts'
@@ -106,19 +107,19 @@ const GLOBAL: TaxHint = {
 const UNTAXED = 'untaxed'
 
 /**
- * The taxes of a rate. Null if a tax named by the rate or the default does not exist. A rate
- * without a tax is untaxed if there is no default.
+ * The taxes of a rate, plan or service. Null if a tax that it names, or the default, does not exist.
+ * One without a tax is untaxed if there is no default.
  */
 export function chooseTaxes(
   context: TaxContext,
-  rate: RateRevision,
+  taxed: Taxable,
   atMs: number,
 ): TaxRule[] | null {
-  const hints = rate.taxHints.length === 0 ? [GLOBAL] : rate.taxHints
+  const hints = taxed.taxHints.length === 0 ? [GLOBAL] : taxed.taxHints
   const rules: TaxRule[] = []
   for (const hint of hints) {
     if (hint.taxation === 'no') continue
-    const tax = taxOf(context, hint, rate, atMs)
+    const tax = taxOf(context, hint, taxed, atMs)
     if (tax === null) return null
     if (tax === UNTAXED) continue
     const { key, description, rate: fraction, isEmbedded } = tax
@@ -130,18 +131,18 @@ export function chooseTaxes(
 function taxOf(
   context: TaxContext,
   hint: TaxHint,
-  rate: RateRevision,
+  taxed: Taxable,
   atMs: number,
 ): TaxRevision | typeof UNTAXED | null {
   const { defaultTax } = context
   const byKey = (key: string) => revisionAt(context.taxes.get(key), atMs)
   const byDefault = () => (defaultTax === null ? UNTAXED : byKey(defaultTax))
   if (hint.taxation === 'default') return byDefault()
-  if (hint.taxation === 'global') return context.mapTax(rate, atMs) ?? byDefault()
+  if (hint.taxation === 'global') return context.mapTax(taxed, atMs) ?? byDefault()
   // An installation without any taxes charges none, even if a rate names one.
   if (context.taxes.size === 0) return UNTAXED
   const isFallback = hint.customLogic === 'fallback'
-  return (isFallback ? context.mapTax(rate, atMs) : null) ?? byKey(hint.customTax)
+  return (isFallback ? context.mapTax(taxed, atMs) : null) ?? byKey(hint.customTax)
 }
 
 /** Whether a rate is untaxed only because neither it nor the default names a tax. */

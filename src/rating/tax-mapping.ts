@@ -1,9 +1,9 @@
-/** Determines the tax of a rate by its fields (`taxation: global`). */
-import { fieldAt, type RateRevision, revisionAt, type TaxRevision } from '../domain/catalogue.ts'
+/** Determines the tax of a rate, plan or service by its fields (`taxation: global`). */
+import { fieldAt, revisionAt, type Taxable, type TaxRevision } from '../domain/catalogue.ts'
 import { arrayAt, FieldError, objectAt, textAt } from '../domain/fields.ts'
 
 /** Determines a tax by mapping rules; null if no rule matches. */
-export type TaxMapping = (rate: RateRevision, atMs: number) => TaxRevision | null
+export type TaxMapping = (taxed: Taxable, atMs: number) => TaxRevision | null
 
 /** A tax matches if its field has a value of the rate's field. Paths into `params`, or a field. */
 interface Pair {
@@ -64,7 +64,7 @@ export function createTaxMapping(priorities: TaxPriorities, taxes: Taxes): TaxMa
   }
 }
 
-function matches({ taxField, rateField }: Pair, tax: TaxRevision, rate: RateRevision): boolean {
+function matches({ taxField, rateField }: Pair, tax: TaxRevision, rate: Taxable): boolean {
   const rateValues = valuesAt(rate, rateField)
   return valuesAt(tax, taxField).some((value) => rateValues.includes(value))
 }
@@ -72,7 +72,7 @@ function matches({ taxField, rateField }: Pair, tax: TaxRevision, rate: RateRevi
 const PARAMS = 'params.'
 
 /** The values of a field; several if it is a list, none if it is absent. */
-function valuesAt({ key, params }: RateRevision | TaxRevision, field: string): string[] {
+function valuesAt({ key, params }: Pick<Taxable, 'key' | 'params'>, field: string): string[] {
   if (field === 'key') return [key]
   const path = field.startsWith(PARAMS) ? field.slice(PARAMS.length) : field
   const value = fieldAt(params, field) ?? fieldAt(params, path)

@@ -1,6 +1,7 @@
 /** The documents of docs/CATALOGUE.md can be written, or are refused for the stated reason. */
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
+import { compileTerms } from '../../src/catalog/compile/discount.ts'
 import { type RawDocument, STRICT } from '../../src/catalog/compile/document.ts'
 import { compilePlan, compileService } from '../../src/catalog/compile/offer.ts'
 import { compilePrepaidInclude } from '../../src/catalog/compile/prepaid-include.ts'
@@ -20,6 +21,8 @@ const COMPILERS: Readonly<Record<string, (document: RawDocument) => unknown>> = 
   services: (document) => compileService(document, STRICT),
   prepaidincludes: compilePrepaidInclude,
   taxes: compileTax,
+  discounts: (document) => compileTerms('discount', document, 'UTC'),
+  charges: (document) => compileTerms('conditional_charge', document, 'UTC'),
   subscribers: (document) =>
     document['type'] === 'account'
       ? compileAccount(document, STRICT)
@@ -31,6 +34,7 @@ const REQUIRED_FIELDS: Readonly<Record<string, Fields>> = {
   rates: { key: 'R' },
   plans: { name: 'P', connection_type: 'prepaid' },
   services: { name: 'S' },
+  discounts: { key: 'D' },
   subscribers: { type: 'subscriber', aid: 1, sid: 1, plan: 'P' },
 }
 
@@ -51,6 +55,7 @@ const TABLES: readonly [heading: string, ...collections: EntityCollection[]][] =
   ['Plans and services', 'plans', 'services'],
   ['Prepaid includes', 'prepaidincludes'],
   ['Taxes', 'taxes'],
+  ['Discounts and charges', 'discounts', 'charges'],
   ['Subscribers and accounts', 'subscribers'],
 ]
 

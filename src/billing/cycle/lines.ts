@@ -1,6 +1,10 @@
 /** Charges of one account in one cycle, as the calculation passes them on. Pure values. */
+import type { AdjustmentKind } from '../../catalog/compile/discount.ts'
 import type { Exact } from '../../catalog/records/exact-amount.ts'
 import type { FinalCharge } from '../../domain/tax.ts'
+
+/** Decimals of amounts, with which their sums stay exact. */
+export const LINE_DIGITS = 12
 
 /** Half open, epoch ms. */
 export interface Span {
@@ -19,7 +23,6 @@ export interface CycleSpan extends Span {
 }
 
 export type ChargeKind = 'flat' | 'service'
-export type AdjustmentKind = 'discount' | 'conditional_charge'
 
 /** A plan or service charge that a cycle wants, before tax. */
 export interface ChargeLine {
@@ -43,6 +46,8 @@ export interface ChargeLine {
   /** The cycle whose price it is a part of: the one after the run's if charged upfront. */
   readonly cycle: CycleSpan
   readonly quantity: number
+  /** The price tier: periods since the activation. */
+  readonly tier?: { readonly from: number; readonly to: number | 'UNLIMITED' }
   /** Price of a whole cycle and one unit. */
   readonly fullPrice: Exact
   /** Before tax; negative if it is credited. */
@@ -64,8 +69,14 @@ export interface AdjustmentLine {
   readonly description: string
   /** Id of the charge that it applies to; null for a charge on nothing in particular. */
   readonly eligibleLine: string | null
+  /** Of a discount on a service of the account: the eligible subscriber, 0 for the account. */
+  readonly causeSid?: number
   readonly type: 'percentage' | 'monetary'
+  /** The days that it is for. */
   readonly span: Span
+  /** As of the charge that it applies to. */
+  readonly cycle: CycleSpan
+  readonly isUpfront: boolean
   /** Before tax; negative for a discount. */
   readonly amount: Exact
   /** The amount before a limit, the price of the line or `limit` of the discount, capped it. */

@@ -65,7 +65,7 @@ function compileOverride(
 const OPERATORS = ['eq', 'ne', 'in', 'nin', 'lt', 'lte', 'gt', 'gte', 'regex', 'exists'] as const
 
 /** One `{ field, op, value }`, a list of them, or `{ fields: [...] }`; all must hold. */
-function conditionsAt(value: unknown, path: string): readonly Condition[] {
+export function conditionsAt(value: unknown, path: string): readonly Condition[] {
   if (isEmpty(value)) return []
   if (Array.isArray(value)) {
     return value.flatMap((entry, index) => conditionsAt(entry, `${path}.${index}`))

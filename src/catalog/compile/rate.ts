@@ -4,17 +4,8 @@ import {
   type RateRevision,
   type RateUsage,
   RETAIL,
-  type TaxHint,
 } from '../../domain/catalogue.ts'
-import {
-  arrayAt,
-  choiceAt,
-  FieldError,
-  type Fields,
-  isEmpty,
-  objectAt,
-  textAt,
-} from '../../domain/fields.ts'
+import { FieldError, type Fields, isEmpty, objectAt } from '../../domain/fields.ts'
 import { scaledTariff } from '../../domain/tariff-terms.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type PricesDocument, type RateDocument, RateSchema } from '../entities/rate.ts'
@@ -23,6 +14,7 @@ import { createInterner } from './interner.ts'
 import { compilePrice, percentageAt } from './price.ts'
 import { usageRoundingAt } from './rounding.ts'
 import type { PriceContext } from './tariff.ts'
+import { taxHintsAt } from './tax.ts'
 
 /** Fields that matching rules do not compare; keeping them would waste memory. */
 const NO_PARAMS = new Set([
@@ -106,31 +98,4 @@ function percentageOf(base: PriceSet | null, price: Fields, path: string): Price
       tariff: scaledTariff(band.tariff, factor, factorDigits),
     })),
   }
-}
-
-const NO_HINTS: readonly TaxHint[] = []
-const TAXATIONS = ['global', 'default', 'no', 'custom'] as const
-const LOGICS = ['override', 'fallback'] as const
-
-const internedHints = createInterner<readonly TaxHint[]>(1000)
-
-/** If absent: no hints, which means `global`. */
-function taxHintsAt(value: unknown, path: string): readonly TaxHint[] {
-  if (isEmpty(value)) return NO_HINTS
-  return internedHints.get(value, () => compileHints(value, path))
-}
-
-function compileHints(value: unknown, path: string): readonly TaxHint[] {
-  return arrayAt(value, path).map((entry, index) => {
-    const at = `${path}.${index}`
-    const hint = objectAt(entry, at)
-    const taxation = choiceAt(hint['taxation'], `${at}.taxation`, TAXATIONS)
-    const custom = hint['custom_tax']
-    return {
-      type: hint['type'] === undefined ? 'vat' : textAt(hint['type'], `${at}.type`),
-      taxation,
-      customTax: taxation === 'custom' ? textAt(custom, `${at}.custom_tax`) : '',
-      customLogic: choiceAt(hint['custom_logic'], `${at}.custom_logic`, LOGICS),
-    }
-  })
 }

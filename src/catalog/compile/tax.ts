@@ -1,10 +1,11 @@
-/** Taxes. Pure; throws `FieldError` with the path of the field. */
-import type { TaxRevision } from '../../domain/catalogue.ts'
-import { amountAt } from '../../domain/fields.ts'
+/** Taxes, and which of them apply. Pure; throws `FieldError` with the path of the field. */
+import type { TaxHint, TaxRevision } from '../../domain/catalogue.ts'
+import { amountAt, arrayAt, choiceAt, isEmpty, objectAt, textAt } from '../../domain/fields.ts'
 import type { ExactDecimal } from '../../domain/money.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type TaxDocument, TaxSchema } from '../entities/tax.ts'
 import { paramsOf, type RawDocument, revisionOf } from './document.ts'
+import { createInterner } from './interner.ts'
 
 const NO_PARAMS = new Set(['rate', 'description', 'embed_tax'])
 
@@ -26,4 +27,31 @@ function plainText({ digits, scale }: ExactDecimal): string {
   if (scale === 0) return String(digits)
   const text = String(digits).padStart(scale + 1, '0')
   return `${text.slice(0, -scale)}.${text.slice(-scale)}`
+}
+
+const NO_HINTS: readonly TaxHint[] = []
+const TAXATIONS = ['global', 'default', 'no', 'custom'] as const
+const LOGICS = ['override', 'fallback'] as const
+
+const internedHints = createInterner<readonly TaxHint[]>(1000)
+
+/** `tax` of a rate, plan or service. If absent: no hints, which means `global`. */
+export function taxHintsAt(value: unknown, path: string): readonly TaxHint[] {
+  if (isEmpty(value)) return NO_HINTS
+  return internedHints.get(value, () => compileHints(value, path))
+}
+
+function compileHints(value: unknown, path: string): readonly TaxHint[] {
+  return arrayAt(value, path).map((entry, index) => {
+    const at = `${path}.${index}`
+    const hint = objectAt(entry, at)
+    const taxation = choiceAt(hint['taxation'], `${at}.taxation`, TAXATIONS)
+    const custom = hint['custom_tax']
+    return {
+      type: hint['type'] === undefined ? 'vat' : textAt(hint['type'], `${at}.type`),
+      taxation,
+      customTax: taxation === 'custom' ? textAt(custom, `${at}.custom_tax`) : '',
+      customLogic: choiceAt(hint['custom_logic'], `${at}.custom_logic`, LOGICS),
+    }
+  })
 }

@@ -1,15 +1,5 @@
 /** Terms of discounts and charges: what is deducted or added. */
 import { Type } from '@sinclair/typebox'
-import {
-  amountAt,
-  entriesAt,
-  FieldError,
-  type Fields,
-  isUnset,
-  objectAt,
-  textsAt,
-  wholeAt,
-} from '../../domain/fields.ts'
 import { field, KEY_API, READS } from './api.ts'
 import { choice, date, entityKey, revisionFields, unchecked } from './entity.ts'
 import { listOf, ref, text as textSchema } from './json-schema.ts'
@@ -27,7 +17,7 @@ export const CHARGE_ACTIONS = [
   'move',
 ] as const
 
-/** `params`, `subject`, `excludes`, `cycles`, `limit` and `priority`: see `checkChargeTerms`. */
+/** The unchecked fields are checked by compile/discount.ts. */
 export const chargeFields = {
   ...revisionFields,
   from: field(date(), 'Start of the revision; on create, now by default.', {
@@ -60,53 +50,25 @@ export const chargeFields = {
   ),
   subject: field(unchecked(), ref('chargeSubject', 'What it applies to, with the amounts.')),
   proration: field(
-    Type.Optional(choice('inherited', 'no')),
-    'Whether it is prorated like its subject.',
+    Type.Optional(choice('inherited', 'yes', 'no')),
+    'Whether a part of a cycle counts as a part: like its subject (default), always, or never.',
   ),
   excludes: field(
     unchecked(),
     listOf(textSchema('Key of another one.'), 'Others that do not apply at the same time.'),
   ),
   priority: field(unchecked(), 'Priority, as text of an integer.', { type: 'string' }),
-  /** Maximum number that may be active at the same time. */
-  simultaneous_limit: field(
-    Type.Optional(Type.Integer({ minimum: 1, expected: 'an integer from 1 to 2^53' })),
-    'How many may apply at the same time.',
+  percentage_on_field: field(
+    Type.Optional(choice('full_price', 'aprice')),
+    'Of what a percentage is taken: of the price of a whole cycle (default), or of the charge.',
   ),
-}
-
-/** Subjects with a single `value`; all other subjects have one per name. */
-const WHOLE_SUBJECTS = new Set(['general', 'monthly_fees', 'matched_plans', 'matched_services'])
-
-/** Throws `FieldError` with the path of an invalid amount or number. */
-export function checkChargeTerms(document: Fields): void {
-  for (const [kind, subject] of entriesAt(document['subject'], 'subject')) {
-    const at = `subject.${kind}`
-    if (WHOLE_SUBJECTS.has(kind)) checkValue(subject, at)
-    else for (const [name, one] of entriesAt(subject, at)) checkValue(one, `${at}.${name}`)
-  }
-  for (const [name, value] of entriesAt(document['params'], 'params')) {
-    if (!COUNTS.has(name) || isUnset(value)) continue
-    wholeAt(value, `params.${name}`, 1)
-  }
-  if (!isUnset(document['cycles'])) wholeAt(document['cycles'], 'cycles', 1)
-  if (!isUnset(document['limit'])) amountAt(document['limit'], 'limit')
-  if (!isUnset(document['priority'])) priorityAt(document['priority'])
-  textsAt(document['excludes'], 'excludes')
-}
-
-const COUNTS: ReadonlySet<string> = new Set(['min_subscribers', 'max_subscribers', 'cycles'])
-
-/** Money, or a fraction if `percentage`. */
-function checkValue(subject: unknown, path: string): void {
-  amountAt(objectAt(subject, path)['value'], `${path}.value`)
-}
-
-function priorityAt(value: unknown): void {
-  const isWhole = typeof value === 'number' ? Number.isSafeInteger(value) : isWholeText(value)
-  if (!isWhole) throw new FieldError('priority', 'must be an integer')
-}
-
-function isWholeText(value: unknown): boolean {
-  return typeof value === 'string' && /^-?\d{1,15}$/.test(value)
+  /** 0: none; -1: no limit. */
+  simultaneous_limit: field(
+    Type.Optional(Type.Integer({ minimum: -1, expected: 'an integer from -1 to 2^53' })),
+    'Maximum number of lines per invoice: 0 for none, -1 for no limit.',
+  ),
+  rounding_rules: field(
+    unchecked(),
+    ref('roundingRules', 'How its lines are rounded; like the line that it applies to by default.'),
+  ),
 }

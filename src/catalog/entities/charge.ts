@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { CHARGE_ACTIONS, chargeFields, checkChargeTerms } from './charge-terms.ts'
+import { compileTerms } from '../compile/discount.ts'
+import { CHARGE_ACTIONS, chargeFields } from './charge-terms.ts'
 import { defineEntity, REV_INDEX, type StoredFields } from './entity.ts'
 
 /** A revision of a conditional charge. */
@@ -11,7 +12,7 @@ export const ChargeEntity = defineEntity({
   schema: ChargeSchema,
   indexes: [{ key: { key: 1, from: 1, deleted_at: 1 }, unique: true }, REV_INDEX],
   identity: ['key'],
-  check: checkChargeTerms,
+  check: (document) => compileTerms('conditional_charge', document, 'UTC'),
   api: {
     name: 'charges',
     about: 'Conditional charges',

@@ -30,6 +30,8 @@ interface CycleLineFields extends FinalCharge {
   billrun: string
   /** Key of the cycle whose price it is a part of: the next one if charged upfront. */
   charged_billrun: string
+  /** The exact amount before taxes and rounding, as decimal text. */
+  charge_amount: string
   charge_op: 'charge' | 'refund'
   is_upfront: boolean
   urt: Date

@@ -232,7 +232,7 @@ const OFFERS: Readonly<Record<string, Schema>> = {
     fields: listOf(ref('condition'), 'The conditions.'),
   }),
   overrideValue: {
-    ...object('Fields that replace those of the plan or service.', {
+    ...object('Fields that replace those of the plan, service or discount.', {
       price: listOf(ref('cyclePrice'), 'Price by cycle.'),
       rates: ref('offerPrices', 'Prices that override those of rates.'),
       include: ref('include', 'Included services, units and money.'),
@@ -241,13 +241,13 @@ const OFFERS: Readonly<Record<string, Schema>> = {
     additionalProperties: anyValue('Any other field; stored unchanged.'),
   },
   override: object(
-    'Overridden fields of a plan or service, for one holder.',
+    'Overridden fields of a plan, service or discount, for one holder.',
     {
       type: choice(['plan', 'service', 'discount'], 'What is overridden.'),
-      key: text('Name of the plan or service.'),
+      key: text('Name of the plan or service, key of the discount.'),
       id: integer('For a service: `service_id` of the entry.'),
       condition: either(
-        'Conditions on the plan or service; all must be met.',
+        'Conditions on what is overridden; all must be met.',
         ref('condition'),
         ref('conditionList'),
         ref('conditionFields'),
@@ -292,11 +292,26 @@ const TERMS: Readonly<Record<string, Schema>> = {
   subjectValue: {
     ...object(
       'Amount of a charge or discount.',
-      { value: amount('Money, or with type `percentage` a fraction: 0.1 is 10 %.') },
+      {
+        value: amount('Money, or with type `percentage` a fraction: 0.1 is 10 %.'),
+        sequential: flag('Whether a percentage is taken of what earlier discounts have left.'),
+        operations: listOf(ref('subjectOperation'), 'Changes of the amount.'),
+      },
       ['value'],
     ),
     additionalProperties: anyValue('Any other field; stored unchanged.'),
   },
+  subjectOperation: object(
+    '`recurring_by_quantity`: the value for every so many units of the line.',
+    {
+      name: choice(['recurring_by_quantity'], 'The operation.'),
+      params: listOf(
+        object('A parameter.', { name: choice(['quantity'], 'Name.'), value: amount('Units.') }),
+        'Its parameters.',
+      ),
+    },
+    ['name', 'params'],
+  ),
   subjectValues: mapOf(ref('subjectValue'), 'By name of the plan, service or rate.'),
   chargeSubject: {
     ...object('What the charge or discount applies to.', {
@@ -306,18 +321,19 @@ const TERMS: Readonly<Record<string, Schema>> = {
       matched_services: ref('subjectValue', 'Services that match the conditions.'),
       plan: ref('subjectValues', 'Plans by name.'),
       service: ref('subjectValues', 'Services by name.'),
+      customer_service: ref('subjectValues', 'Services of the account by name.'),
     }),
     additionalProperties: anyValue('Another kind of subject: values by name.'),
   },
   serviceConditions: object('Conditions on services.', {
-    any: listOf(ref('conditionFields'), 'At least one must be met.'),
+    any: listOf(ref('conditionFields'), 'Each must be met by one of the services.'),
   }),
-  subscriberConditions: object('Conditions on a subscriber.', {
+  subscriberConditions: object('Conditions on a subscriber or an account.', {
     fields: listOf(ref('condition'), 'Conditions on its fields.'),
     service: ref('serviceConditions', 'Conditions on its services.'),
   }),
   chargeConditions: object('Conditions that must all be met.', {
-    account: ref('conditionFields', 'On the account.'),
+    account: ref('subscriberConditions', 'On the account.'),
     subscriber: listOf(ref('subscriberConditions'), 'On its subscribers; at least one must match.'),
   }),
   chargeParams: object('Conditions for the charge or discount to apply.', {

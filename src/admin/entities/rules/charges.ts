@@ -21,7 +21,7 @@ export function chargeRules(usualType: ValueType): CollectionRules {
 
 function checkSimultaneous({ simultaneous_limit: limit }: Fields): void {
   if (isUnset(limit)) return
-  asRule(() => wholeAt(limit, 'simultaneous_limit', 1), DISPLAY.request)
+  asRule(() => wholeAt(limit, 'simultaneous_limit', -1), DISPLAY.request)
 }
 
 const OPERATORS: readonly unknown[] = [

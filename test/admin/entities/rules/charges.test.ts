@@ -25,6 +25,8 @@ describe.each(['charges', 'discounts'])('%s:', (collection) => {
     [{ simultaneous_limit: 1 }],
     [{ simultaneous_limit: '3' }],
     [{ simultaneous_limit: '' }],
+    [{ simultaneous_limit: 0 }],
+    [{ simultaneous_limit: -1 }],
     [params(12, { subscriber: [onPlan] })],
     [params(12, onAccount, { ...onAccount, subscriber: [onService] })],
     [params('', onAccount)],
@@ -35,8 +37,8 @@ describe.each(['charges', 'discounts'])('%s:', (collection) => {
   })
 
   it.each([
-    [{ simultaneous_limit: 0 }, 'simultaneous_limit must be an integer from 1'],
-    [{ simultaneous_limit: 1.5 }, 'simultaneous_limit must be an integer from 1'],
+    [{ simultaneous_limit: -2 }, 'simultaneous_limit must be an integer from -1'],
+    [{ simultaneous_limit: 1.5 }, 'simultaneous_limit must be an integer from -1'],
     [params(12), 'params.cycles needs a condition'],
     [params('12', onAccount), 'params.cycles needs a condition'],
     [

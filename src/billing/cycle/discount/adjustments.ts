@@ -1,0 +1,377 @@
+/**
+ * Discounts and conditional charges on the charges of an account. Whole days count: a discount for
+ * a whole cycle is granted in full, for a part of it by days / days of the cycle. Pure; throws
+ * `FieldError` for an invalid definition of a subscriber or account.
+ */
+import { Exact } from '../../../catalog/records/exact-amount.ts'
+import { least, ZERO } from '../../amount.ts'
+import type { AdjustmentLine, ChargeLine, CycleSpan, Explanation } from '../lines.ts'
+import { LINE_DIGITS } from '../lines.ts'
+import { adjustmentAmount, type PartAmount, type TakenPart } from './amount.ts'
+import {
+  countOf,
+  type Days,
+  dayStartMs,
+  daysOf,
+  difference,
+  intersection,
+  NO_DAYS,
+  union,
+} from './days.ts'
+import { type Definition, definedEligibility, definitionsOf } from './definitions.ts'
+import { type Eligibility, type Holders, NOT_ELIGIBLE, without } from './eligibility.ts'
+import type { AdjustmentTerms, SubjectValue } from '../../../catalog/compile/discount.ts'
+
+export interface AdjustmentInput extends Holders {
+  readonly aid: number
+  /** Definitions in force in the cycles of the lines. */
+  readonly discounts: readonly AdjustmentTerms[]
+  readonly charges: readonly AdjustmentTerms[]
+  /** In the order in which limits are used up. */
+  readonly lines: readonly ChargeLine[]
+  /** The cycle of charges on nothing in particular. */
+  readonly cycle: CycleSpan
+}
+
+export function adjustmentsOf(input: AdjustmentInput): AdjustmentLine[] {
+  const run = new AdjustmentRun(input)
+  return [...run.lines(input.discounts), ...run.lines(input.charges)]
+}
+
+/** What is left of a definition's limits. */
+interface Allowance {
+  money: Exact | null
+  lines: number
+}
+
+/** A value that applies to a charge on some days. */
+interface Candidate {
+  readonly subject: SubjectValue
+  readonly days: Days
+  /** For services of an account: the eligible subscriber, 0 for the account. */
+  readonly causeSid?: number
+  /** Such as `plan.GOLD` or `monthly_fees`. */
+  readonly name: string
+}
+
+/** One calculation: the charges become smaller with each discount. */
+class AdjustmentRun {
+  readonly #input: AdjustmentInput
+  readonly #taken = new Map<string, TakenPart[]>()
+  readonly #allowances = new Map<string, Allowance>()
+  readonly #used = new Map<string, Days>()
+
+  constructor(input: AdjustmentInput) {
+    this.#input = input
+  }
+
+  lines(terms: readonly AdjustmentTerms[]): AdjustmentLine[] {
+    const onCharges = terms.filter((one) => !isGeneral(one))
+    const cycles = this.#input.lines.map(({ cycle }) => cycle)
+    return [
+      ...uniqueCycles(cycles).flatMap((cycle) => this.#cycleLines(onCharges, cycle)),
+      ...this.#generalLines(terms.filter(isGeneral)),
+    ]
+  }
+
+  #cycleLines(terms: readonly AdjustmentTerms[], cycle: CycleSpan): AdjustmentLine[] {
+    const charges = this.#input.lines.filter(
+      (line) => cycleId(line.cycle) === cycleId(cycle) && line.op === 'charge' && line.amount.greaterThan(0),
+    )
+    const definitions = definitionsOf(terms, this.#input, cycle).filter(
+      ({ terms: one }) => one.excludes.size > 0 || concerns(one, charges),
+    )
+    const eligibilities = this.#eligibilities(definitions, cycle)
+    return definitions.flatMap((definition, index) =>
+      charges.flatMap((line) =>
+        this.#linesOf(definition, line, eligibilities[index] ?? NOT_ELIGIBLE),
+      ),
+    )
+  }
+
+  /** In the order of the definitions, reduced by exclusions. */
+  #eligibilities(definitions: readonly Definition[], cycle: CycleSpan): Eligibility[] {
+    const all = definitions.map((one) => definedEligibility(one, this.#input, cycle))
+    for (const [index, { terms }] of definitions.entries()) {
+      if (terms.excludes.size === 0) continue
+      const excluding = all[index] ?? NOT_ELIGIBLE
+      for (const [position, other] of definitions.entries()) {
+        const isExcluded = terms.excludes.has(other.terms.key) && position !== index
+        if (isExcluded) all[position] = without(all[position] ?? NOT_ELIGIBLE, excluding, cycle)
+      }
+    }
+    return all
+  }
+
+  #linesOf(
+    definition: Definition,
+    line: ChargeLine,
+    eligibility: Eligibility,
+  ): AdjustmentLine[] {
+    const found: AdjustmentLine[] = []
+    const candidates = candidatesOf(definition.terms, line, eligibility)
+    for (const candidate of candidates) {
+      for (const window of this.#windows(definition, line, candidate)) {
+        const adjustment = this.#adjustment(definition, line, candidate, window)
+        if (adjustment !== null) found.push(adjustment)
+      }
+    }
+    return found
+  }
+
+  /** Periods in which the definition applies to the charge and has not done so already. */
+  #windows(
+    { key, terms }: Definition,
+    line: ChargeLine,
+    { days, causeSid }: Candidate,
+  ): readonly Days[] {
+    const id = `${key}/${line.id}/${causeSid ?? ''}`
+    const lineDays = daysOf(line.span, line.cycle)
+    const { isStart, isEnd } = prorationOf(terms, line)
+    const windows: Days[] = []
+    const eligible = intersection(days, lineDays)
+    for (const range of eligible) {
+      const used = this.#used.get(id) ?? NO_DAYS
+      const from = isStart ? range.from : 0
+      const to = isEnd ? range.to : line.cycle.days
+      const window = difference([{ from, to }], used)
+      if (intersection(window, [range]).length === 0) continue
+      windows.push(window)
+      this.#used.set(id, union(used, window))
+    }
+    return windows
+  }
+
+  /** Null if there is nothing to grant, or no more of it. */
+  #adjustment(
+    definition: Definition,
+    line: ChargeLine,
+    candidate: Candidate,
+    window: Days,
+  ): AdjustmentLine | null {
+    const { terms, key } = definition
+    const allowance = this.#allowance(definition)
+    if (allowance.lines === 0) return null
+    const taken = this.#taken.get(line.id) ?? []
+    const granted = adjustmentAmount(terms, candidate.subject, line, window, taken)
+    const wanted = toLineDigits(granted.amount)
+    const isDiscount = terms.kind === 'discount'
+    const left = isDiscount ? leftOf(line, taken) : null
+    const capped = cappedAmount(wanted, allowance.money, left)
+    if (!capped.greaterThan(0)) return null
+    this.#use(allowance, capped)
+    if (isDiscount) this.#taken.set(line.id, [...taken, { days: window, amount: capped }])
+    const cause = candidate.causeSid
+    const first = window[0]?.from ?? 0
+    const id = [terms.kind, key, line.id, ...(cause === undefined ? [] : [cause]), first].join('/')
+    return {
+      ...this.#common(definition, id, isDiscount ? capped.negated() : capped),
+      sid: line.sid,
+      eligibleLine: line.id,
+      ...(cause !== undefined && { causeSid: cause }),
+      span: spanOf(window, line.cycle),
+      cycle: line.cycle,
+      isUpfront: line.isUpfront,
+      ...(isReduced(wanted, capped) && { uncappedAmount: isDiscount ? wanted.negated() : wanted }),
+      explain: explanationOf(definition, line, candidate, window, granted, wanted, capped),
+    }
+  }
+
+  #common({ terms, key }: Definition, id: string, amount: Exact) {
+    const { kind, description, type, document } = terms
+    const { aid } = this.#input
+    return { id, aid, kind, key, description, type, amount, entity: document }
+  }
+
+  #generalLines(terms: readonly AdjustmentTerms[]): AdjustmentLine[] {
+    const { cycle } = this.#input
+    return definitionsOf(terms, this.#input, cycle).flatMap((definition) => {
+      const { account, subscribers } = definedEligibility(definition, this.#input, cycle)
+      const eligible: readonly (readonly [number, Days])[] =
+        account.length > 0 ? [[0, account]] : [...subscribers]
+      return eligible.flatMap(([sid, days]) => this.#generalLine(definition, sid, days) ?? [])
+    })
+  }
+
+  /** A charge on nothing in particular. */
+  #generalLine(definition: Definition, sid: number, days: Days): AdjustmentLine | null {
+    const { cycle } = this.#input
+    const { terms, key } = definition
+    const value = terms.subjects.general?.value ?? ZERO
+    const allowance = this.#allowance(definition)
+    const capped = cappedAmount(toLineDigits(value), allowance.money, null)
+    if (allowance.lines === 0 || !capped.greaterThan(0)) return null
+    this.#use(allowance, capped)
+    const span = spanOf(days, cycle)
+    const notes = [`subject general: ${value}`]
+    return {
+      ...this.#common(definition, `${terms.kind}/${key}/${sid}/${cycle.key}`, capped),
+      sid,
+      eligibleLine: null,
+      span,
+      cycle,
+      isUpfront: false,
+      ...(isReduced(value, capped) && { uncappedAmount: value }),
+      explain: { rule: 'amount', entity: entityOf(definition), ...datesOf(span), notes },
+    }
+  }
+
+  #allowance({ key, terms: { limit, linesMax } }: Definition): Allowance {
+    let allowance = this.#allowances.get(key)
+    if (allowance === undefined) {
+      allowance = { money: limit, lines: linesMax ?? Number.POSITIVE_INFINITY }
+      this.#allowances.set(key, allowance)
+    }
+    return allowance
+  }
+
+  #use(allowance: Allowance, amount: Exact): void {
+    allowance.lines -= 1
+    if (allowance.money !== null) allowance.money = allowance.money.minus(amount)
+  }
+}
+
+/** A charge on nothing in particular. */
+function isGeneral({ kind, type, subjects }: AdjustmentTerms): boolean {
+  return kind === 'conditional_charge' && type === 'monetary' && subjects.general !== null
+}
+
+function concerns({ subjects }: AdjustmentTerms, lines: readonly ChargeLine[]): boolean {
+  const { plans, services, customerServices, matchedPlans, matchedServices, monthlyFees } = subjects
+  if (matchedPlans !== null || matchedServices !== null || monthlyFees !== null) return true
+  return lines.some(({ kind, sid, name }) => {
+    if (kind === 'flat') return plans.has(name)
+    return (sid === 0 ? customerServices : services).has(name)
+  })
+}
+
+function uniqueCycles(cycles: readonly CycleSpan[]): readonly CycleSpan[] {
+  return [...new Map(cycles.map((cycle) => [cycleId(cycle), cycle])).values()]
+}
+
+/** The period of an offer that is charged less often ends with a cycle, and has its key. */
+function cycleId({ startMs, endMs }: CycleSpan): string {
+  return `${startMs}-${endMs}`
+}
+
+/** The highest value comes first. */
+function candidatesOf(
+  { subjects }: AdjustmentTerms,
+  line: ChargeLine,
+  eligibility: Eligibility,
+): Candidate[] {
+  const { sid, kind, name } = line
+  const own = eligibility.subscribers.get(sid) ?? NO_DAYS
+  if (sid === 0) return accountCandidates(subjects.customerServices.get(name), name, eligibility)
+  const isPlan = kind === 'flat'
+  const subjectName = isPlan ? 'plan' : 'service'
+  const found: Candidate[] = []
+  const add = (subject: SubjectValue | null | undefined, days: Days, what: string) => {
+    if (subject && days.length > 0) found.push({ subject, days, name: what })
+  }
+  const named = isPlan ? subjects.plans : subjects.services
+  add(named.get(name), own, `${subjectName}.${name}`)
+  const matched = (isPlan ? eligibility.plans : eligibility.services).get(sid)?.get(name)
+  const matchedValue = isPlan ? subjects.matchedPlans : subjects.matchedServices
+  add(matchedValue, matched ?? NO_DAYS, `matched_${subjectName}s`)
+  add(subjects.monthlyFees, own, 'monthly_fees')
+  return found.toSorted((a, b) => b.subject.value.comparedTo(a.subject.value))
+}
+
+/** Once for the account itself, and once for each eligible subscriber. */
+function accountCandidates(
+  subject: SubjectValue | undefined,
+  name: string,
+  { account, subscribers }: Eligibility,
+): Candidate[] {
+  if (subject === undefined) return []
+  const causes: [number, Days][] = [[0, account], ...subscribers]
+  return causes
+    .filter(([, { length }]) => length > 0)
+    .map(([causeSid, days]) => ({ subject, days, causeSid, name: `customer_service.${name}` }))
+}
+
+function prorationOf(terms: AdjustmentTerms, line: ChargeLine) {
+  switch (terms.proration) {
+    case 'no':
+      return { isStart: false, isEnd: false }
+    case 'yes':
+      return { isStart: terms.isProratedStart, isEnd: terms.isProratedEnd }
+    default:
+      return { isStart: line.isProratedStart, isEnd: line.isProratedEnd }
+  }
+}
+
+/** Amounts have that many decimals; the difference that rounding makes is below. */
+const NEGLIGIBLE = new Exact(10).pow(1 - LINE_DIGITS)
+
+function toLineDigits(amount: Exact): Exact {
+  return amount.toDecimalPlaces(LINE_DIGITS, Exact.ROUND_HALF_UP)
+}
+
+function leftOf(line: ChargeLine, taken: readonly TakenPart[]): Exact {
+  return taken.reduce((left, { amount }) => left.minus(amount), new Exact(line.amount))
+}
+
+/** At most what is left of the limit, and of the charge; exactly that if it differs by rounding. */
+function cappedAmount(wanted: Exact, limit: Exact | null, left: Exact | null): Exact {
+  const ofLimit = limit === null ? wanted : least(wanted, limit)
+  if (left === null) return ofLimit
+  const isRest = left.minus(ofLimit).abs().lessThanOrEqualTo(NEGLIGIBLE)
+  return isRest ? left : least(ofLimit, left)
+}
+
+function isReduced(wanted: Exact, capped: Exact): boolean {
+  return wanted.minus(capped).greaterThan(NEGLIGIBLE)
+}
+
+function spanOf(days: Days, cycle: CycleSpan) {
+  const [first, last] = [days[0], days.at(-1)]
+  return {
+    startMs: dayStartMs(first?.from ?? 0, cycle),
+    endMs: dayStartMs(last?.to ?? cycle.days, cycle),
+  }
+}
+
+function datesOf({ startMs, endMs }: { startMs: number; endMs: number }) {
+  return { from: new Date(startMs).toISOString(), to: new Date(endMs).toISOString() }
+}
+
+function entityOf({ terms }: Definition): Explanation['entity'] {
+  const { kind, key, document } = terms
+  const { _id: id } = document
+  const named = { kind: kind === 'discount' ? 'discount' : 'charge', key }
+  return id === undefined ? named : { ...named, revision: String(id) }
+}
+
+function explanationOf(
+  definition: Definition,
+  line: ChargeLine,
+  { subject, name, causeSid }: Candidate,
+  window: Days,
+  { part }: PartAmount,
+  wanted: Exact,
+  capped: Exact,
+): Explanation {
+  const { terms, sid, forced } = definition
+  const isPercentage = terms.type === 'percentage'
+  const ofWhat = terms.percentageOn === 'aprice' ? 'the charge' : 'the price of a cycle'
+  const notes = [
+    `subject ${name}: ${subject.value}`,
+    ...(isPercentage && subject.isSequential ? ['of what earlier discounts have left'] : []),
+    ...subject.quantities.map((quantity) => `for every ${quantity} units of ${line.quantity}`),
+    ...(sid === undefined ? [] : [`definition of subscriber ${sid}`]),
+    ...(forced.has(line.sid) ? ['assigned to the subscriber'] : []),
+    ...(causeSid ? [`for subscriber ${causeSid}`] : []),
+    ...(countOf(window) < line.cycle.days ? [`${countOf(window)} days`] : []),
+    ...(isReduced(wanted, capped) ? [`${wanted} is reduced to what is left: ${capped}`] : []),
+  ]
+  return {
+    rule: isPercentage ? `fraction of ${ofWhat}` : 'amount',
+    entity: entityOf(definition),
+    ...datesOf(spanOf(window, line.cycle)),
+    ...(part !== null && { factor: `${part.days}/${part.of}` }),
+    fullPrice: line.fullPrice.toString(),
+    notes,
+  }
+}

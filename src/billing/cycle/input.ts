@@ -1,0 +1,90 @@
+/** What the invoice of an account depends on: documents, as read, and settings. */
+import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
+import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
+import type { Fields } from '../../domain/fields.ts'
+import type { TaxContext } from '../../rating/price.ts'
+import type { BillingCalendar } from '../cycle-key.ts'
+import type { CycleSpan } from './lines.ts'
+
+/** A stored revision [`from`, `to`) of an entity, with all its fields as read. */
+export type StoredRevision = Fields & { readonly from: Date; readonly to: Date }
+
+/** Revisions of one key, sorted by `from`. */
+export type RevisionsByKey = ReadonlyMap<string, readonly StoredRevision[]>
+
+/** What all accounts of a run share. Documents are read once and never changed. */
+export interface CycleCatalogue {
+  /** By `name`. */
+  readonly plans: RevisionsByKey
+  readonly services: RevisionsByKey
+  /** By `key`. */
+  readonly discounts: RevisionsByKey
+  readonly charges: RevisionsByKey
+  readonly taxation: TaxContext
+}
+
+/** Settings of the stored configuration; defaults in parentheses. */
+export interface CycleSettings {
+  /** Decimals of the currency (2). */
+  readonly currencyDigits: number
+  /** Parts of a cycle are fractions of calendar months (false). */
+  readonly calendarMonthFractions: boolean
+  /** Services that a plan includes are charged (true). */
+  readonly chargeIncludedServices: boolean
+  /** A period that should have been charged upfront is charged only after a previous run (false). */
+  readonly reconcileRequiresPreviousRun: boolean
+  /** Upfront charges are always for the whole next cycle (false). */
+  readonly fullFraction: boolean
+  /** Reconciliation lines are written for a difference of 0 too (false). */
+  readonly generateZeroRefunds: boolean
+  /** Remaining installments of a terminated subscriber become due (true). */
+  readonly preponeOnTermination: boolean
+}
+
+/** Everything that the invoice of one account in one cycle depends on. */
+export interface AccountCycle {
+  readonly aid: number
+  readonly calendar: BillingCalendar
+  readonly cycle: CycleSpan
+  /** The cycle after it, which is charged upfront. */
+  readonly next: CycleSpan
+  /**
+   * Revisions of the billable window: all with a part in the cycle, with
+   * `billrun.upfront.billable_next_cycle` also those of the next one. Earlier ones do no harm.
+   */
+  readonly account: readonly StoredRevision[]
+  readonly subscribers: readonly StoredRevision[]
+  readonly catalogue: CycleCatalogue
+  /**
+   * Lines of `source` `billrun` with `billrun` = the key before this one: charges, discounts and
+   * conditional charges. Imported lines of other systems may lack `exact` and `line_id`.
+   */
+  readonly written: readonly Fields[]
+  /** Whether the previous cycle was run for the account, so that `written` is complete. */
+  readonly hasPreviousRun: boolean
+  /** Usage and credit lines with `billrun` = the key. */
+  readonly lines: readonly (RealtimeLineDocument | CreditLineDocument)[]
+  /** Installments with a later key, of subscribers that may have ended. */
+  readonly laterInstallments: readonly CreditLineDocument[]
+  /** Subscribers whose later installments become due in any case. */
+  readonly mergedInstallments: readonly number[]
+  readonly settings: CycleSettings
+  /** Time of the run, for `process_time` and `creation_time` only. */
+  readonly nowMs: number
+}
+
+/** An account that cannot be computed. The message names account, entity and reason. */
+export class CycleError extends Error {
+  override name = 'CycleError'
+  readonly aid: number
+  /** Such as `plan GOLD` or `subscriber 7`. */
+  readonly entity: string
+  readonly reason: string
+
+  constructor(aid: number, entity: string, reason: string) {
+    super(`account ${aid}: ${entity}: ${reason}`)
+    this.aid = aid
+    this.entity = entity
+    this.reason = reason
+  }
+}

@@ -1,0 +1,266 @@
+/**
+ * Wanted lines minus written ones. What a run paid ahead, what a re-run or a preview would change:
+ * each is this difference. Pure.
+ */
+import type { Decimal } from 'decimal.js'
+import { Exact } from '../../rating/line-tax.ts'
+import { dateText, dayOf } from './days.ts'
+import type { AdjustmentLine, ChargeLine, CycleSpan, Explanation, Span } from './lines.ts'
+import {
+  adjustmentKey,
+  chargeKey,
+  type WrittenAdjustment,
+  type WrittenCharge,
+  type WrittenLine,
+} from './written.ts'
+
+/** Below it an amount of money is no difference. */
+const SMALLEST = new Exact('0.000001')
+
+/** A line for comparison: what is charged, for when, in which tier, and how much. */
+export type Comparable = Pick<WrittenLine, 'key' | 'span' | 'tier' | 'amount'>
+
+/** At least one of the two. */
+export interface Difference<Wanted, Written> {
+  readonly wanted: Wanted | null
+  readonly written: Written | null
+  /** Wanted minus written. */
+  readonly amount: Decimal
+}
+
+/**
+ * Pairs lines of one key: those of the same period and tier, then of the same tier, then any. Equal
+ * pairs are left out unless `keepsEqual`.
+ */
+export function differences<Wanted extends Comparable, Written extends Comparable>(
+  wanted: readonly Wanted[],
+  written: readonly Written[],
+  keepsEqual = false,
+): Difference<Wanted, Written>[] {
+  const left = new Set(written)
+  const partners = new Map<Wanted, Written>()
+  for (const isMatch of [isSamePeriod, isSameTier, isSameKey]) {
+    for (const line of wanted) {
+      if (partners.has(line)) continue
+      const partner = [...left].find((other) => isMatch(line, other))
+      if (partner === undefined) continue
+      partners.set(line, partner)
+      left.delete(partner)
+    }
+  }
+  const pairs: Difference<Wanted, Written>[] = [
+    ...wanted.map((line) => pairOf(line, partners.get(line) ?? null)),
+    ...[...left].map((line) => pairOf<Wanted, Written>(null, line)),
+  ]
+  return pairs.filter(({ wanted: one, written: other, amount }) => {
+    const isEqual = amount.abs().lessThan(SMALLEST)
+    return !isEqual || (keepsEqual && one !== null && other !== null)
+  })
+}
+
+function pairOf<Wanted extends Comparable, Written extends Comparable>(
+  wanted: Wanted | null,
+  written: Written | null,
+): Difference<Wanted, Written> {
+  const amount = (wanted?.amount ?? new Exact(0)).minus(written?.amount ?? 0)
+  return { wanted, written, amount }
+}
+
+function isSameKey(one: Comparable, other: Comparable): boolean {
+  return one.key === other.key
+}
+
+function isSameTier(one: Comparable, other: Comparable): boolean {
+  return isSameKey(one, other) && one.tier !== null && one.tier === other.tier
+}
+
+function isSamePeriod(one: Comparable, other: Comparable): boolean {
+  const isSame = one.span.startMs === other.span.startMs && one.span.endMs === other.span.endMs
+  return isSame && isSameTier(one, other)
+}
+
+/** The fields of a written charge's plan or service that a correction needs. */
+export type EntityOf = (written: WrittenCharge) => Readonly<Record<string, unknown>>
+
+export interface ChargeCorrections {
+  readonly aid: number
+  /** The cycle that was paid ahead. */
+  readonly cycle: CycleSpan
+  readonly keepsZero: boolean
+  entityOf(written: WrittenCharge): Readonly<Record<string, unknown>>
+}
+
+/** The charges that correct a cycle that was paid ahead. */
+export function correctedCharges(
+  wanted: readonly ChargeLine[],
+  written: readonly WrittenCharge[],
+  corrections: ChargeCorrections,
+): ChargeLine[] {
+  const lines = wanted.map((line) => ({
+    key: chargeKey(line),
+    span: line.span,
+    tier: line.tier?.from ?? null,
+    amount: line.amount,
+    line,
+  }))
+  return differences(lines, written, corrections.keepsZero).map((difference) => {
+    const { wanted: own, written: old, amount } = difference
+    // One that was never charged is an ordinary charge, only late.
+    if (old === null && own !== null) return missedOf(own.line)
+    const { cycle } = corrections
+    const base = own?.line ?? creditedCharge(old as WrittenCharge, corrections)
+    const span = correctedSpan(own?.span ?? null, (old as WrittenCharge).span)
+    return {
+      ...base,
+      id: `difference/${base.id}`,
+      op: 'refund' as const,
+      isUpfront: false,
+      span,
+      amount,
+      explain: correctionOf(base.explain, difference, span, cycle),
+    }
+  })
+}
+
+function missedOf(line: ChargeLine): ChargeLine {
+  const notes = [...(line.explain.notes ?? []), 'the previous run did not charge it']
+  return { ...line, explain: { ...line.explain, notes } }
+}
+
+/** A charge that the previous run wrote, as a line. */
+export function creditedCharge(
+  written: WrittenCharge,
+  { aid, cycle, entityOf }: ChargeCorrections,
+): ChargeLine {
+  const { key, sid, kind, name, serviceId, plan, span, amount, fullPrice, quantity } = written
+  return {
+    id: `written/${key}/${written.tier ?? ''}/${span.startMs}`,
+    aid,
+    sid,
+    kind,
+    name,
+    ...(serviceId !== undefined && { serviceId }),
+    plan,
+    op: 'charge',
+    isUpfront: true,
+    span,
+    cycle,
+    quantity,
+    fullPrice,
+    amount,
+    isProratedStart: true,
+    isProratedEnd: true,
+    entity: entityOf(written),
+    explain: {
+      rule: 'charge of the previous run',
+      entity: { kind: kind === 'flat' ? 'plan' : 'service', key: name },
+      ...datesOf(span, cycle),
+    },
+  }
+}
+
+export interface AdjustmentCorrections {
+  readonly aid: number
+  readonly cycle: CycleSpan
+  readonly keepsZero: boolean
+  /** Charges that adjustments apply to, by id: wanted ones, and `creditedCharge` of written ones. */
+  readonly charges: ReadonlyMap<string, ChargeLine>
+}
+
+/** The discounts and conditional charges that correct those of a cycle that was paid ahead. */
+export function correctedAdjustments(
+  wanted: readonly AdjustmentLine[],
+  written: readonly WrittenAdjustment[],
+  { aid, cycle, keepsZero, charges }: AdjustmentCorrections,
+): AdjustmentLine[] {
+  const lines = wanted.map((line) => {
+    const charge = line.eligibleLine === null ? undefined : charges.get(line.eligibleLine)
+    const eligible = charge === undefined ? '' : chargeKey(charge)
+    const key = adjustmentKey({ sid: line.sid, kind: line.kind, name: line.key }, eligible)
+    return { key, span: line.span, tier: null, amount: line.amount, line }
+  })
+  return differences(lines, written, keepsZero).map((difference) => {
+    const { wanted: own, written: old, amount } = difference
+    if (old === null && own !== null) return own.line
+    const base = own?.line ?? creditedAdjustment(aid, old as WrittenAdjustment, charges, cycle)
+    const span = correctedSpan(own?.span ?? null, (old as WrittenAdjustment).span)
+    return {
+      ...base,
+      id: `difference/${base.id}`,
+      span,
+      amount,
+      explain: correctionOf(base.explain, difference, span, cycle),
+    }
+  })
+}
+
+function creditedAdjustment(
+  aid: number,
+  { key, sid, kind, name, description, type, eligible, span, amount }: WrittenAdjustment,
+  charges: ReadonlyMap<string, ChargeLine>,
+  cycle: CycleSpan,
+): AdjustmentLine {
+  const charge = [...charges.values()].find((line) => chargeKey(line) === eligible)
+  return {
+    id: `written/${key}`,
+    aid,
+    sid,
+    kind,
+    key: name,
+    description,
+    eligibleLine: charge?.id ?? null,
+    type,
+    span,
+    amount,
+    entity: { key: name, description },
+    explain: {
+      rule: 'discount of the previous run',
+      entity: { kind, key: name },
+      ...datesOf(span, cycle),
+    },
+  }
+}
+
+function correctionOf(
+  base: Explanation,
+  { wanted, written, amount }: Difference<Comparable, Comparable>,
+  span: Span,
+  cycle: CycleSpan,
+): Explanation {
+  const { entity, fullPrice } = base
+  const rule = wanted === null ? 'credit of the previous run' : 'difference to the previous run'
+  const notes = [
+    ...(wanted === null ? [] : [`wanted ${textOf(wanted, cycle)}`]),
+    ...(written === null ? [] : [`the previous run charged ${textOf(written, cycle)}`]),
+    `difference ${amount.toDecimalPlaces(12)}`,
+  ]
+  return {
+    rule,
+    entity,
+    ...datesOf(span, cycle),
+    ...(fullPrice !== undefined && { fullPrice }),
+    notes,
+  }
+}
+
+function textOf({ amount, span }: Comparable, cycle: CycleSpan): string {
+  const { from, to } = datesOf(span, cycle)
+  return `${amount.toDecimalPlaces(12)} for ${from} to ${to}`
+}
+
+function datesOf({ startMs, endMs }: Span, { zone }: CycleSpan) {
+  return { from: dateText(dayOf(zone, startMs)), to: dateText(dayOf(zone, endMs)) }
+}
+
+/** What was charged too much, otherwise too little; if the periods are equal, the period. */
+function correctedSpan(wanted: Span | null, written: Span): Span {
+  if (wanted === null) return written
+  return outside(written, wanted) ?? outside(wanted, written) ?? wanted
+}
+
+/** The first part of a period that is not in another one. */
+function outside({ startMs, endMs }: Span, other: Span): Span | null {
+  if (startMs < other.startMs) return { startMs, endMs: Math.min(endMs, other.startMs) }
+  if (endMs > other.endMs) return { startMs: Math.max(startMs, other.endMs), endMs }
+  return null
+}

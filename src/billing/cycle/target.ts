@@ -1,0 +1,86 @@
+/** The charges of plans and services that a cycle should have, whoever has written which. Pure. */
+import { isEmpty, objectAt, textsAt } from '../../domain/fields.ts'
+import { endOfService } from '../../rating/periods.ts'
+import { chargesOf, type Held, type TargetInput, type Timing } from './charges.ts'
+import { dateText, dayOf } from './days.ts'
+import { CycleError } from './input.ts'
+import type { ChargeLine, CycleSpan } from './lines.ts'
+import { entityText, offerAt, withEntity } from './offer.ts'
+import { endedAt, type Holder, type Holding, instanceId } from './timeline.ts'
+
+/**
+ * The charges of a cycle. `holders`: those of the account. Throws `CycleError` for a plan or service
+ * that is missing or invalid.
+ */
+export function wantedCharges(
+  input: TargetInput,
+  holders: readonly Holder[],
+  cycle: CycleSpan,
+  timing: Timing,
+): ChargeLine[] {
+  return holders.flatMap((holder) => {
+    const all = heldIn(input, holder, cycle)
+    return all.flatMap((held) => {
+      const id = instanceId(held.holding)
+      const same = all
+        .map(({ holding }) => holding)
+        .filter((other) => other !== held.holding && instanceId(other) === id)
+      return chargesOf({ input, cycle, timing, held, same })
+    })
+  })
+}
+
+/** The plans, booked services and included services of a holder. */
+function heldIn(input: TargetInput, { holdings }: Holder, cycle: CycleSpan): Held[] {
+  return holdings.flatMap((holding) => {
+    const held = heldAt(input, holding, cycle)
+    if (held === null) return []
+    return [held, ...includedIn(input, held, cycle)]
+  })
+}
+
+function heldAt(input: TargetInput, holding: Holding, cycle: CycleSpan): Held | null {
+  const ended = holding.kind === 'flat' ? holding : withLimit(input, holding)
+  if (ended === null || ended.fromMs >= cycle.endMs) return null
+  if (ended.toDay <= dayOf(cycle.zone, cycle.startMs)) return null
+  const { aid, catalogue } = input
+  const offer = offerAt(aid, catalogue, ended, Math.min(ended.toMs, cycle.endMs) - 1)
+  if (offer.revision.to.getTime() <= Math.max(ended.fromMs, cycle.startMs)) {
+    const at = dateText(dayOf(cycle.zone, offer.revision.to.getTime()))
+    throw new CycleError(aid, entityText(holding), `has no revision in force since ${at}, but is held`)
+  }
+  return { holding: ended, offer }
+}
+
+/** A service ends by the terms at its begin, at the latest. */
+function withLimit({ aid, calendar, catalogue }: TargetInput, holding: Holding): Holding | null {
+  const { terms } = offerAt(aid, catalogue, holding, holding.activationMs)
+  const { limitMonths, period, proration } = terms
+  if (limitMonths === null && period === null) return holding
+  const isWholeCycles = holding.sid === 0 || !proration.start
+  const endMs = endOfService(
+    { limitMonths, period },
+    { fromMs: holding.activationMs, toMs: holding.toMs },
+    { zone: calendar.zone, cycleDay: isWholeCycles ? calendar.cycleDay : null },
+  )
+  return endedAt(holding, endMs, calendar.zone)
+}
+
+function includedIn(input: TargetInput, { holding, offer }: Held, cycle: CycleSpan): Held[] {
+  if (holding.kind !== 'flat' || !input.settings.chargeIncludedServices) return []
+  const names = withEntity(input.aid, `plan ${holding.name}`, () => {
+    const { include } = offer.document
+    if (isEmpty(include)) return []
+    return textsAt(objectAt(include, 'include')['services'], 'include.services')
+  })
+  return names.flatMap((name) => {
+    const included: Holding = {
+      ...holding,
+      kind: 'service',
+      name,
+      serviceId: holding.name,
+      includedIn: holding.name,
+    }
+    return heldAt(input, included, cycle) ?? []
+  })
+}
