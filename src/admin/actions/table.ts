@@ -11,7 +11,10 @@ import { cards } from './cards.ts'
 import { charge } from './charge.ts'
 import { chargestatus } from './chargestatus.ts'
 import { credit } from './credit.ts'
+import { onetimeinvoice } from './onetime-invoice.ts'
 import { pay } from './pay.ts'
+import { querybillrun } from './querybillrun.ts'
+import { recreateinvoices } from './recreate-invoices.ts'
 
 export const ACTIONS: readonly Action[] = [
   credit,
@@ -24,6 +27,9 @@ export const ACTIONS: readonly Action[] = [
   cards,
   charge,
   chargestatus,
+  onetimeinvoice,
+  querybillrun,
+  recreateinvoices,
   completecycle,
   specificcycle,
   resetcycle,
