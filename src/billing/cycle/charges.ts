@@ -3,7 +3,7 @@ import { Exact } from '../../rating/line-tax.ts'
 import { type BillingCalendar, keyAt, periodOf } from '../cycle-key.ts'
 import { dateText, dayAfter, dayOf, dayStartMs } from './days.ts'
 import type { CycleCatalogue, CycleSettings } from './input.ts'
-import type { ChargeLine, CycleSpan, Explanation } from './lines.ts'
+import { type ChargeLine, type CycleSpan, type Explanation, LINE_DIGITS } from './lines.ts'
 import { type Offer, offerAt, revisionText } from './offer.ts'
 import { type Days, dayParts, monthParts, type OfferTerms, type PricePart } from './price.ts'
 import { type Holding, pieceAt } from './timeline.ts'
@@ -184,7 +184,7 @@ function lineOf(
     quantity,
     tier: { from: tier.from.toNumber(), to: tier.to === null ? 'UNLIMITED' : tier.to.toNumber() },
     fullPrice: tier.price,
-    amount: tier.price.times(factor).times(quantity),
+    amount: tier.price.times(factor).times(quantity).toDecimalPlaces(LINE_DIGITS),
     isProratedStart,
     isProratedEnd,
     entity: offer.document,

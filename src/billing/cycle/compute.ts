@@ -1,6 +1,18 @@
 /** The invoice of one account in one cycle. Pure: a function of the documents that it is given. */
+import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
-import type { AccountCycle } from './input.ts'
+import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
+import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
+import { FieldError } from '../../domain/fields.ts'
+import { Exact } from '../../rating/line-tax.ts'
+import { BillingError } from '../errors.ts'
+import { type AccountCharges, accountCharges } from './account-charges.ts'
+import { checkCharges, checkNegative } from './checks.ts'
+import { type AccountCycle, CycleError } from './input.ts'
+import { invoiceDocument } from './invoice.ts'
+import { lineDocuments } from './line-documents.ts'
+import { revisionBefore } from './overrides.ts'
+import { type Holder, holdersOf } from './timeline.ts'
 
 export {
   type AccountCycle,
@@ -11,7 +23,7 @@ export {
   type StoredRevision,
 } from './input.ts'
 
-/** The invoice to be stored; the run adds its number. */
+/** The invoice to be stored; the run adds its number and due date. */
 export interface AccountInvoice {
   readonly aid: number
   readonly billrunKey: string
@@ -19,9 +31,98 @@ export interface AccountInvoice {
   readonly lines: readonly CycleLineDocument[]
   /** Stamps of installments that move to this key (`preponed`). */
   readonly prepone: readonly string[]
-  /** Without `invoice_id`. */
-  readonly invoice: Readonly<Record<string, unknown>>
+  readonly invoice: InvoiceDocument
 }
 
-/** Null: the account gets no invoice. Throws `CycleError`. */
-export declare function computeAccount(input: AccountCycle): AccountInvoice | null
+/**
+ * Null: the account has no invoice in this cycle, since it has neither a plan nor a line. Throws
+ * `CycleError`.
+ */
+export function computeAccount(input: AccountCycle): AccountInvoice | null {
+  try {
+    return invoiceOf(input)
+  } catch (error) {
+    if (error instanceof FieldError || error instanceof BillingError) {
+      throw new CycleError(input.aid, 'invoice', error.message)
+    }
+    throw error
+  }
+}
+
+function invoiceOf(input: AccountCycle): AccountInvoice | null {
+  const { aid, account, subscribers, calendar, cycle, settings } = input
+  const holders = holdersOf(account, subscribers, calendar.zone)
+  const charged = accountCharges(input, holders)
+  checkCharges(aid, charged.charges, settings.calendarMonthFractions)
+  const lines = lineDocuments(input, charged)
+  const preponed = input.laterInstallments.filter((line) => isPreponed(input, holders, line))
+  const others = [...input.lines.filter((line) => isInvoiced(input, line)), ...preponed]
+  const active = holders.filter((holder) => isActive(holder, input))
+  const hasPlan = active.some(({ sid, holdings }) => sid !== 0 && holdings.length > 0)
+  if (!hasPlan && lines.length === 0 && others.length === 0) return null
+  const all = [...lines, ...others]
+  const total = all.reduce((sum, { exact }) => sum.plus(exact.final_charge), new Exact(0))
+  checkNegative(aid, total, hasCredit(charged, others))
+  const invoice = invoiceDocument({
+    aid,
+    billrunKey: cycle.key,
+    span: cycle,
+    invoiceType: 'regular',
+    account: lastRevision(account, cycle.endMs),
+    subscribers: active.flatMap(({ sid, pieces }) => {
+      const last = pieces.findLast(({ fromMs }) => fromMs < cycle.endMs)
+      return sid === 0 || last === undefined ? [] : [{ sid, document: last.subscriber ?? {} }]
+    }),
+    lines: all,
+    currencyDigits: settings.currencyDigits,
+    nowMs: input.nowMs,
+    ...(input.seller !== undefined && { seller: input.seller }),
+  })
+  return {
+    aid,
+    billrunKey: cycle.key,
+    lines,
+    prepone: preponed.map(({ stamp }) => stamp),
+    invoice,
+  }
+}
+
+function lastRevision(account: AccountCycle['account'], endMs: number) {
+  return account.findLast(({ from }) => from.getTime() < endMs) ?? account[0] ?? {}
+}
+
+/** Has a revision in the cycle. */
+function isActive({ pieces }: Holder, { cycle }: AccountCycle): boolean {
+  return pieces.some(({ fromMs, toMs }) => fromMs < cycle.endMs && toMs > cycle.startMs)
+}
+
+type OtherLine = RealtimeLineDocument | CreditLineDocument
+
+/** Prepaid usage was paid when it was used. */
+function isInvoiced({ catalogue }: AccountCycle, line: OtherLine): boolean {
+  if (line.type !== 'realtime') return true
+  const plan = revisionBefore(catalogue.plans, line.plan, line.urt.getTime())
+  return plan?.['connection_type'] !== 'prepaid'
+}
+
+/** A subscriber that has ended pays its remaining installments now. */
+function isPreponed(
+  { cycle, settings, mergedInstallments }: AccountCycle,
+  holders: readonly Holder[],
+  { sid, usaget }: CreditLineDocument,
+): boolean {
+  if (usaget !== 'charge') return false
+  if (mergedInstallments.includes(sid)) return true
+  if (sid === 0 || !settings.preponeOnTermination) return false
+  const holder = holders.find((one) => one.sid === sid)
+  return holder === undefined || holder.endMs <= cycle.endMs
+}
+
+/** Whether something reduces the total: a correction, a discount or a refund. */
+function hasCredit({ charges, adjustments }: AccountCharges, others: readonly OtherLine[]) {
+  return (
+    charges.some(({ amount }) => amount.isNegative()) ||
+    adjustments.some(({ amount }) => amount.isNegative()) ||
+    others.some(({ aprice }) => aprice < 0)
+  )
+}

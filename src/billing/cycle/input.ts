@@ -69,6 +69,8 @@ export interface AccountCycle {
   /** Subscribers whose later installments become due in any case. */
   readonly mergedInstallments: readonly number[]
   readonly settings: CycleSettings
+  /** The seller on invoices, if it is configured. */
+  readonly seller?: Fields
   /** Time of the run, for `process_time` and `creation_time` only. */
   readonly nowMs: number
 }

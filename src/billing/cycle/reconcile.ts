@@ -187,6 +187,7 @@ export function correctedAdjustments(
     return {
       ...base,
       id: `difference/${base.id}`,
+      isUpfront: false,
       span,
       amount,
       explain: correctionOf(base.explain, difference, span, cycle),
@@ -211,6 +212,8 @@ function creditedAdjustment(
     eligibleLine: charge?.id ?? null,
     type,
     span,
+    cycle,
+    isUpfront: true,
     amount,
     entity: { key: name, description },
     explain: {

@@ -41,6 +41,8 @@ export interface WrittenAdjustment extends WrittenLine {
 }
 
 export interface WrittenLines {
+  /** Keys of charges of longer periods that were paid ahead. */
+  readonly longer: ReadonlySet<string>
   readonly charges: readonly WrittenCharge[]
   readonly adjustments: readonly WrittenAdjustment[]
 }
@@ -64,12 +66,15 @@ export function adjustmentKey(
 
 /** The lines of the previous run that were paid ahead for the cycle. Throws `FieldError`. */
 export function writtenFor(lines: readonly Fields[], cycle: CycleSpan): WrittenLines {
+  const longer = new Set<string>()
   const charges = lines.flatMap((line, index) => {
     const { type } = line
     const isCharge = type === 'flat' || type === 'service'
     if (!isCharge || line['is_upfront'] !== true || line['charge_op'] === 'refund') return []
     const found = read(index, () => chargeOf(line, type, cycle))
-    return isOf(line, found.span, cycle) ? [found] : []
+    if (isOf(line, found.span, cycle)) return [found]
+    longer.add(found.key)
+    return []
   })
   const byStamp = new Map(charges.map((charge) => [charge.stamp, charge]))
   const adjustments = lines.flatMap((line, index) => {
@@ -81,7 +86,7 @@ export function writtenFor(lines: readonly Fields[], cycle: CycleSpan): WrittenL
     const found = read(index, () => adjustmentOf(line, usaget, eligible, cycle))
     return isOf(line, found.span, cycle) ? [found] : []
   })
-  return { charges, adjustments }
+  return { charges, adjustments, longer }
 }
 
 function read<T>(index: number, of: () => T): T {
@@ -141,7 +146,7 @@ function adjustmentOf(
     description: String(line['description'] ?? line['name'] ?? name),
     type: line['discount_type'] === 'monetary' ? 'monetary' : 'percentage',
     eligible,
-    span: spanOf(line, 'discount_from', 'discount_to', cycle),
+    span: spanOf(line, 'discount_start', 'discount_end', cycle),
     tier: null,
     amount: amountOf(line),
   }

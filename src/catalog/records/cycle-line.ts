@@ -64,9 +64,9 @@ export interface CycleAdjustmentDocument extends CycleLineFields {
   description: string
   arate_key: string
   discount_type: 'percentage' | 'monetary'
-  /** The period [from, to) in which it applies. */
-  discount_from: Date
-  discount_to: Date
+  /** The period [start, end) in which it applies. */
+  discount_start: Date
+  discount_end: Date
   /** Stamp of the charge that it applies to. */
   eligible_line?: string
   /** The amount before a limit capped it. */

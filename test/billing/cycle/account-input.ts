@@ -1,0 +1,143 @@
+/** Inputs of accounts for tests of the cycle. */
+import type { AccountCycle, CycleSettings, StoredRevision } from '../../../src/billing/cycle/input.ts'
+import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
+import { wantedCharges } from '../../../src/billing/cycle/target.ts'
+import type { Timing } from '../../../src/billing/cycle/charges.ts'
+import { holdersOf } from '../../../src/billing/cycle/timeline.ts'
+import { type BillingCalendar, cycleSpan, keyAfter } from '../../../src/billing/cycle-key.ts'
+import { FOREVER_MS, parseInstant } from '../../../src/domain/time.ts'
+
+export const CALENDAR: BillingCalendar = { zone: 'Asia/Jerusalem', cycleDay: 1 }
+const AID = 1
+
+export const SETTINGS: CycleSettings = {
+  currencyDigits: 2,
+  calendarMonthFractions: false,
+  chargeIncludedServices: true,
+  reconcileRequiresPreviousRun: false,
+  fullFraction: false,
+  generateZeroRefunds: false,
+  preponeOnTermination: true,
+}
+
+/** Local time of the calendar. */
+export function date(text: string, { zone } = CALENDAR): Date {
+  const atMs = parseInstant(text, zone)
+  if (atMs === null) throw new RangeError(`${text} is not a date`)
+  return new Date(atMs)
+}
+
+const FOREVER = new Date(FOREVER_MS)
+
+type Fields = Readonly<Record<string, unknown>>
+
+/** `price`: of every cycle, or tiers [from, to, price]; `to` null is unlimited. */
+export function offer(
+  name: string,
+  price: number | readonly (readonly [number, number | null, number])[],
+  more: Fields = {},
+): StoredRevision {
+  const tiers = typeof price === 'number' ? [[0, null, price] as const] : price
+  return {
+    _id: name,
+    name,
+    from: date('2010-01-01'),
+    to: FOREVER,
+    recurrence: { frequency: 1, start: 1 },
+    price: tiers.map(([from, to, amount]) => ({ from, to: to ?? 'UNLIMITED', price: amount })),
+    ...more,
+  }
+}
+
+export interface SubscriberTimes {
+  readonly from: string
+  /** End of the subscriber. */
+  readonly to?: string
+}
+
+/** One revision; `more` replaces fields. */
+export function subscriber(
+  plan: string,
+  { from, to }: SubscriberTimes,
+  more: Fields = {},
+  calendar = CALENDAR,
+): StoredRevision {
+  const end = to === undefined ? FOREVER : date(to, calendar)
+  const begin = date(from, calendar)
+  return {
+    type: 'subscriber',
+    aid: AID,
+    sid: 2,
+    from: begin,
+    to: end,
+    plan,
+    plan_activation: begin,
+    activation_date: begin,
+    deactivation_date: end,
+    ...more,
+  }
+}
+
+export interface Given {
+  readonly key: string
+  readonly plans?: readonly StoredRevision[]
+  readonly services?: readonly StoredRevision[]
+  readonly discounts?: readonly StoredRevision[]
+  readonly charges?: readonly StoredRevision[]
+  readonly subscribers?: readonly StoredRevision[]
+  readonly account?: Fields
+  readonly written?: readonly Fields[]
+  readonly settings?: Partial<CycleSettings>
+  readonly calendar?: BillingCalendar
+  readonly more?: Partial<AccountCycle>
+}
+
+export function accountCycle(given: Given): AccountCycle {
+  const { key, calendar = CALENDAR, written = [] } = given
+  const account = { type: 'account', aid: AID, from: date('2010-01-01'), to: FOREVER }
+  return {
+    aid: AID,
+    calendar,
+    cycle: cycleSpan(key, calendar),
+    next: cycleSpan(keyAfter(key), calendar),
+    account: [{ ...account, ...given.account }],
+    subscribers: given.subscribers ?? [],
+    catalogue: {
+      plans: byName(given.plans, 'name'),
+      services: byName(given.services, 'name'),
+      discounts: byName(given.discounts, 'key'),
+      charges: byName(given.charges, 'key'),
+      taxation: { taxes: new Map(), defaultTax: null, mapTax: () => null },
+    },
+    written,
+    hasPreviousRun: written.length > 0,
+    lines: [],
+    laterInstallments: [],
+    mergedInstallments: [],
+    settings: { ...SETTINGS, ...given.settings },
+    nowMs: 0,
+    ...given.more,
+  }
+}
+
+function byName(all: readonly StoredRevision[] = [], field: string) {
+  const found = new Map<string, StoredRevision[]>()
+  for (const each of all) {
+    const name = String(each[field])
+    found.set(name, [...(found.get(name) ?? []), each])
+  }
+  return found
+}
+
+/** The wanted charges of the cycle, or (`ahead`) of the next one. */
+export function wanted(given: Given, timing: Timing = 'arrears'): ChargeLine[] {
+  const { aid, calendar, catalogue, settings, account, subscribers, cycle, next } =
+    accountCycle(given)
+  const holders = holdersOf(account, subscribers, calendar.zone)
+  const target = { aid, calendar, catalogue, settings }
+  return wantedCharges(target, holders, timing === 'ahead' ? next : cycle, timing)
+}
+
+export function total(lines: readonly { readonly amount: { toNumber(): number } }[]): number {
+  return lines.reduce((sum, { amount }) => sum + amount.toNumber(), 0)
+}
