@@ -8,6 +8,7 @@ import type { Actor } from '../catalog/actor.ts'
 import { FENCE_KIND, type ProfileOwner } from '../catalog/revisions/entity-changes.ts'
 import type { OutboxHandler } from '../catalog/transactions/dispatcher.ts'
 import type { OutboxEntry } from '../catalog/transactions/outbox.ts'
+import type { Config } from '../config/schema.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { BalanceDeps } from './balances/loads.ts'
 import {
@@ -58,7 +59,7 @@ export function balancesOf(sid: number): string {
   return `balances/${sid}`
 }
 
-type Deps = BalanceDeps & { log: Pick<Logger, 'warn'> }
+type Deps = BalanceDeps & { log: Pick<Logger, 'warn'>; config: Pick<Config, 'mail'> }
 
 export function followUpHandlers(deps: Deps): Readonly<Record<string, OutboxHandler>> {
   const { ledger, clock } = deps

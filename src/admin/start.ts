@@ -19,6 +19,7 @@ import { type FirstAdminWatch, watchFirstAdmin } from './auth/first-admin-watch.
 import { refuseCrossSite } from './browsers.ts'
 import { listedOrigins } from './cors.ts'
 import { createCycle } from './cycle/cycle.ts'
+import { watchRuns } from './cycle/watch.ts'
 import { createEntityApi } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
 import { startJobRunner } from './jobs/runner.ts'
@@ -116,7 +117,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     const handlers = jobHandlers(entityApi, { config, metrics, payments, cycle })
     const runner = startJobRunner({ catalog, clock, log, handlers })
     ends.push(outbox, runner, startStandingJobs({ catalog, clock, config, log }))
-    ends.push(startReseal({ catalog, clock, config, log }), cycle)
+    ends.push(startReseal({ catalog, clock, config, log }), cycle, watchRuns(cycle, metrics))
     const port = await listen(server, config.admin)
     const { host, openTo } = config.admin
     if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)

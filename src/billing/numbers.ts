@@ -4,7 +4,7 @@ import type { BooksWriter } from './books/store-books.ts'
 const TXID_DIGITS = 13
 
 /** Series of invoice numbers, by the number that comes before the first one. */
-const SERIES = {
+export const INVOICE_SERIES = {
   /** Invoices of cycles. */
   regular: 100,
   /** Invoices outside of cycles. */
@@ -13,7 +13,7 @@ const SERIES = {
   refund: 4_100_000_000,
 } as const
 
-export type InvoiceSeries = keyof typeof SERIES
+export type InvoiceSeries = keyof typeof INVOICE_SERIES
 
 /** The next `count` numbers of payments. */
 export async function nextTxids(writer: BooksWriter, count: number): Promise<string[]> {
@@ -31,7 +31,7 @@ export async function nextInvoiceIds(
 ): Promise<number[]> {
   if (count === 0) return []
   const last = await advance(writer, `invoices/${series}`, count)
-  return Array.from({ length: count }, (_, index) => SERIES[series] + last - count + 1 + index)
+  return Array.from({ length: count }, (_, index) => INVOICE_SERIES[series] + last - count + 1 + index)
 }
 
 type NumberWriter = Pick<BooksWriter, 'catalog' | 'session'>

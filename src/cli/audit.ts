@@ -9,6 +9,7 @@ import { type FoundAccount, findAccounts } from './audit/accounts.ts'
 import { auditBooks, type BooksReport, booksLines } from './audit/books.ts'
 import { type Difference, differenceText } from './audit/difference.ts'
 import { type Explanation, explanationLines } from './audit/explain.ts'
+import { auditNumbers, type NumbersReport, numbersLines } from './audit/invoice-numbers.ts'
 import { explainAccount, type MendResult, type MendSettings, mend } from './audit/mend.ts'
 import { auditRecords } from './audit/records.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -36,6 +37,8 @@ export interface AuditReport {
   explained?: Explained[]
   /** Bills and balances, compared with the journal. */
   books?: BooksReport
+  /** Numbers of invoices; void ones are listed. */
+  numbers?: NumbersReport
 }
 
 const LISTED_MAX = 1_000
@@ -51,10 +54,12 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
     const different: FoundAccount[] = []
     const books = await auditBooks(catalog, atOf(options, config.rating.timeZone))
+    const numbers = await auditNumbers(catalog)
     const withBooks = (report: AuditReport): AuditReport => ({
       ...report,
-      ok: report.ok && books.ok,
+      ok: report.ok && books.ok && numbers.ok,
       books,
+      numbers,
     })
     const first = withBooks(await auditStores(stores, (account) => different.push(account)))
     if (!flags.explain && !flags.mend) return first
@@ -201,6 +206,7 @@ export function reportLines(report: AuditReport): string[] {
     ...report.moving.map((aid) => `account ${aid}: kept changing, and was not checked`),
     ...report.notRecorded.map((aid) => `account ${aid}: its entries are not recorded yet`),
     ...(report.books === undefined ? [] : booksLines(report.books)),
+    ...(report.numbers === undefined ? [] : numbersLines(report.numbers)),
     report.ok ? 'every unit is accounted for' : 'the audit has failed',
   ]
 }

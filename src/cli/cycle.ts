@@ -223,7 +223,7 @@ export function showCycle(options: OptionValues, file: string | undefined): Prom
       if (run !== null) print(countsText(run.counts))
       if (shown.reason !== '') print(`paused: ${shown.reason}`)
     }
-    return 0
+    return 0 as const
   })
 }
 
@@ -258,7 +258,7 @@ export function resetCycle(options: OptionValues, file: string | undefined): Pro
     const isReset = status === 'finished' && (await resetRun(stores, cycle, operator()))
     if (!isReset) throw new CommandError(`the cycle ${cycle.key} is not finished: it is ${status}`)
     print(`cycle ${cycle.key} can be run again`)
-    return 0
+    return 0 as const
   })
 }
 
@@ -280,7 +280,7 @@ export function parkedAccounts(options: OptionValues, file: string | undefined):
       const rows = parked.map(({ aid, state, tries, reason }) => [`${aid}`, state, `${tries}`, reason])
       for (const line of aligned([['account', 'state', 'tries', 'reason'], ...rows])) print(line)
     }
-    return 0
+    return 0 as const
   })
 }
 

@@ -1,6 +1,7 @@
 /** Handlers by kind of job, and the standing jobs required by the settings. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../runtime/log.ts'
+import type { Metrics } from '../../runtime/metrics.ts'
 import type { CycleParts } from '../cycle/cycle.ts'
 import { confirmHandler, cycleHandler } from '../cycle/jobs.ts'
 import type { EntityApi } from '../entities/api.ts'
@@ -13,7 +14,11 @@ import { beginForwarding, type ForwardParts, forwardHandler } from '../syslog/fo
 import type { JobHandlers } from './runner.ts'
 
 export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
-  Pick<ForwardParts, 'metrics'> & { readonly payments: Payments; readonly cycle: CycleParts }
+  Pick<ForwardParts, 'metrics'> & {
+    readonly metrics: Pick<Metrics, 'cycleRun'>
+    readonly payments: Payments
+    readonly cycle: CycleParts
+  }
 
 export function jobHandlers(
   { stores, fields }: Pick<EntityApi, 'stores' | 'fields'>,

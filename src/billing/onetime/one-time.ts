@@ -91,7 +91,7 @@ export async function storeOneTime(
   const { value } = await readCategory(catalog, 'billrun')
   const now = new Date(nowMs)
   const zone = deps.config.rating.timeZone
-  const dates = dueDatesOf(noted as never, now, billrunSettingsOf(value), zone)
+  const dates = dueDatesOf(noted, now, billrunSettingsOf(value), zone)
   const stored = {
     ...noted,
     ...order.fields,

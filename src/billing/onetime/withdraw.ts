@@ -22,7 +22,7 @@ export async function withdrawInvoice(
     catalog.billrun.deleteOne({ aid, billrun_key: key }, { session }),
   )
   await catalog.run('delete the lines of an invoice', () =>
-    catalog.lines.deleteMany({ aid, billrun: key } as Filter<never>, { session }),
+    catalog.lines.deleteMany({ aid, billrun: key } as never, { session }),
   )
   await catalog.run('keep a void invoice', () =>
     catalog.voidinvoices.insertOne(

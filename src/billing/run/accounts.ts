@@ -42,7 +42,7 @@ export async function accountsAfter(
     const wanted = size - aids.length
     const found = await catalog.run('find the accounts of a page', () =>
       catalog.subscribers
-        .find({ aid: { $gt: last }, ...revisionsOf(run) } as Filter<never>, {
+        .find({ aid: { $gt: last }, ...revisionsOf(run) } as never, {
           projection: { _id: 0, aid: 1 },
         })
         .sort({ aid: 1 })

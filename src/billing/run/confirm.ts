@@ -197,8 +197,8 @@ class Batches {
     const { catalog, nowMs } = writer
     const isForBill = invoice['allow_bill'] !== 0
     const confirmed = new Date(nowMs)
-    const { zone } = { zone: this.#deps.config.rating.timeZone }
-    const due = dueDatesOf(invoice as never, confirmed, this.#rules.settings, zone)
+    const zone = this.#deps.config.rating.timeZone
+    const due = dueDatesOf(invoice, confirmed, this.#rules.settings, zone)
     const { matchedCount } = await catalog.run('confirm an invoice', () =>
       catalog.billrun.updateOne(
         { _id: invoice._id, ...UNCONFIRMED } as Filter<BillrunDocument>,

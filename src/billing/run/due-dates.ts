@@ -6,10 +6,11 @@ import type {
   DateAnchor,
 } from '../../catalog/settings/billrun-settings.ts'
 import { relativeTimeOf } from '../../catalog/settings/billrun-settings.ts'
+import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import { isObject } from '../../domain/fields.ts'
 import { daysIn, instantOf, localTime } from '../../domain/time.ts'
 
-type Invoice = Readonly<Record<string, unknown>>
+type Invoice = Pick<InvoiceDocument, 'invoice_date' | 'end_date'>
 
 export interface DueDates {
   readonly dueDate: Date
@@ -24,20 +25,13 @@ export function dueDatesOf(
   { dueDate: rules, dueDateInterval, notBefore: notBeforeRules }: BillrunSettings,
   zone: string,
 ): DueDates {
-  const at = (anchor: DateAnchor): Date | null => {
-    if (anchor === 'confirm_date') return confirmed
-    const value = invoice[anchor]
-    return value instanceof Date ? value : null
-  }
+  const at = (anchor: DateAnchor): Date =>
+    anchor === 'confirm_date' ? confirmed : invoice[anchor]
   const first = (list: readonly BillrunDateRule[]): Date | null => {
-    for (const rule of list) {
-      const from = isMet(rule, invoice) ? at(rule.anchor_field) : null
-      if (from !== null) return later(from, rule.relative_time, zone)
-    }
-    return null
+    const rule = list.find((each) => isMet(each, invoice))
+    return rule === undefined ? null : later(at(rule.anchor_field), rule.relative_time, zone)
   }
-  const base = at('invoice_date') ?? at('end_date') ?? confirmed
-  const dueDate = first(rules) ?? later(base, dueDateInterval, zone)
+  const dueDate = first(rules) ?? later(invoice.invoice_date, dueDateInterval, zone)
   return { dueDate, notBefore: first(notBeforeRules) ?? dueDate }
 }
 

@@ -45,7 +45,7 @@ export async function isInputUnchanged(
   }
   const found = (await catalog.run('compare the lines of invoices', () =>
     catalog.lines
-      .find(filter as Filter<never>, {
+      .find(filter as never, {
         projection: { _id: 0, aid: 1, stamp: 1, aprice: 1, usagev: 1 },
       })
       .toArray(),

@@ -2,7 +2,6 @@
 import type { Catalog } from '../../catalog/connection.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
 import type { CycleCounts, CyclePageDocument } from '../../catalog/records/cycle-documents.ts'
-import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { AccountCycle, AccountInvoice } from '../cycle/compute.ts'
 import { withBalance } from '../cycle/invoice.ts'
@@ -91,10 +90,11 @@ function computeOne(
   const preponed = new Set(result.prepone)
   const moved = input.laterInstallments.filter(({ stamp }) => preponed.has(stamp))
   const { currencyDigits } = input.settings
-  const document = result.invoice as unknown as InvoiceDocument
+  const document = result.invoice
   const invoice =
     balance === undefined ? document : withBalance(document, balance, { currencyDigits })
-  return { ...result, invoice: { ...invoice, input: inputDigest([...input.lines, ...moved]) } }
+  const digest = { input: inputDigest([...input.lines, ...moved]) }
+  return { ...result, invoice: { ...invoice, ...digest } }
 }
 
 async function store(

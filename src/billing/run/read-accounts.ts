@@ -50,12 +50,13 @@ export async function readAccounts(
     const own = revisions.get(aid) ?? []
     const account = own.filter(({ type }) => type === 'account')
     if (!isOfDay(run, account)) continue
-    const usage = (lines.get(aid) ?? []) as InputLine[]
+    const usage = (lines.get(aid) ?? []) as unknown as InputLine[]
     if (usage.length > LINES_PER_ACCOUNT_MAX) {
       const reason = `account ${aid}: has more than ${LINES_PER_ACCOUNT_MAX} lines in the cycle`
       inputs.set(aid, { input: new AccountInputError(reason) })
       continue
     }
+    const installments = (later.get(aid) ?? []) as unknown as CreditLineDocument[]
     const balance = balances.get(aid)
     const input: AccountCycle = {
       aid,
@@ -68,7 +69,7 @@ export async function readAccounts(
       written: written.get(aid) ?? [],
       hasPreviousRun: previous.has(aid),
       lines: usage.sort(byTime),
-      laterInstallments: ((later.get(aid) ?? []) as CreditLineDocument[]).sort(byTime),
+      laterInstallments: installments.sort(byTime),
       mergedInstallments: [],
       settings: data.settings,
       nowMs,
@@ -102,7 +103,7 @@ async function readRevisions(catalog: Catalog, run: RunCycle, aids: readonly num
   }
   const found = await catalog.run('read the accounts of a page', () =>
     catalog.subscribers
-      .find(filter as Filter<never>)
+      .find(filter as never)
       .sort({ aid: 1, type: 1, from: 1, sid: 1 })
       .toArray(),
   )
@@ -124,7 +125,7 @@ async function readInstallments(catalog: Catalog, { key }: RunCycle, aids: reado
 
 async function findLines(catalog: Catalog, aids: readonly number[], filter: Fields) {
   const found = await catalog.run('read the lines of a page', () =>
-    catalog.lines.find({ aid: { $in: [...aids] }, ...filter } as Filter<never>).toArray(),
+    catalog.lines.find({ aid: { $in: [...aids] }, ...filter } as never).toArray(),
   )
   return byAccount(found as unknown as (Fields & { aid: number })[])
 }

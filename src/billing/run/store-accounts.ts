@@ -125,7 +125,7 @@ async function removeLines(
   if (former.length === 0) return
   const filter = { aid: { $in: former.map(({ aid }) => aid) }, billrun: key, source: 'billrun' }
   await catalog.run('remove the lines of an earlier run', () =>
-    catalog.lines.deleteMany(filter as Filter<never>, { session }),
+    catalog.lines.deleteMany(filter as never, { session }),
   )
 }
 

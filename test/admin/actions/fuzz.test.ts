@@ -1,6 +1,7 @@
 /** Any value of any parameter of any action is refused by name, or accepted; never an error 500. */
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { pathOf } from '../../../src/admin/actions/action.ts'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addTenant, TAXED } from '../../support/admin/actions/credit-tenant.ts'
@@ -29,7 +30,7 @@ const value = fc.oneof(
   fc.constantFrom(2 ** 53 + 2, -1, 1e300, { $gt: '' }, [{ $where: '1' }], '202607', 'FEE_A'),
 )
 
-describe.each(ACTIONS.map((action) => [action.name, action] as const))('%s', (name, action) => {
+describe.each(ACTIONS.map((action) => [pathOf(action).slice(1), action] as const))('%s', (name, action) => {
   const names = [...Object.keys(action.parameters.properties), 'action', '__proto__', '$set']
   const valid = action.example.parameters as Record<string, unknown>
 

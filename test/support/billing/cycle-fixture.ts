@@ -8,7 +8,7 @@ import {
   CycleError,
 } from '../../../src/billing/cycle/compute.ts'
 import { inlineWorkers } from '../../../src/billing/run/inline-workers.ts'
-import { participate, type RunDeps } from '../../../src/billing/run/participate.ts'
+import { type PageWorkers, participate, type RunDeps } from '../../../src/billing/run/participate.ts'
 import type { ComputeAccount } from '../../../src/billing/run/process-page.ts'
 import { runCycleOf } from '../../../src/billing/run/run-cycle.ts'
 import { beginRun } from '../../../src/billing/run/runs.ts'
@@ -112,6 +112,11 @@ function withoutTimes({ _id: _, creation_time: __, process_time: ___, ...rest }:
   return rest
 }
 
+/** Workers with the small calculation. */
+export function smallWorkers(stores: Pick<RunDeps, 'catalog' | 'clock'>): PageWorkers {
+  return inlineWorkers({ ...stores, config, compute: computeSmall })
+}
+
 export const FROM = new Date('2026-01-01T00:00:00Z')
 export const TO = new Date('2170-01-01T00:00:00Z')
 
@@ -159,7 +164,7 @@ export function invoiceOf(input: AccountCycle, price: number): AccountInvoice {
     vatable: 0,
     exact: { before_vat: String(total), after_vat: String(total), vatable: '0' },
   }
-  const account = input.account[0] ?? {}
+  const account: Fields = input.account[0] ?? {}
   return {
     aid,
     billrunKey: cycle.key,
@@ -189,11 +194,17 @@ export function invoiceOf(input: AccountCycle, price: number): AccountInvoice {
       end_date: new Date(cycle.endMs),
       creation_time: new Date(nowMs),
       attributes: {
+        firstname: String(account['firstname']),
+        lastname: String(account['lastname']),
         fullname: `${String(account['firstname'])} ${String(account['lastname'])}`,
-        email: account['email'],
+        address: '',
+        email: String(account['email']),
+        payment_details: '',
         invoice_type: 'regular',
       },
       subs: [],
+      added_data: {},
+      tax_rules: {},
       account,
       totals: {
         ...amounts,
