@@ -1,18 +1,22 @@
 /** All charges, discounts and conditional charges of an account in a cycle, before tax. Pure. */
-import { type AdjustmentTerms, compileTerms } from '../../catalog/compile/discount.ts'
+import {
+  type AdjustmentKind,
+  type AdjustmentTerms,
+  compileTerms,
+} from '../../catalog/compile/discount.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { adjustmentsOf } from './discount/adjustments.ts'
 import type { DiscountedSubscriber, HolderRevision } from './discount/eligibility.ts'
 import type { AccountCycle, CycleCatalogue, RevisionsByKey } from './input.ts'
-import type { AdjustmentKind, AdjustmentLine, ChargeLine, CycleSpan } from './lines.ts'
+import type { AdjustmentLine, ChargeLine, CycleSpan } from './lines.ts'
 import { offerAt, withEntity } from './offer.ts'
+import { revisionBefore } from './overrides.ts'
 import {
   type ChargeCorrections,
   correctedAdjustments,
   correctedCharges,
   creditedCharge,
 } from './reconcile.ts'
-import { revisionBefore } from './overrides.ts'
 import { wantedCharges } from './target.ts'
 import type { Holder, Piece } from './timeline.ts'
 import { chargeKey, type WrittenCharge, writtenFor } from './written.ts'
@@ -43,11 +47,7 @@ export function accountCharges(input: AccountCycle, holders: readonly Holder[]):
   const subjects = [...own, ...ahead, ...paid.subjects]
   return {
     charges: [...own, ...paid.charges, ...ahead],
-    adjustments: [
-      ...adjust(own, cycle, true),
-      ...paid.adjustments,
-      ...adjust(ahead, next, false),
-    ],
+    adjustments: [...adjust(own, cycle, true), ...paid.adjustments, ...adjust(ahead, next, false)],
     subjects: new Map(subjects.map((line) => [line.id, line])),
     formerStamps: paid.formerStamps,
   }

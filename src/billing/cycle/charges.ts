@@ -188,7 +188,7 @@ function lineOf(
     isProratedStart,
     isProratedEnd,
     entity: offer.document,
-    explain: explanationOf(input, held, offer, part),
+    explain: explanationOf(input, held, offer, part, zone),
   }
 }
 
@@ -204,13 +204,16 @@ function explanationOf(
   { holding }: Held,
   offer: Offer,
   { tier, factorText, fromDay, toDay }: PricePart,
+  zone: string,
 ): Explanation {
   const { terms, revision, document } = offer
+  const since = dayOf(zone, revision.from.getTime())
   const isWhole = factorText === '1'
   const notes = [
     ...(terms.tiers.length > 1 ? [`price of periods ${tierText(tier)} since the activation`] : []),
     ...(terms.isQuantitative ? [`quantity ${holding.quantity}`] : []),
     ...(document === revision ? [] : ['with an override of the customer']),
+    ...(since > fromDay ? [`the price since ${dateText(since)} applies to the whole period`] : []),
     ...(holding.includedIn === undefined ? [] : [`included in plan ${holding.includedIn}`]),
   ]
   return {

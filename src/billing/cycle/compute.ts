@@ -8,7 +8,7 @@ import { Exact } from '../../rating/line-tax.ts'
 import { BillingError } from '../errors.ts'
 import { type AccountCharges, accountCharges } from './account-charges.ts'
 import { checkCharges, checkNegative } from './checks.ts'
-import { type AccountCycle, CycleError } from './input.ts'
+import { type AccountCycle, CycleError, type StoredRevision } from './input.ts'
 import { invoiceDocument } from './invoice.ts'
 import { lineDocuments } from './line-documents.ts'
 import { revisionBefore } from './overrides.ts'
@@ -50,8 +50,9 @@ export function computeAccount(input: AccountCycle): AccountInvoice | null {
 }
 
 function invoiceOf(input: AccountCycle): AccountInvoice | null {
-  const { aid, account, subscribers, calendar, cycle, settings } = input
-  const holders = holdersOf(account, subscribers, calendar.zone)
+  const { aid, calendar, cycle, settings } = input
+  const account = knownRevisions(input, input.account)
+  const holders = holdersOf(account, knownRevisions(input, input.subscribers), calendar.zone)
   const charged = accountCharges(input, holders)
   checkCharges(aid, charged.charges, settings.calendarMonthFractions)
   const lines = lineDocuments(input, charged)
@@ -87,7 +88,16 @@ function invoiceOf(input: AccountCycle): AccountInvoice | null {
   }
 }
 
-function lastRevision(account: AccountCycle['account'], endMs: number) {
+/** Those of the billable window; an end that is known already counts, whenever it is. */
+function knownRevisions(
+  { cycle, next, settings }: AccountCycle,
+  revisions: readonly StoredRevision[],
+): readonly StoredRevision[] {
+  const { endMs } = settings.billableNextCycle === true ? next : cycle
+  return revisions.filter(({ from }) => from.getTime() < endMs)
+}
+
+function lastRevision(account: readonly StoredRevision[], endMs: number) {
   return account.findLast(({ from }) => from.getTime() < endMs) ?? account[0] ?? {}
 }
 

@@ -35,6 +35,8 @@ export interface CycleSettings {
   readonly reconcileRequiresPreviousRun: boolean
   /** Upfront charges are always for the whole next cycle (false). */
   readonly fullFraction: boolean
+  /** Revisions that begin in the next cycle are known (false). */
+  readonly billableNextCycle?: boolean
   /** Reconciliation lines are written for a difference of 0 too (false). */
   readonly generateZeroRefunds: boolean
   /** Remaining installments of a terminated subscriber become due (true). */
@@ -49,8 +51,8 @@ export interface AccountCycle {
   /** The cycle after it, which is charged upfront. */
   readonly next: CycleSpan
   /**
-   * Revisions of the billable window: all with a part in the cycle, with
-   * `billrun.upfront.billable_next_cycle` also those of the next one. Earlier ones do no harm.
+   * Revisions with a part in the cycle, and with `billableNextCycle` those with a part in the next
+   * one. Further ones do no harm: earlier ones have no days, later ones are left out.
    */
   readonly account: readonly StoredRevision[]
   readonly subscribers: readonly StoredRevision[]

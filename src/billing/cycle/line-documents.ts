@@ -53,7 +53,7 @@ function commonFields(input: AccountCycle, line: ChargeLine | AdjustmentLine) {
     line_id: id,
     aid,
     sid,
-    ...(sid === 0 && { account_level: true }),
+    ...(sid === 0 && { account_level: true as const }),
     billrun: cycle.key,
     charged_billrun: line.cycle.key,
     charge_amount: amount.toString(),

@@ -23,6 +23,7 @@ export interface CycleSpan extends Span {
 }
 
 export type ChargeKind = 'flat' | 'service'
+export type { AdjustmentKind }
 
 /** A plan or service charge that a cycle wants, before tax. */
 export interface ChargeLine {

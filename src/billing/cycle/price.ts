@@ -1,4 +1,8 @@
 /** The price of a part of a cycle: its tiers, by months since the activation, and its days. Pure. */
+
+import type { Decimal } from 'decimal.js'
+import { serviceTermsAt } from '../../catalog/compile/period.ts'
+import type { ServicePeriod } from '../../domain/catalogue.ts'
 import {
   amountAt,
   arrayAt,
@@ -8,10 +12,7 @@ import {
   isEmpty,
   objectAt,
 } from '../../domain/fields.ts'
-import type { ServicePeriod } from '../../domain/catalogue.ts'
-import { serviceTermsAt } from '../../catalog/compile/period.ts'
 import { Exact } from '../../rating/line-tax.ts'
-import type { Decimal } from 'decimal.js'
 import { type Recurrence, recurrenceOf } from '../cycle-key.ts'
 import { dateOf, monthLength, monthsLater } from './days.ts'
 
@@ -161,8 +162,7 @@ function boundaryDay({ activationDay, cycleMonths }: ChargedDays, periods: Decim
  */
 export function monthParts(charged: ChargedDays, tiers: readonly PriceTier[]): PricePart[] {
   const { fromDay, toDay, activationDay, cycleMonths } = charged
-  const start =
-    fromDay <= activationDay ? new Exact(0) : monthsBetween(activationDay, fromDay - 1)
+  const start = fromDay <= activationDay ? new Exact(0) : monthsBetween(activationDay, fromDay - 1)
   const end = monthsBetween(activationDay, toDay - 1)
   const lengths = { activation: monthLength(activationDay), last: monthLength(toDay - 1) }
   return tiers.flatMap((tier) => {
@@ -206,8 +206,8 @@ export function monthsInTier(
       ? rest.times(lengths.activation).div(lengths.last).minus(rest)
       : new Exact(0)
   const first = from.greaterThan(start) ? from.plus(moved) : start
-  const last = to !== null && to.lessThan(end) ? to.plus(moved) : end
-  const isOver = to !== null && to.lessThanOrEqualTo(first) && from.lessThan(first)
+  const last = to?.lessThan(end) ? to.plus(moved) : end
+  const isOver = to?.lessThanOrEqualTo(first) === true && from.lessThan(first)
   if (isOver || last.lessThanOrEqualTo(first)) return new Exact(0)
   return last.minus(first)
 }

@@ -3,6 +3,7 @@
  * each is this difference. Pure.
  */
 import type { Decimal } from 'decimal.js'
+import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
 import { Exact } from '../../rating/line-tax.ts'
 import { dateText, dayOf } from './days.ts'
 import type { AdjustmentLine, ChargeLine, CycleSpan, Explanation, Span } from './lines.ts'
@@ -79,14 +80,36 @@ function isSamePeriod(one: Comparable, other: Comparable): boolean {
   return isSame && isSameTier(one, other)
 }
 
-/** The fields of a written charge's plan or service that a correction needs. */
-export type EntityOf = (written: WrittenCharge) => Readonly<Record<string, unknown>>
+/**
+ * What another run of a cycle would change: its lines against those that are stored for the same
+ * key, as documents.
+ */
+export function changedLines(
+  wanted: readonly CycleLineDocument[],
+  stored: readonly CycleLineDocument[],
+): Difference<Comparable, Comparable>[] {
+  return differences(wanted.map(comparableOf), stored.map(comparableOf))
+}
+
+function comparableOf(line: CycleLineDocument): Comparable {
+  const isCharge = line.type !== 'credit'
+  const [start, end] = isCharge ? [line.start, line.end] : [line.discount_start, line.discount_end]
+  const name = isCharge ? `${line.name}/${line.service_id ?? ''}` : line.key
+  const { sid, usaget, charged_billrun: key, charge_op: op } = line
+  return {
+    key: [sid, usaget, name, key, op].join('/'),
+    span: { startMs: start.getTime(), endMs: end.getTime() },
+    tier: isCharge ? (line.cycle?.from ?? null) : null,
+    amount: new Exact(line.charge_amount),
+  }
+}
 
 export interface ChargeCorrections {
   readonly aid: number
   /** The cycle that was paid ahead. */
   readonly cycle: CycleSpan
   readonly keepsZero: boolean
+  /** The fields of a written charge's plan or service that its taxes come from. */
   entityOf(written: WrittenCharge): Readonly<Record<string, unknown>>
 }
 

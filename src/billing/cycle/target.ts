@@ -47,7 +47,11 @@ function heldAt(input: TargetInput, holding: Holding, cycle: CycleSpan): Held | 
   const offer = offerAt(aid, catalogue, ended, Math.min(ended.toMs, cycle.endMs) - 1)
   if (offer.revision.to.getTime() <= Math.max(ended.fromMs, cycle.startMs)) {
     const at = dateText(dayOf(cycle.zone, offer.revision.to.getTime()))
-    throw new CycleError(aid, entityText(holding), `has no revision in force since ${at}, but is held`)
+    throw new CycleError(
+      aid,
+      entityText(holding),
+      `has no revision in force since ${at}, but is held`,
+    )
   }
   return { holding: ended, offer }
 }

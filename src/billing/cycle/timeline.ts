@@ -2,7 +2,16 @@
  * Revisions of an account and its subscribers as holdings: who held which plan or service from when
  * to when. Instants are cut here, calendar days by `days.ts`; nothing else computes with dates.
  */
-import { arrayAt, dateAt, type Fields, isEmpty, isUnset, objectAt, textAt, wholeAt } from '../../domain/fields.ts'
+import {
+  arrayAt,
+  dateAt,
+  type Fields,
+  isEmpty,
+  isUnset,
+  objectAt,
+  textAt,
+  wholeAt,
+} from '../../domain/fields.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import { dayAfter, dayOf } from './days.ts'
 import type { StoredRevision } from './input.ts'
@@ -71,7 +80,11 @@ export function holdersOf(
     holderOf(0, own, zone),
     ...sids.map((sid) => {
       const revisions = bySid.get(sid) ?? []
-      return holderOf(sid, revisions.flatMap((each) => piecesOf(each, accounts)), zone)
+      return holderOf(
+        sid,
+        revisions.flatMap((each) => piecesOf(each, accounts)),
+        zone,
+      )
     }),
   ]
 }
@@ -88,7 +101,10 @@ function pieceOf(
 ): Piece[] {
   const from = revision.from.getTime()
   const fromMs = Math.max(from, dateAt(revision['activation_date'], 'activation_date') ?? from)
-  const ends = [dateAt(revision.to, 'to'), dateAt(revision['deactivation_date'], 'deactivation_date')]
+  const ends = [
+    dateAt(revision.to, 'to'),
+    dateAt(revision['deactivation_date'], 'deactivation_date'),
+  ]
   const toMs = Math.min(FOREVER_MS, ...ends.map((end) => end ?? FOREVER_MS))
   return fromMs < toMs ? [{ fromMs, toMs, subscriber, account }] : []
 }
@@ -150,7 +166,9 @@ interface Run {
 }
 
 /** Identity of what is charged, without its time: two of one identity never overlap. */
-export function instanceId(of: Pick<Holding, 'kind' | 'name'> & { serviceId?: string | undefined }) {
+export function instanceId(
+  of: Pick<Holding, 'kind' | 'name'> & { serviceId?: string | undefined },
+) {
   return `${of.kind}/${of.name}/${of.serviceId ?? ''}`
 }
 

@@ -3,9 +3,17 @@
  * another system lack the fields of ours. Pure.
  */
 import type { Decimal } from 'decimal.js'
-import { dateAt, decimalOf, FieldError, type Fields, isObject, isUnset } from '../../domain/fields.ts'
+import type { AdjustmentKind } from '../../catalog/compile/discount.ts'
+import {
+  dateAt,
+  decimalOf,
+  FieldError,
+  type Fields,
+  isObject,
+  isUnset,
+} from '../../domain/fields.ts'
 import { Exact } from '../../rating/line-tax.ts'
-import type { AdjustmentKind, ChargeKind, CycleSpan, Span } from './lines.ts'
+import type { ChargeKind, CycleSpan, Span } from './lines.ts'
 import { instanceId } from './timeline.ts'
 
 /** A line of the previous run that was paid ahead. */

@@ -1,7 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import { CycleError } from '../../../src/billing/cycle/input.ts'
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
-import { CALENDAR, date, type Given, offer, subscriber, total, wanted } from './account-input.ts'
+import {
+  CALENDAR,
+  date,
+  type Given,
+  offer,
+  subscriber,
+  total,
+  wanted,
+} from '../../support/billing/account-cycle.ts'
 
 const PLAN = offer('PLAN', 100)
 
@@ -40,7 +48,10 @@ describe('a plan in arrears', () => {
   })
 
   it('is not charged in cycles without a day of it', () => {
-    const given = { plans: [PLAN], subscribers: [subscriber('PLAN', { from: '2020-03-01', to: '2020-04-01' })] }
+    const given = {
+      plans: [PLAN],
+      subscribers: [subscriber('PLAN', { from: '2020-03-01', to: '2020-04-01' })],
+    }
     expect(wanted({ ...given, key: '202003' })).toEqual([])
     expect(wanted({ ...given, key: '202005' })).toEqual([])
   })
@@ -103,7 +114,11 @@ describe('a plan in arrears', () => {
       plans: [PLAN],
       subscribers: [
         subscriber('PLAN', { from: '2020-01-01' }, { to: date('2020-03-10 12:00:00') }),
-        subscriber('PLAN', { from: '2020-03-10 12:00:00' }, { plan_activation: date('2020-01-01') }),
+        subscriber(
+          'PLAN',
+          { from: '2020-03-10 12:00:00' },
+          { plan_activation: date('2020-01-01') },
+        ),
       ],
     })
     expect(show(lines)).toEqual([['PLAN', 100, '2020-03-01 2020-04-01 1']])
@@ -130,7 +145,12 @@ describe('a plan in arrears', () => {
     [28, '202403', 31],
   ])('costs the full price of a whole cycle from day %i (%s, %i days)', (cycleDay, key, days) => {
     const calendar = { ...CALENDAR, cycleDay }
-    const lines = wanted({ key, calendar, plans: [PLAN], subscribers: [subscriber('PLAN', { from: '2020-01-01' })] })
+    const lines = wanted({
+      key,
+      calendar,
+      plans: [PLAN],
+      subscribers: [subscriber('PLAN', { from: '2020-01-01' })],
+    })
     expect(total(lines)).toBe(100)
     expect(lines[0]?.cycle.days).toBe(days)
   })
@@ -159,12 +179,20 @@ describe('a price by months since the activation', () => {
     ['202406', [300]],
     ['202408', []],
   ])('in %s', (key, amounts) => {
-    const lines = wanted({ key, plans: [tiers], subscribers: [subscriber('TIERS', { from: '2023-12-01' })] })
+    const lines = wanted({
+      key,
+      plans: [tiers],
+      subscribers: [subscriber('TIERS', { from: '2023-12-01' })],
+    })
     expect(lines.map(({ amount }) => amount.toNumber())).toEqual(amounts)
   })
 
   it('has a line per tier in the month between them', () => {
-    const lines = wanted({ key: '202404', plans: [tiers], subscribers: [subscriber('TIERS', { from: '2024-01-15' })] })
+    const lines = wanted({
+      key: '202404',
+      plans: [tiers],
+      subscribers: [subscriber('TIERS', { from: '2024-01-15' })],
+    })
     expect(show(lines)).toEqual([
       ['TIERS', 45.16129, '2024-03-01 2024-03-15 14/31'],
       ['TIERS', 109.677419, '2024-03-15 2024-04-01 17/31'],
@@ -178,7 +206,11 @@ describe('a price by months since the activation', () => {
   it('counts cycles if the start is not prorated', () => {
     const phone = offer('PHONE', [[0, 1, 1000]], { prorated: false, quantitative: true })
     const services = [{ name: 'PHONE', from: date('2018-06-20'), quantity: 2 }]
-    const given = { plans: [PLAN], services: [phone], subscribers: [subscriber('PLAN', { from: '2018-01-01' }, { services })] }
+    const given = {
+      plans: [PLAN],
+      services: [phone],
+      subscribers: [subscriber('PLAN', { from: '2018-01-01' }, { services })],
+    }
     expect(total(wanted({ ...given, key: '201807' }))).toBe(2100)
     expect(total(wanted({ ...given, key: '201808' }))).toBe(100)
   })
@@ -197,7 +229,12 @@ describe('services', () => {
     ['2019-01-01', undefined, 31],
   ])('from %s to %s: %i days of 31', (from, to, days) => {
     const entry = { name: 'S', from: date(from), ...(to !== undefined && { to: date(to) }) }
-    const lines = wanted({ key: '202004', plans: [FREE], services: [offer('S', 31)], subscribers: held([entry]) })
+    const lines = wanted({
+      key: '202004',
+      plans: [FREE],
+      services: [offer('S', 31)],
+      subscribers: held([entry]),
+    })
     expect(total(lines)).toBeCloseTo(days, 9)
     expect(lines[1]).toMatchObject({ kind: 'service', name: 'S', plan: 'PLAN' })
   })
@@ -211,7 +248,12 @@ describe('services', () => {
     ['2025-01-02', undefined, false],
   ])('from %s to %s in the cycle of December 2024: %s', (from, to, isCharged) => {
     const entry = { name: 'S', from: date(from), ...(to !== undefined && { to: date(to) }) }
-    const lines = wanted({ key: '202501', plans: [FREE], services: [offer('S', 31)], subscribers: held([entry]) })
+    const lines = wanted({
+      key: '202501',
+      plans: [FREE],
+      services: [offer('S', 31)],
+      subscribers: held([entry]),
+    })
     expect(lines.length).toBe(isCharged ? 2 : 1)
   })
 
@@ -221,7 +263,15 @@ describe('services', () => {
       offer(`S${index}`, index === 1 ? 100 : 10, { balance_period: period }),
     )
     const entries = services.map(({ name }) => ({ name, from: date('2018-05-20 10:00:00') }))
-    const given = { plans: [offer('PLAN', 400)], services, subscribers: held(entries).map((each) => ({ ...each, from: date('2018-01-01'), activation_date: date('2018-01-01') })) }
+    const given = {
+      plans: [offer('PLAN', 400)],
+      services,
+      subscribers: held(entries).map((each) => ({
+        ...each,
+        from: date('2018-01-01'),
+        activation_date: date('2018-01-01'),
+      })),
+    }
     expect(total(wanted({ ...given, key: '201806' }))).toBe(530)
     expect(total(wanted({ ...given, key: '201807' }))).toBe(400)
   })
@@ -229,14 +279,26 @@ describe('services', () => {
   it('multiply the price by the quantity only if they are quantitative', () => {
     const entry = { name: 'S', from: date('2020-01-01'), quantity: 3 }
     const of = (quantitative: boolean) =>
-      total(wanted({ key: '202004', plans: [FREE], services: [offer('S', 10, { quantitative })], subscribers: held([entry]) }))
+      total(
+        wanted({
+          key: '202004',
+          plans: [FREE],
+          services: [offer('S', 10, { quantitative })],
+          subscribers: held([entry]),
+        }),
+      )
     expect(of(true)).toBe(30)
     expect(of(false)).toBe(10)
   })
 
   it('that a plan includes begin and end with it', () => {
     const plans = [offer('PLAN', 100, { include: { services: ['S'] } })]
-    const given: Given = { key: '202004', plans, services: [offer('S', 100)], subscribers: [subscriber('PLAN', { from: '2020-03-11' })] }
+    const given: Given = {
+      key: '202004',
+      plans,
+      services: [offer('S', 100)],
+      subscribers: [subscriber('PLAN', { from: '2020-03-11' })],
+    }
     expect(total(wanted(given))).toBeCloseTo((200 * 21) / 31, 9)
     const settings = { chargeIncludedServices: false }
     expect(total(wanted({ ...given, settings }))).toBeCloseTo((100 * 21) / 31, 9)
@@ -252,7 +314,11 @@ describe('services', () => {
 
   it('end after `limit_cycles`', () => {
     const service = offer('S', 31, { limit_cycles: 1 })
-    const given = { plans: [FREE], services: [service], subscribers: held([{ name: 'S', from: date('2020-02-11') }]) }
+    const given = {
+      plans: [FREE],
+      services: [service],
+      subscribers: held([{ name: 'S', from: date('2020-02-11') }]),
+    }
     expect(total(wanted({ ...given, key: '202004' }))).toBeCloseTo(10, 9)
     expect(total(wanted({ ...given, key: '202005' }))).toBe(0)
   })
@@ -260,13 +326,23 @@ describe('services', () => {
   it('with different ids are charged separately, those with one id once per day', () => {
     const entry = { name: 'S', from: date('2020-01-01') }
     const entries = [{ ...entry, service_id: 1 }, { ...entry, service_id: 2 }, entry, entry]
-    const lines = wanted({ key: '202004', plans: [FREE], services: [offer('S', 31)], subscribers: held(entries) })
+    const lines = wanted({
+      key: '202004',
+      plans: [FREE],
+      services: [offer('S', 31)],
+      subscribers: held(entries),
+    })
     expect(lines.map(({ serviceId }) => serviceId)).toEqual([undefined, '1', '2', undefined, '#2'])
     const again = [
       { ...entry, service_id: 1, to: date('2020-03-10 10:00:00') },
       { ...entry, service_id: 1, from: date('2020-03-10 10:00:00') },
     ]
-    const parts = wanted({ key: '202004', plans: [FREE], services: [offer('S', 31)], subscribers: held(again) })
+    const parts = wanted({
+      key: '202004',
+      plans: [FREE],
+      services: [offer('S', 31)],
+      subscribers: held(again),
+    })
     expect(total(parts)).toBeCloseTo(31, 9)
   })
 })
@@ -274,7 +350,11 @@ describe('services', () => {
 describe('a price that changes within the cycle', () => {
   const revisions = (price_change?: string) => [
     offer('PLAN', 31, { to: date('2020-03-11'), _id: 'one' }),
-    offer('PLAN', 62, { from: date('2020-03-11'), _id: 'two', ...(price_change && { price_change }) }),
+    offer('PLAN', 62, {
+      from: date('2020-03-11'),
+      _id: 'two',
+      ...(price_change && { price_change }),
+    }),
   ]
 
   it('is the one at the end of the charged period', () => {
@@ -307,7 +387,17 @@ describe('overrides', () => {
       plans: [offer('PLAN', 100, { group: 'A' })],
       services: [offer('S', 10)],
       subscribers: [
-        subscriber('PLAN', { from: '2020-01-01' }, { overrides, services: [{ ...entry, service_id: 1 }, { ...entry, service_id: 2 }] }),
+        subscriber(
+          'PLAN',
+          { from: '2020-01-01' },
+          {
+            overrides,
+            services: [
+              { ...entry, service_id: 1 },
+              { ...entry, service_id: 2 },
+            ],
+          },
+        ),
       ],
       account: { overrides: account },
     }).map(({ amount }) => amount.toNumber())
@@ -318,8 +408,28 @@ describe('overrides', () => {
     [[{ type: 'plan', key: 'OTHER', value: price(50) }], [100, 10, 10]],
     [[{ type: 'service', key: 'S', value: price(5) }], [100, 5, 5]],
     [[{ type: 'service', key: 'S', id: '2', value: price(5) }], [100, 10, 5]],
-    [[{ type: 'plan', key: 'PLAN', condition: { field: 'group', op: 'eq', value: 'A' }, value: price(5) }], [5, 10, 10]],
-    [[{ type: 'plan', key: 'PLAN', condition: { field: 'group', op: 'eq', value: 'B' }, value: price(5) }], [100, 10, 10]],
+    [
+      [
+        {
+          type: 'plan',
+          key: 'PLAN',
+          condition: { field: 'group', op: 'eq', value: 'A' },
+          value: price(5),
+        },
+      ],
+      [5, 10, 10],
+    ],
+    [
+      [
+        {
+          type: 'plan',
+          key: 'PLAN',
+          condition: { field: 'group', op: 'eq', value: 'B' },
+          value: price(5),
+        },
+      ],
+      [100, 10, 10],
+    ],
     [[{ type: 'discount', key: 'PLAN', value: { limit: 5 } }], [100, 10, 10]],
   ])('%j: %j', (overrides, amounts) => {
     expect(of(overrides)).toEqual(amounts)
@@ -333,14 +443,21 @@ describe('overrides', () => {
   })
 
   it('replace the price for a number of cycles', () => {
-    const value = { price: [{ from: 0, to: 3, price: 1 }, { from: 3, to: 'UNLIMITED', price: 2 }] }
+    const value = {
+      price: [
+        { from: 0, to: 3, price: 1 },
+        { from: 3, to: 'UNLIMITED', price: 2 },
+      ],
+    }
     expect(of([{ type: 'plan', key: 'PLAN', value }])[0]).toBe(1)
   })
 })
 
 describe('periods of several months', () => {
   const yearly = offer('YEAR', 365, { recurrence: { frequency: 12, start: 1 } })
-  const since = (from: string, to?: string) => [subscriber('YEAR', to === undefined ? { from } : { from, to })]
+  const since = (from: string, to?: string) => [
+    subscriber('YEAR', to === undefined ? { from } : { from, to }),
+  ]
 
   it.each([
     ['202501', '2020-01-01', undefined, 365],
@@ -358,7 +475,13 @@ describe('periods of several months', () => {
     const quarterly = offer('QUARTER', 90, { recurrence: { frequency: 3 } })
     const keys = ['202502', '202503', '202504', '202505', '202506', '202507']
     const amounts = keys.map((key) =>
-      total(wanted({ key, plans: [quarterly], subscribers: [subscriber('QUARTER', { from: '2025-02-01' })] })),
+      total(
+        wanted({
+          key,
+          plans: [quarterly],
+          subscribers: [subscriber('QUARTER', { from: '2025-02-01' })],
+        }),
+      ),
     )
     expect(amounts).toEqual([0, 0, 0, 90, 0, 0])
   })
@@ -370,13 +493,20 @@ describe('periods of several months', () => {
     expect(total(wanted({ key: '202502', plans, subscribers }, 'ahead'))).toBe(0)
     expect(total(wanted({ key: '202501', plans, subscribers }, 'due'))).toBe(0)
     // The rest of the period in which it began.
-    expect(total(wanted({ key: '202508', plans, subscribers: since('2025-07-02') }, 'due'))).toBeCloseTo(183, 9)
+    expect(
+      total(wanted({ key: '202508', plans, subscribers: since('2025-07-02') }, 'due')),
+    ).toBeCloseTo(183, 9)
   })
 })
 
 describe('an account cannot be computed if', () => {
   const failing = (given: Partial<Given>) => () =>
-    wanted({ key: '202004', plans: [PLAN], subscribers: [subscriber('PLAN', { from: '2020-01-01' })], ...given })
+    wanted({
+      key: '202004',
+      plans: [PLAN],
+      subscribers: [subscriber('PLAN', { from: '2020-01-01' })],
+      ...given,
+    })
 
   it.each([
     ['a plan is missing', { plans: [] }, 'account 1: plan PLAN: does not exist'],

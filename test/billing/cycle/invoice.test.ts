@@ -26,7 +26,11 @@ const VAT: TaxRule = {
 }
 const LOCAL: TaxRule = { ...VAT, key: 'LOCAL', description: 'Local tax', rate: '0.05' }
 
-const lineOf = (amount: number | string, fields: Partial<InvoiceLine>, rules = [VAT]) => ({
+const lineOf = (
+  amount: number | string,
+  fields: Partial<InvoiceLine>,
+  rules: readonly TaxRule[] = [VAT],
+) => ({
   sid: 2,
   type: 'flat',
   usagev: 1,

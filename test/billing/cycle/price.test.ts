@@ -1,6 +1,18 @@
 import { describe, expect, it } from 'vitest'
-import { dayNumber, dayOf, dateText, dayAfter, dayStartMs, monthsLater } from '../../../src/billing/cycle/days.ts'
-import { dayParts, monthParts, monthsBetween, monthsInTier } from '../../../src/billing/cycle/price.ts'
+import {
+  dateText,
+  dayAfter,
+  dayNumber,
+  dayOf,
+  dayStartMs,
+  monthsLater,
+} from '../../../src/billing/cycle/days.ts'
+import {
+  dayParts,
+  monthParts,
+  monthsBetween,
+  monthsInTier,
+} from '../../../src/billing/cycle/price.ts'
 import { Exact } from '../../../src/rating/line-tax.ts'
 
 const day = (text: string) => Math.floor(Date.parse(text) / 86_400_000)

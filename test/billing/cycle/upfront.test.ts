@@ -1,9 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { correctedCharges, differences } from '../../../src/billing/cycle/reconcile.ts'
-import { writtenFor } from '../../../src/billing/cycle/written.ts'
-import { date, type Given, offer, subscriber, accountCycle, total, wanted } from './account-input.ts'
 import type { StoredRevision } from '../../../src/billing/cycle/input.ts'
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
+import { correctedCharges, differences } from '../../../src/billing/cycle/reconcile.ts'
+import { writtenFor } from '../../../src/billing/cycle/written.ts'
+import {
+  accountCycle,
+  date,
+  type Given,
+  offer,
+  subscriber,
+  total,
+  wanted,
+} from '../../support/billing/account-cycle.ts'
 
 const PLAN = offer('PLAN', 100, { upfront: true })
 
@@ -49,21 +57,33 @@ const revisions = (...all: StoredRevision[]) => all
 
 describe('a plan paid ahead', () => {
   it('is charged for the next cycle up to a known end', () => {
-    const given = { key: '202601', plans: [PLAN], subscribers: [subscriber('PLAN', { from: '2025-01-01', to: '2026-01-16' })] }
+    const given = {
+      key: '202601',
+      plans: [PLAN],
+      subscribers: [subscriber('PLAN', { from: '2025-01-01', to: '2026-01-16' })],
+    }
     expect(show(run(given).ahead)).toEqual([['PLAN', 'charge', 48.387097, '2026-01-01 2026-01-16']])
     expect(run(given).ahead[0]).toMatchObject({ isUpfront: true, cycle: { key: '202602' } })
   })
 
   it('is not charged ahead if it ends before, or begins after the next cycle', () => {
     const of = (from: string, to?: string) =>
-      run({ key: '202601', plans: [PLAN], subscribers: [subscriber('PLAN', to === undefined ? { from } : { from, to })] }).ahead
+      run({
+        key: '202601',
+        plans: [PLAN],
+        subscribers: [subscriber('PLAN', to === undefined ? { from } : { from, to })],
+      }).ahead
     expect(of('2025-01-01', '2026-01-01')).toEqual([])
     expect(of('2026-02-01')).toEqual([])
     expect(total(of('2026-01-31'))).toBeCloseTo(100 / 31, 9)
   })
 
   it('is charged for the cycle too if no run did', () => {
-    const given = { key: '202601', plans: [PLAN], subscribers: [subscriber('PLAN', { from: '2020-01-01' })] }
+    const given = {
+      key: '202601',
+      plans: [PLAN],
+      subscribers: [subscriber('PLAN', { from: '2020-01-01' })],
+    }
     const { corrections, ahead } = run(given)
     expect(show(corrections)).toEqual([['PLAN', 'charge', 100, '2025-12-01 2026-01-01']])
     expect(corrections[0]?.explain.notes).toEqual(['the previous run did not charge it'])
@@ -101,7 +121,11 @@ describe('a plan paid ahead', () => {
         subscriber('PLAN', { from: '2026-07-01', to: firstTo }),
         subscriber('PLAN', { from: secondFrom }),
       )
-    const before = { key: '202607', plans: [PLAN], subscribers: periods('2026-07-10', '2026-07-20') }
+    const before = {
+      key: '202607',
+      plans: [PLAN],
+      subscribers: periods('2026-07-10', '2026-07-20'),
+    }
     const { ahead } = run(before)
     expect(total(ahead)).toBeCloseTo((100 * 21) / 31, 9)
     const after = run({
@@ -132,7 +156,11 @@ describe('a plan paid ahead', () => {
   })
 
   it('that ends after it was paid is credited', () => {
-    const { ahead } = run({ key: '202512', plans: [PLAN], subscribers: [subscriber('PLAN', { from: '2025-01-01' })] })
+    const { ahead } = run({
+      key: '202512',
+      plans: [PLAN],
+      subscribers: [subscriber('PLAN', { from: '2025-01-01' })],
+    })
     const after = run({
       key: '202601',
       plans: [PLAN],
@@ -152,7 +180,11 @@ describe('a plan paid ahead', () => {
   })
 
   it('that was replaced from the start is credited in full', () => {
-    const { ahead } = run({ key: '202512', plans: [PLAN], subscribers: [subscriber('PLAN', { from: '2025-01-01' })] })
+    const { ahead } = run({
+      key: '202512',
+      plans: [PLAN],
+      subscribers: [subscriber('PLAN', { from: '2025-01-01' })],
+    })
     const { corrections } = run({
       key: '202601',
       plans: [PLAN, offer('OTHER', 31, { upfront: true })],
@@ -166,7 +198,11 @@ describe('a plan paid ahead', () => {
   })
 
   it('with a lower price in the meantime is corrected for the period', () => {
-    const { ahead } = run({ key: '202512', plans: [PLAN], subscribers: [subscriber('PLAN', { from: '2025-01-01' })] })
+    const { ahead } = run({
+      key: '202512',
+      plans: [PLAN],
+      subscribers: [subscriber('PLAN', { from: '2025-01-01' })],
+    })
     const { corrections } = run({
       key: '202601',
       plans: [offer('PLAN', 70, { upfront: true })],
@@ -179,7 +215,12 @@ describe('a plan paid ahead', () => {
   it('without the future is charged for the whole next cycle', () => {
     const settings = { fullFraction: true }
     const of = (from: string, to: string) =>
-      run({ key: '202601', settings, plans: [PLAN], subscribers: [subscriber('PLAN', { from, to })] }).ahead
+      run({
+        key: '202601',
+        settings,
+        plans: [PLAN],
+        subscribers: [subscriber('PLAN', { from, to })],
+      }).ahead
     expect(total(of('2025-01-01', '2026-01-16'))).toBe(100)
     expect(total(of('2026-01-10', '2026-03-01'))).toBe(0)
     expect(total(of('2025-01-01', '2026-01-01'))).toBe(0)
@@ -190,7 +231,17 @@ describe('lines of the previous run', () => {
   const { cycle } = accountCycle({ key: '202601' })
 
   it('of other systems are read', () => {
-    const line = { type: 'flat', sid: 2, plan: 'PLAN', name: 'PLAN', aprice: 100, is_upfront: true, charge_op: 'charge', billrun: '202512', cycle: 0 }
+    const line = {
+      type: 'flat',
+      sid: 2,
+      plan: 'PLAN',
+      name: 'PLAN',
+      aprice: 100,
+      is_upfront: true,
+      charge_op: 'charge',
+      billrun: '202512',
+      cycle: 0,
+    }
     expect(writtenFor([line], cycle).charges).toMatchObject([
       { key: '2/flat/PLAN/', tier: 0, span: { startMs: cycle.startMs, endMs: cycle.endMs } },
     ])
@@ -202,7 +253,15 @@ describe('lines of the previous run', () => {
     ['of a longer period', { charged_billrun: '202612' }],
     ['of another kind', { type: 'credit', usaget: 'charge' }],
   ])('%s are not of this cycle', (_, more) => {
-    const line = { type: 'flat', sid: 2, name: 'PLAN', aprice: 100, is_upfront: true, charge_op: 'charge', ...more }
+    const line = {
+      type: 'flat',
+      sid: 2,
+      name: 'PLAN',
+      aprice: 100,
+      is_upfront: true,
+      charge_op: 'charge',
+      ...more,
+    }
     expect(writtenFor([line], cycle)).toMatchObject({ charges: [], adjustments: [] })
   })
 
@@ -214,7 +273,10 @@ describe('lines of the previous run', () => {
 
 describe('the difference of lines', () => {
   it('to themselves is empty', () => {
-    const lines = wanted({ key: '202601', plans: [PLAN], subscribers: [subscriber('PLAN', { from: '2025-12-10' })] }, 'due')
+    const lines = wanted(
+      { key: '202601', plans: [PLAN], subscribers: [subscriber('PLAN', { from: '2025-12-10' })] },
+      'due',
+    )
     const comparable = lines.map(({ id, span, amount }) => ({ key: id, span, amount, tier: 0 }))
     expect(differences(comparable, comparable)).toEqual([])
     expect(differences(comparable, comparable, true)).toHaveLength(1)

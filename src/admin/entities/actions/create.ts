@@ -18,6 +18,7 @@ import { withEarlierAccountStart } from './account-start.ts'
 import { withAuditEntries } from './audit-entries.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
+import { confirmedUntilMs } from './minimum-date.ts'
 import { checkDuplicate } from './uniqueness.ts'
 
 /** A number from the sequence may already be in use because it was assigned by hand. */
@@ -30,6 +31,7 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
     const numbered = await withAssignedNumber(stores, definition, document)
     const draft = new Draft([])
     const added = draft.add(numbered)
+    if (definition.name === 'subscribers') await checkNotInvoiced(stores, added)
     const context = ruleContextOf(stores, 'create', fromOf(added), request.actor)
     const decision = await decisionOf(stores, request, draft, context, added._id)
     const whole = await withRelatedWrites(stores, request, decision, added, context)
@@ -39,6 +41,19 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
   // Existing clients expect `details: null` here.
   const isSilent = definition.name === 'subscribers' || definition.name === 'autorenew'
   return { details: isSilent ? null : true, entity }
+}
+
+/** A subscriber cannot begin in a time whose invoice is confirmed: it would never be charged. */
+async function checkNotInvoiced(
+  { catalog, config }: EntityStores,
+  subscriber: RawDocument,
+): Promise<void> {
+  const aid = Number(subscriber['aid'])
+  const untilMs = await confirmedUntilMs(catalog, aid, config)
+  if (fromOf(subscriber) >= untilMs) return
+  const date = dateText(untilMs, config.rating.timeZone)
+  const text = `create: from must not be before ${date}, until which account ${aid} is invoiced`
+  throw new EntityRuleError(text, DISPLAY.date)
 }
 
 /** Adds the writes and follow-up operations that belong to the new entity. */

@@ -1,4 +1,4 @@
-/** Earliest date at which an entity may change: invoiced periods are immutable. */
+/** Earliest dates at which entities may change or begin: invoiced periods are immutable. */
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Config } from '../../../config/schema.ts'
 import { cycleEndMs } from '../../../domain/cycle.ts'
@@ -24,4 +24,24 @@ export async function minimumDateMs(
   )
   if (newest === undefined) return 0
   return cycleEndMs(String(newest.billrun_key), rating.timeZone, rating.cycleDay) ?? 0
+}
+
+/** End of the newest confirmed invoice of an account, epoch ms; 0 without one. */
+export async function confirmedUntilMs(
+  catalog: Catalog,
+  aid: number,
+  { rating, entities }: Pick<Config, 'rating' | 'entities'>,
+): Promise<number> {
+  if (entities.closedCycleChanges) return 0
+  const [newest] = await catalog.run('find the last confirmed invoice', () =>
+    catalog.billrun
+      .find({ aid, billed: 1 }, { projection: { billrun_key: 1, end_date: 1 } })
+      .sort({ billrun_key: -1 })
+      .limit(1)
+      .toArray(),
+  )
+  if (newest === undefined) return 0
+  const { end_date: end, billrun_key: key } = newest
+  if (end instanceof Date) return end.getTime()
+  return cycleEndMs(String(key), rating.timeZone, rating.cycleDay) ?? 0
 }

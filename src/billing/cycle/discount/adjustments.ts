@@ -3,24 +3,31 @@
  * a whole cycle is granted in full, for a part of it by days / days of the cycle. Pure; throws
  * `FieldError` for an invalid definition of a subscriber or account.
  */
+import type { AdjustmentTerms, SubjectValue } from '../../../catalog/compile/discount.ts'
 import { Exact } from '../../../catalog/records/exact-amount.ts'
 import { least, ZERO } from '../../amount.ts'
-import type { AdjustmentLine, ChargeLine, CycleSpan, Explanation } from '../lines.ts'
-import { LINE_DIGITS } from '../lines.ts'
+import { dateText, dayAfter, dayOf } from '../days.ts'
+import {
+  type AdjustmentLine,
+  type ChargeLine,
+  type CycleSpan,
+  type Explanation,
+  LINE_DIGITS,
+  type Span,
+} from '../lines.ts'
 import { adjustmentAmount, type PartAmount, type TakenPart } from './amount.ts'
 import {
   countOf,
   type Days,
-  dayStartMs,
   daysOf,
   difference,
   intersection,
   NO_DAYS,
+  spanOf,
   union,
 } from './days.ts'
 import { type Definition, definedEligibility, definitionsOf } from './definitions.ts'
 import { type Eligibility, type Holders, NOT_ELIGIBLE, without } from './eligibility.ts'
-import type { AdjustmentTerms, SubjectValue } from '../../../catalog/compile/discount.ts'
 
 export interface AdjustmentInput extends Holders {
   readonly aid: number
@@ -212,7 +219,7 @@ class AdjustmentRun {
       cycle,
       isUpfront: false,
       ...(isReduced(value, capped) && { uncappedAmount: value }),
-      explain: { rule: 'amount', entity: entityOf(definition), ...datesOf(span), notes },
+      explain: { rule: 'amount', entity: entityOf(definition), ...datesOf(span, cycle), notes },
     }
   }
 
@@ -325,16 +332,8 @@ function isReduced(wanted: Exact, capped: Exact): boolean {
   return wanted.minus(capped).greaterThan(NEGLIGIBLE)
 }
 
-function spanOf(days: Days, cycle: CycleSpan) {
-  const [first, last] = [days[0], days.at(-1)]
-  return {
-    startMs: dayStartMs(first?.from ?? 0, cycle),
-    endMs: dayStartMs(last?.to ?? cycle.days, cycle),
-  }
-}
-
-function datesOf({ startMs, endMs }: { startMs: number; endMs: number }) {
-  return { from: new Date(startMs).toISOString(), to: new Date(endMs).toISOString() }
+function datesOf({ startMs, endMs }: Span, { zone }: CycleSpan) {
+  return { from: dateText(dayOf(zone, startMs)), to: dateText(dayAfter(zone, endMs)) }
 }
 
 function entityOf({ terms }: Definition): Explanation['entity'] {
@@ -369,7 +368,7 @@ function explanationOf(
   return {
     rule: isPercentage ? `fraction of ${ofWhat}` : 'amount',
     entity: entityOf(definition),
-    ...datesOf(spanOf(window, line.cycle)),
+    ...datesOf(spanOf(window, line.cycle), line.cycle),
     ...(part !== null && { factor: `${part.days}/${part.of}` }),
     fullPrice: line.fullPrice.toString(),
     notes,

@@ -1,5 +1,5 @@
-/** Sets of days of a cycle, and their calendar. Pure. */
-import { instantOf, localTime } from '../../../domain/time.ts'
+/** Sets of days of a cycle. Pure. */
+import { dayAfter, dayOf, dayStartMs } from '../days.ts'
 import type { CycleSpan, Span } from '../lines.ts'
 
 /** Days [from, to), counted from 0, the first day of the cycle. */
@@ -23,12 +23,20 @@ export function daysOf({ startMs, endMs }: Span, cycle: CycleSpan): Days {
   const toMs = Math.min(endMs, cycle.endMs)
   if (fromMs >= toMs) return NO_DAYS
   if (fromMs === cycle.startMs && toMs === cycle.endMs) return allDays(cycle)
-  return [{ from: dayAt(fromMs, cycle), to: dayAt(toMs - 1, cycle) + 1 }]
+  const { zone } = cycle
+  const first = dayOf(zone, cycle.startMs)
+  return [{ from: dayOf(zone, fromMs) - first, to: dayAfter(zone, toMs) - first }]
 }
 
-/** First instant of a day; of the day after the last one, the end of the cycle. */
-export function dayStartMs(day: number, cycle: CycleSpan): number {
-  return midnights(cycle)[day] ?? cycle.endMs
+/** The period from the first to the last of the days. */
+export function spanOf(days: Days, { zone, startMs, endMs }: CycleSpan): Span {
+  const [first, last] = [days[0], days.at(-1)]
+  if (first === undefined || last === undefined) return { startMs, endMs: startMs }
+  const begin = dayOf(zone, startMs)
+  return {
+    startMs: dayStartMs(zone, begin + first.from),
+    endMs: Math.min(dayStartMs(zone, begin + last.to), endMs),
+  }
 }
 
 export function countOf(days: Days): number {
@@ -73,48 +81,4 @@ export function difference(a: Days, b: Days): Days {
       .filter((one) => one.from < one.to)
   }
   return rest
-}
-
-/** Cycles of one month have the same midnights, whichever account they belong to. */
-const knownMidnights = new Map<string, readonly number[]>()
-const KNOWN_MAX = 200
-
-function midnights(cycle: CycleSpan): readonly number[] {
-  const key = `${cycle.zone}/${cycle.startMs}/${cycle.days}`
-  let found = knownMidnights.get(key)
-  if (found === undefined) {
-    found = computeMidnights(cycle)
-    if (knownMidnights.size >= KNOWN_MAX) knownMidnights.clear()
-    knownMidnights.set(key, found)
-  }
-  return found
-}
-
-function computeMidnights({ zone, startMs, days }: CycleSpan): number[] {
-  const { year, month, day } = localTime(zone, startMs)
-  const first = Date.UTC(year, month - 1, day)
-  return Array.from({ length: days }, (_, index) => {
-    if (index === 0) return startMs
-    const date = new Date(first + index * 86_400_000)
-    return instantOf(zone, {
-      year: date.getUTCFullYear(),
-      month: date.getUTCMonth() + 1,
-      day: date.getUTCDate(),
-      hour: 0,
-      minute: 0,
-      second: 0,
-    })
-  })
-}
-
-/** The day of an instant within the cycle. */
-function dayAt(atMs: number, cycle: CycleSpan): number {
-  const starts = midnights(cycle)
-  let [low, high] = [0, starts.length - 1]
-  while (low < high) {
-    const middle = (low + high + 1) >> 1
-    if ((starts[middle] as number) <= atMs) low = middle
-    else high = middle - 1
-  }
-  return low
 }

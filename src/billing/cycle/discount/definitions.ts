@@ -2,9 +2,12 @@
  * The discounts of an account: the general ones, those that overrides and subscribers replace, and
  * those that a subscriber is forced to have. Pure; throws `FieldError` with the path of the field.
  */
+import { type AdjustmentTerms, compileTerms } from '../../../catalog/compile/discount.ts'
+import { factsOf, type RawDocument } from '../../../catalog/compile/document.ts'
+import { conditionsAt } from '../../../catalog/compile/overrides.ts'
 import { FieldError, type Fields, isEmpty, isObject } from '../../../domain/fields.ts'
+import { meets } from '../../../rating/conditions.ts'
 import type { CycleSpan } from '../lines.ts'
-import { conditionsAt, daysMet } from './conditions.ts'
 import { type Days, daysOf, intersection, NO_DAYS, union } from './days.ts'
 import {
   type DaysByKey,
@@ -17,7 +20,6 @@ import {
   NOT_ELIGIBLE,
   within,
 } from './eligibility.ts'
-import { type AdjustmentTerms, compileTerms } from '../../../catalog/compile/discount.ts'
 
 /** A discount or charge as it applies to an account or one of its subscribers. */
 export interface Definition {
@@ -101,7 +103,7 @@ function overridden(
   cycle: CycleSpan,
 ): AdjustmentTerms {
   const matching = inCycle(revisions, cycle).map(({ document }) =>
-    overridesOf(document, terms, cycle),
+    overridesOf(document, terms),
   )
   const values = matching.findLast(({ length }) => length > 0)
   if (values === undefined || terms.kind !== 'discount') return terms
@@ -110,23 +112,16 @@ function overridden(
 }
 
 /** Values of the overrides of a discount whose condition it meets. */
-function overridesOf(document: Fields, terms: AdjustmentTerms, cycle: CycleSpan): Fields[] {
+function overridesOf(document: Fields, terms: AdjustmentTerms): Fields[] {
   const { overrides } = document
   if (!Array.isArray(overrides)) return []
   return overrides.flatMap((override: unknown, index) => {
     if (!isObject(override) || override['type'] !== 'discount') return []
     if (override['key'] !== terms.key) return []
-    const path = `overrides.${index}.condition`
-    const conditions = conditionsAt(conditionListOf(override['condition']), path)
-    if (daysMet(conditions, terms.document, cycle).length === 0) return []
-    return isObject(override['value']) ? override['value'] : []
+    const conditions = conditionsAt(override['condition'], `overrides.${index}.condition`)
+    if (!meets(conditions, factsOf(terms.document as RawDocument))) return []
+    return isObject(override['value']) ? [override['value']] : []
   })
-}
-
-/** One condition, a list, or `{ fields: [...] }`. */
-function conditionListOf(condition: unknown): unknown {
-  if (isEmpty(condition) || Array.isArray(condition)) return condition
-  return isObject(condition) && 'fields' in condition ? condition['fields'] : [condition]
 }
 
 function inCycle(revisions: readonly HolderRevision[], cycle: CycleSpan): readonly HolderRevision[] {

@@ -195,14 +195,14 @@ function countedDays(
   const all = [...shares.values()].map(({ days }) => days)
   if (least === 1 && maxSubscribers === null) return intersection(account, union(...all))
   const most = maxSubscribers ?? Number.POSITIVE_INFINITY
-  const kept: { from: number; to: number }[] = []
+  const kept: Days[] = []
   for (const { from, to } of account) {
     for (let day = from; day < to; day += 1) {
       const count = all.filter((days) => contains(days, day)).length
-      if (count >= least && count <= most) kept.push({ from: day, to: day + 1 })
+      if (count >= least && count <= most) kept.push([{ from: day, to: day + 1 }])
     }
   }
-  return union(kept)
+  return union(...kept)
 }
 
 /** Days of a subscriber without a condition on it. */
@@ -298,8 +298,8 @@ function servicesMet(
 function servicesOf({ services }: Fields): readonly Fields[] {
   if (!Array.isArray(services)) return []
   return services.flatMap((entry: unknown) => {
-    if (typeof entry === 'string') return { name: entry }
-    return isObject(entry) ? entry : []
+    if (typeof entry === 'string') return [{ name: entry }]
+    return isObject(entry) ? [entry] : []
   })
 }
 

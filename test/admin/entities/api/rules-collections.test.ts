@@ -235,6 +235,23 @@ describe.each(['charges', 'discounts'])('%s are refused', (collection) => {
   })
 })
 
+describe('discounts have every value of their terms', () => {
+  it.each([
+    { proration: 'yes', prorated_start: 'true', prorated_end: 'false' },
+    { proration: 'no', simultaneous_limit: 0 },
+    { proration: 'inherited', simultaneous_limit: -1 },
+    { percentage_on_field: 'aprice', rounding_rules: { rounding_type: 'up', rounding_decimals: 2 } },
+    { type: 'percentage', subject: { plan: { GOLD: { value: 0.2, sequential: true } } } },
+    { type: 'monetary', subject: { customer_service: { CLUB: { value: 10 } } } },
+  ])('%j', async (fields) => {
+    const made = await make(world, 'discounts', fields)
+    expect(made.entity).toMatchObject(fields)
+    const params = { query: { _id: idOf(made) }, update: { priority: '7' } }
+    const { entity } = await world.ok('discounts', 'update', params)
+    expect(entity).toMatchObject({ ...fields, priority: '7' })
+  })
+})
+
 describe('renewals are refused', () => {
   it('for a group that does not exist, or a next renewal that is too early', async () => {
     const { sid, aid } = (await makeSubscriber(world)).entity

@@ -97,6 +97,37 @@ describe('before the end of the last confirmed cycle', () => {
   })
 })
 
+describe('dates in the past', () => {
+  it('are accepted for accounts, plans and subscribers that are not invoiced', async () => {
+    const from = '2025-02-01'
+    const { entity: plan } = await make(world, 'plans', { from })
+    const { entity: account } = await make(world, 'accounts', { from })
+    const own = { aid: account['aid'], plan: plan['name'], from }
+    const params = { update: { firstname: 'Ada', lastname: 'Byron', ...own } }
+    await world.ok('subscribers', 'create', params)
+    expect(plan['from']).toContain(from)
+    expect(account['from']).toContain(from)
+  })
+
+  it('are refused for a subscriber if an invoice of that time is confirmed', async () => {
+    const { entity: plan } = await make(world, 'plans', { from: '2025-02-01' })
+    const { entity: account } = await make(world, 'accounts', { from: '2025-02-01' })
+    const aid = Number(account['aid'])
+    const end = new Date('2025-12-10T00:00:00Z')
+    const { billrun } = world.stores().catalog
+    await billrun.insertMany([
+      { aid, billrun_key: '202512', billed: 1, end_date: end },
+      { aid, billrun_key: '202601' },
+    ])
+    const update = { firstname: 'Ada', lastname: 'Byron', aid, plan: plan['name'] }
+    const early = { update: { ...update, from: '2025-12-09' } }
+    const body = await world.refused('subscribers', 'create', early)
+    expect(displayCode(body)).toBe(1)
+    expect(body.message).toContain(`2025-12-10, until which account ${aid} is invoiced`)
+    await world.ok('subscribers', 'create', { update: { ...update, from: '2025-12-10' } })
+  })
+})
+
 describe('closeandnew is refused unless it begins later', () => {
   it.each(['2026-04-01', '2026-03-15'])('%s', async (from) => {
     const { ids } = await revisionsOf(['2026-04-01'])

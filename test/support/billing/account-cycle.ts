@@ -1,11 +1,18 @@
 /** Inputs of accounts for tests of the cycle. */
-import type { AccountCycle, CycleSettings, StoredRevision } from '../../../src/billing/cycle/input.ts'
+
+import type { Timing } from '../../../src/billing/cycle/charges.ts'
+import type {
+  AccountCycle,
+  CycleSettings,
+  StoredRevision,
+} from '../../../src/billing/cycle/input.ts'
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
 import { wantedCharges } from '../../../src/billing/cycle/target.ts'
-import type { Timing } from '../../../src/billing/cycle/charges.ts'
 import { holdersOf } from '../../../src/billing/cycle/timeline.ts'
 import { type BillingCalendar, cycleSpan, keyAfter } from '../../../src/billing/cycle-key.ts'
 import { FOREVER_MS, parseInstant } from '../../../src/domain/time.ts'
+import type { TaxContext } from '../../../src/rating/price.ts'
+import { taxationOf } from './cycle.ts'
 
 export const CALENDAR: BillingCalendar = { zone: 'Asia/Jerusalem', cycleDay: 1 }
 const AID = 1
@@ -28,6 +35,15 @@ export function date(text: string, { zone } = CALENDAR): Date {
 }
 
 const FOREVER = new Date(FOREVER_MS)
+
+/** 17 % on everything, at any time. */
+const VAT: TaxContext = (() => {
+  const { taxes, ...context } = taxationOf()
+  const always = [...taxes].map(
+    ([key, revisions]) => [key, revisions.map((one) => ({ ...one, fromMs: 0 }))] as const,
+  )
+  return { ...context, taxes: new Map(always) }
+})()
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -107,7 +123,7 @@ export function accountCycle(given: Given): AccountCycle {
       services: byName(given.services, 'name'),
       discounts: byName(given.discounts, 'key'),
       charges: byName(given.charges, 'key'),
-      taxation: { taxes: new Map(), defaultTax: null, mapTax: () => null },
+      taxation: VAT,
     },
     written,
     hasPreviousRun: written.length > 0,
