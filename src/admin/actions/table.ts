@@ -11,6 +11,7 @@ import { cards } from './cards.ts'
 import { charge } from './charge.ts'
 import { chargestatus } from './chargestatus.ts'
 import { credit } from './credit.ts'
+import { generateexpected } from './generate-expected.ts'
 import { onetimeinvoice } from './onetime-invoice.ts'
 import { pay } from './pay.ts'
 import { querybillrun } from './querybillrun.ts'
@@ -28,6 +29,7 @@ export const ACTIONS: readonly Action[] = [
   charge,
   chargestatus,
   onetimeinvoice,
+  generateexpected,
   querybillrun,
   recreateinvoices,
   completecycle,

@@ -80,7 +80,7 @@ async function computeAll(
 }
 
 /** The invoice, with what its account owed before and the lines that it was computed from. */
-function computeOne(
+export function computeOne(
   { input, balance }: AccountInput,
   compute: ComputeAccount,
 ): AccountInvoice | null {

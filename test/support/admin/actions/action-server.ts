@@ -14,7 +14,7 @@ import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts
 import { createCurrentSettings } from '../../../../src/catalog/settings/current-settings.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
-import { smallWorkers } from '../../billing/cycle-fixture.ts'
+import { computeSmall, smallWorkers } from '../../billing/cycle-fixture.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
 
 export type Fields = Record<string, unknown>
@@ -83,7 +83,7 @@ export function useActionServer(
     const stores = { catalog: on, ledger, clock, config, log }
     const settings = createCurrentSettings(on, clock, config.catalog.pollMs)
     const payments = createPayments({ ...stores, settings, entityApi: createEntityApi(stores) })
-    const cycle = createCycle({ ...stores, startWorkers: () => smallWorkers(stores) })
+    const cycle = createCycle({ ...stores, startWorkers: () => smallWorkers(stores), compute: computeSmall })
     addActionRoutes(server, { ...stores, audit, payments, cycle, actions, admit })
     servers.push(server)
     return server.listen({ host: '127.0.0.1', port: 0 })
