@@ -6,7 +6,7 @@ import type { Config } from '../../config/schema.ts'
 import { exactDecimal, toScale } from '../../domain/money.ts'
 import { PriceRangeError } from '../../domain/tariff.ts'
 import { currencyDigits } from '../currency.ts'
-import { activeKey, type BillingCalendar } from '../cycle-key.ts'
+import { activeKey, type BillingCalendar, isCycleKey } from '../cycle-key.ts'
 import { type CreditData, type LastKeys, rateAt, readCreditData, readPriceSubject } from './credit-data.ts'
 import { creditLines, type PricedUsage } from './credit-lines.ts'
 import { CreditProcessError, CreditRefusal, type CreditRequest } from './credit-request.ts'
@@ -76,7 +76,8 @@ async function prepareCredit(
   const calendar = calendarOf(config)
   const { taxation } = data
   const lastKey = data.lastKeys(request.aid)
-  if (billrunKey !== null && lastKey !== null && billrunKey <= lastKey) {
+  const isOfCycle = billrunKey !== null && isCycleKey(billrunKey)
+  if (isOfCycle && lastKey !== null && billrunKey <= lastKey) {
     throw new CreditRefusal(`billrun_key: the cycle ${billrunKey} has ended, it has invoices`)
   }
   const subscriberAtMs = refuseUnknown(data, request)

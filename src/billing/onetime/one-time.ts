@@ -168,8 +168,18 @@ async function adjustmentsFor(
 
 /** The last note of an invoice takes what is left, whatever its own rounding. */
 function withTotal(document: InvoiceDocument, adjusts: readonly Adjustment[]): InvoiceDocument {
-  const total = sumOf(adjusts.map(({ amount }) => amount)).negated().toNumber()
-  return { ...document, totals: { ...document.totals, after_vat_rounded: total } }
+  const total = sumOf(adjusts.map(({ amount }) => amount)).negated()
+  const { totals } = document
+  const change = total.minus(totals.after_vat_rounded)
+  const balance = change.plus(totals.current_balance.after_vat).toNumber()
+  return {
+    ...document,
+    totals: {
+      ...totals,
+      after_vat_rounded: total.toNumber(),
+      current_balance: { after_vat: balance },
+    },
+  }
 }
 
 async function documentOf(

@@ -36,10 +36,9 @@ export function enqueueMail(
     readonly invoice_id: number
   },
 ): OutboxDocument[] {
-  const { email } = invoice.attributes
+  if (mail.url === '') return []
   const way = invoice.account['invoice_shipping_method'] ?? 'email'
-  const isWanted = mail.url !== '' && isAddress(email) && way === 'email'
-  if (!isWanted) return []
+  if (!isAddress(invoice.attributes.email) || way !== 'email') return []
   const payload: InvoiceMail = { aid, key, invoiceId }
   return [enqueueOutbox(session, { kind: MAIL_KIND, payload, isHeld: true })]
 }

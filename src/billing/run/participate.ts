@@ -151,8 +151,7 @@ class Participant {
   }
 
   async #start(page: CyclePageDocument): Promise<void> {
-    this.#data ??= await this.#readShared()
-    const data = this.#data
+    const data = await this.#shared(page)
     this.#held.set(page._id, page)
     const before = this.#turn
     const aids = page.aids.filter((aid) => !this.#skipped.has(aid))
@@ -172,6 +171,16 @@ class Participant {
       this.#running.delete(running)
     })
     this.#running.add(running)
+  }
+
+  async #shared(page: CyclePageDocument): Promise<RunData> {
+    try {
+      this.#data ??= await this.#readShared()
+      return this.#data
+    } catch (error) {
+      this.#again.unshift(page)
+      throw error
+    }
   }
 
   async #readShared(): Promise<RunData> {
