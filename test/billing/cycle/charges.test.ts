@@ -141,8 +141,8 @@ describe('a plan in arrears', () => {
 
   it.each([
     [1, '202404', 31],
-    [10, '202404', 29],
-    [28, '202403', 31],
+    [10, '202405', 30],
+    [28, '202403', 29],
   ])('costs the full price of a whole cycle from day %i (%s, %i days)', (cycleDay, key, days) => {
     const calendar = { ...CALENDAR, cycleDay }
     const lines = wanted({

@@ -1,8 +1,11 @@
 /** An account against a simple model that walks through the days of the cycle. */
 import { describe, expect, it } from 'vitest'
+import { computeAccount } from '../../../src/billing/cycle/compute.ts'
 import type { StoredRevision } from '../../../src/billing/cycle/input.ts'
+import type { CycleSpan } from '../../../src/billing/cycle/lines.ts'
 import { cycleSpan } from '../../../src/billing/cycle-key.ts'
-import { offer, subscriber, total, wanted } from '../../support/billing/account-cycle.ts'
+import { Exact } from '../../../src/rating/line-tax.ts'
+import { accountCycle, offer, subscriber, wanted } from '../../support/billing/account-cycle.ts'
 
 const DAY_MS = 86_400_000
 const ZONE = 'UTC'
@@ -64,9 +67,72 @@ function monthsSince(startMs: number, atMs: number): number {
   return at.getUTCDate() >= Math.min(start.getUTCDate(), last) ? months : months - 1
 }
 
-describe('the charges of an account', () => {
+/** Of a service that is held within the cycle, and of a discount on plan P0. */
+interface Extras {
+  readonly service: Omit<Period, 'plan'> & { readonly quantity: number }
+  readonly discount: Omit<Period, 'plan'>
+}
+
+const SERVICE_PRICE = 12.4
+const DISCOUNT = 0.2
+const TAX = 0.17
+
+function within(random: () => number, days: number): Omit<Period, 'plan'> {
+  const from = Math.floor(random() * days)
+  return { from, to: from + 1 + Math.floor(random() * (days - from)) }
+}
+
+/** What one day costs, before tax. */
+function dayCost(day: number, periods: readonly Period[], extras: Extras, cycle: CycleSpan) {
+  const isOn = ({ from, to }: Omit<Period, 'plan'>) => day >= from && day < to
+  const period = periods.find(isOn)
+  if (period === undefined) return 0
+  const startMs = cycle.startMs + period.from * DAY_MS
+  const price = priceOn(period.plan, monthsSince(startMs, cycle.startMs + day * DAY_MS))
+  const { service, discount } = extras
+  const services = isOn(service) ? SERVICE_PRICE * service.quantity : 0
+  const granted = period.plan === 'P0' && isOn(discount) ? price * DISCOUNT : 0
+  return price - granted + services
+}
+
+function accountOf(periods: readonly Period[], { service, discount }: Extras, cycle: CycleSpan) {
+  const at = (day: number) => new Date(cycle.startMs + day * DAY_MS)
+  const services = [
+    { name: 'S', from: at(service.from), to: at(service.to), quantity: service.quantity },
+  ]
+  const subscribers = periods.map(
+    ({ plan, from, to }): StoredRevision => ({
+      ...subscriber(plan, { from: '2024-01-01' }),
+      from: at(from),
+      to: at(to),
+      plan_activation: at(from),
+      activation_date: new Date(0),
+      deactivation_date: new Date('2170-01-01'),
+      services,
+    }),
+  )
+  const conditions = [{ subscriber: [{ fields: [{ field: 'plan', op: 'in', value: ['P0'] }] }] }]
+  const discounts = [
+    {
+      key: 'D',
+      from: at(discount.from),
+      to: at(discount.to),
+      proration: 'yes',
+      params: { conditions },
+      subject: { plan: { P0: { value: DISCOUNT } } },
+    },
+  ]
+  return {
+    subscribers,
+    discounts,
+    plans: TIERS.map(({ plan, prices }) => offer(plan, prices)),
+    services: [offer('S', SERVICE_PRICE, { quantitative: true })],
+  }
+}
+
+describe('the invoice of an account', () => {
   it.each(Array.from({ length: 200 }, (_, seed) => [seed]))(
-    'are those of each day (seed %i)',
+    'is the sum of its days (seed %i)',
     (seed) => {
       const random = randomFrom(seed + 1)
       const month = 1 + Math.floor(random() * 12)
@@ -75,29 +141,27 @@ describe('the charges of an account', () => {
       const key = `2024${String(month).padStart(2, '0')}`
       const cycle = cycleSpan(key, calendar)
       const periods = periodsOf(random, cycle.days)
+      const quantity = 1 + Math.floor(random() * 3)
+      const extras = {
+        service: { ...within(random, cycle.days), quantity },
+        discount: within(random, cycle.days),
+      }
       let expected = 0
       for (let day = 0; day < cycle.days; day += 1) {
-        const period = periods.find(({ from, to }) => day >= from && day < to)
-        if (period === undefined) continue
-        const [startMs, atMs] = [period, { from: day }].map(
-          ({ from }) => cycle.startMs + from * DAY_MS,
-        ) as [number, number]
-        expected += priceOn(period.plan, monthsSince(startMs, atMs)) / cycle.days
+        expected += dayCost(day, periods, extras, cycle) / cycle.days
       }
-      const subscribers = periods.map(({ plan, from, to }): StoredRevision => {
-        const [start, end] = [from, to].map((day) => new Date(cycle.startMs + day * DAY_MS))
-        return {
-          ...subscriber(plan, { from: '2024-01-01' }),
-          from: start as Date,
-          to: end as Date,
-          plan_activation: start,
-          activation_date: new Date(0),
-          deactivation_date: new Date('2170-01-01'),
-        }
+      const given = { key, calendar, ...accountOf(periods, extras, cycle) }
+      const found = computeAccount(accountCycle(given))
+      expect(found?.invoice.totals.before_vat).toBeCloseTo(expected, 9)
+      expect(found?.invoice.totals.after_vat).toBeCloseTo(expected * (1 + TAX), 9)
+      const [before, after] = (found?.lines ?? []).reduce(
+        ([one, other], { exact }) => [one.plus(exact.aprice), other.plus(exact.final_charge)],
+        [new Exact(0), new Exact(0)],
+      )
+      expect(found?.invoice.totals.exact).toMatchObject({
+        before_vat: before.toString(),
+        after_vat: after.toString(),
       })
-      const plans = TIERS.map(({ plan, prices }) => offer(plan, prices))
-      const lines = wanted({ key, calendar, plans, subscribers })
-      expect(total(lines)).toBeCloseTo(expected, 9)
     },
   )
 })

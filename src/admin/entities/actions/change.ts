@@ -21,6 +21,7 @@ import { withAuditEntries } from './audit-entries.ts'
 import { customChanges, decisionOf, ruleContextOf } from './commit.ts'
 import { lostValidity, lostValidityWarnings } from './lost-validity.ts'
 import { minimumDateMs } from './minimum-date.ts'
+import { planChangeWarnings } from './plan-change.ts'
 import { revisionsOf } from './revisions.ts'
 import { findTarget } from './target.ts'
 
@@ -136,7 +137,11 @@ async function decisionForEdit(work: ChangeWork, edited: Edited): Promise<Change
   const lost = action === 'delete' ? [] : lostValidity(draft)
   const rules = stores.rules[definition.name]
   const losing = { definition, action, rules, context, isForced }
-  const warnings = await lostValidityWarnings(lost, losing)
+  const isSubscriber = definition.name === 'subscribers'
+  const warnings = [
+    ...(await lostValidityWarnings(lost, losing)),
+    ...(isSubscriber ? planChangeWarnings(draft, context.zone) : []),
+  ]
   const result = warnings.length > 0 ? { ...edited, warnings } : edited
   const decision = await decisionOf(stores, request, draft, context, result)
   const followUp = accountTransfer(request.definition, draft, context) ?? earlyPayment(work)
