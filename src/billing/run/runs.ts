@@ -10,6 +10,7 @@ import { hasEnded } from '../../runtime/process-identity.ts'
 import { BillingError } from '../errors.ts'
 import { countAccounts } from './accounts.ts'
 import { type RunCycle, runIdOf } from './run-cycle.ts'
+import { invoicesOf } from './status.ts'
 
 export interface RunStores {
   readonly catalog: Catalog
@@ -134,11 +135,11 @@ async function lastGeneration(
 
 async function hasInvoices(
   catalog: Catalog,
-  { key }: RunCycle,
+  cycle: RunCycle,
   session: ClientSession,
 ): Promise<boolean> {
   const found = await catalog.run('find an invoice of the cycle', () =>
-    catalog.billrun.findOne({ billrun_key: key }, { session, projection: { _id: 1 } }),
+    catalog.billrun.findOne(invoicesOf(cycle), { session, projection: { _id: 1 } }),
   )
   return found !== null
 }

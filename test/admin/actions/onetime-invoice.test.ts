@@ -10,10 +10,10 @@ import { addTenant, TAXED } from '../../support/admin/actions/credit-tenant.ts'
 const api = useActionServer([onetimeinvoice, pay, bill], TAXED)
 beforeAll(() => addTenant(api.catalog()))
 
-const FEE = { aid: 1, sid: 2, rate: 'FEE_A', credit_time: '2026-06-10', usagev: 1 }
+const FEE = { aid: 1001, sid: 7, rate: 'FEE_A', credit_time: '2026-06-10', usagev: 1 }
 const cdr = (aprice: number | string, more: Fields = {}) => ({ ...FEE, aprice, type: 'credit', ...more })
 
-const ask = (params: Fields, how = {}) => api.ask('onetimeinvoice', { aid: 1, step: 1, ...params }, how)
+const ask = (params: Fields, how = {}) => api.ask('onetimeinvoice', { aid: 1001, step: 1, ...params }, how)
 const made = async (params: Fields, how = {}) => {
   const answer = await ask(params, how)
   if (answer['status'] !== 1) throw new Error(answer.text)
@@ -50,7 +50,7 @@ describe('a one-time invoice', () => {
   it('has the sum of lines of the account and of subscribers', async () => {
     const { invoice } = await made({ cdrs: [cdr(10, { sid: 0 }), cdr(20), cdr(5, { usagev: 2 })] })
     expect(invoice.totals).toMatchObject({ before_vat: 40, after_vat_rounded: 46.8 })
-    expect((invoice['subs'] as Fields[]).map(({ sid }) => sid)).toEqual([0, 2])
+    expect((invoice['subs'] as Fields[]).map(({ sid }) => sid)).toEqual([0, 7])
   })
 
   it('is a document only with step 0, and nothing at all if it is expected', async () => {
@@ -98,7 +98,8 @@ describe('a one-time invoice', () => {
     [{ cdrs: 'x' }, "Required input 'cdrs' is missing or of incorrect type.\n"],
     [{ cdrs: [] }, "Required input 'cdrs' is missing or of incorrect type.\n"],
     [{ cdrs: [cdr(1), cdr(1, { aid: 9 })] }, "One of the CDRs AID doesn't match the account AID"],
-    [{ aid: '', cdrs: [cdr(1)] }, 'Field aid should be of type Integer'],
+    [{ aid: '', cdrs: [cdr(1)] }, 'Following field/s are missing: aid'],
+    [{ aid: 'x', cdrs: [cdr(1)] }, 'Field aid should be of type Integer'],
     [{ cdrs: [cdr('x')] }, 'cdrs.0: Field aprice should be of type Float'],
     [{ cdrs: [cdr(1), cdr(1, { rate: 'NONE' })] }, "cdrs.1: Rate doesn't exist"],
     [{ cdrs: [cdr(1, { sid: 99 })] }, 'cdrs.0: sid: there is no subscriber 99'],
@@ -119,7 +120,7 @@ describe('a one-time invoice', () => {
   })
 
   it('does not reach back into a cycle with a confirmed invoice', async () => {
-    await api.catalog().billrun.insertOne({ aid: 1, billrun_key: '202605', billed: 1 })
+    await api.catalog().billrun.insertOne({ aid: 1001, billrun_key: '202605', billed: 1 })
     const answer = await ask({ cdrs: [cdr(1, { credit_time: '2026-04-10' })] })
     expect(answer).toMatchObject({
       status: 0,
