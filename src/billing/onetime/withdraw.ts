@@ -1,5 +1,4 @@
 /** Takes back a one-time invoice whose charge has failed: bill, document and lines are removed. */
-import type { Filter } from '../../catalog/collections.ts'
 import type { BooksWriter } from '../books/store-books.ts'
 import { BillingError } from '../errors.ts'
 import { postRemoval } from '../invoices/invoice-bill.ts'

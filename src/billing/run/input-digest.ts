@@ -3,7 +3,6 @@
  * cycle. A confirmation compares them, so that no line is lost that was written in between.
  */
 import { createHash } from 'node:crypto'
-import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 
 export interface InputDigest {

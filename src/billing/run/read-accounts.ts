@@ -1,5 +1,4 @@
 /** Reads the input of several accounts with one query per collection. */
-import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'

@@ -2,11 +2,7 @@
  * Stores the results of several accounts in one transaction: lines, invoices with their numbers,
  * failed accounts. Storing the same results again changes nothing but times.
  */
-import type {
-  AnyBulkWriteOperation,
-  ClientSession,
-  Filter,
-} from '../../catalog/collections.ts'
+import type { AnyBulkWriteOperation, ClientSession } from '../../catalog/collections.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import type { CycleCounts } from '../../catalog/records/cycle-documents.ts'
 import type { AccountInvoice } from '../cycle/compute.ts'
