@@ -31,7 +31,10 @@ export async function nextInvoiceIds(
 ): Promise<number[]> {
   if (count === 0) return []
   const last = await advance(writer, `invoices/${series}`, count)
-  return Array.from({ length: count }, (_, index) => INVOICE_SERIES[series] + last - count + 1 + index)
+  return Array.from(
+    { length: count },
+    (_, index) => INVOICE_SERIES[series] + last - count + 1 + index,
+  )
 }
 
 type NumberWriter = Pick<BooksWriter, 'catalog' | 'session'>

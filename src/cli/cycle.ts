@@ -79,8 +79,10 @@ function dayIn(options: OptionValues): number | null {
 async function nameOf(catalog: Catalog, key: string, day: number | null): Promise<RunName> {
   const { value } = await readCategory(catalog, 'billrun')
   const { isMultiDay } = billrunSettingsOf(value)
-  if (isMultiDay && day === null) throw new UsageError('--invoicing-day is missing: accounts have different days')
-  if (!isMultiDay && day !== null) throw new UsageError('--invoicing-day requires the setting billrun.multi_day_cycle')
+  if (isMultiDay && day === null)
+    throw new UsageError('--invoicing-day is missing: accounts have different days')
+  if (!isMultiDay && day !== null)
+    throw new UsageError('--invoicing-day requires the setting billrun.multi_day_cycle')
   return { key, invoicingDay: day }
 }
 
@@ -243,7 +245,8 @@ export function confirmCycle(options: OptionValues, file: string | undefined): P
       if (options['json'] === true) print(JSON.stringify(result))
       else {
         print(`confirmed ${result.confirmed}, not for bill ${result.not_for_bill}`)
-        for (const { invoice_id, reason } of result.refused) print(`invoice ${invoice_id}: ${reason}`)
+        for (const { invoice_id, reason } of result.refused)
+          print(`invoice ${invoice_id}: ${reason}`)
       }
       return result.refused.length === 0 ? 0 : 1
     } finally {
@@ -277,7 +280,12 @@ export function parkedAccounts(options: OptionValues, file: string | undefined):
       print(JSON.stringify(parked.map(({ _id: _, run: __, ...shown }) => shown)))
     } else if (parked.length === 0) print('no account has failed')
     else {
-      const rows = parked.map(({ aid, state, tries, reason }) => [`${aid}`, state, `${tries}`, reason])
+      const rows = parked.map(({ aid, state, tries, reason }) => [
+        `${aid}`,
+        state,
+        `${tries}`,
+        reason,
+      ])
       for (const line of aligned([['account', 'state', 'tries', 'reason'], ...rows])) print(line)
     }
     return 0 as const

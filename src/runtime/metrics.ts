@@ -44,7 +44,9 @@ export type CycleRunState = {
   readonly state: 'running' | 'paused' | 'finished'
   readonly total: number
   /** Accounts by result. */
-  readonly counts: Readonly<Record<'accounts' | 'invoices' | 'empty' | 'confirmed' | 'failed', number>>
+  readonly counts: Readonly<
+    Record<'accounts' | 'invoices' | 'empty' | 'confirmed' | 'failed', number>
+  >
   /** Why it waits for MongoDB; empty otherwise. */
   readonly waiting: string
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { CycleRunDocument } from '../../src/catalog/records/cycle-documents.ts'
 import { parkedAccounts, progressText, runCycle, showCycle } from '../../src/cli/cycle.ts'
 import { UsageError } from '../../src/cli/errors.ts'
-import type { CycleRunDocument } from '../../src/catalog/records/cycle-documents.ts'
 import { addAccounts, KEY } from '../support/billing/cycle-fixture.ts'
 import { useTollgate } from '../support/cli/tollgate.ts'
 

@@ -150,7 +150,10 @@ async function populated(database: string): Promise<void> {
 function resultOf(database: string): Promise<unknown> {
   return withCatalog(database, async (catalog) => {
     const invoices = await catalog.billrun.find().sort({ aid: 1 }).toArray()
-    const lines = await catalog.lines.find().sort({ stamp: 1 } as never).toArray()
+    const lines = await catalog.lines
+      .find()
+      .sort({ stamp: 1 } as never)
+      .toArray()
     const run = await catalog.cycleruns.findOne({ _id: KEY })
     return JSON.parse(
       JSON.stringify({

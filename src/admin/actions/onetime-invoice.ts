@@ -31,9 +31,7 @@ export const onetimeinvoice = moneyAction({
       aid: 1,
       step: 1,
       reason: 'Installation',
-      cdrs: [
-        { aid: 1, sid: 2, rate: 'FEE_A', credit_time: '2026-06-01', usagev: 1, aprice: 20 },
-      ],
+      cdrs: [{ aid: 1, sid: 2, rate: 'FEE_A', credit_time: '2026-06-01', usagev: 1, aprice: 20 }],
     },
     answer: { details: { invoice_path: '', invoice_id: 8_100_000_001, paymentData: {} } },
   },

@@ -24,9 +24,7 @@ export function actionPaths(
   actions: readonly Action[],
   baseUrl: string,
 ): Readonly<Record<string, PathItem>> {
-  return Object.fromEntries(
-    actions.map((action) => [pathOf(action), pathItemOf(action, baseUrl)]),
-  )
+  return Object.fromEntries(actions.map((action) => [pathOf(action), pathItemOf(action, baseUrl)]))
 }
 
 function pathItemOf(action: Action, baseUrl: string): PathItem {

@@ -2,9 +2,9 @@
 import { Type } from '@sinclair/typebox'
 import { calendarOf } from '../../billing/credit/credits.ts'
 import { keyAfter, keyAt } from '../../billing/cycle-key.ts'
+import { readParked } from '../../billing/run/parked.ts'
 import { runAccounts } from '../../billing/run/run-accounts.ts'
 import { runCycleOf } from '../../billing/run/run-cycle.ts'
-import { readParked } from '../../billing/run/parked.ts'
 import { integer, listOf } from '../../catalog/entities/json-schema.ts'
 import { ActionError } from '../entities/errors.ts'
 import { action } from './action.ts'
@@ -47,7 +47,9 @@ function accountsOf(sent: unknown): number[] {
       : String(sent).split(',')
   if (list.length === 0) throw new ActionError('Please supply at least one account id')
   if (list.length > IDS_MAX) throw new ActionError(`account_id has more than ${IDS_MAX} members`)
-  const aids = list.flatMap((each) => (/^\s*[1-9]\d{0,14}\s*$/.test(String(each)) ? [Number(each)] : []))
+  const aids = list.flatMap((each) =>
+    /^\s*[1-9]\d{0,14}\s*$/.test(String(each)) ? [Number(each)] : [],
+  )
   if (aids.length === 0) throw new ActionError('Illegal aids')
   return [...new Set(aids)]
 }

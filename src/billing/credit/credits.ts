@@ -7,7 +7,13 @@ import { exactDecimal, toScale } from '../../domain/money.ts'
 import { PriceRangeError } from '../../domain/tariff.ts'
 import { currencyDigits } from '../currency.ts'
 import { activeKey, type BillingCalendar, isCycleKey } from '../cycle-key.ts'
-import { type CreditData, type LastKeys, rateAt, readCreditData, readPriceSubject } from './credit-data.ts'
+import {
+  type CreditData,
+  type LastKeys,
+  rateAt,
+  readCreditData,
+  readPriceSubject,
+} from './credit-data.ts'
 import { creditLines, type PricedUsage } from './credit-lines.ts'
 import { CreditProcessError, CreditRefusal, type CreditRequest } from './credit-request.ts'
 import { usageLine } from './usage-price.ts'

@@ -69,7 +69,8 @@ export function addInvoiceBill(books: AccountBooks, invoice: InvoiceBill): Bill 
   books.add(bill, invoicePosting(bill, invoice, books.nextNumber))
   for (const { invoiceId, amount } of invoice.adjusts ?? []) {
     const debt = books.bill({ type: 'inv', id: invoiceId })
-    const covered = debt === undefined ? ZERO : least(least(openAmount(debt), amount), openAmount(bill))
+    const covered =
+      debt === undefined ? ZERO : least(least(openAmount(debt), amount), openAmount(bill))
     if (debt !== undefined && covered.greaterThan(0)) books.link(debt, bill, covered)
   }
   books.cover()
@@ -79,7 +80,9 @@ export function addInvoiceBill(books: AccountBooks, invoice: InvoiceBill): Bill 
 /** Once per number: throws `BillingError` if the account has an invoice with it. */
 export async function storeInvoiceBill(writer: BooksWriter, invoice: InvoiceBill): Promise<void> {
   const ref = { type: 'inv', id: invoice.invoiceId } as const
-  const adjusted = (invoice.adjusts ?? []).map(({ invoiceId: id }) => ({ type: 'inv', id }) as const)
+  const adjusted = (invoice.adjusts ?? []).map(
+    ({ invoiceId: id }) => ({ type: 'inv', id }) as const,
+  )
   const books = await loadBooks(writer, invoice.aid, { refs: [ref, ...adjusted] })
   if (books.bill(ref) !== undefined) {
     throw new BillingError(`account ${invoice.aid} has an invoice ${invoice.invoiceId} already`)

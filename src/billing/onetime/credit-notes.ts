@@ -1,7 +1,8 @@
 /** Credit notes: how much of an invoice they may still take back. */
+
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { Exact, exactAmount } from '../../catalog/records/exact-amount.ts'
-import type { ClientSession } from '../../catalog/collections.ts'
 import { ZERO } from '../amount.ts'
 import { BillingError } from '../errors.ts'
 import type { Adjustment } from '../invoices/invoice-bill.ts'
@@ -25,7 +26,12 @@ export async function adjustmentsOf(
   total: Exact,
   tolerance: Exact,
 ): Promise<Adjustment[]> {
-  const left = await leftOf(catalog, session, aid, wanted.map(({ invoiceId }) => invoiceId))
+  const left = await leftOf(
+    catalog,
+    session,
+    aid,
+    wanted.map(({ invoiceId }) => invoiceId),
+  )
   return allotted(wanted, left, total, tolerance)
 }
 

@@ -7,6 +7,7 @@ import { Exact, storedAmount } from '../../catalog/records/exact-amount.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import { billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
+import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { localTime } from '../../domain/time.ts'
@@ -23,7 +24,6 @@ import { dueDatesOf } from '../run/due-dates.ts'
 import { enqueueMail } from '../run/invoice-mail.ts'
 import { invoicePartsOf } from '../run/stored-invoice.ts'
 import { currentBalances } from '../statements/balances.ts'
-import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import { adjustmentsOf, type WantedAdjustment } from './credit-notes.ts'
 
 export interface OneTimeOrder {
@@ -122,7 +122,10 @@ export async function storeOneTime(
     adjusts,
     fields: billFieldsOf(noted),
   })
-  return { invoice: stored, mails: order.sendsEmail ? enqueueMail(deps.config, session, stored) : [] }
+  return {
+    invoice: stored,
+    mails: order.sendsEmail ? enqueueMail(deps.config, session, stored) : [],
+  }
 }
 
 /** Two invoices of an account in one second: the later one gets the next second. */
@@ -208,7 +211,9 @@ async function documentOf(
     nowMs,
   })
   const balance = (await currentBalances(catalog, [aid])).get(aid)
-  return balance === undefined ? document : withBalance(document, balance, { currencyDigits: digits })
+  return balance === undefined
+    ? document
+    : withBalance(document, balance, { currencyDigits: digits })
 }
 
 /** The revision at an instant; otherwise the newest one before it, or the first one. */

@@ -13,13 +13,13 @@ import type { Config } from '../../config/schema.ts'
 import type { BooksWriter } from '../books/store-books.ts'
 import { storeInvoiceBill } from '../invoices/invoice-bill.ts'
 import { dueDatesOf } from './due-dates.ts'
-import { enqueueMail, sendMails } from './invoice-mail.ts'
 import { isInputUnchanged } from './input-digest.ts'
+import { enqueueMail, sendMails } from './invoice-mail.ts'
 import { readParked } from './parked.ts'
 import type { RunCycle } from './run-cycle.ts'
 import type { RunStores } from './runs.ts'
-import { invoicePartsOf } from './stored-invoice.ts'
 import { invoicesOf, UNCONFIRMED } from './status.ts'
+import { invoicePartsOf } from './stored-invoice.ts'
 
 export interface ConfirmDeps extends RunStores {
   readonly config: Pick<Config, 'rating' | 'mail'>
@@ -172,7 +172,8 @@ class Batches {
           else {
             const writer = { catalog, session, nowMs: clock.nowMs() }
             const outcome = await this.#bill(writer, session, invoice)
-            if (outcome === 'confirmed') mails.push(...enqueueMail(this.#deps.config, session, invoice))
+            if (outcome === 'confirmed')
+              mails.push(...enqueueMail(this.#deps.config, session, invoice))
             outcomes.set(invoice, outcome)
           }
         }

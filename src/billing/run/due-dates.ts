@@ -1,4 +1,6 @@
 /** Due dates of invoices, by the rules of the settings. Pure. */
+
+import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type {
   BillrunCondition,
   BillrunDateRule,
@@ -6,7 +8,6 @@ import type {
   DateAnchor,
 } from '../../catalog/settings/billrun-settings.ts'
 import { relativeTimeOf } from '../../catalog/settings/billrun-settings.ts'
-import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import { isObject } from '../../domain/fields.ts'
 import { daysIn, instantOf, localTime } from '../../domain/time.ts'
 
@@ -25,8 +26,7 @@ export function dueDatesOf(
   { dueDate: rules, dueDateInterval, notBefore: notBeforeRules }: BillrunSettings,
   zone: string,
 ): DueDates {
-  const at = (anchor: DateAnchor): Date =>
-    anchor === 'confirm_date' ? confirmed : invoice[anchor]
+  const at = (anchor: DateAnchor): Date => (anchor === 'confirm_date' ? confirmed : invoice[anchor])
   const first = (list: readonly BillrunDateRule[]): Date | null => {
     const rule = list.find((each) => isMet(each, invoice))
     return rule === undefined ? null : later(at(rule.anchor_field), rule.relative_time, zone)

@@ -1,7 +1,7 @@
 /** Computes the invoice that an account would get; nothing is stored. */
 import type { Catalog } from '../../catalog/connection.ts'
 import type { AccountInvoice, StoredRevision } from '../cycle/compute.ts'
-import { computeOne, type ComputeAccount } from './process-page.ts'
+import { type ComputeAccount, computeOne } from './process-page.ts'
 import { readAccounts } from './read-accounts.ts'
 import type { RunCycle } from './run-cycle.ts'
 import { type RunConfig, readRunData } from './run-data.ts'

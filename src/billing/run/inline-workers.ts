@@ -1,6 +1,7 @@
 /** Processes pages on this thread. */
-import { type PageDeps, processPage } from './process-page.ts'
+
 import type { PageWorkers } from './participate.ts'
+import { type PageDeps, processPage } from './process-page.ts'
 
 export function inlineWorkers(deps: PageDeps, pagesAtOnce = 2): PageWorkers {
   return {

@@ -6,8 +6,8 @@ import { createTransport, type Transporter } from 'nodemailer'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
-import { enqueueOutbox } from '../../catalog/transactions/outbox.ts'
 import type { OutboxHandler } from '../../catalog/transactions/dispatcher.ts'
+import { enqueueOutbox } from '../../catalog/transactions/outbox.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
 
@@ -32,7 +32,12 @@ const AT_ONCE = 5
 export function enqueueMail(
   { mail }: MailConfig,
   session: ClientSession,
-  { aid, billrun_key: key, invoice_id: invoiceId, ...invoice }: InvoiceDocument & {
+  {
+    aid,
+    billrun_key: key,
+    invoice_id: invoiceId,
+    ...invoice
+  }: InvoiceDocument & {
     readonly invoice_id: number
   },
 ): OutboxDocument[] {

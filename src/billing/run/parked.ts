@@ -83,7 +83,11 @@ export async function skipParked(
   run: string,
   aids: readonly number[] | null,
 ): Promise<number> {
-  const filter = { run, state: 'parked' as const, ...(aids !== null && { aid: { $in: [...aids] } }) }
+  const filter = {
+    run,
+    state: 'parked' as const,
+    ...(aids !== null && { aid: { $in: [...aids] } }),
+  }
   const { modifiedCount } = await catalog.run('skip accounts', () =>
     catalog.cycleparked.updateMany(
       filter,

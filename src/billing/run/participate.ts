@@ -10,14 +10,7 @@ import type {
   CycleRunDocument,
 } from '../../catalog/records/cycle-documents.ts'
 import type { Logger } from '../../runtime/log.ts'
-import {
-  arePagesDone,
-  claimPage,
-  PAGE_SIZE,
-  PageLostError,
-  RENEW_MS,
-  renewPages,
-} from './pages.ts'
+import { arePagesDone, claimPage, PAGE_SIZE, PageLostError, RENEW_MS, renewPages } from './pages.ts'
 import { readParked } from './parked.ts'
 import type { AwaitTurn, PageTask } from './process-page.ts'
 import type { RunCycle } from './run-cycle.ts'

@@ -5,8 +5,8 @@ import { readTaxContext } from '../../catalog/feed/stored-taxes.ts'
 import { type BillrunSettings, billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
-import type { CycleCatalogue, CycleSettings, StoredRevision } from '../cycle/compute.ts'
 import { currencyDigits } from '../currency.ts'
+import type { CycleCatalogue, CycleSettings, StoredRevision } from '../cycle/compute.ts'
 
 export type RunConfig = Pick<Config, 'rating' | 'billing'>
 
@@ -34,7 +34,10 @@ export async function readRunData(catalog: Catalog, config: RunConfig): Promise<
   }
 }
 
-export function settingsOf(billrun: BillrunSettings, { rating, billing }: RunConfig): CycleSettings {
+export function settingsOf(
+  billrun: BillrunSettings,
+  { rating, billing }: RunConfig,
+): CycleSettings {
   const { calendarMonthFractions, chargeIncludedServices, reconcileRequiresPreviousRun } = billrun
   const { fullFraction, generateZeroRefunds } = billrun
   return {

@@ -64,7 +64,8 @@ export async function beginRun(
     const found = await catalog.run('read a run of the cycle', () =>
       catalog.cycleruns.findOne({ _id: cycle.id }, { session }),
     )
-    if (found !== null && found.state !== 'finished') return continued(stores, session, found, actor)
+    if (found !== null && found.state !== 'finished')
+      return continued(stores, session, found, actor)
     if (!rerun && (found !== null || (await hasInvoices(catalog, cycle, session)))) {
       throw new BillingError('For rerun pass rerun value as true')
     }

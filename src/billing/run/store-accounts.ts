@@ -150,7 +150,7 @@ async function numbersFor(
   }
   const without = invoices.filter(({ aid }) => !numbers.has(aid))
   const taken = await nextInvoiceIds({ catalog, session }, SERIES, without.length)
-  without.forEach(({ aid }, index) => numbers.set(aid, taken[index] ?? 0))
+  for (const [index, { aid }] of without.entries()) numbers.set(aid, taken[index] ?? 0)
   return numbers
 }
 

@@ -1,5 +1,9 @@
 /** Exact amounts of a stored invoice. */
-import { type Exact, Exact as ExactNumber, exactAmount } from '../../catalog/records/exact-amount.ts'
+import {
+  type Exact,
+  Exact as ExactNumber,
+  exactAmount,
+} from '../../catalog/records/exact-amount.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 
 export interface InvoiceAmounts {

@@ -42,7 +42,13 @@ export function threadWorkers(
         )
       })
       const { key, invoicingDay } = run
-      const task: ThreadTask = { name: { key, invoicingDay }, aids: [...aids], page, retried, turn: port2 }
+      const task: ThreadTask = {
+        name: { key, invoicingDay },
+        aids: [...aids],
+        page,
+        retried,
+        turn: port2,
+      }
       try {
         return resultOf((await piscina.run(task, { transferList: [port2] })) as ThreadAnswer)
       } finally {

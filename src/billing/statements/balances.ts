@@ -61,7 +61,10 @@ export async function currentBalances(
     catalog.books.find({ _id: { $in: [...aids] } }).toArray(),
   )
   if (found.length === 0) return new Map()
-  const waiting = await waitingSums(catalog, found.map(({ _id }) => _id))
+  const waiting = await waitingSums(
+    catalog,
+    found.map(({ _id }) => _id),
+  )
   return new Map(
     found.map(({ _id: aid, totals }) => {
       const total = exactAmount(totals.receivable).plus(exactAmount(totals.credit))
@@ -70,10 +73,7 @@ export async function currentBalances(
   )
 }
 
-async function waitingSums(
-  catalog: Catalog,
-  aids: readonly number[],
-): Promise<Map<number, Exact>> {
+async function waitingSums(catalog: Catalog, aids: readonly number[]): Promise<Map<number, Exact>> {
   const filter = { aid: { $in: [...aids] }, paid: '2', ...ACTIVE }
   const bills = await catalog.run('add up bills', () =>
     catalog.bills.find(filter as Filter<BillDocument>).toArray(),

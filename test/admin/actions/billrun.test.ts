@@ -1,11 +1,7 @@
 /** `/billrun`: the commands of the billing cycle. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import { confirmcycle } from '../../../src/admin/actions/billrun/confirm-cycle.ts'
-import {
-  billrunChargestatus,
-  cycle,
-  cycles,
-} from '../../../src/admin/actions/billrun/cycles.ts'
+import { billrunChargestatus, cycle, cycles } from '../../../src/admin/actions/billrun/cycles.ts'
 import {
   completecycle,
   resetcycle,

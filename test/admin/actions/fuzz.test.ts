@@ -30,26 +30,29 @@ const value = fc.oneof(
   fc.constantFrom(2 ** 53 + 2, -1, 1e300, { $gt: '' }, [{ $where: '1' }], '202607', 'FEE_A'),
 )
 
-describe.each(ACTIONS.map((action) => [pathOf(action).slice(1), action] as const))('%s', (name, action) => {
-  const names = [...Object.keys(action.parameters.properties), 'action', '__proto__', '$set']
-  const valid = action.example.parameters as Record<string, unknown>
+describe.each(ACTIONS.map((action) => [pathOf(action).slice(1), action] as const))(
+  '%s',
+  (name, action) => {
+    const names = [...Object.keys(action.parameters.properties), 'action', '__proto__', '$set']
+    const valid = action.example.parameters as Record<string, unknown>
 
-  it.each(['form', 'json', 'multipart', 'query'] as const)('survives any %s', async (as) => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 6 }),
-        fc.boolean(),
-        async (fuzzed, isWhole) => {
-          const params = isWhole ? { ...valid, ...fuzzed } : fuzzed
-          const answer = await api.ask(name, JSON.parse(JSON.stringify(params)), { as })
-          expect([400, 200], answer.text).toContain(answer.http)
-          if (answer['status'] === 0) {
-            expect(answer['desc'], answer.text).toBe(answer['message'])
-            expect(String(answer['desc']).length).toBeGreaterThan(4)
-          }
-        },
-      ),
-      { numRuns: 60 },
-    )
-  })
-})
+    it.each(['form', 'json', 'multipart', 'query'] as const)('survives any %s', async (as) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 6 }),
+          fc.boolean(),
+          async (fuzzed, isWhole) => {
+            const params = isWhole ? { ...valid, ...fuzzed } : fuzzed
+            const answer = await api.ask(name, JSON.parse(JSON.stringify(params)), { as })
+            expect([400, 200], answer.text).toContain(answer.http)
+            if (answer['status'] === 0) {
+              expect(answer['desc'], answer.text).toBe(answer['message'])
+              expect(String(answer['desc']).length).toBeGreaterThan(4)
+            }
+          },
+        ),
+        { numRuns: 60 },
+      )
+    })
+  },
+)

@@ -11,9 +11,15 @@ const api = useActionServer([onetimeinvoice, pay, bill], TAXED)
 beforeAll(() => addTenant(api.catalog()))
 
 const FEE = { aid: 1001, sid: 7, rate: 'FEE_A', credit_time: '2026-06-10', usagev: 1 }
-const cdr = (aprice: number | string, more: Fields = {}) => ({ ...FEE, aprice, type: 'credit', ...more })
+const cdr = (aprice: number | string, more: Fields = {}) => ({
+  ...FEE,
+  aprice,
+  type: 'credit',
+  ...more,
+})
 
-const ask = (params: Fields, how = {}) => api.ask('onetimeinvoice', { aid: 1001, step: 1, ...params }, how)
+const ask = (params: Fields, how = {}) =>
+  api.ask('onetimeinvoice', { aid: 1001, step: 1, ...params }, how)
 const made = async (params: Fields, how = {}) => {
   const answer = await ask(params, how)
   if (answer['status'] !== 1) throw new Error(answer.text)
@@ -43,7 +49,10 @@ describe('a one-time invoice', () => {
     expect(await billOf(second.invoice_id)).toMatchObject({ due: '35.1' })
     const stored = await api.catalog().billrun.findOne({ invoice_id: second.invoice_id })
     expect(stored).toMatchObject({ billrun_key: '20260615120001', billed: 1, allow_bill: 1 })
-    const lines = await api.catalog().lines.find({ billrun: '20260615120001' } as never).toArray()
+    const lines = await api
+      .catalog()
+      .lines.find({ billrun: '20260615120001' } as never)
+      .toArray()
     expect(lines).toMatchObject([{ aprice: 30, usaget: 'charge', onetime_invoice: true }])
   })
 
@@ -61,7 +70,9 @@ describe('a one-time invoice', () => {
     const preview = await made({ step: 0, expected: 1, cdrs: [cdr(9)] })
     expect(preview).toMatchObject({ invoice_id: 0, invoice: { totals: { before_vat: 9 } } })
     expect(await api.catalog().billrun.countDocuments()).toBe(before)
-    expect(await refused({ expected: 1, cdrs: [cdr(9)] })).toBe('Expected must to be with step 0 only')
+    expect(await refused({ expected: 1, cdrs: [cdr(9)] })).toBe(
+      'Expected must to be with step 0 only',
+    )
   })
 
   it('is not billed with allow_bill 0, and keeps note and payment_data', async () => {
@@ -76,7 +87,10 @@ describe('a one-time invoice', () => {
     const params = { cdrs: [cdr(12)], reason: 'setup' }
     const first = await ask(params, { key: 'k-1' })
     expect((await ask(params, { key: 'k-1' })).text).toBe(first.text)
-    const found = await api.catalog().lines.find({ reason: 'setup' } as never).toArray()
+    const found = await api
+      .catalog()
+      .lines.find({ reason: 'setup' } as never)
+      .toArray()
     expect(found).toHaveLength(1)
   })
 
@@ -136,7 +150,10 @@ describe('a one-time invoice', () => {
 describe('a credit note', () => {
   const invoice = async (price: number | string) => (await made({ cdrs: [cdr(price)] })).invoice_id
   const note = (price: number | string, id: number, amount?: number | string) =>
-    ask({ cdrs: [cdr(price)], adjusts: [{ invoice_id: id, ...(amount !== undefined && { amount }) }] })
+    ask({
+      cdrs: [cdr(price)],
+      adjusts: [{ invoice_id: id, ...(amount !== undefined && { amount }) }],
+    })
 
   it('takes back a part of an invoice, and covers it first', async () => {
     const id = await invoice(100)

@@ -78,7 +78,9 @@ describe('a one-time invoice', () => {
     expect(await catalog.billrun.countDocuments({ aid })).toBe(0)
     expect(await catalog.lines.countDocuments({ aid } as never)).toBe(0)
     expect(await catalog.voidinvoices.find({ aid }).toArray()).toMatchObject([{ reason: text }])
-    expect(exactAmount((await catalog.books.findOne({ _id: aid }))?.totals.receivable).toFixed()).toBe('0')
+    expect(
+      exactAmount((await catalog.books.findOne({ _id: aid }))?.totals.receivable).toFixed(),
+    ).toBe('0')
   })
 
   it('needs a card to be charged first', async () => {

@@ -1,13 +1,13 @@
 /** A run of the cycle on a real store, with a small calculation. */
 import { describe, expect, it } from 'vitest'
+import { calendarOf } from '../../../src/billing/credit/credits.ts'
 import { BillingError } from '../../../src/billing/errors.ts'
 import { claimPage } from '../../../src/billing/run/pages.ts'
 import { readParked, skipParked } from '../../../src/billing/run/parked.ts'
 import { participate } from '../../../src/billing/run/participate.ts'
-import { runAccounts, retryParked } from '../../../src/billing/run/run-accounts.ts'
+import { retryParked, runAccounts } from '../../../src/billing/run/run-accounts.ts'
 import { beginRun, readRun, resetRun } from '../../../src/billing/run/runs.ts'
 import { readCycleState } from '../../../src/billing/run/status.ts'
-import { calendarOf } from '../../../src/billing/credit/credits.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { ACTOR } from '../../support/billing/books.ts'
 import {
@@ -109,7 +109,10 @@ describe('a run', () => {
   it('keeps a number that is not needed any more as a void entry, and uses it again', async () => {
     await cycle.addAccounts(3)
     await cycle.run()
-    await cycle.run({ rerun: true, compute: (input) => (input.aid === 2 ? null : computeSmall(input)) })
+    await cycle.run({
+      rerun: true,
+      compute: (input) => (input.aid === 2 ? null : computeSmall(input)),
+    })
     expect(await numbers()).toEqual([101, 103])
     expect((await cycle.lines()).map(({ aid }) => aid)).toEqual([1, 3])
     expect(await cycle.catalog().voidinvoices.find().toArray()).toEqual([

@@ -8,7 +8,11 @@ import {
   CycleError,
 } from '../../../src/billing/cycle/compute.ts'
 import { inlineWorkers } from '../../../src/billing/run/inline-workers.ts'
-import { type PageWorkers, participate, type RunDeps } from '../../../src/billing/run/participate.ts'
+import {
+  type PageWorkers,
+  participate,
+  type RunDeps,
+} from '../../../src/billing/run/participate.ts'
 import type { ComputeAccount } from '../../../src/billing/run/process-page.ts'
 import { runCycleOf } from '../../../src/billing/run/run-cycle.ts'
 import { beginRun } from '../../../src/billing/run/runs.ts'

@@ -107,7 +107,8 @@ function keysOf({ stamp, newestFirst = true, ...sent }: SentRange, call: ActionC
   }
   const keys: string[] = []
   // The newest ones, if there are too many.
-  for (let key = last; key >= first && keys.length < CYCLES_MAX; key = keyAfter(key, -1)) keys.push(key)
+  for (let key = last; key >= first && keys.length < CYCLES_MAX; key = keyAfter(key, -1))
+    keys.push(key)
   return newestFirst ? keys : keys.reverse()
 }
 

@@ -1,7 +1,7 @@
 /** `/billrun/completecycle`, `specificcycle` and `resetcycle`. */
 import { Type } from '@sinclair/typebox'
-import { beginRun, isAttended, resetRun } from '../../../billing/run/runs.ts'
 import { runAccounts } from '../../../billing/run/run-accounts.ts'
+import { beginRun, isAttended, resetRun } from '../../../billing/run/runs.ts'
 import type { CycleState } from '../../../billing/run/status.ts'
 import { integer, object, text } from '../../../catalog/entities/json-schema.ts'
 import { ActionError } from '../../entities/errors.ts'
@@ -116,7 +116,8 @@ export const specificcycle = action({
 
 function aidsOf(sent: unknown): number[] {
   const list = Array.isArray(sent) ? (sent as unknown[]) : sent === undefined ? [] : [sent]
-  if (list.length === 0 || sent === '') throw new ActionError('Need to supply at least one account id')
+  if (list.length === 0 || sent === '')
+    throw new ActionError('Need to supply at least one account id')
   const aids = list.map((each) => (/^\s*[1-9]\d{0,14}\s*$/.test(String(each)) ? Number(each) : 0))
   // The text of existing clients.
   if (aids.includes(0) || aids.length > AIDS_MAX) throw new ActionError("Illgal account id's")

@@ -4,8 +4,8 @@ import { afterAll, beforeAll } from 'vitest'
 import type { Action } from '../../../../src/admin/actions/action.ts'
 import { type AdmitAction, addActionRoutes } from '../../../../src/admin/actions/routes.ts'
 import { ADMIN, type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
-import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entities/errors.ts'
 import { createCycle } from '../../../../src/admin/cycle/cycle.ts'
+import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entities/errors.ts'
 import { createEntityApi } from '../../../../src/admin/entity-api.ts'
 import { createPayments } from '../../../../src/admin/payments/payments.ts'
 import { createServer } from '../../../../src/admin/server.ts'
@@ -83,7 +83,11 @@ export function useActionServer(
     const stores = { catalog: on, ledger, clock, config, log }
     const settings = createCurrentSettings(on, clock, config.catalog.pollMs)
     const payments = createPayments({ ...stores, settings, entityApi: createEntityApi(stores) })
-    const cycle = createCycle({ ...stores, startWorkers: () => smallWorkers(stores), compute: computeSmall })
+    const cycle = createCycle({
+      ...stores,
+      startWorkers: () => smallWorkers(stores),
+      compute: computeSmall,
+    })
     addActionRoutes(server, { ...stores, audit, payments, cycle, actions, admit })
     servers.push(server)
     return server.listen({ host: '127.0.0.1', port: 0 })
