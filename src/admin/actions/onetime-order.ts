@@ -2,9 +2,9 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { CreditProcessError, CreditRefusal } from '../../billing/credit/credit-request.ts'
 import { calendarOf, prepareCredits } from '../../billing/credit/credits.ts'
-import { isCycleKey, keyEndMs } from '../../billing/cycle-key.ts'
+import { immediateKeyAt, isCycleKey, keyEndMs } from '../../billing/cycle-key.ts'
 import type { WantedAdjustment } from '../../billing/onetime/credit-notes.ts'
-import { type OneTimeOrder, oneTimeKey } from '../../billing/onetime/one-time.ts'
+import type { OneTimeOrder } from '../../billing/onetime/one-time.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import { Exact } from '../../catalog/records/exact-amount.ts'
@@ -110,7 +110,7 @@ interface LineTerms {
 
 async function linesOf(call: ActionCall, cdrs: readonly Fields[], terms: LineTerms) {
   const { timeZone } = call.config.rating
-  const key = oneTimeKey(terms.atMs, timeZone)
+  const key = immediateKeyAt(terms.atMs, timeZone)
   const requests = cdrs.map((cdr, index) => {
     try {
       // Without a price the rate is applied to the usage: a charge, unlike in `credit`.

@@ -10,12 +10,12 @@ import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { localTime } from '../../domain/time.ts'
 import { sumOf } from '../amount.ts'
 import type { LastKeys } from '../credit/credit-data.ts'
 import { insertCredits } from '../credit/insert-credits.ts'
 import { currencyDigits } from '../currency.ts'
 import { type InvoicedSubscriber, invoiceDocument, withBalance } from '../cycle/invoice.ts'
+import { immediateKeyAt } from '../cycle-key.ts'
 import { BillingError } from '../errors.ts'
 import { type Adjustment, storeInvoiceBill } from '../invoices/invoice-bill.ts'
 import { type InvoiceSeries, nextInvoiceIds } from '../numbers.ts'
@@ -55,20 +55,12 @@ export interface StoredOneTime {
   readonly mails: readonly OutboxDocument[]
 }
 
-/** Key of an invoice of this second, such as `20261101120000`. */
-export function oneTimeKey(atMs: number, zone: string): string {
-  const { year, month, day, hour, minute, second } = localTime(zone, atMs)
-  return [year, month, day, hour, minute, second]
-    .map((part, index) => String(part).padStart(index === 0 ? 4 : 2, '0'))
-    .join('')
-}
-
 /** The document that would be stored, without a number; nothing is written. */
 export async function previewOneTime(
   deps: OneTimeDeps,
   order: OneTimeOrder,
 ): Promise<InvoiceDocument> {
-  const key = oneTimeKey(order.atMs, deps.config.rating.timeZone)
+  const key = immediateKeyAt(order.atMs, deps.config.rating.timeZone)
   return documentOf(deps, { ...order, lines: linesIn(order.lines, key) }, key)
 }
 
@@ -135,7 +127,7 @@ async function freeKey(
 ): Promise<{ key: string; atMs: number }> {
   for (let second = 0; ; second += 1) {
     const at = atMs + second * 1000
-    const key = oneTimeKey(at, config.rating.timeZone)
+    const key = immediateKeyAt(at, config.rating.timeZone)
     const found = await catalog.run('find an invoice', () =>
       catalog.billrun.findOne({ aid, billrun_key: key }, { projection: { _id: 1 } }),
     )

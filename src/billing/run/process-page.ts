@@ -11,7 +11,7 @@ import { type AccountInput, readAccounts } from './read-accounts.ts'
 import type { RunCycle } from './run-cycle.ts'
 import type { RunConfig, RunData } from './run-data.ts'
 import { NO_COUNTS } from './runs.ts'
-import { type AccountResult, storeAccounts } from './store-accounts.ts'
+import { type StoredResult, storeAccounts } from './store-accounts.ts'
 
 export type ComputeAccount = (input: AccountCycle) => AccountInvoice | null
 
@@ -68,7 +68,7 @@ async function computeAll(
   { catalog, compute }: PageDeps,
   { run, data, aids }: PageTask,
   nowMs: number,
-): Promise<AccountResult[]> {
+): Promise<StoredResult[]> {
   const inputs = await readAccounts(catalog, run, data, aids, nowMs)
   return [...inputs].map(([aid, read]) => {
     try {
@@ -100,7 +100,7 @@ export function computeOne(
 async function store(
   { catalog, clock }: PageDeps,
   { run: cycle, data, page, retried = 0 }: PageTask,
-  results: readonly AccountResult[],
+  results: readonly StoredResult[],
   nowMs: number,
 ): Promise<CycleCounts> {
   const stores = { catalog, clock }
@@ -130,10 +130,10 @@ async function store(
 async function storeEach(
   deps: PageDeps,
   task: PageTask,
-  results: readonly AccountResult[],
+  results: readonly StoredResult[],
   nowMs: number,
 ): Promise<CycleCounts> {
-  const kept: AccountResult[] = []
+  const kept: StoredResult[] = []
   for (const result of results) {
     try {
       await store(deps, { ...task, page: null }, [result], nowMs)

@@ -1,7 +1,6 @@
 /** The cycle of a run: its key, its invoicing day and its spans. Pure. */
-import { daysIn, localTime } from '../../domain/time.ts'
 import type { CycleSpan } from '../cycle/lines.ts'
-import { type BillingCalendar, keyAfter, keyEndMs, keyStartMs } from '../cycle-key.ts'
+import { type BillingCalendar, cycleSpan, keyAfter } from '../cycle-key.ts'
 
 /** What is run: a cycle, or the accounts of one invoicing day in it. */
 export interface RunName {
@@ -33,14 +32,7 @@ export function runCycleOf(name: RunName, installed: BillingCalendar): RunCycle 
     id: runIdOf(name),
     installedDay: installed.cycleDay,
     calendar,
-    cycle: cycleSpanOf(key, calendar),
-    next: cycleSpanOf(keyAfter(key), calendar),
+    cycle: cycleSpan(key, calendar),
+    next: cycleSpan(keyAfter(key), calendar),
   }
-}
-
-export function cycleSpanOf(key: string, calendar: BillingCalendar): CycleSpan {
-  const startMs = keyStartMs(key, calendar)
-  const { zone } = calendar
-  const { year, month } = localTime(zone, startMs)
-  return { key, zone, startMs, endMs: keyEndMs(key, calendar), days: daysIn(year, month) }
 }

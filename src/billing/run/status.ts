@@ -3,17 +3,8 @@ import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import type { CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
-import type { BillingCalendar } from '../cycle-key.ts'
+import { type BillingCalendar, type CycleStatus, cycleStatus } from '../cycle-key.ts'
 import { type RunCycle, type RunName, runCycleOf } from './run-cycle.ts'
-
-export type CycleStatus =
-  | 'to_rerun'
-  | 'to_run'
-  | 'running'
-  | 'finished'
-  | 'confirmed'
-  | 'current'
-  | 'future'
 
 export type CycleTimeStatus = 'past' | 'present' | 'future'
 
@@ -57,7 +48,17 @@ export async function readCycleState(
     exists({}),
     exists(UNCONFIRMED),
   ])
-  const status = statusOf(cycle, run, { hasInvoices, hasOpen }, nowMs)
+  const isOver = run?.state === 'finished'
+  // The status depends only on whether there are any, and whether one is not confirmed.
+  const invoices = hasInvoices ? 1 : 0
+  const status = cycleStatus({
+    startMs: cycle.cycle.startMs,
+    endMs: cycle.cycle.endMs,
+    nowMs,
+    run: run === null ? 'none' : isOver ? 'ended' : 'running',
+    invoices,
+    confirmed: hasOpen ? 0 : invoices,
+  })
   return { cycle, status, run }
 }
 
@@ -71,20 +72,6 @@ export async function countInvoices(catalog: Catalog, cycle: RunCycle): Promise<
     )
   const [invoices, confirmed] = await Promise.all([count({}), count({ billed: { $in: [1, 2] } })])
   return { invoices, confirmed }
-}
-
-function statusOf(
-  { cycle }: RunCycle,
-  run: CycleRunDocument | null,
-  { hasInvoices, hasOpen }: { readonly hasInvoices: boolean; readonly hasOpen: boolean },
-  nowMs: number,
-): CycleStatus {
-  if (nowMs < cycle.startMs) return 'future'
-  if (nowMs < cycle.endMs) return 'current'
-  if (run !== null && run.state !== 'finished') return 'running'
-  if (hasInvoices && !hasOpen) return 'confirmed'
-  if (run === null) return hasInvoices ? 'to_rerun' : 'to_run'
-  return 'finished'
 }
 
 export function timeStatusOf({ cycle }: RunCycle, nowMs: number): CycleTimeStatus {

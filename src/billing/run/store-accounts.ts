@@ -14,12 +14,12 @@ import type { RunData } from './run-data.ts'
 import { NO_COUNTS, type RunStores } from './runs.ts'
 
 /** What has become of an account; an error if it failed. */
-export interface AccountResult {
+export interface StoredResult {
   readonly aid: number
   readonly outcome: AccountInvoice | null | Error
 }
 
-export interface StoredRun {
+export interface ResultsOfRun {
   readonly cycle: RunCycle
   readonly data: Pick<RunData, 'billrun'>
   readonly nowMs: number
@@ -35,8 +35,8 @@ const NOT_NEEDED = 'the account has no invoice in a later run of the cycle'
 export async function storeAccounts(
   stores: RunStores,
   session: ClientSession,
-  run: StoredRun,
-  results: readonly AccountResult[],
+  run: ResultsOfRun,
+  results: readonly StoredResult[],
 ): Promise<CycleCounts> {
   const { catalog } = stores
   const { key } = run.cycle
@@ -114,7 +114,7 @@ async function removeLines(
   { catalog }: RunStores,
   session: ClientSession,
   key: string,
-  open: readonly AccountResult[],
+  open: readonly StoredResult[],
   found: Found,
 ): Promise<void> {
   const former = open.filter(({ aid, outcome }) => found.has(aid) && !(outcome instanceof Error))
@@ -157,7 +157,7 @@ async function numbersFor(
 function documentOf(
   { aid, billrunKey, invoice }: AccountInvoice,
   invoiceId: number,
-  { cycle, data, nowMs }: StoredRun,
+  { cycle, data, nowMs }: ResultsOfRun,
 ): BillrunDocument {
   const { zone } = cycle.calendar
   const { dueDate, notBefore } = dueDatesOf(invoice, new Date(nowMs), data.billrun, zone)
@@ -195,7 +195,7 @@ async function writeInvoices(
 async function voidInvoices(
   { catalog }: RunStores,
   session: ClientSession,
-  { cycle: { key }, nowMs }: StoredRun,
+  { cycle: { key }, nowMs }: ResultsOfRun,
   empty: readonly number[],
   found: Found,
 ): Promise<void> {
@@ -229,7 +229,7 @@ async function voidInvoices(
 async function prepone(
   { catalog }: RunStores,
   session: ClientSession,
-  { cycle: { key }, nowMs }: StoredRun,
+  { cycle: { key }, nowMs }: ResultsOfRun,
   invoices: readonly AccountInvoice[],
 ): Promise<void> {
   const stamps = invoices.flatMap((invoice) => [...invoice.prepone])
