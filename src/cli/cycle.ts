@@ -32,7 +32,7 @@ import { aligned } from './owners.ts'
 import { type OptionValues, optionalList, optionalText } from './parse.ts'
 import { withCatalog, withStoreUrls } from './stores.ts'
 
-/** What a command works with. */
+/** Parts that the commands have in common. */
 interface Context {
   readonly catalog: Catalog
   readonly config: Config

@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { type CycleMetrics, createCycleMetrics } from './cycle-metrics.ts'
 import { createDiameterMetrics, type DiameterMetrics } from './diameter-metrics.ts'
 import { createFastHistogram, type MetricValues } from './fast-histogram.ts'
 import { createLoopMetrics } from './loop-metrics.ts'
@@ -38,19 +39,6 @@ export type SkippedEntities = {
   readonly entities: readonly Readonly<Record<SkippedLabel, string>>[]
 }
 
-/** The newest run of the billing cycle. */
-export type CycleRunState = {
-  readonly key: string
-  readonly state: 'running' | 'paused' | 'finished'
-  readonly total: number
-  /** Accounts by result. */
-  readonly counts: Readonly<
-    Record<'accounts' | 'invoices' | 'empty' | 'confirmed' | 'failed', number>
-  >
-  /** Why it waits for MongoDB; empty otherwise. */
-  readonly waiting: string
-}
-
 const SKIPPED_LABELS = ['collection', 'name', 'path', 'reason'] as const
 export type SkippedLabel = (typeof SKIPPED_LABELS)[number]
 
@@ -64,7 +52,8 @@ export const SKIPPED = 'tollgate_catalogue_skipped'
 export const SKIPPED_ENTITY = 'tollgate_catalogue_skipped_entity'
 
 export type Metrics = RequestMetrics &
-  OverloadMetrics & {
+  OverloadMetrics &
+  CycleMetrics & {
     /** Records the size of a batch sent to a worker. */
     batch(size: number): void
     /** Adds the workers' counts since their last report. */
@@ -99,8 +88,6 @@ export type Metrics = RequestMetrics &
     retentionRemoved(collection: string, count: number): void
     /** Records the end of a retention run over a collection. */
     retentionEnded(collection: string, atMs: number): void
-    /** Sets the state of the newest run of the billing cycle. */
-    cycleRun(run: CycleRunState): void
     /** Counts audit records sent to the syslog receiver. */
     auditSent(count: number): void
     readonly diameter: DiameterMetrics
@@ -348,38 +335,6 @@ function createRetentionMetrics(registers: Registry[]) {
     auditSent: (count: number) => sent.inc(count),
     retentionRemoved: (collection: string, count: number) => removed.inc({ collection }, count),
     retentionEnded: (collection: string, atMs: number) => ended.set({ collection }, atMs / 1000),
-  }
-}
-
-function createCycleMetrics(registers: Registry[]): Pick<Metrics, 'cycleRun'> {
-  const labelNames = ['key'] as const
-  const total = new Gauge({
-    name: 'tollgate_cycle_accounts_total',
-    help: 'Accounts of the newest run of the billing cycle',
-    labelNames,
-    registers,
-  })
-  const done = new Gauge({
-    name: 'tollgate_cycle_accounts',
-    help: 'Accounts of the newest run of the billing cycle, by result',
-    labelNames: ['key', 'result'] as const,
-    registers,
-  })
-  const paused = new Gauge({
-    name: 'tollgate_cycle_paused',
-    help: '1 if the newest run of the billing cycle is paused, or waits for MongoDB',
-    labelNames,
-    registers,
-  })
-  return {
-    cycleRun({ key, state, total: accounts, counts, waiting }) {
-      for (const gauge of [total, done, paused]) gauge.reset()
-      total.set({ key }, accounts)
-      for (const result of ['invoices', 'empty', 'confirmed', 'failed'] as const) {
-        done.set({ key, result }, counts[result])
-      }
-      paused.set({ key }, state === 'paused' || waiting !== '' ? 1 : 0)
-    },
   }
 }
 

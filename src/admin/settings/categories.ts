@@ -196,10 +196,8 @@ function billrunCategory({ rating }: Pick<Config, 'rating'>): Category {
       const { charging_day: given, ...rest } = value
       if (given === day.charging_day) return rest
       const instead = 'set rating.cycleDay in the configuration of all processes instead'
-      throw new FieldError(
-        'billrun.charging_day',
-        `cannot be changed while the node runs: ${instead}`,
-      )
+      const reason = `cannot be changed while the node runs: ${instead}`
+      throw new FieldError('billrun.charging_day', reason)
     },
     view: (stored) => ({ ...day, ...(isObject(stored) ? stored : {}) }),
   }

@@ -14,8 +14,8 @@ export interface WantedAdjustment {
 }
 
 /**
- * The parts of the note that its invoices take. `total`: of the note, positive. The last note of an
- * invoice may exceed what is left by `tolerance`, the rounding of its taxes, and takes what is left.
+ * The parts of the note that its invoices take. `total`: of the note, positive. The last note of
+ * an invoice may exceed the rest by `tolerance`, the rounding of its taxes, and takes the rest.
  * Rejects with `BillingError`.
  */
 export async function adjustmentsOf(
@@ -64,7 +64,7 @@ export function allotted(
   return adjusted
 }
 
-/** What is left of confirmed invoices after earlier notes. */
+/** The amounts that confirmed invoices have left after earlier notes. */
 async function leftOf(
   catalog: Catalog,
   session: ClientSession | null,

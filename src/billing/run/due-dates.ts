@@ -73,7 +73,7 @@ function valueAt(invoice: Invoice, path: string): unknown {
   return value
 }
 
-/** Days and months of the calendar of the installation; a month ends on the last day of a shorter one. */
+/** By the calendar of the installation; the last day of a shorter month in place of a later one. */
 function later(from: Date, text: string, zone: string): Date {
   const { count, unit } = relativeTimeOf(text)
   const local = localTime(zone, from.getTime())

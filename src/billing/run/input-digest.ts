@@ -1,6 +1,6 @@
 /**
- * What an invoice was computed from: the number and a digest of the lines of its account in the
- * cycle. A confirmation compares them, so that no line is lost that was written in between.
+ * The number and a digest of the lines from which an invoice was computed. A confirmation compares
+ * them with the lines of the account, so that none is lost that was written in between.
  */
 import { createHash } from 'node:crypto'
 import type { Catalog } from '../../catalog/connection.ts'

@@ -35,7 +35,7 @@ export interface RunDeps extends RunStores {
   readonly config: RunConfig
   readonly workers: PageWorkers
   readonly log: Pick<Logger, 'info' | 'warn'>
-  /** Of a page; smaller in tests. */
+  /** Accounts of a page; fewer in tests. */
   readonly pageSize?: number
 }
 

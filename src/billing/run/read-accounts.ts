@@ -22,7 +22,7 @@ export class AccountInputError extends Error {
 
 export interface AccountInput {
   readonly input: AccountCycle | AccountInputError
-  /** What the account owes before the invoice; absent without bills. */
+  /** Balance of the account before the invoice; absent without bills. */
   readonly balance?: PastBalance
 }
 

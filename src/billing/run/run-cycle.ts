@@ -2,7 +2,7 @@
 import type { CycleSpan } from '../cycle/lines.ts'
 import { type BillingCalendar, cycleSpan, keyAfter } from '../cycle-key.ts'
 
-/** What is run: a cycle, or the accounts of one invoicing day in it. */
+/** Identifies a run: of a cycle, or of the accounts of one invoicing day in it. */
 export interface RunName {
   readonly key: string
   /** Null unless accounts have different invoicing days. */

@@ -1,4 +1,4 @@
-/** What all accounts of a run share: settings, taxes, plans, services, discounts, charges. */
+/** Data that all accounts of a run share: settings, taxes, plans, services, discounts, charges. */
 import type { Collection } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { readTaxContext } from '../../catalog/feed/stored-taxes.ts'

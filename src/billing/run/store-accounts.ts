@@ -13,7 +13,7 @@ import type { RunCycle } from './run-cycle.ts'
 import type { RunData } from './run-data.ts'
 import { NO_COUNTS, type RunStores } from './runs.ts'
 
-/** What has become of an account; an error if it failed. */
+/** The result of an account: its invoice, null without one, or why it failed. */
 export interface StoredResult {
   readonly aid: number
   readonly outcome: AccountInvoice | null | Error

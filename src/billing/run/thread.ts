@@ -31,7 +31,7 @@ export type ThreadAnswer =
 const { config } = (workerData ?? {}) as ThreadData
 
 let opened: Promise<Catalog> | null = null
-/** Of one run: read once per thread. */
+/** Data of one run, which the thread reads once. */
 let shared: { readonly id: string; readonly data: RunData } | null = null
 
 export async function processInThread(task: ThreadTask): Promise<ThreadAnswer> {

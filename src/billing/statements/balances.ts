@@ -49,10 +49,7 @@ export async function accountBalance(
   }
 }
 
-/**
- * Of several accounts, now: what is owed, and the same without unconfirmed payments; only accounts
- * with bills.
- */
+/** Current balances of the given accounts that have bills, with and without unconfirmed payments. */
 export async function currentBalances(
   catalog: Catalog,
   aids: readonly number[],

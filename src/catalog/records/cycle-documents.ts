@@ -3,7 +3,7 @@ import type { IndexDescription } from 'mongodb'
 import type { ProcessIdentity } from '../../runtime/process-identity.ts'
 import type { Actor } from '../actor.ts'
 
-/** What has become of the accounts of a run. */
+/** Accounts of a run by result. */
 export interface CycleCounts {
   /** Accounts that were processed, whatever the result. */
   accounts: number

@@ -100,7 +100,7 @@ describe('a one-time invoice', () => {
     expect(invoice).toMatchObject({ billrun_key: '20260603080000' })
   })
 
-  it('is a refund in its own series if the total is negative, and covers what is owed', async () => {
+  it('is a refund in its own series if it is negative, and covers what is owed', async () => {
     const { invoice_id: id } = await made({ cdrs: [cdr(-10)] })
     expect(id).toBe(4_100_000_001)
     expect(await billOf(id)).toMatchObject({ due: '-11.7', left: '0' })

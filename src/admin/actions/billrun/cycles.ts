@@ -112,7 +112,7 @@ function keysOf({ stamp, newestFirst = true, ...sent }: SentRange, call: ActionC
   return newestFirst ? keys : keys.reverse()
 }
 
-/** Of a list the day may be missing: that of the installation. */
+/** The invoicing day; the day of the installation if a list names none. */
 async function dayOf(sent: string | undefined, call: ActionCall): Promise<number | null> {
   if (!(await readSettings(call)).isMultiDay) return null
   if (sent === undefined) return call.config.rating.cycleDay
