@@ -185,8 +185,8 @@ function billrunCategory({ rating }: Pick<Config, 'rating'>): Category {
   return {
     name: 'billrun',
     about:
-      'The billing cycle (docs/BILLING-CYCLE.md). `charging_day` is the day of the month on which ' +
-      'it begins.',
+      'The billing cycle (docs/BILLING-CYCLE.md); `charging_day`: day of the month on which it ' +
+      'begins.',
     readRole: 'read',
     check(value) {
       checkAgainstSchema(BillrunSchema, value, 'billrun')

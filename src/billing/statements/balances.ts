@@ -49,7 +49,7 @@ export async function accountBalance(
   }
 }
 
-/** Current balances of the given accounts that have bills, with and without unconfirmed payments. */
+/** Current balances, with and without unconfirmed payments, of those accounts that have bills. */
 export async function currentBalances(
   catalog: Catalog,
   aids: readonly number[],
