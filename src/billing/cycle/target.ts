@@ -1,4 +1,4 @@
-/** The charges of plans and services that a cycle should have, whoever has written which. Pure. */
+/** The charges of plans and services that a cycle should have, written or not. Pure. */
 import { isEmpty, objectAt, textsAt } from '../../domain/fields.ts'
 import { endOfService } from '../../rating/periods.ts'
 import { chargesOf, type Held, type TargetInput, type Timing } from './charges.ts'
@@ -9,8 +9,8 @@ import { entityText, offerAt, withEntity } from './offer.ts'
 import { endedAt, type Holder, type Holding, instanceId } from './timeline.ts'
 
 /**
- * The charges of a cycle. `holders`: those of the account. Throws `CycleError` for a plan or service
- * that is missing or invalid.
+ * The charges of a cycle. `holders`: those of the account. Throws `CycleError` for a plan or
+ * service that is missing or invalid.
  */
 export function wantedCharges(
   input: TargetInput,
