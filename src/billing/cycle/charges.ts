@@ -2,9 +2,9 @@
 import { Exact } from '../../rating/line-tax.ts'
 import { type BillingCalendar, keyAt, periodOf } from '../cycle-key.ts'
 import { dateText, dayAfter, dayOf, dayStartMs } from './days.ts'
-import type { CycleCatalogue, CycleSettings } from './input.ts'
+import { type CycleCatalogue, CycleError, type CycleSettings } from './input.ts'
 import { type ChargeLine, type CycleSpan, LINE_DIGITS, type LineExplanation } from './lines.ts'
-import { type HeldOffer, offerAt, revisionText } from './offer.ts'
+import { entityText, type HeldOffer, offerAt, revisionText } from './offer.ts'
 import { type DaySpan, dayParts, monthParts, type OfferTerms, type PricePart } from './price.ts'
 import { type Holding, pieceAt } from './timeline.ts'
 
@@ -49,11 +49,21 @@ export function chargesOf(wanted: Wanted): ChargeLine[] {
   // With full fractions the future is unknown: a plan is charged if it is held at the start.
   const isFull = timing === 'ahead' && input.settings.fullFraction
   if (isFull && holding.fromMs >= cycle.startMs) return []
+  checkRevision(wanted)
   const sides = sidesOf(wanted, charged, isFull)
   return segmentsOf(wanted, sides).flatMap((segment) => {
     const parts = partsOf(wanted, segment, charged)
     return parts.map((part) => lineOf(wanted, segment.offer, charged, sides, part))
   })
+}
+
+/** An expired revision has no price. */
+function checkRevision({ input, cycle, held }: Wanted): void {
+  const { holding, offer } = held
+  const endMs = offer.revision.to.getTime()
+  if (endMs > Math.max(holding.fromMs, cycle.startMs)) return
+  const reason = `has no revision in force since ${dateText(dayOf(cycle.zone, endMs))}, but is held`
+  throw new CycleError(input.aid, entityText(holding), reason)
 }
 
 /** Whether a period of several cycles is charged with this one. */
