@@ -8,7 +8,7 @@ import { type AuditStores, checkAccount } from './audit/account.ts'
 import { type FoundAccount, findAccounts } from './audit/accounts.ts'
 import { auditBooks, type BooksReport, booksLines } from './audit/books.ts'
 import { type Difference, differenceText } from './audit/difference.ts'
-import { type Explanation, explanationLines } from './audit/explain.ts'
+import { type DifferenceCause, explanationLines } from './audit/explain.ts'
 import { auditNumbers, type NumbersReport, numbersLines } from './audit/invoice-numbers.ts'
 import { explainAccount, type MendResult, type MendSettings, mend } from './audit/mend.ts'
 import { auditRecords } from './audit/records.ts'
@@ -33,7 +33,7 @@ export interface AuditReport {
   notRecorded: number[]
   /** Owners whose state cannot be read. */
   damaged: string[]
-  /** Explanation of the differences; only with `--explain` or `--mend`. */
+  /** DifferenceCause of the differences; only with `--explain` or `--mend`. */
   explained?: Explained[]
   /** Bills and balances, compared with the journal. */
   books?: BooksReport
@@ -103,7 +103,7 @@ function auditOptions(options: OptionValues): AuditOptions {
 }
 
 /** The explanation of an account, and the result of mending it, if that was requested. */
-type Explained = Explanation & { result?: MendResult }
+type Explained = DifferenceCause & { result?: MendResult }
 
 async function explainAll(
   stores: AuditStores,
@@ -129,7 +129,7 @@ async function mendAll(
 ): Promise<Explained[]> {
   const all: Explained[] = []
   for (const account of accounts) {
-    let explained: Explanation = { aid: account.aid, causes: [], mends: [], unsettled: [] }
+    let explained: DifferenceCause = { aid: account.aid, causes: [], mends: [], unsettled: [] }
     const result = await mend(stores, account, settings, (explanation) => {
       explained = explanation
       if (!json) for (const line of explanationLines(explanation)) print(line)

@@ -110,11 +110,7 @@ const UNTAXED = 'untaxed'
  * The taxes of a rate, plan or service. Null if a tax that it names, or the default, does not exist.
  * One without a tax is untaxed if there is no default.
  */
-export function chooseTaxes(
-  context: TaxContext,
-  taxed: Taxable,
-  atMs: number,
-): TaxRule[] | null {
+export function chooseTaxes(context: TaxContext, taxed: Taxable, atMs: number): TaxRule[] | null {
   const hints = taxed.taxHints.length === 0 ? [GLOBAL] : taxed.taxHints
   const rules: TaxRule[] = []
   for (const hint of hints) {

@@ -89,6 +89,7 @@ function runCycle(database: string): ChildProcess {
   const env = {
     PATH: process.env['PATH'],
     TOLLGATE_MONGO_URL: server.url,
+    TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1',
     TOLLGATE_MONGO_DATABASE: database,
     TOLLGATE_DATA_DIR: folder,
     TOLLGATE_RATING_DEFAULT_TAX: 'VAT',

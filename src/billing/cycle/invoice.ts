@@ -9,7 +9,7 @@ import type {
 } from '../../catalog/records/invoice-document.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import type { LineTax } from '../../domain/tax.ts'
-import { ZERO } from '../amount.ts'
+import { decimalText, numberOf, unitsOf } from './exact-sums.ts'
 import type { Span } from './lines.ts'
 import {
   type Amounts,
@@ -143,15 +143,15 @@ function totalsOf(sums: Sums, taxes: readonly TaxSum[], digits: number): Invoice
       sections.set(section, added(sections.get(section) ?? NO_AMOUNTS, amounts))
     }
   }
-  const afterTax = sumOfSections(sections).afterTax
+  const afterTax = new Exact(decimalText(sumOfSections(sections).afterTax))
   const rounded = afterTax.toDecimalPlaces(digits, Exact.ROUND_HALF_UP).plus(0).toNumber()
   return {
     ...sectionTotals(sections, true),
     after_vat_rounded: rounded,
     taxes: taxesByDescription(taxes),
     tax_data: {
-      total_amount: sum(taxes.map(({ amount }) => amount)).toNumber(),
-      total_tax: sum(taxes.map(({ rate }) => rate)).toNumber(),
+      total_amount: numberOf(sum(taxes.map(({ amount }) => amount))),
+      total_tax: numberOf(sum(taxes.map(({ rate }) => unitsOf(String(rate))))),
       taxes: Object.fromEntries(taxes.map((tax) => [tax.id, taxDocument(tax)])),
     },
     current_balance: { after_vat: rounded },
@@ -166,9 +166,9 @@ interface TaxSum {
   readonly key: string
   readonly description: string
   readonly type: string
-  readonly rate: Exact
+  readonly rate: number
   readonly isEmbedded: boolean
-  amount: Exact
+  amount: bigint
 }
 
 function taxSums(lines: readonly InvoiceLine[]): readonly TaxSum[] {
@@ -178,11 +178,11 @@ function taxSums(lines: readonly InvoiceLine[]): readonly TaxSum[] {
       const { key, description, type, embedded_amount: embedded } = tax
       const of = `${key} ${tax.tax}`
       const known = sums.get(of)
-      if (known !== undefined) known.amount = known.amount.plus(amount)
+      if (known !== undefined) known.amount += amount
       else {
         const isFirst = [...sums.values()].every((one) => one.key !== key)
         const id = isFirst ? key : of
-        const rate = new Exact(tax.tax)
+        const rate = tax.tax
         const isEmbedded = embedded !== undefined
         sums.set(of, { id, key, description, type, rate, isEmbedded, amount })
       }
@@ -192,14 +192,14 @@ function taxSums(lines: readonly InvoiceLine[]): readonly TaxSum[] {
 }
 
 /** The taxes of a line; the last one takes what the others leave of their exact sum. */
-function exactTaxes({ exact, tax_data }: InvoiceLine): [LineTax, Exact][] {
+function exactTaxes({ exact, tax_data }: InvoiceLine): [LineTax, bigint][] {
   const { taxes } = tax_data
   const last = taxes.findLastIndex(({ embedded_amount: embedded }) => embedded === undefined)
-  let left = new Exact(exact.tax)
-  const amounts = taxes.map((tax, index): [LineTax, Exact] => {
-    if (index === last) return [tax, ZERO]
-    const amount = new Exact(tax.amount)
-    left = left.minus(amount)
+  let left = unitsOf(exact.tax)
+  const amounts = taxes.map((tax, index): [LineTax, bigint] => {
+    if (index === last) return [tax, 0n]
+    const amount = unitsOf(String(tax.amount))
+    left -= amount
     return [tax, amount]
   })
   const remainder = amounts[last]
@@ -208,11 +208,11 @@ function exactTaxes({ exact, tax_data }: InvoiceLine): [LineTax, Exact][] {
 }
 
 function taxesByDescription(taxes: readonly TaxSum[]): Record<string, number> {
-  const sums = new Map<string, Exact>()
+  const sums = new Map<string, bigint>()
   for (const { description, amount } of taxes) {
-    sums.set(description, (sums.get(description) ?? ZERO).plus(amount))
+    sums.set(description, (sums.get(description) ?? 0n) + amount)
   }
-  return Object.fromEntries([...sums].map(([name, amount]) => [name, amount.toNumber()]))
+  return Object.fromEntries([...sums].map(([name, amount]) => [name, numberOf(amount)]))
 }
 
 function taxDocument({ key, description, type, rate, amount }: TaxSum): InvoiceTaxDocument {
@@ -220,18 +220,18 @@ function taxDocument({ key, description, type, rate, amount }: TaxSum): InvoiceT
     key,
     description,
     type,
-    tax: rate.toNumber(),
-    amount: amount.toNumber(),
-    exact: amount.toString(),
+    tax: rate,
+    amount: numberOf(amount),
+    exact: decimalText(amount),
   }
 }
 
 function ruleOf({ id, description, type, rate, isEmbedded }: TaxSum) {
-  return [id, { description, type, tax: rate.toNumber(), embed_tax: isEmbedded }] as const
+  return [id, { description, type, tax: rate, embed_tax: isEmbedded }] as const
 }
 
-function sum(amounts: readonly Exact[]): Exact {
-  return amounts.reduce((total, amount) => total.plus(amount), ZERO)
+function sum(amounts: readonly bigint[]): bigint {
+  return amounts.reduce((total, amount) => total + amount, 0n)
 }
 
 function attributesOf(account: Fields, invoiceType: string): InvoiceDocument['attributes'] {

@@ -1,5 +1,4 @@
 /** Sums of the lines of an invoice, on every level. Pure. */
-import { Exact } from '../../catalog/records/exact-amount.ts'
 import type {
   AmountsDocument,
   BreakdownDocument,
@@ -8,7 +7,7 @@ import type {
 } from '../../catalog/records/invoice-document.ts'
 import { INVOICE_SECTIONS } from '../../catalog/records/invoice-document.ts'
 import type { FinalCharge } from '../../domain/tax.ts'
-import { ZERO } from '../amount.ts'
+import { decimalText, numberOf, unitsOf } from './exact-sums.ts'
 
 /** A line of an invoice, whoever has written it. */
 export interface InvoiceLine extends FinalCharge {
@@ -31,30 +30,31 @@ export function sectionOf({ type, usaget }: InvoiceLine): InvoiceSection {
   return 'charge'
 }
 
+/** Exact sums (exact-sums.ts). */
 export interface Amounts {
-  readonly beforeTax: Exact
-  readonly afterTax: Exact
-  readonly taxed: Exact
+  readonly beforeTax: bigint
+  readonly afterTax: bigint
+  readonly taxed: bigint
 }
 
-export const NO_AMOUNTS: Amounts = { beforeTax: ZERO, afterTax: ZERO, taxed: ZERO }
+export const NO_AMOUNTS: Amounts = { beforeTax: 0n, afterTax: 0n, taxed: 0n }
 
 export function added(a: Amounts, b: Amounts): Amounts {
   return {
-    beforeTax: a.beforeTax.plus(b.beforeTax),
-    afterTax: a.afterTax.plus(b.afterTax),
-    taxed: a.taxed.plus(b.taxed),
+    beforeTax: a.beforeTax + b.beforeTax,
+    afterTax: a.afterTax + b.afterTax,
+    taxed: a.taxed + b.taxed,
   }
 }
 
 export function amountsOf(line: InvoiceLine): Amounts {
   const { exact, tax_data } = line
-  const beforeTax = new Exact(exact.aprice)
+  const beforeTax = unitsOf(exact.aprice)
   const isTaxed = tax_data.taxes.some(
     ({ amount, embedded_amount: embedded = 0 }) => amount !== 0 || embedded !== 0,
   )
-  const afterTax = new Exact(exact.final_charge)
-  return { beforeTax, afterTax, taxed: isTaxed ? beforeTax : ZERO }
+  const afterTax = unitsOf(exact.final_charge)
+  return { beforeTax, afterTax, taxed: isTaxed ? beforeTax : 0n }
 }
 
 /** Lines of one section with the same name. */
@@ -62,7 +62,7 @@ interface Entry {
   readonly name: string
   readonly description: string
   count: number
-  usagev: Exact
+  usagev: bigint
   amounts: Amounts
 }
 
@@ -73,16 +73,16 @@ export class SubscriberSums {
   add(line: InvoiceLine): void {
     const section = sectionOf(line)
     const { name, description } = namesOf(line)
-    let entries = this.#sections.get(section)
-    if (entries === undefined) this.#sections.set(section, (entries = new Map()))
+    const entries = this.#sections.get(section) ?? new Map<string, Entry>()
+    this.#sections.set(section, entries)
     const id = `${name}\n${description}`
     let entry = entries.get(id)
     if (entry === undefined) {
-      entry = { name, description, count: 0, usagev: ZERO, amounts: NO_AMOUNTS }
+      entry = { name, description, count: 0, usagev: 0n, amounts: NO_AMOUNTS }
       entries.set(id, entry)
     }
     entry.count += 1
-    entry.usagev = entry.usagev.plus(line.usagev ?? 0)
+    entry.usagev += unitsOf(String(line.usagev ?? 0))
     entry.amounts = added(entry.amounts, amountsOf(line))
   }
 
@@ -119,23 +119,24 @@ function breakdownOf({ name, description, count, usagev, amounts }: Entry): Brea
     name,
     ...(description !== '' && description !== name && { description }),
     count,
-    usagev: usagev.toNumber(),
-    cost: beforeTax.toNumber(),
-    after_vat: afterTax.toNumber(),
-    exact: { cost: beforeTax.toString(), after_vat: afterTax.toString() },
+    usagev: numberOf(usagev),
+    cost: numberOf(beforeTax),
+    after_vat: numberOf(afterTax),
+    exact: { cost: decimalText(beforeTax), after_vat: decimalText(afterTax) },
   }
 }
 
 export function amountsDocument({ beforeTax, afterTax, taxed }: Amounts): AmountsDocument {
+  const exact = {
+    before_vat: decimalText(beforeTax),
+    after_vat: decimalText(afterTax),
+    vatable: decimalText(taxed),
+  }
   return {
-    before_vat: beforeTax.toNumber(),
-    after_vat: afterTax.toNumber(),
-    vatable: taxed.toNumber(),
-    exact: {
-      before_vat: beforeTax.toString(),
-      after_vat: afterTax.toString(),
-      vatable: taxed.toString(),
-    },
+    before_vat: Number(exact.before_vat),
+    after_vat: Number(exact.after_vat),
+    vatable: Number(exact.vatable),
+    exact,
   }
 }
 

@@ -143,7 +143,11 @@ const DISCOUNT_TYPES = ['percentage', 'monetary'] as const
 const CHARGE_TYPES = ['monetary', 'percentage'] as const
 
 /** `zone`: of dates that are texts, as in definitions of a subscriber. */
-export function compileTerms(kind: AdjustmentKind, document: Fields, zone: string): AdjustmentTerms {
+export function compileTerms(
+  kind: AdjustmentKind,
+  document: Fields,
+  zone: string,
+): AdjustmentTerms {
   const key = textAt(document['key'], 'key')
   const params = isEmpty(document['params']) ? {} : objectAt(document['params'], 'params')
   const isDiscount = kind === 'discount'
@@ -298,7 +302,10 @@ function quantityAt(operation: unknown, path: string): Decimal {
   }
   const at = `${path}.params`
   const named = Array.isArray(params)
-    ? objectAt(params.find((param) => isObject(param) && param['name'] === 'quantity'), at)['value']
+    ? objectAt(
+        params.find((param) => isObject(param) && param['name'] === 'quantity'),
+        at,
+      )['value']
     : objectAt(params, at)['quantity']
   const quantity = exactAt(named, `${at}.quantity`)
   if (quantity.isZero()) throw new FieldError(`${at}.quantity`, 'must be above 0')

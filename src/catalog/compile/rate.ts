@@ -1,10 +1,5 @@
 /** Rates. Pure; throws `FieldError` with the path of the field. */
-import {
-  type PriceSet,
-  type RateRevision,
-  type RateUsage,
-  RETAIL,
-} from '../../domain/catalogue.ts'
+import { type PriceSet, type RateRevision, type RateUsage, RETAIL } from '../../domain/catalogue.ts'
 import { FieldError, type Fields, isEmpty, objectAt } from '../../domain/fields.ts'
 import { scaledTariff } from '../../domain/tariff-terms.ts'
 import { checkSchema } from '../entities/entity.ts'

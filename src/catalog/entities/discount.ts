@@ -7,8 +7,12 @@ import { defineEntity, REV_INDEX, type StoredFields, unchecked } from './entity.
 /** A revision of a discount. */
 export const DiscountSchema = Type.Object({
   ...chargeFields,
-  prorated_start: field(unchecked(), 'With proration `yes`: at the start; true by default.', { type: 'string' }),
-  prorated_end: field(unchecked(), 'With proration `yes`: at the end; true by default.', { type: 'string' }),
+  prorated_start: field(unchecked(), 'With proration `yes`: at the start; true by default.', {
+    type: 'string',
+  }),
+  prorated_end: field(unchecked(), 'With proration `yes`: at the end; true by default.', {
+    type: 'string',
+  }),
 })
 
 export type DiscountDocument = Static<typeof DiscountSchema> & StoredFields

@@ -140,7 +140,12 @@ describe('discounts on plans and services', () => {
         priority: 2,
         subject: { plan: { P: { value: 50 } } },
       },
-      { ...percentage, key: 'SECOND', from: '2019-04-16', subject: { plan: { P: { value: 0.5 } } } },
+      {
+        ...percentage,
+        key: 'SECOND',
+        from: '2019-04-16',
+        subject: { plan: { P: { value: 0.5 } } },
+      },
     ]
     const found = adjust({ cycle: april, discounts, lines: [line({ name: 'P' })] })
     expect(amountsOf(found)).toEqual([-25, -25])

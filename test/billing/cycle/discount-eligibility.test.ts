@@ -137,7 +137,10 @@ describe('the days of a discount', () => {
   })
 
   it('are those of its account', () => {
-    const discount = when({ ...onAccount({ field: 'vip', op: 'eq', value: true }), ...onPlan('GOLD') })
+    const discount = when({
+      ...onAccount({ field: 'vip', op: 'eq', value: true }),
+      ...onPlan('GOLD'),
+    })
     const account = [{ vip: true, to: '2026-04-21' }, { from: '2026-04-21' }]
     const subscribers = { 1: [from('11')], 2: [IRON] }
     expect(daysOf(discount, subscribers, account)).toEqual({ 1: '11-20' })
@@ -165,10 +168,16 @@ describe('numbers of subscribers', () => {
 
   it.each([
     [{ min_subscribers: 3 }, { 1: '11-20', 2: '11-20', 3: '11-20' }],
-    [{ min_subscribers: '2', max_subscribers: 2 }, { 1: '1-10 21-30', 2: '1-10', 3: '21-30' }],
+    [
+      { min_subscribers: '2', max_subscribers: 2 },
+      { 1: '1-10 21-30', 2: '1-10', 3: '21-30' },
+    ],
     [{ max_subscribers: '2' }, { 1: '1-10 21-30', 2: '1-10', 3: '21-30' }],
     [{ min_subscribers: 4 }, {}],
-    [{ min_subscribers: '', max_subscribers: '' }, { 1: '1-30', 2: '1-20', 3: '11-30' }],
+    [
+      { min_subscribers: '', max_subscribers: '' },
+      { 1: '1-30', 2: '1-20', 3: '11-30' },
+    ],
   ])('%j count each day', (params, expected) => {
     const discount = { params: { conditions: [onPlan('GOLD')], ...params } }
     expect(daysOf(discount, three)).toEqual(expected)
@@ -176,7 +185,9 @@ describe('numbers of subscribers', () => {
 })
 
 describe('a number of cycles', () => {
-  const service = (name: string) => ({ any: [{ fields: [{ field: 'name', op: 'eq', value: name }] }] })
+  const service = (name: string) => ({
+    any: [{ fields: [{ field: 'name', op: 'eq', value: name }] }],
+  })
   const activated = (text: string) => ({ ...GOLD, plan_activation: new Date(`${text}T00:00:00Z`) })
   const tv = [{ name: 'TV', from: new Date('2026-01-21T00:00:00Z') }]
 
@@ -187,7 +198,9 @@ describe('a number of cycles', () => {
     ['of a service', { subscriber: [{ service: service('TV') }] }, [{ services: tv }], '1-20'],
     [
       'of plan and service: the later end',
-      { subscriber: [{ ...(onPlan('GOLD')['subscriber'] as Fields[])[0], service: service('TV') }] },
+      {
+        subscriber: [{ ...(onPlan('GOLD')['subscriber'] as Fields[])[0], service: service('TV') }],
+      },
       [{ ...activated('2026-01-26'), services: tv }],
       '1-25',
     ],
@@ -230,13 +243,30 @@ describe('what a discount applies to', () => {
   it.each([
     [{ plan: { GOLD: { value: 1 } } }, [['GOLD', -1]]],
     [{ plan: { IRON: { value: 1 } } }, []],
-    [{ service: { TV: { value: 1 }, NET: { value: 2 } } }, [['TV', -1], ['NET', -2]]],
+    [
+      { service: { TV: { value: 1 }, NET: { value: 2 } } },
+      [
+        ['TV', -1],
+        ['NET', -2],
+      ],
+    ],
     [{ matched_plans: { value: 1 } }, [['GOLD', -1]]],
     [{ matched_services: { value: 1 } }, [['TV', -1]]],
-    [{ monthly_fees: { value: 1 } }, [['GOLD', -1], ['TV', -1], ['NET', -1]]],
+    [
+      { monthly_fees: { value: 1 } },
+      [
+        ['GOLD', -1],
+        ['TV', -1],
+        ['NET', -1],
+      ],
+    ],
     [
       { service: { TV: { value: 3 } }, matched_services: { value: 4 }, monthly_fees: { value: 2 } },
-      [['GOLD', -2], ['TV', -4], ['NET', -2]],
+      [
+        ['GOLD', -2],
+        ['TV', -4],
+        ['NET', -2],
+      ],
     ],
     [{ general: { value: 5 } }, []],
     [{ customer_service: { TV: { value: 5 } } }, []],
@@ -257,7 +287,10 @@ describe('what a discount applies to', () => {
   })
 
   it('the highest value of each day counts', () => {
-    const revisions = [{ ...to('11'), services }, { ...from('11', IRON), services }]
+    const revisions = [
+      { ...to('11'), services },
+      { ...from('11', IRON), services },
+    ]
     const discount = {
       key: 'D',
       type: 'monetary',

@@ -195,16 +195,19 @@ describe('the rounding of a plan, 10 of 29 days', () => {
     ['42750', 'up', 2, 'percentage', 1, 40.35, 34.48717948718, 0],
     ['42752', 'down', 3, 'percentage', 1, 40.344, 34.482051282, 0],
     ['42754', 'nearest', 3, 'percentage', 1, 40.345, 34.482905983, 0],
-  ] as const)('%s: %s to %d decimals, %s %d', (_, mode, decimals, type, value, charge, price, total) => {
-    const entity = { rounding_rules: { rounding_type: mode, rounding_decimals: decimals } }
-    const lines = [chargeOf(cycle, { name: 'P', from: '2024-02-20', entity })]
-    const discounts = [{ key: 'D', type, subject: { plan: { P: { value } } } }]
-    const run = taxed({ cycle, discounts, lines })
-    const [plan] = run.charges
-    expect(plan?.tax.final_charge).toBe(charge)
-    if (price !== undefined) expect(plan?.tax.aprice).toBeCloseTo(price, 9)
-    expect(totalsOf(run).after).toBe(total)
-    if (total === 0) expect(totalsOf(run).before).toBe(0)
-    else expect(totalsOf(run).before).toBeCloseTo(31.034188, 6)
-  })
+  ] as const)(
+    '%s: %s to %d decimals, %s %d',
+    (_, mode, decimals, type, value, charge, price, total) => {
+      const entity = { rounding_rules: { rounding_type: mode, rounding_decimals: decimals } }
+      const lines = [chargeOf(cycle, { name: 'P', from: '2024-02-20', entity })]
+      const discounts = [{ key: 'D', type, subject: { plan: { P: { value } } } }]
+      const run = taxed({ cycle, discounts, lines })
+      const [plan] = run.charges
+      expect(plan?.tax.final_charge).toBe(charge)
+      if (price !== undefined) expect(plan?.tax.aprice).toBeCloseTo(price, 9)
+      expect(totalsOf(run).after).toBe(total)
+      if (total === 0) expect(totalsOf(run).before).toBe(0)
+      else expect(totalsOf(run).before).toBeCloseTo(31.034188, 6)
+    },
+  )
 })

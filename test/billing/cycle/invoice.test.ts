@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { decimalText, numberOf, unitsOf } from '../../../src/billing/cycle/exact-sums.ts'
 import {
   type InvoiceInput,
   invoiceDocument,
@@ -243,4 +244,18 @@ it('the sum of the lines is that of every level, exactly', () => {
     }),
     propertyRuns(600),
   )
+})
+
+it.each([
+  ['0', '0'],
+  ['-0', '0'],
+  ['1e-7', '0.0000001'],
+  ['1e+21', '1000000000000000000000'],
+  ['-12.3400', '-12.34'],
+  ['-0.5', '-0.5'],
+  [`0.${'0'.repeat(40)}5`, `0.${'0'.repeat(39)}1`],
+  ['123456789012345.000000000000000000000001', '123456789012345.000000000000000000000001'],
+])('the decimal %s is summed exactly', (text, expected) => {
+  expect(decimalText(unitsOf(text))).toBe(expected)
+  expect(numberOf(unitsOf(text) + unitsOf('1') - unitsOf('1'))).toBe(Number(expected))
 })

@@ -67,7 +67,7 @@ function monthsSince(startMs: number, atMs: number): number {
   return at.getUTCDate() >= Math.min(start.getUTCDate(), last) ? months : months - 1
 }
 
-/** Of a service that is held within the cycle, and of a discount on plan P0. */
+/** A service that is held within the cycle, and a discount on plan P0. */
 interface Extras {
   readonly service: Omit<Period, 'plan'> & { readonly quantity: number }
   readonly discount: Omit<Period, 'plan'>
@@ -82,7 +82,7 @@ function within(random: () => number, days: number): Omit<Period, 'plan'> {
   return { from, to: from + 1 + Math.floor(random() * (days - from)) }
 }
 
-/** What one day costs, before tax. */
+/** The cost of one day, before tax. */
 function dayCost(day: number, periods: readonly Period[], extras: Extras, cycle: CycleSpan) {
   const isOn = ({ from, to }: Omit<Period, 'plan'>) => day >= from && day < to
   const period = periods.find(isOn)

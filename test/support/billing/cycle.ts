@@ -173,7 +173,11 @@ export function totalsOf({ charges, adjustments }: TaxedRun): { before: number; 
   const sum = (amounts: readonly string[]) =>
     amounts.reduce((total, amount) => total.plus(amount), new Exact(0))
   return {
-    before: sum(all.map(({ aprice }) => aprice)).toDecimalPlaces(6).toNumber(),
-    after: sum(all.map(({ final_charge: charge }) => charge)).toDecimalPlaces(6).toNumber(),
+    before: sum(all.map(({ aprice }) => aprice))
+      .toDecimalPlaces(6)
+      .toNumber(),
+    after: sum(all.map(({ final_charge: charge }) => charge))
+      .toDecimalPlaces(6)
+      .toNumber(),
   }
 }

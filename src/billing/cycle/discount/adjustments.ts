@@ -3,7 +3,12 @@
  * a whole cycle is granted in full, for a part of it by days / days of the cycle. Pure; throws
  * `FieldError` for an invalid definition of a subscriber or account.
  */
-import type { AdjustmentTerms, SubjectValue } from '../../../catalog/compile/discount.ts'
+import type {
+  AdjustmentKind,
+  AdjustmentTerms,
+  SubjectValue,
+} from '../../../catalog/compile/discount.ts'
+import type { LineExplanation } from '../../../catalog/records/cycle-line.ts'
 import { Exact } from '../../../catalog/records/exact-amount.ts'
 import { least, ZERO } from '../../amount.ts'
 import { dateText, dayAfter, dayOf } from '../days.ts'
@@ -11,7 +16,6 @@ import {
   type AdjustmentLine,
   type ChargeLine,
   type CycleSpan,
-  type Explanation,
   LINE_DIGITS,
   type Span,
 } from '../lines.ts'
@@ -42,7 +46,7 @@ export interface AdjustmentInput extends Holders {
 
 export function adjustmentsOf(input: AdjustmentInput): AdjustmentLine[] {
   const run = new AdjustmentRun(input)
-  return [...run.lines(input.discounts), ...run.lines(input.charges)]
+  return [...run.discounts(), ...run.charges()]
 }
 
 /** What is left of a definition's limits. */
@@ -72,20 +76,36 @@ class AdjustmentRun {
     this.#input = input
   }
 
-  lines(terms: readonly AdjustmentTerms[]): AdjustmentLine[] {
-    const onCharges = terms.filter((one) => !isGeneral(one))
-    const cycles = this.#input.lines.map(({ cycle }) => cycle)
+  discounts(): AdjustmentLine[] {
+    return this.#onCharges('discount', this.#input.discounts)
+  }
+
+  charges(): AdjustmentLine[] {
+    const { charges } = this.#input
+    const onCharges = charges.filter((terms) => !isGeneral(terms))
     return [
-      ...uniqueCycles(cycles).flatMap((cycle) => this.#cycleLines(onCharges, cycle)),
-      ...this.#generalLines(terms.filter(isGeneral)),
+      ...this.#onCharges('conditional_charge', onCharges),
+      ...this.#generalLines(charges.filter(isGeneral)),
     ]
   }
 
-  #cycleLines(terms: readonly AdjustmentTerms[], cycle: CycleSpan): AdjustmentLine[] {
+  #onCharges(kind: AdjustmentKind, terms: readonly AdjustmentTerms[]): AdjustmentLine[] {
+    const cycles = uniqueCycles(this.#input.lines.map(({ cycle }) => cycle))
+    return cycles.flatMap((cycle) => this.#cycleLines(kind, terms, cycle))
+  }
+
+  #cycleLines(
+    kind: AdjustmentKind,
+    terms: readonly AdjustmentTerms[],
+    cycle: CycleSpan,
+  ): AdjustmentLine[] {
     const charges = this.#input.lines.filter(
-      (line) => cycleId(line.cycle) === cycleId(cycle) && line.op === 'charge' && line.amount.greaterThan(0),
+      (line) =>
+        cycleId(line.cycle) === cycleId(cycle) &&
+        line.op === 'charge' &&
+        line.amount.greaterThan(0),
     )
-    const definitions = definitionsOf(terms, this.#input, cycle).filter(
+    const definitions = definitionsOf(kind, terms, this.#input, cycle).filter(
       ({ terms: one }) => one.excludes.size > 0 || concerns(one, charges),
     )
     const eligibilities = this.#eligibilities(definitions, cycle)
@@ -110,11 +130,7 @@ class AdjustmentRun {
     return all
   }
 
-  #linesOf(
-    definition: Definition,
-    line: ChargeLine,
-    eligibility: Eligibility,
-  ): AdjustmentLine[] {
+  #linesOf(definition: Definition, line: ChargeLine, eligibility: Eligibility): AdjustmentLine[] {
     const found: AdjustmentLine[] = []
     const candidates = candidatesOf(definition.terms, line, eligibility)
     for (const candidate of candidates) {
@@ -192,7 +208,8 @@ class AdjustmentRun {
 
   #generalLines(terms: readonly AdjustmentTerms[]): AdjustmentLine[] {
     const { cycle } = this.#input
-    return definitionsOf(terms, this.#input, cycle).flatMap((definition) => {
+    const definitions = definitionsOf('conditional_charge', terms, this.#input, cycle)
+    return definitions.flatMap((definition) => {
       const { account, subscribers } = definedEligibility(definition, this.#input, cycle)
       const eligible: readonly (readonly [number, Days])[] =
         account.length > 0 ? [[0, account]] : [...subscribers]
@@ -336,7 +353,7 @@ function datesOf({ startMs, endMs }: Span, { zone }: CycleSpan) {
   return { from: dateText(dayOf(zone, startMs)), to: dateText(dayAfter(zone, endMs)) }
 }
 
-function entityOf({ terms }: Definition): Explanation['entity'] {
+function entityOf({ terms }: Definition): LineExplanation['entity'] {
   const { kind, key, document } = terms
   const { _id: id } = document
   const named = { kind: kind === 'discount' ? 'discount' : 'charge', key }
@@ -351,7 +368,7 @@ function explanationOf(
   { part }: PartAmount,
   wanted: Exact,
   capped: Exact,
-): Explanation {
+): LineExplanation {
   const { terms, sid, forced } = definition
   const isPercentage = terms.type === 'percentage'
   const ofWhat = terms.percentageOn === 'aprice' ? 'the charge' : 'the price of a cycle'

@@ -1,9 +1,10 @@
 /** What a discount takes from a charge in a period, before limits. Pure. */
+
+import type { AdjustmentTerms, SubjectValue } from '../../../catalog/compile/discount.ts'
 import { Exact } from '../../../catalog/records/exact-amount.ts'
 import { ZERO } from '../../amount.ts'
 import type { ChargeLine } from '../lines.ts'
 import { countOf, type Days, daysOf, intersection } from './days.ts'
-import type { AdjustmentTerms, SubjectValue } from '../../../catalog/compile/discount.ts'
 
 /** What an earlier discount took from a charge: the same on each of its days. */
 export interface TakenPart {
@@ -45,8 +46,7 @@ function wholeAmount(terms: AdjustmentTerms, subject: SubjectValue, line: Charge
   if (terms.type === 'monetary') {
     return quantities.length === 0 ? value : value.times(sum(times))
   }
-  const price =
-    terms.percentageOn === 'aprice' ? line.amount : line.fullPrice.times(line.quantity)
+  const price = terms.percentageOn === 'aprice' ? line.amount : line.fullPrice.times(line.quantity)
   if (quantities.length === 0) return price.times(value)
   // Only units in full multiples of the quantity are discounted.
   const covered = sum(times.map((count, index) => count.times(quantities[index] ?? 0)))

@@ -2,7 +2,11 @@
  * The discounts of an account: the general ones, those that overrides and subscribers replace, and
  * those that a subscriber is forced to have. Pure; throws `FieldError` with the path of the field.
  */
-import { type AdjustmentTerms, compileTerms } from '../../../catalog/compile/discount.ts'
+import {
+  type AdjustmentKind,
+  type AdjustmentTerms,
+  compileTerms,
+} from '../../../catalog/compile/discount.ts'
 import { factsOf, type RawDocument } from '../../../catalog/compile/document.ts'
 import { conditionsAt } from '../../../catalog/compile/overrides.ts'
 import { FieldError, type Fields, isEmpty, isObject } from '../../../domain/fields.ts'
@@ -39,27 +43,32 @@ export interface Definition {
 const NOBODY: ReadonlySet<number> = new Set()
 const NOT_FORCED: ReadonlyMap<number, readonly HolderRevision[]> = new Map()
 
-/** Sorted by priority, then by the end of validity, both descending. */
+/**
+ * Sorted by priority, then by the end of validity, both descending. Only discounts are overridden
+ * or defined by subscribers.
+ */
 export function definitionsOf(
+  kind: AdjustmentKind,
   general: readonly AdjustmentTerms[],
   holders: Holders,
   cycle: CycleSpan,
 ): readonly Definition[] {
-  const isPlain =
-    holders.account.every(({ document }) => isEmpty(document['overrides'])) &&
-    holders.subscribers.every(({ revisions }) =>
-      revisions.every(
-        ({ document }) => isEmpty(document['overrides']) && isEmpty(document['discounts']),
-      ),
-    )
-  const all = isPlain
-    ? general.map(plainDefinition)
-    : [
-        ...general.flatMap((terms) => generalDefinitions(terms, holders, cycle)),
-        ...holders.subscribers.flatMap((subscriber) => ownDefinitions(subscriber, cycle)),
-      ]
-  return all.toSorted(
-    (a, b) => b.terms.priority - a.terms.priority || b.terms.toMs - a.terms.toMs,
+  const all =
+    kind === 'conditional_charge' || isPlain(holders)
+      ? general.map(plainDefinition)
+      : [
+          ...general.flatMap((terms) => generalDefinitions(terms, holders, cycle)),
+          ...holders.subscribers.flatMap((subscriber) => ownDefinitions(subscriber, cycle)),
+        ]
+  return all.toSorted((a, b) => b.terms.priority - a.terms.priority || b.terms.toMs - a.terms.toMs)
+}
+
+/** Whether nobody has overrides or definitions of its own. */
+function isPlain({ account, subscribers }: Holders): boolean {
+  const isWithout = ({ document: { overrides, discounts } }: HolderRevision) =>
+    isEmpty(overrides) && isEmpty(discounts)
+  return (
+    account.every(isWithout) && subscribers.every(({ revisions }) => revisions.every(isWithout))
   )
 }
 
@@ -102,11 +111,9 @@ function overridden(
   revisions: readonly HolderRevision[],
   cycle: CycleSpan,
 ): AdjustmentTerms {
-  const matching = inCycle(revisions, cycle).map(({ document }) =>
-    overridesOf(document, terms),
-  )
+  const matching = inCycle(revisions, cycle).map(({ document }) => overridesOf(document, terms))
   const values = matching.findLast(({ length }) => length > 0)
-  if (values === undefined || terms.kind !== 'discount') return terms
+  if (values === undefined) return terms
   const document = Object.assign({}, terms.document, ...values) as Fields
   return compileTerms(terms.kind, { ...document, key: terms.key }, cycle.zone)
 }
@@ -124,7 +131,10 @@ function overridesOf(document: Fields, terms: AdjustmentTerms): Fields[] {
   })
 }
 
-function inCycle(revisions: readonly HolderRevision[], cycle: CycleSpan): readonly HolderRevision[] {
+function inCycle(
+  revisions: readonly HolderRevision[],
+  cycle: CycleSpan,
+): readonly HolderRevision[] {
   return revisions.filter(({ span }) => span.startMs < cycle.endMs && span.endMs > cycle.startMs)
 }
 

@@ -123,7 +123,8 @@ function joinedKeys(
 ): ReadonlyMap<number, DaysByKey> {
   const result = new Map<number, DaysByKey>()
   for (const map of maps) {
-    for (const [sid, byKey] of map) result.set(sid, joinedDays([result.get(sid) ?? new Map(), byKey]))
+    for (const [sid, byKey] of map)
+      result.set(sid, joinedDays([result.get(sid) ?? new Map(), byKey]))
   }
   return result
 }

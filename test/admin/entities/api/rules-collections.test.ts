@@ -240,7 +240,10 @@ describe('discounts have every value of their terms', () => {
     { proration: 'yes', prorated_start: 'true', prorated_end: 'false' },
     { proration: 'no', simultaneous_limit: 0 },
     { proration: 'inherited', simultaneous_limit: -1 },
-    { percentage_on_field: 'aprice', rounding_rules: { rounding_type: 'up', rounding_decimals: 2 } },
+    {
+      percentage_on_field: 'aprice',
+      rounding_rules: { rounding_type: 'up', rounding_decimals: 2 },
+    },
     { type: 'percentage', subject: { plan: { GOLD: { value: 0.2, sequential: true } } } },
     { type: 'monetary', subject: { customer_service: { CLUB: { value: 10 } } } },
   ])('%j', async (fields) => {
