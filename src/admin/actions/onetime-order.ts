@@ -78,6 +78,7 @@ export async function oneTimeOrderOf(sent: SentOneTime, call: ActionCall): Promi
     lastKeys,
     type: sent.type ?? null,
     isBilled: step > 0 && isAllowed,
+    isCharged: step === 2 && isAllowed,
     adjusts: adjustsIn(sent.adjusts),
     fields: fieldsOf(sent, fields, isAllowed),
     sendsEmail,

@@ -37,6 +37,8 @@ export interface OneTimeOrder {
   readonly type: 'regular' | 'refund' | null
   /** Whether it becomes a bill; otherwise it is a document only. */
   readonly isBilled: boolean
+  /** Whether the bill is charged at once: it may be collected from now on. */
+  readonly isCharged: boolean
   readonly adjusts: readonly WantedAdjustment[]
   readonly fields: Fields
   readonly sendsEmail: boolean
@@ -83,7 +85,8 @@ export async function storeOneTime(
   const { value } = await readCategory(catalog, 'billrun')
   const now = new Date(nowMs)
   const zone = deps.config.rating.timeZone
-  const dates = dueDatesOf(noted, now, billrunSettingsOf(value), zone)
+  const usual = dueDatesOf(noted, now, billrunSettingsOf(value), zone)
+  const dates = order.isCharged ? { ...usual, notBefore: now } : usual
   const stored = {
     ...noted,
     ...order.fields,
