@@ -86,7 +86,8 @@ export async function storeOneTime(
   const now = new Date(nowMs)
   const zone = deps.config.rating.timeZone
   const usual = dueDatesOf(noted, now, billrunSettingsOf(value), zone)
-  const dates = order.isCharged ? { ...usual, notBefore: now } : usual
+  // In the past when it is charged.
+  const dates = order.isCharged ? { ...usual, notBefore: new Date(nowMs - 1) } : usual
   const stored = {
     ...noted,
     ...order.fields,
