@@ -49,6 +49,7 @@ export const PROPERTIES: readonly string[] = [
   'test/rating/match/finder-property.test.ts',
   'test/realtime/codecs/{fuzz,diameter-wire/fuzz}.test.ts',
   'test/realtime/codecs/diameter/diameter-message.test.ts',
+  'test/system/cycle-kill.test.ts',
 ]
 
 /** Charges and runs of the cycle on real stores; the rest of billing is pure. */

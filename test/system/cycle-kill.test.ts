@@ -25,6 +25,7 @@ const PROCESS_KILLS = Number(process.env['KILL_ROUNDS'] ?? (isFull ? 40 : 3))
 const MONGO_KILLS = isFull ? 10 : 1
 const ACCOUNTS = isFull ? 6_000 : 900
 const KILL_MS_MAX = 250
+const TIMEOUT_MS = 1_800_000
 /** The same in each database: explanations of lines name them. */
 const TAX_ID = '6a0000000000000000000001'
 const PLAN_ID = '6a0000000000000000000002'
@@ -49,7 +50,7 @@ afterAll(async () => {
 
 const random = new Random(Number(process.env['SEED'] ?? 7))
 
-describe('a run of the cycle', () => {
+describe('a run of the cycle', { timeout: TIMEOUT_MS }, () => {
   let undisturbed: unknown
   beforeAll(async () => {
     await populated('calm')
