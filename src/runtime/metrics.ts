@@ -114,7 +114,6 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
   if (loop === 0) {
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS })
   }
-
   const { duration, answered, ...requests } = createRequestMetrics(registry)
   createLoopMetrics(registry, loop, answered)
   const batchSize = createFastHistogram(

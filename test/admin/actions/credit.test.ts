@@ -201,7 +201,7 @@ describe('the cycle of a credit', () => {
   it('is that of the last run until the invoice of the account is confirmed', async () => {
     const { billrun, cycleruns } = api.catalog()
     await cycleruns.insertOne({ _id: '202606', key: '202606' } as never)
-    await billrun.insertMany([{ aid: 1001, billrun_key: '202606' }, { aid: 5, billrun_key: '202606' }])
+    await billrun.insertMany([1001, 5].map((aid) => ({ aid, billrun_key: '202606' })))
     expect(await cycles({ credit_time: '2026-05-20' })).toEqual(['202606'])
     await api.catalog().lines.deleteMany({})
     await billrun.updateOne({ aid: 1001 }, { $set: { billed: 1 } })
