@@ -219,22 +219,23 @@ async function progressOf(
   }
 }
 
-const PAYING = ['confirm', 'charge'] as const
-
 export const billrunChargestatus = action({
   family: 'billrun',
   name: 'chargestatus',
   level: 'read',
   about: 'Whether a confirmation or a charge of accounts may begin: none is running',
   isReadByGet: true,
-  parameters: Type.Object({}),
+  parameters: Type.Object({
+    stamp: param.optional(param.text('Only confirmations of this cycle; of all by default.')),
+  }),
   answer: {
     details: listOf(object('The state.', { status: flag('False while one is running.') }), 'One.'),
   },
   example: { parameters: {}, answer: { details: [{ status: true }] } },
-  async run(_sent, { catalog }) {
+  async run({ stamp }, { catalog }) {
+    const confirmation = { kind: 'confirm', ...(stamp !== undefined && { subject: stamp }) } as const
     const running = await catalog.run('find a job', () =>
-      catalog.jobs.findOne({ kind: { $in: [...PAYING] }, active: { $gt: '' } }),
+      catalog.jobs.findOne({ active: { $gt: '' }, $or: [{ kind: 'charge' }, confirmation] }),
     )
     return { details: [{ status: running === null }] }
   },
