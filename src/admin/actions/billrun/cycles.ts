@@ -233,7 +233,10 @@ export const billrunChargestatus = action({
   },
   example: { parameters: {}, answer: { details: [{ status: true }] } },
   async run({ stamp }, { catalog }) {
-    const confirmation = { kind: 'confirm', ...(stamp !== undefined && { subject: stamp }) } as const
+    const confirmation = {
+      kind: 'confirm',
+      ...(stamp !== undefined && { subject: stamp }),
+    } as const
     const running = await catalog.run('find a job', () =>
       catalog.jobs.findOne({ active: { $gt: '' }, $or: [{ kind: 'charge' }, confirmation] }),
     )
