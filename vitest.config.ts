@@ -50,12 +50,14 @@ export const PROPERTIES: readonly string[] = [
   'test/rating/match/finder-property.test.ts',
   'test/realtime/codecs/{fuzz,diameter-wire/fuzz}.test.ts',
   'test/realtime/codecs/diameter/diameter-message.test.ts',
+  'test/system/cycle-kill.test.ts',
 ]
 
 /** Billing on real stores; the rest of it is pure. */
 const STORED_BILLING = [
   'test/billing/charges/{charges,refunds}.test.ts',
   'test/billing/{books-store,money-group,statements}.test.ts',
+  'test/billing/run/*.test.ts',
 ]
 const CODECS = 'test/realtime/codecs/**/*.test.ts'
 

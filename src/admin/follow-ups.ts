@@ -3,10 +3,12 @@
  * that each is executed once.
  */
 import { preponeInstallments } from '../billing/credit/prepone.ts'
+import { MAIL_KIND, mailHandler } from '../billing/run/invoice-mail.ts'
 import type { Actor } from '../catalog/actor.ts'
 import { FENCE_KIND, type ProfileOwner } from '../catalog/revisions/entity-changes.ts'
 import type { OutboxHandler } from '../catalog/transactions/dispatcher.ts'
 import type { OutboxEntry } from '../catalog/transactions/outbox.ts'
+import type { Config } from '../config/schema.ts'
 import type { OperationLine } from '../domain/line.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { BalanceDeps } from './balances/loads.ts'
@@ -66,7 +68,7 @@ export function balancesOf(sid: number): string {
   return `balances/${sid}`
 }
 
-type Deps = BalanceDeps & { log: Pick<Logger, 'warn'> }
+type Deps = BalanceDeps & { log: Pick<Logger, 'warn'>; config: Pick<Config, 'mail'> }
 
 export function followUpHandlers(deps: Deps): Readonly<Record<string, OutboxHandler>> {
   const { ledger, clock } = deps
@@ -79,6 +81,7 @@ export function followUpHandlers(deps: Deps): Readonly<Record<string, OutboxHand
     balances: (payload: OperationAudit) => recordFromLedger(deps, payload),
     mend: (payload: MendAudit) => recordMend(deps, payload),
     prepone: (payload: EarlyPayment) => payEarly(deps, payload),
+    [MAIL_KIND]: mailHandler(deps.catalog, deps.config),
   }
 }
 

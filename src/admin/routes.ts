@@ -15,6 +15,7 @@ import type { Auth } from './auth/auth.ts'
 import type { Caller } from './auth/caller.ts'
 import type { ClockMover } from './clock/move.ts'
 import { addClockRoutes } from './clock/routes.ts'
+import type { CycleParts } from './cycle/cycle.ts'
 import { errorHandler } from './entities/answer.ts'
 import type { EntityApi } from './entities/api.ts'
 import { RequestError } from './entities/errors.ts'
@@ -42,6 +43,7 @@ export interface RouteParts {
   readonly auth: Auth
   readonly entityApi: EntityApi
   readonly payments: Payments
+  readonly cycle: CycleParts
   readonly health: Pick<
     HealthOptions,
     'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
@@ -92,11 +94,12 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     config,
     log,
     payments: parts.payments,
+    cycle: parts.cycle,
     actions: ACTIONS,
     async admit(request, sent, action) {
       if (action === null) return admit(request, sent, 'user')
-      const { name, access } = action
-      return auth.admitAction(request, sent, { collection: 'api', name, usual: access })
+      const { family: collection = 'api', name, access } = action
+      return auth.admitAction(request, sent, { collection, name, usual: access })
     },
   })
   addPaymentRoutes(

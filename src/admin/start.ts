@@ -20,6 +20,8 @@ import { refuseCrossSite } from './browsers.ts'
 import { createClockMover } from './clock/move.ts'
 import { liveGateway } from './clock/production.ts'
 import { listedOrigins } from './cors.ts'
+import { createCycle } from './cycle/cycle.ts'
+import { watchRuns } from './cycle/watch.ts'
 import { createEntityApi } from './entity-api.ts'
 import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
 import { startJobRunner } from './jobs/runner.ts'
@@ -74,7 +76,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const entityApi = createEntityApi({ ...parts, ledger })
   const payments = createPayments({ ...parts, settings, entityApi, stripeAddress })
   const { charges } = payments
-  const handlers = jobHandlers(entityApi, { config, metrics, payments })
+  const cycle = createCycle(parts)
+  const handlers = jobHandlers(entityApi, { config, metrics, payments, cycle })
   const clockMover = createClockMover({ ...parts, ledger, metrics, handlers, audit, charges })
   const ends: { stop(): Promise<void> | void }[] = []
   let outbox: OutboxRunner | undefined
@@ -107,6 +110,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       auth,
       entityApi,
       payments,
+      cycle,
       health,
     })
     if (!auth.guard.isOpen) {
@@ -118,6 +122,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     outbox = catalog.dispatcher.start()
     const runner = startJobRunner({ catalog, clock, log, handlers })
     ends.push(outbox, runner, startStandingJobs(parts), startReseal(parts))
+    ends.push(cycle, watchRuns(cycle, metrics))
     const port = await listen(server, config.admin)
     const { host, openTo } = config.admin
     if (!isLoopback(host) && openTo === 'network') log.warn({ host, port }, OPEN)

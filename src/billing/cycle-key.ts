@@ -170,7 +170,7 @@ export const CYCLE_STATUSES = [
 ] as const
 export type CycleStatus = (typeof CYCLE_STATUSES)[number]
 
-/** What is known of a cycle. */
+/** Facts of a cycle that its status depends on. */
 export interface CycleFacts {
   readonly startMs: number
   readonly endMs: number

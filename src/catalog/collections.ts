@@ -27,6 +27,15 @@ import type { SubscriberDocument } from './entities/subscriber.ts'
 import type { TaxDocument } from './entities/tax.ts'
 import type { UserDocument } from './entities/user.ts'
 import type { BalanceDocument } from './records/balance-document.ts'
+import {
+  CYCLE_PAGE_INDEXES,
+  type CyclePageDocument,
+  type CycleRunDocument,
+  PARKED_ACCOUNT_INDEXES,
+  type ParkedAccountDocument,
+  VOID_INVOICE_INDEXES,
+  type VoidInvoiceDocument,
+} from './records/cycle-documents.ts'
 import type { LineDocument } from './records/documents.ts'
 import { IDEMPOTENCY_INDEXES, type IdempotencyDocument } from './records/idempotency-document.ts'
 import type { ImportDocument } from './records/import-document.ts'
@@ -107,6 +116,12 @@ export interface Collections {
   readonly books: Collection<BooksDocument>
   /** The invoice of each account and cycle. */
   readonly billrun: Collection<BillrunDocument>
+  /** Runs of billing cycles, their pages of accounts, and accounts that failed. */
+  readonly cycleruns: Collection<CycleRunDocument>
+  readonly cyclepages: Collection<CyclePageDocument>
+  readonly cycleparked: Collection<ParkedAccountDocument>
+  /** Numbers of invoices that are not needed any more. */
+  readonly voidinvoices: Collection<VoidInvoiceDocument>
   readonly cards: Collection<CardDocument>
   /** Answers of money actions by idempotency key. */
   readonly idempotency: Collection<IdempotencyDocument>
@@ -146,6 +161,9 @@ type RecordCollection =
   | 'bills'
   | 'journal'
   | 'billrun'
+  | 'cyclepages'
+  | 'cycleparked'
+  | 'voidinvoices'
   | 'cards'
   | 'idempotency'
   | 'audit'
@@ -171,6 +189,9 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   bills: BILL_INDEXES,
   journal: JOURNAL_INDEXES,
   billrun: BILLRUN_INDEXES,
+  cyclepages: CYCLE_PAGE_INDEXES,
+  cycleparked: PARKED_ACCOUNT_INDEXES,
+  voidinvoices: VOID_INVOICE_INDEXES,
   cards: CARD_INDEXES,
   idempotency: IDEMPOTENCY_INDEXES,
   audit: AUDIT_INDEXES,
@@ -202,6 +223,10 @@ export function collectionsOf(db: Db): Collections {
     journal: db.collection('journal'),
     books: db.collection('books'),
     billrun: db.collection('billrun'),
+    cycleruns: db.collection('cycleruns'),
+    cyclepages: db.collection('cyclepages'),
+    cycleparked: db.collection('cycleparked'),
+    voidinvoices: db.collection('voidinvoices'),
     cards: db.collection('cards'),
     idempotency: db.collection('idempotency'),
     counters: db.collection('counters'),

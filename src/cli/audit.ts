@@ -9,7 +9,8 @@ import { type AuditStores, checkAccount } from './audit/account.ts'
 import { type FoundAccount, findAccounts } from './audit/accounts.ts'
 import { auditBooks, type BooksReport, booksLines } from './audit/books.ts'
 import { type Difference, differenceText } from './audit/difference.ts'
-import { type Explanation, explanationLines } from './audit/explain.ts'
+import { type DifferenceCause, explanationLines } from './audit/explain.ts'
+import { auditNumbers, type NumbersReport, numbersLines } from './audit/invoice-numbers.ts'
 import { explainAccount, type MendResult, type MendSettings, mend } from './audit/mend.ts'
 import { auditRecords } from './audit/records.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -33,10 +34,12 @@ export interface AuditReport {
   notRecorded: number[]
   /** Owners whose state cannot be read. */
   damaged: string[]
-  /** Explanation of the differences; only with `--explain` or `--mend`. */
+  /** DifferenceCause of the differences; only with `--explain` or `--mend`. */
   explained?: Explained[]
   /** Bills and balances, compared with the journal. */
   books?: BooksReport
+  /** Numbers of invoices; void ones are listed. */
+  numbers?: NumbersReport
 }
 
 const LISTED_MAX = 1_000
@@ -52,10 +55,12 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
     const different: FoundAccount[] = []
     const books = await auditBooks(catalog, atOf(options, config.rating.timeZone))
+    const numbers = await auditNumbers(catalog)
     const withBooks = (report: AuditReport): AuditReport => ({
       ...report,
-      ok: report.ok && books.ok,
+      ok: report.ok && books.ok && numbers.ok,
       books,
+      numbers,
     })
     const first = withBooks(await auditStores(stores, (account) => different.push(account)))
     if (!flags.explain && !flags.mend) return first
@@ -101,7 +106,7 @@ function auditOptions(options: OptionValues): AuditOptions {
 }
 
 /** The explanation of an account, and the result of mending it, if that was requested. */
-type Explained = Explanation & { result?: MendResult }
+type Explained = DifferenceCause & { result?: MendResult }
 
 async function explainAll(
   stores: AuditStores,
@@ -130,7 +135,7 @@ async function mendAll(
 ): Promise<Explained[]> {
   const all: Explained[] = []
   for (const account of accounts) {
-    let explained: Explanation = { aid: account.aid, causes: [], mends: [], unsettled: [] }
+    let explained: DifferenceCause = { aid: account.aid, causes: [], mends: [], unsettled: [] }
     const result = await mend(stores, account, settings, (explanation) => {
       explained = explanation
       if (!json) for (const line of explanationLines(explanation)) print(line)
@@ -209,6 +214,7 @@ export function reportLines(report: AuditReport): string[] {
     ...report.moving.map((aid) => `account ${aid}: kept changing, and was not checked`),
     ...report.notRecorded.map((aid) => `account ${aid}: its entries are not recorded yet`),
     ...(report.books === undefined ? [] : booksLines(report.books)),
+    ...(report.numbers === undefined ? [] : numbersLines(report.numbers)),
     report.ok ? 'every unit is accounted for' : 'the audit has failed',
   ]
 }

@@ -11,6 +11,7 @@ import {
   text,
   toggle,
 } from './command-spec.ts'
+import { CYCLE_COMMANDS } from './cycle-commands.ts'
 
 const SESSION_COMMANDS: readonly CommandSpec[] = [
   {
@@ -301,6 +302,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...ENTITY_COMMANDS,
   ...PRIVACY_COMMANDS,
   ...BILLING_COMMANDS,
+  ...CYCLE_COMMANDS,
   {
     name: 'diameter send',
     help: 'Send credit-control requests to a node over Diameter, and show its answers.',

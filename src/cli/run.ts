@@ -25,6 +25,7 @@ export async function runCommandLine(
       return 0
     }
     if (ACCESS.test(invocation.command.name)) return await access(invocation)
+    if (invocation.command.name.startsWith('cycle ')) return await cycle(invocation)
     return await dispatch(invocation, roles, tools)
   } catch (error) {
     printError(`tollgate: ${errorText(error)}`)
@@ -147,5 +148,22 @@ async function access({ command, operands, options }: Invocation): Promise<ExitC
       return (await import('./secrets.ts')).resealSecrets(file)
     default:
       return (await import('./settings.ts')).runSettings(command.name, operands, options, file)
+  }
+}
+
+async function cycle({ command, options }: Invocation): Promise<ExitCode> {
+  const file = optionalText(options, 'config')
+  const commands = await import('./cycle.ts')
+  switch (command.name) {
+    case 'cycle run':
+      return commands.runCycle(options, file)
+    case 'cycle confirm':
+      return commands.confirmCycle(options, file)
+    case 'cycle reset':
+      return commands.resetCycle(options, file)
+    case 'cycle parked':
+      return commands.parkedAccounts(options, file)
+    default:
+      return commands.showCycle(options, file)
   }
 }

@@ -29,6 +29,14 @@ export const FORMATS = {
     test: (text) => text === 'embedded' || /^mongodb(\+srv)?:\/\/[^/\s]+/.test(text),
     expects: "must be 'embedded', mongodb://host… or mongodb+srv://host…",
   },
+  'smtp-url': {
+    test: (text) => text === '' || hasUrlForm(text, ['smtp:', 'smtps:']),
+    expects: 'must be smtp://host…, smtps://host…, or empty: no e-mail is sent',
+  },
+  'mail-address': {
+    test: (text) => text === '' || /^[^@\r\n]{1,200}@[^@\s>]{1,200}>?$/.test(text),
+    expects: 'must be an address such as billing@example.org, or empty',
+  },
   secret: {
     test: (text) => text.length <= 1024,
     expects: 'must be a text of at most 1024 characters',

@@ -131,11 +131,14 @@ function unknownReason(name: string, known: readonly string[]): string {
     : `is not a known setting; did you mean ${near}?`
 }
 
+/** URLs that may contain a password. */
+const SECRET_URLS: ReadonlySet<string> = new Set(['redis-url', 'mongo-url', 'smtp-url'])
+
 /** Why a value is invalid; undefined if it is valid. */
 function problemOf(schema: TSchema, value: unknown): string | undefined {
   if (Value.Check(schema, value)) return undefined
   if (isSecretText(schema)) return `${expectation(schema)} (what is written there is not shown)`
-  const isSecret = schema['format'] === 'redis-url' || schema['format'] === 'mongo-url'
+  const isSecret = SECRET_URLS.has(String(schema['format']))
   if (isSecret && typeof value === 'string' && !URL.canParse(value)) {
     // The password in a malformed URL cannot be located.
     return `${expectation(schema)} (what is written there is not shown)`

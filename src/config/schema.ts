@@ -195,6 +195,11 @@ export const ConfigSchema = section({
     lateCycleDays: integer(0, 3_660),
     preponeOnTermination: Type.Boolean(),
   }),
+  mail: section({
+    url: text('smtp-url'),
+    from: text('mail-address'),
+    timeoutMs: integer(100, 5 * 60 * SECOND_MS),
+  }),
   catalog: section({
     pollMs: integer(10, 60 * SECOND_MS),
     profilesCachedMax: integer(1, 10_000_000),

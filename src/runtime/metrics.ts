@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { type CycleMetrics, createCycleMetrics } from './cycle-metrics.ts'
 import { createDiameterMetrics, type DiameterMetrics } from './diameter-metrics.ts'
 import { createFastHistogram, type MetricValues } from './fast-histogram.ts'
 import { createLoopMetrics } from './loop-metrics.ts'
@@ -51,7 +52,8 @@ export const SKIPPED = 'tollgate_catalogue_skipped'
 export const SKIPPED_ENTITY = 'tollgate_catalogue_skipped_entity'
 
 export type Metrics = RequestMetrics &
-  OverloadMetrics & {
+  OverloadMetrics &
+  CycleMetrics & {
     /** Records the size of a batch sent to a worker. */
     batch(size: number): void
     /** Adds the workers' counts since their last report. */
@@ -112,7 +114,6 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
   if (loop === 0) {
     collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: LOOP_SAMPLE_MS })
   }
-
   const { duration, answered, ...requests } = createRequestMetrics(registry)
   createLoopMetrics(registry, loop, answered)
   const batchSize = createFastHistogram(
@@ -143,6 +144,7 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
     ...createRecorderMetrics(registry),
     ...createRedisMetrics(registers),
     ...createRetentionMetrics(registers),
+    ...createCycleMetrics(registers),
     diameter: createDiameterMetrics(registry),
     tls: createTlsMetrics(registry),
     readLoops(read) {

@@ -75,7 +75,7 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['store/', 'ledger/'],
   mongodb: ['catalog/'],
   'uWebSockets.js': ['realtime/http/'],
-  piscina: ['realtime/worker-thread.ts'],
+  piscina: ['realtime/worker-thread.ts', 'billing/run/thread-workers.ts'],
   re2js: ['rating/rule-regex.ts'],
   'node:net': [
     'realtime/diameter/',
@@ -112,6 +112,7 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   pdfkit: ['billing/documents/pdf/'],
   'bidi-js': ['billing/documents/pdf/'],
   stripe: ['external/payment/stripe/'],
+  nodemailer: ['billing/run/invoice-mail.ts'],
   pino: ['runtime/'],
   'prom-client': ['runtime/'],
   'node:process': ['config/', 'runtime/'],

@@ -10,6 +10,7 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { RouteAccess } from '../auth/access.ts'
+import type { CycleParts } from '../cycle/cycle.ts'
 import type { JsonLimits } from '../entities/requests/json-limits.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import type { Payments } from '../payments/payments.ts'
@@ -28,6 +29,8 @@ export interface ActionStores {
   readonly log: Pick<Logger, 'warn' | 'error'>
   /** Charges and cards. */
   readonly payments: Payments
+  /** Runs of the billing cycle; absent on a server without them. */
+  readonly cycle?: CycleParts | undefined
 }
 
 /** One call of an action. */
@@ -91,6 +94,8 @@ export const DONE_OR_FAILED: Schema = {
   description: '1: success; 0: nothing was done.',
 }
 
+export type ActionFamily = 'api' | 'billrun'
+
 export type Level = 'read' | 'write' | 'admin'
 
 export interface ActionExample {
@@ -105,6 +110,8 @@ interface Declaration<P extends TObject> {
   readonly name: string
   /** Further paths at which it is served. */
   readonly paths?: readonly string[]
+  /** First part of the path; `api` if absent. Names are unique within a family. */
+  readonly family?: ActionFamily
   /** Usual role of the callers; `admin` is always sufficient. */
   readonly level: Level
   /** One sentence for the OpenAPI document and the table of permissions. */
@@ -147,8 +154,12 @@ export interface Action extends Omit<Declaration<TObject>, 'level'> {
 }
 
 /** All paths at which an action is served. */
-export function pathsOf({ name, paths = [] }: Pick<Action, 'name' | 'paths'>): readonly string[] {
-  return [`/api/${name}`, ...paths]
+export function pathsOf({
+  family = 'api',
+  name,
+  paths = [],
+}: Pick<Action, 'family' | 'name' | 'paths'>): readonly string[] {
+  return [`/${family}/${name}`, ...paths]
 }
 
 /** An action that moves no money. */

@@ -193,10 +193,10 @@ async function creditPart(
   const { begin } = part
   const results = await call.commitPart(begin / PART_SIZE, (commit) =>
     withCurrentCycle(async () => {
-      const { credits, lastKey } = await preparedOf(call, entries, part)
+      const { credits, lastKeys } = await preparedOf(call, entries, part)
       const lines = credits.flatMap((credit) => (credit instanceof Error ? [] : credit))
       return commit('write credits', async (session) => {
-        await insertCredits(call, session, { lines, lastKey })
+        await insertCredits(call, session, { lines, lastKeys })
         return credits.map((credit, index) => resultOf(credit, begin + index))
       })
     }),
@@ -212,14 +212,14 @@ async function preparedOf(
 ): Promise<PreparedCredits> {
   const requests = entries.map((entry) => requestOf(call, entry, part))
   const valid = requests.flatMap((request) => (request instanceof Error ? [] : [request]))
-  const { credits: prepared, lastKey } = await prepareCredits(call, valid)
+  const { credits: prepared, lastKeys } = await prepareCredits(call, valid)
   let next = 0
   const credits = requests.map((request) => {
     if (request instanceof Error) return request
     next += 1
     return prepared[next - 1] ?? []
   })
-  return { credits, lastKey }
+  return { credits, lastKeys }
 }
 
 function requestOf(call: MoneyCall, entry: unknown, { fields, reason }: Part) {

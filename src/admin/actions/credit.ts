@@ -69,7 +69,7 @@ export const credit = moneyAction({
 })
 
 async function post(request: CreditRequest, call: MoneyCall): Promise<ActionAnswer> {
-  const { credits, lastKey } = await prepareCredits(call, [request])
+  const { credits, lastKeys } = await prepareCredits(call, [request])
   const [lines = []] = credits
   if (lines instanceof CreditRefusal) throw new ActionError(lines.message)
   if (lines instanceof CreditProcessError) {
@@ -79,7 +79,7 @@ async function post(request: CreditRequest, call: MoneyCall): Promise<ActionAnsw
   }
   const [stamp, ...others] = lines.map((line) => line.stamp)
   const write = async (session: ClientSession) => {
-    await insertCredits(call, session, { lines, lastKey })
+    await insertCredits(call, session, { lines, lastKeys })
     return { stamp, ...(request.installments !== null && { stamps: [stamp, ...others] }) }
   }
   return call.commit('write a credit', write, [])

@@ -8,6 +8,7 @@ import { NO_FILES } from '../entities/requests/multipart.ts'
 import type { SentParameters } from '../entities/requests/raw-parameters.ts'
 import {
   type Action,
+  type ActionFamily,
   type ActionStores,
   type AnswerFile,
   FILE,
@@ -23,7 +24,7 @@ import { createMoneyCalls, type MoneyCalls } from './money-calls.ts'
 export type AdmitAction = (
   request: FastifyRequest,
   sent: SentParameters,
-  action: Pick<Action, 'name' | 'access'> | null,
+  action: Pick<Action, 'name' | 'access' | 'family'> | null,
 ) => Promise<Caller>
 
 export interface ActionRoutes extends ActionStores {
@@ -37,21 +38,33 @@ export function addActionRoutes(server: FastifyInstance, deps: ActionRoutes): vo
     registerBodies(routes)
     routes.setErrorHandler(actionErrorHandler(deps.log))
     for (const action of deps.actions) addAction(routes, action, deps, moneyCalls)
-    // The names of actions are not case-sensitive.
-    const byName = new Map(deps.actions.map((action) => [action.name, action]))
-    routes.route<{ Params: { action: string } }>({
-      method: METHODS,
-      url: '/api/:action',
-      config: { access: 'asked', bodies: 'large' },
-      async handler(request, reply) {
-        const action = byName.get(request.params.action.toLowerCase())
-        if (action !== undefined) return answer(action, deps, moneyCalls, request, reply)
-        const { sent } = await readParameters(request, reply)
-        await deps.admit(request, sent, null)
-        const path = request.url.replace(/\?.*$/s, '')
-        throw new RequestError(404, `there is no route for ${request.method} ${path}`)
-      },
-    })
+    for (const family of FAMILIES) addFamily(routes, family, deps, moneyCalls)
+  })
+}
+
+const FAMILIES: readonly ActionFamily[] = ['api', 'billrun']
+
+/** The names of actions are not case-sensitive. */
+function addFamily(
+  routes: FastifyInstance,
+  family: ActionFamily,
+  deps: ActionRoutes,
+  moneyCalls: MoneyCalls,
+): void {
+  const own = deps.actions.filter((action) => (action.family ?? 'api') === family)
+  const byName = new Map(own.map((action) => [action.name, action]))
+  routes.route<{ Params: { action: string } }>({
+    method: METHODS,
+    url: `/${family}/:action`,
+    config: { access: 'asked', bodies: 'large' },
+    async handler(request, reply) {
+      const action = byName.get(request.params.action.toLowerCase())
+      if (action !== undefined) return answer(action, deps, moneyCalls, request, reply)
+      const { sent } = await readParameters(request, reply)
+      await deps.admit(request, sent, null)
+      const path = request.url.replace(/\?.*$/s, '')
+      throw new RequestError(404, `there is no route for ${request.method} ${path}`)
+    },
   })
 }
 
@@ -92,8 +105,8 @@ async function answer(
   const actor = actorOf(await deps.admit(request, sent, action))
   refuseMethod(action, request, reply)
   reply.header('cache-control', 'no-store')
-  const { catalog, ledger, audit, clock, config, log, payments } = deps
-  const stores = { catalog, ledger, audit, clock, config, log, payments }
+  const { catalog, ledger, audit, clock, config, log, payments, cycle } = deps
+  const stores = { catalog, ledger, audit, clock, config, log, payments, cycle }
   const baseUrl = `${request.protocol}://${request.host}`
   const call = { ...stores, actor, nowMs: clock.nowMs(), baseUrl }
   if (!action.isMoney) {

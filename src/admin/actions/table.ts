@@ -3,13 +3,20 @@ import { accountinvoices } from './account-invoices.ts'
 import type { Action } from './action.ts'
 import { adjustpayments, reject } from './adjust-payments.ts'
 import { bill } from './bill.ts'
+import { confirmcycle } from './billrun/confirm-cycle.ts'
+import { billrunChargestatus, cycle, cycles } from './billrun/cycles.ts'
+import { completecycle, resetcycle, specificcycle } from './billrun/run-cycle.ts'
 import { bulkcredit } from './bulkcredit.ts'
 import { cards } from './cards.ts'
 import { charge } from './charge.ts'
 import { charges } from './charges.ts'
 import { chargestatus } from './chargestatus.ts'
 import { credit } from './credit.ts'
+import { generateexpected } from './generate-expected.ts'
+import { onetimeinvoice } from './onetime-invoice.ts'
 import { pay } from './pay.ts'
+import { querybillrun } from './querybillrun.ts'
+import { recreateinvoices } from './recreate-invoices.ts'
 
 export const ACTIONS: readonly Action[] = [
   credit,
@@ -23,4 +30,15 @@ export const ACTIONS: readonly Action[] = [
   charge,
   charges,
   chargestatus,
+  onetimeinvoice,
+  generateexpected,
+  querybillrun,
+  recreateinvoices,
+  completecycle,
+  specificcycle,
+  resetcycle,
+  confirmcycle,
+  cycles,
+  cycle,
+  billrunChargestatus,
 ]

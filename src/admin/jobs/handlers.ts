@@ -1,6 +1,9 @@
 /** Handlers by kind of job, and the standing jobs required by the settings. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../runtime/log.ts'
+import type { Metrics } from '../../runtime/metrics.ts'
+import type { CycleParts } from '../cycle/cycle.ts'
+import { confirmHandler, cycleHandler } from '../cycle/jobs.ts'
 import type { EntityApi } from '../entities/api.ts'
 import { beginDueCharges, chargeRunHandler, dueChargesHandler } from '../payments/jobs.ts'
 import type { Payments } from '../payments/payments.ts'
@@ -11,11 +14,15 @@ import { beginForwarding, type ForwardParts, forwardHandler } from '../syslog/fo
 import type { JobHandlers } from './runner.ts'
 
 export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
-  Pick<ForwardParts, 'metrics'> & { readonly payments: Pick<Payments, 'charges'> }
+  Pick<ForwardParts, 'metrics'> & {
+    readonly metrics: Pick<Metrics, 'cycleRun'>
+    readonly payments: Pick<Payments, 'charges'>
+    readonly cycle: CycleParts
+  }
 
 export function jobHandlers(
   { stores, fields }: Pick<EntityApi, 'stores' | 'fields'>,
-  { config, metrics, payments: { charges } }: HandlerParts,
+  { config, metrics, payments: { charges }, cycle }: HandlerParts,
 ): JobHandlers {
   const { catalog, ledger, clock } = stores
   return {
@@ -24,6 +31,8 @@ export function jobHandlers(
     syslog: forwardHandler({ catalog, clock, config, metrics }),
     charge: chargeRunHandler(charges),
     payments: dueChargesHandler(charges),
+    cycle: cycleHandler(cycle, metrics),
+    confirm: confirmHandler(cycle),
   }
 }
 

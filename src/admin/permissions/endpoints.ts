@@ -189,7 +189,6 @@ export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.flatMap((action) =>
 export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('GET', '/api/reports', ['read', 'write', 'reports'], 'List saved reports'),
   planned('POST', '/api/report', ['write', 'reports'], 'Run a report'),
-  planned('POST', '/api/onetimeinvoice', WRITE, 'An invoice outside the cycle'),
   planned('GET', '/api/balance', READ, 'Balance of an account'),
   planned('GET', '/api/datausage', READ, 'Data usage of accounts'),
   planned('POST', '/api/activity', READ, 'Usage of a subscriber'),
@@ -198,8 +197,6 @@ export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('GET', '/api/rates', READ, 'Rates'),
   planned('GET', '/api/plans', READ, 'Plans'),
   planned('GET', '/api/remove', WRITE, 'Remove lines'),
-  planned('GET', '/api/querybillrun', READ, 'Invoicing data of a cycle'),
-  planned('POST', '/api/recreateinvoices', WRITE, 'Recreate invoices'),
   planned('POST', '/api/subscribers', WRITE, 'Subscribers'),
   planned('POST', '/api/subscribersautorenew', WRITE, 'Auto-renewals'),
   planned('POST', '/api/balances', WRITE, 'Balances'),

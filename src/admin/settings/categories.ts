@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
+import { BillrunSchema } from '../../catalog/settings/billrun-settings.ts'
 import { EventsSchema } from '../../catalog/settings/event-settings.ts'
 import { InvoicesSchema } from '../../catalog/settings/invoice-settings.ts'
 import { LinesSchema } from '../../catalog/settings/line-settings.ts'
@@ -34,6 +35,7 @@ export function createCategories(config: Config, more: readonly Category[] = [])
     PERMISSIONS,
     EVENTS,
     LINES,
+    billrunCategory(config),
     ...secretCategories(sealerOf(config), config.rating.timeZone),
   ]
   return {
@@ -199,15 +201,33 @@ const LINES: Category = {
   check: (value) => checkAgainstSchema(LinesSchema, value, 'lines'),
 }
 
+/** Processes with different charging days would count the same usage in two cycles. */
+function billrunCategory({ rating }: Pick<Config, 'rating'>): Category {
+  const day = { charging_day: rating.cycleDay }
+  return {
+    name: 'billrun',
+    about:
+      'The billing cycle (docs/BILLING-CYCLE.md); `charging_day`: day of the month on which it ' +
+      'begins.',
+    readRole: 'read',
+    check(value) {
+      checkAgainstSchema(BillrunSchema, value, 'billrun')
+    },
+    merge(value) {
+      if (!isObject(value) || !('charging_day' in value)) return value
+      const { charging_day: given, ...rest } = value
+      if (given === day.charging_day) return rest
+      const instead = 'set rating.cycleDay in the configuration of all processes instead'
+      const reason = `cannot be changed while the node runs: ${instead}`
+      throw new FieldError('billrun.charging_day', reason)
+    },
+    view: (stored) => ({ ...day, ...(isObject(stored) ? stored : {}) }),
+  }
+}
+
 function fixedCategories({ rating }: Pick<Config, 'rating'>): Record<string, FixedCategory> {
   const instead = (key: string) => `set ${key} in the configuration of all processes instead`
   return {
-    billrun: {
-      about: 'The billing cycle: `charging_day` is the day of the month on which it begins.',
-      value: { charging_day: rating.cycleDay },
-      // Processes with different days would count the same usage in two cycles.
-      instead: `${instead('rating.cycleDay')}, and start them again: all counters restart with it`,
-    },
     currency: {
       about: 'Numeric code of the currency of all money (ISO 4217).',
       value: rating.currencyCode,

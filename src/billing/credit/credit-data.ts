@@ -11,6 +11,7 @@ import { sharedRead } from '../../catalog/shared-read.ts'
 import type { Catalogue, RateRevision, SubscriberProfile } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
 import type { TaxContext } from '../../rating/price.ts'
+import { keyAfter } from '../cycle-key.ts'
 
 const NOT_DELETED = { deleted: { $ne: true } } as const
 
@@ -23,8 +24,8 @@ interface Period {
 
 export interface CreditData {
   readonly taxation: TaxContext
-  /** Newest cycle with invoices; null before the first one. */
-  readonly lastKey: string | null
+  /** Newest cycle that is closed for an account; null before the first one. */
+  readonly lastKeys: LastKeys
   /** Documents of rates by key. */
   readonly rates: ReadonlyMap<string, readonly RawDocument[]>
   /** Periods of subscribers by `sid`. */
@@ -36,7 +37,9 @@ export interface CreditData {
 export interface WantedData {
   readonly rateKeys: readonly string[]
   readonly sids: readonly number[]
+  /** Accounts that must exist. */
   readonly aids: readonly number[]
+  readonly allAids: readonly number[]
 }
 
 interface Reader {
@@ -72,18 +75,45 @@ async function readAll(
   const rateKeys = wanted.flatMap((each) => each.rateKeys)
   const sids = wanted.flatMap((each) => each.sids)
   const aids = wanted.flatMap((each) => each.aids)
-  const [taxation, lastKey, rates, subscribers, accounts] = await Promise.all([
+  const allAids = wanted.flatMap((each) => each.allAids)
+  const [taxation, lastKeys, rates, subscribers, accounts] = await Promise.all([
     readTaxContext(catalog, installed),
-    readLastKey(catalog),
+    readLastKeys(catalog, allAids),
     readByName(catalog, 'rates', 'key', rateKeys),
     readPeriods(catalog, sids),
     readAccounts(catalog, aids),
   ])
-  return { taxation, lastKey, rates, subscribers, accounts }
+  return { taxation, lastKeys, rates, subscribers, accounts }
+}
+
+/** Newest closed cycle, by account. */
+export type LastKeys = (aid: number) => string | null
+
+/**
+ * The newest cycle with invoices is closed, except for accounts whose invoice of its run is not
+ * confirmed: it is computed again with their late lines.
+ */
+export async function readLastKeys(catalog: Catalog, aids: readonly number[]): Promise<LastKeys> {
+  const last = await readLastKey(catalog)
+  if (last === null) return () => null
+  const run = await catalog.run('find a run of the cycle', () =>
+    catalog.cycleruns.findOne({ key: last }, { projection: { _id: 1 } }),
+  )
+  if (run === null) return () => last
+  const unconfirmed = await catalog.run('find unconfirmed invoices', () =>
+    catalog.billrun
+      .find(
+        { aid: { $in: [...new Set(aids)] }, billrun_key: last, billed: { $nin: [1, 2] } },
+        { projection: { aid: 1 } },
+      )
+      .toArray(),
+  )
+  const open = new Set(unconfirmed.map(({ aid }) => aid))
+  return (aid) => (open.has(aid) ? keyAfter(last, -1) : last)
 }
 
 /** Newest cycle with invoices; keys of immediate invoices are longer. */
-export async function readLastKey(catalog: Catalog): Promise<string | null> {
+async function readLastKey(catalog: Catalog): Promise<string | null> {
   const [newest] = await catalog.run('find the last cycle', () =>
     catalog.billrun
       .find({ billrun_key: /^\d{6}$/ }, { projection: { billrun_key: 1 } })

@@ -6,8 +6,14 @@ import type { Config } from '../../config/schema.ts'
 import { exactDecimal, toScale } from '../../domain/money.ts'
 import { PriceRangeError } from '../../domain/tariff.ts'
 import { currencyDigits } from '../currency.ts'
-import { activeKey, type BillingCalendar } from '../cycle-key.ts'
-import { type CreditData, rateAt, readCreditData, readPriceSubject } from './credit-data.ts'
+import { activeKey, type BillingCalendar, isCycleKey } from '../cycle-key.ts'
+import {
+  type CreditData,
+  type LastKeys,
+  rateAt,
+  readCreditData,
+  readPriceSubject,
+} from './credit-data.ts'
 import { creditLines, type PricedUsage } from './credit-lines.ts'
 import { CreditProcessError, CreditRefusal, type CreditRequest } from './credit-request.ts'
 import { usageLine } from './usage-price.ts'
@@ -24,8 +30,8 @@ export type PreparedCredit = readonly CreditLineDocument[] | CreditRefusal | Cre
 export interface PreparedCredits {
   /** In the order of the requests. */
   readonly credits: readonly PreparedCredit[]
-  /** The newest cycle with invoices, by which the cycles of the lines were chosen. */
-  readonly lastKey: string | null
+  /** The closed cycles by which the cycles of the lines were chosen. */
+  readonly lastKeys: LastKeys
 }
 
 type UsageRequest = Pick<CreditRequest, 'rateKey' | 'sid' | 'atMs' | 'usagev' | 'kind'>
@@ -50,6 +56,7 @@ export async function prepareCredits(
     rateKeys: requests.map(({ rateKey }) => rateKey),
     sids: requests.flatMap(({ sid }) => (sid === 0 ? [] : [sid])),
     aids: requests.flatMap(({ aid, sid }) => (sid === 0 ? [aid] : [])),
+    allAids: requests.map(({ aid }) => aid),
   }
   const data = await readCreditData(catalog, wanted, config.rating)
   const prepared: PreparedCredit[] = []
@@ -61,7 +68,7 @@ export async function prepareCredits(
       prepared.push(error)
     }
   }
-  return { credits: prepared, lastKey: data.lastKey }
+  return { credits: prepared, lastKeys: data.lastKeys }
 }
 
 async function prepareCredit(
@@ -75,8 +82,10 @@ async function prepareCredit(
   const current = rateAt(documents, nowMs)
   if (current === null) throw new CreditRefusal(`Rate doesn't exist`)
   const calendar = calendarOf(config)
-  const { lastKey, taxation } = data
-  if (billrunKey !== null && lastKey !== null && billrunKey <= lastKey) {
+  const { taxation } = data
+  const lastKey = data.lastKeys(request.aid)
+  const isOfCycle = billrunKey !== null && isCycleKey(billrunKey)
+  if (isOfCycle && lastKey !== null && billrunKey <= lastKey) {
     throw new CreditRefusal(`billrun_key: the cycle ${billrunKey} has ended, it has invoices`)
   }
   const subscriberAtMs = refuseUnknown(data, request)

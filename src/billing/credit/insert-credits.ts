@@ -5,7 +5,7 @@ import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import { stateOf } from '../../catalog/transactions/state.ts'
-import { readLastKey } from './credit-data.ts'
+import { type LastKeys, readLastKeys } from './credit-data.ts'
 
 export interface AuditedStores {
   readonly catalog: Catalog
@@ -18,22 +18,31 @@ export class CycleMovedError extends Error {
   override name = 'CycleMovedError'
 }
 
-/** In the memory of the transaction, for several credits. */
-const LAST_KEY = 'last cycle'
+/** In the memory of the transaction, by account, for several credits. */
+const LAST_KEYS = 'closed cycles'
 
 /**
- * Inserts the lines of one or more credits; each credit has one audit record. `lastKey`: the newest
- * cycle with invoices by which the lines were prepared. Rejects with `CycleMovedError`.
+ * Inserts the lines of one or more credits; each credit has one audit record. `lastKeys`: the
+ * closed cycles by which the lines were prepared. Rejects with `CycleMovedError`.
  */
 export async function insertCredits(
   { catalog, actor, nowMs }: AuditedStores,
   session: ClientSession,
-  { lines, lastKey }: { lines: readonly CreditLineDocument[]; lastKey: string | null },
+  { lines, lastKeys }: { lines: readonly CreditLineDocument[]; lastKeys: LastKeys },
 ): Promise<void> {
   if (lines.length === 0) return
   const { memory, writes } = stateOf(session)
-  if (!memory.has(LAST_KEY)) memory.set(LAST_KEY, await readLastKey(catalog))
-  if (memory.get(LAST_KEY) !== lastKey) throw new CycleMovedError('the cycle has ended')
+  const aids = [...new Set(lines.map(({ aid }) => aid))]
+  const known = (memory.get(LAST_KEYS) ?? new Map()) as Map<number, string | null>
+  memory.set(LAST_KEYS, known)
+  const unknown = aids.filter((aid) => !known.has(aid))
+  if (unknown.length > 0) {
+    const now = await readLastKeys(catalog, unknown)
+    for (const aid of unknown) known.set(aid, now(aid))
+  }
+  if (aids.some((aid) => known.get(aid) !== lastKeys(aid))) {
+    throw new CycleMovedError('the cycle has ended')
+  }
   // The driver adds an `_id` to what it inserts, and the transaction may be repeated.
   writes.add(
     'lines',

@@ -4,7 +4,7 @@ import type { ClientSession } from '../../catalog/collections.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import type { Config } from '../../config/schema.ts'
 import { activeKey, keyEndMs } from '../cycle-key.ts'
-import { readLastKey } from './credit-data.ts'
+import { readLastKeys } from './credit-data.ts'
 import { calendarOf } from './credits.ts'
 import type { AuditedStores } from './insert-credits.ts'
 
@@ -19,8 +19,8 @@ export async function preponeInstallments(
   { aid, sid, reason }: { aid: number; sid: number; reason: string | null },
 ): Promise<number> {
   const calendar = calendarOf(config)
-  const lastKey = await readLastKey(catalog)
-  const current = activeKey(lastKey, nowMs, config.billing.lateCycleDays, calendar)
+  const lastKeys = await readLastKeys(catalog, [aid])
+  const current = activeKey(lastKeys(aid), nowMs, config.billing.lateCycleDays, calendar)
   const filter = {
     aid,
     sid,

@@ -17,7 +17,7 @@ import {
   correctedCharges,
   creditedCharge,
 } from './reconcile.ts'
-import { wantedCharges } from './target.ts'
+import { chargesByTiming, wantedCharges } from './target.ts'
 import type { Holder, Piece } from './timeline.ts'
 import { chargeKey, type WrittenCharge, writtenFor } from './written.ts'
 
@@ -33,8 +33,7 @@ export interface AccountCharges {
 /** Throws `CycleError`, or `FieldError` for an invalid field of a revision or line. */
 export function accountCharges(input: AccountCycle, holders: readonly Holder[]): AccountCharges {
   const { cycle, next } = input
-  const arrears = wantedCharges(input, holders, cycle, 'arrears')
-  const due = wantedCharges(input, holders, cycle, 'due')
+  const [arrears = [], due = []] = chargesByTiming(input, holders, cycle, ['arrears', 'due'])
   const ahead = wantedCharges(input, holders, next, 'ahead')
   const written = writtenFor(input.written, cycle)
   // Longer periods are not reconciled: their begin is charged unless the previous run did.

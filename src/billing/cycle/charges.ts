@@ -1,11 +1,12 @@
 /** The charges of one holding in one cycle: which days, at which revision's price. Pure. */
+import type { LineExplanation } from '../../catalog/records/cycle-line.ts'
 import { Exact } from '../../rating/line-tax.ts'
 import { type BillingCalendar, keyAt, periodOf } from '../cycle-key.ts'
 import { dateText, dayAfter, dayOf, dayStartMs } from './days.ts'
-import type { CycleCatalogue, CycleSettings } from './input.ts'
-import { type ChargeLine, type CycleSpan, type Explanation, LINE_DIGITS } from './lines.ts'
-import { type Offer, offerAt, revisionText } from './offer.ts'
-import { type Days, dayParts, monthParts, type OfferTerms, type PricePart } from './price.ts'
+import { type CycleCatalogue, CycleError, type CycleSettings } from './input.ts'
+import { type ChargeLine, type CycleSpan, LINE_DIGITS } from './lines.ts'
+import { entityText, type HeldOffer, offerAt, revisionText } from './offer.ts'
+import { type DaySpan, dayParts, monthParts, type OfferTerms, type PricePart } from './price.ts'
 import { type Holding, pieceAt } from './timeline.ts'
 
 export interface TargetInput {
@@ -24,7 +25,7 @@ export type Timing = 'arrears' | 'due' | 'ahead'
 /** A holding with a part in the cycle, and the offer at the end of that part. */
 export interface Held {
   readonly holding: Holding
-  readonly offer: Offer
+  readonly offer: HeldOffer
 }
 
 export interface Wanted {
@@ -49,11 +50,21 @@ export function chargesOf(wanted: Wanted): ChargeLine[] {
   // With full fractions the future is unknown: a plan is charged if it is held at the start.
   const isFull = timing === 'ahead' && input.settings.fullFraction
   if (isFull && holding.fromMs >= cycle.startMs) return []
+  checkRevision(wanted)
   const sides = sidesOf(wanted, charged, isFull)
   return segmentsOf(wanted, sides).flatMap((segment) => {
     const parts = partsOf(wanted, segment, charged)
     return parts.map((part) => lineOf(wanted, segment.offer, charged, sides, part))
   })
+}
+
+/** An expired revision has no price. */
+function checkRevision({ input, cycle, held }: Wanted): void {
+  const { holding, offer } = held
+  const endMs = offer.revision.to.getTime()
+  if (endMs > Math.max(holding.fromMs, cycle.startMs)) return
+  const reason = `has no revision in force since ${dateText(dayOf(cycle.zone, endMs))}, but is held`
+  throw new CycleError(input.aid, entityText(holding), reason)
 }
 
 /** Whether a period of several cycles is charged with this one. */
@@ -66,7 +77,7 @@ function isPeriodCharged({ cycle, timing, held }: Wanted, period: CycleSpan): bo
 }
 
 /** The charged days, and whether their sides are prorated. */
-interface Sides extends Days {
+interface Sides extends DaySpan {
   readonly isProratedStart: boolean
   readonly isProratedEnd: boolean
 }
@@ -90,12 +101,12 @@ function sidesOf({ held, same }: Wanted, charged: CycleSpan, isFull: boolean): S
 }
 
 /** Charged days that one revision prices. */
-interface Segment extends Days {
-  readonly offer: Offer
+interface Segment extends DaySpan {
+  readonly offer: HeldOffer
 }
 
 /** All days by the last revision, or with `by_day` each day by the revision at its end. */
-function segmentsOf({ input, cycle, held }: Wanted, { fromDay, toDay }: Days): Segment[] {
+function segmentsOf({ input, cycle, held }: Wanted, { fromDay, toDay }: DaySpan): Segment[] {
   const { holding, offer } = held
   if (fromDay >= toDay) return []
   if (offer.terms.priceChange === 'at_end') return [{ offer, fromDay, toDay }]
@@ -157,7 +168,7 @@ function chargedOnce(wanted: Wanted): ChargeLine[] {
 
 function lineOf(
   { input, timing, held }: Wanted,
-  offer: Offer,
+  offer: HeldOffer,
   cycle: CycleSpan,
   { isProratedStart, isProratedEnd }: Sides,
   part: PricePart,
@@ -202,10 +213,10 @@ function planAt(holding: Holding, endMs: number): string {
 function explanationOf(
   { settings }: TargetInput,
   { holding }: Held,
-  offer: Offer,
+  offer: HeldOffer,
   { tier, factorText, fromDay, toDay }: PricePart,
   zone: string,
-): Explanation {
+): LineExplanation {
   const { terms, revision, document } = offer
   const since = dayOf(zone, revision.from.getTime())
   const isWhole = factorText === '1'

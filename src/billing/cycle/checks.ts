@@ -1,4 +1,4 @@
-/** What must hold before an invoice is stored. Pure; throws `CycleError`. */
+/** Conditions that hold before an invoice is stored. Pure; throws `CycleError`. */
 import type { Decimal } from 'decimal.js'
 import { Exact } from '../../rating/line-tax.ts'
 import { dateText, dayOf } from './days.ts'

@@ -35,7 +35,7 @@ export interface AccountInvoice {
 }
 
 /**
- * Null: the account has no invoice in this cycle, since it has neither a plan nor a line. Throws
+ * The invoice of the account; null if it has neither a plan nor a line in the cycle. Throws
  * `CycleError`.
  */
 export function computeAccount(input: AccountCycle): AccountInvoice | null {
@@ -61,9 +61,6 @@ function invoiceOf(input: AccountCycle): AccountInvoice | null {
   const active = holders.filter((holder) => isActive(holder, input))
   const hasPlan = active.some(({ sid, holdings }) => sid !== 0 && holdings.length > 0)
   if (!hasPlan && lines.length === 0 && others.length === 0) return null
-  const all = [...lines, ...others]
-  const total = all.reduce((sum, { exact }) => sum.plus(exact.final_charge), new Exact(0))
-  checkNegative(aid, total, hasCredit(charged, others))
   const invoice = invoiceDocument({
     aid,
     billrunKey: cycle.key,
@@ -74,11 +71,13 @@ function invoiceOf(input: AccountCycle): AccountInvoice | null {
       const last = pieces.findLast(({ fromMs }) => fromMs < cycle.endMs)
       return sid === 0 || last === undefined ? [] : [{ sid, document: last.subscriber ?? {} }]
     }),
-    lines: all,
+    lines: [...lines, ...others],
     currencyDigits: settings.currencyDigits,
     nowMs: input.nowMs,
     ...(input.seller !== undefined && { seller: input.seller }),
   })
+  const total = new Exact(invoice.totals.exact.after_vat)
+  checkNegative(aid, total, hasCredit(charged, others))
   return {
     aid,
     billrunKey: cycle.key,

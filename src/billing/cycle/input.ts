@@ -1,4 +1,4 @@
-/** What the invoice of an account depends on: documents, as read, and settings. */
+/** Documents, as read, and settings that the invoice of an account depends on. */
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
 import type { Fields } from '../../domain/fields.ts'
@@ -12,7 +12,7 @@ export type StoredRevision = Fields & { readonly from: Date; readonly to: Date }
 /** Revisions of one key, sorted by `from`. */
 export type RevisionsByKey = ReadonlyMap<string, readonly StoredRevision[]>
 
-/** What all accounts of a run share. Documents are read once and never changed. */
+/** Documents that all accounts of a run share, read once and never changed. */
 export interface CycleCatalogue {
   /** By `name`. */
   readonly plans: RevisionsByKey
@@ -31,7 +31,7 @@ export interface CycleSettings {
   readonly calendarMonthFractions: boolean
   /** Services that a plan includes are charged (true). */
   readonly chargeIncludedServices: boolean
-  /** A period that should have been charged upfront is charged only after a previous run (false). */
+  /** A missed upfront charge is made up for only if there was a previous run (false). */
   readonly reconcileRequiresPreviousRun: boolean
   /** Upfront charges are always for the whole next cycle (false). */
   readonly fullFraction: boolean

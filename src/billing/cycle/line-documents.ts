@@ -103,7 +103,7 @@ function adjustmentDocument(
     name: description,
     description,
     arate_key: key,
-    // Those of corrections are told by their id.
+    // Corrections are recognized by their id.
     charge_op: line.id.startsWith('difference/') ? 'refund' : 'charge',
     usagev: 1,
     discount_type: type,

@@ -1,5 +1,6 @@
 /** Charges of one account in one cycle, as the calculation passes them on. Pure values. */
 import type { AdjustmentKind } from '../../catalog/compile/discount.ts'
+import type { LineExplanation } from '../../catalog/records/cycle-line.ts'
 import type { Exact } from '../../catalog/records/exact-amount.ts'
 import type { FinalCharge } from '../../domain/tax.ts'
 
@@ -35,7 +36,7 @@ export interface ChargeLine {
   readonly kind: ChargeKind
   /** Key of the plan or service. */
   readonly name: string
-  /** Of one of several services with the same name. */
+  /** Distinguishes services with the same name. */
   readonly serviceId?: string
   /** Plan of the subscriber in the period. */
   readonly plan: string
@@ -55,9 +56,9 @@ export interface ChargeLine {
   readonly amount: Exact
   readonly isProratedStart: boolean
   readonly isProratedEnd: boolean
-  /** The revision that priced it, with its overrides: `tax`, `rounding_rules`, fields for conditions. */
+  /** The revision that priced it, with its overrides: taxes, rounding, fields for conditions. */
   readonly entity: Readonly<Record<string, unknown>>
-  readonly explain: Explanation
+  readonly explain: LineExplanation
 }
 
 /** A discount or conditional charge on one line, before tax. */
@@ -83,19 +84,7 @@ export interface AdjustmentLine {
   /** The amount before a limit, the price of the line or `limit` of the discount, capped it. */
   readonly uncappedAmount?: Exact
   readonly entity: Readonly<Record<string, unknown>>
-  readonly explain: Explanation
-}
-
-/** From which rule, dates and factor an amount comes. Amounts are decimal text. */
-export interface Explanation {
-  /** Such as `price of the cycle`, `part of the cycle`, `difference to the previous run`. */
-  readonly rule: string
-  readonly entity: { readonly kind: string; readonly key: string; readonly revision?: string }
-  readonly from: string
-  readonly to: string
-  readonly factor?: string
-  readonly fullPrice?: string
-  readonly notes?: readonly string[]
+  readonly explain: LineExplanation
 }
 
 /** A line with its taxes. */

@@ -5,7 +5,7 @@ import { revisionBefore, withOverrides } from './overrides.ts'
 import { type OfferTerms, termsOf } from './price.ts'
 import { type Holding, pieceAt } from './timeline.ts'
 
-export interface Offer {
+export interface HeldOffer {
   /** With overrides. */
   readonly document: StoredRevision
   /** The stored revision. */
@@ -19,7 +19,7 @@ export function offerAt(
   catalogue: CycleCatalogue,
   holding: Holding,
   atMs: number,
-): Offer {
+): HeldOffer {
   const { name, quantity, serviceId } = holding
   const kind = holding.kind === 'flat' ? 'plan' : 'service'
   const all = kind === 'plan' ? catalogue.plans : catalogue.services

@@ -12,13 +12,13 @@ import type { RevisionsByKey, StoredRevision } from './input.ts'
 interface StoredOverride {
   readonly type: string
   readonly key: string
-  /** Empty: every instance of the service. */
+  /** `service_id`; empty for every instance of the service. */
   readonly id: string
   readonly conditions: readonly Condition[]
   readonly value: Fields
 }
 
-/** What an override can select, besides its key. */
+/** A plan or an instance of a service, as overrides select it. */
 export interface Instance {
   readonly kind: 'plan' | 'service'
   readonly name: string
@@ -27,7 +27,7 @@ export interface Instance {
 }
 
 /** Holders whose overrides apply, in their order: the account, then the subscriber. */
-export type Holders = readonly (StoredRevision | null)[]
+type Holders = readonly (StoredRevision | null)[]
 
 /** The revision in force at an instant; otherwise the last one before it, then null. */
 export function revisionBefore(

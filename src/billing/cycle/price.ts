@@ -1,4 +1,4 @@
-/** The price of a part of a cycle: its tiers, by months since the activation, and its days. Pure. */
+/** The price of a part of a cycle: tiers by months since the activation, and days. Pure. */
 
 import type { Decimal } from 'decimal.js'
 import { serviceTermsAt } from '../../catalog/compile/period.ts'
@@ -41,7 +41,7 @@ export interface OfferTerms {
   readonly recurrence: Recurrence
   /** Which revision prices a period in which the price changes: its last one, or each its days. */
   readonly priceChange: 'at_end' | 'by_day'
-  /** Of a service that is charged once, when it begins; null if it is charged per cycle. */
+  /** The own period of a service, which is charged once; null if it is charged per cycle. */
   readonly period: ServicePeriod | null
   /** Cycles after which a service ends; null if it does not end. */
   readonly limitMonths: number | null
@@ -103,28 +103,30 @@ function exactAt(value: unknown, path: string): Decimal {
 }
 
 /** Calendar days [fromDay, toDay). */
-export interface Days {
+export interface DaySpan {
   readonly fromDay: number
   readonly toDay: number
 }
 
 /** Charged days, and what the price is a part of. */
-export interface ChargedDays extends Days {
+export interface ChargedDays extends DaySpan {
   /** Day from which the periods of the tiers count. */
   readonly activationDay: number
-  /** Days of the whole period. */
+  /** DaySpan of the whole period. */
   readonly cycleDays: number
   /** Months of the whole period. */
   readonly cycleMonths: number
 }
 
 /** A part in one price tier. */
-export interface PricePart extends Days {
+export interface PricePart extends DaySpan {
   readonly tier: PriceTier
   /** The part of the price, 1 for a whole cycle; and as text, such as `14/31`. */
   readonly factor: Decimal
   readonly factorText: string
 }
+
+const WHOLE = new Exact(1)
 
 /** The parts of charged days, one per tier: days by the days of the cycle. */
 export function dayParts(charged: ChargedDays, tiers: readonly PriceTier[]): PricePart[] {
@@ -133,13 +135,14 @@ export function dayParts(charged: ChargedDays, tiers: readonly PriceTier[]): Pri
     const { fromDay, toDay } = daysInTier(charged, tier)
     if (fromDay >= toDay) return []
     const days = toDay - fromDay
-    const factorText = days === cycleDays ? '1' : `${days}/${cycleDays}`
-    return [{ fromDay, toDay, tier, factor: new Exact(days).div(cycleDays), factorText }]
+    if (days === cycleDays) return [{ fromDay, toDay, tier, factor: WHOLE, factorText: '1' }]
+    const factor = new Exact(days).div(cycleDays)
+    return [{ fromDay, toDay, tier, factor, factorText: `${days}/${cycleDays}` }]
   })
 }
 
-/** Of the charged days those in a tier. */
-function daysInTier(charged: ChargedDays, { from, to }: PriceTier): Days {
+/** The charged days in a tier. */
+function daysInTier(charged: ChargedDays, { from, to }: PriceTier): DaySpan {
   const fromDay = Math.max(charged.fromDay, boundaryDay(charged, from))
   const toDay = to === null ? charged.toDay : Math.min(charged.toDay, boundaryDay(charged, to))
   return { fromDay, toDay }
@@ -147,6 +150,9 @@ function daysInTier(charged: ChargedDays, { from, to }: PriceTier): Days {
 
 /** The day on which a number of periods since the activation is over, at the nearest midnight. */
 function boundaryDay({ activationDay, cycleMonths }: ChargedDays, periods: Decimal): number {
+  // Nearly all tiers begin and end with a cycle.
+  const simple = periods.toNumber() * cycleMonths
+  if (Number.isInteger(simple)) return monthsLater(activationDay, simple)
   const months = periods.times(cycleMonths)
   const whole = months.floor()
   const day = monthsLater(activationDay, whole.toNumber())

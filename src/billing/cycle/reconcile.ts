@@ -3,10 +3,10 @@
  * each is this difference. Pure.
  */
 import type { Decimal } from 'decimal.js'
-import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
+import type { CycleLineDocument, LineExplanation } from '../../catalog/records/cycle-line.ts'
 import { Exact } from '../../rating/line-tax.ts'
 import { dateText, dayOf } from './days.ts'
-import type { AdjustmentLine, ChargeLine, CycleSpan, Explanation, Span } from './lines.ts'
+import type { AdjustmentLine, ChargeLine, CycleSpan, Span } from './lines.ts'
 import {
   adjustmentKey,
   chargeKey,
@@ -22,7 +22,7 @@ const SMALLEST = new Exact('0.000001')
 export type Comparable = Pick<WrittenLine, 'key' | 'span' | 'tier' | 'amount'>
 
 /** At least one of the two. */
-export interface Difference<Wanted, Written> {
+export interface LineDifference<Wanted, Written> {
   readonly wanted: Wanted | null
   readonly written: Written | null
   /** Wanted minus written. */
@@ -37,7 +37,7 @@ export function differences<Wanted extends Comparable, Written extends Comparabl
   wanted: readonly Wanted[],
   written: readonly Written[],
   keepsEqual = false,
-): Difference<Wanted, Written>[] {
+): LineDifference<Wanted, Written>[] {
   const left = new Set(written)
   const partners = new Map<Wanted, Written>()
   for (const isMatch of [isSamePeriod, isSameTier, isSameKey]) {
@@ -49,7 +49,7 @@ export function differences<Wanted extends Comparable, Written extends Comparabl
       left.delete(partner)
     }
   }
-  const pairs: Difference<Wanted, Written>[] = [
+  const pairs: LineDifference<Wanted, Written>[] = [
     ...wanted.map((line) => pairOf(line, partners.get(line) ?? null)),
     ...[...left].map((line) => pairOf<Wanted, Written>(null, line)),
   ]
@@ -62,7 +62,7 @@ export function differences<Wanted extends Comparable, Written extends Comparabl
 function pairOf<Wanted extends Comparable, Written extends Comparable>(
   wanted: Wanted | null,
   written: Written | null,
-): Difference<Wanted, Written> {
+): LineDifference<Wanted, Written> {
   const amount = (wanted?.amount ?? new Exact(0)).minus(written?.amount ?? 0)
   return { wanted, written, amount }
 }
@@ -81,13 +81,13 @@ function isSamePeriod(one: Comparable, other: Comparable): boolean {
 }
 
 /**
- * What another run of a cycle would change: its lines against those that are stored for the same
- * key, as documents.
+ * The changes that another run of a cycle would make: its lines against those that are stored for
+ * the same key, as documents.
  */
 export function changedLines(
   wanted: readonly CycleLineDocument[],
   stored: readonly CycleLineDocument[],
-): Difference<Comparable, Comparable>[] {
+): LineDifference<Comparable, Comparable>[] {
   return differences(wanted.map(comparableOf), stored.map(comparableOf))
 }
 
@@ -186,7 +186,7 @@ export interface AdjustmentCorrections {
   readonly aid: number
   readonly cycle: CycleSpan
   readonly keepsZero: boolean
-  /** Charges that adjustments apply to, by id: wanted ones, and `creditedCharge` of written ones. */
+  /** Charges that adjustments apply to, by id: wanted ones, and written ones as lines. */
   readonly charges: ReadonlyMap<string, ChargeLine>
 }
 
@@ -248,11 +248,11 @@ function creditedAdjustment(
 }
 
 function correctionOf(
-  base: Explanation,
-  { wanted, written, amount }: Difference<Comparable, Comparable>,
+  base: LineExplanation,
+  { wanted, written, amount }: LineDifference<Comparable, Comparable>,
   span: Span,
   cycle: CycleSpan,
-): Explanation {
+): LineExplanation {
   const { entity, fullPrice } = base
   const rule = wanted === null ? 'credit of the previous run' : 'difference to the previous run'
   const notes = [
@@ -278,7 +278,7 @@ function datesOf({ startMs, endMs }: Span, { zone }: CycleSpan) {
   return { from: dateText(dayOf(zone, startMs)), to: dateText(dayOf(zone, endMs)) }
 }
 
-/** What was charged too much, otherwise too little; if the periods are equal, the period. */
+/** The days that were charged too much, otherwise too little; equal periods as a whole. */
 function correctedSpan(wanted: Span | null, written: Span): Span {
   if (wanted === null) return written
   return outside(written, wanted) ?? outside(wanted, written) ?? wanted

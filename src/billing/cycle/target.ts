@@ -1,16 +1,15 @@
-/** The charges of plans and services that a cycle should have, whoever has written which. Pure. */
+/** The charges of plans and services that a cycle should have, written or not. Pure. */
 import { isEmpty, objectAt, textsAt } from '../../domain/fields.ts'
 import { endOfService } from '../../rating/periods.ts'
 import { chargesOf, type Held, type TargetInput, type Timing } from './charges.ts'
-import { dateText, dayOf } from './days.ts'
-import { CycleError } from './input.ts'
+import { dayOf } from './days.ts'
 import type { ChargeLine, CycleSpan } from './lines.ts'
-import { entityText, offerAt, withEntity } from './offer.ts'
+import { offerAt, withEntity } from './offer.ts'
 import { endedAt, type Holder, type Holding, instanceId } from './timeline.ts'
 
 /**
- * The charges of a cycle. `holders`: those of the account. Throws `CycleError` for a plan or service
- * that is missing or invalid.
+ * The charges of a cycle. `holders`: those of the account. Throws `CycleError` for a plan or
+ * service that is missing or invalid.
  */
 export function wantedCharges(
   input: TargetInput,
@@ -18,16 +17,31 @@ export function wantedCharges(
   cycle: CycleSpan,
   timing: Timing,
 ): ChargeLine[] {
-  return holders.flatMap((holder) => {
+  const [charges = []] = chargesByTiming(input, holders, cycle, [timing])
+  return charges
+}
+
+/** As `wantedCharges`, for several timings in their order. */
+export function chargesByTiming(
+  input: TargetInput,
+  holders: readonly Holder[],
+  cycle: CycleSpan,
+  timings: readonly Timing[],
+): ChargeLine[][] {
+  const found = timings.map((): ChargeLine[] => [])
+  for (const holder of holders) {
     const all = heldIn(input, holder, cycle)
-    return all.flatMap((held) => {
+    for (const held of all) {
       const id = instanceId(held.holding)
       const same = all
         .map(({ holding }) => holding)
         .filter((other) => other !== held.holding && instanceId(other) === id)
-      return chargesOf({ input, cycle, timing, held, same })
-    })
-  })
+      for (const [index, timing] of timings.entries()) {
+        found[index]?.push(...chargesOf({ input, cycle, timing, held, same }))
+      }
+    }
+  }
+  return found
 }
 
 /** The plans, booked services and included services of a holder. */
@@ -45,14 +59,6 @@ function heldAt(input: TargetInput, holding: Holding, cycle: CycleSpan): Held | 
   if (ended.toDay <= dayOf(cycle.zone, cycle.startMs)) return null
   const { aid, catalogue } = input
   const offer = offerAt(aid, catalogue, ended, Math.min(ended.toMs, cycle.endMs) - 1)
-  if (offer.revision.to.getTime() <= Math.max(ended.fromMs, cycle.startMs)) {
-    const at = dateText(dayOf(cycle.zone, offer.revision.to.getTime()))
-    throw new CycleError(
-      aid,
-      entityText(holding),
-      `has no revision in force since ${at}, but is held`,
-    )
-  }
   return { holding: ended, offer }
 }
 

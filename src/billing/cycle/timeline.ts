@@ -21,7 +21,7 @@ import type { ChargeKind } from './lines.ts'
 export interface Piece {
   readonly fromMs: number
   readonly toMs: number
-  /** Null: the holder is the account. */
+  /** Null if the holder is the account. */
   readonly subscriber: StoredRevision | null
   readonly account: StoredRevision | null
 }

@@ -1,6 +1,6 @@
 /**
- * What the previous run charged for the cycle, from its stored lines. Lines that were imported from
- * another system lack the fields of ours. Pure.
+ * Charges and discounts of the previous run for the cycle, from its stored lines. Lines that were
+ * imported from another system lack some fields. Pure.
  */
 import type { Decimal } from 'decimal.js'
 import type { AdjustmentKind } from '../../catalog/compile/discount.ts'
@@ -18,7 +18,7 @@ import { instanceId } from './timeline.ts'
 
 /** A line of the previous run that was paid ahead. */
 export interface WrittenLine {
-  /** What was charged: the same of a wanted line. */
+  /** Identity of the charged instance, as of a wanted line. */
   readonly key: string
   readonly stamp: string
   readonly sid: number
@@ -106,7 +106,7 @@ function read<T>(index: number, of: () => T): T {
   }
 }
 
-/** Of this cycle alone; a longer period is not reconciled. */
+/** Whether a line is of this cycle alone; a longer period is not reconciled. */
 function isOf(line: Fields, { startMs, endMs }: Span, cycle: CycleSpan): boolean {
   const key = line['charged_billrun']
   if (!isUnset(key)) return key === cycle.key

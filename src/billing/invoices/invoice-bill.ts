@@ -1,9 +1,17 @@
 /** Bills of invoices: their storage with the posting, and their removal. */
 import type { BillDocument } from '../../catalog/entities/bill.ts'
 import { type Exact, storedAmount } from '../../catalog/records/exact-amount.ts'
-import { AMOUNT_MAX, rounded } from '../amount.ts'
+import { AMOUNT_MAX, least, rounded, ZERO } from '../amount.ts'
 import type { AccountBooks } from '../books/account-books.ts'
-import { type Bill, type BillFields, billOf, isActive, newBill, refOf } from '../books/bill.ts'
+import {
+  type Bill,
+  type BillFields,
+  billOf,
+  isActive,
+  newBill,
+  openAmount,
+  refOf,
+} from '../books/bill.ts'
 import {
   deletePosting,
   type InvoiceParts,
@@ -13,6 +21,12 @@ import {
 } from '../books/journal.ts'
 import { type BooksWriter, loadBooks, saveBooks } from '../books/store-books.ts'
 import { BillingError } from '../errors.ts'
+
+/** A part of an earlier invoice that a credit note takes back; positive, after tax. */
+export interface Adjustment {
+  readonly invoiceId: number
+  readonly amount: Exact
+}
 
 export interface InvoiceBill extends InvoiceParts {
   readonly aid: number
@@ -27,6 +41,8 @@ export interface InvoiceBill extends InvoiceParts {
   readonly dueDate: Date
   /** Earliest date of collection; the due date if absent. */
   readonly notBefore?: Date
+  /** Invoices that a credit note corrects: what they have open is covered first. */
+  readonly adjusts?: readonly Adjustment[]
   /** Further fields, such as `invoice_date`, `invoice_type` and `payer_name`. */
   readonly fields?: Partial<BillDocument>
 }
@@ -53,6 +69,12 @@ export function addInvoiceBill(books: AccountBooks, invoice: InvoiceBill): Bill 
   }
   const bill = newBill(common, due)
   books.add(bill, invoicePosting(bill, invoice, books.nextNumber))
+  for (const { invoiceId, amount } of invoice.adjusts ?? []) {
+    const debt = books.bill({ type: 'inv', id: invoiceId })
+    const covered =
+      debt === undefined ? ZERO : least(least(openAmount(debt), amount), openAmount(bill))
+    if (debt !== undefined && covered.greaterThan(0)) books.link(debt, bill, covered)
+  }
   books.cover()
   return bill
 }
@@ -60,7 +82,10 @@ export function addInvoiceBill(books: AccountBooks, invoice: InvoiceBill): Bill 
 /** Once per number: throws `BillingError` if the account has an invoice with it. */
 export async function storeInvoiceBill(writer: BooksWriter, invoice: InvoiceBill): Promise<void> {
   const ref = { type: 'inv', id: invoice.invoiceId } as const
-  const books = await loadBooks(writer, invoice.aid, { refs: [ref] })
+  const adjusted = (invoice.adjusts ?? []).map(
+    ({ invoiceId: id }) => ({ type: 'inv', id }) as const,
+  )
+  const books = await loadBooks(writer, invoice.aid, { refs: [ref, ...adjusted] })
   if (books.bill(ref) !== undefined) {
     throw new BillingError(`account ${invoice.aid} has an invoice ${invoice.invoiceId} already`)
   }

@@ -51,6 +51,40 @@ export async function accountBalance(
   }
 }
 
+/** Current balances, with and without unconfirmed payments, of those accounts that have bills. */
+export async function currentBalances(
+  catalog: Catalog,
+  aids: readonly number[],
+): Promise<Map<number, { readonly total: Exact; readonly withoutWaiting: Exact }>> {
+  const found = await catalog.run('read the books of accounts', () =>
+    catalog.books.find({ _id: { $in: [...aids] } }).toArray(),
+  )
+  if (found.length === 0) return new Map()
+  const waiting = await waitingSums(
+    catalog,
+    found.map(({ _id }) => _id),
+  )
+  return new Map(
+    found.map(({ _id: aid, totals }) => {
+      const total = exactAmount(totals.receivable).plus(exactAmount(totals.credit))
+      return [aid, { total, withoutWaiting: total.minus(waiting.get(aid) ?? ZERO) }]
+    }),
+  )
+}
+
+async function waitingSums(catalog: Catalog, aids: readonly number[]): Promise<Map<number, Exact>> {
+  const filter = { aid: { $in: [...aids] }, paid: '2', ...ACTIVE }
+  const bills = await catalog.run('add up bills', () =>
+    catalog.bills.find(filter as Filter<BillDocument>).toArray(),
+  )
+  const sums = new Map<number, Exact>()
+  for (const { aid, due, pending, waiting_for_confirmation: isWaiting } of bills) {
+    if (pending !== true && isWaiting !== true) continue
+    sums.set(aid, (sums.get(aid) ?? ZERO).plus(exactAmount(due)))
+  }
+  return sums
+}
+
 interface Sums {
   readonly total: Exact
   /** Sum of unconfirmed payments. */

@@ -95,6 +95,7 @@ export interface BillrunDocument {
 /** The last two indexes serve the queries for the last confirmed cycle, and for the last one. */
 export const BILLRUN_INDEXES: readonly IndexDescription[] = [
   { key: { aid: 1, billrun_key: 1 }, unique: true },
+  { key: { invoice_id: 1 } },
   { key: { billed: 1, billrun_key: 1 } },
   { key: { billrun_key: 1 } },
 ]

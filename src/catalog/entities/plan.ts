@@ -68,6 +68,11 @@ export const PlanSchema = Type.Object({
   prorated_termination: field(flag(), 'Whether a cycle with a termination is prorated.', {
     query: ['get'],
   }),
+  price_change: field(
+    Type.Optional(choice('at_end', 'by_day')),
+    'Price of a period in which it changes: the last one for all days, or of each day its own.',
+    { query: ['get'] },
+  ),
   charging_type: legacyText('Kind of charging', READS),
   type: legacyText('Kind of plan', READS),
   operation: legacyText('Operation'),

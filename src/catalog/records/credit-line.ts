@@ -46,6 +46,8 @@ export interface CreditLineDocument extends FinalCharge, Partial<CreditPricing> 
   /** Stamp of the first installment. */
   first_installment?: string
   invoice_label?: string
+  /** Whether it belongs to an invoice outside of cycles. */
+  onetime_invoice?: true
   /** When the installment was moved to an earlier cycle. */
   preponed?: Date
 }

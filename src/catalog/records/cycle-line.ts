@@ -1,7 +1,10 @@
 /** Lines that the billing cycle writes: charges of plans and services, discounts and charges. */
 import type { FinalCharge } from '../../domain/tax.ts'
 
-/** Why an amount is what it is (billing/cycle/lines.ts). Amounts are decimal text. */
+/**
+ * From which rule, dates and factor an amount comes: the days [`from`, `to`). Amounts are decimal
+ * text.
+ */
 export interface LineExplanation {
   readonly rule: string
   readonly entity: { readonly kind: string; readonly key: string; readonly revision?: string }

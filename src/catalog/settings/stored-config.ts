@@ -48,6 +48,7 @@ const FURTHER_CATEGORIES = [
   'permissions',
   'events',
   'lines',
+  'billrun',
 ] as const
 
 /** Categories with sealed secrets. */

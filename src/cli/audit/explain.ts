@@ -8,7 +8,7 @@ import { amountText } from '../owners.ts'
 import type { AccountEvidence, LaterLine, SegmentLine } from './evidence.ts'
 import type { AccountPlan, BucketPlan, OwnerPlan } from './mend-plan.ts'
 
-export interface Explanation {
+export interface DifferenceCause {
   aid: number
   /** Lines of text; each names its subject before a colon. */
   causes: string[]
@@ -18,7 +18,7 @@ export interface Explanation {
   unsettled: string[]
 }
 
-export function explain(evidence: AccountEvidence, plan: AccountPlan): Explanation {
+export function explain(evidence: AccountEvidence, plan: AccountPlan): DifferenceCause {
   const { aid, different, later, lost } = evidence
   return {
     aid,
@@ -35,7 +35,7 @@ export function explain(evidence: AccountEvidence, plan: AccountPlan): Explanati
   }
 }
 
-export function explanationLines({ aid, causes, mends, unsettled }: Explanation): string[] {
+export function explanationLines({ aid, causes, mends, unsettled }: DifferenceCause): string[] {
   const indent = (texts: readonly string[]) => texts.map((text) => `  ${text}`)
   return [
     `account ${aid}:`,

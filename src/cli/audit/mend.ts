@@ -10,7 +10,7 @@ import { operator } from '../operator.ts'
 import type { AuditStores } from './account.ts'
 import type { FoundAccount } from './accounts.ts'
 import { type AccountEvidence, gatherEvidence } from './evidence.ts'
-import { type Explanation, explain } from './explain.ts'
+import { type DifferenceCause, explain } from './explain.ts'
 import { type AccountPlan, type BucketPlan, type OwnerPlan, planMend } from './mend-plan.ts'
 
 export interface MendSettings {
@@ -28,7 +28,7 @@ export async function explainAccount(
   stores: AuditStores,
   account: FoundAccount,
   settings: MendSettings,
-): Promise<Explanation | null> {
+): Promise<DifferenceCause | null> {
   const evidence = await evidenceOf(stores, account, settings)
   return evidence === null ? null : explain(evidence, planMend(evidence))
 }
@@ -42,7 +42,7 @@ export async function mend(
   stores: AuditStores,
   account: FoundAccount,
   settings: MendSettings,
-  onPlan: (explanation: Explanation) => void,
+  onPlan: (explanation: DifferenceCause) => void,
 ): Promise<MendResult> {
   for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt += 1) {
     const evidence = await evidenceOf(stores, account, settings)

@@ -198,6 +198,17 @@ describe('the cycle of a credit', () => {
     expect(await cycles({ billrun_key: '202612' })).toEqual(['202612'])
   })
 
+  it('is that of the last run until the invoice of the account is confirmed', async () => {
+    const { billrun, cycleruns } = api.catalog()
+    await cycleruns.insertOne({ _id: '202606', key: '202606' } as never)
+    await billrun.insertMany([1001, 5].map((aid) => ({ aid, billrun_key: '202606' })))
+    expect(await cycles({ credit_time: '2026-05-20' })).toEqual(['202606'])
+    await api.catalog().lines.deleteMany({})
+    await billrun.updateOne({ aid: 1001 }, { $set: { billed: 1 } })
+    expect(await cycles({ credit_time: '2026-05-20' })).toEqual(['202607'])
+    await cycleruns.deleteMany({})
+  })
+
   it('is refused if it has invoices', async () => {
     await api.catalog().billrun.insertOne({ aid: 1, billrun_key: '202606' })
     const answer = await refused({ ...FEE, aprice: 1, billrun_key: '202606' })

@@ -1,6 +1,7 @@
 /** Any value of any parameter of any action is refused by name, or accepted; never an error 500. */
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { pathsOf } from '../../../src/admin/actions/action.ts'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addTenant, TAXED } from '../../support/admin/actions/credit-tenant.ts'
@@ -42,26 +43,29 @@ const value = fc.oneof(
   fc.constantFrom(2 ** 53 + 2, -1, 1e300, { $gt: '' }, [{ $where: '1' }], '202607', 'FEE_A'),
 )
 
-describe.each(ACTIONS.map((action) => [action.name, action] as const))('%s', (name, action) => {
-  const names = [...Object.keys(action.parameters.properties), 'action', '__proto__', '$set']
-  const valid = action.example.parameters as Record<string, unknown>
+describe.each(ACTIONS.map((action) => [String(pathsOf(action)[0]).slice(1), action] as const))(
+  '%s',
+  (name, action) => {
+    const names = [...Object.keys(action.parameters.properties), 'action', '__proto__', '$set']
+    const valid = action.example.parameters as Record<string, unknown>
 
-  it.each(['form', 'json', 'multipart', 'query'] as const)('survives any %s', async (as) => {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 6 }),
-        fc.boolean(),
-        async (fuzzed, isWhole) => {
-          const params = isWhole ? { ...valid, ...fuzzed } : fuzzed
-          const answer = await api.ask(name, JSON.parse(JSON.stringify(params)), { as })
-          expect([400, 200], answer.text).toContain(answer.http)
-          if (answer['status'] === 0) {
-            expect(answer['desc'], answer.text).toBe(answer['message'])
-            expect(String(answer['desc']).length).toBeGreaterThan(4)
-          }
-        },
-      ),
-      { numRuns: 60 },
-    )
-  })
-})
+    it.each(['form', 'json', 'multipart', 'query'] as const)('survives any %s', async (as) => {
+      await fc.assert(
+        fc.asyncProperty(
+          fc.dictionary(fc.constantFrom(...names), value, { maxKeys: 6 }),
+          fc.boolean(),
+          async (fuzzed, isWhole) => {
+            const params = isWhole ? { ...valid, ...fuzzed } : fuzzed
+            const answer = await api.ask(name, JSON.parse(JSON.stringify(params)), { as })
+            expect([400, 200], answer.text).toContain(answer.http)
+            if (answer['status'] === 0) {
+              expect(answer['desc'], answer.text).toBe(answer['message'])
+              expect(String(answer['desc']).length).toBeGreaterThan(4)
+            }
+          },
+        ),
+        { numRuns: 60 },
+      )
+    })
+  },
+)

@@ -82,7 +82,9 @@ describe('a setting', () => {
     expect((await api.get('billrun.charging_day')).details).toBe(1)
     expect((await api.get('timezone')).details).toBe('UTC')
     const params = { action: 'set', category: 'billrun.charging_day', data: 5 }
-    expect(await api.refused(params)).toMatch(/billrun cannot be changed .* rating\.cycleDay/)
+    expect(await api.refused(params)).toMatch(
+      /billrun\.charging_day cannot be changed .* rating\.cycleDay/,
+    )
   })
 
   it('is listed', async () => {

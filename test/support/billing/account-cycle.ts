@@ -1,6 +1,7 @@
 /** Inputs of accounts for tests of the cycle. */
-
+import { expect } from 'vitest'
 import type { Timing } from '../../../src/billing/cycle/charges.ts'
+import { type AccountInvoice, computeAccount } from '../../../src/billing/cycle/compute.ts'
 import type {
   AccountCycle,
   CycleSettings,
@@ -157,3 +158,41 @@ export function wanted(given: Given, timing: Timing = 'arrears'): ChargeLine[] {
 export function total(lines: readonly { readonly amount: { toNumber(): number } }[]): number {
   return lines.reduce((sum, { amount }) => sum + amount.toNumber(), 0)
 }
+
+/** Throws if the account has no invoice. */
+export function compute(given: Given): AccountInvoice {
+  const invoice = computeAccount(accountCycle(given))
+  if (invoice === null) throw new Error('no invoice')
+  return invoice
+}
+
+/** Totals before and after tax. */
+export function totals(given: Given): [number, number] {
+  const { before_vat, after_vat } = compute(given).invoice.totals
+  return [before_vat, after_vat]
+}
+
+/** Within 1e-6: the published totals are binary, those of 58 differ by 9e-7. */
+export function isClose(found: readonly number[], before: number, after: number): void {
+  const differences = [before - (found[0] ?? 0), after - (found[1] ?? 0)].map(Math.abs)
+  expect(Math.max(...differences)).toBeLessThan(1e-6)
+}
+
+/** A discount in force. */
+export function adjustment(key: string, more: object): StoredRevision {
+  return { key, from: date('2010-01-01'), to: date('2170-01-01'), ...more }
+}
+
+/** Conditions that subscribers with one of these plans meet. */
+export const ofPlan = (...names: string[]) => ({
+  conditions: [{ subscriber: [{ fields: [{ field: 'plan', op: 'in', value: names }] }] }],
+})
+export const ofService = (name: string) => ({
+  conditions: [
+    {
+      subscriber: [
+        { service: { any: [{ fields: [{ field: 'name', op: 'in', value: [name] }] }] } },
+      ],
+    },
+  ],
+})

@@ -10,7 +10,7 @@ import { DISPLAY, EntityRuleError, InUseError } from '../errors.ts'
 import type { CollectionRules, RuleContext } from '../rules/rule.ts'
 import { dateText } from '../timeline/dates.ts'
 import type { Draft } from '../timeline/draft.ts'
-import { type Span, spanOf, uncovered } from '../timeline/spans.ts'
+import { type RevisionSpan, spanOf, uncovered } from '../timeline/spans.ts'
 
 /** Revisions before the change, each limited to a period that no revision covers after it. */
 export function lostValidity(draft: Draft): RawDocument[] {
@@ -61,7 +61,7 @@ export async function lostValidityWarnings(
   return warnings
 }
 
-function periodText({ fromMs, toMs }: Span, zone: string): string {
+function periodText({ fromMs, toMs }: RevisionSpan, zone: string): string {
   const from = `from ${dateText(fromMs, zone)}`
   return toMs >= FOREVER_MS ? `${from} on, when` : `${from} to ${dateText(toMs, zone)}, when`
 }

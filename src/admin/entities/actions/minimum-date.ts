@@ -16,7 +16,8 @@ export async function minimumDateMs(
   if (!hasMinimumDate || entities.closedCycleChanges) return 0
   const [newest] = await catalog.run('find the last confirmed cycle', () =>
     catalog.billrun
-      .find({ billed: 1 }, { projection: { billrun_key: 1 } })
+      // Keys of invoices outside of cycles are longer.
+      .find({ billed: 1, billrun_key: /^\d{6}$/ }, { projection: { billrun_key: 1 } })
       .sort({ billed: -1, billrun_key: -1 })
       .limit(1)
       .toArray(),

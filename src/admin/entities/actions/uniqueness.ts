@@ -6,7 +6,7 @@ import { EntityRuleError } from '../errors.ts'
 import { fieldValue, type UniqueValue, uniqueValues } from '../fields/check.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
-import { overlap, type Span, spanOf, uncovered } from '../timeline/spans.ts'
+import { overlap, type RevisionSpan, spanOf, uncovered } from '../timeline/spans.ts'
 import { documentsOf, findDocuments, NOT_DELETED } from './revisions.ts'
 
 /** Duplicates are refused even if their validity does not overlap or has ended. */
@@ -75,7 +75,7 @@ const HOLDERS_MAX = 1000
 
 interface ClaimedValue extends UniqueValue {
   /** Periods in which the entity has the value but did not have it before. */
-  spans: readonly Span[]
+  spans: readonly RevisionSpan[]
 }
 
 function newlyClaimedValues(

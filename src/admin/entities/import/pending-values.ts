@@ -1,8 +1,8 @@
 /** Values of earlier rows of an import that are not in the store yet. */
 import { valueName } from '../actions/uniqueness.ts'
-import { overlap, type Span } from '../timeline/spans.ts'
+import { overlap, type RevisionSpan } from '../timeline/spans.ts'
 
-export interface ValueClaim extends Span {
+export interface ValueClaim extends RevisionSpan {
   label: string
 }
 

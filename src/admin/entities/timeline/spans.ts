@@ -2,21 +2,21 @@
 import type { Fields } from '../../../domain/fields.ts'
 import { fromOf, toOf } from './draft.ts'
 
-export interface Span {
+export interface RevisionSpan {
   fromMs: number
   toMs: number
 }
 
-export function spanOf(revision: Fields): Span {
+export function spanOf(revision: Fields): RevisionSpan {
   return { fromMs: fromOf(revision), toMs: toOf(revision) }
 }
 
-export function overlap(a: Span, b: Span): boolean {
+export function overlap(a: RevisionSpan, b: RevisionSpan): boolean {
   return a.fromMs < b.toMs && b.fromMs < a.toMs
 }
 
 /** The parts of a span that none of the others covers, sorted by start. */
-export function uncovered(span: Span, others: readonly Span[]): Span[] {
+export function uncovered(span: RevisionSpan, others: readonly RevisionSpan[]): RevisionSpan[] {
   let remaining = [span]
   for (const other of others) {
     remaining = remaining.flatMap(({ fromMs, toMs }) =>

@@ -8,6 +8,7 @@ import type {
   AdjustmentTerms,
   SubjectValue,
 } from '../../../catalog/compile/discount.ts'
+import type { LineExplanation } from '../../../catalog/records/cycle-line.ts'
 import { Exact } from '../../../catalog/records/exact-amount.ts'
 import { least, ZERO } from '../../amount.ts'
 import { dateText, dayAfter, dayOf } from '../days.ts'
@@ -15,7 +16,6 @@ import {
   type AdjustmentLine,
   type ChargeLine,
   type CycleSpan,
-  type Explanation,
   LINE_DIGITS,
   type Span,
 } from '../lines.ts'
@@ -353,7 +353,7 @@ function datesOf({ startMs, endMs }: Span, { zone }: CycleSpan) {
   return { from: dateText(dayOf(zone, startMs)), to: dateText(dayAfter(zone, endMs)) }
 }
 
-function entityOf({ terms }: Definition): Explanation['entity'] {
+function entityOf({ terms }: Definition): LineExplanation['entity'] {
   const { kind, key, document } = terms
   const { _id: id } = document
   const named = { kind: kind === 'discount' ? 'discount' : 'charge', key }
@@ -368,7 +368,7 @@ function explanationOf(
   { part }: PartAmount,
   wanted: Exact,
   capped: Exact,
-): Explanation {
+): LineExplanation {
   const { terms, sid, forced } = definition
   const isPercentage = terms.type === 'percentage'
   const ofWhat = terms.percentageOn === 'aprice' ? 'the charge' : 'the price of a cycle'

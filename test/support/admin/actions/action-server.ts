@@ -4,6 +4,7 @@ import { afterAll, beforeAll } from 'vitest'
 import type { Action } from '../../../../src/admin/actions/action.ts'
 import { type AdmitAction, addActionRoutes } from '../../../../src/admin/actions/routes.ts'
 import { ADMIN, type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
+import { createCycle } from '../../../../src/admin/cycle/cycle.ts'
 import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entities/errors.ts'
 import { createEntityApi } from '../../../../src/admin/entity-api.ts'
 import { createPayments } from '../../../../src/admin/payments/payments.ts'
@@ -13,6 +14,7 @@ import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts
 import { createCurrentSettings } from '../../../../src/catalog/settings/current-settings.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
+import { computeSmall, smallWorkers } from '../../billing/cycle-fixture.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
 import { createAnswerCheck, DOCUMENT } from '../entities/openapi/answer-check.ts'
 
@@ -39,6 +41,7 @@ export interface ActionServer {
   now(): number
   /** Sets the clock. */
   at(ms: number): void
+  /** `name`: of an action of `/api`, or with its family as `billrun/cycle`. */
   ask(name: string, params: Fields, how?: AskOptions): Promise<ActionAnswer>
   /** Sends a body as JSON, unchanged. */
   send(name: string, body: string): Promise<ActionAnswer>
@@ -81,7 +84,12 @@ export function useActionServer(
     const stores = { catalog: on, ledger, clock, config, log }
     const settings = createCurrentSettings(on, clock, config.catalog.pollMs)
     const payments = createPayments({ ...stores, settings, entityApi: createEntityApi(stores) })
-    addActionRoutes(server, { ...stores, audit, payments, actions, admit })
+    const cycle = createCycle({
+      ...stores,
+      startWorkers: () => smallWorkers(stores),
+      compute: computeSmall,
+    })
+    addActionRoutes(server, { ...stores, audit, payments, cycle, actions, admit })
     servers.push(server)
     return server.listen({ host: '127.0.0.1', port: 0 })
   }
@@ -132,7 +140,7 @@ export async function askAt(
   const headers: Record<string, string> = { 'x-role': role, 'x-user': user }
   if (key !== undefined) headers['idempotency-key'] = key
   const request: RequestInit = { method, headers }
-  let path = `${url}/api/${name}`
+  let path = name.includes('/') ? `${url}/${name}` : `${url}/api/${name}`
   if (as === 'json') {
     headers['content-type'] = 'application/json'
     request.body = JSON.stringify(params)

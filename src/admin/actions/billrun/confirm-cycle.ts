@@ -1,0 +1,74 @@
+/** `/billrun/confirmcycle`: invoices become bills, and are not changed any more. */
+import { Type } from '@sinclair/typebox'
+import { confirmInvoices, hasUnconfirmed } from '../../../billing/run/confirm.ts'
+import { anyValue } from '../../../catalog/entities/json-schema.ts'
+import { ActionError } from '../../entities/errors.ts'
+import { beginJob } from '../../jobs/jobs.ts'
+import { action } from '../action.ts'
+import { param } from '../parameters.ts'
+import { cycleOf } from './cycle-of.ts'
+import { INVOICING_DAY, namedCycle, STAMP, stateOf } from './parameters.ts'
+
+const REFUSED = {
+  // With the blank of the text that existing clients know.
+  stamp: 'stamp is in incorrect format or missing ',
+  day: 'Need to pass numeric invoicing day when on multi day cycle mode.',
+}
+const NOTHING = 'Cycle was confirmed already, or no invoices were found to confirm'
+/** Further ones need a job, which confirms all. */
+const INVOICES_MAX = 1_000
+
+export const confirmcycle = action({
+  family: 'billrun',
+  name: 'confirmcycle',
+  level: 'admin',
+  about: 'Confirm invoices: they become bills and are sent; all of a cycle in the background',
+  parameters: Type.Object({
+    stamp: STAMP,
+    invoices: param.optional(
+      param.json('Numbers of the only invoices: a list, or separated by commas.'),
+    ),
+    invoicing_day: INVOICING_DAY,
+  }),
+  answer: {
+    details: anyValue(
+      'All invoices: `job`. Given ones: `confirmed`, `not_for_bill`, and `refused` with a reason ' +
+        'by invoice.',
+    ),
+  },
+  example: {
+    parameters: { stamp: '202610', invoices: '101,102' },
+    answer: { details: { confirmed: 2, not_for_bill: 0, refused: [] } },
+  },
+  async run(sent, call) {
+    const name = await namedCycle(call, sent, REFUSED)
+    const invoices = numbersOf(sent.invoices)
+    const { cycle, status } = await stateOf(call, name)
+    if (status === 'running') {
+      throw new ActionError("Can't confirm invoices while the billing cycle run is ongoing")
+    }
+    if (!(await hasUnconfirmed(call.catalog, cycle, invoices))) throw new ActionError(NOTHING)
+    const { actor, catalog, clock } = call
+    if (invoices === null) {
+      const wanted = { kind: 'confirm', subject: cycle.id, options: { ...name }, actor } as const
+      const job = await beginJob({ catalog, clock }, wanted)
+      return { details: { job: job._id.toHexString() } }
+    }
+    const parts = cycleOf(call)
+    const { refused, ...counts } = await confirmInvoices(parts, { cycle, invoices, actor })
+    return { details: { ...counts, refused } }
+  },
+})
+
+function numbersOf(sent: unknown): number[] | null {
+  if (sent === undefined || sent === '') return null
+  const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent).split(',')
+  const numbers = list.map((each) => (/^\s*\d{1,15}\s*$/.test(String(each)) ? Number(each) : 0))
+  if (numbers.includes(0) || numbers.length === 0) {
+    throw new ActionError('Field invoices must be numbers of invoices')
+  }
+  if (numbers.length > INVOICES_MAX) {
+    throw new ActionError(`Field invoices has more than ${INVOICES_MAX} members`)
+  }
+  return [...new Set(numbers)]
+}

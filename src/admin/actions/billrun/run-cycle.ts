@@ -1,0 +1,142 @@
+/** `/billrun/completecycle`, `specificcycle` and `resetcycle`. */
+import { Type } from '@sinclair/typebox'
+import { runAccounts } from '../../../billing/run/run-accounts.ts'
+import { beginRun, isAttended, resetRun } from '../../../billing/run/runs.ts'
+import type { CycleState } from '../../../billing/run/status.ts'
+import { integer, object, text } from '../../../catalog/entities/json-schema.ts'
+import { ActionError } from '../../entities/errors.ts'
+import { beginJob } from '../../jobs/jobs.ts'
+import { type ActionCall, action } from '../action.ts'
+import { param } from '../parameters.ts'
+import { cycleOf } from './cycle-of.ts'
+import { INVOICING_DAY, namedCycle, STAMP, stateOf } from './parameters.ts'
+
+const REFUSED = {
+  stamp: 'Need to pass correct billrun key',
+  day: 'Need to pass invoicing day when on multi day cycle mode.',
+}
+const INVALID = "One or more of the parameters of the 'cycle' command is not valid"
+
+export const completecycle = action({
+  family: 'billrun',
+  name: 'completecycle',
+  level: 'admin',
+  about: 'Compute the invoices of a cycle, in the background',
+  parameters: Type.Object({
+    stamp: STAMP,
+    rerun: param.optional(param.flag('Replace the unconfirmed invoices of an earlier run.')),
+    generate_pdf: param.optional(param.text('`true` or `false`; required.')),
+    invoicing_day: INVOICING_DAY,
+  }),
+  answer: {
+    details: object('The run.', {
+      job: text('Id of the job (collection `jobs`).'),
+      accounts: integer('Accounts to process.'),
+    }),
+  },
+  example: {
+    parameters: { stamp: '202611', generate_pdf: 'false' },
+    answer: { details: { job: '655f1c3a9b3d4c6e8f7a0b1c', accounts: 1200 } },
+  },
+  async run(sent, call) {
+    const name = await namedCycle(call, sent, REFUSED)
+    const state = await stateOf(call, name)
+    await refuseRun(call, state, sent.rerun === true)
+    const { generate_pdf: pdf } = sent
+    if (pdf !== 'true' && pdf !== 'false') throw new ActionError(INVALID)
+    const { actor, catalog, clock } = call
+    const { cycle } = state
+    const rerun = sent.rerun === true
+    const run = await beginRun(call, { cycle, rerun, generatePdf: pdf === 'true', actor })
+    const job = await beginJob(
+      { catalog, clock },
+      { kind: 'cycle', subject: cycle.id, options: { ...name }, actor },
+    )
+    return { details: { job: job._id.toHexString(), accounts: run.total } }
+  },
+})
+
+async function refuseRun(
+  call: ActionCall,
+  { status, run, cycle }: CycleState,
+  rerun: boolean,
+): Promise<void> {
+  if (status === 'current' || status === 'future') {
+    throw new ActionError("Can't run billing cycle on active or future cycles")
+  }
+  if (status === 'running' && run?.state === 'running' && (await isAttended(call, run))) {
+    const { key } = cycle
+    throw new ActionError(`Billing cycle ${key} is already running on host ${run.host}`)
+  }
+  if (status !== 'running' && status !== 'to_run' && !rerun) {
+    throw new ActionError('For rerun pass rerun value as true')
+  }
+}
+
+/** A call computes at most as many accounts. */
+const AIDS_MAX = 1_000
+
+export const specificcycle = action({
+  family: 'billrun',
+  name: 'specificcycle',
+  level: 'admin',
+  about: 'Compute the invoices of given accounts',
+  parameters: Type.Object({
+    stamp: STAMP,
+    aids: param.optional(param.json('The accounts: a JSON list of numbers.')),
+    invoicing_day: INVOICING_DAY,
+  }),
+  answer: {
+    details: object('Accounts by result.', {
+      accounts: integer('Processed.'),
+      invoices: integer('With an invoice.'),
+      empty: integer('Without anything to invoice.'),
+      confirmed: integer('Not changed: their invoice is confirmed.'),
+      failed: integer('Failed; `tollgate cycle parked` has the reasons.'),
+    }),
+  },
+  example: {
+    parameters: { stamp: '202611', aids: [17] },
+    answer: { details: { accounts: 1, invoices: 1, empty: 0, confirmed: 0, failed: 0 } },
+  },
+  async run(sent, call) {
+    const name = await namedCycle(call, sent, REFUSED)
+    const aids = aidsOf(sent.aids)
+    const { status, cycle } = await stateOf(call, name)
+    if (status !== 'to_run' && status !== 'finished' && status !== 'to_rerun') {
+      throw new ActionError("Can't Run")
+    }
+    const parts = cycleOf(call)
+    const counts = await parts.withWorkers((workers) =>
+      runAccounts({ ...parts, workers }, cycle, aids),
+    )
+    return { details: { ...counts } }
+  },
+})
+
+function aidsOf(sent: unknown): number[] {
+  const list = Array.isArray(sent) ? (sent as unknown[]) : sent === undefined ? [] : [sent]
+  if (list.length === 0 || sent === '')
+    throw new ActionError('Need to supply at least one account id')
+  const aids = list.map((each) => (/^\s*[1-9]\d{0,14}\s*$/.test(String(each)) ? Number(each) : 0))
+  // The text of existing clients.
+  if (aids.includes(0) || aids.length > AIDS_MAX) throw new ActionError("Illgal account id's")
+  return [...new Set(aids)]
+}
+
+export const resetcycle = action({
+  family: 'billrun',
+  name: 'resetcycle',
+  level: 'admin',
+  about: 'Forget the progress of a finished run, so that the cycle can be run again',
+  parameters: Type.Object({ stamp: STAMP, invoicing_day: INVOICING_DAY }),
+  answer: {},
+  example: { parameters: { stamp: '202611' }, answer: {} },
+  async run(sent, call) {
+    const name = await namedCycle(call, sent, REFUSED)
+    const { cycle, status } = await stateOf(call, name)
+    const isReset = status === 'finished' && (await resetRun(call, cycle, call.actor))
+    if (!isReset) throw new ActionError('error')
+    return {}
+  },
+})

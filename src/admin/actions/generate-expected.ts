@@ -1,0 +1,123 @@
+/** `generateexpected`: the invoice that an account would get in a cycle; nothing is stored. */
+import { Type } from '@sinclair/typebox'
+import { calendarOf } from '../../billing/credit/credits.ts'
+import { CycleError, type StoredRevision } from '../../billing/cycle/compute.ts'
+import { isCycleKey, keyAt } from '../../billing/cycle-key.ts'
+import { integerFrom } from '../../billing/payments/payment-order.ts'
+import { expectedInvoice } from '../../billing/run/expected.ts'
+import { AccountInputError } from '../../billing/run/read-accounts.ts'
+import { runCycleOf } from '../../billing/run/run-cycle.ts'
+import { anyValue } from '../../catalog/entities/json-schema.ts'
+import { type Fields, isObject } from '../../domain/fields.ts'
+import { ActionError } from '../entities/errors.ts'
+import { dateOf } from '../entities/requests/instant.ts'
+import { type ActionCall, action } from './action.ts'
+import { cycleOf } from './billrun/cycle-of.ts'
+import { invoiceView } from './invoice-view.ts'
+import { param } from './parameters.ts'
+
+const OUTPUTS = ['invoice_meta_data', 'pdf_path', 'download_pdf'] as const
+const REVISIONS_MAX = 1_000
+
+export const generateexpected = action({
+  name: 'generateexpected',
+  level: 'read',
+  about: 'Compute the invoice that an account would get, without storing it',
+  parameters: Type.Object({
+    aid: param.optional(param.json('The account.')),
+    billrun_key: param.optional(param.text('Key of the cycle; the current one by default.')),
+    fake_cycle: param.optional(param.flag('Always true.')),
+    generate_pdf: param.optional(param.flag('Not used: files are made by downloads.')),
+    download_pdf: param.optional(param.flag('Likewise.')),
+    ignore_cdrs: param.optional(param.flag('Without usage and credits.')),
+    output: param.optional(param.choice(OUTPUTS, '`invoice_meta_data` (default): the document.')),
+    data: param.optional(
+      param.json('Revisions in place of the stored ones: `account` and `subscribers`, as lists.'),
+    ),
+  }),
+  answer: { details: anyValue('The document; an empty list without anything to invoice.') },
+  example: { parameters: { aid: 1, billrun_key: '202610' }, answer: { details: [] } },
+  async run(sent, call) {
+    const { billrun_key: given, ignore_cdrs: ignoresLines = false, output, data } = sent
+    const aid = sent.aid === undefined || sent.aid === '' ? null : integerFrom(sent.aid)
+    if (sent.aid === undefined) throw new ActionError('Following field/s are missing: aid')
+    if (aid === null || aid < 1) throw new ActionError('Field aid should be of type Integer')
+    const calendar = calendarOf(call.config)
+    const key = given ?? keyAt(call.nowMs, calendar)
+    if (!isCycleKey(key)) throw new ActionError('Illegal billrun key')
+    if (output !== undefined && output !== 'invoice_meta_data') {
+      throw new ActionError(`output ${output}: use accountinvoices to download a file`)
+    }
+    const cycle = runCycleOf({ key, invoicingDay: null }, calendar)
+    const revisions = revisionsIn(data, call)
+    const wanted = { aid, cycle, ignoresLines, ...revisions, nowMs: call.nowMs }
+    try {
+      const expected = await expectedInvoice(call, cycleOf(call).compute, wanted)
+      return { details: expected === null ? [] : invoiceView(expected.invoice, call) }
+    } catch (error) {
+      const isOfAccount = error instanceof CycleError || error instanceof AccountInputError
+      throw isOfAccount ? new ActionError(error.message) : error
+    }
+  },
+})
+
+function revisionsIn(data: unknown, call: ActionCall) {
+  if (data === undefined || data === '') return { account: null, subscribers: null }
+  if (!isObject(data)) throw new ActionError('Field data should be of type Object')
+  const { account, subscribers } = data
+  return {
+    account: listOf(account, 'data.account', call),
+    subscribers: listOf(subscribers, 'data.subscribers', call),
+  }
+}
+
+function listOf(value: unknown, path: string, call: ActionCall): StoredRevision[] | null {
+  if (value === undefined) return null
+  const list: readonly unknown[] = Array.isArray(value) ? value : [value]
+  if (list.length > REVISIONS_MAX || !list.every(isObject)) {
+    throw new ActionError(`${path} must be a list of revisions`)
+  }
+  return (list as readonly Fields[])
+    .map((each, index) => ({
+      ...each,
+      ...datesOf(each, `${path}.${index}`, call),
+    }))
+    .sort((a, b) => a.from.getTime() - b.from.getTime())
+}
+
+const DATES = ['plan_activation', 'plan_deactivation', 'activation_date', 'deactivation_date']
+
+function datesOf(revision: Fields, path: string, { config, nowMs }: ActionCall) {
+  const time = { timeZone: config.rating.timeZone, nowMs }
+  const dateAt = (name: string): Date => {
+    const date = dateOf(revision[name], time)
+    if (date === null) throw new ActionError(`${path}.${name} must be a date`)
+    return date
+  }
+  const given = DATES.filter((name) => revision[name] !== undefined && revision[name] !== null)
+  const more = Object.fromEntries(given.map((name) => [name, dateAt(name)]))
+  const services = Array.isArray(revision['services']) ? revision['services'] : null
+  return {
+    from: dateAt('from'),
+    to: dateAt('to'),
+    ...more,
+    ...(services !== null && {
+      services: services.map((service: unknown, index) =>
+        isObject(service) && service['from'] !== undefined
+          ? { ...service, ...serviceDates(service, `${path}.services.${index}`, time) }
+          : service,
+      ),
+    }),
+  }
+}
+
+function serviceDates(service: Fields, path: string, time: Parameters<typeof dateOf>[1]) {
+  const dates = (['from', 'to'] as const).filter((name) => service[name] !== undefined)
+  return Object.fromEntries(
+    dates.map((name) => {
+      const date = dateOf(service[name], time)
+      if (date === null) throw new ActionError(`${path}.${name} must be a date`)
+      return [name, date]
+    }),
+  )
+}

@@ -1,0 +1,161 @@
+/** `onetimeinvoice`: an invoice outside of cycles, from a list of charges; or a credit note. */
+import { activeCardOf } from '../../billing/cards/active-card.ts'
+import { chargeAccount } from '../../billing/charges/run.ts'
+import { withCurrentCycle } from '../../billing/credit/insert-credits.ts'
+import { type OneTimeOrder, previewOneTime, storeOneTime } from '../../billing/onetime/one-time.ts'
+import { withdrawInvoice } from '../../billing/onetime/withdraw.ts'
+import { sendMails } from '../../billing/run/invoice-mail.ts'
+import { anyValue } from '../../catalog/entities/json-schema.ts'
+import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
+import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
+import { ActionError } from '../entities/errors.ts'
+import { type ActionAnswer, type CommitPart, type MoneyCall, moneyAction } from './action.ts'
+import { writerOf } from './books.ts'
+import { stageOf } from './charge-view.ts'
+import { invoiceView } from './invoice-view.ts'
+import { ONE_TIME_PARAMETERS, oneTimeOrderOf, type SentOneTime } from './onetime-order.ts'
+import { paymentsOf } from './payments-of.ts'
+
+export const onetimeinvoice = moneyAction({
+  name: 'onetimeinvoice',
+  level: 'write',
+  about: 'Make an invoice outside of cycles, or a credit note',
+  parameters: ONE_TIME_PARAMETERS,
+  answer: {
+    details: anyValue(
+      '`invoice_id`, `invoice_path`, `invoice` (the document) and `paymentData` (the charge).',
+    ),
+  },
+  example: {
+    parameters: {
+      aid: 1,
+      step: 1,
+      reason: 'Installation',
+      cdrs: [{ aid: 1, sid: 2, rate: 'FEE_A', credit_time: '2026-06-01', usagev: 1, aprice: 20 }],
+    },
+    answer: { details: { invoice_path: '', invoice_id: 8_100_000_001, paymentData: {} } },
+  },
+  async run(sent, call) {
+    refuseCombination(sent)
+    const { step = 2, expected = false, charge_flow: flow = 'regular' } = sent
+    const order = await withCurrentCycle(() => oneTimeOrderOf(sent, call))
+    if (expected) {
+      const invoice = await previewOneTime(call, order)
+      return answerOf({ ...invoice, invoice_id: 0 }, {}, call)
+    }
+    if (step < 2 || !order.isBilled) return storeOnly(call, sent)
+    return storeAndCharge(call, sent, flow === 'charge_before_invoice')
+  },
+})
+
+function refuseCombination(sent: SentOneTime): void {
+  const { step = 2, expected = false, charge_flow: flow = 'regular', adjusts = '' } = sent
+  if (expected && step !== 0) throw new ActionError('Expected must to be with step 0 only')
+  if (adjusts !== '' && step === 0) throw new ActionError('adjusts requires step 1 or 2')
+  if (flow === 'charge_before_invoice' && step !== 2) {
+    throw new ActionError('charge_flow charge_before_invoice requires step 2')
+  }
+}
+
+type Stored = OneTimeInvoice & Record<string, unknown>
+
+interface OneTimeInvoice {
+  readonly aid: number
+  readonly billrun_key: string
+  readonly invoice_id: number
+}
+
+function answerOf(invoice: object, paymentData: object, call: MoneyCall): ActionAnswer {
+  const { invoice_id } = invoice as OneTimeInvoice
+  // A file is made when it is downloaded.
+  const details = { invoice_path: '', invoice_id, paymentData }
+  return { details: { ...details, invoice: invoiceView(invoice, call) } }
+}
+
+async function storeOnly(call: MoneyCall, sent: SentOneTime): Promise<ActionAnswer> {
+  let mails: readonly OutboxDocument[] = []
+  const answer = await withCurrentCycle(async () => {
+    const order = await oneTimeOrderOf(sent, call)
+    return call.commit('write a one-time invoice', async (session) => {
+      const stored = await storeOneTime(call, session, order)
+      mails = stored.mails
+      return answerOf(stored.invoice, {}, call)
+    })
+  })
+  await sendMails(call, mails)
+  return answer
+}
+
+/** A repetition of the call continues with what the first one has stored. */
+async function storeAndCharge(
+  call: MoneyCall,
+  sent: SentOneTime,
+  isChargedFirst: boolean,
+): Promise<ActionAnswer> {
+  const { charges: deps } = paymentsOf(call)
+  const first = await oneTimeOrderOf(sent, call)
+  if (isChargedFirst) await refuseWithoutCard(call, first)
+  let mails: readonly OutboxDocument[] = []
+  const [stored] = await call.commitPart(0, (commit) =>
+    withCurrentCycle(async () => {
+      const order = await oneTimeOrderOf(sent, call)
+      return commit('write a one-time invoice', async (session) => {
+        // Without the charge there is no invoice to send.
+        const one = await storeOneTime(call, session, {
+          ...order,
+          sendsEmail: order.sendsEmail && !isChargedFirst,
+        })
+        mails = one.mails
+        return [one.invoice]
+      })
+    }),
+  )
+  const invoice = stored as Stored
+  await sendMails(call, mails)
+  const charge = await chargeOne(call, deps, invoice)
+  if (isChargedFirst && charge?.state === 'rejected') return withdraw(call, invoice, sent.reason)
+  const paymentData = charge === null ? {} : stageOf(charge)
+  return call.commit('answer a one-time invoice', async () => answerOf(invoice, paymentData, call))
+}
+
+async function refuseWithoutCard(call: MoneyCall, { aid }: OneTimeOrder): Promise<void> {
+  const { charges } = paymentsOf(call)
+  const card = await activeCardOf(call.catalog, aid, call.nowMs, charges.sealer)
+  if (card === null) throw new ActionError('No payment method for account')
+}
+
+/** Null if there is nothing to charge: a refund, or an account without a card. */
+async function chargeOne(
+  call: MoneyCall,
+  deps: Parameters<typeof chargeAccount>[0],
+  { aid, invoice_id: id }: OneTimeInvoice,
+): Promise<GatewayChargeDocument | null> {
+  const { actor } = call
+  const wanted = {
+    aid,
+    selection: { invoices: [id] },
+    payMode: 'one_payment',
+    isNamed: true,
+    run: '',
+    actor,
+    reason: `invoice ${id}`,
+  } as const
+  const { charges } = await chargeAccount(deps, wanted, async (write) => {
+    const part = (commit: CommitPart) => commit('create charges', write)
+    return (await call.commitPart(1, part)) as readonly string[]
+  })
+  return charges[0] ?? null
+}
+
+const NOT_CHARGED = 'Charge failed before invoicing'
+
+async function withdraw(
+  call: MoneyCall,
+  invoice: OneTimeInvoice,
+  reason: string | undefined,
+): Promise<ActionAnswer> {
+  return call.commit('withdraw a one-time invoice', async (session) => {
+    await withdrawInvoice(writerOf(call, session, reason), invoice, NOT_CHARGED)
+    return { status: 0, desc: NOT_CHARGED, message: NOT_CHARGED }
+  })
+}

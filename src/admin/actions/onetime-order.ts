@@ -1,0 +1,200 @@
+/** Parameters of a one-time invoice, and the order that they describe. */
+import { type Static, Type } from '@sinclair/typebox'
+import { CreditProcessError, CreditRefusal } from '../../billing/credit/credit-request.ts'
+import { calendarOf, prepareCredits } from '../../billing/credit/credits.ts'
+import { immediateKeyAt, isCycleKey, keyEndMs } from '../../billing/cycle-key.ts'
+import type { WantedAdjustment } from '../../billing/onetime/credit-notes.ts'
+import type { OneTimeOrder } from '../../billing/onetime/one-time.ts'
+import { integerFrom } from '../../billing/payments/payment-order.ts'
+import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
+import { Exact } from '../../catalog/records/exact-amount.ts'
+import type { CreditFields } from '../../catalog/settings/line-settings.ts'
+import { type Fields, isObject } from '../../domain/fields.ts'
+import { ActionError } from '../entities/errors.ts'
+import { dateText } from '../entities/views.ts'
+import type { ActionCall } from './action.ts'
+import { CREDIT_PARAMETERS, creditRequestOf, readCreditFields } from './credit-parameters.ts'
+import { amountOf, castParameters, param } from './parameters.ts'
+
+const FLOWS = ['regular', 'charge_before_invoice'] as const
+const TYPES = ['regular', 'refund'] as const
+
+export const ONE_TIME_PARAMETERS = Type.Object({
+  cdrs: param.optional(
+    param.json(
+      'Charges: a list of `aid`, `sid`, `rate`, `credit_time`, `usagev`, `aprice`, as in `credit`.',
+    ),
+  ),
+  aid: param.optional(param.json('The account.')),
+  invoice_unixtime: param.optional(param.json('Time of the invoice, Unix seconds; now.')),
+  step: param.optional(
+    param.integer('0: document only; 1: and a bill; 2 (default): and a charge of it.', {
+      minimum: 0,
+      maximum: 2,
+    }),
+  ),
+  send_email: param.optional(param.flag('Whether it is sent to the customer; true by default.')),
+  allow_bill: param.optional(param.flag('Whether it becomes a bill; true by default.')),
+  note: param.optional(param.text('A note.')),
+  uf: param.optional(param.object('Configured fields (`lines.credit.fields`).')),
+  payment_data: param.optional(param.object('Further data, kept with the invoice.')),
+  charge_flow: param.optional(
+    param.choice(FLOWS, '`charge_before_invoice`: without a successful charge, no invoice.'),
+  ),
+  expected: param.optional(param.flag('Preview, with `step` 0 only.')),
+  type: param.optional(
+    param.choice(TYPES, 'Series of the number; by the sign of the total if not given.'),
+  ),
+  adjusts: param.optional(
+    param.json('Credit note: a list of `invoice_id` and `amount`; not with `step` 0.'),
+  ),
+})
+
+export type SentOneTime = Static<typeof ONE_TIME_PARAMETERS> & { readonly reason?: string }
+
+const CDRS_MAX = 1_000
+const ADJUSTS_MAX = 100
+const SECONDS_MAX = 4_102_444_800
+
+/** Throws `ActionError`. */
+export async function oneTimeOrderOf(sent: SentOneTime, call: ActionCall): Promise<OneTimeOrder> {
+  const cdrs = cdrsIn(sent.cdrs)
+  const aid = sent.aid === undefined ? null : integerFrom(sent.aid)
+  if (sent.aid === undefined) throw new ActionError('Following field/s are missing: aid')
+  if (aid === null || aid < 1) throw new ActionError('Field aid should be of type Integer')
+  if (cdrs.some((cdr) => Number(cdr['aid']) !== aid)) {
+    throw new ActionError("One of the CDRs AID doesn't match the account AID")
+  }
+  const atMs = timeIn(sent.invoice_unixtime, call)
+  const fields = await readCreditFields(call.catalog)
+  const { reason = null } = sent
+  const { lines, lastKeys } = await linesOf(call, cdrs, { fields, atMs, reason })
+  await refuseOld(call, aid, [atMs, ...lines.map(({ urt }) => urt.getTime())])
+  const { step = 2, allow_bill: isAllowed = true, send_email: sendsEmail = true } = sent
+  return {
+    aid,
+    atMs,
+    lines,
+    lastKeys,
+    type: sent.type ?? null,
+    isBilled: step > 0 && isAllowed,
+    isCharged: step === 2 && isAllowed,
+    adjusts: adjustsIn(sent.adjusts),
+    fields: fieldsOf(sent, fields, isAllowed),
+    sendsEmail,
+    reason,
+  }
+}
+
+function cdrsIn(sent: unknown): readonly Fields[] {
+  const isList = Array.isArray(sent) && sent.length > 0 && sent.every(isObject)
+  // The text of existing clients, with its line break.
+  if (!isList) throw new ActionError("Required input 'cdrs' is missing or of incorrect type.\n")
+  if (sent.length > CDRS_MAX) throw new ActionError(`cdrs has more than ${CDRS_MAX} members`)
+  return sent as readonly Fields[]
+}
+
+function timeIn(sent: unknown, { nowMs }: ActionCall): number {
+  if (sent === undefined || sent === '') return Math.floor(nowMs / 1000) * 1000
+  const seconds = integerFrom(sent)
+  if (seconds === null || seconds < 1 || seconds > SECONDS_MAX) {
+    throw new ActionError('Field invoice_unixtime should be of type Integer')
+  }
+  return seconds * 1000
+}
+
+interface LineTerms {
+  readonly fields: CreditFields
+  readonly atMs: number
+  readonly reason: string | null
+}
+
+async function linesOf(call: ActionCall, cdrs: readonly Fields[], terms: LineTerms) {
+  const { timeZone } = call.config.rating
+  const key = immediateKeyAt(terms.atMs, timeZone)
+  const requests = cdrs.map((cdr, index) => {
+    try {
+      // Without a price the rate is applied to the usage: a charge, unlike in `credit`.
+      const raw = new Map(Object.entries({ credit_type: 'charge', ...cdr }))
+      for (const name of ['installments', 'billrun_key']) raw.delete(name)
+      const cast = castParameters(CREDIT_PARAMETERS, raw, { timeZone, nowMs: call.nowMs })
+      return { ...creditRequestOf(cast, terms.fields, terms.reason), billrunKey: key }
+    } catch (error) {
+      throw ofCdr(error, index)
+    }
+  })
+  const { credits, lastKeys } = await prepareCredits(call, requests)
+  const lines = credits.flatMap((credit, index): readonly CreditLineDocument[] => {
+    if (credit instanceof Error) throw ofCdr(credit, index)
+    return credit
+  })
+  return { lines, lastKeys }
+}
+
+function ofCdr(error: unknown, index: number): unknown {
+  const at = `cdrs.${index}: `
+  if (error instanceof CreditProcessError) return new ActionError(`${at}${error.reason}`)
+  const isRefusal = error instanceof CreditRefusal || error instanceof ActionError
+  return isRefusal ? new ActionError(`${at}${error.message}`) : error
+}
+
+/** A date of a closed cycle. */
+class TooOldError extends ActionError {
+  override body(): object {
+    return { ...super.body(), code: 17_579 }
+  }
+}
+
+/** Invoices do not reach back into a cycle of which the account has a confirmed invoice. */
+async function refuseOld(call: ActionCall, aid: number, dates: readonly number[]): Promise<void> {
+  const { catalog, config } = call
+  const [newest] = await catalog.run('find the last confirmed invoice', () =>
+    catalog.billrun
+      .find({ aid, billed: 1, billrun_key: /^\d{6}$/ }, { projection: { billrun_key: 1 } })
+      .sort({ billrun_key: -1 })
+      .limit(1)
+      .toArray(),
+  )
+  const key = newest?.billrun_key
+  if (key === undefined || !isCycleKey(key)) return
+  const closedMs = keyEndMs(key, calendarOf(config))
+  const old = [...new Set(dates)].filter((date) => date < closedMs)
+  if (old.length === 0) return
+  const text = (ms: number) => dateText(ms, config.rating.timeZone)
+  throw new TooOldError(
+    `One of the given dates, ${old.map(text).join(', ')}, is older than allowed. ` +
+      `Dates have to be after ${text(closedMs)}`,
+  )
+}
+
+function adjustsIn(sent: unknown): WantedAdjustment[] {
+  if (sent === undefined || sent === '') return []
+  const isList = Array.isArray(sent) && sent.length <= ADJUSTS_MAX && sent.every(isObject)
+  if (!isList) throw new ActionError('Field adjusts must be a list of invoice_id and amount')
+  const wanted = (sent as readonly Fields[]).map(({ invoice_id: id, amount: given }) => {
+    const invoiceId = integerFrom(id)
+    const amount = given === undefined ? null : amountOf(given)
+    if (invoiceId === null) throw new ActionError('adjusts: invoice_id must be a number')
+    if (given !== undefined && amount === null) {
+      throw new ActionError(`adjusts: the amount for invoice ${invoiceId} must be a number`)
+    }
+    return { invoiceId, amount: amount === null ? null : new Exact(amount) }
+  })
+  if (new Set(wanted.map(({ invoiceId }) => invoiceId)).size < wanted.length) {
+    throw new ActionError('adjusts: an invoice occurs twice')
+  }
+  return wanted
+}
+
+function fieldsOf(sent: SentOneTime, fields: CreditFields, isAllowed: boolean): Fields {
+  const { note, uf, payment_data: data, reason } = sent
+  const known = new Set(fields.map(({ field_name: name }) => name))
+  const kept = Object.entries(uf ?? {}).filter(([name]) => known.has(name))
+  return {
+    allow_bill: isAllowed ? 1 : 0,
+    ...(note !== undefined && { note }),
+    ...(kept.length > 0 && { uf: Object.fromEntries(kept) }),
+    ...(data !== undefined && { payment_data: data }),
+    ...(reason !== undefined && { reason }),
+  }
+}

@@ -1,0 +1,73 @@
+/** `querybillrun`: invoices of accounts. */
+import { Type } from '@sinclair/typebox'
+import { integerFrom } from '../../billing/payments/payment-order.ts'
+import type { Filter } from '../../catalog/collections.ts'
+import type { BillrunDocument } from '../../catalog/entities/bill.ts'
+import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
+import { ActionError } from '../entities/errors.ts'
+import { action } from './action.ts'
+import { invoiceView } from './invoice-view.ts'
+import { param } from './parameters.ts'
+
+const IDS_MAX = 1_000
+const INVOICES_MAX = 10_000
+
+export const querybillrun = action({
+  name: 'querybillrun',
+  level: 'read',
+  about: 'Invoices of accounts, by cycle',
+  isReadByGet: true,
+  parameters: Type.Object({
+    aid: param.optional(param.json('Accounts: a list, or numbers separated by commas.')),
+    sid: param.optional(param.json('Only invoices with these subscribers; likewise.')),
+    billrun: param.optional(param.json('Keys of cycles: one or a list; all if not given.')),
+  }),
+  answer: { details: listOf(mapOf(anyValue('A field.'), 'An invoice.'), 'Invoices.') },
+  example: { parameters: { aid: '1,2', billrun: '202610' }, answer: { details: [] } },
+  async run({ aid: aids, sid: sids, billrun }, call) {
+    const { catalog } = call
+    const accounts = idsOf(aids, 'aid')
+    if (accounts === null) {
+      throw new ActionError('Require to supply one of the following fields: aid')
+    }
+    const subscribers = idsOf(sids, 'sid')
+    const keys = keysOf(billrun)
+    const filter = {
+      aid: { $in: accounts },
+      ...(subscribers !== null && { 'subs.sid': { $in: subscribers } }),
+      ...(keys !== null && { billrun_key: { $in: keys } }),
+    }
+    const found = await catalog.read('query invoices', (limits) =>
+      catalog.billrun
+        .find(filter as Filter<BillrunDocument>, limits)
+        .sort({ aid: 1, billrun_key: 1 })
+        .limit(INVOICES_MAX)
+        .toArray(),
+    )
+    return { details: found.map((invoice) => invoiceView(invoice, call)) }
+  },
+})
+
+/** Null if absent or empty. */
+function idsOf(sent: unknown, name: string): number[] | null {
+  if (sent === undefined || sent === '') return null
+  const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent).split(',')
+  if (list.length === 0) return null
+  if (list.length > IDS_MAX) throw new ActionError(`Maximum of ${name} is ${IDS_MAX}`)
+  return list.map((each) => {
+    const id = integerFrom(typeof each === 'string' ? each.trim() : each)
+    if (id === null) throw new ActionError(`Field ${name} should be of type Integer`)
+    return id
+  })
+}
+
+function keysOf(sent: unknown): string[] | null {
+  if (sent === undefined || sent === '') return null
+  const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent).split(',')
+  const keys = list.map((each) => String(each).trim())
+  if (keys.length > IDS_MAX) throw new ActionError(`Maximum of billrun is ${IDS_MAX}`)
+  if (keys.some((key) => !/^\d{6}(\d{8})?$/.test(key))) {
+    throw new ActionError('Field billrun must be a cycle key such as 202601')
+  }
+  return keys
+}

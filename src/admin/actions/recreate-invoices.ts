@@ -1,0 +1,55 @@
+/** `recreateinvoices`: computes the unconfirmed invoices of the last cycle again. */
+import { Type } from '@sinclair/typebox'
+import { calendarOf } from '../../billing/credit/credits.ts'
+import { keyAfter, keyAt } from '../../billing/cycle-key.ts'
+import { readParked } from '../../billing/run/parked.ts'
+import { runAccounts } from '../../billing/run/run-accounts.ts'
+import { runCycleOf } from '../../billing/run/run-cycle.ts'
+import { integer, listOf } from '../../catalog/entities/json-schema.ts'
+import { ActionError } from '../entities/errors.ts'
+import { action } from './action.ts'
+import { cycleOf } from './billrun/cycle-of.ts'
+import { readSettings } from './billrun/parameters.ts'
+import { param } from './parameters.ts'
+
+const IDS_MAX = 1_000
+
+export const recreateinvoices = action({
+  name: 'recreateinvoices',
+  level: 'write',
+  about: 'Compute the unconfirmed invoices of accounts in the last cycle again',
+  parameters: Type.Object({
+    account_id: param.optional(param.json('Accounts: a list, or numbers separated by commas.')),
+  }),
+  answer: { successfulAccounts: listOf(integer('An account.'), 'Accounts that did not fail.') },
+  example: { parameters: { account_id: '1,2' }, answer: { successfulAccounts: [1, 2] } },
+  async run({ account_id: sent }, call) {
+    const aids = accountsOf(sent)
+    const calendar = calendarOf(call.config)
+    const key = keyAfter(keyAt(call.nowMs, calendar), -1)
+    const { isMultiDay } = await readSettings(call)
+    const invoicingDay = isMultiDay ? calendar.cycleDay : null
+    const cycle = runCycleOf({ key, invoicingDay }, calendar)
+    const parts = cycleOf(call)
+    await parts.withWorkers((workers) => runAccounts({ ...parts, workers }, cycle, aids))
+    const failed = new Set(
+      (await readParked(parts, { run: cycle.id, state: 'parked' })).map(({ aid }) => aid),
+    )
+    return { successfulAccounts: aids.filter((aid) => !failed.has(aid)) }
+  },
+})
+
+function accountsOf(sent: unknown): number[] {
+  const list: readonly unknown[] = Array.isArray(sent)
+    ? sent
+    : sent === undefined || sent === ''
+      ? []
+      : String(sent).split(',')
+  if (list.length === 0) throw new ActionError('Please supply at least one account id')
+  if (list.length > IDS_MAX) throw new ActionError(`account_id has more than ${IDS_MAX} members`)
+  const aids = list.flatMap((each) =>
+    /^\s*[1-9]\d{0,14}\s*$/.test(String(each)) ? [Number(each)] : [],
+  )
+  if (aids.length === 0) throw new ActionError('Illegal aids')
+  return [...new Set(aids)]
+}

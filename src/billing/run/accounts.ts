@@ -1,0 +1,62 @@
+/** The accounts of a run, in the order of their numbers. */
+import type { Filter } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { RunCycle } from './run-cycle.ts'
+
+/** Revisions of accounts and subscribers that began before the end of the cycle. */
+function revisionsOf({ cycle, invoicingDay, installedDay }: RunCycle): Filter<object> {
+  const begun = { from: { $lt: new Date(cycle.endMs) }, deleted: { $ne: true } }
+  if (invoicingDay === null) return begun
+  const days: unknown[] = [invoicingDay, String(invoicingDay)]
+  if (invoicingDay === installedDay) days.push(null, '')
+  // The revision at the end of the cycle decides, when the account is read.
+  return { ...begun, type: 'account', invoicing_day: { $in: days } }
+}
+
+/** With those that have ended: their last usage and credits are still invoiced. */
+export async function countAccounts(catalog: Catalog, run: RunCycle): Promise<number> {
+  const found = await catalog.read('count the accounts', (limits) =>
+    catalog.subscribers
+      .aggregate<{ count: number }>(
+        [
+          { $match: { aid: { $gt: 0 }, ...revisionsOf(run) } },
+          { $group: { _id: '$aid' } },
+          { $count: 'count' },
+        ],
+        limits,
+      )
+      .toArray(),
+  )
+  return found[0]?.count ?? 0
+}
+
+/** Numbers of the next accounts after `after`, at most `size`. */
+export async function accountsAfter(
+  catalog: Catalog,
+  run: RunCycle,
+  after: number,
+  size: number,
+): Promise<number[]> {
+  const aids: number[] = []
+  for (let last = after; aids.length < size; ) {
+    const wanted = size - aids.length
+    const found = await catalog.run('find the accounts of a page', () =>
+      catalog.subscribers
+        .find({ aid: { $gt: last }, ...revisionsOf(run) } as never, {
+          projection: { _id: 0, aid: 1 },
+        })
+        .sort({ aid: 1 })
+        .limit(wanted * REVISIONS_PER_ACCOUNT)
+        .toArray(),
+    )
+    const distinct = [...new Set(found.map(({ aid }) => aid as number))].slice(0, wanted)
+    aids.push(...distinct)
+    last = aids.at(-1) ?? last
+    if (found.length < wanted * REVISIONS_PER_ACCOUNT && distinct.length < wanted) break
+    if (distinct.length === 0) break
+  }
+  return aids
+}
+
+/** Revisions read per wanted account; accounts with more need further reads. */
+const REVISIONS_PER_ACCOUNT = 5

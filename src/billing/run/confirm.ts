@@ -1,0 +1,260 @@
+/** Confirms invoices: they become bills, are sent to the customer, and are not changed any more. */
+import { setTimeout as pause } from 'node:timers/promises'
+import { type Actor, plainActor } from '../../catalog/actor.ts'
+import type { ClientSession, Filter, WithId } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { BillDocument, BillrunDocument } from '../../catalog/entities/bill.ts'
+import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
+import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
+import { type BillrunSettings, billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
+import { readCategory } from '../../catalog/settings/stored-config.ts'
+import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
+import type { Config } from '../../config/schema.ts'
+import type { BooksWriter } from '../books/store-books.ts'
+import { storeInvoiceBill } from '../invoices/invoice-bill.ts'
+import { dueDatesOf } from './due-dates.ts'
+import { isInputUnchanged } from './input-digest.ts'
+import { enqueueMail, sendMails } from './invoice-mail.ts'
+import { readParked } from './parked.ts'
+import type { RunCycle } from './run-cycle.ts'
+import type { RunStores } from './runs.ts'
+import { invoicesOf, UNCONFIRMED } from './status.ts'
+import { invoicePartsOf } from './stored-invoice.ts'
+
+export interface ConfirmDeps extends RunStores {
+  readonly config: Pick<Config, 'rating' | 'mail'>
+}
+
+export interface Confirmation {
+  readonly cycle: RunCycle
+  /** Numbers of the only invoices; null for all. */
+  readonly invoices: readonly number[] | null
+  readonly actor: Actor
+}
+
+export interface ConfirmCounts {
+  readonly confirmed: number
+  readonly not_for_bill: number
+}
+
+export interface ConfirmResult extends ConfirmCounts {
+  readonly refused: readonly { readonly invoice_id: number; readonly reason: string }[]
+}
+
+/** Invoices per transaction. */
+const BATCH = 20
+/** Refusals that a result lists. */
+const REFUSED_MAX = 1_000
+const RETRY_MS = 1_000
+
+export type Open = WithId<BillrunDocument> & InvoiceDocument & { invoice_id: number }
+
+export async function hasUnconfirmed(
+  catalog: Catalog,
+  cycle: RunCycle,
+  invoices: readonly number[] | null,
+): Promise<boolean> {
+  const found = await catalog.run('find unconfirmed invoices', () =>
+    catalog.billrun.findOne(openOf(cycle, invoices), { projection: { _id: 1 } }),
+  )
+  return found !== null
+}
+
+function openOf(cycle: RunCycle, invoices: readonly number[] | null): Filter<BillrunDocument> {
+  const named = invoices === null ? { $exists: true } : { $in: [...invoices] }
+  return { ...invoicesOf(cycle), ...UNCONFIRMED, invoice_id: named } as Filter<BillrunDocument>
+}
+
+/**
+ * In the order of the accounts, until the signal is aborted. An invoice whose account failed in
+ * the last run, or has got lines since it was computed, is refused. Repeating it is harmless.
+ */
+export async function confirmInvoices(
+  deps: ConfirmDeps,
+  { cycle, invoices, actor }: Confirmation,
+  signal?: AbortSignal,
+  onBatch: (counts: ConfirmCounts & { refused: number }) => Promise<void> = async () => undefined,
+): Promise<ConfirmResult> {
+  const { catalog } = deps
+  const { value } = await readCategory(catalog, 'billrun')
+  const parked = await readParked(deps, { run: cycle.id, state: 'parked' })
+  const batches = new Batches(deps, {
+    settings: billrunSettingsOf(value),
+    parked: new Set(parked.map(({ aid }) => aid)),
+    actor,
+  })
+  const refused: { invoice_id: number; reason: string }[] = []
+  let total: ConfirmCounts = { confirmed: 0, not_for_bill: 0 }
+  for (let afterAid = 0; signal?.aborted !== true; ) {
+    const batch = await nextBatch(catalog, openOf(cycle, invoices), afterAid)
+    const last = batch.at(-1)
+    if (last === undefined) break
+    const result = await batches.confirm(batch)
+    total = {
+      confirmed: total.confirmed + result.confirmed,
+      not_for_bill: total.not_for_bill + result.not_for_bill,
+    }
+    refused.push(...result.refused.slice(0, REFUSED_MAX - refused.length))
+    const { confirmed, not_for_bill } = result
+    await onBatch({ confirmed, not_for_bill, refused: result.refused.length })
+    afterAid = last.aid
+  }
+  return { ...total, refused }
+}
+
+async function nextBatch(
+  catalog: Catalog,
+  open: Filter<BillrunDocument>,
+  afterAid: number,
+): Promise<Open[]> {
+  const filter = { ...open, aid: { $gt: afterAid } } as Filter<BillrunDocument>
+  const found = await catalog.run('read unconfirmed invoices', () =>
+    catalog.billrun.find(filter).sort({ aid: 1 }).limit(BATCH).toArray(),
+  )
+  return found as unknown as Open[]
+}
+
+interface Rules {
+  readonly settings: BillrunSettings
+  readonly parked: ReadonlySet<number>
+  readonly actor: Actor
+}
+
+type Outcome = 'confirmed' | 'not_for_bill' | 'gone' | { readonly refused: string }
+
+class Batches {
+  readonly #deps: ConfirmDeps
+  readonly #rules: Rules
+
+  constructor(deps: ConfirmDeps, rules: Rules) {
+    this.#deps = deps
+    this.#rules = rules
+  }
+
+  async confirm(batch: readonly Open[]): Promise<ConfirmResult> {
+    const outcomes = new Map<Open, Outcome>()
+    try {
+      for (const [each, outcome] of await this.#commit(batch)) outcomes.set(each, outcome)
+    } catch (error) {
+      if (isOfStore(error)) throw error
+      // One of them cannot be billed: it is found by confirming each on its own.
+      for (const each of batch) outcomes.set(each, await this.#alone(each))
+    }
+    const all = [...outcomes]
+    return {
+      confirmed: all.filter(([, outcome]) => outcome === 'confirmed').length,
+      not_for_bill: all.filter(([, outcome]) => outcome === 'not_for_bill').length,
+      refused: all.flatMap(([{ invoice_id }, outcome]) =>
+        typeof outcome === 'string' ? [] : [{ invoice_id, reason: outcome.refused }],
+      ),
+    }
+  }
+
+  async #alone(invoice: Open): Promise<Outcome> {
+    try {
+      return (await this.#commit([invoice])).get(invoice) ?? 'gone'
+    } catch (error) {
+      if (isOfStore(error)) throw error
+      return { refused: error instanceof Error ? error.message : String(error) }
+    }
+  }
+
+  async #commit(batch: readonly Open[]): Promise<Map<Open, Outcome>> {
+    const { catalog, clock } = this.#deps
+    const done = await repeated(() =>
+      catalog.transaction('confirm invoices', async (session) => {
+        const outcomes = new Map<Open, Outcome>()
+        const mails: OutboxDocument[] = []
+        const unchanged = await isInputUnchanged(catalog, batch)
+        for (const invoice of batch) {
+          const reason = this.#refusal(invoice, unchanged)
+          if (reason !== null) outcomes.set(invoice, { refused: reason })
+          else {
+            const writer = { catalog, session, nowMs: clock.nowMs() }
+            const outcome = await this.#bill(writer, session, invoice)
+            if (outcome === 'confirmed')
+              mails.push(...enqueueMail(this.#deps.config, session, invoice))
+            outcomes.set(invoice, outcome)
+          }
+        }
+        return { outcomes, mails }
+      }),
+    )
+    await sendMails(this.#deps, done.mails)
+    return done.outcomes
+  }
+
+  #refusal(invoice: Open, unchanged: ReadonlySet<number>): string | null {
+    if (this.#rules.parked.has(invoice.aid)) return 'the account failed in the last run'
+    if (unchanged.has(invoice.aid)) return null
+    return 'the account has got lines since the invoice was computed: compute it again'
+  }
+
+  async #bill(
+    writer: Pick<BooksWriter, 'catalog' | 'session' | 'nowMs'>,
+    session: ClientSession,
+    invoice: Open,
+  ): Promise<Outcome> {
+    const { catalog, nowMs } = writer
+    const isForBill = invoice['allow_bill'] !== 0
+    const confirmed = new Date(nowMs)
+    const zone = this.#deps.config.rating.timeZone
+    const due = dueDatesOf(invoice, confirmed, this.#rules.settings, zone)
+    const { matchedCount } = await catalog.run('confirm an invoice', () =>
+      catalog.billrun.updateOne(
+        { _id: invoice._id, ...UNCONFIRMED } as Filter<BillrunDocument>,
+        {
+          $set: {
+            billed: isForBill ? 1 : 2,
+            confirmation_time: confirmed,
+            due_date: due.dueDate,
+            charge: { not_before: due.notBefore },
+          },
+        },
+        { session },
+      ),
+    )
+    if (matchedCount === 0) return 'gone'
+    if (!isForBill) return 'not_for_bill'
+    const { actor } = this.#rules
+    await storeInvoiceBill(
+      { ...writer, actor: plainActor(actor) },
+      {
+        ...invoicePartsOf(invoice),
+        aid: invoice.aid,
+        invoiceId: invoice.invoice_id,
+        billrunKey: invoice.billrun_key,
+        ...due,
+        fields: billFieldsOf(invoice),
+      },
+    )
+    return 'confirmed'
+  }
+}
+
+/** Fields of the bill that come from the invoice. */
+export function billFieldsOf({
+  attributes,
+  invoice_date,
+}: Pick<InvoiceDocument, 'attributes' | 'invoice_date'>): Partial<BillDocument> {
+  return {
+    invoice_date,
+    invoice_type: attributes.invoice_type,
+    payer_name: attributes.fullname,
+  }
+}
+
+function isOfStore(error: unknown): boolean {
+  return error instanceof CatalogUnavailableError || error instanceof EntityConflictError
+}
+
+/** Lost to other processes: nothing was written. */
+async function repeated<T>(act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    if (!(error instanceof EntityConflictError)) throw error
+    await pause(RETRY_MS)
+    return act()
+  }
+}

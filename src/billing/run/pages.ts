@@ -1,0 +1,145 @@
+/**
+ * Pages of accounts, claimed by one process at a time. Pages are a chain: the next one begins after
+ * the last account of the newest, and its id makes sure that only one process creates it.
+ */
+import { randomUUID } from 'node:crypto'
+import type { ClientSession } from '../../catalog/collections.ts'
+import type { CyclePageDocument, CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
+import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
+import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
+import { accountsAfter } from './accounts.ts'
+import type { RunCycle } from './run-cycle.ts'
+import type { RunStores } from './runs.ts'
+
+/** Accounts that are read, computed and stored together. */
+export const PAGE_SIZE = 100
+const LEASE_MS = 60_000
+/** Interval of renewing the leases. */
+export const RENEW_MS = 15_000
+
+/** Another process has taken over the page, or it is done: nothing was written. */
+export class PageLostError extends Error {
+  override name = 'PageLostError'
+}
+
+type Run = Pick<CycleRunDocument, '_id' | 'generation'>
+
+/**
+ * An abandoned page, the first one first, otherwise the next new one. Null if there is none: other
+ * processes may still hold the last ones.
+ */
+export async function claimPage(
+  stores: RunStores,
+  run: Run,
+  cycle: RunCycle,
+  size = PAGE_SIZE,
+): Promise<CyclePageDocument | null> {
+  for (;;) {
+    const abandoned = await claimAbandoned(stores, run)
+    if (abandoned !== null) return abandoned
+    const created = await createPage(stores, run, cycle, size)
+    if (created !== 'taken') return created
+  }
+}
+
+/** Whether all pages are done. */
+export async function arePagesDone({ catalog }: RunStores, run: Run): Promise<boolean> {
+  const open = await catalog.run('find claimed pages', () =>
+    catalog.cyclepages.findOne({ run: run._id, generation: run.generation, state: 'claimed' }),
+  )
+  return open === null
+}
+
+async function claimAbandoned(
+  { catalog, clock }: RunStores,
+  { _id: run, generation }: Run,
+): Promise<CyclePageDocument | null> {
+  const nowMs = clock.nowMs()
+  const claimed = await catalog.run('find abandoned pages', () =>
+    catalog.cyclepages.find({ run, generation, state: 'claimed' }).sort({ after: 1 }).toArray(),
+  )
+  for (const { _id, token, expires, holder } of claimed) {
+    if (expires.getTime() > nowMs && !hasEnded(holder)) continue
+    const taken = await catalog.run('claim an abandoned page', () =>
+      catalog.cyclepages.findOneAndUpdate(
+        { _id, token, state: 'claimed' },
+        { $set: claimOf(nowMs) },
+        { returnDocument: 'after' },
+      ),
+    )
+    if (taken !== null) return taken
+  }
+  return null
+}
+
+async function createPage(
+  { catalog, clock }: RunStores,
+  { _id: run, generation }: Run,
+  cycle: RunCycle,
+  size: number,
+): Promise<CyclePageDocument | 'taken' | null> {
+  const [newest] = await catalog.run('find the newest page', () =>
+    catalog.cyclepages.find({ run, generation }).sort({ after: -1 }).limit(1).toArray(),
+  )
+  const after = newest?.to ?? 0
+  const aids = await accountsAfter(catalog, cycle, after, size)
+  const to = aids.at(-1)
+  if (to === undefined) return null
+  const nowMs = clock.nowMs()
+  const page: CyclePageDocument = {
+    _id: `${run}#${generation}:${after}`,
+    run,
+    generation,
+    after,
+    to,
+    aids,
+    state: 'claimed',
+    ...claimOf(nowMs),
+    started: new Date(nowMs),
+    ended: null,
+  }
+  return catalog.run('claim a page', async () => {
+    try {
+      await catalog.cyclepages.insertOne(page)
+      return page
+    } catch (error) {
+      if (isDuplicate(error)) return 'taken'
+      throw error
+    }
+  })
+}
+
+function claimOf(nowMs: number): Pick<CyclePageDocument, 'token' | 'holder' | 'expires'> {
+  return { token: randomUUID(), holder: processIdentity(), expires: new Date(nowMs + LEASE_MS) }
+}
+
+/** Extends the leases of pages that this process still holds. */
+export async function renewPages(
+  { catalog, clock }: RunStores,
+  pages: readonly Pick<CyclePageDocument, 'token'>[],
+): Promise<void> {
+  if (pages.length === 0) return
+  const expires = new Date(clock.nowMs() + LEASE_MS)
+  await catalog.run('renew pages', () =>
+    catalog.cyclepages.updateMany(
+      { token: { $in: pages.map(({ token }) => token) }, state: 'claimed' },
+      { $set: { expires } },
+    ),
+  )
+}
+
+/** Ends a page, in the transaction of its results. Rejects with `PageLostError`. */
+export async function endPage(
+  { catalog, clock }: RunStores,
+  session: ClientSession,
+  { _id, token }: Pick<CyclePageDocument, '_id' | 'token'>,
+): Promise<void> {
+  const { matchedCount } = await catalog.run('end a page', () =>
+    catalog.cyclepages.updateOne(
+      { _id, token, state: 'claimed' },
+      { $set: { state: 'done', ended: new Date(clock.nowMs()) } },
+      { session },
+    ),
+  )
+  if (matchedCount !== 1) throw new PageLostError(`page ${_id} was taken over`)
+}

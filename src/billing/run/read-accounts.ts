@@ -1,0 +1,160 @@
+/** Reads the input of several accounts with one query per collection. */
+import type { Catalog } from '../../catalog/connection.ts'
+import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
+import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
+import type { Fields } from '../../domain/fields.ts'
+import type { AccountCycle, StoredRevision } from '../cycle/compute.ts'
+import type { PastBalance } from '../cycle/invoice.ts'
+import { keyAfter } from '../cycle-key.ts'
+import { currentBalances } from '../statements/balances.ts'
+import { type RunCycle, runIdOf } from './run-cycle.ts'
+import type { RunData } from './run-data.ts'
+
+type InputLine = RealtimeLineDocument | CreditLineDocument
+
+/** Lines of one account; more would not fit into an invoice. */
+const LINES_PER_ACCOUNT_MAX = 100_000
+
+/** An account whose input is too large. */
+export class AccountInputError extends Error {
+  override name = 'AccountInputError'
+}
+
+export interface AccountInput {
+  readonly input: AccountCycle | AccountInputError
+  /** Balance of the account before the invoice; absent without bills. */
+  readonly balance?: PastBalance
+}
+
+/**
+ * By account, those of another invoicing day left out. Rejects with `CatalogUnavailableError`.
+ */
+export async function readAccounts(
+  catalog: Catalog,
+  run: RunCycle,
+  data: RunData,
+  aids: readonly number[],
+  nowMs: number,
+): Promise<Map<number, AccountInput>> {
+  const [revisions, lines, written, later, previous, balances] = await Promise.all([
+    readRevisions(catalog, run, aids),
+    readLines(catalog, run, aids),
+    readWritten(catalog, run, aids),
+    readInstallments(catalog, run, aids),
+    readPrevious(catalog, run, aids),
+    currentBalances(catalog, aids),
+  ])
+  const inputs = new Map<number, AccountInput>()
+  for (const aid of aids) {
+    const own = revisions.get(aid) ?? []
+    const account = own.filter(({ type }) => type === 'account')
+    if (!isOfDay(run, account)) continue
+    const usage = (lines.get(aid) ?? []) as unknown as InputLine[]
+    if (usage.length > LINES_PER_ACCOUNT_MAX) {
+      const reason = `account ${aid}: has more than ${LINES_PER_ACCOUNT_MAX} lines in the cycle`
+      inputs.set(aid, { input: new AccountInputError(reason) })
+      continue
+    }
+    const installments = (later.get(aid) ?? []) as unknown as CreditLineDocument[]
+    const balance = balances.get(aid)
+    const input: AccountCycle = {
+      aid,
+      calendar: run.calendar,
+      cycle: run.cycle,
+      next: run.next,
+      account,
+      subscribers: own.filter(({ type }) => type === 'subscriber'),
+      catalogue: data.catalogue,
+      written: written.get(aid) ?? [],
+      hasPreviousRun: previous.has(aid),
+      lines: usage.sort(byTime),
+      laterInstallments: installments.sort(byTime),
+      mergedInstallments: [],
+      settings: data.settings,
+      nowMs,
+    }
+    inputs.set(aid, { input, ...(balance !== undefined && { balance }) })
+  }
+  return inputs
+}
+
+/** The revision in force at the end of the cycle decides; the last one of an account that ended. */
+function isOfDay(run: RunCycle, account: readonly StoredRevision[]): boolean {
+  if (run.invoicingDay === null) return true
+  const begun = account.filter(({ from }) => from.getTime() < run.cycle.endMs)
+  const day = begun.at(-1)?.['invoicing_day']
+  const isOwn = day !== undefined && day !== null && day !== ''
+  return (isOwn ? Number(day) : run.installedDay) === run.invoicingDay
+}
+
+function byTime(a: InputLine, b: InputLine): number {
+  const difference = a.urt.getTime() - b.urt.getTime()
+  if (difference !== 0) return difference
+  return a.stamp < b.stamp ? -1 : 1
+}
+
+async function readRevisions(catalog: Catalog, run: RunCycle, aids: readonly number[]) {
+  const filter = {
+    aid: { $in: [...aids] },
+    from: { $lt: new Date(run.next.endMs) },
+    to: { $gt: new Date(run.cycle.startMs) },
+    deleted: { $ne: true },
+  }
+  const found = await catalog.run('read the accounts of a page', () =>
+    catalog.subscribers
+      .find(filter as never)
+      .sort({ aid: 1, type: 1, from: 1, sid: 1 })
+      .toArray(),
+  )
+  return byAccount(found as unknown as (StoredRevision & { aid: number })[])
+}
+
+async function readLines(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {
+  return findLines(catalog, aids, { billrun: key, source: { $ne: 'billrun' } })
+}
+
+async function readWritten(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {
+  return findLines(catalog, aids, { billrun: keyAfter(key, -1), source: 'billrun' })
+}
+
+async function readInstallments(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {
+  const later = { billrun: { $gt: key, $regex: /^\d{6}$/ }, installment_no: { $gt: 1 } }
+  return findLines(catalog, aids, { ...later, type: 'credit' })
+}
+
+async function findLines(catalog: Catalog, aids: readonly number[], filter: Fields) {
+  const found = await catalog.run('read the lines of a page', () =>
+    catalog.lines.find({ aid: { $in: [...aids] }, ...filter } as never).toArray(),
+  )
+  return byAccount(found as unknown as (Fields & { aid: number })[])
+}
+
+/** The accounts whose previous cycle was run. */
+async function readPrevious(
+  catalog: Catalog,
+  { key, invoicingDay }: RunCycle,
+  aids: readonly number[],
+): Promise<Set<number>> {
+  const previous = keyAfter(key, -1)
+  const [run, invoices] = await Promise.all([
+    catalog.run('read the previous run', () =>
+      catalog.cycleruns.findOne({ _id: runIdOf({ key: previous, invoicingDay }) }),
+    ),
+    catalog.run('find the previous invoices', () =>
+      catalog.billrun
+        .find({ aid: { $in: [...aids] }, billrun_key: previous }, { projection: { aid: 1 } })
+        .toArray(),
+    ),
+  ])
+  return new Set(run?.state === 'finished' ? aids : invoices.map(({ aid }) => aid))
+}
+
+function byAccount<T extends { readonly aid: number }>(documents: readonly T[]): Map<number, T[]> {
+  const found = new Map<number, T[]>()
+  for (const document of documents) {
+    const list = found.get(document.aid)
+    if (list === undefined) found.set(document.aid, [document])
+    else list.push(document)
+  }
+  return found
+}

@@ -1,0 +1,49 @@
+/** Computes and stores given accounts, without a run of the whole cycle. */
+import type { CycleCounts } from '../../catalog/records/cycle-documents.ts'
+import { PAGE_SIZE } from './pages.ts'
+import { readParked } from './parked.ts'
+import type { RunDeps } from './participate.ts'
+import type { RunCycle } from './run-cycle.ts'
+import { readRunData } from './run-data.ts'
+import { NO_COUNTS } from './runs.ts'
+
+/** Rejects with `CatalogUnavailableError`; pages before it are stored then. */
+export async function runAccounts(
+  { catalog, config, workers }: Pick<RunDeps, 'catalog' | 'config' | 'workers'>,
+  run: RunCycle,
+  aids: readonly number[],
+): Promise<CycleCounts> {
+  const data = await readRunData(catalog, config)
+  const parked = await readParked({ catalog }, { run: run.id })
+  const failed = new Set(parked.map(({ aid }) => aid))
+  const sorted = [...aids].sort((a, b) => a - b)
+  let total = NO_COUNTS
+  for (let at = 0; at < sorted.length; at += PAGE_SIZE) {
+    const page = sorted.slice(at, at + PAGE_SIZE)
+    const retried = page.filter((aid) => failed.has(aid)).length
+    const task = { run, data, aids: page, page: null, retried }
+    total = sumOf(total, await workers.process(task, async () => undefined))
+  }
+  return total
+}
+
+/** Computes the failed accounts of a run again. */
+export async function retryParked(
+  deps: Pick<RunDeps, 'catalog' | 'config' | 'workers'>,
+  run: RunCycle,
+  aids: readonly number[] | null,
+): Promise<CycleCounts> {
+  const parked = await readParked(deps, { run: run.id, state: 'parked' })
+  const wanted = parked.map(({ aid }) => aid).filter((aid) => aids?.includes(aid) ?? true)
+  return wanted.length === 0 ? NO_COUNTS : runAccounts(deps, run, wanted)
+}
+
+function sumOf(a: CycleCounts, b: CycleCounts): CycleCounts {
+  return {
+    accounts: a.accounts + b.accounts,
+    invoices: a.invoices + b.invoices,
+    empty: a.empty + b.empty,
+    confirmed: a.confirmed + b.confirmed,
+    failed: a.failed + b.failed,
+  }
+}

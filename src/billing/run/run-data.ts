@@ -1,0 +1,72 @@
+/** Data that all accounts of a run share: settings, taxes, plans, services, discounts, charges. */
+import type { Collection } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import { readTaxContext } from '../../catalog/feed/stored-taxes.ts'
+import { type BillrunSettings, billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
+import { readCategory } from '../../catalog/settings/stored-config.ts'
+import type { Config } from '../../config/schema.ts'
+import { currencyDigits } from '../currency.ts'
+import type { CycleCatalogue, CycleSettings, StoredRevision } from '../cycle/compute.ts'
+
+export type RunConfig = Pick<Config, 'rating' | 'billing'>
+
+export interface RunData {
+  readonly catalogue: CycleCatalogue
+  readonly settings: CycleSettings
+  readonly billrun: BillrunSettings
+}
+
+/** Rejects with `CatalogUnavailableError`, or with `FieldError` if the taxation is invalid. */
+export async function readRunData(catalog: Catalog, config: RunConfig): Promise<RunData> {
+  const [plans, services, discounts, charges, taxation, { value }] = await Promise.all([
+    readRevisions(catalog, 'plans', 'name'),
+    readRevisions(catalog, 'services', 'name'),
+    readRevisions(catalog, 'discounts', 'key'),
+    readRevisions(catalog, 'charges', 'key'),
+    readTaxContext(catalog, config.rating),
+    readCategory(catalog, 'billrun'),
+  ])
+  const billrun = billrunSettingsOf(value)
+  return {
+    catalogue: { plans, services, discounts, charges, taxation },
+    settings: settingsOf(billrun, config),
+    billrun,
+  }
+}
+
+export function settingsOf(
+  billrun: BillrunSettings,
+  { rating, billing }: RunConfig,
+): CycleSettings {
+  const { calendarMonthFractions, chargeIncludedServices, reconcileRequiresPreviousRun } = billrun
+  const { fullFraction, generateZeroRefunds } = billrun
+  return {
+    currencyDigits: currencyDigits(rating.currencyCode),
+    calendarMonthFractions,
+    chargeIncludedServices,
+    reconcileRequiresPreviousRun,
+    fullFraction,
+    generateZeroRefunds,
+    preponeOnTermination: billing.preponeOnTermination,
+  }
+}
+
+async function readRevisions(
+  catalog: Catalog,
+  collection: 'plans' | 'services' | 'discounts' | 'charges',
+  field: 'name' | 'key',
+): Promise<Map<string, StoredRevision[]>> {
+  const stored = catalog[collection] as unknown as Collection<StoredRevision>
+  const found = await catalog.read(`read ${collection}`, (limits) =>
+    stored
+      .find({ deleted: { $ne: true } } as object, limits)
+      .sort({ from: 1 })
+      .toArray(),
+  )
+  const byKey = new Map<string, StoredRevision[]>()
+  for (const document of found as StoredRevision[]) {
+    const key = String(document[field])
+    byKey.set(key, [...(byKey.get(key) ?? []), document])
+  }
+  return byKey
+}

@@ -1,0 +1,92 @@
+/** Statuses of cycles. */
+import type { Filter } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
+import type { BillrunDocument } from '../../catalog/entities/bill.ts'
+import type { CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
+import { type BillingCalendar, type CycleStatus, cycleStatus } from '../cycle-key.ts'
+import { type RunCycle, type RunName, runCycleOf } from './run-cycle.ts'
+
+export type CycleTimeStatus = 'past' | 'present' | 'future'
+
+export interface CycleState {
+  readonly cycle: RunCycle
+  readonly status: CycleStatus
+  readonly run: CycleRunDocument | null
+}
+
+export interface InvoiceCounts {
+  readonly invoices: number
+  /** Those that are confirmed, or decided not to be billed. */
+  readonly confirmed: number
+}
+
+/** The invoices of a run; of all accounts unless they have different invoicing days. */
+export function invoicesOf({ key, invoicingDay, cycle }: RunCycle): Filter<BillrunDocument> {
+  const ofKey = { billrun_key: key }
+  return invoicingDay === null ? ofKey : { ...ofKey, end_date: new Date(cycle.endMs) }
+}
+
+/** Selects invoices that are neither confirmed nor decided not to be billed. */
+export const UNCONFIRMED = { billed: { $in: [null, 0] } } as unknown as Filter<BillrunDocument>
+
+export async function readCycleState(
+  catalog: Catalog,
+  name: RunName,
+  calendar: BillingCalendar,
+  nowMs: number,
+): Promise<CycleState> {
+  const cycle = runCycleOf(name, calendar)
+  const exists = async (more: Filter<BillrunDocument>) => {
+    const filter = { ...invoicesOf(cycle), ...more } as Filter<BillrunDocument>
+    const found = await catalog.run('find an invoice of the cycle', () =>
+      catalog.billrun.findOne(filter, { projection: { _id: 1 } }),
+    )
+    return found !== null
+  }
+  const [run, hasInvoices, hasOpen] = await Promise.all([
+    catalog.run('read a run of the cycle', () => catalog.cycleruns.findOne({ _id: cycle.id })),
+    exists({}),
+    exists(UNCONFIRMED),
+  ])
+  const isOver = run?.state === 'finished'
+  // The status depends only on whether there are any, and whether one is not confirmed.
+  const invoices = hasInvoices ? 1 : 0
+  const status = cycleStatus({
+    startMs: cycle.cycle.startMs,
+    endMs: cycle.cycle.endMs,
+    nowMs,
+    run: run === null ? 'none' : isOver ? 'ended' : 'running',
+    invoices,
+    confirmed: hasOpen ? 0 : invoices,
+  })
+  return { cycle, status, run }
+}
+
+export async function countInvoices(catalog: Catalog, cycle: RunCycle): Promise<InvoiceCounts> {
+  const count = (more: Filter<BillrunDocument>) =>
+    catalog.read('count invoices', (limits) =>
+      catalog.billrun.countDocuments(
+        { ...invoicesOf(cycle), ...more } as Filter<BillrunDocument>,
+        limits,
+      ),
+    )
+  const [invoices, confirmed] = await Promise.all([count({}), count({ billed: { $in: [1, 2] } })])
+  return { invoices, confirmed }
+}
+
+export function timeStatusOf({ cycle }: RunCycle, nowMs: number): CycleTimeStatus {
+  if (nowMs < cycle.startMs) return 'future'
+  return nowMs < cycle.endMs ? 'present' : 'past'
+}
+
+/** Percent of the accounts, with two decimals; below 100 until the run is finished. */
+export function completionPercent(run: CycleRunDocument | null): number {
+  if (run === null) return 0
+  if (run.state === 'finished') return 100
+  const share = run.total === 0 ? 0 : run.counts.accounts / run.total
+  return Math.min(99.99, Math.round(share * 10_000) / 100)
+}
+
+export function percentOf(part: number, whole: number): number {
+  return whole === 0 ? 0 : Math.round((part / whole) * 10_000) / 100
+}

@@ -1,0 +1,71 @@
+/** Entry of the worker threads of a run (piscina). */
+import { type MessagePort, workerData } from 'node:worker_threads'
+import { type Catalog, openCatalog } from '../../catalog/connection.ts'
+import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
+import type { CycleCounts, CyclePageDocument } from '../../catalog/records/cycle-documents.ts'
+import type { Config } from '../../config/schema.ts'
+import { systemClock } from '../../runtime/clock.ts'
+import { calendarOf } from '../credit/credits.ts'
+import { computeAccount } from '../cycle/compute.ts'
+import { PageLostError } from './pages.ts'
+import { processPage } from './process-page.ts'
+import { type RunName, runCycleOf, runIdOf } from './run-cycle.ts'
+import { type RunData, readRunData } from './run-data.ts'
+
+export interface ThreadData {
+  readonly config: Pick<Config, 'mongo' | 'rating' | 'billing' | 'entities'>
+}
+
+export interface ThreadTask {
+  readonly name: RunName
+  readonly aids: readonly number[]
+  readonly page: Pick<CyclePageDocument, '_id' | 'token'> | null
+  readonly retried: number | undefined
+  readonly turn: MessagePort
+}
+
+export type ThreadAnswer =
+  | { readonly counts: CycleCounts }
+  | { readonly kind: 'outage' | 'conflict' | 'lost' | 'other'; readonly message: string }
+
+const { config } = (workerData ?? {}) as ThreadData
+
+let opened: Promise<Catalog> | null = null
+/** Data of one run, which the thread reads once. */
+let shared: { readonly id: string; readonly data: RunData } | null = null
+
+export async function processInThread(task: ThreadTask): Promise<ThreadAnswer> {
+  try {
+    return { counts: await run(task) }
+  } catch (error) {
+    return { kind: kindOf(error), message: error instanceof Error ? error.message : String(error) }
+  } finally {
+    task.turn.close()
+  }
+}
+
+async function run({ name, aids, page, retried, turn }: ThreadTask): Promise<CycleCounts> {
+  opened ??= openCatalog({
+    ...config.mongo,
+    appName: 'tollgate-cycle',
+    readTimeoutMs: config.entities.readTimeoutMs,
+  })
+  const catalog = await opened
+  const id = `${runIdOf(name)} ${page?._id.split(':')[0] ?? ''}`
+  if (shared?.id !== id || page === null) shared = { id, data: await readRunData(catalog, config) }
+  const { data } = shared
+  const deps = { catalog, clock: systemClock, config, compute: computeAccount }
+  const cycle = runCycleOf(name, calendarOf(config))
+  const task = { run: cycle, data, aids, page, ...(retried !== undefined && { retried }) }
+  return processPage(deps, task, async () => {
+    turn.postMessage('ready')
+    const answer = await new Promise((resolve) => turn.once('message', resolve))
+    if (answer !== 'go') throw new CatalogUnavailableError(String(answer))
+  })
+}
+
+function kindOf(error: unknown): 'outage' | 'conflict' | 'lost' | 'other' {
+  if (error instanceof CatalogUnavailableError) return 'outage'
+  if (error instanceof EntityConflictError) return 'conflict'
+  return error instanceof PageLostError ? 'lost' : 'other'
+}

@@ -1,0 +1,331 @@
+/** `tollgate cycle …`: runs the billing cycle, directly on the store. */
+import { calendarOf } from '../billing/credit/credits.ts'
+import { isCycleKey } from '../billing/cycle-key.ts'
+import { BillingError } from '../billing/errors.ts'
+import { confirmInvoices, hasUnconfirmed } from '../billing/run/confirm.ts'
+import { closeMail, MAIL_KIND, mailHandler } from '../billing/run/invoice-mail.ts'
+import { readParked, skipParked } from '../billing/run/parked.ts'
+import { type PageWorkers, participate, type RunDeps } from '../billing/run/participate.ts'
+import { retryParked } from '../billing/run/run-accounts.ts'
+import type { RunName } from '../billing/run/run-cycle.ts'
+import { beginRun, resetRun } from '../billing/run/runs.ts'
+import {
+  type CycleState,
+  completionPercent,
+  countInvoices,
+  readCycleState,
+} from '../billing/run/status.ts'
+import { threadWorkers } from '../billing/run/thread-workers.ts'
+import { appendAudit } from '../catalog/audit/audit.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import type { CycleCounts, CycleRunDocument } from '../catalog/records/cycle-documents.ts'
+import { billrunSettingsOf } from '../catalog/settings/billrun-settings.ts'
+import { readCategory } from '../catalog/settings/stored-config.ts'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { monotonicMs, systemClock } from '../runtime/clock.ts'
+import { createLogger } from '../runtime/log.ts'
+import { print, type StatusLine, statusLine } from '../runtime/terminal.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { operator } from './operator.ts'
+import { aligned } from './owners.ts'
+import { type OptionValues, optionalList, optionalText } from './parse.ts'
+import { withCatalog, withStoreUrls } from './stores.ts'
+
+/** Parts that the commands have in common. */
+interface Context {
+  readonly catalog: Catalog
+  readonly config: Config
+  readonly state: CycleState
+  readonly options: OptionValues
+}
+
+async function inCycle<T>(
+  options: OptionValues,
+  file: string | undefined,
+  act: (context: Context) => Promise<T>,
+): Promise<T> {
+  const key = keyIn(options)
+  const day = dayIn(options)
+  const config = withStoreUrls(loadConfig(file === undefined ? {} : { file }))
+  return withCatalog(config, async (catalog) => {
+    const name = await nameOf(catalog, key, day)
+    const nowMs = systemClock.nowMs()
+    const state = await readCycleState(catalog, name, calendarOf(config), nowMs)
+    try {
+      return await act({ catalog, config, state, options })
+    } catch (error) {
+      if (error instanceof BillingError) throw new CommandError(error.message, { cause: error })
+      throw error
+    }
+  })
+}
+
+function keyIn(options: OptionValues): string {
+  const key = optionalText(options, 'key')
+  if (key === undefined) throw new UsageError('--key is missing: the cycle, such as 202611')
+  if (!isCycleKey(key)) throw new UsageError(`--key must be a cycle such as 202611, not '${key}'`)
+  return key
+}
+
+function dayIn(options: OptionValues): number | null {
+  const text = optionalText(options, 'invoicing-day')
+  if (text === undefined) return null
+  const day = /^\d{1,2}$/.test(text) ? Number(text) : 0
+  if (day < 1 || day > 28) throw new UsageError('--invoicing-day must be a day from 1 to 28')
+  return day
+}
+
+async function nameOf(catalog: Catalog, key: string, day: number | null): Promise<RunName> {
+  const { value } = await readCategory(catalog, 'billrun')
+  const { isMultiDay } = billrunSettingsOf(value)
+  if (isMultiDay && day === null)
+    throw new UsageError('--invoicing-day is missing: accounts have different days')
+  if (!isMultiDay && day !== null)
+    throw new UsageError('--invoicing-day requires the setting billrun.multi_day_cycle')
+  return { key, invoicingDay: day }
+}
+
+/** Returns 1 if the run is paused. */
+export function runCycle(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+  const threads = threadsIn(options)
+  return inCycle(options, file, async ({ catalog, config, state }) => {
+    const { cycle, status } = state
+    if (status === 'current' || status === 'future') {
+      throw new CommandError(`the cycle ${cycle.key} has not ended yet`)
+    }
+    if (status === 'confirmed') throw new CommandError(`the cycle ${cycle.key} is confirmed`)
+    const rerun = options['rerun'] === true
+    if ((status === 'finished' || status === 'to_rerun') && !rerun) {
+      throw new CommandError(`the cycle ${cycle.key} has invoices: replace them by --rerun`)
+    }
+    const stores = { catalog, clock: systemClock }
+    const isContinued = status === 'running'
+    await beginRun(stores, {
+      cycle,
+      rerun: rerun && !isContinued,
+      generatePdf: false,
+      actor: operator(),
+    })
+    const workers = threadWorkers(config, threads)
+    const ended = await watched(workers, stores, config, cycle)
+    if (options['json'] === true) print(JSON.stringify(runJson(ended)))
+    else for (const line of runLines(ended)) print(line)
+    return ended?.state === 'finished' ? 0 : 1
+  })
+}
+
+function threadsIn(options: OptionValues): number | undefined {
+  const text = optionalText(options, 'threads')
+  if (text === undefined) return undefined
+  const count = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (count < 1 || count > 128) throw new UsageError('--threads must be a number from 1 to 128')
+  return count
+}
+
+/** Progress is shown; the first signal ends the work of this process after its pages. */
+async function watched(
+  workers: PageWorkers,
+  stores: Pick<RunDeps, 'catalog' | 'clock'>,
+  config: Config,
+  cycle: CycleState['cycle'],
+): Promise<CycleRunDocument | null> {
+  const abort = new AbortController()
+  const stop = () => abort.abort()
+  process.once('SIGINT', stop).once('SIGTERM', stop)
+  const progress = new Progress(statusLine())
+  const log = createLogger({ name: 'cli', level: 'silent' })
+  try {
+    return await participate({ ...stores, config, log, workers }, cycle, abort.signal, {
+      onProgress: (run, waiting) => progress.show(run, waiting),
+    })
+  } finally {
+    progress.end()
+    process.off('SIGINT', stop).off('SIGTERM', stop)
+    await workers.close()
+  }
+}
+
+const BAR_LENGTH = 30
+const TERMINAL_MS = 200
+const LOG_MS = 10_000
+
+/** A bar on a terminal, otherwise a line from time to time. */
+class Progress {
+  readonly #line: StatusLine
+  #shownMs = Number.NEGATIVE_INFINITY
+  #waiting = ''
+
+  constructor(line: StatusLine) {
+    this.#line = line
+  }
+
+  show(run: CycleRunDocument, waiting: string): void {
+    const nowMs = monotonicMs()
+    const isDue = nowMs - this.#shownMs >= (this.#line.isTerminal ? TERMINAL_MS : LOG_MS)
+    if (!isDue && waiting === this.#waiting) return
+    this.#shownMs = nowMs
+    this.#waiting = waiting
+    this.#line.show(progressText(run, waiting))
+  }
+
+  end(): void {
+    this.#line.clear()
+  }
+}
+
+export function progressText(run: CycleRunDocument, waiting: string): string {
+  const { counts, total } = run
+  const percent = completionPercent(run)
+  const filled = Math.floor((percent / 100) * BAR_LENGTH)
+  const bar = `[${'#'.repeat(filled)}${'.'.repeat(BAR_LENGTH - filled)}]`
+  const failed = counts.failed === 0 ? '' : `, ${counts.failed} failed`
+  const text = `${bar} ${percent.toFixed(2)} %, ${counts.accounts} of ${total} accounts${failed}`
+  return waiting === '' ? text : `${text}; paused: ${waiting}`
+}
+
+function runJson(run: CycleRunDocument | null) {
+  if (run === null) return null
+  const { key, state, reason, total, counts, started, ended } = run
+  return { key, state, reason, total, counts, started, ended }
+}
+
+function runLines(run: CycleRunDocument | null): string[] {
+  if (run === null) return ['the run was reset meanwhile']
+  const { key, state, reason, counts } = run
+  const text = `cycle ${key} ${state}: ${countsText(counts)}`
+  return reason === '' ? [text] : [text, `paused: ${reason}`]
+}
+
+function countsText({ accounts, invoices, empty, confirmed, failed }: CycleCounts): string {
+  const parts = [`accounts ${accounts}`, `invoices ${invoices}`, `nothing to invoice ${empty}`]
+  if (confirmed > 0) parts.push(`confirmed before ${confirmed}`)
+  if (failed > 0) parts.push(`failed ${failed}`)
+  return parts.join(', ')
+}
+
+export function showCycle(options: OptionValues, file: string | undefined): Promise<0> {
+  return inCycle(options, file, async ({ catalog, state: { cycle, status, run } }) => {
+    const { invoices, confirmed } = await countInvoices(catalog, cycle)
+    const parked = await readParked({ catalog }, { run: cycle.id, state: 'parked' })
+    const shown = {
+      key: cycle.key,
+      status,
+      percent: completionPercent(run),
+      invoices,
+      confirmed,
+      parked: parked.length,
+      reason: run?.reason ?? '',
+      ...(run !== null && { accounts: { total: run.total, ...run.counts } }),
+    }
+    if (options['json'] === true) print(JSON.stringify(shown))
+    else {
+      print(`cycle ${shown.key} ${status}, ${shown.percent.toFixed(2)} %`)
+      print(`invoices ${invoices}, confirmed ${confirmed}, failed accounts ${shown.parked}`)
+      if (run !== null) print(countsText(run.counts))
+      if (shown.reason !== '') print(`paused: ${shown.reason}`)
+    }
+    return 0 as const
+  })
+}
+
+/** Returns 1 if an invoice was refused. */
+export function confirmCycle(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+  const invoices = numbersIn(options, 'invoices')
+  return inCycle(options, file, async ({ catalog, config, state: { cycle, status } }) => {
+    if (status === 'running') throw new CommandError('the run of the cycle has not ended yet')
+    if (!(await hasUnconfirmed(catalog, cycle, invoices))) {
+      throw new CommandError('there are no invoices to confirm')
+    }
+    const log = createLogger({ name: 'cli', level: 'silent' })
+    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, config) }, log)
+    const wanted = { cycle, invoices, actor: operator() }
+    try {
+      const result = await confirmInvoices({ catalog, clock: systemClock, config }, wanted)
+      if (options['json'] === true) print(JSON.stringify(result))
+      else {
+        print(`confirmed ${result.confirmed}, not for bill ${result.not_for_bill}`)
+        for (const { invoice_id, reason } of result.refused)
+          print(`invoice ${invoice_id}: ${reason}`)
+      }
+      return result.refused.length === 0 ? 0 : 1
+    } finally {
+      closeMail()
+    }
+  })
+}
+
+export function resetCycle(options: OptionValues, file: string | undefined): Promise<0> {
+  return inCycle(options, file, async ({ catalog, state: { cycle, status } }) => {
+    const stores = { catalog, clock: systemClock }
+    const isReset = status === 'finished' && (await resetRun(stores, cycle, operator()))
+    if (!isReset) throw new CommandError(`the cycle ${cycle.key} is not finished: it is ${status}`)
+    print(`cycle ${cycle.key} can be run again`)
+    return 0 as const
+  })
+}
+
+/** Returns 1 if an account has failed again. */
+export function parkedAccounts(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+  const aids = numbersIn(options, 'aids')
+  const [retry, skip] = [options['retry'] === true, options['skip'] === true]
+  if (retry && skip) throw new UsageError('give either --retry or --skip')
+  if (aids !== null && !retry && !skip) throw new UsageError('--aids requires --retry or --skip')
+  return inCycle(options, file, async (context) => {
+    if (retry) return retryAccounts(context, aids)
+    if (skip) return skipAccounts(context, aids)
+    const { catalog, state } = context
+    const parked = await readParked({ catalog }, { run: state.cycle.id })
+    if (options['json'] === true) {
+      print(JSON.stringify(parked.map(({ _id: _, run: __, ...shown }) => shown)))
+    } else if (parked.length === 0) print('no account has failed')
+    else {
+      const rows = parked.map(({ aid, state, tries, reason }) => [
+        `${aid}`,
+        state,
+        `${tries}`,
+        reason,
+      ])
+      for (const line of aligned([['account', 'state', 'tries', 'reason'], ...rows])) print(line)
+    }
+    return 0 as const
+  })
+}
+
+async function retryAccounts(
+  { catalog, config, state: { cycle }, options }: Context,
+  aids: readonly number[] | null,
+): Promise<0 | 1> {
+  const workers = threadWorkers(config, 1)
+  try {
+    const counts = await retryParked({ catalog, config, workers }, cycle, aids)
+    print(options['json'] === true ? JSON.stringify(counts) : countsText(counts))
+    return counts.failed === 0 ? 0 : 1
+  } finally {
+    await workers.close()
+  }
+}
+
+async function skipAccounts(
+  { catalog, state: { cycle }, options }: Context,
+  aids: readonly number[] | null,
+): Promise<0> {
+  const stores = { catalog, clock: systemClock }
+  const skipped = await catalog.transaction('skip accounts', async (session) => {
+    const count = await skipParked(stores, session, cycle.id, aids)
+    const entry = { collection: 'billrun', type: 'skip', key: cycle.id, new: { aids, count } }
+    if (count > 0) appendAudit(session, operator(), systemClock.nowMs(), entry)
+    return count
+  })
+  print(options['json'] === true ? JSON.stringify({ skipped }) : `skipped ${skipped}`)
+  return 0
+}
+
+function numbersIn(options: OptionValues, name: string): number[] | null {
+  const list = optionalList(options, name)
+  if (list === undefined) return null
+  if (list.length === 0 || list.some((each) => !/^[1-9]\d{0,14}$/.test(each))) {
+    throw new UsageError(`--${name} must be numbers, separated by commas`)
+  }
+  return list.map(Number)
+}

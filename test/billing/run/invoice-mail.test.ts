@@ -1,0 +1,118 @@
+/** E-mails of confirmed invoices, with a real mail server. */
+import type { AddressInfo } from 'node:net'
+import { SMTPServer } from 'smtp-server'
+import { afterEach, describe, expect, it } from 'vitest'
+import { type ConfirmDeps, confirmInvoices } from '../../../src/billing/run/confirm.ts'
+import { closeMail, MAIL_KIND, mailHandler } from '../../../src/billing/run/invoice-mail.ts'
+import { loadConfig } from '../../../src/config/load.ts'
+import { createLogger } from '../../../src/runtime/log.ts'
+import { ACTOR } from '../../support/billing/books.ts'
+import { cycleOf, KEY, useCycle } from '../../support/billing/cycle-fixture.ts'
+
+const cycle = useCycle()
+
+interface MailServer {
+  readonly url: string
+  /** Messages that were accepted, as text. */
+  readonly messages: string[]
+  close(): Promise<void>
+}
+
+async function startMailServer(port = 0, accepts = () => true): Promise<MailServer> {
+  const messages: string[] = []
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData(stream, _session, done) {
+      const parts: Buffer[] = []
+      stream.on('data', (part: Buffer) => parts.push(part))
+      stream.on('end', () => {
+        if (!accepts()) return done(new Error('try again later'))
+        messages.push(Buffer.concat(parts).toString('utf8'))
+        done()
+      })
+    },
+  })
+  server.on('error', () => undefined)
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  const { port: bound } = server.server.address() as AddressInfo
+  return {
+    url: `smtp://127.0.0.1:${bound}`,
+    messages,
+    close: () => new Promise((resolve) => server.close(() => resolve())),
+  }
+}
+
+const servers: MailServer[] = []
+afterEach(async () => {
+  closeMail()
+  for (const server of servers.splice(0)) await server.close()
+})
+
+async function confirmWith(url: string): Promise<ConfirmDeps> {
+  const env = { TOLLGATE_MAIL_URL: url, TOLLGATE_MAIL_FROM: 'Billing <billing@example.org>' }
+  const deps = { ...cycle.deps(), config: loadConfig({ env }) }
+  const log = createLogger({ name: 'test', level: 'silent' })
+  const catalog = cycle.catalog()
+  catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, deps.config) }, log)
+  await confirmInvoices(deps, { cycle: cycleOf(), invoices: null, actor: ACTOR })
+  return deps
+}
+
+const outbox = () => cycle.catalog().outbox.find({ kind: MAIL_KIND }).toArray()
+
+describe('a confirmed invoice', () => {
+  it('is sent to the customer, once', async () => {
+    const server = await startMailServer()
+    servers.push(server)
+    await cycle.addAccounts(2)
+    await cycle.run()
+    await confirmWith(server.url)
+    expect(server.messages).toHaveLength(2)
+    const [first = ''] = server.messages.sort((a, b) => a.indexOf('101') - b.indexOf('101'))
+    const all = server.messages.join('\n')
+    expect(all).toContain('To: Dana Levi 1 <a1@example.org>')
+    expect(all).toContain('From: Billing <billing@example.org>')
+    expect(all).toContain('Subject: Invoice 101')
+    expect(all).toContain('Amount: 10.01')
+    expect(all).toContain('Due: 2026-06-15')
+    expect(first).toContain('Message-ID: <invoice-')
+    expect(await outbox()).toEqual([])
+  })
+
+  it('is not sent without an address, or if the customer wants none', async () => {
+    const server = await startMailServer()
+    servers.push(server)
+    await cycle.addAccounts(3, (aid) =>
+      aid === 1 ? { email: '' } : aid === 2 ? { invoice_shipping_method: 'post' } : {},
+    )
+    await cycle.run()
+    await confirmWith(server.url)
+    expect(server.messages).toHaveLength(1)
+  })
+
+  it('is sent later if the mail server is not there, or refuses', async () => {
+    let accepts = false
+    const server = await startMailServer(0, () => accepts)
+    servers.push(server)
+    await cycle.addAccounts(1)
+    await cycle.run()
+    await confirmWith(server.url)
+    expect(await cycle.catalog().billrun.findOne({ billrun_key: KEY })).toMatchObject({ billed: 1 })
+    expect(server.messages).toEqual([])
+    expect(await outbox()).toMatchObject([{ failures: 1, holder: null }])
+    accepts = true
+    await cycle.catalog().outbox.updateMany({}, { $set: { expires: new Date(0) } })
+    await cycle.catalog().dispatcher.recover()
+    await cycle.catalog().dispatcher.flush()
+    expect(server.messages).toHaveLength(1)
+    expect(await outbox()).toEqual([])
+  })
+
+  it('is not sent without a mail server in the configuration', async () => {
+    await cycle.addAccounts(1)
+    await cycle.run()
+    await confirmWith('')
+    expect(await outbox()).toEqual([])
+  })
+})
