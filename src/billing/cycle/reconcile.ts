@@ -3,10 +3,10 @@
  * each is this difference. Pure.
  */
 import type { Decimal } from 'decimal.js'
-import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
+import type { CycleLineDocument, LineExplanation } from '../../catalog/records/cycle-line.ts'
 import { Exact } from '../../rating/line-tax.ts'
 import { dateText, dayOf } from './days.ts'
-import type { AdjustmentLine, ChargeLine, CycleSpan, LineExplanation, Span } from './lines.ts'
+import type { AdjustmentLine, ChargeLine, CycleSpan, Span } from './lines.ts'
 import {
   adjustmentKey,
   chargeKey,
