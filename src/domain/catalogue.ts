@@ -63,7 +63,7 @@ export interface RoundingRules extends LineRounding {
   stage: 'before_tax' | 'after_tax'
 }
 
-/** What is taxed: a rate, plan or service. */
+/** A rate, plan or service, for its taxes. */
 export interface Taxable {
   key: string
   /** Fields of the document that rules compare: `params` and others. */

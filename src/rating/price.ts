@@ -107,8 +107,8 @@ const GLOBAL: TaxHint = {
 const UNTAXED = 'untaxed'
 
 /**
- * The taxes of a rate, plan or service. Null if a tax that it names, or the default, does not exist.
- * One without a tax is untaxed if there is no default.
+ * The taxes of a rate, plan or service. Null if a tax that it names, or the default, does not
+ * exist. One without a tax is untaxed if there is no default.
  */
 export function chooseTaxes(context: TaxContext, taxed: Taxable, atMs: number): TaxRule[] | null {
   const hints = taxed.taxHints.length === 0 ? [GLOBAL] : taxed.taxHints

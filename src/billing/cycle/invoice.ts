@@ -12,8 +12,8 @@ import type { LineTax } from '../../domain/tax.ts'
 import { decimalText, numberOf, unitsOf } from './exact-sums.ts'
 import type { Span } from './lines.ts'
 import {
-  type Amounts,
   added,
+  type InvoiceAmounts,
   type InvoiceLine,
   NO_AMOUNTS,
   SubscriberSums,
@@ -47,7 +47,7 @@ export interface InvoiceInput {
   readonly balance?: PastBalance
 }
 
-/** What the account owed before this invoice; negative if it had credit. */
+/** Debt of the account before this invoice; negative if it had credit. */
 export interface PastBalance {
   readonly total: Exact
   /** Without payments that are not confirmed. */
@@ -137,7 +137,7 @@ function subscribersOf(
 }
 
 function totalsOf(sums: Sums, taxes: readonly TaxSum[], digits: number): InvoiceTotalsDocument {
-  const sections = new Map<InvoiceSection, Amounts>()
+  const sections = new Map<InvoiceSection, InvoiceAmounts>()
   for (const each of sums.values()) {
     for (const [section, amounts] of each.sections()) {
       sections.set(section, added(sections.get(section) ?? NO_AMOUNTS, amounts))

@@ -71,7 +71,7 @@ export interface AdjustmentLine {
   readonly description: string
   /** Id of the charge that it applies to; null for a charge on nothing in particular. */
   readonly eligibleLine: string | null
-  /** Of a discount on a service of the account: the eligible subscriber, 0 for the account. */
+  /** The eligible subscriber of a discount on a service of the account; 0 for the account. */
   readonly causeSid?: number
   readonly type: 'percentage' | 'monetary'
   /** The days that it is for. */

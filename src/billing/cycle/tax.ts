@@ -15,7 +15,7 @@ import { BillingError } from '../errors.ts'
 import { type AdjustmentLine, type ChargeLine, LINE_DIGITS, type TaxedLine } from './lines.ts'
 
 /** Taxes of the catalogue, and the instant at which they are looked up: the time of the lines. */
-export interface Taxation extends TaxContext {
+export interface ChargeTaxation extends TaxContext {
   readonly atMs: number
 }
 
@@ -25,7 +25,7 @@ export interface RuledLine<Line> extends TaxedLine<Line> {
   readonly rounding: RoundingRules | null
 }
 
-export function taxCharge(line: ChargeLine, taxation: Taxation): RuledLine<ChargeLine> {
+export function taxCharge(line: ChargeLine, taxation: ChargeTaxation): RuledLine<ChargeLine> {
   const { kind, name, entity, amount } = line
   const what = `${kind === 'flat' ? 'plan' : 'service'} ${name}`
   const { taxable, rounding } = taxedEntity(entity, name)
@@ -37,7 +37,7 @@ export function taxCharge(line: ChargeLine, taxation: Taxation): RuledLine<Charg
 export function taxAdjustment(
   line: AdjustmentLine,
   charge: RuledLine<ChargeLine> | null,
-  taxation: Taxation,
+  taxation: ChargeTaxation,
 ): RuledLine<AdjustmentLine> {
   const { key, entity, amount } = line
   const { taxable, rounding: own } = taxedEntity(entity, key)
@@ -48,7 +48,7 @@ export function taxAdjustment(
   return { line, rules, rounding, tax: roundedCharge(amount, rules, rounding) }
 }
 
-function rulesOf(taxable: Taxable, what: string, taxation: Taxation): readonly TaxRule[] {
+function rulesOf(taxable: Taxable, what: string, taxation: ChargeTaxation): readonly TaxRule[] {
   const { atMs } = taxation
   const rules = chooseTaxes(taxation, taxable, atMs)
   if (rules !== null) return rules

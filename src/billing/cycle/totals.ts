@@ -9,7 +9,7 @@ import { INVOICE_SECTIONS } from '../../catalog/records/invoice-document.ts'
 import type { FinalCharge } from '../../domain/tax.ts'
 import { decimalText, numberOf, unitsOf } from './exact-sums.ts'
 
-/** A line of an invoice, whoever has written it. */
+/** A line of an invoice: usage, a credit, or a line of the cycle. */
 export interface InvoiceLine extends FinalCharge {
   readonly sid: number
   readonly type: string
@@ -31,15 +31,15 @@ export function sectionOf({ type, usaget }: InvoiceLine): InvoiceSection {
 }
 
 /** Exact sums (exact-sums.ts). */
-export interface Amounts {
+export interface InvoiceAmounts {
   readonly beforeTax: bigint
   readonly afterTax: bigint
   readonly taxed: bigint
 }
 
-export const NO_AMOUNTS: Amounts = { beforeTax: 0n, afterTax: 0n, taxed: 0n }
+export const NO_AMOUNTS: InvoiceAmounts = { beforeTax: 0n, afterTax: 0n, taxed: 0n }
 
-export function added(a: Amounts, b: Amounts): Amounts {
+export function added(a: InvoiceAmounts, b: InvoiceAmounts): InvoiceAmounts {
   return {
     beforeTax: a.beforeTax + b.beforeTax,
     afterTax: a.afterTax + b.afterTax,
@@ -47,7 +47,7 @@ export function added(a: Amounts, b: Amounts): Amounts {
   }
 }
 
-export function amountsOf(line: InvoiceLine): Amounts {
+export function amountsOf(line: InvoiceLine): InvoiceAmounts {
   const { exact, tax_data } = line
   const beforeTax = unitsOf(exact.aprice)
   const isTaxed = tax_data.taxes.some(
@@ -63,7 +63,7 @@ interface Entry {
   readonly description: string
   count: number
   usagev: bigint
-  amounts: Amounts
+  amounts: InvoiceAmounts
 }
 
 /** The lines of one subscriber, or of the account (sid 0). */
@@ -87,8 +87,8 @@ export class SubscriberSums {
   }
 
   /** Sums by section, only those that have lines. */
-  sections(): ReadonlyMap<InvoiceSection, Amounts> {
-    const sums = new Map<InvoiceSection, Amounts>()
+  sections(): ReadonlyMap<InvoiceSection, InvoiceAmounts> {
+    const sums = new Map<InvoiceSection, InvoiceAmounts>()
     for (const [section, entries] of this.#sections) {
       const all = [...entries.values()].map(({ amounts }) => amounts)
       sums.set(section, all.reduce(added, NO_AMOUNTS))
@@ -126,7 +126,7 @@ function breakdownOf({ name, description, count, usagev, amounts }: Entry): Brea
   }
 }
 
-export function amountsDocument({ beforeTax, afterTax, taxed }: Amounts): AmountsDocument {
+export function amountsDocument({ beforeTax, afterTax, taxed }: InvoiceAmounts): AmountsDocument {
   const exact = {
     before_vat: decimalText(beforeTax),
     after_vat: decimalText(afterTax),
@@ -140,13 +140,15 @@ export function amountsDocument({ beforeTax, afterTax, taxed }: Amounts): Amount
   }
 }
 
-export function sumOfSections(sections: ReadonlyMap<InvoiceSection, Amounts>): Amounts {
+export function sumOfSections(
+  sections: ReadonlyMap<InvoiceSection, InvoiceAmounts>,
+): InvoiceAmounts {
   return [...sections.values()].reduce(added, NO_AMOUNTS)
 }
 
 /** `always`: sections without lines too. */
 export function sectionTotals(
-  sections: ReadonlyMap<InvoiceSection, Amounts>,
+  sections: ReadonlyMap<InvoiceSection, InvoiceAmounts>,
   always = false,
 ): SectionTotals {
   const totals: SectionTotals = amountsDocument(sumOfSections(sections))

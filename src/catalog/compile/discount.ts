@@ -70,11 +70,11 @@ const STATES = ['active', 'notActive'] as const
 
 export type AdjustmentKind = 'discount' | 'conditional_charge'
 
-/** What a subject is discounted by. */
+/** The amount for a subject. */
 export interface SubjectValue {
   /** Money, or a fraction. */
   readonly value: Decimal
-  /** Of what earlier discounts have left. */
+  /** A percentage of the amount that earlier discounts have left. */
   readonly isSequential: boolean
   /** Numbers of units for which the value is granted each time (`recurring_by_quantity`). */
   readonly quantities: readonly Decimal[]
@@ -90,7 +90,7 @@ export interface Subjects {
   readonly matchedPlans: SubjectValue | null
   readonly matchedServices: SubjectValue | null
   readonly monthlyFees: SubjectValue | null
-  /** Of a charge on nothing in particular. */
+  /** The amount of a charge on nothing in particular. */
   readonly general: SubjectValue | null
 }
 
@@ -262,7 +262,7 @@ function servicesAt(value: unknown, path: string): readonly (readonly FieldCondi
 function subjectsAt(value: unknown): Subjects {
   const subject = isEmpty(value) ? {} : objectAt(value, 'subject')
   const one = (name: string) =>
-    isEmpty(subject[name]) ? null : subjectValueAt(subject[name], `subject.${name}`)
+    subject[name] === undefined ? null : subjectValueAt(subject[name], `subject.${name}`)
   const named = (name: string): Values =>
     new Map(
       entriesAt(subject[name], `subject.${name}`).map(([key, entry]) => [

@@ -1,4 +1,4 @@
-/** The invoice of an account (collection `billrun`). Amounts are decimal; `exact` has them as text. */
+/** Invoices of accounts (collection `billrun`). Amounts are decimal; `exact` has them as text. */
 
 /** Amounts before tax, after tax, and before tax of the taxed lines. */
 export interface AmountsDocument {
@@ -46,7 +46,7 @@ export interface InvoiceTaxDocument {
   exact: string
 }
 
-export interface BalanceDocument {
+export interface InvoiceBalanceDocument {
   /** With the decimals of the currency. */
   after_vat: string
   without_waiting: { after_vat: string }
@@ -65,7 +65,7 @@ export interface InvoiceTotalsDocument extends SectionTotals {
     taxes: Record<string, InvoiceTaxDocument>
   }
   /** Absent if it is 0. */
-  past_balance?: BalanceDocument
+  past_balance?: InvoiceBalanceDocument
   current_balance: { after_vat: number }
   grouping: unknown[]
 }

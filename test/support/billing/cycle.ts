@@ -9,8 +9,8 @@ import type {
 } from '../../../src/billing/cycle/discount/eligibility.ts'
 import type { AdjustmentLine, ChargeLine, CycleSpan } from '../../../src/billing/cycle/lines.ts'
 import {
+  type ChargeTaxation,
   type RuledLine,
-  type Taxation,
   taxAdjustment,
   taxCharge,
 } from '../../../src/billing/cycle/tax.ts'
@@ -145,8 +145,8 @@ export const onAccount = (...fields: Fields[]): Fields => ({ account: { fields }
 /** Taxes by key with their rates; the first one is the default. */
 export function taxationOf(
   rates: Readonly<Record<string, string>> = { DEFAULT_VAT: '0.17' },
-  mapTax: Taxation['mapTax'] = () => null,
-): Taxation {
+  mapTax: ChargeTaxation['mapTax'] = () => null,
+): ChargeTaxation {
   const taxes = new Map(
     Object.entries(rates).map(([key, rate]) => [key, [compileTax(documentOf({ key, rate }))]]),
   )

@@ -22,7 +22,7 @@ import {
 import { adjustmentAmount, type PartAmount, type TakenPart } from './amount.ts'
 import {
   countOf,
-  type Days,
+  type DaySet,
   daysOf,
   difference,
   intersection,
@@ -31,9 +31,9 @@ import {
   union,
 } from './days.ts'
 import { type Definition, definedEligibility, definitionsOf } from './definitions.ts'
-import { type Eligibility, type Holders, NOT_ELIGIBLE, without } from './eligibility.ts'
+import { type DiscountHolders, type Eligibility, NOT_ELIGIBLE, without } from './eligibility.ts'
 
-export interface AdjustmentInput extends Holders {
+export interface AdjustmentInput extends DiscountHolders {
   readonly aid: number
   /** Definitions in force in the cycles of the lines. */
   readonly discounts: readonly AdjustmentTerms[]
@@ -49,7 +49,7 @@ export function adjustmentsOf(input: AdjustmentInput): AdjustmentLine[] {
   return [...run.discounts(), ...run.charges()]
 }
 
-/** What is left of a definition's limits. */
+/** The rest of a definition's limits. */
 interface Allowance {
   money: Exact | null
   lines: number
@@ -58,7 +58,7 @@ interface Allowance {
 /** A value that applies to a charge on some days. */
 interface Candidate {
   readonly subject: SubjectValue
-  readonly days: Days
+  readonly days: DaySet
   /** For services of an account: the eligible subscriber, 0 for the account. */
   readonly causeSid?: number
   /** Such as `plan.GOLD` or `monthly_fees`. */
@@ -70,7 +70,7 @@ class AdjustmentRun {
   readonly #input: AdjustmentInput
   readonly #taken = new Map<string, TakenPart[]>()
   readonly #allowances = new Map<string, Allowance>()
-  readonly #used = new Map<string, Days>()
+  readonly #used = new Map<string, DaySet>()
 
   constructor(input: AdjustmentInput) {
     this.#input = input
@@ -147,11 +147,11 @@ class AdjustmentRun {
     { key, terms }: Definition,
     line: ChargeLine,
     { days, causeSid }: Candidate,
-  ): readonly Days[] {
+  ): readonly DaySet[] {
     const id = `${key}/${line.id}/${causeSid ?? ''}`
     const lineDays = daysOf(line.span, line.cycle)
     const { isStart, isEnd } = prorationOf(terms, line)
-    const windows: Days[] = []
+    const windows: DaySet[] = []
     const eligible = intersection(days, lineDays)
     for (const range of eligible) {
       const used = this.#used.get(id) ?? NO_DAYS
@@ -170,7 +170,7 @@ class AdjustmentRun {
     definition: Definition,
     line: ChargeLine,
     candidate: Candidate,
-    window: Days,
+    window: DaySet,
   ): AdjustmentLine | null {
     const { terms, key } = definition
     const allowance = this.#allowance(definition)
@@ -211,14 +211,14 @@ class AdjustmentRun {
     const definitions = definitionsOf('conditional_charge', terms, this.#input, cycle)
     return definitions.flatMap((definition) => {
       const { account, subscribers } = definedEligibility(definition, this.#input, cycle)
-      const eligible: readonly (readonly [number, Days])[] =
+      const eligible: readonly (readonly [number, DaySet])[] =
         account.length > 0 ? [[0, account]] : [...subscribers]
       return eligible.flatMap(([sid, days]) => this.#generalLine(definition, sid, days) ?? [])
     })
   }
 
   /** A charge on nothing in particular. */
-  #generalLine(definition: Definition, sid: number, days: Days): AdjustmentLine | null {
+  #generalLine(definition: Definition, sid: number, days: DaySet): AdjustmentLine | null {
     const { cycle } = this.#input
     const { terms, key } = definition
     const value = terms.subjects.general?.value ?? ZERO
@@ -290,7 +290,7 @@ function candidatesOf(
   const isPlan = kind === 'flat'
   const subjectName = isPlan ? 'plan' : 'service'
   const found: Candidate[] = []
-  const add = (subject: SubjectValue | null | undefined, days: Days, what: string) => {
+  const add = (subject: SubjectValue | null | undefined, days: DaySet, what: string) => {
     if (subject && days.length > 0) found.push({ subject, days, name: what })
   }
   const named = isPlan ? subjects.plans : subjects.services
@@ -309,7 +309,7 @@ function accountCandidates(
   { account, subscribers }: Eligibility,
 ): Candidate[] {
   if (subject === undefined) return []
-  const causes: [number, Days][] = [[0, account], ...subscribers]
+  const causes: [number, DaySet][] = [[0, account], ...subscribers]
   return causes
     .filter(([, { length }]) => length > 0)
     .map(([causeSid, days]) => ({ subject, days, causeSid, name: `customer_service.${name}` }))
@@ -364,7 +364,7 @@ function explanationOf(
   definition: Definition,
   line: ChargeLine,
   { subject, name, causeSid }: Candidate,
-  window: Days,
+  window: DaySet,
   { part }: PartAmount,
   wanted: Exact,
   capped: Exact,

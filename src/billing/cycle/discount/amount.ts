@@ -1,14 +1,14 @@
-/** What a discount takes from a charge in a period, before limits. Pure. */
+/** The amount of a discount on a charge in a period, before limits. Pure. */
 
 import type { AdjustmentTerms, SubjectValue } from '../../../catalog/compile/discount.ts'
 import { Exact } from '../../../catalog/records/exact-amount.ts'
 import { ZERO } from '../../amount.ts'
 import type { ChargeLine } from '../lines.ts'
-import { countOf, type Days, daysOf, intersection } from './days.ts'
+import { countOf, type DaySet, daysOf, intersection } from './days.ts'
 
-/** What an earlier discount took from a charge: the same on each of its days. */
+/** A discount that was granted on a charge: an equal amount on each of its days. */
 export interface TakenPart {
-  readonly days: Days
+  readonly days: DaySet
   readonly amount: Exact
 }
 
@@ -23,7 +23,7 @@ export function adjustmentAmount(
   terms: AdjustmentTerms,
   subject: SubjectValue,
   line: ChargeLine,
-  window: Days,
+  window: DaySet,
   taken: readonly TakenPart[],
 ): PartAmount {
   if (subject.isSequential && terms.type === 'percentage') {
@@ -61,7 +61,7 @@ function sum(numbers: readonly Exact[]): Exact {
 function sequentialAmount(
   { value }: SubjectValue,
   { fullPrice, quantity, cycle }: ChargeLine,
-  window: Days,
+  window: DaySet,
   taken: readonly TakenPart[],
 ): PartAmount {
   const days = countOf(window)

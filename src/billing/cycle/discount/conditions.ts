@@ -5,15 +5,15 @@ import { type Fields, isEmpty } from '../../../domain/fields.ts'
 import { FOREVER_MS, NO_BEGIN_MS } from '../../../domain/time.ts'
 import { holds } from '../../../rating/conditions.ts'
 import type { CycleSpan } from '../lines.ts'
-import { allDays, type Days, daysOf, difference, intersection, NO_DAYS, union } from './days.ts'
+import { allDays, type DaySet, daysOf, difference, intersection, NO_DAYS, union } from './days.ts'
 
 /** The days of the cycle on which a document meets all conditions. */
 export function daysMet(
   conditions: readonly FieldCondition[],
   document: Fields,
   cycle: CycleSpan,
-): Days {
-  let days: Days = allDays(cycle)
+): DaySet {
+  let days: DaySet = allDays(cycle)
   for (const condition of conditions) {
     if (condition.op === 'is') days = intersection(days, daysIn(condition, document, cycle))
     else if (!isMet(condition.op, condition, document, cycle)) return NO_DAYS
@@ -23,7 +23,7 @@ export function daysMet(
 }
 
 /** Days inside the periods `{ from, to }` of a field, or outside. */
-function daysIn({ field, value }: FieldCondition, document: Fields, cycle: CycleSpan): Days {
+function daysIn({ field, value }: FieldCondition, document: Fields, cycle: CycleSpan): DaySet {
   const given = fieldAt(document, field)
   const periods = Array.isArray(given) ? given : [given]
   const inside = union(
@@ -32,7 +32,7 @@ function daysIn({ field, value }: FieldCondition, document: Fields, cycle: Cycle
   return value === 'active' ? inside : difference(allDays(cycle), inside)
 }
 
-function periodDays({ from, to }: Fields, cycle: CycleSpan): Days {
+function periodDays({ from, to }: Fields, cycle: CycleSpan): DaySet {
   const startMs = dateMsOf(from, cycle.zone) ?? NO_BEGIN_MS
   const endMs = dateMsOf(to, cycle.zone) ?? FOREVER_MS
   return daysOf({ startMs, endMs }, cycle)

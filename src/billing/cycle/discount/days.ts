@@ -9,16 +9,16 @@ export interface DayRange {
 }
 
 /** Sorted ranges that neither overlap nor touch. */
-export type Days = readonly DayRange[]
+export type DaySet = readonly DayRange[]
 
-export const NO_DAYS: Days = []
+export const NO_DAYS: DaySet = []
 
-export function allDays({ days }: CycleSpan): Days {
+export function allDays({ days }: CycleSpan): DaySet {
   return [{ from: 0, to: days }]
 }
 
 /** The days of the cycle that a period touches: a day is whole or not there. */
-export function daysOf({ startMs, endMs }: Span, cycle: CycleSpan): Days {
+export function daysOf({ startMs, endMs }: Span, cycle: CycleSpan): DaySet {
   const fromMs = Math.max(startMs, cycle.startMs)
   const toMs = Math.min(endMs, cycle.endMs)
   if (fromMs >= toMs) return NO_DAYS
@@ -29,7 +29,7 @@ export function daysOf({ startMs, endMs }: Span, cycle: CycleSpan): Days {
 }
 
 /** The period from the first to the last of the days. */
-export function spanOf(days: Days, { zone, startMs, endMs }: CycleSpan): Span {
+export function spanOf(days: DaySet, { zone, startMs, endMs }: CycleSpan): Span {
   const [first, last] = [days[0], days.at(-1)]
   if (first === undefined || last === undefined) return { startMs, endMs: startMs }
   const begin = dayOf(zone, startMs)
@@ -39,17 +39,17 @@ export function spanOf(days: Days, { zone, startMs, endMs }: CycleSpan): Span {
   }
 }
 
-export function countOf(days: Days): number {
+export function countOf(days: DaySet): number {
   let count = 0
   for (const { from, to } of days) count += to - from
   return count
 }
 
-export function contains(days: Days, day: number): boolean {
+export function contains(days: DaySet, day: number): boolean {
   return days.some(({ from, to }) => day >= from && day < to)
 }
 
-export function union(...sets: readonly Days[]): Days {
+export function union(...sets: readonly DaySet[]): DaySet {
   const filled = sets.filter(({ length }) => length > 0)
   if (filled.length <= 1) return filled[0] ?? NO_DAYS
   const sorted = filled.flat().sort((a, b) => a.from - b.from)
@@ -62,7 +62,7 @@ export function union(...sets: readonly Days[]): Days {
   return merged
 }
 
-export function intersection(a: Days, b: Days): Days {
+export function intersection(a: DaySet, b: DaySet): DaySet {
   const common = a.flatMap((one) =>
     b.map((other) => ({ from: Math.max(one.from, other.from), to: Math.min(one.to, other.to) })),
   )
@@ -70,7 +70,7 @@ export function intersection(a: Days, b: Days): Days {
 }
 
 /** The days of `a` that are not in `b`. */
-export function difference(a: Days, b: Days): Days {
+export function difference(a: DaySet, b: DaySet): DaySet {
   let rest = a
   for (const { from, to } of b) {
     rest = rest

@@ -12,14 +12,14 @@ import { conditionsAt } from '../../../catalog/compile/overrides.ts'
 import { FieldError, type Fields, isEmpty, isObject } from '../../../domain/fields.ts'
 import { meets } from '../../../rating/conditions.ts'
 import type { CycleSpan } from '../lines.ts'
-import { type Days, daysOf, intersection, NO_DAYS, union } from './days.ts'
+import { type DaySet, daysOf, intersection, NO_DAYS, union } from './days.ts'
 import {
   type DaysByKey,
   type DiscountedSubscriber,
+  type DiscountHolders,
   type Eligibility,
   eligibilityOf,
   type HolderRevision,
-  type Holders,
   joined,
   NOT_ELIGIBLE,
   within,
@@ -50,7 +50,7 @@ const NOT_FORCED: ReadonlyMap<number, readonly HolderRevision[]> = new Map()
 export function definitionsOf(
   kind: AdjustmentKind,
   general: readonly AdjustmentTerms[],
-  holders: Holders,
+  holders: DiscountHolders,
   cycle: CycleSpan,
 ): readonly Definition[] {
   const all =
@@ -64,7 +64,7 @@ export function definitionsOf(
 }
 
 /** Whether nobody has overrides or definitions of its own. */
-function isPlain({ account, subscribers }: Holders): boolean {
+function isPlain({ account, subscribers }: DiscountHolders): boolean {
   const isWithout = ({ document: { overrides, discounts } }: HolderRevision) =>
     isEmpty(overrides) && isEmpty(discounts)
   return (
@@ -79,7 +79,7 @@ function plainDefinition(terms: AdjustmentTerms): Definition {
 /** With its overrides: of the account for everybody, of a subscriber for that one. */
 function generalDefinitions(
   general: AdjustmentTerms,
-  { account, subscribers }: Holders,
+  { account, subscribers }: DiscountHolders,
   cycle: CycleSpan,
 ): Definition[] {
   const terms = overridden(general, account, cycle)
@@ -182,7 +182,7 @@ function compiledAt(entry: Fields, path: string, zone: string): AdjustmentTerms 
 /** The eligibility of the subscribers that the definition is for. */
 export function definedEligibility(
   definition: Definition,
-  holders: Holders,
+  holders: DiscountHolders,
   cycle: CycleSpan,
 ): Eligibility {
   const { terms, sid, except, forced, revisions } = definition
@@ -209,13 +209,13 @@ function forcedEligibility(
   cycle: CycleSpan,
 ): Eligibility {
   const valid = daysOf({ startMs: fromMs, endMs: toMs }, cycle)
-  const subscribers = new Map<number, Days>()
+  const subscribers = new Map<number, DaySet>()
   const plans = new Map<number, DaysByKey>()
   const services = new Map<number, DaysByKey>()
   for (const [sid, revisions] of forced) {
-    const own = new Map<string, Days>()
-    const held = new Map<string, Days>()
-    const add = (map: Map<string, Days>, name: string, days: Days) =>
+    const own = new Map<string, DaySet>()
+    const held = new Map<string, DaySet>()
+    const add = (map: Map<string, DaySet>, name: string, days: DaySet) =>
       map.set(name, union(map.get(name) ?? NO_DAYS, days))
     for (const { span, document } of revisions) {
       const days = intersection(valid, daysOf(span, cycle))

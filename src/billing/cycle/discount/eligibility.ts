@@ -13,7 +13,7 @@ import { daysMet } from './conditions.ts'
 import {
   allDays,
   contains,
-  type Days,
+  type DaySet,
   daysOf,
   difference,
   intersection,
@@ -33,20 +33,20 @@ export interface DiscountedSubscriber {
   readonly revisions: readonly HolderRevision[]
 }
 
-export interface Holders {
+export interface DiscountHolders {
   /** Revisions of the account, sorted by start. */
   readonly account: readonly HolderRevision[]
   readonly subscribers: readonly DiscountedSubscriber[]
 }
 
 /** Days by key of a plan or service. */
-export type DaysByKey = ReadonlyMap<string, Days>
+export type DaysByKey = ReadonlyMap<string, DaySet>
 
 export interface Eligibility {
   /** Days of the account as such: of conditions that name no subscriber. */
-  readonly account: Days
+  readonly account: DaySet
   /** Days by `sid`. */
-  readonly subscribers: ReadonlyMap<number, Days>
+  readonly subscribers: ReadonlyMap<number, DaySet>
   /** Plans and services that the conditions name, by `sid`. */
   readonly plans: ReadonlyMap<number, DaysByKey>
   readonly services: ReadonlyMap<number, DaysByKey>
@@ -61,7 +61,7 @@ export const NOT_ELIGIBLE: Eligibility = {
 
 /** The subscriber's part of an eligibility. */
 interface Share {
-  readonly days: Days
+  readonly days: DaySet
   readonly plans: DaysByKey
   readonly services: DaysByKey
 }
@@ -70,7 +70,7 @@ const EVERYBODY: Alternative = { account: [], accountServices: [], subscribers: 
 
 export function eligibilityOf(
   terms: AdjustmentTerms,
-  holders: Holders,
+  holders: DiscountHolders,
   cycle: CycleSpan,
 ): Eligibility {
   const valid = daysOf({ startMs: terms.fromMs, endMs: terms.toMs }, cycle)
@@ -81,7 +81,7 @@ export function eligibilityOf(
 }
 
 /** The days of each subscriber, and of the account (sid 0), that `kept` contains. */
-export function within(eligibility: Eligibility, kept: (sid: number) => Days): Eligibility {
+export function within(eligibility: Eligibility, kept: (sid: number) => DaySet): Eligibility {
   const cut = (maps: ReadonlyMap<number, DaysByKey>) =>
     mapOf(maps, (sid, byKey) => mapOf(byKey, (_, days) => intersection(days, kept(sid))))
   return {
@@ -110,8 +110,8 @@ export function joined(all: readonly Eligibility[]): Eligibility {
   }
 }
 
-function joinedDays<Key>(maps: readonly ReadonlyMap<Key, Days>[]): ReadonlyMap<Key, Days> {
-  const result = new Map<Key, Days>()
+function joinedDays<Key>(maps: readonly ReadonlyMap<Key, DaySet>[]): ReadonlyMap<Key, DaySet> {
+  const result = new Map<Key, DaySet>()
   for (const map of maps) {
     for (const [key, days] of map) result.set(key, union(result.get(key) ?? NO_DAYS, days))
   }
@@ -130,7 +130,7 @@ function joinedKeys(
 }
 
 /** Without entries that become empty. */
-function mapOf<Key, Value extends Days | DaysByKey>(
+function mapOf<Key, Value extends DaySet | DaysByKey>(
   map: ReadonlyMap<Key, Value>,
   change: (key: Key, value: Value) => Value,
 ): ReadonlyMap<Key, Value> {
@@ -146,7 +146,7 @@ function mapOf<Key, Value extends Days | DaysByKey>(
 function ofAlternative(
   alternative: Alternative,
   terms: AdjustmentTerms,
-  holders: Holders,
+  holders: DiscountHolders,
   cycle: CycleSpan,
 ): Eligibility {
   const account = accountDays(alternative, holders.account, cycle)
@@ -175,7 +175,7 @@ function accountDays(
   { account, accountServices }: Alternative,
   revisions: readonly HolderRevision[],
   cycle: CycleSpan,
-): Days {
+): DaySet {
   if (account.length + accountServices.length === 0) return allDays(cycle)
   const met = revisions.map(({ span, document }) =>
     intersection(daysOf(span, cycle), daysMet(account, document, cycle)),
@@ -186,17 +186,17 @@ function accountDays(
 
 /** Days of the account on which as many subscribers are eligible as are asked for. */
 function countedDays(
-  account: Days,
+  account: DaySet,
   shares: ReadonlyMap<number, Share>,
   { minSubscribers, maxSubscribers }: AdjustmentTerms,
   leastByDefault: number,
-): Days {
+): DaySet {
   const least = minSubscribers ?? leastByDefault
   if (least === 0 && maxSubscribers === null) return account
   const all = [...shares.values()].map(({ days }) => days)
   if (least === 1 && maxSubscribers === null) return intersection(account, union(...all))
   const most = maxSubscribers ?? Number.POSITIVE_INFINITY
-  const kept: Days[] = []
+  const kept: DaySet[] = []
   for (const { from, to } of account) {
     for (let day = from; day < to; day += 1) {
       const count = all.filter((days) => contains(days, day)).length
@@ -211,7 +211,7 @@ function activeDays(
   revisions: readonly HolderRevision[],
   { cycles }: AdjustmentTerms,
   cycle: CycleSpan,
-): Days {
+): DaySet {
   return union(
     ...revisions.map((revision) => {
       const endMs = planEndMs(revision, revisions, cycles, cycle)
@@ -242,8 +242,8 @@ function shareOf(
   cycle: CycleSpan,
 ): Share {
   const hasServices = services.length > 0
-  const plans = new Map<string, Days>()
-  const met: Days[] = []
+  const plans = new Map<string, DaySet>()
+  const met: DaySet[] = []
   for (const revision of revisions) {
     const { span, document } = revision
     // With conditions on services, their months count.
@@ -274,11 +274,11 @@ function servicesMet(
   revisions: readonly HolderRevision[],
   cycle: CycleSpan,
   endMsOf: (entry: Fields, revision: HolderRevision) => number,
-): { readonly days: Days; readonly services: DaysByKey } {
-  let days: Days = allDays(cycle)
-  const services = new Map<string, Days>()
+): { readonly days: DaySet; readonly services: DaysByKey } {
+  let days: DaySet = allDays(cycle)
+  const services = new Map<string, DaySet>()
   for (const condition of conditions) {
-    const met: Days[] = []
+    const met: DaySet[] = []
     for (const revision of revisions) {
       for (const entry of servicesOf(revision.document)) {
         const both = intersection(
@@ -309,7 +309,7 @@ function entryDays(
   { span }: HolderRevision,
   endMs: number,
   cycle: CycleSpan,
-): Days {
+): DaySet {
   return daysOf(
     {
       startMs: Math.max(span.startMs, dateMsOf(from, cycle.zone) ?? span.startMs),

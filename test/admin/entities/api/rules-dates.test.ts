@@ -103,7 +103,9 @@ describe('dates in the past', () => {
     const { entity: plan } = await make(world, 'plans', { from })
     const { entity: account } = await make(world, 'accounts', { from })
     const own = { aid: account['aid'], plan: plan['name'], from }
-    const params = { update: { firstname: 'Ada', lastname: 'Byron', ...own } }
+    const params = {
+      update: { firstname: 'Ada', lastname: 'Byron', address: '1 Navy Yard', ...own },
+    }
     await world.ok('subscribers', 'create', params)
     expect(plan['from']).toContain(from)
     expect(account['from']).toContain(from)
@@ -119,7 +121,7 @@ describe('dates in the past', () => {
       { aid, billrun_key: '202512', billed: 1, end_date: end },
       { aid, billrun_key: '202601' },
     ])
-    const update = { firstname: 'Ada', lastname: 'Byron', aid, plan: plan['name'] }
+    const update = { firstname: 'Ada', lastname: 'Byron', address: 'x', aid, plan: plan['name'] }
     const early = { update: { ...update, from: '2025-12-09' } }
     const body = await world.refused('subscribers', 'create', early)
     expect(displayCode(body)).toBe(1)
