@@ -16,10 +16,10 @@ const CONFIRMED = '2026-03-01'
 beforeAll(async () => {
   const { billrun } = world.stores().catalog
   await billrun.insertMany([
-    { aid: 1, billrun_key: '202602', billed: 1 },
-    { aid: 1, billrun_key: '202603', billed: 1 },
-    { aid: 1, billrun_key: '202604', billed: 2 },
-    { aid: 1, billrun_key: '202605' },
+    { aid: 1_000_000, billrun_key: '202602', billed: 1 },
+    { aid: 1_000_000, billrun_key: '202603', billed: 1 },
+    { aid: 1_000_000, billrun_key: '202604', billed: 2 },
+    { aid: 1_000_000, billrun_key: '202605' },
   ])
 })
 
