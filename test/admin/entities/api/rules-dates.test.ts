@@ -107,8 +107,11 @@ describe('dates in the past', () => {
       update: { firstname: 'Ada', lastname: 'Byron', address: '1 Navy Yard', ...own },
     }
     await world.ok('subscribers', 'create', params)
-    expect(plan['from']).toContain(from)
-    expect(account['from']).toContain(from)
+    const { name } = plan
+    const [row] = await world.rows('plans', { query: { name } })
+    expect(row?.['from']).toContain(from)
+    const [subscriber] = await world.rows('subscribers', { query: { aid: account['aid'] } })
+    expect(subscriber?.['from']).toContain(from)
   })
 
   it('are refused for a subscriber if an invoice of that time is confirmed', async () => {
