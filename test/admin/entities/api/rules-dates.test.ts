@@ -16,10 +16,10 @@ const CONFIRMED = '2026-03-01'
 beforeAll(async () => {
   const { billrun } = world.stores().catalog
   await billrun.insertMany([
-    { aid: 1, billrun_key: '202602', billed: 1 },
-    { aid: 1, billrun_key: '202603', billed: 1 },
-    { aid: 1, billrun_key: '202604', billed: 2 },
-    { aid: 1, billrun_key: '202605' },
+    { aid: 1_000_000, billrun_key: '202602', billed: 1 },
+    { aid: 1_000_000, billrun_key: '202603', billed: 1 },
+    { aid: 1_000_000, billrun_key: '202604', billed: 2 },
+    { aid: 1_000_000, billrun_key: '202605' },
   ])
 })
 
@@ -107,8 +107,11 @@ describe('dates in the past', () => {
       update: { firstname: 'Ada', lastname: 'Byron', address: '1 Navy Yard', ...own },
     }
     await world.ok('subscribers', 'create', params)
-    expect(plan['from']).toContain(from)
-    expect(account['from']).toContain(from)
+    const { name } = plan
+    const [row] = await world.rows('plans', { query: { name } })
+    expect(row?.['from']).toContain(from)
+    const [subscriber] = await world.rows('subscribers', { query: { aid: account['aid'] } })
+    expect(subscriber?.['from']).toContain(from)
   })
 
   it('are refused for a subscriber if an invoice of that time is confirmed', async () => {
