@@ -1,5 +1,6 @@
 /** `tollgate clock`: shows the clock of the installation, or moves a test clock in the stores. */
 import { type ClockMover, createClockMover, type MovedClock } from '../admin/clock/move.ts'
+import { createCycle } from '../admin/cycle/cycle.ts'
 import { ApiError } from '../admin/entities/errors.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
 import { jobHandlers } from '../admin/jobs/handlers.ts'
@@ -53,7 +54,8 @@ function moverOf({ catalog, ledger, clock }: Stores, config: Config): ClockMover
   const api = createEntityApi({ catalog, ledger, clock, config, log })
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
   const charges = createCharges({ catalog, clock, config, settings, log })
-  const handlers = jobHandlers(api, { config, metrics, payments: { charges } })
+  const cycle = createCycle({ catalog, clock, config, log })
+  const handlers = jobHandlers(api, { config, metrics, payments: { charges }, cycle })
   const due = { catalog, ledger, clock, config, metrics, handlers, log }
   return createClockMover({ ...due, audit: createAudit(catalog), charges })
 }

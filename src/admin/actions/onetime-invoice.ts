@@ -14,7 +14,6 @@ import { writerOf } from './books.ts'
 import { stageOf } from './charge-view.ts'
 import { invoiceView } from './invoice-view.ts'
 import { ONE_TIME_PARAMETERS, oneTimeOrderOf, type SentOneTime } from './onetime-order.ts'
-import { paymentsOf } from './payments-of.ts'
 
 export const onetimeinvoice = moneyAction({
   name: 'onetimeinvoice',
@@ -92,7 +91,7 @@ async function storeAndCharge(
   sent: SentOneTime,
   isChargedFirst: boolean,
 ): Promise<ActionAnswer> {
-  const { charges: deps } = paymentsOf(call)
+  const { charges: deps } = call.payments
   const first = await oneTimeOrderOf(sent, call)
   if (isChargedFirst) await refuseWithoutCard(call, first)
   let mails: readonly OutboxDocument[] = []
@@ -119,7 +118,7 @@ async function storeAndCharge(
 }
 
 async function refuseWithoutCard(call: MoneyCall, { aid }: OneTimeOrder): Promise<void> {
-  const { charges } = paymentsOf(call)
+  const { charges } = call.payments
   const card = await activeCardOf(call.catalog, aid, call.nowMs, charges.sealer)
   if (card === null) throw new ActionError('No payment method for account')
 }

@@ -54,6 +54,8 @@ interface JobTiming {
 const JOBS: Readonly<Record<JobDocument['kind'], JobTiming>> = {
   payments: { everyMs: MINUTE_MS, dueMs: nextChargeMs },
   charge: { everyMs: MINUTE_MS },
+  cycle: { everyMs: MINUTE_MS },
+  confirm: { everyMs: MINUTE_MS },
   erase: { everyMs: MINUTE_MS },
   retention: { everyMs: DAY_MS },
   syslog: { everyMs: DAY_MS },

@@ -32,12 +32,14 @@ export interface PricedOffer {
 export async function offerPrice(stores: CreditStores, offer: PricedOffer): Promise<FinalCharge> {
   const { catalog, config, nowMs } = stores
   const { kind, name, sid } = offer
+  const aids = offer.aid === 0 ? [] : [offer.aid]
   const data = await readCreditData(
     catalog,
     {
       rateKeys: kind === 'rate' ? [name] : [],
       sids: sid === 0 ? [] : [sid],
-      aids: offer.aid === 0 ? [] : [offer.aid],
+      aids,
+      allAids: aids,
     },
     config.rating,
   )

@@ -39,13 +39,14 @@ export function settingsOf(
   { rating, billing }: RunConfig,
 ): CycleSettings {
   const { calendarMonthFractions, chargeIncludedServices, reconcileRequiresPreviousRun } = billrun
-  const { fullFraction, generateZeroRefunds } = billrun
+  const { fullFraction, billableNextCycle, generateZeroRefunds } = billrun
   return {
     currencyDigits: currencyDigits(rating.currencyCode),
     calendarMonthFractions,
     chargeIncludedServices,
     reconcileRequiresPreviousRun,
     fullFraction,
+    billableNextCycle,
     generateZeroRefunds,
     preponeOnTermination: billing.preponeOnTermination,
   }

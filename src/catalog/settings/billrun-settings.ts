@@ -57,7 +57,11 @@ export const BillrunSchema = Type.Object(
     charge_included_services: flag,
     upfront: Type.Optional(
       Type.Object(
-        { reconcile_requires_previous_billrun: flag, full_fraction: flag },
+        {
+          reconcile_requires_previous_billrun: flag,
+          full_fraction: flag,
+          billable_next_cycle: flag,
+        },
         { ...closed, description: 'an object' },
       ),
     ),
@@ -94,6 +98,8 @@ export interface BillrunSettings {
   readonly chargeIncludedServices: boolean
   readonly reconcileRequiresPreviousRun: boolean
   readonly fullFraction: boolean
+  /** Charges paid ahead follow revisions that begin in the next cycle. */
+  readonly billableNextCycle: boolean
   readonly generateZeroRefunds: boolean
 }
 
@@ -111,6 +117,7 @@ export function billrunSettingsOf(value: unknown): BillrunSettings {
     chargeIncludedServices: stored.charge_included_services ?? true,
     reconcileRequiresPreviousRun: stored.upfront?.reconcile_requires_previous_billrun ?? false,
     fullFraction: stored.upfront?.full_fraction ?? false,
+    billableNextCycle: stored.upfront?.billable_next_cycle ?? false,
     generateZeroRefunds: stored.flats?.generate_zero_refunds ?? false,
   }
 }

@@ -129,7 +129,7 @@ async function addRecords(aid: number, sid: number): Promise<void> {
   await catalog.transaction('add money', async (session) => {
     await insertCredits({ catalog, actor: TESTER, nowMs: urt.getTime() }, session, {
       lines: [{ ...credit, reason }],
-      lastKey: null,
+      lastKeys: () => null,
     })
     const writer = { catalog, session, actor: TESTER, nowMs: urt.getTime(), reason }
     const order = paymentOrder({ aid, amount: 5, note: 'by Ms Quimby' }, 'cash', RULES)
