@@ -99,13 +99,10 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
     addRoutes(server, {
-      config,
-      catalog,
+      ...parts,
       redis,
-      clock,
       clockMover,
       metrics,
-      log,
       audit,
       auth,
       entityApi,

@@ -116,13 +116,8 @@ const OPEN = 'charging is open to the network without authentication'
  * `ListenError` or `TlsFileError`.
  */
 export async function startRealtime(options: RealtimeOptions): Promise<Realtime> {
-  const {
-    config,
-    metrics,
-    threadContext,
-    isRedisFit = () => true,
-    isLedgerThere = () => true,
-  } = options
+  const { config, metrics, threadContext } = options
+  const { isRedisFit = () => true, isLedgerThere = () => true } = options
   const admission = createAdmission(admissionOptions(config))
   metrics.readInFlight(() => admission.inFlight)
   metrics.readAdmission(() => admission.statistics)
@@ -150,9 +145,9 @@ export async function startRealtime(options: RealtimeOptions): Promise<Realtime>
     await pool.reachOthers()
     server = await openPorts(takesOver, () => startHttp(options, parts, listenPort))
     const openStates = () => clientStates.open()
-    const clock = realTimeOf(options.clock)
-    const credit = { ...options, clock, ...parts, ...stored, backpressure: admission, openStates }
-    diameter = await openPorts(takesOver, () => startDiameterService(credit))
+    const credit = { ...options, ...parts, ...stored, backpressure: admission, openStates }
+    const service = { ...credit, clock: realTimeOf(options.clock) }
+    diameter = await openPorts(takesOver, () => startDiameterService(service))
   } catch (error) {
     server?.close()
     await pool?.close()

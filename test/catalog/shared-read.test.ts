@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { sharedRead } from '../../src/catalog/shared-read.ts'
 
-/** A read whose calls end when they are told to. */
+/** A read with calls that the test ends one by one. */
 function stepwise() {
   const reads: { wanted: readonly number[]; end(): void; fail(): void }[] = []
   const read = sharedRead(

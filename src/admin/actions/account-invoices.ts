@@ -28,8 +28,8 @@ const MONTHS_MAX = 1_200
 const PARAMETERS = Type.Object({
   action: param.optional(
     param.text(
-      '`search` (default): invoices of `aid`; `query`: by `query`; `download`: the document of one ' +
-        'as a file; `expected_invoice` is not available in this version.',
+      '`search` (default): invoices of `aid`; `query`: by `query`; `download`: the document of ' +
+        'one as a file; `expected_invoice` is not available in this version.',
     ),
   ),
   aid: param.optional(param.json('Accounts: a number, a list, or numbers with commas.')),

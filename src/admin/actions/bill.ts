@@ -182,7 +182,7 @@ interface DebtsOfAction {
   readonly withCredits?: boolean
   readonly isForAll?: boolean
   readonly debtMin?: number
-  /** Whatever is overdue, whether it may be collected or not. */
+  /** All that is overdue, whether it may be collected or not. */
   readonly isOverdueOnly?: boolean
 }
 

@@ -117,7 +117,7 @@ function keyOfBooks(aid: number): string {
   return `books/${aid}`
 }
 
-/** What is reserved, all open credits, and at least the oldest open debts. */
+/** Reserved bills, all open credits, and at least the oldest open debts. */
 async function loadOldest(
   catalog: Catalog,
   session: ClientSession,

@@ -6,7 +6,7 @@ import {
 } from '../../catalog/records/exact-amount.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 
-export interface InvoiceAmounts {
+export interface BilledAmounts {
   /** After tax, in the smallest unit of the currency. */
   readonly due: Exact
   readonly beforeTax: Exact
@@ -14,7 +14,7 @@ export interface InvoiceAmounts {
   readonly taxes: Readonly<Record<string, Exact>>
 }
 
-export function invoicePartsOf({ totals }: Pick<InvoiceDocument, 'totals'>): InvoiceAmounts {
+export function invoicePartsOf({ totals }: Pick<InvoiceDocument, 'totals'>): BilledAmounts {
   const taxes: Record<string, Exact> = {}
   for (const { key, exact } of Object.values(totals.tax_data.taxes)) {
     taxes[key] = (taxes[key] ?? new ExactNumber(0)).plus(exact)

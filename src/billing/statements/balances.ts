@@ -148,7 +148,7 @@ export interface AccountDebt {
 /** Sums of overdue amounts of an account. */
 interface Overdue {
   debts: Exact
-  /** Of debts of which a payment was rejected. */
+  /** The debts of which a payment was rejected. */
   rejected: Exact
   credits: Exact
 }

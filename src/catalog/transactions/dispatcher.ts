@@ -9,7 +9,7 @@ import type { Collections } from '../collections.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../errors.ts'
 import { LEASE_MS } from './outbox.ts'
 import type { OutboxDocument } from './outbox-document.ts'
-import type { Run } from './state.ts'
+import type { Run } from './pending-writes.ts'
 
 /**
  * Executes an entry. May be called again with the same payload, also concurrently after a long

@@ -11,7 +11,7 @@ import type { Collections } from '../collections.ts'
 import { ENTITIES } from '../entities/entity-table.ts'
 import { isDuplicate } from './duplicate.ts'
 import type { HeadDocument, NumberedCollection } from './head-document.ts'
-import type { Run } from './state.ts'
+import type { Run } from './pending-writes.ts'
 
 /** Rejects with `CatalogUnavailableError`. */
 export async function readHead(collections: Collections, run: Run): Promise<HeadDocument> {

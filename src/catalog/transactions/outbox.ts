@@ -9,7 +9,8 @@ import { systemClock } from '../../runtime/clock.ts'
 import { processIdentity } from '../../runtime/process-identity.ts'
 import type { Collections } from '../collections.ts'
 import type { OutboxDocument } from './outbox-document.ts'
-import { type Run, stateOf } from './state.ts'
+import type { Run } from './pending-writes.ts'
+import { stateOf } from './state.ts'
 
 /** After this time another process may execute an entry; both may do it then. */
 export const LEASE_MS = 15_000

@@ -4,7 +4,9 @@
  */
 import type { ClientSession, Collection, Document, Filter, UpdateFilter } from 'mongodb'
 import type { Collections } from '../collections.ts'
-import type { Run } from './state.ts'
+
+/** One operation on MongoDB, with the time limit and the errors of `Catalog.run`. */
+export type Run = <T>(what: string, operation: () => Promise<T>) => Promise<T>
 
 type Name = keyof Collections
 
@@ -33,7 +35,7 @@ export class PendingWrites {
     this.#of(collection).added.push(...documents)
   }
 
-  /** Inserts a document, or replaces it; of several ones with the same `_id` the last is written. */
+  /** Inserts or replaces a document; of several with the same `_id` the last one is written. */
   put(collection: Name, document: StoredDocument, isNew: boolean): void {
     const { put } = this.#of(collection)
     const key = String(document._id)

@@ -5,9 +5,6 @@ import type { HeadDocument, NumberedCollection } from './head-document.ts'
 import type { OutboxDocument } from './outbox-document.ts'
 import { PendingWrites } from './pending-writes.ts'
 
-/** One operation on MongoDB, with the time limit and the errors of `Catalog.run`. */
-export type Run = <T>(what: string, operation: () => Promise<T>) => Promise<T>
-
 export interface TransactionState {
   /** The head to write; `version` is still the one that was read. */
   readonly head: HeadDocument

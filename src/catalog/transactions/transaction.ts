@@ -9,8 +9,9 @@ import type { OutboxDispatcher } from './dispatcher.ts'
 import { readHead } from './head.ts'
 import type { HeadDocument } from './head-document.ts'
 import type { OutboxDocument } from './outbox-document.ts'
+import type { Run } from './pending-writes.ts'
 import { PendingWrites } from './pending-writes.ts'
-import { beginState, type Run, type TransactionState } from './state.ts'
+import { beginState, type TransactionState } from './state.ts'
 import { Turns } from './turns.ts'
 
 /** Until a transaction gives up waiting for its turn, or losing to other processes. */

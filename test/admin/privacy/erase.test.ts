@@ -78,13 +78,7 @@ const TESTER = { by: 'cli', id: '', name: 'tester', address: '' } as const
 
 function creditOf(aid: number, sid: number, urt: Date): CreditLineDocument {
   return {
-    stamp: `c-${sid}`,
-    v: 1,
-    type: 'credit',
-    source: 'credit',
-    usaget: 'charge',
-    aid,
-    sid,
+    ...{ stamp: `c-${sid}`, v: 1, type: 'credit', source: 'credit', usaget: 'charge', aid, sid },
     rate: 'FEE',
     aprice: 10,
     urt,

@@ -21,7 +21,7 @@ import { ACTOR, NOW_MS, RULES } from './books.ts'
 /** In cents. */
 export interface ModelAccount {
   readonly aid: number
-  /** What the customer owes in all; negative: is owed to the customer. */
+  /** The total debt of the customer; negative if the customer is owed money. */
   owed: number
   /** In deposits that are not used. */
   frozen: number

@@ -19,7 +19,7 @@ export type Query = {
  */
 export type Results<T> = Generator<T | null>
 
-/** What a query has read so far; counted while its results are consumed. */
+/** Keys and documents that a query has read so far; counted while its results are consumed. */
 export type Examined = { keys: number; docs: number }
 
 /**

@@ -11,8 +11,7 @@ function stagesOf(plan: Document): string[] {
 
 export function explainContract(db: () => Db): void {
   describe('explain', () => {
-    const name = 'explained'
-    const COUNT = 40
+    const [name, COUNT] = ['explained', 40] as const
 
     beforeAll(async () => {
       const documents = Array.from({ length: COUNT }, (_, n) => ({ aid: n % 4, paid: n % 2, n }))
@@ -31,9 +30,8 @@ export function explainContract(db: () => Db): void {
       expect(winningPlan.inputStage).toMatchObject({
         keyPattern: { aid: 1, n: 1 },
         indexName: 'aid_1_n_1',
-        isMultiKey: false,
-        isUnique: false,
         direction: 'forward',
+        ...{ isMultiKey: false, isUnique: false },
       })
       expect(executionStats).toMatchObject({
         executionSuccess: true,
@@ -75,8 +73,9 @@ export function explainContract(db: () => Db): void {
     })
 
     it('refuses an unknown verbosity', async () => {
-      const command = { explain: { find: name, filter: {} }, verbosity: 'everything' }
-      await expect(db().command(command)).rejects.toMatchObject({ code: 2 })
+      const find = { find: name, filter: {} }
+      const refused = db().command({ explain: find, verbosity: 'everything' })
+      await expect(refused).rejects.toMatchObject({ code: 2 })
     })
   })
 }
