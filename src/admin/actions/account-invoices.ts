@@ -66,6 +66,7 @@ export const accountinvoices = action({
   about: 'Invoices of accounts',
   isReadByGet: true,
   parameters: PARAMETERS,
+  files: ['application/pdf', 'text/html', 'application/xml'],
   answer: {
     details: schema.anyValue('`search`: invoices by id, newest cycle first; `query`: a list.'),
     next_page: schema.flag('Whether there are further invoices.'),

@@ -122,6 +122,8 @@ interface Declaration<P extends TObject> {
   /** Members of the answer by name, besides `status`, `desc` and `input`. */
   readonly answer: Readonly<Record<string, Schema>>
   readonly example: ActionExample
+  /** Media types of files that it may answer instead of JSON. */
+  readonly files?: readonly string[]
   /** Limits on the body, if it may be larger than usual. */
   readonly body?: { readonly bytesMax: number; readonly json: JsonLimits }
   /** Parameters that are too long to be returned in `input`. */

@@ -124,7 +124,7 @@ function bodyOf(action: Action): Schema {
 const REFUSED = ['actionError', 'fieldsError', 'permissionError', 'loginError'] as const
 
 function responsesOf(action: Action): Record<string, Schema> {
-  const { answer, example, isMoney, isReadByGet } = action
+  const { answer, example, isMoney, isReadByGet, files = [] } = action
   const schema = object(
     'The answer.',
     {
@@ -141,8 +141,11 @@ function responsesOf(action: Action): Record<string, Schema> {
   const done = envelopeOf(example.parameters, example.answer)
   const errors = Object.fromEntries(REFUSED.map((name) => [name, ERROR_EXAMPLES[name]]))
   const whole = either('The answer, or an error.', schema, ...REFUSED.map((name) => ref(name)))
+  const { content: json } = content(whole, { done, ...errors })
+  const file = { schema: { type: 'string', format: 'binary', description: 'The file.' } }
+  const byType = Object.fromEntries(files.map((mediaType) => [mediaType, file]))
   return {
-    '200': { description: 'The answer.', ...content(whole, { done, ...errors }) },
+    '200': { description: 'The answer.', content: { ...(json as object), ...byType } },
     '400': response('unreadable'),
     '401': response('badToken'),
     '403': response('forbidden'),

@@ -163,7 +163,8 @@ const check = createAnswerCheck(DOCUMENT)
 /** Each answer of an action conforms to its description. */
 function refuseUndescribed(method: string, name: string, answer: ActionAnswer): void {
   const { http: status, text, headers } = answer
-  if (method !== 'GET' && method !== 'POST') return
+  const isFile = headers.get('content-disposition')?.startsWith('attachment') === true
+  if (isFile || (method !== 'GET' && method !== 'POST')) return
   const contentType = headers.get('content-type') ?? ''
   const path = `/api/${name.split('?', 1)[0]?.toLowerCase()}`
   const problems = check.problems({ method, path, status, contentType, body: JSON.parse(text) })
