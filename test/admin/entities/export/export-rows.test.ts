@@ -14,6 +14,7 @@ import { NOW_MS, useImports } from '../../../support/admin/entities/import/impor
 import { insertEntity } from '../../../support/catalog/store.ts'
 
 const scene = useImports()
+const CONDITION = { field: 'aid', op: 'in', value: [17] }
 
 afterEach(async () => {
   for (const name of ['charges', 'users'] as const) await scene.catalog()[name].deleteMany({})
@@ -50,7 +51,7 @@ describe('CSV of discounts', () => {
       type: 'percentage',
       excludes: ['A', 'B'],
       priority: 5,
-      params: { cycles: 12, conditions: [{ account: 1 }] },
+      params: { cycles: 12, conditions: [{ account: { fields: [CONDITION] } }] },
     })
     const [header, row, ...rest] = (await exported('discounts')).split('\n')
     expect(header).toBe(
@@ -60,7 +61,8 @@ describe('CSV of discounts', () => {
         'subject.monthly_fees.value,subject.plan,subject.service,to,type',
     )
     expect(row).toBe(
-      `,'=1+1,"A, B",2026-01-01T00:00:00+0000,TEN,,"[{""account"":1}]",12,,,5,,,,,,,,` +
+      `,'=1+1,"A, B",2026-01-01T00:00:00+0000,TEN,,"[{""account"":{""fields"":[{""field"":` +
+        '""aid"",""op"":""in"",""value"":[17]}]}}]",12,,,5,,,,,,,,' +
         '"{""GOLD"":{""value"":0.1}}",,2170-01-01T00:00:00+0000,percentage',
     )
     expect(rest).toEqual([''])
