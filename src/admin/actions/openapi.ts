@@ -142,7 +142,10 @@ function responsesOf(action: Action): Record<string, Schema> {
   const errors = Object.fromEntries(REFUSED.map((name) => [name, ERROR_EXAMPLES[name]]))
   const whole = either('The answer, or an error.', schema, ...REFUSED.map((name) => ref(name)))
   const { content: json } = content(whole, { done, ...errors })
-  const file = { schema: { type: 'string', format: 'binary', description: 'The file.' } }
+  const file = {
+    schema: { type: 'string', format: 'binary', description: 'The file.' },
+    examples: { file: { value: 'The bytes of the file.' } },
+  }
   const byType = Object.fromEntries(files.map((mediaType) => [mediaType, file]))
   return {
     '200': { description: 'The answer.', content: { ...(json as object), ...byType } },

@@ -231,7 +231,7 @@ export const billrunChargestatus = action({
   answer: {
     details: listOf(object('The state.', { status: flag('False while one is running.') }), 'One.'),
   },
-  example: { parameters: {}, answer: { details: [{ status: true }] } },
+  example: { parameters: { stamp: '202610' }, answer: { details: [{ status: true }] } },
   async run({ stamp }, { catalog }) {
     const confirmation = {
       kind: 'confirm',
