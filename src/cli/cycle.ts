@@ -23,7 +23,7 @@ import { billrunSettingsOf } from '../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../catalog/settings/stored-config.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
-import { monotonicMs, systemClock } from '../runtime/clock.ts'
+import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
 import { print, type StatusLine, statusLine } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -38,6 +38,7 @@ interface Context {
   readonly config: Config
   readonly state: CycleState
   readonly options: OptionValues
+  readonly clock: Clock
 }
 
 async function inCycle<T>(
@@ -48,12 +49,11 @@ async function inCycle<T>(
   const key = keyIn(options)
   const day = dayIn(options)
   const config = withStoreUrls(loadConfig(file === undefined ? {} : { file }))
-  return withCatalog(config, async (catalog) => {
+  return withCatalog(config, async (catalog, clock) => {
     const name = await nameOf(catalog, key, day)
-    const nowMs = systemClock.nowMs()
-    const state = await readCycleState(catalog, name, calendarOf(config), nowMs)
+    const state = await readCycleState(catalog, name, calendarOf(config), clock.nowMs())
     try {
-      return await act({ catalog, config, state, options })
+      return await act({ catalog, config, state, options, clock })
     } catch (error) {
       if (error instanceof BillingError) throw new CommandError(error.message, { cause: error })
       throw error
@@ -89,7 +89,7 @@ async function nameOf(catalog: Catalog, key: string, day: number | null): Promis
 /** Returns 1 if the run is paused. */
 export function runCycle(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   const threads = threadsIn(options)
-  return inCycle(options, file, async ({ catalog, config, state }) => {
+  return inCycle(options, file, async ({ catalog, config, state, clock }) => {
     const { cycle, status } = state
     if (status === 'current' || status === 'future') {
       throw new CommandError(`the cycle ${cycle.key} has not ended yet`)
@@ -99,7 +99,7 @@ export function runCycle(options: OptionValues, file: string | undefined): Promi
     if ((status === 'finished' || status === 'to_rerun') && !rerun) {
       throw new CommandError(`the cycle ${cycle.key} has invoices: replace them by --rerun`)
     }
-    const stores = { catalog, clock: systemClock }
+    const stores = { catalog, clock }
     const isContinued = status === 'running'
     await beginRun(stores, {
       cycle,
@@ -107,7 +107,7 @@ export function runCycle(options: OptionValues, file: string | undefined): Promi
       generatePdf: false,
       actor: operator(),
     })
-    const workers = threadWorkers(config, threads)
+    const workers = threadWorkers(config, clock, threads)
     const ended = await watched(workers, stores, config, cycle)
     if (options['json'] === true) print(JSON.stringify(runJson(ended)))
     else for (const line of runLines(ended)) print(line)
@@ -232,7 +232,7 @@ export function showCycle(options: OptionValues, file: string | undefined): Prom
 /** Returns 1 if an invoice was refused. */
 export function confirmCycle(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   const invoices = numbersIn(options, 'invoices')
-  return inCycle(options, file, async ({ catalog, config, state: { cycle, status } }) => {
+  return inCycle(options, file, async ({ catalog, config, clock, state: { cycle, status } }) => {
     if (status === 'running') throw new CommandError('the run of the cycle has not ended yet')
     if (!(await hasUnconfirmed(catalog, cycle, invoices))) {
       throw new CommandError('there are no invoices to confirm')
@@ -241,7 +241,7 @@ export function confirmCycle(options: OptionValues, file: string | undefined): P
     catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, config) }, log)
     const wanted = { cycle, invoices, actor: operator() }
     try {
-      const result = await confirmInvoices({ catalog, clock: systemClock, config }, wanted)
+      const result = await confirmInvoices({ catalog, clock, config }, wanted)
       if (options['json'] === true) print(JSON.stringify(result))
       else {
         print(`confirmed ${result.confirmed}, not for bill ${result.not_for_bill}`)
@@ -256,8 +256,8 @@ export function confirmCycle(options: OptionValues, file: string | undefined): P
 }
 
 export function resetCycle(options: OptionValues, file: string | undefined): Promise<0> {
-  return inCycle(options, file, async ({ catalog, state: { cycle, status } }) => {
-    const stores = { catalog, clock: systemClock }
+  return inCycle(options, file, async ({ catalog, clock, state: { cycle, status } }) => {
+    const stores = { catalog, clock }
     const isReset = status === 'finished' && (await resetRun(stores, cycle, operator()))
     if (!isReset) throw new CommandError(`the cycle ${cycle.key} is not finished: it is ${status}`)
     print(`cycle ${cycle.key} can be run again`)
@@ -293,10 +293,10 @@ export function parkedAccounts(options: OptionValues, file: string | undefined):
 }
 
 async function retryAccounts(
-  { catalog, config, state: { cycle }, options }: Context,
+  { catalog, config, clock, state: { cycle }, options }: Context,
   aids: readonly number[] | null,
 ): Promise<0 | 1> {
-  const workers = threadWorkers(config, 1)
+  const workers = threadWorkers(config, clock, 1)
   try {
     const counts = await retryParked({ catalog, config, workers }, cycle, aids)
     print(options['json'] === true ? JSON.stringify(counts) : countsText(counts))
@@ -307,14 +307,14 @@ async function retryAccounts(
 }
 
 async function skipAccounts(
-  { catalog, state: { cycle }, options }: Context,
+  { catalog, clock, state: { cycle }, options }: Context,
   aids: readonly number[] | null,
 ): Promise<0> {
-  const stores = { catalog, clock: systemClock }
+  const stores = { catalog, clock }
   const skipped = await catalog.transaction('skip accounts', async (session) => {
     const count = await skipParked(stores, session, cycle.id, aids)
     const entry = { collection: 'billrun', type: 'skip', key: cycle.id, new: { aids, count } }
-    if (count > 0) appendAudit(session, operator(), systemClock.nowMs(), entry)
+    if (count > 0) appendAudit(session, operator(), clock.nowMs(), entry)
     return count
   })
   print(options['json'] === true ? JSON.stringify({ skipped }) : `skipped ${skipped}`)

@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { CyclePageDocument, CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
 import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
+import { realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
 import { accountsAfter } from './accounts.ts'
 import type { RunCycle } from './run-cycle.ts'
@@ -54,7 +55,7 @@ async function claimAbandoned(
   { catalog, clock }: RunStores,
   { _id: run, generation }: Run,
 ): Promise<CyclePageDocument | null> {
-  const nowMs = clock.nowMs()
+  const nowMs = realTimeOf(clock).nowMs()
   const claimed = await catalog.run('find abandoned pages', () =>
     catalog.cyclepages.find({ run, generation, state: 'claimed' }).sort({ after: 1 }).toArray(),
   )
@@ -85,7 +86,7 @@ async function createPage(
   const aids = await accountsAfter(catalog, cycle, after, size)
   const to = aids.at(-1)
   if (to === undefined) return null
-  const nowMs = clock.nowMs()
+  const nowMs = realTimeOf(clock).nowMs()
   const page: CyclePageDocument = {
     _id: `${run}#${generation}:${after}`,
     run,
@@ -119,7 +120,7 @@ export async function renewPages(
   pages: readonly Pick<CyclePageDocument, 'token'>[],
 ): Promise<void> {
   if (pages.length === 0) return
-  const expires = new Date(clock.nowMs() + LEASE_MS)
+  const expires = new Date(realTimeOf(clock).nowMs() + LEASE_MS)
   await catalog.run('renew pages', () =>
     catalog.cyclepages.updateMany(
       { token: { $in: pages.map(({ token }) => token) }, state: 'claimed' },

@@ -5,7 +5,7 @@ import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CycleCounts, CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
-import type { Clock } from '../../runtime/clock.ts'
+import { type Clock, realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded } from '../../runtime/process-identity.ts'
 import { BillingError } from '../errors.ts'
 import { countAccounts } from './accounts.ts'
@@ -45,7 +45,7 @@ export async function isAttended(
   const claimed = await catalog.run('find claimed pages', () =>
     catalog.cyclepages.find({ run, generation, state: 'claimed' }).toArray(),
   )
-  const nowMs = clock.nowMs()
+  const nowMs = realTimeOf(clock).nowMs()
   return claimed.some(({ expires, holder }) => expires.getTime() > nowMs && !hasEnded(holder))
 }
 

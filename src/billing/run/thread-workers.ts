@@ -6,6 +6,7 @@ import { Piscina } from 'piscina'
 import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
 import type { CycleCounts } from '../../catalog/records/cycle-documents.ts'
 import type { Config } from '../../config/schema.ts'
+import type { Clock } from '../../runtime/clock.ts'
 import { PageLostError } from './pages.ts'
 import type { PageWorkers } from './participate.ts'
 import type { ThreadAnswer, ThreadData, ThreadTask } from './thread.ts'
@@ -16,10 +17,11 @@ const PAGES_PER_THREAD = 2
 /** `config`: with the resolved address of MongoDB. */
 export function threadWorkers(
   config: Pick<Config, 'mongo' | 'rating' | 'billing' | 'entities'>,
+  clock: Clock,
   threads = availableParallelism(),
 ): PageWorkers {
   const { mongo, rating, billing, entities } = config
-  const data: ThreadData = { config: { mongo, rating, billing, entities } }
+  const data: ThreadData = { config: { mongo, rating, billing, entities }, ahead: clock.ahead }
   const piscina = new Piscina({
     filename: fileURLToPath(new URL('./thread.js', import.meta.url)),
     name: 'processInThread',

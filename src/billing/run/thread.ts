@@ -4,7 +4,7 @@ import { type Catalog, openCatalog } from '../../catalog/connection.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
 import type { CycleCounts, CyclePageDocument } from '../../catalog/records/cycle-documents.ts'
 import type { Config } from '../../config/schema.ts'
-import { systemClock } from '../../runtime/clock.ts'
+import { type ClockOffset, clockWith } from '../../runtime/clock.ts'
 import { calendarOf } from '../credit/credits.ts'
 import { computeAccount } from '../cycle/compute.ts'
 import { PageLostError } from './pages.ts'
@@ -14,6 +14,8 @@ import { type RunData, readRunData } from './run-data.ts'
 
 export interface ThreadData {
   readonly config: Pick<Config, 'mongo' | 'rating' | 'billing' | 'entities'>
+  /** Of the installation's clock. */
+  readonly ahead: ClockOffset | undefined
 }
 
 export interface ThreadTask {
@@ -28,7 +30,8 @@ export type ThreadAnswer =
   | { readonly counts: CycleCounts }
   | { readonly kind: 'outage' | 'conflict' | 'lost' | 'other'; readonly message: string }
 
-const { config } = (workerData ?? {}) as ThreadData
+const { config, ahead } = (workerData ?? {}) as ThreadData
+const clock = clockWith(ahead)
 
 let opened: Promise<Catalog> | null = null
 /** Data of one run, which the thread reads once. */
@@ -54,7 +57,7 @@ async function run({ name, aids, page, retried, turn }: ThreadTask): Promise<Cyc
   const id = `${runIdOf(name)} ${page?._id.split(':')[0] ?? ''}`
   if (shared?.id !== id || page === null) shared = { id, data: await readRunData(catalog, config) }
   const { data } = shared
-  const deps = { catalog, clock: systemClock, config, compute: computeAccount }
+  const deps = { catalog, clock, config, compute: computeAccount }
   const cycle = runCycleOf(name, calendarOf(config))
   const task = { run: cycle, data, aids, page, ...(retried !== undefined && { retried }) }
   return processPage(deps, task, async () => {

@@ -1,0 +1,44 @@
+/** README.md, "Invoice three months": its lines run in a shell as they are. */
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { HOUSE } from '../house/tree.ts'
+import { createProduct } from '../support/cli/product.ts'
+
+const product = createProduct()
+afterAll(() => product.close())
+
+/** The output of the text in a shell. */
+function paste(text: string, env: NodeJS.ProcessEnv): Promise<string> {
+  return new Promise((resolve, reject) => {
+    execFile('bash', ['-c', text], { env, cwd: HOUSE }, (error, stdout) => {
+      if (error === null) resolve(stdout)
+      else reject(error)
+    })
+  })
+}
+
+it('three months are invoiced, and the last invoice is downloaded', async () => {
+  const readme = readFileSync(join(HOUSE, 'README.md'), 'utf8')
+  const [, exported = ''] = /^export (TOLLGATE_DATA_DIR=\S+ TOLLGATE_CLOCK=.*)$/m.exec(readme) ?? []
+  const [, block = ''] = /^```sh invoices\n([\s\S]*?)\n```$/m.exec(readme) ?? []
+  const clock = Object.fromEntries(exported.split(' ').map((each) => each.split('=')))
+  expect(clock).toMatchObject({ TOLLGATE_DATA_DIR: 'data/january', TOLLGATE_CLOCK_TEST: 'true' })
+  const environment = { ...clock, TOLLGATE_DATA_DIR: product.dataDir }
+  const started = await product.start(environment)
+  const file = join(product.dataDir, 'invoice.pdf')
+  const lines = block
+    .replaceAll('http://127.0.0.1:8182', started.admin)
+    .replace('data/invoice.pdf', file)
+  const output = await paste(lines, { ...process.env, ...environment })
+  for (const key of ['202602', '202603', '202604']) {
+    expect(output).toContain(`cycle ${key} finished: accounts 1, invoices 1`)
+  }
+  expect(output.match(/^confirmed 1, not for bill 0$/gm)).toHaveLength(3)
+  expect(readFileSync(file).subarray(0, 5).toString()).toBe('%PDF-')
+  const bills = await fetch(`${started.admin}/api/bill?action=get_balances&aids=1`)
+  expect(await bills.json()).toMatchObject({ details: { 1: { total: '45.00' } } })
+  started.signal('SIGTERM')
+  expect((await started.ended).code).toBe(0)
+})
