@@ -40,7 +40,7 @@ export const generateexpected = action({
   run: expectedAnswer,
 })
 
-/** What is asked for, as sent. */
+/** Parameters of the request; `aid` and `data` as sent. */
 export interface SentExpected {
   readonly aid?: unknown
   readonly billrun_key?: string

@@ -37,7 +37,7 @@ export async function writeFiles(
       const found = await catalog.run('read a confirmed invoice', () =>
         catalog.billrun.findOne(filter as Filter<BillrunDocument>),
       )
-      // Confirmed by nobody, or erased meanwhile.
+      // Erased meanwhile.
       if (found === null) continue
       const source = await loadInvoiceSource(catalog, config, found)
       for (const [format, reason] of await documents.writeConfirmed(source)) {

@@ -1,6 +1,6 @@
 /**
- * E-mails with confirmed invoices and their PDF. Each is an entry of the outbox: it is sent after the commit, and
- * again later if the mail server is not available.
+ * E-mails with confirmed invoices and their PDF. Each is an entry of the outbox: it is sent after
+ * the commit, and again later if the mail server is not available or the PDF cannot be made.
  */
 import { createTransport, type Transporter } from 'nodemailer'
 import type { ClientSession } from '../../catalog/collections.ts'
