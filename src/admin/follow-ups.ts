@@ -3,12 +3,11 @@
  * that each is executed once.
  */
 import { preponeInstallments } from '../billing/credit/prepone.ts'
-import { MAIL_KIND, mailHandler } from '../billing/run/invoice-mail.ts'
+import { MAIL_KIND, type MailConfig, mailHandler } from '../billing/run/invoice-mail.ts'
 import type { Actor } from '../catalog/actor.ts'
 import { FENCE_KIND, type ProfileOwner } from '../catalog/revisions/entity-changes.ts'
 import type { OutboxHandler } from '../catalog/transactions/dispatcher.ts'
 import type { OutboxEntry } from '../catalog/transactions/outbox.ts'
-import type { Config } from '../config/schema.ts'
 import type { OperationLine } from '../domain/line.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { BalanceDeps } from './balances/loads.ts'
@@ -68,7 +67,7 @@ export function balancesOf(sid: number): string {
   return `balances/${sid}`
 }
 
-type Deps = BalanceDeps & { log: Pick<Logger, 'warn'>; config: Pick<Config, 'mail'> }
+type Deps = BalanceDeps & { log: Pick<Logger, 'warn'>; config: MailConfig }
 
 export function followUpHandlers(deps: Deps): Readonly<Record<string, OutboxHandler>> {
   const { ledger, clock } = deps

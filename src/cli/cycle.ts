@@ -25,7 +25,7 @@ import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
-import { print, type StatusLine, statusLine } from '../runtime/terminal.ts'
+import { print, printError, type StatusLine, statusLine } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
@@ -237,11 +237,12 @@ export function confirmCycle(options: OptionValues, file: string | undefined): P
     if (!(await hasUnconfirmed(catalog, cycle, invoices))) {
       throw new CommandError('there are no invoices to confirm')
     }
-    const log = createLogger({ name: 'cli', level: 'silent' })
+    const destination = { write: (line: string) => printError(line.trimEnd()) }
+    const log = createLogger({ name: 'cli', level: 'warn', destination })
     catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, config) }, log)
     const wanted = { cycle, invoices, actor: operator() }
     try {
-      const result = await confirmInvoices({ catalog, clock, config }, wanted)
+      const result = await confirmInvoices({ catalog, clock, config, log }, wanted)
       if (options['json'] === true) print(JSON.stringify(result))
       else {
         print(`confirmed ${result.confirmed}, not for bill ${result.not_for_bill}`)

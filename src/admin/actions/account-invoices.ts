@@ -19,6 +19,7 @@ import { castQuery, type Filter } from '../entities/requests/query-language.ts'
 import { readView } from '../entities/views.ts'
 import { type ActionAnswer, type ActionCall, action, FILE } from './action.ts'
 import { accountsFrom, keysFrom, PAID, paidStatesOf } from './bill-filters.ts'
+import { expectedAnswer } from './generate-expected.ts'
 import { param } from './parameters.ts'
 
 const PAGE_SIZE_MAX = 1_000
@@ -29,7 +30,7 @@ const PARAMETERS = Type.Object({
   action: param.optional(
     param.text(
       '`search` (default): invoices of `aid`; `query`: by `query`; `download`: the document of ' +
-        'one as a file; `expected_invoice` is not available in this version.',
+        'one as a file; `expected_invoice`: as `generateexpected`, of `aid` and `billrun_key`.',
     ),
   ),
   aid: param.optional(param.json('Accounts: a number, a list, or numbers with commas.')),
@@ -100,11 +101,12 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   search,
   query,
   download,
-  expected_invoice: () => refuseExpected(),
+  expected_invoice: expected,
 }
 
-async function refuseExpected(): Promise<never> {
-  throw new BillingError('action expected_invoice is not available')
+function expected({ aid, billrun_key: key }: InvoiceParameters, call: ActionCall) {
+  const isGiven = key !== undefined && key !== null && key !== ''
+  return expectedAnswer({ aid, ...(isGiven && { billrun_key: String(key) }) }, call)
 }
 
 async function search(given: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {

@@ -11,7 +11,7 @@ import { anyValue } from '../../catalog/entities/json-schema.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { ActionError } from '../entities/errors.ts'
 import { dateOf } from '../entities/requests/instant.ts'
-import { type ActionCall, action } from './action.ts'
+import { type ActionAnswer, type ActionCall, action } from './action.ts'
 import { cycleOf } from './billrun/cycle-of.ts'
 import { invoiceView } from './invoice-view.ts'
 import { param } from './parameters.ts'
@@ -37,29 +37,41 @@ export const generateexpected = action({
   }),
   answer: { details: anyValue('The document; an empty list without anything to invoice.') },
   example: { parameters: { aid: 1, billrun_key: '202610' }, answer: { details: [] } },
-  async run(sent, call) {
-    const { billrun_key: given, ignore_cdrs: ignoresLines = false, output, data } = sent
-    const aid = sent.aid === undefined || sent.aid === '' ? null : integerFrom(sent.aid)
-    if (sent.aid === undefined) throw new ActionError('Following field/s are missing: aid')
-    if (aid === null || aid < 1) throw new ActionError('Field aid should be of type Integer')
-    const calendar = calendarOf(call.config)
-    const key = given ?? keyAt(call.nowMs, calendar)
-    if (!isCycleKey(key)) throw new ActionError('Illegal billrun key')
-    if (output !== undefined && output !== 'invoice_meta_data') {
-      throw new ActionError(`output ${output}: use accountinvoices to download a file`)
-    }
-    const cycle = runCycleOf({ key, invoicingDay: null }, calendar)
-    const revisions = revisionsIn(data, call)
-    const wanted = { aid, cycle, ignoresLines, ...revisions, nowMs: call.nowMs }
-    try {
-      const expected = await expectedInvoice(call, cycleOf(call).compute, wanted)
-      return { details: expected === null ? [] : invoiceView(expected.invoice, call) }
-    } catch (error) {
-      const isOfAccount = error instanceof CycleError || error instanceof AccountInputError
-      throw isOfAccount ? new ActionError(error.message) : error
-    }
-  },
+  run: expectedAnswer,
 })
+
+/** Parameters of the request; `aid` and `data` as sent. */
+export interface SentExpected {
+  readonly aid?: unknown
+  readonly billrun_key?: string
+  readonly ignore_cdrs?: boolean
+  readonly output?: string
+  readonly data?: unknown
+}
+
+/** Rejects with `ActionError`. */
+export async function expectedAnswer(sent: SentExpected, call: ActionCall): Promise<ActionAnswer> {
+  const { billrun_key: given, ignore_cdrs: ignoresLines = false, output, data } = sent
+  const aid = sent.aid === undefined || sent.aid === '' ? null : integerFrom(sent.aid)
+  if (sent.aid === undefined) throw new ActionError('Following field/s are missing: aid')
+  if (aid === null || aid < 1) throw new ActionError('Field aid should be of type Integer')
+  const calendar = calendarOf(call.config)
+  const key = given ?? keyAt(call.nowMs, calendar)
+  if (!isCycleKey(key)) throw new ActionError('Illegal billrun key')
+  if (output !== undefined && output !== 'invoice_meta_data') {
+    throw new ActionError(`output ${output}: use accountinvoices to download a file`)
+  }
+  const cycle = runCycleOf({ key, invoicingDay: null }, calendar)
+  const revisions = revisionsIn(data, call)
+  const wanted = { aid, cycle, ignoresLines, ...revisions, nowMs: call.nowMs }
+  try {
+    const expected = await expectedInvoice(call, cycleOf(call).compute, wanted)
+    return { details: expected === null ? [] : invoiceView(expected.invoice, call) }
+  } catch (error) {
+    const isOfAccount = error instanceof CycleError || error instanceof AccountInputError
+    throw isOfAccount ? new ActionError(error.message) : error
+  }
+}
 
 function revisionsIn(data: unknown, call: ActionCall) {
   if (data === undefined || data === '') return { account: null, subscribers: null }

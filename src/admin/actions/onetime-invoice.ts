@@ -4,6 +4,7 @@ import { chargeAccount } from '../../billing/charges/run.ts'
 import { withCurrentCycle } from '../../billing/credit/insert-credits.ts'
 import { type OneTimeOrder, previewOneTime, storeOneTime } from '../../billing/onetime/one-time.ts'
 import { withdrawInvoice } from '../../billing/onetime/withdraw.ts'
+import { writeFiles } from '../../billing/run/invoice-files.ts'
 import { sendMails } from '../../billing/run/invoice-mail.ts'
 import { anyValue } from '../../catalog/entities/json-schema.ts'
 import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
@@ -73,14 +74,17 @@ function answerOf(invoice: object, paymentData: object, call: MoneyCall): Action
 
 async function storeOnly(call: MoneyCall, sent: SentOneTime): Promise<ActionAnswer> {
   let mails: readonly OutboxDocument[] = []
+  let invoices: readonly OneTimeInvoice[] = []
   const answer = await withCurrentCycle(async () => {
     const order = await oneTimeOrderOf(sent, call)
     return call.commit('write a one-time invoice', async (session) => {
       const stored = await storeOneTime(call, session, order)
       mails = stored.mails
+      invoices = [stored.invoice]
       return answerOf(stored.invoice, {}, call)
     })
   })
+  await writeFiles(call, invoices)
   await sendMails(call, mails)
   return answer
 }
@@ -110,9 +114,11 @@ async function storeAndCharge(
     }),
   )
   const invoice = stored as Stored
+  if (!isChargedFirst) await writeFiles(call, [invoice])
   await sendMails(call, mails)
   const charge = await chargeOne(call, deps, invoice)
   if (isChargedFirst && charge?.state === 'rejected') return withdraw(call, invoice, sent.reason)
+  if (isChargedFirst) await writeFiles(call, [invoice])
   const paymentData = charge === null ? {} : stageOf(charge)
   return call.commit('answer a one-time invoice', async () => answerOf(invoice, paymentData, call))
 }

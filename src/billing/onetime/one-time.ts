@@ -22,6 +22,7 @@ import { type InvoiceSeries, nextInvoiceIds } from '../numbers.ts'
 import { billFieldsOf } from '../run/confirm.ts'
 import { dueDatesOf } from '../run/due-dates.ts'
 import { enqueueMail } from '../run/invoice-mail.ts'
+import { readSeller } from '../run/run-data.ts'
 import { invoicePartsOf } from '../run/stored-invoice.ts'
 import { currentBalances } from '../statements/balances.ts'
 import { adjustmentsOf, type WantedAdjustment } from './credit-notes.ts'
@@ -113,6 +114,7 @@ export async function storeOneTime(
     aid,
     invoiceId,
     billrunKey: key,
+    currencyDigits: currencyDigits(deps.config.rating.currencyCode),
     urt: new Date(atMs),
     ...dates,
     adjusts,
@@ -195,6 +197,7 @@ async function documentOf(
     if (document !== null) subscribers.push({ sid, document })
   }
   const digits = currencyDigits(config.rating.currencyCode)
+  const seller = await readSeller(catalog)
   const document = invoiceDocument({
     aid,
     billrunKey: key,
@@ -204,6 +207,7 @@ async function documentOf(
     subscribers,
     lines,
     currencyDigits: digits,
+    ...(seller !== null && { seller }),
     nowMs,
   })
   const balance = (await currentBalances(catalog, [aid])).get(aid)

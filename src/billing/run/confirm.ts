@@ -10,10 +10,13 @@ import { type BillrunSettings, billrunSettingsOf } from '../../catalog/settings/
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
+import type { Logger } from '../../runtime/log.ts'
 import type { BooksWriter } from '../books/store-books.ts'
+import { currencyDigits } from '../currency.ts'
 import { storeInvoiceBill } from '../invoices/invoice-bill.ts'
 import { dueDatesOf } from './due-dates.ts'
 import { isInputUnchanged } from './input-digest.ts'
+import { writeFiles } from './invoice-files.ts'
 import { enqueueMail, sendMails } from './invoice-mail.ts'
 import { readParked } from './parked.ts'
 import type { RunCycle } from './run-cycle.ts'
@@ -22,7 +25,8 @@ import { invoicesOf, UNCONFIRMED } from './status.ts'
 import { invoicePartsOf } from './stored-invoice.ts'
 
 export interface ConfirmDeps extends RunStores {
-  readonly config: Pick<Config, 'rating' | 'mail'>
+  readonly config: Pick<Config, 'rating' | 'mail' | 'invoices'>
+  readonly log: Pick<Logger, 'warn'>
 }
 
 export interface Confirmation {
@@ -180,6 +184,9 @@ class Batches {
         return { outcomes, mails }
       }),
     )
+    const isConfirmed = (each: Open) => typeof done.outcomes.get(each) === 'string'
+    // An e-mail then has the file that is kept.
+    await writeFiles(this.#deps, batch.filter(isConfirmed))
     await sendMails(this.#deps, done.mails)
     return done.outcomes
   }
@@ -198,7 +205,7 @@ class Batches {
     const { catalog, nowMs } = writer
     const isForBill = invoice['allow_bill'] !== 0
     const confirmed = new Date(nowMs)
-    const zone = this.#deps.config.rating.timeZone
+    const { timeZone: zone, currencyCode } = this.#deps.config.rating
     const due = dueDatesOf(invoice, confirmed, this.#rules.settings, zone)
     const { matchedCount } = await catalog.run('confirm an invoice', () =>
       catalog.billrun.updateOne(
@@ -224,6 +231,7 @@ class Batches {
         aid: invoice.aid,
         invoiceId: invoice.invoice_id,
         billrunKey: invoice.billrun_key,
+        currencyDigits: currencyDigits(currencyCode),
         ...due,
         fields: billFieldsOf(invoice),
       },

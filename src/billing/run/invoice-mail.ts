@@ -1,19 +1,27 @@
 /**
- * E-mails with confirmed invoices. Each is an entry of the outbox: it is sent after the commit, and
- * again later if the mail server is not available.
+ * E-mails with confirmed invoices and their PDF. Each is an entry of the outbox: it is sent after
+ * the commit, and again later if the mail server is not available or the PDF cannot be made.
  */
 import { createTransport, type Transporter } from 'nodemailer'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import type { BillrunDocument } from '../../catalog/entities/bill.ts'
+import { exactAmount } from '../../catalog/records/exact-amount.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type { OutboxHandler } from '../../catalog/transactions/dispatcher.ts'
 import { enqueueOutbox } from '../../catalog/transactions/outbox.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
+import { moneyText } from '../amount.ts'
+import { currencyDigits, currencyName } from '../currency.ts'
+import { createDocuments, type DocumentFile } from '../documents/documents.ts'
+import { isoDate } from '../documents/format.ts'
+import { loadInvoiceSource } from '../documents/load-invoice.ts'
+import { BillingError } from '../errors.ts'
 
 export const MAIL_KIND = 'invoice mail'
 
-export type MailConfig = Pick<Config, 'mail'>
+export type MailConfig = Pick<Config, 'mail' | 'rating' | 'invoices'>
 
 /** Payload of an entry. */
 export interface InvoiceMail {
@@ -30,7 +38,7 @@ const AT_ONCE = 5
  * if the customer wants no e-mail.
  */
 export function enqueueMail(
-  { mail }: MailConfig,
+  { mail }: Pick<MailConfig, 'mail'>,
   session: ClientSession,
   {
     aid,
@@ -91,14 +99,16 @@ async function send(
   )
   // Erased meanwhile.
   if (found === null) return
-  const invoice = found as unknown as InvoiceDocument & { due_date?: Date; currency?: string }
+  const invoice = found as unknown as InvoiceDocument & { due_date?: Date }
   const { email, fullname } = invoice.attributes
   if (!isAddress(email)) return
+  const { bytes, fileName, mediaType } = await documentOf(catalog, config, found)
   await transportOf(config).sendMail({
     from: config.mail.from,
     to: { name: fullname, address: email },
     subject: `Invoice ${invoiceId}`,
-    text: textOf(invoice, invoiceId),
+    text: textOf(invoice, invoiceId, config.rating),
+    attachments: [{ filename: fileName, content: bytes, contentType: mediaType }],
     // A repetition is recognised by the receiver.
     messageId: `<invoice-${invoiceId}@${domainOf(config.mail.from)}>`,
     disableFileAccess: true,
@@ -106,11 +116,34 @@ async function send(
   })
 }
 
-function textOf(invoice: InvoiceDocument & { due_date?: Date }, invoiceId: number): string {
-  const day = (date: Date | undefined) => date?.toISOString().slice(0, 10) ?? ''
+/** The reason of a failure names the invoice: it is what an operator finds in log and outbox. */
+async function documentOf(
+  catalog: Catalog,
+  config: MailConfig,
+  invoice: BillrunDocument,
+): Promise<DocumentFile> {
+  try {
+    const source = await loadInvoiceSource(catalog, config, invoice)
+    return await createDocuments(config.invoices).documentOf(source, 'pdf')
+  } catch (error) {
+    if (!(error instanceof BillingError)) throw error
+    const text = `the e-mail of invoice ${invoice.invoice_id} has no PDF: ${error.message}`
+    throw new BillingError(text, { cause: error })
+  }
+}
+
+function textOf(
+  invoice: InvoiceDocument & { due_date?: Date },
+  invoiceId: number,
+  { currencyCode, timeZone }: Config['rating'],
+): string {
+  const day = (date: Date | undefined) => (date === undefined ? '' : isoDate(date, timeZone))
+  const due = exactAmount(invoice.totals.after_vat_rounded)
+  const amount = moneyText(due, currencyDigits(currencyCode))
+  const currency = currencyName(currencyCode)
   return [
     `Invoice ${invoiceId} of ${day(invoice.invoice_date)}`,
-    `Amount: ${invoice.totals.after_vat_rounded.toFixed(2)}`,
+    `Amount: ${currency === null ? amount : `${amount} ${currency}`}`,
     `Due: ${day(invoice.due_date)}`,
     '',
   ].join('\n')
@@ -123,7 +156,7 @@ function domainOf(from: string): string {
 let transport: { readonly url: string; readonly transporter: Transporter } | null = null
 
 /** Connections are kept and shared. */
-function transportOf({ mail: { url, timeoutMs } }: MailConfig): Transporter {
+function transportOf({ mail: { url, timeoutMs } }: Pick<MailConfig, 'mail'>): Transporter {
   if (transport?.url === url) return transport.transporter
   const times = {
     connectionTimeout: timeoutMs,

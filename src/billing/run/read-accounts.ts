@@ -71,6 +71,7 @@ export async function readAccounts(
       laterInstallments: installments.sort(byTime),
       mergedInstallments: [],
       settings: data.settings,
+      ...(data.seller !== null && { seller: data.seller }),
       nowMs,
     }
     inputs.set(aid, { input, ...(balance !== undefined && { balance }) })

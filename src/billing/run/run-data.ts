@@ -5,6 +5,7 @@ import { readTaxContext } from '../../catalog/feed/stored-taxes.ts'
 import { type BillrunSettings, billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
+import { type Fields, isObject } from '../../domain/fields.ts'
 import { currencyDigits } from '../currency.ts'
 import type { CycleCatalogue, CycleSettings, StoredRevision } from '../cycle/compute.ts'
 
@@ -14,16 +15,19 @@ export interface RunData {
   readonly catalogue: CycleCatalogue
   readonly settings: CycleSettings
   readonly billrun: BillrunSettings
+  /** The seller that invoices keep; null if none is configured. */
+  readonly seller: Fields | null
 }
 
 /** Rejects with `CatalogUnavailableError`, or with `FieldError` if the taxation is invalid. */
 export async function readRunData(catalog: Catalog, config: RunConfig): Promise<RunData> {
-  const [plans, services, discounts, charges, taxation, { value }] = await Promise.all([
+  const [plans, services, discounts, charges, taxation, seller, { value }] = await Promise.all([
     readRevisions(catalog, 'plans', 'name'),
     readRevisions(catalog, 'services', 'name'),
     readRevisions(catalog, 'discounts', 'key'),
     readRevisions(catalog, 'charges', 'key'),
     readTaxContext(catalog, config.rating),
+    readSeller(catalog),
     readCategory(catalog, 'billrun'),
   ])
   const billrun = billrunSettingsOf(value)
@@ -31,7 +35,15 @@ export async function readRunData(catalog: Catalog, config: RunConfig): Promise<
     catalogue: { plans, services, discounts, charges, taxation },
     settings: settingsOf(billrun, config),
     billrun,
+    seller,
   }
+}
+
+/** `seller` of the stored category `invoices`; null if it is not configured. */
+export async function readSeller(catalog: Catalog): Promise<Fields | null> {
+  const { value } = await readCategory(catalog, 'invoices')
+  const seller = isObject(value) ? value['seller'] : undefined
+  return isObject(seller) ? seller : null
 }
 
 export function settingsOf(

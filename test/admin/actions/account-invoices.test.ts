@@ -1,10 +1,12 @@
 /** `POST /api/accountinvoices`: invoices by account, cycle and state. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { accountinvoices } from '../../../src/admin/actions/account-invoices.ts'
+import { generateexpected } from '../../../src/admin/actions/generate-expected.ts'
 import { pay } from '../../../src/admin/actions/pay.ts'
 import { useBillingServer } from '../../support/billing/billing-server.ts'
+import { addAccounts } from '../../support/billing/cycle-fixture.ts'
 
-const server = useBillingServer([accountinvoices, pay])
+const server = useBillingServer([accountinvoices, generateexpected, pay])
 const accounts: number[] = []
 const ids = new Map<number, string>()
 
@@ -108,6 +110,25 @@ describe('query', () => {
   })
 })
 
+describe('expected_invoice', () => {
+  it('is what generateexpected answers, of the current cycle or a given one', async () => {
+    await addAccounts(server.catalog(), 2)
+    const before = await server.catalog().billrun.countDocuments()
+    for (const params of [{ aid: 2 }, { aid: 2, billrun_key: '202606' }, { aid: 99 }]) {
+      const expected = await server.ask('accountinvoices', {
+        action: 'expected_invoice',
+        ...params,
+      })
+      const { details } = await server.ask('generateexpected', params)
+      expect(expected).toMatchObject({ status: 1, details })
+    }
+    expect(
+      await server.ask('accountinvoices', { action: 'expected_invoice', aid: 2 }),
+    ).toMatchObject({ details: { billrun_key: '202607', totals: { after_vat_rounded: 10.02 } } })
+    expect(await server.catalog().billrun.countDocuments()).toBe(before)
+  })
+})
+
 describe('accountinvoices', () => {
   it.each([
     [{ aid: null }, 'Must supply at least one aid'],
@@ -118,7 +139,8 @@ describe('accountinvoices', () => {
     [{ size: 1001 }, 'Field size must be at most 1000'],
     [{ action: 'shred' }, 'Unknown action shred'],
     [{ action: 'download', iid: 1, format: 'pdf' }, 'Invoice not found'],
-    [{ action: 'expected_invoice' }, 'action expected_invoice is not available'],
+    [{ action: 'expected_invoice', aid: 'x' }, 'Field aid should be of type Integer'],
+    [{ action: 'expected_invoice', billrun_key: '2026' }, 'Illegal billrun key'],
   ])('refuses %j', async (params, message) => {
     const answer = await server.ask('accountinvoices', { aid: 1, ...params }, { as: 'json' })
     expect(answer).toMatchObject({ http: 200, status: 0, message, desc: message })

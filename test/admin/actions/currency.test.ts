@@ -1,8 +1,10 @@
 /** Amounts are whole multiples of the smallest unit of the installation's currency. */
 import { describe, expect, it } from 'vitest'
 import { bill } from '../../../src/admin/actions/bill.ts'
+import { onetimeinvoice } from '../../../src/admin/actions/onetime-invoice.ts'
 import { pay } from '../../../src/admin/actions/pay.ts'
 import { auditBooks } from '../../../src/cli/audit/books.ts'
+import { addTenant } from '../../support/admin/actions/credit-tenant.ts'
 import { useBillingServer } from '../../support/billing/billing-server.ts'
 
 /** Yen has no smaller unit, the dinar of Kuwait has thousandths. */
@@ -30,7 +32,8 @@ const CURRENCIES = [
 
 for (const { name, code, sent, stored, text, link, linked } of CURRENCIES) {
   describe(`amounts in ${name}`, () => {
-    const server = useBillingServer([pay, bill], { TOLLGATE_RATING_CURRENCY_CODE: String(code) })
+    const env = { TOLLGATE_RATING_CURRENCY_CODE: String(code) }
+    const server = useBillingServer([pay, bill, onetimeinvoice], env)
     const balanceOf = async (aid: number) =>
       ((await server.details('bill', { aid }))['balance'] as { total: string }).total
 
@@ -49,6 +52,15 @@ for (const { name, code, sent, stored, text, link, linked } of CURRENCIES) {
       await server.details('pay', { action: 'cancel_payments', cancellations })
       expect(Number(await balanceOf(aid))).toBe(0)
       expect(await auditBooks(server.catalog(), null)).toMatchObject({ ok: true })
+    })
+
+    it('a one-time invoice has a bill in its units', async () => {
+      await addTenant(server.catalog())
+      const time = { credit_time: '2026-06-10', usagev: 1, type: 'credit' }
+      const cdr = { aid: 1001, sid: 7, rate: 'UNTAXED', aprice: sent, ...time }
+      const order = { aid: 1001, step: 1, cdrs: [cdr] }
+      const { invoice_id: id } = await server.details('onetimeinvoice', order)
+      expect(await server.bill({ invoice_id: id })).toMatchObject({ due: stored })
     })
 
     it('less than half of the smallest unit is no amount', async () => {

@@ -1,13 +1,24 @@
 /** `onetimeinvoice`: invoices outside of cycles, and credit notes. */
-import { beforeAll, describe, expect, it } from 'vitest'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { bill } from '../../../src/admin/actions/bill.ts'
 import { onetimeinvoice } from '../../../src/admin/actions/onetime-invoice.ts'
 import { pay } from '../../../src/admin/actions/pay.ts'
 import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
+import { changeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { type Fields, useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addTenant, TAXED } from '../../support/admin/actions/credit-tenant.ts'
 
-const api = useActionServer([onetimeinvoice, pay, bill], TAXED)
+const folder = mkdtempSync(join(tmpdir(), 'tg-onetime-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const api = useActionServer([onetimeinvoice, pay, bill], {
+  ...TAXED,
+  TOLLGATE_INVOICES_FOLDER: folder,
+  TOLLGATE_INVOICES_FILES: 'at_confirmation',
+  TOLLGATE_INVOICES_FORMATS: 'json',
+})
 beforeAll(() => addTenant(api.catalog()))
 
 const FEE = { aid: 1001, sid: 7, rate: 'FEE_A', credit_time: '2026-06-10', usagev: 1 }
@@ -92,6 +103,21 @@ describe('a one-time invoice', () => {
       .lines.find({ reason: 'setup' } as never)
       .toArray()
     expect(found).toHaveLength(1)
+  })
+
+  it('keeps the seller, and its file is written at once', async () => {
+    const by = { by: 'test', nowMs: api.now() }
+    const seller = { name: 'Tel' }
+    await changeStoredConfig(api.catalog(), 'invoices', () => ({ seller }), by)
+    const { invoice, invoice_id: id } = await made({ cdrs: [cdr(20)] })
+    expect(invoice['seller']).toEqual(seller)
+    const file = (key: unknown, number: number) => {
+      return join(folder, String(key), '001', `1001-${number}.json`)
+    }
+    const kept: unknown = JSON.parse(readFileSync(file(invoice['billrun_key'], id), 'utf8'))
+    expect(kept).toMatchObject({ invoice_id: id, seller, totals: { payable: '23.40' } })
+    const preview = await made({ step: 0, expected: 1, cdrs: [cdr(9)] })
+    expect(existsSync(file(preview.invoice['billrun_key'], 0))).toBe(false)
   })
 
   it('has the time that was asked for', async () => {

@@ -1,5 +1,8 @@
 /** E-mails of confirmed invoices, with a real mail server. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { SMTPServer } from 'smtp-server'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type ConfirmDeps, confirmInvoices } from '../../../src/billing/run/confirm.ts'
@@ -8,6 +11,7 @@ import { loadConfig } from '../../../src/config/load.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { ACTOR } from '../../support/billing/books.ts'
 import { cycleOf, KEY, useCycle } from '../../support/billing/cycle-fixture.ts'
+import { runReal } from '../../support/billing/real-cycle.ts'
 
 const cycle = useCycle()
 
@@ -59,6 +63,21 @@ async function confirmWith(url: string): Promise<ConfirmDeps> {
   return deps
 }
 
+const settings = (url: string, code = 978) => ({
+  TOLLGATE_MAIL_URL: url,
+  TOLLGATE_MAIL_FROM: 'Billing <billing@example.org>',
+  TOLLGATE_RATING_CURRENCY_CODE: String(code),
+})
+
+/** The attached file of a message. */
+function pdfIn(message: string): Buffer {
+  const name =
+    /Content-Disposition: attachment; filename=invoice-101\.pdf\r\n\r\n([A-Za-z0-9+/=\r\n]+)/
+  const [, base64 = ''] = name.exec(message) ?? []
+  expect(message).toContain('Content-Type: application/pdf')
+  return Buffer.from(base64, 'base64')
+}
+
 const outbox = () => cycle.catalog().outbox.find({ kind: MAIL_KIND }).toArray()
 
 describe('a confirmed invoice', () => {
@@ -78,6 +97,56 @@ describe('a confirmed invoice', () => {
     expect(all).toContain('Due: 2026-06-15')
     expect(first).toContain('Message-ID: <invoice-')
     expect(await outbox()).toEqual([])
+  })
+
+  it.each([
+    ['10.50 EUR', 978, 10.5],
+    ['101 JPY', 392, 100.5],
+    ['10.006 KWD', 414, 10.0055],
+  ])('has its PDF, and the amount in the currency: %s', async (amount, code, price) => {
+    const server = await startMailServer()
+    servers.push(server)
+    const { confirm } = await runReal(cycle, price, settings(server.url, code))
+    await confirm()
+    const [message = ''] = server.messages
+    expect(message).toContain(`Amount: ${amount}\r\n`)
+    expect(pdfIn(message).subarray(0, 5).toString()).toBe('%PDF-')
+  })
+
+  it('is the file that is kept', async () => {
+    const server = await startMailServer()
+    servers.push(server)
+    const folder = mkdtempSync(join(tmpdir(), 'tg-mail-'))
+    const files = { TOLLGATE_INVOICES_FOLDER: folder, TOLLGATE_INVOICES_FILES: 'at_confirmation' }
+    try {
+      await (await runReal(cycle, 10, { ...settings(server.url), ...files })).confirm()
+      const kept = readFileSync(join(folder, KEY, '001', '1-101.pdf'))
+      expect(pdfIn(server.messages[0] ?? '').equals(kept)).toBe(true)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
+  it('is sent later if its document cannot be made, and the reason is kept', async () => {
+    const server = await startMailServer()
+    servers.push(server)
+    const { confirm, deps, logged } = await runReal(cycle, 10, settings(server.url))
+    const { catalog } = deps
+    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, deps.config) }, deps.log)
+    const charged = { source: 'billrun' } as never
+    const setPrice = (aprice: string) =>
+      catalog.lines.updateOne(charged, { $set: { 'exact.aprice': aprice } } as never)
+    await setPrice('9')
+    expect(await confirm()).toMatchObject({ confirmed: 1, refused: [] })
+    expect(server.messages).toEqual([])
+    const reason =
+      'the e-mail of invoice 101 has no PDF: invoice 101: its lines differ from its total by -1'
+    expect(await outbox()).toMatchObject([{ failures: 1, error: `${MAIL_KIND}: ${reason}` }])
+    expect(logged.join('')).toContain(reason)
+    await setPrice('10')
+    await catalog.outbox.updateMany({}, { $set: { expires: new Date(0) } })
+    await catalog.dispatcher.recover()
+    expect(server.messages).toHaveLength(1)
   })
 
   it('is not sent without an address, or if the customer wants none', async () => {

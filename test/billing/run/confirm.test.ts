@@ -1,0 +1,123 @@
+/** Confirmed invoices of the real calculation: bills in the currency, seller, files. */
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createDocuments } from '../../../src/billing/documents/documents.ts'
+import { loadInvoiceSource } from '../../../src/billing/documents/load-invoice.ts'
+import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
+import { useCycle } from '../../support/billing/cycle-fixture.ts'
+import { runReal, storeSeller } from '../../support/billing/real-cycle.ts'
+
+const cycle = useCycle()
+const invoice = async () => {
+  const found = await cycle.catalog().billrun.findOne({ invoice_id: 101 })
+  if (found === null) throw new Error('there is no invoice')
+  return found
+}
+const dueOfBill = async () => {
+  const bill = await cycle.catalog().bills.findOne({ invoice_id: 101 })
+  return bill === null ? null : exactAmount(bill.due).toFixed()
+}
+
+describe('the bill of an invoice', () => {
+  it.each([
+    ['yen', 392, 100.5, '101'],
+    ['dinars', 414, 10.0055, '10.006'],
+    ['euro', 978, 10.005, '10.01'],
+  ])('is in units of the currency: %s', async (_name, code, price, due) => {
+    const { confirm } = await runReal(cycle, price, { TOLLGATE_RATING_CURRENCY_CODE: `${code}` })
+    expect(await confirm()).toEqual({ confirmed: 1, not_for_bill: 0, refused: [] })
+    expect(await dueOfBill()).toBe(due)
+  })
+
+  it('is refused with parts of a yen', async () => {
+    const { confirm } = await runReal(cycle, 100, { TOLLGATE_RATING_CURRENCY_CODE: '392' })
+    const change = { $set: { 'totals.after_vat_rounded': 100.5 } } as never
+    await cycle.catalog().billrun.updateOne({ invoice_id: 101 }, change)
+    expect(await confirm()).toMatchObject({
+      confirmed: 0,
+      refused: [{ invoice_id: 101, reason: 'invoice 101: 100.5 is not an amount of the currency' }],
+    })
+    expect(await dueOfBill()).toBeNull()
+    expect((await invoice()).billed).toBeUndefined()
+  })
+})
+
+describe('the seller', () => {
+  it('on an invoice is that of the run', async () => {
+    await storeSeller(cycle, 'Old Tel')
+    await runReal(cycle, 10, {})
+    await storeSeller(cycle, 'New Tel')
+    expect((await invoice())['seller']).toEqual({ name: 'Old Tel' })
+  })
+
+  it('is left out if none is configured', async () => {
+    await runReal(cycle, 10, {})
+    expect(await invoice()).not.toHaveProperty('seller')
+  })
+})
+
+describe('files of confirmed invoices', () => {
+  let folder = ''
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'tg-confirm-'))
+    mkdirSync(join(folder, 'templates', 'texts'), { recursive: true })
+  })
+  afterEach(() => rmSync(folder, { recursive: true, force: true }))
+  const file = (extension: string) => join(folder, '202606', '001', `1-101.${extension}`)
+  const settings = (more: Record<string, string> = {}) => ({
+    TOLLGATE_INVOICES_FOLDER: folder,
+    TOLLGATE_INVOICES_TEMPLATES: join(folder, 'templates'),
+    TOLLGATE_INVOICES_FILES: 'at_confirmation',
+    TOLLGATE_INVOICES_FORMATS: 'json,pdf',
+    ...more,
+  })
+
+  it('are written when they are confirmed, with their due date', async () => {
+    await storeSeller(cycle, 'Tel')
+    const { confirm, logged } = await runReal(cycle, 10.5, settings())
+    expect(existsSync(file('json'))).toBe(false)
+    await confirm()
+    expect(JSON.parse(readFileSync(file('json'), 'utf8'))).toMatchObject({
+      invoice_id: 101,
+      due_date: '2026-06-15',
+      seller: { name: 'Tel' },
+      totals: { payable: '10.50' },
+    })
+    expect(readFileSync(file('pdf')).subarray(0, 5).toString()).toBe('%PDF-')
+    expect(logged).toEqual([])
+  })
+
+  it('are not written before they are requested, unless the settings say so', async () => {
+    const on = settings({ TOLLGATE_INVOICES_FILES: 'on_demand' })
+    await (await runReal(cycle, 10, on)).confirm()
+    expect([existsSync(file('json')), await dueOfBill()]).toEqual([false, '10'])
+  })
+
+  it('that cannot be made do not hinder the confirmation, and are made on demand', async () => {
+    const texts = join(folder, 'templates', 'texts', 'en.yaml')
+    writeFileSync(texts, 'title: [')
+    const on = settings({ TOLLGATE_INVOICES_FORMATS: 'pdf' })
+    const { confirm, deps, logged } = await runReal(cycle, 10, on)
+    expect(await confirm()).toMatchObject({ confirmed: 1, refused: [] })
+    expect([(await invoice()).billed, await dueOfBill()]).toEqual([1, '10'])
+    expect(logged.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { invoice: 101, err: { message: expect.stringContaining(`${texts}, line 1`) } },
+    ])
+    rmSync(texts)
+    const source = await loadInvoiceSource(deps.catalog, deps.config, await invoice())
+    await createDocuments(deps.config.invoices).documentOf(source, 'pdf')
+    expect(existsSync(file('pdf'))).toBe(true)
+  })
+
+  it('that lack data are logged by format', async () => {
+    const on = settings({ TOLLGATE_INVOICES_FORMATS: 'ubl,json' })
+    const { confirm, logged } = await runReal(cycle, 10, on)
+    expect(await confirm()).toMatchObject({ confirmed: 1 })
+    expect(logged.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { invoice: 101, format: 'ubl', reason: expect.stringContaining('invoices.seller.name') },
+    ])
+    expect([existsSync(file('xml')), existsSync(file('json'))]).toEqual([false, true])
+  })
+})
