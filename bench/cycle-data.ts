@@ -1,4 +1,4 @@
-/** Accounts of the benchmark of the billing cycle, as they are stored. Pure but for `insertOffers`. */
+/** Accounts and offers of the benchmark of the billing cycle, as they are stored. */
 import type { Catalog } from '../src/catalog/connection.ts'
 
 export const BILLED_KEY = '202606'

@@ -1,6 +1,6 @@
 /**
- * Accounts per second of a run of the billing cycle (`tollgate cycle run`), as a ratio to the driver
- * alone reading the same documents and inserting as many invoices and lines in the same run.
+ * Accounts per second of a run of the billing cycle (`tollgate cycle run`), as a ratio to the
+ * driver alone reading the same documents and inserting as many invoices and lines in the same run.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -215,7 +215,8 @@ async function main(product: Product, catalog: Catalog, empty: Catalog): Promise
   say(`memory of the process by quarter: ${memory.map((each) => each.toFixed(0)).join(', ')} MiB`)
   const per = (micros: number) => `${(micros / 1000 / ACCOUNTS).toFixed(2)} ms`
   say(
-    `processor time per account: worker threads ${per(cpu.workers)}, main thread ${per(cpu.main)}, ` +
+    `processor time per account: worker threads ${per(cpu.workers)}, ` +
+      `main thread ${per(cpu.main)}, ` +
       `garbage collection and compiler ${per(cpu.helpers)}, MongoDB ${per(mongoMicros)}`,
   )
   const driver = await measureDriver(catalog, empty)

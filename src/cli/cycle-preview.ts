@@ -90,7 +90,7 @@ async function checkAccounts(
 interface Previous {
   readonly key: string
   readonly status: CycleState['status']
-  /** Of charges that were paid ahead. */
+  /** The lines from which charges that were paid ahead are known. */
   readonly assumption: string
 }
 
@@ -159,7 +159,8 @@ class Sums {
   text(): string {
     const { accounts, invoices, changed, failed, total, stored, difference } = this.document()
     return (
-      `accounts ${accounts}, invoices ${invoices}, with differences ${changed}, failed ${failed}\n` +
+      `accounts ${accounts}, invoices ${invoices}, with differences ${changed}, ` +
+      `failed ${failed}\n` +
       `total ${total}, stored ${stored}, difference ${difference}`
     )
   }

@@ -1,4 +1,4 @@
-/** What a run of a cycle would store, compared with an earlier one; nothing is written. */
+/** Computes a run of a cycle without storing it, and compares it with a stored one. */
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
 import { Exact } from '../../catalog/records/exact-amount.ts'
