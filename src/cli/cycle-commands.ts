@@ -19,6 +19,17 @@ export const CYCLE_COMMANDS: readonly CommandSpec[] = [
     },
   },
   {
+    name: 'cycle preview',
+    help: 'Compute invoices without storing them, also of a later cycle or with a supposed change.',
+    options: {
+      ...cycle,
+      aid: text('N', 'the only account; all if not given'),
+      assume: text('FILE', 'JSON with revisions that replace or end stored ones'),
+      json,
+      ...common,
+    },
+  },
+  {
     name: 'cycle status',
     help: 'Show the state of a cycle, the progress of its run, and its invoices.',
     options: { ...cycle, json, ...common },

@@ -33,7 +33,7 @@ import { type OptionValues, optionalList, optionalText } from './parse.ts'
 import { withCatalog, withStoreUrls } from './stores.ts'
 
 /** Parts that the commands have in common. */
-interface Context {
+export interface Context {
   readonly catalog: Catalog
   readonly config: Config
   readonly state: CycleState
@@ -41,7 +41,8 @@ interface Context {
   readonly clock: Clock
 }
 
-async function inCycle<T>(
+/** Refusals of the billing become `CommandError`. */
+export async function inCycle<T>(
   options: OptionValues,
   file: string | undefined,
   act: (context: Context) => Promise<T>,

@@ -161,6 +161,8 @@ async function cycle({ command, options }: Invocation): Promise<ExitCode> {
       return commands.confirmCycle(options, file)
     case 'cycle reset':
       return commands.resetCycle(options, file)
+    case 'cycle preview':
+      return (await import('./cycle-preview.ts')).previewCycle(options, file)
     case 'cycle parked':
       return commands.parkedAccounts(options, file)
     default:

@@ -1,16 +1,43 @@
 /** Reads the input of several accounts with one query per collection. */
-import type { Catalog } from '../../catalog/connection.ts'
+import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
+import { CatalogUnavailableError, SlowReadError } from '../../catalog/errors.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { AccountCycle, StoredRevision } from '../cycle/compute.ts'
 import type { PastBalance } from '../cycle/invoice.ts'
+import type { InvoiceLine } from '../cycle/totals.ts'
 import { keyAfter } from '../cycle-key.ts'
 import { currentBalances } from '../statements/balances.ts'
 import { type RunCycle, runIdOf } from './run-cycle.ts'
 import type { RunData } from './run-data.ts'
 
 type InputLine = RealtimeLineDocument | CreditLineDocument
+
+/** Fields of usage and credits that an invoice depends on; the others are several times as long. */
+const INVOICED_FIELDS = {
+  stamp: 1,
+  type: 1,
+  aid: 1,
+  sid: 1,
+  plan: 1,
+  urt: 1,
+  usaget: 1,
+  usagev: 1,
+  name: 1,
+  key: 1,
+  description: 1,
+  label: 1,
+  rate: 1,
+  arate_key: 1,
+  aprice: 1,
+  final_charge: 1,
+  tax_data: 1,
+  exact: 1,
+} as const satisfies Record<
+  Exclude<keyof InvoiceLine, 'before_rounding'> | 'stamp' | 'aid' | 'plan' | 'urt',
+  1
+>
 
 /** Lines of one account; more would not fit into an invoice. */
 const LINES_PER_ACCOUNT_MAX = 100_000
@@ -101,9 +128,9 @@ async function readRevisions(catalog: Catalog, run: RunCycle, aids: readonly num
     to: { $gt: new Date(run.cycle.startMs) },
     deleted: { $ne: true },
   }
-  const found = await catalog.run('read the accounts of a page', () =>
+  const found = await readPage(catalog, 'read the accounts of a page', (limits) =>
     catalog.subscribers
-      .find(filter as never)
+      .find(filter as never, limits)
       .sort({ aid: 1, type: 1, from: 1, sid: 1 })
       .toArray(),
   )
@@ -111,7 +138,7 @@ async function readRevisions(catalog: Catalog, run: RunCycle, aids: readonly num
 }
 
 async function readLines(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {
-  return findLines(catalog, aids, { billrun: key, source: { $ne: 'billrun' } })
+  return findLines(catalog, aids, { billrun: key, source: { $ne: 'billrun' } }, INVOICED_FIELDS)
 }
 
 async function readWritten(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {
@@ -123,11 +150,35 @@ async function readInstallments(catalog: Catalog, { key }: RunCycle, aids: reado
   return findLines(catalog, aids, { ...later, type: 'credit' })
 }
 
-async function findLines(catalog: Catalog, aids: readonly number[], filter: Fields) {
-  const found = await catalog.run('read the lines of a page', () =>
-    catalog.lines.find({ aid: { $in: [...aids] }, ...filter } as never).toArray(),
+async function findLines(
+  catalog: Catalog,
+  aids: readonly number[],
+  filter: Fields,
+  projection: Record<string, 1> = {},
+) {
+  const found = await readPage(catalog, 'read the lines of a page', (limits) =>
+    catalog.lines
+      .find({ aid: { $in: [...aids] }, ...filter } as never, { ...limits, projection })
+      .toArray(),
   )
   return byAccount(found as unknown as (Fields & { aid: number })[])
+}
+
+/**
+ * Thousands of lines take longer than one operation may, on a busy machine: a run that gave up each
+ * page would not get on. Waits like for an outage if the limit of reads is not enough either.
+ */
+async function readPage<T>(
+  catalog: Catalog,
+  what: string,
+  operation: (limits: ReadLimits) => Promise<T>,
+): Promise<T> {
+  try {
+    return await catalog.read(what, operation)
+  } catch (error) {
+    if (error instanceof SlowReadError) throw new CatalogUnavailableError(error.message)
+    throw error
+  }
 }
 
 /** The accounts whose previous cycle was run. */

@@ -14,7 +14,7 @@ import { type RunData, readRunData } from './run-data.ts'
 
 export interface ThreadData {
   readonly config: Pick<Config, 'mongo' | 'rating' | 'billing' | 'entities'>
-  /** Of the installation's clock. */
+  /** Offset of the installation's clock. */
   readonly ahead: ClockOffset | undefined
 }
 

@@ -1,0 +1,167 @@
+/** `tollgate cycle preview`: what a run would store, also with a supposed change. */
+import { readFileSync } from 'node:fs'
+import { computeAccount } from '../billing/cycle/compute.ts'
+import { keyAfter } from '../billing/cycle-key.ts'
+import { type Assumed, assumedAccounts, readAssumed } from '../billing/run/assumed.ts'
+import { type AccountPreview, previewAccounts } from '../billing/run/preview.ts'
+import { type CycleState, readCycleState } from '../billing/run/status.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import { Exact } from '../catalog/records/exact-amount.ts'
+import type { Config } from '../config/schema.ts'
+import { FieldError } from '../domain/fields.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { print } from '../runtime/terminal.ts'
+import { inCycle } from './cycle.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { type OptionValues, optionalText } from './parse.ts'
+
+const WITH_INVOICES: readonly string[] = ['running', 'finished', 'to_rerun', 'confirmed']
+
+/** Returns 1 if an account cannot be computed. */
+export function previewCycle(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+  const aid = accountIn(options)
+  const path = optionalText(options, 'assume')
+  const change = path === undefined ? null : jsonIn(path)
+  return inCycle(options, file, async ({ catalog, config, state }) => {
+    const assumed = change === null ? null : await assumedIn(catalog, config, path ?? '', change)
+    await checkAccounts(catalog, aid, assumed)
+    const { cycle, status } = state
+    const previous = await previousOf(catalog, state)
+    const comparedKey = WITH_INVOICES.includes(status) ? cycle.key : previous.key
+    const isJson = options['json'] === true
+    const head = { key: cycle.key, status, previous, compared: comparedKey }
+    print(isJson ? JSON.stringify(head) : headText(head))
+    const sums = new Sums()
+    const request = { cycle, aid, assumed, comparedKey, nowMs: systemClock.nowMs() }
+    const deps = { catalog, config, compute: computeAccount }
+    for await (const account of previewAccounts(deps, request)) {
+      sums.add(account)
+      if (account.changes.length === 0 && account.failed === undefined && aid === null) continue
+      if (isJson) print(JSON.stringify(account))
+      else for (const line of accountLines(account)) print(line)
+    }
+    print(isJson ? JSON.stringify(sums.document()) : sums.text())
+    return sums.failed === 0 ? 0 : 1
+  })
+}
+
+function accountIn(options: OptionValues): number | null {
+  const text = optionalText(options, 'aid')
+  if (text === undefined) return null
+  if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageError('--aid must be the number of an account')
+  return Number(text)
+}
+
+function jsonIn(path: string): unknown {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch (error) {
+    throw new UsageError(`--assume ${path}: ${(error as Error).message}`)
+  }
+}
+
+async function assumedIn(
+  catalog: Catalog,
+  { rating }: Config,
+  path: string,
+  change: unknown,
+): Promise<Assumed> {
+  try {
+    return await readAssumed(catalog, change, rating.timeZone)
+  } catch (error) {
+    if (error instanceof FieldError) throw new UsageError(`--assume ${path}: ${error.message}`)
+    throw error
+  }
+}
+
+async function checkAccounts(
+  catalog: Catalog,
+  aid: number | null,
+  assumed: Assumed | null,
+): Promise<void> {
+  const wanted = [...(aid === null ? [] : [aid]), ...(assumed ? assumedAccounts(assumed) : [])]
+  const found = await catalog.run('find the accounts', () =>
+    catalog.subscribers.distinct('aid', { aid: { $in: wanted }, deleted: { $ne: true } } as never),
+  )
+  const missing = wanted.find((one) => !(found as number[]).includes(one))
+  if (missing !== undefined) throw new CommandError(`the account ${missing} does not exist`)
+}
+
+interface Previous {
+  readonly key: string
+  readonly status: CycleState['status']
+  /** The lines from which charges that were paid ahead are known. */
+  readonly assumption: string
+}
+
+async function previousOf(catalog: Catalog, { cycle }: CycleState): Promise<Previous> {
+  const key = keyAfter(cycle.key, -1)
+  const { invoicingDay, installedDay, calendar } = cycle
+  const installed = { ...calendar, cycleDay: installedDay }
+  const name = { key, invoicingDay }
+  const { status } = await readCycleState(catalog, name, installed, systemClock.nowMs())
+  const isRun = WITH_INVOICES.includes(status)
+  const assumption = isRun ? 'its lines as stored' : 'not run: only lines that are stored already'
+  return { key, status, assumption }
+}
+
+function headText(head: { key: string; status: string; previous: Previous; compared: string }) {
+  const { key, status, previous, compared } = head
+  return [
+    `preview of the cycle ${key} (${status}); nothing is stored`,
+    `previous cycle ${previous.key} (${previous.status}): ${previous.assumption}`,
+    `compared with the invoices of ${compared}`,
+  ].join('\n')
+}
+
+function accountLines({ aid, total, stored, changes, failed }: AccountPreview): string[] {
+  if (failed !== undefined) return [`account ${aid}: failed: ${failed}`]
+  const difference = new Exact(total ?? 0).minus(stored ?? 0)
+  const totals = `${total ?? 'no invoice'}, stored ${stored ?? 'none'}, difference ${difference}`
+  return [
+    `account ${aid}: ${totals}`,
+    ...changes.map(({ line, from, to, stored: old, wanted, difference: change }) => {
+      const days = `${from.slice(0, 10)} to ${to.slice(0, 10)}`
+      return `  ${line} ${days}: ${old ?? 'none'} -> ${wanted ?? 'none'} (${change})`
+    }),
+  ]
+}
+
+class Sums {
+  failed = 0
+  #accounts = 0
+  #changed = 0
+  #invoices = 0
+  #total = new Exact(0)
+  #stored = new Exact(0)
+
+  add({ total, stored, changes, failed }: AccountPreview): void {
+    this.#accounts += 1
+    if (failed !== undefined) this.failed += 1
+    if (changes.length > 0) this.#changed += 1
+    if (total !== null) this.#invoices += 1
+    this.#total = this.#total.plus(total ?? 0)
+    this.#stored = this.#stored.plus(stored ?? 0)
+  }
+
+  document() {
+    return {
+      accounts: this.#accounts,
+      invoices: this.#invoices,
+      changed: this.#changed,
+      failed: this.failed,
+      total: this.#total.toString(),
+      stored: this.#stored.toString(),
+      difference: this.#total.minus(this.#stored).toString(),
+    }
+  }
+
+  text(): string {
+    const { accounts, invoices, changed, failed, total, stored, difference } = this.document()
+    return (
+      `accounts ${accounts}, invoices ${invoices}, with differences ${changed}, ` +
+      `failed ${failed}\n` +
+      `total ${total}, stored ${stored}, difference ${difference}`
+    )
+  }
+}
