@@ -9,7 +9,6 @@ import type { Catalog } from '../catalog/connection.ts'
 import { Exact } from '../catalog/records/exact-amount.ts'
 import type { Config } from '../config/schema.ts'
 import { FieldError } from '../domain/fields.ts'
-import { systemClock } from '../runtime/clock.ts'
 import { print } from '../runtime/terminal.ts'
 import { inCycle } from './cycle.ts'
 import { CommandError, UsageError } from './errors.ts'
@@ -22,17 +21,18 @@ export function previewCycle(options: OptionValues, file: string | undefined): P
   const aid = accountIn(options)
   const path = optionalText(options, 'assume')
   const change = path === undefined ? null : jsonIn(path)
-  return inCycle(options, file, async ({ catalog, config, state }) => {
+  return inCycle(options, file, async ({ catalog, config, clock, state }) => {
     const assumed = change === null ? null : await assumedIn(catalog, config, path ?? '', change)
     await checkAccounts(catalog, aid, assumed)
     const { cycle, status } = state
-    const previous = await previousOf(catalog, state)
+    const nowMs = clock.nowMs()
+    const previous = await previousOf(catalog, state, nowMs)
     const comparedKey = WITH_INVOICES.includes(status) ? cycle.key : previous.key
     const isJson = options['json'] === true
     const head = { key: cycle.key, status, previous, compared: comparedKey }
     print(isJson ? JSON.stringify(head) : headText(head))
     const sums = new Sums()
-    const request = { cycle, aid, assumed, comparedKey, nowMs: systemClock.nowMs() }
+    const request = { cycle, aid, assumed, comparedKey, nowMs }
     const deps = { catalog, config, compute: computeAccount }
     for await (const account of previewAccounts(deps, request)) {
       sums.add(account)
@@ -94,12 +94,16 @@ interface Previous {
   readonly assumption: string
 }
 
-async function previousOf(catalog: Catalog, { cycle }: CycleState): Promise<Previous> {
+async function previousOf(
+  catalog: Catalog,
+  { cycle }: CycleState,
+  nowMs: number,
+): Promise<Previous> {
   const key = keyAfter(cycle.key, -1)
   const { invoicingDay, installedDay, calendar } = cycle
   const installed = { ...calendar, cycleDay: installedDay }
   const name = { key, invoicingDay }
-  const { status } = await readCycleState(catalog, name, installed, systemClock.nowMs())
+  const { status } = await readCycleState(catalog, name, installed, nowMs)
   const isRun = WITH_INVOICES.includes(status)
   const assumption = isRun ? 'its lines as stored' : 'not run: only lines that are stored already'
   return { key, status, assumption }
