@@ -24,7 +24,7 @@ export type CommitBatch = (write: (session: ClientSession) => Promise<number>) =
  */
 export async function eraseRecords(
   catalog: Catalog,
-  name: 'lines' | 'bills' | 'billrun',
+  name: 'lines' | 'bills' | 'billrun' | 'gatewaycharges',
   filter: Fields,
   names: ReadonlySet<string>,
   commit: CommitBatch,

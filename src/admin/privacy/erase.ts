@@ -120,6 +120,10 @@ async function eraseDocuments(
     await eraseRecords(catalog, 'bills', filter, inBills, batches(claimed, 'bills', 'bills'))
     await eraseRecords(catalog, 'billrun', filter, names, batches(claimed, 'billrun', 'billrun'))
     await eraseReasons(catalog, subject.key, batches(claimed, 'postings', 'journal'))
+    // An open charge still needs its fields; it is erased when the erasure is repeated.
+    const ended = { ...filter, due: null, task: null }
+    const commit = batches(claimed, 'gateway_charges', 'charges')
+    await eraseRecords(catalog, 'gatewaycharges', ended, inBills, commit)
   }
   await eraseLines(stores, subject, scope, names, claimed)
 }

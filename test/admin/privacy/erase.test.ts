@@ -133,6 +133,7 @@ async function addRecords(aid: number, sid: number): Promise<void> {
   await catalog.bills.insertOne({ ...bill, payer_name: 'Quimby Annabel', firstname: 'Annabel' })
   const attributes = { firstname: 'Annabel', fullname: 'Annabel Quimby', invoice_type: 'regular' }
   await catalog.billrun.insertOne({ aid, billrun_key: '202604', attributes, totals: 5 })
+  await catalog.gatewaycharges.insertOne({ aid, reason, due: null, task: null } as never)
   const text = `msisdn must be unique: 4917000${last} belongs to sid ${sid}`
   await catalog.imports.insertOne({
     _id: `import-${sid}/0`,
@@ -142,7 +143,10 @@ async function addRecords(aid: number, sid: number): Promise<void> {
 }
 
 async function documentsOf(catalog: Catalog): Promise<Record<string, string>> {
-  const names = ['subscribers', 'lines', 'bills', 'billrun', 'imports', 'audit', 'jobs'] as const
+  const names = [
+    ...(['subscribers', 'lines', 'bills', 'billrun', 'gatewaycharges'] as const),
+    ...(['imports', 'audit', 'jobs'] as const),
+  ]
   const more = [
     'auditchain',
     'outbox',
