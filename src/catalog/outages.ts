@@ -20,12 +20,19 @@ export const STANDALONE =
 /** The answer of a standalone server to every command of a transaction. */
 const ILLEGAL_OPERATION = 20
 
-/** The outage that the error means; null if it means none. */
-export function outageOf(error: unknown, what: string): CatalogUnavailableError | null {
+/**
+ * The outage that the error means; null if it means none. `isFinal`: the driver does not repeat the
+ * transaction any more.
+ */
+export function outageOf(
+  error: unknown,
+  what: string,
+  isFinal = false,
+): CatalogUnavailableError | null {
   if (error instanceof MongoServerError && isIllegalOperation(error)) {
     return new CatalogUnavailableError(`MongoDB: ${what}: MongoDB ${STANDALONE}`, { cause: error })
   }
-  if (!isOutage(error)) return null
+  if (!isOutage(error, isFinal)) return null
   const text = `MongoDB: ${what}: ${(error as Error).message}`
   return new CatalogUnavailableError(text, { cause: error })
 }
@@ -74,10 +81,10 @@ const CLIENT_OUTAGES = [
   MongoClientClosedError,
 ] as const
 
-function isOutage(error: unknown): boolean {
+function isOutage(error: unknown, isFinal: boolean): boolean {
   if (!(error instanceof MongoError)) return false
   // The transaction is repeated as a whole.
-  if (isTransient(error)) return false
+  if (isTransient(error) && !isFinal) return false
   if (CLIENT_OUTAGES.some((kind) => error instanceof kind)) return true
   // The driver also reports lost connections as bulk write errors; only errors from the server have
   // a code.

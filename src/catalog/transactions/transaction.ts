@@ -103,10 +103,15 @@ function commit<T>(
           own.head = isAlone ? head : null
           resolve(done)
         },
-        (error: unknown) => reject(outageOf(error, what) ?? error),
+        (error: unknown) => reject(finalError(error, what)),
       )
       .finally(() => clearTimeout(timer))
   })
+}
+
+/** Of a transaction that the driver has given up. */
+function finalError(error: unknown, what: string): unknown {
+  return outageOf(error, what, true) ?? (isTransient(error) ? lostToOthers(what) : error)
 }
 
 async function begin(
