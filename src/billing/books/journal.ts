@@ -189,7 +189,8 @@ export function deletePosting(
       if (keyOf(of) === key) sums.set(account, (sums.get(account) ?? ZERO).plus(amount))
     }
   }
-  const [first] = postings
+  // A number that was removed may have been used again.
+  const first = postings[postings.findLastIndex(({ event }) => event === 'delete') + 1]
   return {
     event: 'delete',
     id: `delete:${key}:${at.number}`,

@@ -100,6 +100,7 @@ export async function storeInvoiceBill(writer: BooksWriter, invoice: InvoiceBill
 export async function postRemoval(writer: BooksWriter, document: BillDocument): Promise<void> {
   const { catalog, session } = writer
   const bill = billOf(document)
+  if (!isActive(bill)) throw belongsToOthers()
   const { type, id } = refOf(bill)
   const { aid } = document
   const found = await catalog.run('read the postings of a bill', () =>
@@ -112,9 +113,11 @@ export async function postRemoval(writer: BooksWriter, document: BillDocument): 
   const books = await loadBooks(writer, aid)
   const at = { number: books.nextNumber, date: books.now }
   const posting = deletePosting(bill, found.map(postingOf), at)
-  if (!isActive(bill) || !isBalanced(posting)) {
-    throw new BillingError('it belongs to other payments of the account')
-  }
+  if (!isBalanced(posting)) throw belongsToOthers()
   books.post(posting)
   saveBooks(writer, books, 'delete')
+}
+
+function belongsToOthers(): BillingError {
+  return new BillingError('it belongs to other payments of the account')
 }
