@@ -56,6 +56,7 @@ describe('tollgate settings', () => {
   it('lists all settings', async () => {
     const { stdout } = await settings('list')
     expect(stdout).toMatch(/taxation +yes +Tax for rates/)
-    expect(stdout).toMatch(/billrun +no +The billing cycle/)
+    expect(stdout).toMatch(/billrun +yes +The billing cycle/)
+    expect(stdout).toMatch(/timezone +no +Time zone/)
   })
 })
