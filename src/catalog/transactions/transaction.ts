@@ -109,7 +109,7 @@ function commit<T>(
   })
 }
 
-/** Of a transaction that the driver has given up. */
+/** The error of a transaction that the driver has given up. */
 function finalError(error: unknown, what: string): unknown {
   return outageOf(error, what, true) ?? (isTransient(error) ? lostToOthers(what) : error)
 }
