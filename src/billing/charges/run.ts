@@ -89,6 +89,9 @@ export async function repeatCharge(
 ): Promise<GatewayChargeDocument | null> {
   const { aid, actor, reason, attempt, first, firstRejected } = rejected
   const [id] = await withAccountLease(deps, aid, async () => {
+    // Another process may have repeated it while this one waited.
+    const current = await readCharge(deps.catalog, rejected._id)
+    if (current?.rev !== rejected.rev) return []
     const nowMs = deps.clock.nowMs()
     const card = await activeCardOf(deps.catalog, aid, nowMs, deps.sealer)
     if (card === null) return []
