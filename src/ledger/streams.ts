@@ -275,7 +275,7 @@ export async function openSessions(ledger: Ledger): Promise<number> {
   return sumOver(ledger, (partition) => ledger.redis.client.zcard(ledger.keys.expiry(partition)))
 }
 
-/** When the first open session expires, in ms since 1970; null if there is none. */
+/** When the first open session expires, in ms since 1970; null without open sessions. */
 export async function firstExpiryMs({ redis, keys }: Ledger): Promise<number | null> {
   const firsts = Array.from({ length: keys.partitions }, (_, partition) =>
     redis.client.zrange(keys.expiry(partition), '0', '0', 'WITHSCORES'),

@@ -4,7 +4,7 @@ import type { ChargeDeps } from '../../billing/charges/attempt.ts'
 /** Keys of Stripe that move real money; those of its test mode begin with `sk_test_`. */
 const LIVE_KEY = /^(?:sk|rk)_live_/
 
-/** Name of an enabled payment gateway with a key of production; null if there is none. */
+/** Name of an enabled payment gateway with a live key; null if no gateway has one. */
 export async function liveGateway({
   gateways,
   sealer,

@@ -13,7 +13,7 @@ export interface HeldOffer {
   readonly terms: OfferTerms
 }
 
-/** The revision in force at an instant, or the one before; the first one if there is none. */
+/** The revision in force at an instant, or the last one before it, or the first one after it. */
 export function offerAt(
   aid: number,
   catalogue: CycleCatalogue,

@@ -26,8 +26,8 @@ export class PageLostError extends Error {
 type Run = Pick<CycleRunDocument, '_id' | 'generation'>
 
 /**
- * An abandoned page, the first one first, otherwise the next new one. Null if there is none: other
- * processes may still hold the last ones.
+ * Claims the first abandoned page, otherwise the next new page. Null if no page can be claimed:
+ * other processes may still hold the last ones.
  */
 export async function claimPage(
   stores: RunStores,

@@ -36,7 +36,7 @@ export interface ChangedLine {
   readonly line: string
   readonly from: string
   readonly to: string
-  /** Null if there is none. */
+  /** Null for a line that is not stored. */
   readonly stored: string | null
   readonly wanted: string | null
   readonly difference: string
