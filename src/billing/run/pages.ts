@@ -86,7 +86,6 @@ async function createPage(
   const aids = await accountsAfter(catalog, cycle, after, size)
   const to = aids.at(-1)
   if (to === undefined) return null
-  const nowMs = realTimeOf(clock).nowMs()
   const page: CyclePageDocument = {
     _id: `${run}#${generation}:${after}`,
     run,
@@ -95,8 +94,8 @@ async function createPage(
     to,
     aids,
     state: 'claimed',
-    ...claimOf(nowMs),
-    started: new Date(nowMs),
+    ...claimOf(realTimeOf(clock).nowMs()),
+    started: new Date(clock.nowMs()),
     ended: null,
   }
   return catalog.run('claim a page', async () => {
