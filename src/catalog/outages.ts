@@ -82,18 +82,23 @@ const CLIENT_OUTAGES = [
 ] as const
 
 function isOutage(error: unknown, isFinal: boolean): boolean {
-  if (!(error instanceof MongoError)) return false
+  if (!(error instanceof MongoError)) return isSocketError(error)
   // The transaction is repeated as a whole.
   if (isTransient(error) && !isFinal) return false
   if (CLIENT_OUTAGES.some((kind) => error instanceof kind)) return true
   // The driver also reports lost connections as bulk write errors; only errors from the server have
-  // a code.
-  if (error instanceof MongoBulkWriteError && error.code === undefined) {
+  // a number as code.
+  if (error instanceof MongoBulkWriteError && typeof error.code !== 'number') {
     return [error.writeErrors].flat().length === 0
   }
   if (error instanceof MongoServerError) return OUTAGE_CODES.has(Number(error.code))
   // The driver does not export the class of this connection pool error.
   return error.name === 'MongoWaitQueueTimeoutError'
+}
+
+/** The driver does not wrap errors of a socket that it waits for to accept more of a long message. */
+function isSocketError(error: unknown): boolean {
+  return error instanceof Error && 'syscall' in error
 }
 
 /** Whether the driver repeats a transaction after this error: a conflict, or a lost connection. */

@@ -71,6 +71,26 @@ describe('openCatalog', () => {
     await expect(insert()).rejects.toThrow(/E11000/)
   })
 
+  it.each([1, 2])('reports a connection that is lost within a command of %d long document(s)', async (count) => {
+    const { catalog, proxy } = await openBehindProxy(5_000)
+    await catalog.ping()
+    const documents = Array.from({ length: count }, (_, index) => ({
+      _id: `long${index}`,
+      value: 'x'.repeat(12_000_000),
+      rev: 1,
+    }))
+    proxy.cutBefore((request) => request.includes('long0'))
+    const insert = () =>
+      catalog.run('write long documents', () =>
+        count === 1
+          ? catalog.config.insertOne(documents[0] as never)
+          : catalog.config.insertMany(documents as never),
+      )
+    const failure = await insert().catch((error: unknown) => error)
+    expect(failure).toBeInstanceOf(CatalogUnavailableError)
+    expect((failure as Error).message).not.toMatch(/no answer/)
+  })
+
   it('recovers when the connection was replaced after a long time without answers', async () => {
     const { catalog, proxy } = await openBehindProxy()
     await catalog.ping()
