@@ -56,6 +56,7 @@ const OUTAGE_CODES: ReadonlySet<number> = new Set([
   7, // HostNotFound
   13, // Unauthorized
   18, // AuthenticationFailed
+  43, // CursorNotFound: the server was restarted within a read
   50, // MaxTimeMSExpired
   64, // WriteConcernFailed
   89, // NetworkTimeout

@@ -1,3 +1,4 @@
+import { MongoClient } from 'mongodb'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError, CatalogUrlError } from '../../src/catalog/errors.ts'
@@ -71,24 +72,49 @@ describe('openCatalog', () => {
     await expect(insert()).rejects.toThrow(/E11000/)
   })
 
-  it.each([1, 2])('reports a connection that is lost within a command of %d long document(s)', async (count) => {
-    const { catalog, proxy } = await openBehindProxy(5_000)
-    await catalog.ping()
-    const documents = Array.from({ length: count }, (_, index) => ({
-      _id: `long${index}`,
-      value: 'x'.repeat(12_000_000),
-      rev: 1,
-    }))
-    proxy.cutBefore((request) => request.includes('long0'))
-    const insert = () =>
-      catalog.run('write long documents', () =>
-        count === 1
-          ? catalog.config.insertOne(documents[0] as never)
-          : catalog.config.insertMany(documents as never),
-      )
-    const failure = await insert().catch((error: unknown) => error)
-    expect(failure).toBeInstanceOf(CatalogUnavailableError)
-    expect((failure as Error).message).not.toMatch(/no answer/)
+  it.each([1, 2])(
+    'reports a connection that is lost within a command of %d long document(s)',
+    async (count) => {
+      const { catalog, proxy } = await openBehindProxy(5_000)
+      await catalog.ping()
+      const documents = Array.from({ length: count }, (_, index) => ({
+        _id: `long${index}`,
+        value: 'x'.repeat(12_000_000),
+        rev: 1,
+      }))
+      proxy.cutBefore((request) => request.includes('long0'))
+      const insert = () =>
+        catalog.run('write long documents', () =>
+          count === 1
+            ? catalog.config.insertOne(documents[0] as never)
+            : catalog.config.insertMany(documents as never),
+        )
+      const failure = await insert().catch((error: unknown) => error)
+      expect(failure).toBeInstanceOf(CatalogUnavailableError)
+      expect((failure as Error).message).not.toMatch(/no answer/)
+    },
+  )
+
+  it('reports a read whose cursor the server has lost', async () => {
+    catalog = await openCatalog({
+      url: store.url(),
+      database: 'cursors',
+      timeoutMs: 5_000,
+      appName: 'test',
+    })
+    const { config } = catalog
+    await catalog.run('write', () => config.insertMany([{ _id: 'a' }, { _id: 'b' }] as never))
+    const read = catalog.run('read all', async () => {
+      const cursor = config.find().batchSize(1)
+      await cursor.next()
+      const cursors = [cursor.id]
+      const other = new MongoClient(store.url())
+      await other.db('cursors').command({ killCursors: 'config', cursors })
+      await other.close()
+      await cursor.next()
+    })
+    await expect(read).rejects.toThrow(CatalogUnavailableError)
+    await expect(read).rejects.toThrow(/read all: cursor id/)
   })
 
   it('recovers when the connection was replaced after a long time without answers', async () => {
