@@ -208,7 +208,7 @@ describe('a process that dies while it loads a balance', () => {
     ['of one bucket', { pp_includes_external_id: 2 }, 1],
     ['of a charging plan', { charging_plan: 'BOTH' }, 2],
   ] as const)(
-    'leaves one record of %s each, also when the request is repeated',
+    'leaves one record %s each, also when the request is repeated',
     async (what, named, parts) => {
       await everyDeath(async (index) => {
         const sid = 7000 + 100 * parts + index

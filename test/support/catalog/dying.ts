@@ -22,6 +22,8 @@ export async function dyingCatalog(
     const command = commandIn(request)
     if (command === null || !isLast(command)) return hasDied
     hasDied = true
+    // Without a client, nothing waits for the dead store until its time-out.
+    void catalog.close()
     return true
   })
   const catalog = await openCatalog({ url: proxy.url, database, timeoutMs, appName: 'dying' })
