@@ -129,9 +129,10 @@ function memoryOf(pid: number): number {
  * page, copies of stored ones with other identities, into a database with the same indexes.
  */
 async function measureDriver(catalog: Catalog, empty: Catalog): Promise<number> {
-  const first = { aid: { $lte: PAGE }, billrun: BILLED_KEY, source: 'billrun' }
-  const lines = await catalog.lines.find(first as never).toArray()
-  const invoices = await catalog.billrun.find({ aid: { $lte: PAGE } }).toArray()
+  const first = { aid: { $in: Array.from({ length: PAGE }, (_, index) => index + 1) } }
+  const written = { ...first, billrun: BILLED_KEY, source: 'billrun' }
+  const lines = await catalog.lines.find(written as never).toArray()
+  const invoices = await catalog.billrun.find(first).toArray()
   let next = 0
   const startedMs = performance.now()
   await Promise.all(
@@ -207,8 +208,9 @@ async function main(product: Product, catalog: Catalog, empty: Catalog): Promise
   await Promise.all([catalog.ensureIndexes(), empty.ensureIndexes()])
   await insertAccounts(catalog)
   say(`${ACCOUNTS} accounts are inserted`)
+  const before = await catalog.lines.estimatedDocumentCount()
   const { seconds, cpu, mongoMicros, memory } = await measureRun(product, catalog)
-  const lines = await catalog.lines.countDocuments({ source: 'billrun' } as never)
+  const lines = (await catalog.lines.estimatedDocumentCount()) - before
   const rate = ACCOUNTS / seconds
   say(`run: ${rate.toFixed(0)} accounts/s (${seconds.toFixed(1)} s), ${lines} lines written`)
   say(`a million accounts: ${(MILLION / rate / 3600).toFixed(1)} hours`)

@@ -17,13 +17,14 @@ import {
 import { ObjectId } from '../../src/catalog/collections.ts'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
 import { addAccounts, FROM, KEY, TO } from '../support/billing/cycle-fixture.ts'
+import { isFull } from '../support/domain/property-runs.ts'
 import { Random } from '../support/system/random.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
-const isFull = process.env['PROPERTY_LENGTH'] === 'full'
-const PROCESS_KILLS = Number(process.env['KILL_ROUNDS'] ?? (isFull ? 40 : 3))
-const MONGO_KILLS = isFull ? 10 : 1
-const ACCOUNTS = isFull ? 6_000 : 900
+const PROCESS_KILLS = Number(process.env['KILL_ROUNDS'] ?? (isFull() ? 12 : 3))
+const MONGO_KILLS = Math.ceil(PROCESS_KILLS / 4)
+/** So many that a run does not end between two kills. */
+const ACCOUNTS = Math.max(900, 150 * PROCESS_KILLS)
 const KILL_MS_MAX = 250
 const TIMEOUT_MS = 1_800_000
 /** The same in each database: explanations of lines name them. */
