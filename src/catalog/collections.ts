@@ -55,6 +55,7 @@ import {
   type TokenizationDocument,
 } from './records/payment-documents.ts'
 import type { SecondFactorDocument } from './records/second-factor.ts'
+import { LATE_LINE_INDEXES } from './records/uninvoiced.ts'
 import type { ConfigDocument } from './settings/config-document.ts'
 import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-document.ts'
 import type { HeadDocument } from './transactions/head-document.ts'
@@ -178,6 +179,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
     { key: { stamp: 1 }, unique: true },
     { key: { sid: 1, urt: 1 } },
     { key: { aid: 1, billrun: 1 } },
+    ...LATE_LINE_INDEXES,
   ],
   carried: [{ key: { aid: 1 } }],
   balances: [

@@ -13,6 +13,7 @@ import { type DifferenceCause, explanationLines } from './audit/explain.ts'
 import { auditNumbers, type NumbersReport, numbersLines } from './audit/invoice-numbers.ts'
 import { explainAccount, type MendResult, type MendSettings, mend } from './audit/mend.ts'
 import { auditRecords } from './audit/records.ts'
+import { auditUninvoiced, type UninvoicedReport, uninvoicedLines } from './audit/uninvoiced.ts'
 import { CommandError, UsageError } from './errors.ts'
 import type { OptionValues } from './parse.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
@@ -40,6 +41,8 @@ export interface AuditReport {
   books?: BooksReport
   /** Numbers of invoices; void ones are listed. */
   numbers?: NumbersReport
+  /** Lines that no invoice has. */
+  uninvoiced?: UninvoicedReport
 }
 
 const LISTED_MAX = 1_000
@@ -56,11 +59,13 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
     const different: FoundAccount[] = []
     const books = await auditBooks(catalog, atOf(options, config.rating.timeZone))
     const numbers = await auditNumbers(catalog)
+    const uninvoiced = await auditUninvoiced(catalog, config)
     const withBooks = (report: AuditReport): AuditReport => ({
       ...report,
-      ok: report.ok && books.ok && numbers.ok,
+      ok: report.ok && books.ok && numbers.ok && uninvoiced.ok,
       books,
       numbers,
+      uninvoiced,
     })
     const first = withBooks(await auditStores(stores, (account) => different.push(account)))
     if (!flags.explain && !flags.mend) return first
@@ -215,6 +220,7 @@ export function reportLines(report: AuditReport): string[] {
     ...report.notRecorded.map((aid) => `account ${aid}: its entries are not recorded yet`),
     ...(report.books === undefined ? [] : booksLines(report.books)),
     ...(report.numbers === undefined ? [] : numbersLines(report.numbers)),
+    ...(report.uninvoiced === undefined ? [] : uninvoicedLines(report.uninvoiced)),
     report.ok ? 'every unit is accounted for' : 'the audit has failed',
   ]
 }

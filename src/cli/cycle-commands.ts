@@ -14,6 +14,7 @@ export const CYCLE_COMMANDS: readonly CommandSpec[] = [
       ...cycle,
       rerun: toggle('replace the unconfirmed invoices of an earlier run; their numbers stay'),
       threads: text('N', 'worker threads; one per processor if not given'),
+      pdf: toggle('write PDF drafts of the invoices into invoices.folder'),
       json,
       ...common,
     },
@@ -25,6 +26,7 @@ export const CYCLE_COMMANDS: readonly CommandSpec[] = [
       ...cycle,
       aid: text('N', 'the only account; all if not given'),
       assume: text('FILE', 'JSON with revisions that replace or end stored ones'),
+      back: text('N', 'earlier confirmed cycles to look for charges that no run corrects; 2'),
       json,
       ...common,
     },
@@ -40,6 +42,7 @@ export const CYCLE_COMMANDS: readonly CommandSpec[] = [
     options: {
       ...cycle,
       invoices: text('N,N', 'numbers of the only invoices; all if not given'),
+      pdf: toggle('write their PDF into invoices.folder, whatever the run and the settings say'),
       json,
       ...common,
     },

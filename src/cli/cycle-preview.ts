@@ -3,7 +3,9 @@ import { readFileSync } from 'node:fs'
 import { computeAccount } from '../billing/cycle/compute.ts'
 import { keyAfter } from '../billing/cycle-key.ts'
 import { type Assumed, assumedAccounts, readAssumed } from '../billing/run/assumed.ts'
+import type { ChangedLine } from '../billing/run/changed-lines.ts'
 import { type AccountPreview, previewAccounts } from '../billing/run/preview.ts'
+import type { PriceChange } from '../billing/run/price-changes.ts'
 import { type CycleState, readCycleState } from '../billing/run/status.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { Exact } from '../catalog/records/exact-amount.ts'
@@ -19,6 +21,7 @@ const WITH_INVOICES: readonly string[] = ['running', 'finished', 'to_rerun', 'co
 /** Returns 1 if an account cannot be computed. */
 export function previewCycle(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   const aid = accountIn(options)
+  const back = backIn(options)
   const path = optionalText(options, 'assume')
   const change = path === undefined ? null : jsonIn(path)
   return inCycle(options, file, async ({ catalog, config, clock, state }) => {
@@ -32,11 +35,12 @@ export function previewCycle(options: OptionValues, file: string | undefined): P
     const head = { key: cycle.key, status, previous, compared: comparedKey }
     print(isJson ? JSON.stringify(head) : headText(head))
     const sums = new Sums()
-    const request = { cycle, aid, assumed, comparedKey, nowMs }
+    const request = { cycle, aid, assumed, comparedKey, back, nowMs }
+    const isSame = comparedKey === cycle.key
     const deps = { catalog, config, compute: computeAccount }
     for await (const account of previewAccounts(deps, request)) {
       sums.add(account)
-      if (account.changes.length === 0 && account.failed === undefined && aid === null) continue
+      if (aid === null && !isShown(account, isSame)) continue
       if (isJson) print(JSON.stringify(account))
       else for (const line of accountLines(account)) print(line)
     }
@@ -50,6 +54,24 @@ function accountIn(options: OptionValues): number | null {
   if (text === undefined) return null
   if (!/^[1-9]\d{0,14}$/.test(text)) throw new UsageError('--aid must be the number of an account')
   return Number(text)
+}
+
+const BACK = 2
+const BACK_MAX = 24
+
+function backIn(options: OptionValues): number {
+  const text = optionalText(options, 'back') ?? String(BACK)
+  if (!/^\d{1,2}$/.test(text) || Number(text) > BACK_MAX) {
+    throw new UsageError(`--back must be a number of cycles from 0 to ${BACK_MAX}`)
+  }
+  return Number(text)
+}
+
+/** Usage differs from one cycle to the next for nearly all accounts. */
+function isShown(account: AccountPreview, isSameCycle: boolean): boolean {
+  const { changes, others, price_changes: prices, not_returned: lost, failed } = account
+  if (failed !== undefined || changes.length + prices.length + lost.length > 0) return true
+  return isSameCycle && (others.wanted !== others.stored || account.total !== account.stored)
 }
 
 function jsonIn(path: string): unknown {
@@ -118,17 +140,38 @@ function headText(head: { key: string; status: string; previous: Previous; compa
   ].join('\n')
 }
 
-function accountLines({ aid, total, stored, changes, failed }: AccountPreview): string[] {
+function accountLines(account: AccountPreview): string[] {
+  const { aid, total, stored, changes, others, failed } = account
   if (failed !== undefined) return [`account ${aid}: failed: ${failed}`]
   const difference = new Exact(total ?? 0).minus(stored ?? 0)
   const totals = `${total ?? 'no invoice'}, stored ${stored ?? 'none'}, difference ${difference}`
+  const ofOthers = new Exact(others.wanted).minus(others.stored)
   return [
     `account ${aid}: ${totals}`,
-    ...changes.map(({ line, from, to, stored: old, wanted, difference: change }) => {
-      const days = `${from.slice(0, 10)} to ${to.slice(0, 10)}`
-      return `  ${line} ${days}: ${old ?? 'none'} -> ${wanted ?? 'none'} (${change})`
-    }),
+    ...changes.map((change) => `  ${changeText(change)}`),
+    ...(ofOthers.isZero()
+      ? []
+      : [`  usage and credits: ${others.stored} -> ${others.wanted} (${ofOthers})`]),
+    ...account.price_changes.map((change) => `  ${priceChangeText(change)}`),
+    ...account.not_returned.map(
+      (line) => `  not corrected in cycle ${line.cycle}: ${changeText(line)}`,
+    ),
   ]
+}
+
+function changeText({ line, from, to, stored, wanted, difference }: ChangedLine): string {
+  const days = `${from.slice(0, 10)} to ${to.slice(0, 10)}`
+  return `${line} ${days}: ${stored ?? 'none'} -> ${wanted ?? 'none'} (${difference})`
+}
+
+function priceChangeText({ sid, kind, name, cycle, since, ...price }: PriceChange): string {
+  const { rule, amount, other_amount: other } = price
+  const otherRule = rule === 'at_end' ? 'by_day' : 'at_end'
+  const alternative = other === null ? '' : `, otherwise ${other} (${otherRule})`
+  return (
+    `price of ${kind} ${name} changes on ${since.slice(0, 10)} in cycle ${cycle}: ` +
+    `subscriber ${sid} pays ${amount} (${rule})${alternative}`
+  )
 }
 
 class Sums {
@@ -138,8 +181,15 @@ class Sums {
   #invoices = 0
   #total = new Exact(0)
   #stored = new Exact(0)
+  #priceChanges = 0
+  #notReturned = new Exact(0)
 
-  add({ total, stored, changes, failed }: AccountPreview): void {
+  add(account: AccountPreview): void {
+    const { total, stored, changes, failed } = account
+    if (account.price_changes.length > 0) this.#priceChanges += 1
+    for (const { difference } of account.not_returned) {
+      this.#notReturned = this.#notReturned.plus(difference)
+    }
     this.#accounts += 1
     if (failed !== undefined) this.failed += 1
     if (changes.length > 0) this.#changed += 1
@@ -157,15 +207,19 @@ class Sums {
       total: this.#total.toString(),
       stored: this.#stored.toString(),
       difference: this.#total.minus(this.#stored).toString(),
+      price_changes: this.#priceChanges,
+      not_returned: this.#notReturned.toString(),
     }
   }
 
   text(): string {
-    const { accounts, invoices, changed, failed, total, stored, difference } = this.document()
+    const { accounts, invoices, changed, failed, total, stored, difference, ...more } =
+      this.document()
     return (
       `accounts ${accounts}, invoices ${invoices}, with differences ${changed}, ` +
       `failed ${failed}\n` +
-      `total ${total}, stored ${stored}, difference ${difference}`
+      `total ${total}, stored ${stored}, difference ${difference}\n` +
+      `with changed prices ${more.price_changes}, not corrected ${more.not_returned}`
     )
   }
 }

@@ -24,7 +24,7 @@ import { readCategory } from '../catalog/settings/stored-config.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
-import { createLogger } from '../runtime/log.ts'
+import { createLogger, type Logger } from '../runtime/log.ts'
 import { print, printError, type StatusLine, statusLine } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
@@ -105,10 +105,10 @@ export function runCycle(options: OptionValues, file: string | undefined): Promi
     await beginRun(stores, {
       cycle,
       rerun: rerun && !isContinued,
-      generatePdf: false,
+      generatePdf: options['pdf'] === true,
       actor: operator(),
     })
-    const workers = threadWorkers(config, clock, threads)
+    const workers = threadWorkers(config, clock, { threads, log: warnings() })
     const ended = await watched(workers, stores, config, cycle)
     if (options['json'] === true) print(JSON.stringify(runJson(ended)))
     else for (const line of runLines(ended)) print(line)
@@ -230,6 +230,12 @@ export function showCycle(options: OptionValues, file: string | undefined): Prom
   })
 }
 
+/** Warnings of this command, on standard error. */
+function warnings(): Logger {
+  const destination = { write: (line: string) => printError(line.trimEnd()) }
+  return createLogger({ name: 'cli', level: 'warn', destination })
+}
+
 /** Returns 1 if an invoice was refused. */
 export function confirmCycle(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   const invoices = numbersIn(options, 'invoices')
@@ -238,10 +244,10 @@ export function confirmCycle(options: OptionValues, file: string | undefined): P
     if (!(await hasUnconfirmed(catalog, cycle, invoices))) {
       throw new CommandError('there are no invoices to confirm')
     }
-    const destination = { write: (line: string) => printError(line.trimEnd()) }
-    const log = createLogger({ name: 'cli', level: 'warn', destination })
+    const log = warnings()
     catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, config) }, log)
-    const wanted = { cycle, invoices, actor: operator() }
+    const pdf = options['pdf'] === true ? { generatePdf: true } : {}
+    const wanted = { cycle, invoices, actor: operator(), ...pdf }
     try {
       const result = await confirmInvoices({ catalog, clock, config, log }, wanted)
       if (options['json'] === true) print(JSON.stringify(result))
@@ -298,7 +304,7 @@ async function retryAccounts(
   { catalog, config, clock, state: { cycle }, options }: Context,
   aids: readonly number[] | null,
 ): Promise<0 | 1> {
-  const workers = threadWorkers(config, clock, 1)
+  const workers = threadWorkers(config, clock, { threads: 1, log: warnings() })
   try {
     const counts = await retryParked({ catalog, config, workers }, cycle, aids)
     print(options['json'] === true ? JSON.stringify(counts) : countsText(counts))

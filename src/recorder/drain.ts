@@ -11,12 +11,14 @@ import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import type { Subscription } from '../store/bus.ts'
 import { subscribeToRecordingRequests } from '../store/recording-requests.ts'
+import type { RecordRefusal, RefusedRecords } from './bulk.ts'
 import { coalesce, type EntryContent, type FlushRecords, keysOf } from './coalesce.ts'
+import type { CycleEnds } from './cycle-ends.ts'
 import { createIncludeNames } from './include-names.ts'
 import { KnownRecords } from './known-records.ts'
 import { OpenLines } from './open-lines.ts'
 import { createOutage, type Outage } from './outage.ts'
-import { type RecordRefusal, type RefusedRecords, writeFlush } from './write.ts'
+import { writeFlush } from './write.ts'
 
 export interface DrainOptions {
   /** Needs its own connection: reads block for `blockMs`. */
@@ -43,6 +45,7 @@ export interface DrainOptions {
    */
   claimIdleMs: number
   claimEveryMs: number
+  cycles: CycleEnds
 }
 
 export interface Drain {
@@ -260,14 +263,16 @@ class DrainLoop {
     flush: FlushRecords,
     tenure = 0,
   ): Promise<RefusedRecords | undefined> {
-    const { catalog } = this.#options
+    const { catalog, cycles } = this.#options
     while (!this.#abort.signal.aborted) {
       try {
         const names = await this.#namesFor(flush)
+        await cycles.refresh()
         const refused = await writeFlush(catalog, flush, names, {
           known: this.#known,
           tenure,
           count: this.#options.metrics.recordOperations,
+          cycles,
         })
         this.#outage.over()
         return refused

@@ -3,10 +3,11 @@ import { hostname } from 'node:os'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import type { Config } from '../config/schema.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
-import type { Clock } from '../runtime/clock.ts'
+import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
+import { createCycleEnds } from './cycle-ends.ts'
 import { type Drain, startDrain } from './drain.ts'
 import { startDebtGauges, startGauges } from './gauges.ts'
 import { startSweeper } from './sweeper.ts'
@@ -77,7 +78,7 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
 }
 
 function drainOn(ledger: Ledger, catalog: Catalog, options: RecorderOptions): Drain {
-  const { config, log, metrics, claimIdleMs = CLAIM_IDLE_MS } = options
+  const { config, log, metrics, clock, claimIdleMs = CLAIM_IDLE_MS } = options
   const { blockMs, gatherMs, roundBytesMax, openLinesMs } = config.recorder
   return startDrain({
     ledger,
@@ -91,6 +92,7 @@ function drainOn(ledger: Ledger, catalog: Catalog, options: RecorderOptions): Dr
     openLinesMs,
     claimIdleMs,
     claimEveryMs: Math.max(1, Math.ceil(claimIdleMs / 2)),
+    cycles: createCycleEnds(catalog, config.rating, clock, monotonicMs),
   })
 }
 

@@ -1,7 +1,5 @@
 /** Writes a flush to MongoDB: each record only if it is newer than the stored one. */
-import type { AnyBulkWriteOperation, BulkWriteResult, Collection } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import { CatalogUnavailableError } from '../catalog/errors.ts'
 import {
   balanceDocument,
   debtBucket,
@@ -9,51 +7,27 @@ import {
 } from '../catalog/records/balance-document.ts'
 import { balanceObjectId } from '../catalog/records/balance-id.ts'
 import { balanceLineDocument, type LineDocument } from '../catalog/records/documents.ts'
-import { lineDocument } from '../catalog/records/line-document.ts'
+import { lineDocument, type RealtimeLineDocument } from '../catalog/records/line-document.ts'
 import type { Bucket, OwnerState } from '../domain/bucket.ts'
+import {
+  type AnyDocument,
+  type CountOperations,
+  type RefusedRecords,
+  type Upsert,
+  writeAll,
+} from './bulk.ts'
 import { type FlushRecords, ownerKey } from './coalesce.ts'
+import { type CycleEnds, NO_CYCLE_ENDS } from './cycle-ends.ts'
 import type { NameOf } from './include-names.ts'
 import { KnownRecords } from './known-records.ts'
-
-/** Keeps one command well within the operation time limit. */
-const OPERATIONS_MAX = 1_000
-/**
- * Commands are prepared and sent while the store works on another one. No two write the same
- * record.
- */
-const COMMANDS_AT_ONCE = 4
-/** For an upsert "if newer": the stored version is the same or newer. */
-const DUPLICATE_KEY = 11_000
-/** Treated as an outage of the store, although it is reported per operation. */
-const OUT_OF_DISK_SPACE = 14_031
-
-/** The reason contains no personal data; the error may quote the document. */
-export interface RecordRefusal {
-  reason: string
-  error: unknown
-}
-
-/** Records refused by MongoDB, by key. */
-export type RefusedRecords = Map<string, RecordRefusal>
-
-type AnyDocument = Record<string, unknown>
-
-interface Upsert {
-  key: string
-  operation: AnyBulkWriteOperation<AnyDocument>
-}
-
-/**
- * Counts upserts of records; `duplicates` of them wrote nothing, because the stored record was not
- * older.
- */
-export type CountOperations = (operations: number, duplicates: number) => void
+import { writeLateLines } from './late-lines.ts'
 
 export interface FlushOptions {
   known: KnownRecords
   /** That of `known` when the entries were read. */
   tenure: number
   count: CountOperations
+  cycles: CycleEnds
 }
 
 /**
@@ -65,26 +39,43 @@ export async function writeFlush(
   catalog: Catalog,
   flush: FlushRecords,
   nameOf: NameOf,
-  { known = new KnownRecords(), tenure = 0, count = () => undefined }: Partial<FlushOptions> = {},
+  {
+    known = new KnownRecords(),
+    tenure = 0,
+    count = () => undefined,
+    cycles = NO_CYCLE_ENDS,
+  }: Partial<FlushOptions> = {},
 ): Promise<RefusedRecords> {
   const refused: RefusedRecords = new Map()
-  const write = (name: 'lines' | 'balances', upserts: readonly Upsert[]) =>
-    writeAll(catalog, name, upserts, { refused, count })
-  await write('lines', lineUpserts(flush, nameOf, known))
-  await write('balances', balanceUpserts(flush, nameOf, known))
+  const outcome = { refused, count }
+  const { onTime, late } = splitLines(flush, known, cycles)
+  await writeAll(catalog, 'lines', lineUpserts(onTime, flush, nameOf, known), outcome)
+  if (late.length > 0) await writeLateLines(catalog, late, cycles.nowMs(), outcome)
+  await writeAll(catalog, 'balances', balanceUpserts(flush, nameOf, known), outcome)
   if (refused.size === 0) known.add(flush, tenure)
   return refused
 }
 
+/** Lines that are not known to be stored; late ones are recorded when their cycle is over. */
+function splitLines({ lines }: FlushRecords, known: KnownRecords, cycles: CycleEnds) {
+  const onTime: LineDocument[] = []
+  const late: RealtimeLineDocument[] = []
+  for (const line of lines.values()) {
+    if (known.hasLine(line.stamp, line.version)) continue
+    const document = lineDocument(line)
+    if (cycles.isOver(line.cycle)) late.push(document)
+    else onTime.push(document)
+  }
+  return { onTime, late }
+}
+
 function lineUpserts(
-  { lines, operations }: FlushRecords,
+  lines: readonly LineDocument[],
+  { operations }: FlushRecords,
   nameOf: NameOf,
   known: KnownRecords,
 ): Upsert[] {
-  const documents: LineDocument[] = []
-  for (const line of lines.values()) {
-    if (!known.hasLine(line.stamp, line.version)) documents.push(lineDocument(line))
-  }
+  const documents = [...lines]
   for (const operation of operations.values()) {
     if (known.hasLine(operation.stamp, 1)) continue
     documents.push(balanceLineDocument(operation, nameOf(operation.prepaidIncludeId)))
@@ -142,79 +133,4 @@ function upsertIfNewer(
     key,
     operation: { replaceOne: { filter, replacement: replacement as AnyDocument, upsert } },
   }
-}
-
-async function writeAll(
-  catalog: Catalog,
-  name: 'lines' | 'balances',
-  upserts: readonly Upsert[],
-  { refused, count }: { refused: RefusedRecords; count: CountOperations },
-): Promise<void> {
-  const collection = catalog[name] as unknown as Collection<AnyDocument>
-  const write = async (part: readonly Upsert[]) => {
-    const operations = part.map(({ operation }) => operation)
-    try {
-      await catalog.run(`record ${name}`, () =>
-        collection.bulkWrite(operations, { ordered: false }),
-      )
-      count(part.length, 0)
-    } catch (error) {
-      const { refusals, duplicates } = failuresIn(error)
-      count(part.length, duplicates)
-      for (const { index, ...refusal } of refusals) {
-        const upsert = part[index]
-        if (upsert !== undefined) refused.set(upsert.key, refusal)
-      }
-    }
-  }
-  const step = OPERATIONS_MAX * COMMANDS_AT_ONCE
-  for (let from = 0; from < upserts.length; from += step) {
-    const parts: Promise<void>[] = []
-    for (let at = from; at < Math.min(from + step, upserts.length); at += OPERATIONS_MAX) {
-      parts.push(write(upserts.slice(at, at + OPERATIONS_MAX)))
-    }
-    // Waits for all commands before reporting a failure, so that a repetition does not overlap with
-    // them.
-    const failed = (await Promise.allSettled(parts)).find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') throw failed.reason
-  }
-}
-
-interface BulkError extends Error {
-  code?: number | string
-  writeErrors: readonly { index: number; code: number; errmsg?: string }[]
-  result?: BulkWriteResult
-}
-
-/** Operations that met a record that is not older, and those that failed for another reason. */
-function failuresIn(error: unknown): {
-  refusals: (RecordRefusal & { index: number })[]
-  duplicates: number
-} {
-  if (!isBulkError(error)) throw error
-  const notDurable = error.result?.getWriteConcernError()
-  if (notDurable) {
-    throw new CatalogUnavailableError(`MongoDB: write is not durable: ${notDurable.errmsg}`)
-  }
-  // The driver reports a lost connection as the same error; what was written is unknown.
-  if (error.writeErrors.length === 0) throw error.code === undefined ? lost(error) : error
-  if (error.writeErrors.some(({ code }) => code === OUT_OF_DISK_SPACE)) {
-    throw new CatalogUnavailableError('MongoDB: disk is full')
-  }
-  const refusals = error.writeErrors
-    .filter(({ code }) => code !== DUPLICATE_KEY)
-    .map(({ index, code, errmsg = '' }) => ({
-      index,
-      reason: `MongoDB refused it with code ${code}`,
-      error: new Error(errmsg),
-    }))
-  return { refusals, duplicates: error.writeErrors.length - refusals.length }
-}
-
-function lost(error: BulkError): CatalogUnavailableError {
-  return new CatalogUnavailableError(`MongoDB: ${error.message}`, { cause: error })
-}
-
-function isBulkError(error: unknown): error is BulkError {
-  return error instanceof Error && 'writeErrors' in error && Array.isArray(error.writeErrors)
 }

@@ -51,6 +51,8 @@ describe('tollgate cycle preview', () => {
         total: '300',
         stored: '300',
         difference: '0',
+        price_changes: 0,
+        not_returned: '0',
       },
     ])
     expect(await stored()).toEqual(before)
@@ -110,6 +112,83 @@ describe('tollgate cycle preview', () => {
       { aid: 1, total: '100', stored: null, changes: [{ stored: null, wanted: '100' }] },
       { accounts: 1 },
     ])
+  })
+
+  it('shows a price that changes within the charged period, by both rules', async () => {
+    const price = [{ from: 0, to: 'UNLIMITED', price: 120 }]
+    const change = JSON.stringify({ plans: [{ name: 'GOLD', from: '2026-06-16', price }] })
+    const path = product.file('within.json', change)
+    const { documents } = await preview('--key', '202607', '--aid', '1', '--assume', path)
+    expect(documents[1]).toMatchObject({
+      aid: 1,
+      total: '120',
+      price_changes: [
+        {
+          ...{ sid: 10_001, kind: 'plan', name: 'GOLD', cycle: '202607' },
+          ...{ since: '2026-06-16T00:00:00.000Z', rule: 'at_end' },
+          ...{ amount: '120', other_amount: '110' },
+        },
+      ],
+    })
+    const all = await product.run('cycle', 'preview', '--key', '202607', '--assume', path)
+    expect(all.stdout).toContain(
+      '  price of plan GOLD changes on 2026-06-16 in cycle 202607: ' +
+        'subscriber 10001 pays 120 (at_end), otherwise 110 (by_day)\n',
+    )
+    expect(all.stdout).toContain('with changed prices 3, not corrected 0')
+  })
+
+  it('shows usage and credits that came after the run', async () => {
+    const { lines } = product.catalog()
+    await lines.insertOne({
+      ...{
+        stamp: 'credit',
+        aid: 3,
+        sid: 10_003,
+        type: 'credit',
+        source: 'credit',
+        usaget: 'charge',
+      },
+      ...{ billrun: KEY, urt: new Date('2026-05-20'), aprice: 5, final_charge: 5, usagev: 1 },
+      exact: { aprice: '5', tax: '0', final_charge: '5' },
+      tax_data: { total_amount: 0, total_tax: 0, taxes: [] },
+    } as never)
+    try {
+      const { documents } = await preview('--key', KEY)
+      expect(documents.slice(1)).toMatchObject([
+        { aid: 3, total: '105', stored: '100', changes: [], others: { wanted: '5', stored: '0' } },
+        { changed: 0, difference: '5' },
+      ])
+      const text = await product.run('cycle', 'preview', '--key', KEY)
+      expect(text.stdout).toContain('  usage and credits: 0 -> 5 (5)\n')
+    } finally {
+      await lines.deleteOne({ stamp: 'credit' })
+    }
+  })
+
+  it('shows charges of confirmed invoices that no run corrects', async () => {
+    const change = { subscribers: [{ sid: 10_001, to: '2026-05-17' }] }
+    const path = product.file('past.json', JSON.stringify(change))
+    const before = await preview('--key', '202607', '--assume', path)
+    expect(before.documents.at(-1)).toMatchObject({ not_returned: '0' })
+    expect((await product.run('cycle', 'confirm', '--key', KEY)).code).toBe(0)
+    const { documents } = await preview('--key', '202607', '--assume', path)
+    expect(documents[1]).toMatchObject({
+      aid: 1,
+      total: null,
+      not_returned: [
+        {
+          ...{ cycle: KEY, stored: '100', wanted: expect.stringMatching(/^51\.6/) },
+          difference: expect.stringMatching(/^-48\.3/),
+        },
+      ],
+    })
+    expect(documents.at(-1)).toMatchObject({ not_returned: expect.stringMatching(/^-48\.3/) })
+    const off = await preview('--key', '202607', '--assume', path, '--back', '0')
+    expect(off.documents.at(-1)).toMatchObject({ not_returned: '0' })
+    const text = await product.run('cycle', 'preview', '--key', '202607', '--assume', path)
+    expect(text.stdout).toContain(`  not corrected in cycle ${KEY}: 10001/flat/GOLD/`)
+    expect((await preview('--key', '202607', '--back', 'x')).code).toBe(2)
   })
 
   it.each([

@@ -30,7 +30,8 @@ const PARAMETERS = Type.Object({
   action: param.optional(
     param.text(
       '`search` (default): invoices of `aid`; `query`: by `query`; `download`: the document of ' +
-        'one as a file; `expected_invoice`: as `generateexpected`, of `aid` and `billrun_key`.',
+        'one as a file; `expected_invoice`: as `generateexpected`, of `aid` and `billrun_key`, ' +
+        'with `format` as a file.',
     ),
   ),
   aid: param.optional(param.json('Accounts: a number, a list, or numbers with commas.')),
@@ -104,9 +105,10 @@ const OPERATIONS: Readonly<Record<string, Operation>> = {
   expected_invoice: expected,
 }
 
-function expected({ aid, billrun_key: key }: InvoiceParameters, call: ActionCall) {
+function expected({ aid, billrun_key: key, format }: InvoiceParameters, call: ActionCall) {
   const isGiven = key !== undefined && key !== null && key !== ''
-  return expectedAnswer({ aid, ...(isGiven && { billrun_key: String(key) }) }, call)
+  const file = format === undefined ? {} : { format: formatIn(format) }
+  return expectedAnswer({ aid, ...(isGiven && { billrun_key: String(key) }), ...file }, call)
 }
 
 async function search(given: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
@@ -136,10 +138,8 @@ async function download(
   given: InvoiceParameters,
   { catalog, config }: ActionCall,
 ): Promise<ActionAnswer> {
-  const { format = 'pdf', iid: sent, confirmed_only: isConfirmed } = given
-  if (!isFormat(format)) {
-    throw new BillingError(`format must be one of ${DOCUMENT_FORMATS.join(', ')}`)
-  }
+  const { iid: sent, confirmed_only: isConfirmed } = given
+  const format = formatIn(given.format ?? 'pdf')
   const aid = isNothing(given.aid) ? null : integerFrom(given.aid)
   if (aid === null) throw new BillingError('Illegal account ids')
   const iid = isNothing(sent) ? null : integerFrom(sent)
@@ -159,8 +159,10 @@ async function download(
   return { [FILE]: await createDocuments(config.invoices).documentOf(source, format) }
 }
 
-function isFormat(text: string): text is DocumentFormat {
-  return DOCUMENT_FORMATS.some((format) => format === text)
+function formatIn(text: string): DocumentFormat {
+  const found = DOCUMENT_FORMATS.find((format) => format === text)
+  if (found !== undefined) return found
+  throw new BillingError(`format must be one of ${DOCUMENT_FORMATS.join(', ')}`)
 }
 
 function isTrue(value: unknown): boolean {

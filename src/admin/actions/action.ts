@@ -142,6 +142,11 @@ export interface MoneyDeclaration<P extends TObject> extends Declaration<P> {
    * the parameters.
    */
   special?(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer> | null
+  /**
+   * A file to be sent in place of the answer, which a repetition of the call gets too; null for the
+   * answer itself. Must not reject: the money has moved.
+   */
+  fileOf?(raw: RawParameters, answer: ActionAnswer, call: ActionCall): Promise<AnswerFile | null>
   run(parameters: Static<P> & { readonly reason?: string }, call: MoneyCall): Promise<ActionAnswer>
 }
 
@@ -151,6 +156,7 @@ export interface Action extends Omit<Declaration<TObject>, 'level'> {
   /** Whether it moves money: it takes `Idempotency-Key` and `reason`. */
   readonly isMoney: boolean
   isTracked?(raw: RawParameters): boolean
+  fileOf?(raw: RawParameters, answer: ActionAnswer, call: ActionCall): Promise<AnswerFile | null>
   /** Casts the parameters and runs the action. Rejects with `ApiError`. */
   call(raw: RawParameters, call: MoneyCall): Promise<ActionAnswer>
 }

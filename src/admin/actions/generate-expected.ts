@@ -1,17 +1,22 @@
 /** `generateexpected`: the invoice that an account would get in a cycle; nothing is stored. */
 import { Type } from '@sinclair/typebox'
 import { calendarOf } from '../../billing/credit/credits.ts'
-import { CycleError, type StoredRevision } from '../../billing/cycle/compute.ts'
+import {
+  type AccountInvoice,
+  CycleError,
+  type StoredRevision,
+} from '../../billing/cycle/compute.ts'
 import { isCycleKey, keyAt } from '../../billing/cycle-key.ts'
+import { createDocuments, type DocumentFormat } from '../../billing/documents/documents.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'
-import { expectedInvoice } from '../../billing/run/expected.ts'
+import { expectedInvoice, expectedSource } from '../../billing/run/expected.ts'
 import { AccountInputError } from '../../billing/run/read-accounts.ts'
 import { runCycleOf } from '../../billing/run/run-cycle.ts'
 import { anyValue } from '../../catalog/entities/json-schema.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { ActionError } from '../entities/errors.ts'
 import { dateOf } from '../entities/requests/instant.ts'
-import { type ActionAnswer, type ActionCall, action } from './action.ts'
+import { type ActionAnswer, type ActionCall, action, FILE } from './action.ts'
 import { cycleOf } from './billrun/cycle-of.ts'
 import { invoiceView } from './invoice-view.ts'
 import { param } from './parameters.ts'
@@ -27,15 +32,26 @@ export const generateexpected = action({
     aid: param.optional(param.json('The account.')),
     billrun_key: param.optional(param.text('Key of the cycle; the current one by default.')),
     fake_cycle: param.optional(param.flag('Always true.')),
-    generate_pdf: param.optional(param.flag('Not used: files are made by downloads.')),
-    download_pdf: param.optional(param.flag('Likewise.')),
+    generate_pdf: param.optional(
+      param.flag('Write the PDF into `invoices.folder` too; its path is `invoice_file`.'),
+    ),
+    download_pdf: param.optional(param.flag('As `output` `download_pdf`.')),
     ignore_cdrs: param.optional(param.flag('Without usage and credits.')),
-    output: param.optional(param.choice(OUTPUTS, '`invoice_meta_data` (default): the document.')),
+    output: param.optional(
+      param.choice(
+        OUTPUTS,
+        '`invoice_meta_data` (default): the document; `download_pdf`: the PDF as a file; ' +
+          '`pdf_path`: the path of the PDF, written into `invoices.folder`.',
+      ),
+    ),
     data: param.optional(
       param.json('Revisions in place of the stored ones: `account` and `subscribers`, as lists.'),
     ),
   }),
-  answer: { details: anyValue('The document; an empty list without anything to invoice.') },
+  files: ['application/pdf'],
+  answer: {
+    details: anyValue('The document; an empty list without anything to invoice. Or `pdf_path`.'),
+  },
   example: { parameters: { aid: 1, billrun_key: '202610' }, answer: { details: [] } },
   run: expectedAnswer,
 })
@@ -45,32 +61,61 @@ export interface SentExpected {
   readonly aid?: unknown
   readonly billrun_key?: string
   readonly ignore_cdrs?: boolean
-  readonly output?: string
+  readonly output?: (typeof OUTPUTS)[number]
+  readonly generate_pdf?: boolean
+  readonly download_pdf?: boolean
   readonly data?: unknown
+  /** The document as a file. */
+  readonly format?: DocumentFormat
 }
 
 /** Rejects with `ActionError`. */
 export async function expectedAnswer(sent: SentExpected, call: ActionCall): Promise<ActionAnswer> {
-  const { billrun_key: given, ignore_cdrs: ignoresLines = false, output, data } = sent
+  const { billrun_key: given, ignore_cdrs: ignoresLines = false, data } = sent
   const aid = sent.aid === undefined || sent.aid === '' ? null : integerFrom(sent.aid)
   if (sent.aid === undefined) throw new ActionError('Following field/s are missing: aid')
   if (aid === null || aid < 1) throw new ActionError('Field aid should be of type Integer')
   const calendar = calendarOf(call.config)
   const key = given ?? keyAt(call.nowMs, calendar)
   if (!isCycleKey(key)) throw new ActionError('Illegal billrun key')
-  if (output !== undefined && output !== 'invoice_meta_data') {
-    throw new ActionError(`output ${output}: use accountinvoices to download a file`)
+  if (sent.output === 'pdf_path' && call.config.invoices.folder === '') {
+    throw new ActionError('output pdf_path requires invoices.folder in the configuration')
   }
   const cycle = runCycleOf({ key, invoicingDay: null }, calendar)
   const revisions = revisionsIn(data, call)
   const wanted = { aid, cycle, ignoresLines, ...revisions, nowMs: call.nowMs }
   try {
     const expected = await expectedInvoice(call, cycleOf(call).compute, wanted)
-    return { details: expected === null ? [] : invoiceView(expected.invoice, call) }
+    return await outputOf(sent, expected, call)
   } catch (error) {
     const isOfAccount = error instanceof CycleError || error instanceof AccountInputError
     throw isOfAccount ? new ActionError(error.message) : error
   }
+}
+
+async function outputOf(
+  sent: SentExpected,
+  expected: AccountInvoice | null,
+  call: ActionCall,
+): Promise<ActionAnswer> {
+  const { output = sent.download_pdf === true ? 'download_pdf' : 'invoice_meta_data' } = sent
+  const format = output === 'download_pdf' ? 'pdf' : sent.format
+  const isDocument = output === 'invoice_meta_data' && format === undefined
+  if (expected === null) {
+    if (isDocument) return { details: [] }
+    throw new ActionError('There is nothing to invoice')
+  }
+  const documents = createDocuments(call.config.invoices)
+  if (format !== undefined) {
+    const file = await documents.documentOf(await expectedSource(call, expected), format)
+    const fileName = `expected-${expected.aid}-${file.fileName}`
+    return { [FILE]: { ...file, fileName } }
+  }
+  const path = async () => documents.writeDraft(await expectedSource(call, expected))
+  if (output === 'pdf_path') return { details: { pdf_path: await path() } }
+  const isKept = sent.generate_pdf === true && call.config.invoices.folder !== ''
+  const file = isKept ? { invoice_file: await path() } : {}
+  return { details: { ...invoiceView(expected.invoice, call), ...file } }
 }
 
 function revisionsIn(data: unknown, call: ActionCall) {

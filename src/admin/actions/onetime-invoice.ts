@@ -2,6 +2,8 @@
 import { activeCardOf } from '../../billing/cards/active-card.ts'
 import { chargeAccount } from '../../billing/charges/run.ts'
 import { withCurrentCycle } from '../../billing/credit/insert-credits.ts'
+import { createDocuments } from '../../billing/documents/documents.ts'
+import { loadInvoiceSource } from '../../billing/documents/load-invoice.ts'
 import { type OneTimeOrder, previewOneTime, storeOneTime } from '../../billing/onetime/one-time.ts'
 import { withdrawInvoice } from '../../billing/onetime/withdraw.ts'
 import { writeFiles } from '../../billing/run/invoice-files.ts'
@@ -10,7 +12,16 @@ import { anyValue } from '../../catalog/entities/json-schema.ts'
 import type { GatewayChargeDocument } from '../../catalog/records/payment-documents.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import { ActionError } from '../entities/errors.ts'
-import { type ActionAnswer, type CommitPart, type MoneyCall, moneyAction } from './action.ts'
+import { booleanOf } from '../entities/requests/cast-value.ts'
+import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import {
+  type ActionAnswer,
+  type ActionCall,
+  type AnswerFile,
+  type CommitPart,
+  type MoneyCall,
+  moneyAction,
+} from './action.ts'
 import { writerOf } from './books.ts'
 import { stageOf } from './charge-view.ts'
 import { invoiceView } from './invoice-view.ts'
@@ -35,13 +46,15 @@ export const onetimeinvoice = moneyAction({
     },
     answer: { details: { invoice_path: '', invoice_id: 8_100_000_001, paymentData: {} } },
   },
+  files: ['application/pdf'],
+  fileOf: pdfOf,
   async run(sent, call) {
     refuseCombination(sent)
     const { step = 2, expected = false, charge_flow: flow = 'regular' } = sent
     const order = await withCurrentCycle(() => oneTimeOrderOf(sent, call))
     if (expected) {
       const invoice = await previewOneTime(call, order)
-      return answerOf({ ...invoice, invoice_id: 0 }, {}, call)
+      return answerOf({ ...invoice, invoice_id: 0 }, {}, call, sent)
     }
     if (step < 2 || !order.isBilled) return storeOnly(call, sent)
     return storeAndCharge(call, sent, flow === 'charge_before_invoice')
@@ -65,11 +78,47 @@ interface OneTimeInvoice {
   readonly invoice_id: number
 }
 
-function answerOf(invoice: object, paymentData: object, call: MoneyCall): ActionAnswer {
+function answerOf(
+  invoice: object,
+  paymentData: object,
+  call: MoneyCall,
+  sent: SentOneTime,
+): ActionAnswer {
   const { invoice_id } = invoice as OneTimeInvoice
-  // A file is made when it is downloaded.
-  const details = { invoice_path: '', invoice_id, paymentData }
-  return { details: { ...details, invoice: invoiceView(invoice, call) } }
+  const details = { invoice_path: pathOf(invoice as OneTimeInvoice, call, sent), invoice_id }
+  return { details: { ...details, paymentData, invoice: invoiceView(invoice, call) } }
+}
+
+/** The path of the PDF if it is written now; empty if it is made when it is downloaded. */
+function pathOf(
+  { aid, billrun_key: billrunKey, invoice_id: invoiceId }: OneTimeInvoice,
+  { config: { invoices } }: MoneyCall,
+  { send_back_invoices: isSentBack = false }: SentOneTime,
+): string {
+  const isWritten = invoices.files === 'at_confirmation' && invoices.formats.includes('pdf')
+  if (invoiceId === 0 || !(isWritten || isSentBack)) return ''
+  return createDocuments(invoices).pathOf({ aid, billrunKey, invoiceId })
+}
+
+/** The PDF, also for a repeated call. The answer is JSON if it cannot be made. */
+async function pdfOf(
+  raw: RawParameters,
+  { status, details }: ActionAnswer,
+  { catalog, config, log }: ActionCall,
+): Promise<AnswerFile | null> {
+  const id = (details as Partial<OneTimeInvoice> | undefined)?.invoice_id ?? 0
+  if (booleanOf(raw.get('send_back_invoices')) !== true || status !== 1 || id === 0) return null
+  try {
+    const found = await catalog.run('read a one-time invoice', () =>
+      catalog.billrun.findOne({ invoice_id: id }),
+    )
+    if (found === null) return null
+    const source = await loadInvoiceSource(catalog, config, found)
+    return await createDocuments(config.invoices).documentOf(source, 'pdf')
+  } catch (error) {
+    log.warn({ err: error, invoice: id }, 'the PDF of a one-time invoice cannot be made')
+    return null
+  }
 }
 
 async function storeOnly(call: MoneyCall, sent: SentOneTime): Promise<ActionAnswer> {
@@ -81,7 +130,7 @@ async function storeOnly(call: MoneyCall, sent: SentOneTime): Promise<ActionAnsw
       const stored = await storeOneTime(call, session, order)
       mails = stored.mails
       invoices = [stored.invoice]
-      return answerOf(stored.invoice, {}, call)
+      return answerOf(stored.invoice, {}, call, sent)
     })
   })
   await writeFiles(call, invoices)
@@ -120,7 +169,9 @@ async function storeAndCharge(
   if (isChargedFirst && charge?.state === 'rejected') return withdraw(call, invoice, sent.reason)
   if (isChargedFirst) await writeFiles(call, [invoice])
   const paymentData = charge === null ? {} : stageOf(charge)
-  return call.commit('answer a one-time invoice', async () => answerOf(invoice, paymentData, call))
+  return call.commit('answer a one-time invoice', async () =>
+    answerOf(invoice, paymentData, call, sent),
+  )
 }
 
 async function refuseWithoutCard(call: MoneyCall, { aid }: OneTimeOrder): Promise<void> {

@@ -38,6 +38,9 @@ export const ONE_TIME_PARAMETERS = Type.Object({
   note: param.optional(param.text('A note.')),
   uf: param.optional(param.object('Configured fields (`lines.credit.fields`).')),
   payment_data: param.optional(param.object('Further data, kept with the invoice.')),
+  send_back_invoices: param.optional(
+    param.flag('Answer the PDF of the invoice as a file, if it was made.'),
+  ),
   charge_flow: param.optional(
     param.choice(FLOWS, '`charge_before_invoice`: without a successful charge, no invoice.'),
   ),

@@ -8,6 +8,7 @@ import { NO_FILES } from '../entities/requests/multipart.ts'
 import type { SentParameters } from '../entities/requests/raw-parameters.ts'
 import {
   type Action,
+  type ActionAnswer,
   type ActionFamily,
   type ActionStores,
   type AnswerFile,
@@ -115,8 +116,10 @@ async function answer(
     return envelopeOf(echoedParameters(action, values), result)
   }
   const key = idempotencyKeyOf(request, IDEMPOTENCY_KEY_LENGTH_MAX)
-  reply.type('application/json; charset=utf-8')
-  return moneyCalls(action, values, key, call)
+  const text = await moneyCalls(action, values, key, call)
+  const file = await action.fileOf?.(values, JSON.parse(text) as ActionAnswer, call)
+  if (file !== undefined && file !== null) return sendFile(reply, file)
+  return reply.type('application/json; charset=utf-8').send(text)
 }
 
 /** A browser saves it; opened, it runs no script and has no access to this server. */

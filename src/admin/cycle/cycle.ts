@@ -33,7 +33,8 @@ export interface CycleParts extends Pick<RunDeps, 'catalog' | 'clock' | 'log'> {
 
 export function createCycle(options: CycleOptions): CycleParts {
   const { catalog, clock, config, log } = options
-  const { startWorkers = () => threadWorkers(config, clock), compute = computeAccount } = options
+  const { compute = computeAccount } = options
+  const { startWorkers = () => threadWorkers(config, clock, { log }) } = options
   const open = new Set<PageWorkers>()
   return {
     catalog,

@@ -42,8 +42,11 @@ export function cycleHandler(parts: CycleParts, metrics: Pick<Metrics, 'cycleRun
 export function confirmHandler(parts: CycleParts): JobHandler {
   return async (claimed, signal) => {
     const cycle = runCycleOf(nameIn(claimed.job.options), calendarOf(parts.config))
-    const { actor } = claimed.job
-    await confirmInvoices(parts, { cycle, invoices: null, actor }, signal, async (counts) => {
+    const { actor, options } = claimed.job
+    const { generatePdf: given } = options
+    const generatePdf = typeof given === 'boolean' ? given : undefined
+    const order = { cycle, invoices: null, actor, generatePdf }
+    await confirmInvoices(parts, order, signal, async (counts) => {
       for (const [name, count] of Object.entries(counts)) claimed.count(name, count)
       await claimed.saveProgress('confirm')
     })

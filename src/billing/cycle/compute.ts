@@ -1,6 +1,6 @@
 /** The invoice of one account in one cycle. Pure: a function of the documents that it is given. */
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
-import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
+import type { CycleLineDocument, CycleUsageDocument } from '../../catalog/records/cycle-line.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
 import { FieldError } from '../../domain/fields.ts'
@@ -10,9 +10,11 @@ import { type AccountCharges, accountCharges } from './account-charges.ts'
 import { checkCharges, checkNegative } from './checks.ts'
 import { type AccountCycle, CycleError, type StoredRevision } from './input.ts'
 import { invoiceDocument } from './invoice.ts'
+import { chargedBeyond, isCharge, lateUsageDocument } from './late-usage.ts'
 import { lineDocuments } from './line-documents.ts'
 import { revisionBefore } from './overrides.ts'
 import { type Holder, holdersOf } from './timeline.ts'
+import type { InvoiceLine } from './totals.ts'
 
 export {
   type AccountCycle,
@@ -29,6 +31,8 @@ export interface AccountInvoice {
   readonly billrunKey: string
   /** Lines to be stored instead of those of an earlier run of this key. */
   readonly lines: readonly CycleLineDocument[]
+  /** The other lines of the invoice: usage, and credits. */
+  readonly others: readonly InvoiceLine[]
   /** Stamps of installments that move to this key (`preponed`). */
   readonly prepone: readonly string[]
   readonly invoice: InvoiceDocument
@@ -55,7 +59,7 @@ function invoiceOf(input: AccountCycle): AccountInvoice | null {
   const holders = holdersOf(account, knownRevisions(input, input.subscribers), calendar.zone)
   const charged = accountCharges(input, holders)
   checkCharges(aid, charged.charges, settings.calendarMonthFractions)
-  const lines = lineDocuments(input, charged)
+  const lines = [...lineDocuments(input, charged), ...lateLines(input)]
   const preponed = input.laterInstallments.filter((line) => isPreponed(input, holders, line))
   const others = [...input.lines.filter((line) => isInvoiced(input, line)), ...preponed]
   const active = holders.filter((holder) => isActive(holder, input))
@@ -77,11 +81,12 @@ function invoiceOf(input: AccountCycle): AccountInvoice | null {
     ...(input.seller !== undefined && { seller: input.seller }),
   })
   const total = new Exact(invoice.totals.exact.after_vat)
-  checkNegative(aid, total, hasCredit(charged, others))
+  checkNegative(aid, total, hasCredit(charged, [...lines, ...others]))
   return {
     aid,
     billrunKey: cycle.key,
     lines,
+    others,
     prepone: preponed.map(({ stamp }) => stamp),
     invoice,
   }
@@ -114,6 +119,15 @@ function isInvoiced({ catalogue }: AccountCycle, line: OtherLine): boolean {
   return plan?.['connection_type'] !== 'prepaid'
 }
 
+function lateLines(input: AccountCycle): CycleUsageDocument[] {
+  const { aid, cycle, nowMs } = input
+  return input.late
+    .filter(
+      (line) => isInvoiced(input, line) && isCharge(chargedBeyond(line, line.uninvoiced.former)),
+    )
+    .map((line) => lateUsageDocument({ aid, cycleKey: cycle.key, nowMs }, line))
+}
+
 /** A subscriber that has ended pays its remaining installments now. */
 function isPreponed(
   { cycle, settings, mergedInstallments }: AccountCycle,
@@ -128,7 +142,10 @@ function isPreponed(
 }
 
 /** Whether something reduces the total: a correction, a discount or a refund. */
-function hasCredit({ charges, adjustments }: AccountCharges, others: readonly OtherLine[]) {
+function hasCredit(
+  { charges, adjustments }: AccountCharges,
+  others: readonly { readonly aprice: number }[],
+): boolean {
   return (
     charges.some(({ amount }) => amount.isNegative()) ||
     adjustments.some(({ amount }) => amount.isNegative()) ||

@@ -4,6 +4,7 @@ import type { RealtimeLineDocument } from '../../catalog/records/line-document.t
 import type { Fields } from '../../domain/fields.ts'
 import type { TaxContext } from '../../rating/price.ts'
 import type { BillingCalendar } from '../cycle-key.ts'
+import type { LateUsage } from './late-usage.ts'
 import type { CycleSpan } from './lines.ts'
 
 /** A stored revision [`from`, `to`) of an entity, with all its fields as read. */
@@ -66,6 +67,8 @@ export interface AccountCycle {
   readonly hasPreviousRun: boolean
   /** Usage and credit lines with `billrun` = the key. */
   readonly lines: readonly (RealtimeLineDocument | CreditLineDocument)[]
+  /** Usage of earlier cycles that no confirmed invoice has, or of which it has a part only. */
+  readonly late: readonly LateUsage[]
   /** Installments with a later key, of subscribers that may have ended. */
   readonly laterInstallments: readonly CreditLineDocument[]
   /** Subscribers whose later installments become due in any case. */

@@ -92,9 +92,10 @@ export function changedLines(
 }
 
 function comparableOf(line: CycleLineDocument): Comparable {
-  const isCharge = line.type !== 'credit'
-  const [start, end] = isCharge ? [line.start, line.end] : [line.discount_start, line.discount_end]
-  const name = isCharge ? `${line.name}/${line.service_id ?? ''}` : line.key
+  const isCharge = line.type === 'flat' || line.type === 'service'
+  const [start, end] =
+    line.type === 'credit' ? [line.discount_start, line.discount_end] : [line.start, line.end]
+  const name = nameOf(line)
   const { sid, usaget, charged_billrun: key, charge_op: op } = line
   return {
     key: [sid, usaget, name, key, op].join('/'),
@@ -102,6 +103,12 @@ function comparableOf(line: CycleLineDocument): Comparable {
     tier: isCharge ? (line.cycle?.from ?? null) : null,
     amount: new Exact(line.charge_amount),
   }
+}
+
+function nameOf(line: CycleLineDocument): string {
+  if (line.type === 'credit') return line.key
+  const id = line.type === 'usage' ? line.late_of : line.service_id
+  return `${line.name}/${id ?? ''}`
 }
 
 export interface ChargeCorrections {

@@ -1,10 +1,10 @@
 /** Documents of invoices in all formats. */
-import { EInvoiceError } from './errors.ts'
+import { DocumentStoreError, EInvoiceError } from './errors.ts'
 import { jsonOf } from './json.ts'
 import { logoOf } from './logo.ts'
 import { presentationOf } from './presentation.ts'
 import type { InvoiceSource } from './source.ts'
-import { createFolderStore, type DocumentStore } from './store.ts'
+import { createFolderStore, type DocumentName, type DocumentStore } from './store.ts'
 import { languageOf } from './texts.ts'
 import { ublOf } from './ubl/invoice.ts'
 import { viewOf } from './view.ts'
@@ -34,6 +34,8 @@ export interface DocumentsConfig {
   readonly formats: readonly DocumentFormat[]
 }
 
+export type InvoiceName = Pick<InvoiceSource, 'aid' | 'billrunKey' | 'invoiceId'>
+
 export interface Documents {
   /**
    * The document of an invoice; that of a confirmed one is made once and then kept, if a folder is
@@ -41,10 +43,19 @@ export interface Documents {
    */
   documentOf(source: InvoiceSource, format: DocumentFormat): Promise<DocumentFile>
   /**
-   * Writes the files of a newly confirmed invoice if the settings say so. Returns the formats that
-   * it lacks data for, with the reason. Throws as `documentOf` for other reasons.
+   * Writes the files of a newly confirmed invoice in these formats. Returns those that it lacks
+   * data for, with the reason. Throws as `documentOf` for other reasons.
    */
-  writeConfirmed(source: InvoiceSource): Promise<ReadonlyMap<DocumentFormat, string>>
+  writeConfirmed(
+    source: InvoiceSource,
+    formats: readonly DocumentFormat[],
+  ): Promise<ReadonlyMap<DocumentFormat, string>>
+  /** Writes the PDF of an invoice that may still change, and returns its path. */
+  writeDraft(source: InvoiceSource): Promise<string>
+  /** Removes the draft of an invoice that is confirmed. */
+  removeDraft(invoice: InvoiceName): Promise<void>
+  /** The path of the kept file of a confirmed invoice; empty without a folder. */
+  pathOf(invoice: InvoiceName): string
 }
 
 export function createDocuments(config: DocumentsConfig): Documents {
@@ -74,10 +85,10 @@ export function createDocuments(config: DocumentsConfig): Documents {
       const bytes = source.isConfirmed ? await kept(store, source, extension, make) : await make()
       return { bytes, mediaType, fileName }
     },
-    async writeConfirmed(source) {
+    async writeConfirmed(source, formats) {
       const refused = new Map<DocumentFormat, string>()
-      if (store === null || config.files === 'on_demand') return refused
-      for (const format of config.formats) {
+      if (store === null) return refused
+      for (const format of formats) {
         try {
           await documents.documentOf(source, format)
         } catch (error) {
@@ -87,8 +98,20 @@ export function createDocuments(config: DocumentsConfig): Documents {
       }
       return refused
     },
+    async writeDraft(source) {
+      if (store === null) throw new DocumentStoreError('invoices.folder is not configured')
+      await store.write(draftOf(source), await render(source, 'pdf'))
+      return store.pathOf(draftOf(source))
+    },
+    removeDraft: async (invoice) => store?.remove(draftOf(invoice)),
+    pathOf: ({ aid, billrunKey, invoiceId }) =>
+      store?.pathOf({ aid, billrunKey, invoiceId, extension: 'pdf' }) ?? '',
   }
   return documents
+}
+
+function draftOf({ aid, billrunKey, invoiceId }: InvoiceName): DocumentName {
+  return { aid, billrunKey, invoiceId, extension: 'pdf', isDraft: true }
 }
 
 async function kept(

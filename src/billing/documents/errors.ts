@@ -1,4 +1,5 @@
 /** Why a document cannot be made. The messages are for operators, and contain no personal data. */
+import type { Exact } from '../../catalog/records/exact-amount.ts'
 import { BillingError } from '../errors.ts'
 
 /** A template or text file of the operator; the message names file and line. */
@@ -21,4 +22,16 @@ export class EInvoiceError extends BillingError {
 /** Files of documents cannot be written or read. */
 export class DocumentStoreError extends BillingError {
   override name = 'DocumentStoreError'
+}
+
+/** The lines of an invoice are not those of its total. */
+export class OtherLinesError extends BillingError {
+  override name = 'OtherLinesError'
+  /** Sum of the lines minus the total, before tax. */
+  readonly difference: Exact
+
+  constructor(invoiceId: number, difference: Exact) {
+    super(`invoice ${invoiceId}: its lines differ from its total by ${difference.toFixed()}`)
+    this.difference = difference
+  }
 }

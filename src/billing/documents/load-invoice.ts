@@ -1,9 +1,13 @@
 /** Reads an invoice with its lines and settings for its documents. */
 import type { Catalog } from '../../catalog/connection.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
+import type { Charged, Uninvoiced } from '../../catalog/records/uninvoiced.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
+import { withoutTaken } from '../cycle/late-usage.ts'
+import { lineReader, readTaken } from '../run/input-lines.ts'
+import { isConfirmed } from '../run/status.ts'
 import { invoiceSource } from './read-invoice.ts'
 import type { InvoiceSource } from './source.ts'
 
@@ -11,6 +15,7 @@ import type { InvoiceSource } from './source.ts'
 const LINE_FIELDS = [
   ...['sid', 'type', 'usaget', 'usagev', 'name', 'key', 'rate', 'arate_key', 'plan', 'urt'],
   ...['invoice_label', 'description', 'label', 'start', 'end', 'aprice', 'exact', 'tax_data'],
+  ...['stamp', 'final_charge', 'uninvoiced'],
 ]
 
 /**
@@ -27,12 +32,32 @@ export async function loadInvoiceSource(
   const lines = (await catalog.run('read the lines of an invoice', () =>
     catalog.lines.find({ aid, billrun }, { projection }).toArray(),
   )) as unknown as readonly Fields[]
-  const prepaid = await readPrepaidPlans(catalog, lines)
+  const invoiced = isConfirmed(document) ? await withoutLateUsage(catalog, document, lines) : lines
+  const prepaid = await readPrepaidPlans(catalog, invoiced)
   const { value: settings } = await readCategory(catalog, 'invoices')
   const { currencyCode, timeZone } = rating
-  const invoiced = lines.filter((line) => !isPrepaid(line, prepaid))
+  const shown = invoiced.filter((line) => !isPrepaid(line, prepaid))
   const dated = await withAdjustedDates(catalog, document)
-  return invoiceSource(dated, invoiced, { settings, currencyCode, timeZone })
+  return invoiceSource(dated, shown, { settings, currencyCode, timeZone })
+}
+
+/** Lines with what they charged when the invoice was confirmed: later usage is on later ones. */
+async function withoutLateUsage(
+  catalog: Catalog,
+  { aid, billrun_key: key }: BillrunDocument,
+  lines: readonly Fields[],
+): Promise<readonly Fields[]> {
+  const reader = lineReader(catalog)
+  const taken = await readTaken(reader, key, [aid])
+  const former = lines.flatMap((line) => {
+    const mark = line['uninvoiced'] as Uninvoiced | undefined
+    if (mark === undefined) return [line]
+    return mark.former === null ? [] : [{ ...line, ...mark.former }]
+  })
+  return withoutTaken(
+    former as unknown as (Charged & { stamp: string })[],
+    taken,
+  ) as unknown[] as Fields[]
 }
 
 /** The invoices that a credit note corrects, with their dates. */

@@ -4,6 +4,7 @@ import { Exact } from '../../catalog/records/exact-amount.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
 import { sumOf } from '../amount.ts'
 import { BillingError } from '../errors.ts'
+import { OtherLinesError } from './errors.ts'
 import { invoiceSettingsOf } from './settings.ts'
 import {
   type AdjustedInvoice,
@@ -78,9 +79,7 @@ function refuseOtherLines(lines: readonly SourceLine[], totals: Fields, invoiceI
   const total = amountAt(isExact ? exact['before_vat'] : beforeTax)
   const difference = sumOf(lines.map(({ amount }) => amount)).minus(total)
   if (difference.abs().lessThanOrEqualTo(isExact ? 0 : INEXACT)) return
-  throw new BillingError(
-    `invoice ${invoiceId}: its lines differ from its total by ${difference.toFixed()}`,
-  )
+  throw new OtherLinesError(invoiceId, difference)
 }
 
 function adjustedInvoices(value: unknown): readonly AdjustedInvoice[] {

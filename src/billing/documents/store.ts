@@ -10,6 +10,8 @@ export interface DocumentName {
   readonly billrunKey: string
   readonly invoiceId: number
   readonly extension: string
+  /** A proof of an invoice that may still change. */
+  readonly isDraft?: boolean
 }
 
 export interface DocumentStore {
@@ -17,12 +19,16 @@ export interface DocumentStore {
   read(name: DocumentName): Promise<Buffer | null>
   /** Completely or not at all; replaces a file of the name. Throws `DocumentStoreError`. */
   write(name: DocumentName, bytes: Uint8Array): Promise<void>
+  /** Without an error if there is none. Throws `DocumentStoreError`. */
+  remove(name: DocumentName): Promise<void>
+  /** The path of the file, whether it exists or not. */
+  pathOf(name: DocumentName): string
 }
 
 /** Folders below a cycle, so that none has too many files. */
 const FOLDERS_PER_CYCLE = 1000
 
-/** Files in a folder, as `202405/017/17-101.pdf`. */
+/** Files in a folder, as `202405/017/17-101.pdf`; drafts as `17-101-draft.pdf`. */
 export function createFolderStore(folder: string): DocumentStore {
   return {
     async read(name) {
@@ -52,11 +58,20 @@ export function createFolderStore(folder: string): DocumentStore {
         throw storeError('written', path, error)
       }
     },
+    async remove(name) {
+      const path = join(folder, fileOf(name))
+      try {
+        await rm(path, { force: true })
+      } catch (error) {
+        throw storeError('removed', path, error)
+      }
+    },
+    pathOf: (name) => join(folder, fileOf(name)),
   }
 }
 
 /** Only digits and letters become part of a path. */
-function fileOf({ aid, billrunKey, invoiceId, extension }: DocumentName): string {
+function fileOf({ aid, billrunKey, invoiceId, extension, isDraft }: DocumentName): string {
   const isValid =
     Number.isSafeInteger(aid) &&
     aid >= 0 &&
@@ -66,7 +81,8 @@ function fileOf({ aid, billrunKey, invoiceId, extension }: DocumentName): string
     /^[a-z]{1,8}$/.test(extension)
   if (!isValid) throw new DocumentStoreError('the name of an invoice file must be digits')
   const part = String(aid % FOLDERS_PER_CYCLE).padStart(3, '0')
-  return join(billrunKey, part, `${aid}-${invoiceId}.${extension}`)
+  const suffix = isDraft === true ? '-draft' : ''
+  return join(billrunKey, part, `${aid}-${invoiceId}${suffix}.${extension}`)
 }
 
 function storeError(verb: string, path: string, error: unknown): DocumentStoreError {

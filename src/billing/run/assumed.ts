@@ -11,6 +11,7 @@ import { readReferences } from '../../catalog/revisions/references.ts'
 import { dateAt, FieldError, type Fields, isObject, isUnset } from '../../domain/fields.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import type { StoredRevision } from '../cycle/compute.ts'
+import type { AccountInput } from './read-accounts.ts'
 import type { RunData } from './run-data.ts'
 
 const KINDS = {
@@ -185,8 +186,15 @@ export function assumedAccounts({ account, subscribers }: Assumed): number[] {
   return [...new Set(all.map(({ aid }) => Number(aid)))]
 }
 
+/** The input of an account with the supposed revisions. */
+export function withAssumed(read: AccountInput, assumed: Assumed | null): AccountInput {
+  const { input } = read
+  if (assumed === null || input instanceof Error) return read
+  return { ...read, input: { ...input, ...assumedRevisions(input.aid, input, assumed) } }
+}
+
 /** Revisions of an account and its subscribers, with the supposed ones. */
-export function assumedRevisions(
+function assumedRevisions(
   aid: number,
   read: {
     readonly account: readonly StoredRevision[]

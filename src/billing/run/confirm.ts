@@ -15,12 +15,13 @@ import type { BooksWriter } from '../books/store-books.ts'
 import { currencyDigits } from '../currency.ts'
 import { storeInvoiceBill } from '../invoices/invoice-bill.ts'
 import { dueDatesOf } from './due-dates.ts'
-import { isInputUnchanged } from './input-digest.ts'
+import { unchangedAccounts } from './input-digest.ts'
+import { type SettledLine, settleLines } from './input-lines.ts'
 import { writeFiles } from './invoice-files.ts'
 import { enqueueMail, sendMails } from './invoice-mail.ts'
 import { readParked } from './parked.ts'
 import type { RunCycle } from './run-cycle.ts'
-import type { RunStores } from './runs.ts'
+import { type RunStores, readRun } from './runs.ts'
 import { invoicesOf, UNCONFIRMED } from './status.ts'
 import { invoicePartsOf } from './stored-invoice.ts'
 
@@ -34,6 +35,8 @@ export interface Confirmation {
   /** Numbers of the only invoices; null for all. */
   readonly invoices: readonly number[] | null
   readonly actor: Actor
+  /** Whether PDF files are made; as the run, or the settings, if absent. */
+  readonly generatePdf?: boolean | undefined
 }
 
 export interface ConfirmCounts {
@@ -75,16 +78,20 @@ function openOf(cycle: RunCycle, invoices: readonly number[] | null): Filter<Bil
  */
 export async function confirmInvoices(
   deps: ConfirmDeps,
-  { cycle, invoices, actor }: Confirmation,
+  { cycle, invoices, actor, generatePdf }: Confirmation,
   signal?: AbortSignal,
   onBatch: (counts: ConfirmCounts & { refused: number }) => Promise<void> = async () => undefined,
 ): Promise<ConfirmResult> {
   const { catalog } = deps
   const { value } = await readCategory(catalog, 'billrun')
   const parked = await readParked(deps, { run: cycle.id, state: 'parked' })
+  const settings = billrunSettingsOf(value)
+  const run = await readRun(deps, cycle.id)
   const batches = new Batches(deps, {
-    settings: billrunSettingsOf(value),
+    settings,
+    generatePdf: generatePdf ?? run?.generate_pdf ?? settings.generatePdf,
     parked: new Set(parked.map(({ aid }) => aid)),
+    cycle,
     actor,
   })
   const refused: { invoice_id: number; reason: string }[] = []
@@ -119,7 +126,9 @@ async function nextBatch(
 }
 
 interface Rules {
+  readonly cycle: RunCycle
   readonly settings: BillrunSettings
+  readonly generatePdf: boolean
   readonly parked: ReadonlySet<number>
   readonly actor: Actor
 }
@@ -129,6 +138,8 @@ type Outcome = 'confirmed' | 'not_for_bill' | 'gone' | { readonly refused: strin
 class Batches {
   readonly #deps: ConfirmDeps
   readonly #rules: Rules
+  /** The following e-mails are left to the control plane. */
+  #isMailSlow = false
 
   constructor(deps: ConfirmDeps, rules: Rules) {
     this.#deps = deps
@@ -169,7 +180,8 @@ class Batches {
       catalog.transaction('confirm invoices', async (session) => {
         const outcomes = new Map<Open, Outcome>()
         const mails: OutboxDocument[] = []
-        const unchanged = await isInputUnchanged(catalog, batch)
+        const unchanged = await unchangedAccounts(catalog, session, this.#rules.cycle, batch)
+        const settled: SettledLine[] = []
         for (const invoice of batch) {
           const reason = this.#refusal(invoice, unchanged)
           if (reason !== null) outcomes.set(invoice, { refused: reason })
@@ -178,20 +190,23 @@ class Batches {
             const outcome = await this.#bill(writer, session, invoice)
             if (outcome === 'confirmed')
               mails.push(...enqueueMail(this.#deps.config, session, invoice))
+            if (outcome !== 'gone') settled.push(...(unchanged.get(invoice.aid) ?? []))
             outcomes.set(invoice, outcome)
           }
         }
+        await settleLines(catalog, session, settled)
         return { outcomes, mails }
       }),
     )
     const isConfirmed = (each: Open) => typeof done.outcomes.get(each) === 'string'
     // An e-mail then has the file that is kept.
-    await writeFiles(this.#deps, batch.filter(isConfirmed))
-    await sendMails(this.#deps, done.mails)
+    await writeFiles(this.#deps, batch.filter(isConfirmed), this.#rules.generatePdf)
+    if (this.#isMailSlow) await catalog.dispatcher.release(done.mails)
+    else this.#isMailSlow = !(await sendMails(this.#deps, done.mails))
     return done.outcomes
   }
 
-  #refusal(invoice: Open, unchanged: ReadonlySet<number>): string | null {
+  #refusal(invoice: Open, unchanged: ReadonlyMap<number, unknown>): string | null {
     if (this.#rules.parked.has(invoice.aid)) return 'the account failed in the last run'
     if (unchanged.has(invoice.aid)) return null
     return 'the account has got lines since the invoice was computed: compute it again'

@@ -1,6 +1,12 @@
 /** Computes the invoice that an account would get; nothing is stored. */
 import type { Catalog } from '../../catalog/connection.ts'
+import { billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
+import { readCategory } from '../../catalog/settings/stored-config.ts'
+import type { Fields } from '../../domain/fields.ts'
 import type { AccountInvoice, StoredRevision } from '../cycle/compute.ts'
+import { invoiceSource } from '../documents/read-invoice.ts'
+import type { InvoiceSource } from '../documents/source.ts'
+import { dueDatesOf } from './due-dates.ts'
 import { type ComputeAccount, computeOne } from './process-page.ts'
 import { readAccounts } from './read-accounts.ts'
 import type { RunCycle } from './run-cycle.ts'
@@ -34,4 +40,23 @@ export async function expectedInvoice(
     ...(subscribers !== null && { subscribers }),
   }
   return computeOne({ ...read, input }, compute)
+}
+
+/** The number on an expected invoice: those of stored ones begin above. */
+const NO_NUMBER = 0
+
+/** The source of documents of an expected invoice. Rejects with `CatalogUnavailableError`. */
+export async function expectedSource(
+  { catalog, config }: { readonly catalog: Catalog; readonly config: RunConfig },
+  { invoice, lines, others }: AccountInvoice,
+): Promise<InvoiceSource> {
+  const { currencyCode, timeZone } = config.rating
+  const [{ value: settings }, { value }] = await Promise.all([
+    readCategory(catalog, 'invoices'),
+    readCategory(catalog, 'billrun'),
+  ])
+  const { dueDate } = dueDatesOf(invoice, invoice.creation_time, billrunSettingsOf(value), timeZone)
+  const document = { ...invoice, invoice_id: NO_NUMBER, due_date: dueDate }
+  const all = [...lines, ...others] as unknown as readonly Fields[]
+  return invoiceSource(document, all, { settings, currencyCode, timeZone })
 }

@@ -3,7 +3,18 @@
  * them with the lines of the account, so that none is lost that was written in between.
  */
 import { createHash } from 'node:crypto'
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import { chargedBeyond } from '../cycle/late-usage.ts'
+import {
+  type InputLines,
+  lineReader,
+  markedLines,
+  NO_LINES,
+  readInputLines,
+  type SettledLine,
+} from './input-lines.ts'
+import type { RunCycle } from './run-cycle.ts'
 
 export interface InputDigest {
   readonly lines: number
@@ -17,8 +28,18 @@ interface DigestedLine {
 }
 
 const DIGEST_LENGTH = 16
+const DIGESTED_FIELDS = { _id: 0, aid: 1, stamp: 1, v: 1, aprice: 1, usagev: 1, uninvoiced: 1 }
 
-export function inputDigest(lines: readonly DigestedLine[]): InputDigest {
+/** `moved`: lines that the invoice moves to its cycle. */
+export function inputDigest(
+  { own, late, taken }: InputLines,
+  moved: readonly DigestedLine[] = [],
+): InputDigest {
+  const beyond = late.map((line) => ({
+    ...chargedBeyond(line, line.uninvoiced.former),
+    stamp: line.stamp,
+  }))
+  const lines: DigestedLine[] = [...own, ...beyond, ...taken, ...moved]
   const texts = lines.map(({ stamp, aprice, usagev }) => `${stamp} ${aprice} ${usagev}`).sort()
   const hash = createHash('sha256').update(texts.join('\n')).digest('hex')
   return { lines: lines.length, digest: hash.slice(0, DIGEST_LENGTH) }
@@ -26,34 +47,31 @@ export function inputDigest(lines: readonly DigestedLine[]): InputDigest {
 
 interface Computed {
   readonly aid: number
-  readonly billrun_key: string
   readonly input?: unknown
 }
 
-/** Accounts whose lines are those of their invoice; invoices without a digest are not compared. */
-export async function isInputUnchanged(
+/**
+ * Accounts whose lines are those of their invoice, with the late lines that it settles; invoices
+ * without a digest are not compared.
+ */
+export async function unchangedAccounts(
   catalog: Catalog,
+  session: ClientSession,
+  run: RunCycle,
   invoices: readonly Computed[],
-): Promise<ReadonlySet<number>> {
-  const [first] = invoices
-  if (first === undefined) return new Set()
-  const filter = {
-    aid: { $in: invoices.map(({ aid }) => aid) },
-    billrun: first.billrun_key,
-    source: { $ne: 'billrun' },
-  }
-  const found = (await catalog.run('compare the lines of invoices', () =>
-    catalog.lines
-      .find(filter as never, {
-        projection: { _id: 0, aid: 1, stamp: 1, aprice: 1, usagev: 1 },
-      })
-      .toArray(),
-  )) as unknown as (DigestedLine & { readonly aid: number })[]
-  const unchanged = invoices.filter(({ aid, input }) => {
-    if (input === undefined) return true
-    const now = inputDigest(found.filter((line) => line.aid === aid))
+): Promise<ReadonlyMap<number, readonly SettledLine[]>> {
+  const aids = invoices.map(({ aid }) => aid)
+  const found = await readInputLines(lineReader(catalog, session), run, aids, DIGESTED_FIELDS)
+  const unchanged = new Map<number, readonly SettledLine[]>()
+  for (const { aid, input } of invoices) {
+    if (input === undefined) {
+      unchanged.set(aid, [])
+      continue
+    }
+    const stored = found.get(aid) ?? NO_LINES
+    const now = inputDigest(stored)
     const { lines, digest } = input as InputDigest
-    return now.lines === lines && now.digest === digest
-  })
-  return new Set(unchanged.map(({ aid }) => aid))
+    if (now.lines === lines && now.digest === digest) unchanged.set(aid, markedLines(stored))
+  }
+  return unchanged
 }

@@ -2,13 +2,14 @@
  * E-mails with confirmed invoices and their PDF. Each is an entry of the outbox: it is sent after
  * the commit, and again later if the mail server is not available or the PDF cannot be made.
  */
-import { createTransport, type Transporter } from 'nodemailer'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createTransport, type SendMailOptions, type Transporter } from 'nodemailer'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import { exactAmount } from '../../catalog/records/exact-amount.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
-import type { OutboxHandler } from '../../catalog/transactions/dispatcher.ts'
+import { type OutboxHandler, SLOW_AT_ONCE } from '../../catalog/transactions/dispatcher.ts'
 import { enqueueOutbox } from '../../catalog/transactions/outbox.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
@@ -30,8 +31,10 @@ export interface InvoiceMail {
   readonly invoiceId: number
 }
 
-/** Entries sent at the same time. */
-const AT_ONCE = 5
+/** Limit for which a confirmation waits for e-mails; the control plane sends the others. */
+const WAIT_MS = 5_000
+/** Answers of the server to one message, whose time limits add up. */
+const ANSWERS_MAX = 6
 
 /**
  * Adds the entry of an invoice to the transaction that confirms it; none without a mail server, or
@@ -53,22 +56,36 @@ export function enqueueMail(
   const way = invoice.account['invoice_shipping_method'] ?? 'email'
   if (!isAddress(invoice.attributes.email) || way !== 'email') return []
   const payload: InvoiceMail = { aid, key, invoiceId }
-  return [enqueueOutbox(session, { kind: MAIL_KIND, payload, isHeld: true })]
+  return [enqueueOutbox(session, { kind: MAIL_KIND, payload, isHeld: true, isSlow: true })]
 }
 
 function isAddress(text: unknown): boolean {
   return typeof text === 'string' && /^[^@\s,;<>]{1,64}@[^@\s,;<>]{1,255}$/.test(text)
 }
 
-/** Sends the e-mails of a transaction; those that fail are sent later by any control plane. */
+/**
+ * Sends the e-mails of a transaction, for a few seconds at most: the caller does not wait for a
+ * slow server. The rest, and those that fail, are sent later by any control plane. Returns whether
+ * all were done in time.
+ */
 export async function sendMails(
   { catalog, config }: { readonly catalog: Catalog; readonly config: MailConfig },
   entries: readonly OutboxDocument[],
-): Promise<void> {
-  for (let at = 0; at < entries.length; at += AT_ONCE) {
-    const some = entries.slice(at, at + AT_ONCE)
-    await Promise.all(some.map((entry) => sendNow(catalog, config, entry)))
+): Promise<boolean> {
+  if (entries.length === 0) return true
+  const left = [...entries]
+  const sendNext = async (): Promise<void> => {
+    for (let entry = left.shift(); entry !== undefined; entry = left.shift()) {
+      await sendNow(catalog, config, entry)
+    }
   }
+  const sending = Promise.all(Array.from({ length: SLOW_AT_ONCE }, sendNext))
+  const abort = new AbortController()
+  const timeUp = pause(WAIT_MS, false, { signal: abort.signal }).catch(() => false)
+  const isDone = await Promise.race([sending.then(() => true), timeUp])
+  abort.abort()
+  await catalog.dispatcher.release(left.splice(0))
+  return isDone
 }
 
 async function sendNow(catalog: Catalog, config: MailConfig, entry: OutboxDocument): Promise<void> {
@@ -103,7 +120,7 @@ async function send(
   const { email, fullname } = invoice.attributes
   if (!isAddress(email)) return
   const { bytes, fileName, mediaType } = await documentOf(catalog, config, found)
-  await transportOf(config).sendMail({
+  const message = {
     from: config.mail.from,
     to: { name: fullname, address: email },
     subject: `Invoice ${invoiceId}`,
@@ -113,7 +130,33 @@ async function send(
     messageId: `<invoice-${invoiceId}@${domainOf(config.mail.from)}>`,
     disableFileAccess: true,
     disableUrlAccess: true,
-  })
+  }
+  await sendWithin(transportOf(config), message, ANSWERS_MAX * config.mail.timeoutMs)
+}
+
+/** A server that answers byte by byte exceeds no timeout of a socket. */
+async function sendWithin(
+  transporter: Transporter,
+  message: SendMailOptions,
+  limitMs: number,
+): Promise<void> {
+  const abort = new AbortController()
+  const timeUp = pause(limitMs, true, { signal: abort.signal }).catch(() => false)
+  const sent = transporter.sendMail(message).then(() => false)
+  sent.catch(() => undefined)
+  try {
+    if (!(await Promise.race([sent, timeUp]))) return
+  } finally {
+    abort.abort()
+  }
+  // Its connection is not used again.
+  if (transport?.transporter === transporter) closeMail()
+  throw new MailTimeoutError(`the mail server has not accepted the e-mail within ${limitMs} ms`)
+}
+
+/** The mail server is too slow. */
+class MailTimeoutError extends Error {
+  override name = 'MailTimeoutError'
 }
 
 /** The reason of a failure names the invoice: it is what an operator finds in log and outbox. */
@@ -163,7 +206,7 @@ function transportOf({ mail: { url, timeoutMs } }: Pick<MailConfig, 'mail'>): Tr
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
   }
-  const transporter = createTransport({ url, pool: true, maxConnections: AT_ONCE, ...times })
+  const transporter = createTransport({ url, pool: true, maxConnections: SLOW_AT_ONCE, ...times })
   transport = { url, transporter: transporter as unknown as Transporter }
   return transport.transporter
 }

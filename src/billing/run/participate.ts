@@ -148,7 +148,8 @@ class Participant {
     this.#held.set(page._id, page)
     const before = this.#turn
     const aids = page.aids.filter((aid) => !this.#skipped.has(aid))
-    const task: PageTask = { run: this.#cycle, data, aids, page }
+    const generatePdf = this.#run?.generate_pdf === true
+    const task: PageTask = { run: this.#cycle, data, aids, page, generatePdf }
     // After an outage the later pages wait as well: numbers are taken in the order of the accounts.
     const awaitTurn = async () => {
       await before

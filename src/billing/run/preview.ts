@@ -1,14 +1,15 @@
 /** Computes a run of a cycle without storing it, and compares it with a stored one. */
 import type { Catalog } from '../../catalog/connection.ts'
-import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
 import { Exact } from '../../catalog/records/exact-amount.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
-import type { Fields } from '../../domain/fields.ts'
+import type { CycleCatalogue } from '../cycle/compute.ts'
 import { changedLines } from '../cycle/reconcile.ts'
-import { keyAfter } from '../cycle-key.ts'
 import { accountsAfter } from './accounts.ts'
-import { type Assumed, assumedData, assumedRevisions } from './assumed.ts'
+import { type Assumed, assumedData, withAssumed } from './assumed.ts'
+import { type ChangedLine, changeOf, comparableLine, readStoredLines } from './changed-lines.ts'
+import { readUnreturned, type UnreturnedLine } from './not-returned.ts'
 import { PAGE_SIZE } from './pages.ts'
+import { type PriceChange, priceChangesOf, withOtherRule } from './price-changes.ts'
 import { type ComputeAccount, computeOne } from './process-page.ts'
 import { type AccountInput, readAccounts } from './read-accounts.ts'
 import type { RunCycle } from './run-cycle.ts'
@@ -27,19 +28,9 @@ export interface PreviewRequest {
   readonly assumed: Assumed | null
   /** Key of the run to compare with: of the cycle, or of the one before it. */
   readonly comparedKey: string
+  /** Earlier cycles whose confirmed invoices are computed again, to find what no run corrects. */
+  readonly back: number
   readonly nowMs: number
-}
-
-/** A line that differs; amounts before tax, as decimal text. */
-export interface ChangedLine {
-  /** Subscriber, kind, name, cycle and kind of charge, separated by `/`. */
-  readonly line: string
-  readonly from: string
-  readonly to: string
-  /** Null for a line that is not stored. */
-  readonly stored: string | null
-  readonly wanted: string | null
-  readonly difference: string
 }
 
 export interface AccountPreview {
@@ -48,6 +39,12 @@ export interface AccountPreview {
   readonly total: string | null
   readonly stored: string | null
   readonly changes: readonly ChangedLine[]
+  /** Usage and credits, before tax; `stored`: those of the stored invoice. */
+  readonly others: { readonly wanted: string; readonly stored: string }
+  /** Charges whose price changes within the charged period. */
+  readonly price_changes: readonly PriceChange[]
+  /** Lines of earlier confirmed invoices that no run corrects. */
+  readonly not_returned: readonly UnreturnedLine[]
   /** Why the account cannot be computed. */
   readonly failed?: string
 }
@@ -55,15 +52,16 @@ export interface AccountPreview {
 /** In the order of their numbers. Rejects with `CatalogUnavailableError`. */
 export async function* previewAccounts(
   { catalog, config, compute }: PreviewDeps,
-  { cycle, aid, assumed, comparedKey, nowMs }: PreviewRequest,
+  { aid, ...request }: PreviewRequest,
 ): AsyncGenerator<AccountPreview> {
+  const { cycle, assumed } = request
   const stored = await readRunData(catalog, config)
   const data = assumed === null ? stored : assumedData(stored, assumed)
+  const otherRule = withOtherRule(data.catalogue)
   let after = 0
   for (;;) {
     const aids = aid === null ? await accountsAfter(catalog, cycle, after, PAGE_SIZE) : [aid]
-    const page = { cycle, aids, data, assumed, comparedKey, nowMs }
-    yield* await previewPage(catalog, compute, page)
+    yield* await previewPage(catalog, compute, { ...request, aids, data, otherRule })
     after = aids.at(-1) ?? 0
     if (aid !== null || aids.length === 0) return
   }
@@ -72,79 +70,69 @@ export async function* previewAccounts(
 interface Page extends Omit<PreviewRequest, 'aid'> {
   readonly aids: readonly number[]
   readonly data: RunData
+  /** The catalogue with the other rule for prices that change. */
+  readonly otherRule: CycleCatalogue
 }
 
 async function previewPage(catalog: Catalog, compute: ComputeAccount, page: Page) {
   const { cycle, aids, data, assumed, comparedKey, nowMs } = page
-  const [inputs, lines, invoices] = await Promise.all([
+  const [inputs, lines, invoices, unreturned] = await Promise.all([
     readAccounts(catalog, cycle, data, aids, nowMs),
     readStoredLines(catalog, comparedKey, aids),
     readInvoices(catalog, comparedKey, aids),
+    readUnreturned(catalog, compute, page),
   ])
-  // Lines of the cycle before are those of this one a cycle earlier.
-  const shift = comparedKey === cycle.key ? 0 : 1
+  // Lines of the cycle before are those of this one a cycle earlier, without usage that was late.
+  const isSame = comparedKey === cycle.key
+  const comparable = isSame ? lines : lines.filter(({ type }) => type !== 'usage')
   return [...inputs].map(([aid, read]): AccountPreview => {
-    const own = lines.filter((line) => line['aid'] === aid).map((line) => shifted(line, shift))
+    const own = comparable.filter((line) => line['aid'] === aid)
     const invoice = invoices.find((one) => one.aid === aid)
-    const former = invoice?.totals.exact.after_vat ?? null
+    const former = {
+      stored: invoice?.totals.exact.after_vat ?? null,
+      not_returned: unreturned.get(aid) ?? [],
+    }
+    const stored = othersOf(invoice, own)
     try {
-      const result = computeOne(withAssumed(read, assumed), compute)
-      const changes = changedLines(result?.lines ?? [], own).map((change) => changeOf(change))
-      return { aid, total: result?.invoice.totals.exact.after_vat ?? null, stored: former, changes }
+      const supposed = withAssumed(read, assumed)
+      const result = computeOne(supposed, compute)
+      const wanted = result?.lines ?? []
+      const before = own.map((line) => comparableLine(line, isSame ? 0 : 1))
+      return {
+        aid,
+        total: result?.invoice.totals.exact.after_vat ?? null,
+        ...former,
+        changes: changedLines(wanted, before).map((change) => changeOf(change)),
+        others: { wanted: othersOf(result?.invoice, wanted), stored },
+        price_changes: priceChangesOf(wanted, data.catalogue, () =>
+          linesBy(page.otherRule, supposed, compute),
+        ),
+      }
     } catch (error) {
       const failed = error instanceof Error ? error.message : String(error)
-      return { aid, total: null, stored: former, changes: [], failed }
+      const nothing = { total: null, changes: [], price_changes: [] }
+      return { aid, ...former, ...nothing, others: { wanted: '0', stored }, failed }
     }
   })
 }
 
-function withAssumed(read: AccountInput, assumed: Assumed | null): AccountInput {
+function linesBy(catalogue: CycleCatalogue, read: AccountInput, compute: ComputeAccount) {
   const { input } = read
-  if (assumed === null || input instanceof Error) return read
-  return { ...read, input: { ...input, ...assumedRevisions(input.aid, input, assumed) } }
+  if (input instanceof Error) return []
+  return computeOne({ ...read, input: { ...input, catalogue } }, compute)?.lines ?? []
 }
 
-/** Lines of other systems lack fields: the amount and the days of the cycle are taken instead. */
-function shifted(line: Fields, shift: number): CycleLineDocument {
-  const urt = line['urt'] as Date
-  const { charged_billrun: key = line['billrun'], charge_amount: amount = line['aprice'] } = line
-  const { start = urt, end = urt, discount_start = urt, discount_end = urt } = line
-  const dates = { start, end, discount_start, discount_end }
-  return {
-    charge_op: 'charge',
-    ...line,
-    ...dates,
-    charged_billrun: keyAfter(String(key), shift),
-    charge_amount: String(amount ?? 0),
-  } as unknown as CycleLineDocument
-}
-
-function changeOf({
-  wanted,
-  written,
-  amount,
-}: ReturnType<typeof changedLines>[number]): ChangedLine {
-  const { key: line = '', span = { startMs: 0, endMs: 0 } } = wanted ?? written ?? {}
-  return {
-    line,
-    from: new Date(span.startMs).toISOString(),
-    to: new Date(span.endMs).toISOString(),
-    stored: written?.amount.toString() ?? null,
-    wanted: wanted?.amount.toString() ?? null,
-    difference: new Exact(amount).toString(),
-  }
-}
-
-async function readStoredLines(
-  catalog: Catalog,
-  billrun: string,
-  aids: readonly number[],
-): Promise<Fields[]> {
-  const filter = { aid: { $in: [...aids] }, billrun, source: 'billrun' }
-  const found = await catalog.read('read the lines of a run', (limits) =>
-    catalog.lines.find(filter as never, limits).toArray(),
-  )
-  return found as unknown as Fields[]
+/** The sum of an invoice without the lines of the run, before tax. */
+function othersOf(
+  invoice: { readonly totals: InvoiceDocument['totals'] } | undefined,
+  lines: readonly object[],
+): string {
+  const prices = lines.map((line) => {
+    const { exact, aprice } = line as { exact?: { aprice?: string }; aprice?: number }
+    return new Exact(exact?.aprice ?? aprice ?? 0)
+  })
+  const total = new Exact(invoice?.totals.exact.before_vat ?? 0)
+  return prices.reduce((left, price) => left.minus(price), total).toString()
 }
 
 async function readInvoices(

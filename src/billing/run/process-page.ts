@@ -3,9 +3,12 @@ import type { Catalog } from '../../catalog/connection.ts'
 import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
 import type { CycleCounts, CyclePageDocument } from '../../catalog/records/cycle-documents.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
 import type { AccountCycle, AccountInvoice } from '../cycle/compute.ts'
 import { withBalance } from '../cycle/invoice.ts'
 import { inputDigest } from './input-digest.ts'
+import { markedLines } from './input-lines.ts'
+import { writeDrafts } from './invoice-files.ts'
 import { endPage, PageLostError } from './pages.ts'
 import { type AccountInput, readAccounts } from './read-accounts.ts'
 import type { RunCycle } from './run-cycle.ts'
@@ -23,6 +26,7 @@ export interface PageDeps {
   readonly clock: Clock
   readonly config: RunConfig
   readonly compute: ComputeAccount
+  readonly log: Pick<Logger, 'warn'>
 }
 
 export interface PageTask {
@@ -32,6 +36,8 @@ export interface PageTask {
   readonly aids: readonly number[]
   /** The claimed page; null for accounts that are computed on their own. */
   readonly page: Pick<CyclePageDocument, '_id' | 'token'> | null
+  /** Whether PDF drafts of the invoices are written after they are stored. */
+  readonly generatePdf?: boolean
   /** Accounts of `aids` that the run has counted as failed. */
   readonly retried?: number
 }
@@ -48,6 +54,17 @@ export async function processPage(
   const nowMs = deps.clock.nowMs()
   const results = await computeAll(deps, task, nowMs)
   await awaitTurn()
+  const counts = await storeAll(deps, task, results, nowMs)
+  if (task.generatePdf === true) await writeDrafts(deps, task.run.key, task.aids)
+  return counts
+}
+
+async function storeAll(
+  deps: PageDeps,
+  task: PageTask,
+  results: readonly StoredResult[],
+  nowMs: number,
+): Promise<CycleCounts> {
   try {
     return await store(deps, task, results, nowMs)
   } catch (error) {
@@ -72,7 +89,7 @@ async function computeAll(
   const inputs = await readAccounts(catalog, run, data, aids, nowMs)
   return [...inputs].map(([aid, read]) => {
     try {
-      return { aid, outcome: computeOne(read, compute) }
+      return { aid, outcome: computeOne(read, compute), left: markedLines(read.lines) }
     } catch (error) {
       return { aid, outcome: error instanceof Error ? error : new Error(String(error)) }
     }
@@ -81,7 +98,7 @@ async function computeAll(
 
 /** The invoice, with what its account owed before and the lines that it was computed from. */
 export function computeOne(
-  { input, balance }: AccountInput,
+  { input, balance, lines }: AccountInput,
   compute: ComputeAccount,
 ): AccountInvoice | null {
   if (input instanceof Error) throw input
@@ -93,7 +110,7 @@ export function computeOne(
   const document = result.invoice
   const invoice =
     balance === undefined ? document : withBalance(document, balance, { currencyDigits })
-  const digest = { input: inputDigest([...input.lines, ...moved]) }
+  const digest = { input: inputDigest(lines, moved) }
   return { ...result, invoice: { ...invoice, ...digest } }
 }
 

@@ -1,22 +1,29 @@
 /** Reads the input of several accounts with one query per collection. */
-import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
-import { CatalogUnavailableError, SlowReadError } from '../../catalog/errors.ts'
+import type { Catalog } from '../../catalog/connection.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
-import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { AccountCycle, StoredRevision } from '../cycle/compute.ts'
 import type { PastBalance } from '../cycle/invoice.ts'
+import { withoutTaken } from '../cycle/late-usage.ts'
 import type { InvoiceLine } from '../cycle/totals.ts'
 import { keyAfter } from '../cycle-key.ts'
 import { currentBalances } from '../statements/balances.ts'
+import {
+  type InputLine,
+  type InputLines,
+  lineReader,
+  NO_LINES,
+  readInputLines,
+  readPage,
+} from './input-lines.ts'
 import { type RunCycle, runIdOf } from './run-cycle.ts'
 import type { RunData } from './run-data.ts'
-
-type InputLine = RealtimeLineDocument | CreditLineDocument
 
 /** Fields of usage and credits that an invoice depends on; the others are several times as long. */
 const INVOICED_FIELDS = {
   stamp: 1,
+  v: 1,
+  uninvoiced: 1,
   type: 1,
   aid: 1,
   sid: 1,
@@ -35,7 +42,13 @@ const INVOICED_FIELDS = {
   tax_data: 1,
   exact: 1,
 } as const satisfies Record<
-  Exclude<keyof InvoiceLine, 'before_rounding'> | 'stamp' | 'aid' | 'plan' | 'urt',
+  | Exclude<keyof InvoiceLine, 'before_rounding'>
+  | 'stamp'
+  | 'v'
+  | 'uninvoiced'
+  | 'aid'
+  | 'plan'
+  | 'urt',
   1
 >
 
@@ -49,6 +62,8 @@ export class AccountInputError extends Error {
 
 export interface AccountInput {
   readonly input: AccountCycle | AccountInputError
+  /** The lines as stored, with which a confirmation compares. */
+  readonly lines: InputLines
   /** Balance of the account before the invoice; absent without bills. */
   readonly balance?: PastBalance
 }
@@ -65,7 +80,7 @@ export async function readAccounts(
 ): Promise<Map<number, AccountInput>> {
   const [revisions, lines, written, later, previous, balances] = await Promise.all([
     readRevisions(catalog, run, aids),
-    readLines(catalog, run, aids),
+    readInputLines(lineReader(catalog), run, aids, INVOICED_FIELDS),
     readWritten(catalog, run, aids),
     readInstallments(catalog, run, aids),
     readPrevious(catalog, run, aids),
@@ -73,13 +88,14 @@ export async function readAccounts(
   ])
   const inputs = new Map<number, AccountInput>()
   for (const aid of aids) {
-    const own = revisions.get(aid) ?? []
-    const account = own.filter(({ type }) => type === 'account')
+    const entities = revisions.get(aid) ?? []
+    const account = entities.filter(({ type }) => type === 'account')
     if (!isOfDay(run, account)) continue
-    const usage = (lines.get(aid) ?? []) as unknown as InputLine[]
-    if (usage.length > LINES_PER_ACCOUNT_MAX) {
+    const stored = lines.get(aid) ?? NO_LINES
+    const { own: usage, late, taken } = stored
+    if (usage.length + late.length > LINES_PER_ACCOUNT_MAX) {
       const reason = `account ${aid}: has more than ${LINES_PER_ACCOUNT_MAX} lines in the cycle`
-      inputs.set(aid, { input: new AccountInputError(reason) })
+      inputs.set(aid, { input: new AccountInputError(reason), lines: stored })
       continue
     }
     const installments = (later.get(aid) ?? []) as unknown as CreditLineDocument[]
@@ -90,18 +106,19 @@ export async function readAccounts(
       cycle: run.cycle,
       next: run.next,
       account,
-      subscribers: own.filter(({ type }) => type === 'subscriber'),
+      subscribers: entities.filter(({ type }) => type === 'subscriber'),
       catalogue: data.catalogue,
       written: written.get(aid) ?? [],
       hasPreviousRun: previous.has(aid),
-      lines: usage.sort(byTime),
+      lines: withoutTaken(usage, taken).sort(byTime),
+      late: [...late].sort(byTime),
       laterInstallments: installments.sort(byTime),
       mergedInstallments: [],
       settings: data.settings,
       ...(data.seller !== null && { seller: data.seller }),
       nowMs,
     }
-    inputs.set(aid, { input, ...(balance !== undefined && { balance }) })
+    inputs.set(aid, { input, lines: stored, ...(balance !== undefined && { balance }) })
   }
   return inputs
 }
@@ -137,10 +154,6 @@ async function readRevisions(catalog: Catalog, run: RunCycle, aids: readonly num
   return byAccount(found as unknown as (StoredRevision & { aid: number })[])
 }
 
-async function readLines(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {
-  return findLines(catalog, aids, { billrun: key, source: { $ne: 'billrun' } }, INVOICED_FIELDS)
-}
-
 async function readWritten(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {
   return findLines(catalog, aids, { billrun: keyAfter(key, -1), source: 'billrun' })
 }
@@ -162,23 +175,6 @@ async function findLines(
       .toArray(),
   )
   return byAccount(found as unknown as (Fields & { aid: number })[])
-}
-
-/**
- * Thousands of lines take longer than one operation may, on a busy machine: a run that gave up each
- * page would not get on. Waits like for an outage if the limit of reads is not enough either.
- */
-async function readPage<T>(
-  catalog: Catalog,
-  what: string,
-  operation: (limits: ReadLimits) => Promise<T>,
-): Promise<T> {
-  try {
-    return await catalog.read(what, operation)
-  } catch (error) {
-    if (error instanceof SlowReadError) throw new CatalogUnavailableError(error.message)
-    throw error
-  }
 }
 
 /** The accounts whose previous cycle was run. */

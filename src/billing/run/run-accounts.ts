@@ -5,7 +5,7 @@ import { readParked } from './parked.ts'
 import type { RunDeps } from './participate.ts'
 import type { RunCycle } from './run-cycle.ts'
 import { readRunData } from './run-data.ts'
-import { NO_COUNTS } from './runs.ts'
+import { NO_COUNTS, readRun } from './runs.ts'
 
 /** Rejects with `CatalogUnavailableError`; pages before it are stored then. */
 export async function runAccounts(
@@ -16,12 +16,13 @@ export async function runAccounts(
   const data = await readRunData(catalog, config)
   const parked = await readParked({ catalog }, { run: run.id })
   const failed = new Set(parked.map(({ aid }) => aid))
+  const generatePdf = (await readRun({ catalog }, run.id))?.generate_pdf === true
   const sorted = [...aids].sort((a, b) => a - b)
   let total = NO_COUNTS
   for (let at = 0; at < sorted.length; at += PAGE_SIZE) {
     const page = sorted.slice(at, at + PAGE_SIZE)
     const retried = page.filter((aid) => failed.has(aid)).length
-    const task = { run, data, aids: page, page: null, retried }
+    const task = { run, data, aids: page, page: null, retried, generatePdf }
     total = sumOf(total, await workers.process(task, async () => undefined))
   }
   return total

@@ -9,7 +9,7 @@ import { type Fields, isObject } from '../../domain/fields.ts'
 import { currencyDigits } from '../currency.ts'
 import type { CycleCatalogue, CycleSettings, StoredRevision } from '../cycle/compute.ts'
 
-export type RunConfig = Pick<Config, 'rating' | 'billing'>
+export type RunConfig = Pick<Config, 'rating' | 'billing' | 'invoices'>
 
 export interface RunData {
   readonly catalogue: CycleCatalogue
@@ -48,7 +48,7 @@ export async function readSeller(catalog: Catalog): Promise<Fields | null> {
 
 export function settingsOf(
   billrun: BillrunSettings,
-  { rating, billing }: RunConfig,
+  { rating, billing }: Pick<RunConfig, 'rating' | 'billing'>,
 ): CycleSettings {
   const { calendarMonthFractions, chargeIncludedServices, reconcileRequiresPreviousRun } = billrun
   const { fullFraction, billableNextCycle, generateZeroRefunds } = billrun

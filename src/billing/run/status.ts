@@ -26,6 +26,11 @@ export function invoicesOf({ key, invoicingDay, cycle }: RunCycle): Filter<Billr
   return invoicingDay === null ? ofKey : { ...ofKey, end_date: new Date(cycle.endMs) }
 }
 
+/** Confirmed, or decided not to be billed. */
+export function isConfirmed({ billed }: Pick<BillrunDocument, 'billed'>): boolean {
+  return billed === 1 || billed === 2
+}
+
 /** Selects invoices that are neither confirmed nor decided not to be billed. */
 export const UNCONFIRMED = { billed: { $in: [null, 0] } } as unknown as Filter<BillrunDocument>
 

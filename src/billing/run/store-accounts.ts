@@ -8,15 +8,19 @@ import type { CycleCounts } from '../../catalog/records/cycle-documents.ts'
 import type { AccountInvoice } from '../cycle/compute.ts'
 import { nextInvoiceIds } from '../numbers.ts'
 import { dueDatesOf } from './due-dates.ts'
+import { type SettledLine, settleLines } from './input-lines.ts'
 import { forgetParked, parkAccounts } from './parked.ts'
 import type { RunCycle } from './run-cycle.ts'
 import type { RunData } from './run-data.ts'
 import { NO_COUNTS, type RunStores } from './runs.ts'
+import { isConfirmed } from './status.ts'
 
 /** The result of an account: its invoice, null without one, or why it failed. */
 export interface StoredResult {
   readonly aid: number
   readonly outcome: AccountInvoice | null | Error
+  /** Late lines that are on no invoice, such as those of prepaid plans: without an invoice. */
+  readonly left?: readonly SettledLine[]
 }
 
 export interface ResultsOfRun {
@@ -65,6 +69,8 @@ export async function storeAccounts(
     )
   }
   await prepone(stores, session, run, invoices)
+  const left = open.flatMap((result) => (result.outcome === null ? (result.left ?? []) : []))
+  await settleLines(catalog, session, left)
   await parkAccounts(stores, session, run.cycle, failed)
   await forgetParked(
     stores,
@@ -80,11 +86,6 @@ export async function storeAccounts(
     confirmed: confirmed.size,
     failed: failed.length,
   }
-}
-
-/** Confirmed, or decided not to be billed. */
-export function isConfirmed({ billed }: Pick<BillrunDocument, 'billed'>): boolean {
-  return billed === 1 || billed === 2
 }
 
 type Found = ReadonlyMap<number, BillrunDocument>

@@ -5,8 +5,8 @@ import { MessageChannel } from 'node:worker_threads'
 import { Piscina } from 'piscina'
 import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
 import type { CycleCounts } from '../../catalog/records/cycle-documents.ts'
-import type { Config } from '../../config/schema.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
 import { PageLostError } from './pages.ts'
 import type { PageWorkers } from './participate.ts'
 import type { ThreadAnswer, ThreadData, ThreadTask } from './thread.ts'
@@ -14,14 +14,23 @@ import type { ThreadAnswer, ThreadData, ThreadTask } from './thread.ts'
 /** While a page of a thread waits for its turn, the thread computes another one. */
 const PAGES_PER_THREAD = 2
 
+export interface ThreadOptions {
+  /** As many as the machine has processors if absent. */
+  readonly threads?: number | undefined
+  readonly log: Pick<Logger, 'warn'>
+}
+
 /** `config`: with the resolved address of MongoDB. */
 export function threadWorkers(
-  config: Pick<Config, 'mongo' | 'rating' | 'billing' | 'entities'>,
+  config: ThreadData['config'],
   clock: Clock,
-  threads = availableParallelism(),
+  { threads = availableParallelism(), log }: ThreadOptions,
 ): PageWorkers {
-  const { mongo, rating, billing, entities } = config
-  const data: ThreadData = { config: { mongo, rating, billing, entities }, ahead: clock.ahead }
+  const { mongo, rating, billing, entities, invoices } = config
+  const data: ThreadData = {
+    config: { mongo, rating, billing, entities, invoices },
+    ahead: clock.ahead,
+  }
   const piscina = new Piscina({
     filename: fileURLToPath(new URL('./thread.js', import.meta.url)),
     name: 'processInThread',
@@ -34,7 +43,7 @@ export function threadWorkers(
   })
   return {
     pagesAtOnce: threads * PAGES_PER_THREAD,
-    async process({ run, aids, page, retried }, awaitTurn) {
+    async process({ run, aids, page, retried, generatePdf = false }, awaitTurn) {
       const { port1, port2 } = new MessageChannel()
       // The thread asks for its turn once.
       port1.once('message', () => {
@@ -49,10 +58,12 @@ export function threadWorkers(
         aids: [...aids],
         page,
         retried,
+        generatePdf,
         turn: port2,
       }
       try {
-        return resultOf((await piscina.run(task, { transferList: [port2] })) as ThreadAnswer)
+        const answer = (await piscina.run(task, { transferList: [port2] })) as ThreadAnswer
+        return resultOf(answer, log)
       } finally {
         port1.close()
       }
@@ -62,8 +73,11 @@ export function threadWorkers(
 }
 
 /** Errors of threads lose their class. */
-function resultOf(answer: ThreadAnswer): CycleCounts {
-  if ('counts' in answer) return answer.counts
+function resultOf(answer: ThreadAnswer, log: Pick<Logger, 'warn'>): CycleCounts {
+  if ('counts' in answer) {
+    for (const { text, ...warning } of answer.warnings) log.warn(warning, text)
+    return answer.counts
+  }
   const { kind, message } = answer
   if (kind === 'outage') throw new CatalogUnavailableError(message)
   if (kind === 'conflict') throw new EntityConflictError(message)

@@ -8,12 +8,12 @@ import { type ClockOffset, clockWith } from '../../runtime/clock.ts'
 import { calendarOf } from '../credit/credits.ts'
 import { computeAccount } from '../cycle/compute.ts'
 import { PageLostError } from './pages.ts'
-import { processPage } from './process-page.ts'
+import { type PageDeps, processPage } from './process-page.ts'
 import { type RunName, runCycleOf, runIdOf } from './run-cycle.ts'
 import { type RunData, readRunData } from './run-data.ts'
 
 export interface ThreadData {
-  readonly config: Pick<Config, 'mongo' | 'rating' | 'billing' | 'entities'>
+  readonly config: Pick<Config, 'mongo' | 'rating' | 'billing' | 'entities' | 'invoices'>
   /** Offset of the installation's clock. */
   readonly ahead: ClockOffset | undefined
 }
@@ -23,11 +23,19 @@ export interface ThreadTask {
   readonly aids: readonly number[]
   readonly page: Pick<CyclePageDocument, '_id' | 'token'> | null
   readonly retried: number | undefined
+  readonly generatePdf: boolean
   readonly turn: MessagePort
 }
 
+/** For the log of the process. */
+export interface ThreadWarning {
+  readonly invoice: number | undefined
+  readonly reason: string
+  readonly text: string
+}
+
 export type ThreadAnswer =
-  | { readonly counts: CycleCounts }
+  | { readonly counts: CycleCounts; readonly warnings: readonly ThreadWarning[] }
   | { readonly kind: 'outage' | 'conflict' | 'lost' | 'other'; readonly message: string }
 
 const { config, ahead } = (workerData ?? {}) as ThreadData
@@ -39,7 +47,8 @@ let shared: { readonly id: string; readonly data: RunData } | null = null
 
 export async function processInThread(task: ThreadTask): Promise<ThreadAnswer> {
   try {
-    return { counts: await run(task) }
+    const warnings: ThreadWarning[] = []
+    return { counts: await run(task, warnings), warnings }
   } catch (error) {
     return { kind: kindOf(error), message: error instanceof Error ? error.message : String(error) }
   } finally {
@@ -47,7 +56,10 @@ export async function processInThread(task: ThreadTask): Promise<ThreadAnswer> {
   }
 }
 
-async function run({ name, aids, page, retried, turn }: ThreadTask): Promise<CycleCounts> {
+async function run(
+  { name, aids, page, retried, generatePdf, turn }: ThreadTask,
+  warnings: ThreadWarning[],
+): Promise<CycleCounts> {
   opened ??= openCatalog({
     ...config.mongo,
     appName: 'tollgate-cycle',
@@ -57,9 +69,21 @@ async function run({ name, aids, page, retried, turn }: ThreadTask): Promise<Cyc
   const id = `${runIdOf(name)} ${page?._id.split(':')[0] ?? ''}`
   if (shared?.id !== id || page === null) shared = { id, data: await readRunData(catalog, config) }
   const { data } = shared
-  const deps = { catalog, clock, config, compute: computeAccount }
+  const log: PageDeps['log'] = {
+    warn({ err, invoice }: { err: Error; invoice?: number }, text: string) {
+      warnings.push({ invoice, reason: err.message, text })
+    },
+  } as PageDeps['log']
+  const deps = { catalog, clock, config, compute: computeAccount, log }
   const cycle = runCycleOf(name, calendarOf(config))
-  const task = { run: cycle, data, aids, page, ...(retried !== undefined && { retried }) }
+  const task = {
+    run: cycle,
+    data,
+    aids,
+    page,
+    generatePdf,
+    ...(retried !== undefined && { retried }),
+  }
   return processPage(deps, task, async () => {
     turn.postMessage('ready')
     const answer = await new Promise((resolve) => turn.once('message', resolve))

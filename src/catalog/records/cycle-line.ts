@@ -76,4 +76,20 @@ export interface CycleAdjustmentDocument extends CycleLineFields {
   orig_discount_amount?: number
 }
 
-export type CycleLineDocument = CycleChargeDocument | CycleAdjustmentDocument
+/**
+ * Usage of an earlier cycle (`charged_billrun`) that was recorded after its invoice was confirmed:
+ * a copy of the line with what no confirmed invoice has of its charge.
+ */
+export interface CycleUsageDocument extends CycleLineFields {
+  type: 'usage'
+  /** Stamp of the line. */
+  late_of: string
+  usaget: string
+  arate_key: string
+  plan: string
+  /** Times of the first and the last event. */
+  start: Date
+  end: Date
+}
+
+export type CycleLineDocument = CycleChargeDocument | CycleAdjustmentDocument | CycleUsageDocument

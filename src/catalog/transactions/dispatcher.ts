@@ -28,6 +28,10 @@ const PAUSE_MS = 10
 const RETRY_MS = 1_000
 const RETRY_MS_MAX = 300_000
 const PASS_MAX = 1_000
+/** Slow entries that a process executes at the same time. */
+export const SLOW_AT_ONCE = 5
+/** A process that stops leaves slow entries to others after this time. */
+const STOP_MS = 2_000
 /** Executed entries wait for others, to be deleted together. */
 const DELETE_MS = 250
 
@@ -89,7 +93,7 @@ export class OutboxDispatcher {
   async perform<T>(entry: OutboxDocument, act: () => Promise<T>): Promise<T> {
     try {
       await this.#waitForEarlier(entry)
-      return await act()
+      return await this.#holding(entry, act)
     } catch (error) {
       if (isStoreOutage(error)) await this.#release(entry, null)
       else await this.#execute(entry).catch(() => undefined)
@@ -97,59 +101,115 @@ export class OutboxDispatcher {
     }
   }
 
+  /** Leaves entries that the caller has held to any process. */
+  async release(entries: readonly OutboxDocument[]): Promise<void> {
+    for (const entry of entries) await this.#release(entry, null)
+  }
+
   /**
    * Executes the entries whose process has ended or given up, and returns their number. Rejects if
    * a store was unavailable for one of them.
    */
   async recover(): Promise<number> {
+    return (await this.#recover(false)) + (await this.#recover(true))
+  }
+
+  /** Entries that are not slow are executed one after the other. */
+  async #recover(isSlow: boolean, signal?: AbortSignal): Promise<number> {
     const found = await this.#run('find outbox entries', () =>
-      this.#collections.outbox.find().sort({ number: 1 }).limit(PASS_MAX).toArray(),
+      this.#collections.outbox.find({ isSlow }).sort({ number: 1 }).limit(PASS_MAX).toArray(),
     )
+    const left = found.filter((entry) => this.handles(entry.kind) && isClaimable(entry))
     let executed = 0
     let outage: unknown = null
-    for (const entry of found) {
-      if (!this.handles(entry.kind) || !isClaimable(entry)) continue
-      const claimed = await this.#claim(entry)
-      if (claimed === null) continue
-      try {
-        await this.#execute(claimed)
-        executed += 1
-      } catch (error) {
-        outage = error
+    const executeNext = async (): Promise<void> => {
+      for (let entry = left.shift(); entry !== undefined; entry = left.shift()) {
+        if (signal?.aborted === true) return
+        const claimed = await this.#claim(entry)
+        if (claimed === null) continue
+        try {
+          await this.#execute(claimed)
+          executed += 1
+        } catch (error) {
+          outage = error
+        }
       }
     }
+    await Promise.all(Array.from({ length: isSlow ? SLOW_AT_ONCE : 1 }, executeNext))
     if (outage !== null) throw outage
     return executed
   }
 
   /** Executes abandoned entries now and repeatedly; retries if a store is unavailable. */
   start(): OutboxRunner {
-    let isStopped = false
     let hasRun = false
+    const own = this.#repeat(async () => {
+      if (!hasRun) await this.#completeOldEntries()
+      const executed = await this.#recover(false)
+      hasRun = true
+      return executed
+    })
+    const slow = this.#repeat((signal) => this.#recover(true, signal))
+    return {
+      hasRun: () => hasRun,
+      async stop() {
+        const abort = new AbortController()
+        const timeUp = pause(STOP_MS, undefined, { signal: abort.signal }).catch(() => undefined)
+        await Promise.all([own(), Promise.race([slow(), timeUp])])
+        abort.abort()
+      },
+    }
+  }
+
+  /** Those of a version that did not distinguish slow entries. */
+  async #completeOldEntries(): Promise<void> {
+    await this.#run('complete old outbox entries', () =>
+      this.#collections.outbox.updateMany({ isSlow: { $exists: false } } as object, {
+        $set: { isSlow: false },
+      }),
+    )
+  }
+
+  /** Returns a function that ends the repetition. */
+  #repeat(act: (signal: AbortSignal) => Promise<number>): () => Promise<void> {
+    const abort = new AbortController()
     let timer: NodeJS.Timeout | undefined
     let running = Promise.resolve()
     const pass = async (): Promise<void> => {
       try {
-        const executed = await this.recover()
-        hasRun = true
+        const executed = await act(abort.signal)
         if (executed > 0)
           this.#log?.info({ executed }, 'executed outbox entries of other processes')
       } catch (error) {
         this.#log?.warn({ err: error }, 'cannot execute outbox entries; retrying')
       }
-      if (!isStopped) timer = setTimeout(next, RETRY_MS)
+      if (!abort.signal.aborted) timer = setTimeout(next, RETRY_MS)
     }
     const next = () => {
       running = pass()
     }
     next()
-    return {
-      hasRun: () => hasRun,
-      async stop() {
-        isStopped = true
-        clearTimeout(timer)
-        await running
-      },
+    return () => {
+      abort.abort()
+      clearTimeout(timer)
+      return running
+    }
+  }
+
+  /** Renews the lease of a slow entry meanwhile: nobody else executes it. */
+  async #holding<T>({ _id, isSlow }: OutboxDocument, act: () => Promise<T>): Promise<T> {
+    if (!isSlow) return act()
+    const holder = processIdentity()
+    const timer = setInterval(() => {
+      const expires = new Date(systemClock.nowMs() + LEASE_MS)
+      void this.#run('renew an outbox entry', () =>
+        this.#collections.outbox.updateOne({ _id, holder }, { $set: { expires } }),
+      ).catch(() => undefined)
+    }, LEASE_MS / 3)
+    try {
+      return await act()
+    } finally {
+      clearInterval(timer)
     }
   }
 
@@ -176,7 +236,7 @@ export class OutboxDispatcher {
     }
     try {
       await this.#waitForEarlier(entry)
-      await handler(payload as never, save)
+      await this.#holding(entry, () => handler(payload as never, save))
     } catch (error) {
       const isOutage = isStoreOutage(error)
       await this.#release(entry, isOutage ? null : error)

@@ -11,6 +11,8 @@ export interface OutboxDocument {
   payload: unknown
   /** Entries with the same subject are executed in order; null for those without an order. */
   subject: string | null
+  /** Executed beside the others, which do not wait for it. */
+  isSlow: boolean
   /** The process that executes it; null if none does. */
   holder: ProcessIdentity | null
   /** From then on, any process may claim it; earlier if the holder has ended. */
@@ -22,6 +24,6 @@ export interface OutboxDocument {
 }
 
 export const OUTBOX_INDEXES: readonly IndexDescription[] = [
-  { key: { number: 1 } },
+  { key: { isSlow: 1, number: 1 } },
   { key: { subject: 1, number: 1 } },
 ]

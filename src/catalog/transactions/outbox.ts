@@ -24,6 +24,8 @@ export interface OutboxEntry {
   readonly subject?: string
   /** The caller does the work after the commit, by `dispatcher.perform`. */
   readonly isHeld?: boolean
+  /** Waits for other servers: it is executed beside the others, and has no subject. */
+  readonly isSlow?: boolean
 }
 
 /**
@@ -32,7 +34,7 @@ export interface OutboxEntry {
  */
 export function enqueueOutbox(session: ClientSession, entry: OutboxEntry): OutboxDocument {
   const { head, entries, due, handles } = stateOf(session)
-  const { kind, payload, subject = null, isHeld = false } = entry
+  const { kind, payload, subject = null, isHeld = false, isSlow = false } = entry
   head.numbers.outbox += 1
   const isOwn = handles(kind)
   const document: OutboxDocument = {
@@ -41,6 +43,7 @@ export function enqueueOutbox(session: ClientSession, entry: OutboxEntry): Outbo
     kind,
     payload,
     subject,
+    isSlow,
     holder: isOwn ? processIdentity() : null,
     expires: new Date(isOwn ? systemClock.nowMs() + LEASE_MS : 0),
     failures: 0,

@@ -62,6 +62,21 @@ async function runJobs(): Promise<void> {
 const complete = (more: Fields = {}) =>
   details('completecycle', { stamp: KEY, generate_pdf: 'false', ...more })
 
+describe('generate_pdf of confirmcycle', () => {
+  it('is true or false, and a part of the job', async () => {
+    await complete()
+    await runJobs()
+    expect(await refused('confirmcycle', { stamp: KEY, generate_pdf: 'x' })).toBe(
+      'Field generate_pdf must be true or false',
+    )
+    await details('confirmcycle', { stamp: KEY, generate_pdf: 'true' })
+    const job = await api.catalog().jobs.findOne({ kind: 'confirm' })
+    expect(job?.options).toMatchObject({ key: KEY, generatePdf: true })
+    await runJobs()
+    expect(await api.catalog().billrun.countDocuments({ billed: 1 })).toBe(5)
+  })
+})
+
 describe('completecycle', () => {
   it('runs the cycle in the background', async () => {
     expect(await complete()).toEqual({ job: expect.any(String), accounts: 5 })

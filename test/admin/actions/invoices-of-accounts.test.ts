@@ -1,5 +1,9 @@
 /** `querybillrun`, `recreateinvoices` and `generateexpected`: invoices of accounts. */
-import { beforeEach, describe, expect, it } from 'vitest'
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { accountinvoices } from '../../../src/admin/actions/account-invoices.ts'
 import { specificcycle } from '../../../src/admin/actions/billrun/run-cycle.ts'
 import { generateexpected } from '../../../src/admin/actions/generate-expected.ts'
 import { querybillrun } from '../../../src/admin/actions/querybillrun.ts'
@@ -7,7 +11,11 @@ import { recreateinvoices } from '../../../src/admin/actions/recreate-invoices.t
 import { type Fields, useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addAccounts } from '../../support/billing/cycle-fixture.ts'
 
-const api = useActionServer([specificcycle, querybillrun, recreateinvoices, generateexpected])
+const folder = mkdtempSync(join(tmpdir(), 'tg-expected-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const ACTIONS = [specificcycle, querybillrun, recreateinvoices, generateexpected, accountinvoices]
+const api = useActionServer(ACTIONS, { TOLLGATE_INVOICES_FOLDER: folder })
+const bare = useActionServer([generateexpected])
 /** The server's clock is in 202607; the last cycle is 202606. */
 const KEY = '202606'
 
@@ -98,6 +106,51 @@ describe('generateexpected', () => {
 
   it('is an empty list without anything to invoice', async () => {
     expect((await expected({ aid: 99 }))['details']).toEqual([])
+  })
+
+  const path = join(folder, '202607', '002', '2-0-draft.pdf')
+
+  it.each([{ output: 'download_pdf' }, { download_pdf: true }])(
+    'answers the PDF: %j',
+    async (how) => {
+      const { headers, text } = await expected({ aid: 2, ...how })
+      expect(headers.get('content-type')).toBe('application/pdf')
+      expect(headers.get('content-disposition')).toBe(
+        'attachment; filename="expected-2-invoice-0.pdf"',
+      )
+      expect(text.slice(0, 5)).toBe('%PDF-')
+      expect(existsSync(path)).toBe(false)
+    },
+  )
+
+  it('writes the PDF, and answers its path', async () => {
+    expect((await expected({ aid: 2, output: 'pdf_path' }))['details']).toEqual({ pdf_path: path })
+    expect(readFileSync(path).subarray(0, 5).toString()).toBe('%PDF-')
+    rmSync(path)
+    expect((await expected({ aid: 2, generate_pdf: true }))['details']).toMatchObject({
+      billrun_key: '202607',
+      invoice_file: path,
+    })
+    expect(existsSync(path)).toBe(true)
+    expect(await api.catalog().billrun.countDocuments()).toBe(0)
+  })
+
+  it('has no PDF without a folder, or without anything to invoice', async () => {
+    expect((await bare.ask('generateexpected', { aid: 2, output: 'pdf_path' }))['desc']).toBe(
+      'output pdf_path requires invoices.folder in the configuration',
+    )
+    for (const output of ['pdf_path', 'download_pdf']) {
+      expect((await expected({ aid: 99, output }))['desc']).toBe('There is nothing to invoice')
+    }
+  })
+
+  it('is a file of accountinvoices in a given format', async () => {
+    const ask = (format: string) =>
+      api.ask('accountinvoices', { action: 'expected_invoice', aid: 2, format })
+    expect((await ask('pdf')).text.slice(0, 5)).toBe('%PDF-')
+    const { text } = await ask('json')
+    expect(JSON.parse(text)).toMatchObject({ invoice_id: 0, totals: { payable: '10.02' } })
+    expect((await ask('doc'))['desc']).toBe('format must be one of pdf, html, json, ubl')
   })
 
   it.each([

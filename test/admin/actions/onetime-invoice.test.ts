@@ -120,6 +120,30 @@ describe('a one-time invoice', () => {
     expect(existsSync(file(preview.invoice['billrun_key'], 0))).toBe(false)
   })
 
+  it('is answered as a PDF with send_back_invoices, also when the call is repeated', async () => {
+    const params = { cdrs: [cdr(20)], send_back_invoices: 1 }
+    const first = await ask(params, { key: 'k-pdf' })
+    expect(first.headers.get('content-type')).toBe('application/pdf')
+    const name = /filename="invoice-(\d+)\.pdf"/.exec(
+      first.headers.get('content-disposition') ?? '',
+    )
+    const id = Number(name?.[1])
+    const stored = await api.catalog().billrun.findOne({ invoice_id: id })
+    const path = join(folder, String(stored?.billrun_key), '001', `1001-${id}.pdf`)
+    expect(readFileSync(path).toString()).toContain('%PDF-')
+    const again = await ask(params, { key: 'k-pdf' })
+    expect(again.headers.get('content-disposition')).toBe(first.headers.get('content-disposition'))
+    expect(again.text).toBe(first.text)
+    expect(await refused({ ...params, cdrs: [] })).toContain("'cdrs' is missing")
+  })
+
+  it('is answered as JSON if its PDF cannot be made, and if it is only expected', async () => {
+    const { invoice_id: id } = await made({
+      ...{ step: 0, expected: 1, cdrs: [cdr(1)], send_back_invoices: 1 },
+    })
+    expect(id).toBe(0)
+  })
+
   it('has the time that was asked for', async () => {
     const time = Date.UTC(2026, 5, 3, 8) / 1000
     const { invoice } = await made({ invoice_unixtime: time, cdrs: [cdr(1)] })

@@ -92,11 +92,10 @@ describe('files of documents', () => {
     expect((await documents().documentOf(unconfirmed, 'html')).bytes).not.toEqual(first.bytes)
   })
 
-  it('are written at confirmation if the settings say so', async () => {
-    expect(await documents().writeConfirmed(CONFIRMED)).toEqual(new Map())
+  it('are written at confirmation in the formats that are asked for', async () => {
+    expect(await documents().writeConfirmed(CONFIRMED, [])).toEqual(new Map())
     expect(await files()).toEqual([])
-    const all = documents({ files: 'at_confirmation', formats: DOCUMENT_FORMATS })
-    expect(await all.writeConfirmed(CONFIRMED)).toEqual(new Map())
+    expect(await documents().writeConfirmed(CONFIRMED, DOCUMENT_FORMATS)).toEqual(new Map())
     expect(await files()).toEqual([
       '202405/017/17-101.html',
       '202405/017/17-101.json',
@@ -107,8 +106,8 @@ describe('files of documents', () => {
 
   it('that the invoice lacks data for are named, and the others written', async () => {
     const source = { ...CONFIRMED, settings: settings({ seller: {} }) }
-    const both = documents({ files: 'at_confirmation', formats: ['ubl', 'json'] })
-    const refused = await both.writeConfirmed(source)
+    const both = documents()
+    const refused = await both.writeConfirmed(source, ['ubl', 'json'])
     expect([...refused.keys()]).toEqual(['ubl'])
     expect(refused.get('ubl')).toContain('invoices.seller.name')
     expect(await files()).toEqual(['202405/017/17-101.json'])

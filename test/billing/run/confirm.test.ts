@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createDocuments } from '../../../src/billing/documents/documents.ts'
 import { loadInvoiceSource } from '../../../src/billing/documents/load-invoice.ts'
 import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
+import { changeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { useCycle } from '../../support/billing/cycle-fixture.ts'
 import { runReal, storeSeller } from '../../support/billing/real-cycle.ts'
 
@@ -66,6 +67,7 @@ describe('files of confirmed invoices', () => {
   })
   afterEach(() => rmSync(folder, { recursive: true, force: true }))
   const file = (extension: string) => join(folder, '202606', '001', `1-101.${extension}`)
+  const draft = () => join(folder, '202606', '001', '1-101-draft.pdf')
   const settings = (more: Record<string, string> = {}) => ({
     TOLLGATE_INVOICES_FOLDER: folder,
     TOLLGATE_INVOICES_TEMPLATES: join(folder, 'templates'),
@@ -93,6 +95,49 @@ describe('files of confirmed invoices', () => {
     const on = settings({ TOLLGATE_INVOICES_FILES: 'on_demand' })
     await (await runReal(cycle, 10, on)).confirm()
     expect([existsSync(file('json')), await dueOfBill()]).toEqual([false, '10'])
+  })
+
+  const onDemand = () => settings({ TOLLGATE_INVOICES_FILES: 'on_demand' })
+
+  it('are PDF drafts of a run with generate_pdf, and final after the confirmation', async () => {
+    const { confirm, logged } = await runReal(cycle, 10, onDemand(), true)
+    expect(readFileSync(draft()).subarray(0, 5).toString()).toBe('%PDF-')
+    expect(existsSync(file('pdf'))).toBe(false)
+    await confirm()
+    expect([existsSync(draft()), existsSync(file('pdf')), existsSync(file('json'))]).toEqual([
+      ...[false, true, false],
+    ])
+    expect(logged).toEqual([])
+  })
+
+  it.each([
+    ['the confirmation says so', false, true, true],
+    ['the run does, but the confirmation does not', true, false, false],
+    ['neither does', false, undefined, false],
+  ])('are PDF files if %s', async (_name, ofRun, ofConfirmation, isWritten) => {
+    const { confirm } = await runReal(cycle, 10, onDemand(), ofRun)
+    await confirm(ofConfirmation)
+    expect([existsSync(draft()), existsSync(file('pdf'))]).toEqual([false, isWritten])
+  })
+
+  it('are PDF files by the setting, for a cycle without the progress of a run', async () => {
+    const { confirm } = await runReal(cycle, 10, onDemand())
+    const { catalog } = cycle.deps()
+    await catalog.cycleruns.deleteMany({})
+    const by = { by: 'test', nowMs: cycle.now() }
+    await changeStoredConfig(catalog, 'billrun', () => ({ generate_pdf: true }), by)
+    await confirm()
+    expect(existsSync(file('pdf'))).toBe(true)
+  })
+
+  it('are no drafts if they cannot be made, which the log says', async () => {
+    const texts = join(folder, 'templates', 'texts', 'en.yaml')
+    writeFileSync(texts, 'title: [')
+    const { logged } = await runReal(cycle, 10, onDemand(), true)
+    expect(existsSync(draft())).toBe(false)
+    expect(logged.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { invoice: 101, err: { message: expect.stringContaining(`${texts}, line 1`) } },
+    ])
   })
 
   it('that cannot be made do not hinder the confirmation, and are made on demand', async () => {

@@ -1,12 +1,13 @@
 /** E-mails of confirmed invoices, with a real mail server. */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import type { AddressInfo } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SMTPServer } from 'smtp-server'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type ConfirmDeps, confirmInvoices } from '../../../src/billing/run/confirm.ts'
 import { closeMail, MAIL_KIND, mailHandler } from '../../../src/billing/run/invoice-mail.ts'
+import { enqueueOutbox } from '../../../src/catalog/transactions/outbox.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { ACTOR } from '../../support/billing/books.ts'
@@ -183,5 +184,116 @@ describe('a confirmed invoice', () => {
     await cycle.run()
     await confirmWith('')
     expect(await outbox()).toEqual([])
+  })
+})
+
+/** Accepts connections and says nothing. */
+async function startSilentServer(): Promise<{
+  readonly url: string
+  readonly connected: () => number
+  close(): Promise<void>
+}> {
+  const sockets = new Set<Socket>()
+  let connected = 0
+  const server = createServer((socket) => {
+    connected += 1
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    connected: () => connected,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+describe('a mail server that does not answer', () => {
+  it('delays neither the confirmation nor other entries of the outbox', async () => {
+    const server = await startSilentServer()
+    const env = { ...settings(server.url), TOLLGATE_MAIL_TIMEOUT_MS: '300000' }
+    const catalog = cycle.catalog()
+    const deps = { ...cycle.deps(), config: loadConfig({ env }) }
+    const log = createLogger({ name: 'test', level: 'silent' })
+    const done: unknown[] = []
+    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, deps.config) }, log)
+    await cycle.addAccounts(45)
+    await cycle.run()
+    const order = { cycle: cycleOf(), invoices: null, actor: ACTOR }
+    expect(await confirmInvoices(deps, order)).toMatchObject({ confirmed: 45, refused: [] })
+    expect(await outbox()).toHaveLength(45)
+    // Stored for a process that executes such entries, behind all e-mails.
+    await catalog.transaction('store an entry', async (session) => {
+      enqueueOutbox(session, { kind: 'other', payload: { number: 1 } })
+    })
+    catalog.dispatcher.register({ other: async (payload) => void done.push(payload) }, log)
+    const runner = catalog.dispatcher.start()
+    await expect.poll(() => done).toEqual([{ number: 1 }])
+    expect(runner.hasRun()).toBe(true)
+    // E-mails are tried meanwhile, a few at once.
+    await expect.poll(server.connected).toBeGreaterThanOrEqual(5)
+    await runner.stop()
+    await server.close()
+  })
+
+  it('makes an e-mail fail after a time, and it is sent by another server later', async () => {
+    const server = await startSilentServer()
+    const env = { ...settings(server.url), TOLLGATE_MAIL_TIMEOUT_MS: '100' }
+    await cycle.addAccounts(1)
+    await cycle.run()
+    const catalog = cycle.catalog()
+    const log = createLogger({ name: 'test', level: 'silent' })
+    const deps = { ...cycle.deps(), config: loadConfig({ env }) }
+    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, deps.config) }, log)
+    await confirmInvoices(deps, { cycle: cycleOf(), invoices: null, actor: ACTOR })
+    await expect.poll(outbox).toMatchObject([{ failures: 1, holder: null }])
+    await server.close()
+    closeMail()
+    const working = await startMailServer()
+    servers.push(working)
+    const config = loadConfig({ env: settings(working.url) })
+    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, config) }, log)
+    await catalog.outbox.updateMany({}, { $set: { expires: new Date(0) } })
+    expect(await catalog.dispatcher.recover()).toBe(1)
+    expect(working.messages).toHaveLength(1)
+  })
+})
+
+/** Answers each command byte by byte: no timeout of a socket ends it. */
+async function startDrippingServer(): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    const timer = setInterval(() => socket.write('2'), 20)
+    socket.on('error', () => undefined).on('close', () => clearInterval(timer))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    async close() {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+describe('a mail server that answers byte by byte', () => {
+  it('is given up', async () => {
+    const server = await startDrippingServer()
+    await cycle.addAccounts(1)
+    await cycle.run()
+    const env = { ...settings(server.url), TOLLGATE_MAIL_TIMEOUT_MS: '200' }
+    const deps = { ...cycle.deps(), config: loadConfig({ env }) }
+    const catalog = cycle.catalog()
+    const log = createLogger({ name: 'test', level: 'silent' })
+    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, deps.config) }, log)
+    await confirmInvoices(deps, { cycle: cycleOf(), invoices: null, actor: ACTOR })
+    await expect.poll(outbox).toMatchObject([{ failures: 1 }])
+    await server.close()
   })
 })

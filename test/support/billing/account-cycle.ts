@@ -116,6 +116,7 @@ export function accountCycle(given: Given): AccountCycle {
     aid: AID,
     calendar,
     cycle: cycleSpan(key, calendar),
+    late: [],
     next: cycleSpan(keyAfter(key), calendar),
     account: [{ ...account, ...given.account }],
     subscribers: given.subscribers ?? [],

@@ -118,7 +118,8 @@ function withoutTimes({ _id: _, creation_time: __, process_time: ___, ...rest }:
 
 /** Workers with the small calculation. */
 export function smallWorkers(stores: Pick<RunDeps, 'catalog' | 'clock'>): PageWorkers {
-  return inlineWorkers({ ...stores, config, compute: computeSmall })
+  const log = createLogger({ name: 'test', level: 'silent' })
+  return inlineWorkers({ ...stores, config, compute: computeSmall, log })
 }
 
 export const FROM = new Date('2026-01-01T00:00:00Z')
@@ -173,6 +174,7 @@ export function invoiceOf(input: AccountCycle, price: number): AccountInvoice {
     aid,
     billrunKey: cycle.key,
     prepone: [],
+    others: input.lines,
     lines: input.subscribers.map((subscriber) => {
       const sid = Number((subscriber as Fields)['sid'])
       const id = `${aid} ${sid} ${cycle.key}`

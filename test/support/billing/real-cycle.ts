@@ -19,7 +19,7 @@ export interface RealCycle {
   readonly deps: ConfirmDeps & { readonly log: Logger }
   /** Lines of the log. */
   readonly logged: string[]
-  confirm(): Promise<ConfirmResult>
+  confirm(generatePdf?: boolean): Promise<ConfirmResult>
 }
 
 /** Runs the cycle for one account whose plan costs `price`, with settings by environment. */
@@ -27,6 +27,7 @@ export async function runReal(
   cycle: CycleFixture,
   price: number,
   env: Record<string, string>,
+  generatePdf = false,
 ): Promise<RealCycle> {
   const logged: string[] = []
   const destination: DestinationStream = { write: (line) => void logged.push(line) }
@@ -44,7 +45,7 @@ export async function runReal(
     tax: [{ type: 'vat', taxation: 'no' }],
   } as never)
   await cycle.addAccounts(1)
-  const wanted = { cycle: cycleOf(), rerun: false, generatePdf: false, actor: ACTOR }
+  const wanted = { cycle: cycleOf(), rerun: false, generatePdf, actor: ACTOR }
   await beginRun(deps, wanted)
   const workers = inlineWorkers({ ...deps, compute: computeAccount })
   const abort = new AbortController()
@@ -53,7 +54,11 @@ export async function runReal(
   return {
     deps,
     logged,
-    confirm: () => confirmInvoices(deps, { cycle: cycleOf(), invoices: null, actor: ACTOR }),
+    confirm: (pdf) =>
+      confirmInvoices(deps, {
+        ...{ cycle: cycleOf(), invoices: null, actor: ACTOR },
+        generatePdf: pdf,
+      }),
   }
 }
 

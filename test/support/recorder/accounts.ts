@@ -1,4 +1,5 @@
 /** Writes to the ledger like workers: paid usage, and sessions that hold units. */
+
 import { randomInt } from 'node:crypto'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { openCatalog } from '../../../src/catalog/connection.ts'
@@ -11,6 +12,7 @@ import { FOREVER_MS } from '../../../src/domain/time.ts'
 import { sessionKeyOf } from '../../../src/ledger/keys.ts'
 import type { Ledger, LedgerSettings } from '../../../src/ledger/ledger.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
+import { NO_CYCLE_ENDS } from '../../../src/recorder/cycle-ends.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
 import { openTestLedger } from '../ledger.ts'
@@ -47,6 +49,7 @@ export interface TestStores {
 
 /** Options of a drain that writes at once, and of which nothing is reported. */
 export const QUICK_DRAIN = {
+  cycles: NO_CYCLE_ENDS,
   log: silent,
   metrics: {
     entriesRecorded: () => undefined,

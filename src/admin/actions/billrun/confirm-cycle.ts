@@ -28,6 +28,12 @@ export const confirmcycle = action({
     invoices: param.optional(
       param.json('Numbers of the only invoices: a list, or separated by commas.'),
     ),
+    generate_pdf: param.optional(
+      param.text(
+        '`true` or `false`: whether their PDF is written into `invoices.folder`; as the run, ' +
+          'or the setting `billrun.generate_pdf`, if not given.',
+      ),
+    ),
     invoicing_day: INVOICING_DAY,
   }),
   answer: {
@@ -43,6 +49,7 @@ export const confirmcycle = action({
   async run(sent, call) {
     const name = await namedCycle(call, sent, REFUSED)
     const invoices = numbersOf(sent.invoices)
+    const generatePdf = flagOf(sent.generate_pdf)
     const { cycle, status } = await stateOf(call, name)
     if (status === 'running') {
       throw new ActionError("Can't confirm invoices while the billing cycle run is ongoing")
@@ -50,15 +57,23 @@ export const confirmcycle = action({
     if (!(await hasUnconfirmed(call.catalog, cycle, invoices))) throw new ActionError(NOTHING)
     const { actor, catalog, clock } = call
     if (invoices === null) {
-      const wanted = { kind: 'confirm', subject: cycle.id, options: { ...name }, actor } as const
+      const options = { ...name, ...(generatePdf !== undefined && { generatePdf }) }
+      const wanted = { kind: 'confirm', subject: cycle.id, options, actor } as const
       const job = await beginJob({ catalog, clock }, wanted)
       return { details: { job: job._id.toHexString() } }
     }
     const parts = cycleOf(call)
-    const { refused, ...counts } = await confirmInvoices(parts, { cycle, invoices, actor })
+    const order = { cycle, invoices, actor, generatePdf }
+    const { refused, ...counts } = await confirmInvoices(parts, order)
     return { details: { ...counts, refused } }
   },
 })
+
+function flagOf(sent: string | undefined): boolean | undefined {
+  if (sent === undefined || sent === '') return undefined
+  if (sent === 'true' || sent === 'false') return sent === 'true'
+  throw new ActionError('Field generate_pdf must be true or false')
+}
 
 function numbersOf(sent: unknown): number[] | null {
   if (sent === undefined || sent === '') return null

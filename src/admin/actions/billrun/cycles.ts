@@ -147,7 +147,7 @@ const STATE: Readonly<Record<string, TSchema | object>> = {
   generated_invoices: integer('Invoices of the cycle.'),
   generated_bills: integer('Confirmed invoices.'),
   confirmation_percentage: { type: 'number', description: 'Of the invoices, after the run.' },
-  generate_pdf: flag('As given to the run; files are made on demand or at the confirmation.'),
+  generate_pdf: flag('As given to the run: it writes PDF files into `invoices.folder`.'),
   state: text('`running`, `paused` or `finished`; empty before the run.'),
   reason: text('Why the run is paused, or waits for MongoDB.'),
   accounts: anyValue('Accounts of the run, by result.'),

@@ -1,0 +1,216 @@
+/**
+ * Usage and credits that invoices depend on: those of the cycle, and late usage of earlier cycles
+ * of which no confirmed invoice has the charge.
+ */
+import type { ClientSession } from '../../catalog/collections.ts'
+import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
+import type { BillrunDocument } from '../../catalog/entities/bill.ts'
+import { CatalogUnavailableError, SlowReadError } from '../../catalog/errors.ts'
+import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
+import type { CycleUsageDocument } from '../../catalog/records/cycle-line.ts'
+import type { RealtimeLineDocument } from '../../catalog/records/line-document.ts'
+import { IS_LATE_COPY, IS_UNINVOICED, type Uninvoiced } from '../../catalog/records/uninvoiced.ts'
+import type { Fields } from '../../domain/fields.ts'
+import type { LateUsage } from '../cycle/late-usage.ts'
+import { type RunCycle, runCycleOf } from './run-cycle.ts'
+import { invoicesOf, isConfirmed, UNCONFIRMED } from './status.ts'
+
+export type InputLine = (RealtimeLineDocument | CreditLineDocument) & {
+  readonly uninvoiced?: Uninvoiced
+}
+
+/** The lines of one account. */
+export interface InputLines {
+  /** Those of the cycle. */
+  readonly own: readonly InputLine[]
+  /** Usage of earlier cycles whose invoices are closed. */
+  readonly late: readonly LateUsage[]
+  /** Copies of lines of the cycle in confirmed invoices of later ones. */
+  readonly taken: readonly CycleUsageDocument[]
+}
+
+export const NO_LINES: InputLines = { own: [], late: [], taken: [] }
+
+/** How lines and invoices are read: on their own, or in a transaction. */
+export interface LineReader {
+  lines(filter: Fields, projection: Fields): Promise<Fields[]>
+  invoices(filter: Fields, limit?: number): Promise<BillrunDocument[]>
+}
+
+/**
+ * Thousands of lines take longer than one operation may, on a busy machine: a run that gave up each
+ * page would not get on. Waits like for an outage if the limit of reads is not enough either.
+ */
+export function lineReader(catalog: Catalog, session?: ClientSession): LineReader {
+  // Operations of a transaction must not overlap.
+  let last: Promise<unknown> = Promise.resolve()
+  const read = <T>(what: string, operation: (options: ReadOptions) => Promise<T>): Promise<T> => {
+    if (session === undefined) return readPage(catalog, what, operation)
+    const next = last.then(() => catalog.run(what, () => operation({ session })))
+    last = next.catch(() => undefined)
+    return next
+  }
+  return {
+    lines: (filter, projection) =>
+      read('read the lines of a page', (options) =>
+        catalog.lines.find(filter as never, { ...options, projection }).toArray(),
+      ) as Promise<unknown> as Promise<Fields[]>,
+    invoices: (filter, limit = 0) =>
+      read('read the invoices of lines', (options) =>
+        catalog.billrun
+          .find(filter as never, { ...options, limit, projection: INVOICE_FIELDS })
+          .toArray(),
+      ),
+  }
+}
+
+type ReadOptions = ReadLimits | { readonly session: ClientSession }
+
+const INVOICE_FIELDS = { _id: 0, aid: 1, billrun_key: 1, billed: 1 }
+
+export async function readPage<T>(
+  catalog: Catalog,
+  what: string,
+  operation: (limits: ReadLimits) => Promise<T>,
+): Promise<T> {
+  try {
+    return await catalog.read(what, operation)
+  } catch (error) {
+    if (error instanceof SlowReadError) throw new CatalogUnavailableError(error.message)
+    throw error
+  }
+}
+
+const COPY_FIELDS = {
+  ...{ _id: 0, stamp: 1, aid: 1, billrun: 1, late_of: 1 },
+  ...{ usagev: 1, aprice: 1, final_charge: 1, tax_data: 1, exact: 1 },
+}
+
+/** Fields of late usage: what its copy has. */
+const LATE_FIELDS = {
+  ...{ _id: 0, stamp: 1, v: 1, aid: 1, sid: 1, type: 1, usaget: 1, arate_key: 1, plan: 1 },
+  ...{ billrun: 1, urt: 1, last_urt: 1, uninvoiced: 1 },
+  ...{ usagev: 1, aprice: 1, final_charge: 1, tax_data: 1, exact: 1 },
+}
+
+/** By account. `projection`: fields of the lines of the cycle. Rejects as `catalog.read`. */
+export async function readInputLines(
+  reader: LineReader,
+  run: RunCycle,
+  aids: readonly number[],
+  projection: Fields,
+): Promise<ReadonlyMap<number, InputLines>> {
+  const ofAccounts = { aid: { $in: [...aids] } }
+  const [own, late, taken] = await Promise.all([
+    reader.lines({ ...ofAccounts, billrun: run.key, source: { $ne: 'billrun' } }, projection),
+    readLate(reader, run, aids),
+    readTaken(reader, run.key, aids),
+  ])
+  const found = new Map<
+    number,
+    { own: InputLine[]; late: LateUsage[]; taken: CycleUsageDocument[] }
+  >()
+  const of = (aid: unknown) => {
+    const lines = found.get(Number(aid)) ?? { own: [], late: [], taken: [] }
+    found.set(Number(aid), lines)
+    return lines
+  }
+  for (const line of own) of(line['aid']).own.push(line as unknown as InputLine)
+  for (const line of late) of(line.aid).late.push(line)
+  for (const line of taken) of(line.aid).taken.push(line)
+  return found
+}
+
+async function readLate(
+  reader: LineReader,
+  run: RunCycle,
+  aids: readonly number[],
+): Promise<LateUsage[]> {
+  const filter = { aid: { $in: [...aids] }, ...IS_UNINVOICED, billrun: { $lt: run.key } }
+  const found = (await reader.lines(filter, LATE_FIELDS)) as unknown as LateUsage[]
+  const isClosed = await closedCycles(reader, run, found)
+  return found.filter((line) => isClosed(line))
+}
+
+type OfCycle = Pick<LateUsage, 'aid' | 'billrun'>
+
+/**
+ * A cycle is closed for an account if its invoice is confirmed, or if it has none and all others of
+ * the cycle are confirmed. A line of another cycle belongs to the invoice that it may still get.
+ */
+async function closedCycles(
+  reader: LineReader,
+  { invoicingDay, installedDay, calendar }: RunCycle,
+  lines: readonly OfCycle[],
+): Promise<(line: OfCycle) => boolean> {
+  if (lines.length === 0) return () => false
+  const keys = [...new Set(lines.map(({ billrun }) => billrun))]
+  const aids = [...new Set(lines.map(({ aid }) => aid))]
+  const own = await reader.invoices({ aid: { $in: aids }, billrun_key: { $in: keys } })
+  const confirmed = new Map(
+    own.map((invoice) => [`${invoice.aid} ${invoice.billrun_key}`, isConfirmed(invoice)]),
+  )
+  const installed = { ...calendar, cycleDay: installedDay }
+  const closed = new Set<string>()
+  for (const key of keys) {
+    const all = invoicesOf(runCycleOf({ key, invoicingDay }, installed))
+    const [some] = await reader.invoices(all, 1)
+    const [open] = some === undefined ? [] : await reader.invoices({ ...all, ...UNCONFIRMED }, 1)
+    if (some !== undefined && open === undefined) closed.add(key)
+  }
+  return ({ aid, billrun }) => confirmed.get(`${aid} ${billrun}`) ?? closed.has(billrun)
+}
+
+/** Copies of lines of this cycle, by `late_of`, in confirmed invoices of later ones. */
+export async function readTaken(
+  reader: LineReader,
+  key: string,
+  aids: readonly number[],
+): Promise<CycleUsageDocument[]> {
+  const filter = { aid: { $in: [...aids] }, ...IS_LATE_COPY, charged_billrun: key }
+  const copies = (await reader.lines(filter, COPY_FIELDS)) as unknown as CycleUsageDocument[]
+  return confirmedCopies(reader, copies)
+}
+
+/** Copies in other invoices are replaced by the next run of their cycle. */
+async function confirmedCopies(
+  reader: LineReader,
+  copies: readonly CycleUsageDocument[],
+): Promise<CycleUsageDocument[]> {
+  if (copies.length === 0) return []
+  const found = await reader.invoices({
+    aid: { $in: [...new Set(copies.map(({ aid }) => aid))] },
+    billrun_key: { $in: [...new Set(copies.map(({ billrun }) => billrun))] },
+    billed: { $in: [1, 2] },
+  })
+  const confirmed = new Set(found.map(({ aid, billrun_key: key }) => `${aid} ${key}`))
+  return copies.filter(({ aid, billrun }) => confirmed.has(`${aid} ${billrun}`))
+}
+
+/** A version of a marked line, whose charge is settled. */
+export interface SettledLine {
+  readonly stamp: string
+  readonly v: number
+}
+
+/** The marked lines: those that an invoice of these lines settles. */
+export function markedLines({ own, late }: InputLines): SettledLine[] {
+  return [...own, ...late].flatMap(({ stamp, uninvoiced, ...line }) =>
+    uninvoiced === undefined ? [] : [{ stamp, v: Number((line as { v?: number }).v) }],
+  )
+}
+
+/** Removes the marks of these versions; a newer one that was recorded meanwhile keeps its mark. */
+export async function settleLines(
+  catalog: Catalog,
+  session: ClientSession,
+  settled: readonly SettledLine[],
+): Promise<void> {
+  if (settled.length === 0) return
+  const updates = settled.map(({ stamp, v }) => ({
+    updateOne: { filter: { stamp, v }, update: { $unset: { uninvoiced: true } } },
+  }))
+  await catalog.run('settle late lines', () =>
+    catalog.lines.bulkWrite(updates as never[], { session }),
+  )
+}
