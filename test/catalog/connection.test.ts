@@ -84,7 +84,7 @@ describe('openCatalog', () => {
       }))
       proxy.cutBefore((request) => request.includes('long0'))
       const insert = () =>
-        catalog.run('write long documents', () =>
+        catalog.run<unknown>('write long documents', () =>
           count === 1
             ? catalog.config.insertOne(documents[0] as never)
             : catalog.config.insertMany(documents as never),
