@@ -101,7 +101,11 @@ async function previewPage(catalog: Catalog, compute: ComputeAccount, page: Page
 function withAssumed(read: AccountInput, assumed: Assumed | null): AccountInput {
   const { input } = read
   if (assumed === null || input instanceof Error) return read
-  return { ...read, input: { ...input, ...assumedRevisions(input.aid, input, assumed) } }
+  const { aid, periods } = input
+  const supposed = { ...input, ...assumedRevisions(aid, input, assumed) }
+  if (periods === undefined) return { ...read, input: supposed }
+  const longer = { ...periods, ...assumedRevisions(aid, periods, assumed) }
+  return { ...read, input: { ...supposed, periods: longer } }
 }
 
 /** Lines of other systems lack fields: the amount and the days of the cycle are taken instead. */

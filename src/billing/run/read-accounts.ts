@@ -7,10 +7,10 @@ import type { Fields } from '../../domain/fields.ts'
 import type { AccountCycle, StoredRevision } from '../cycle/compute.ts'
 import type { PastBalance } from '../cycle/invoice.ts'
 import type { InvoiceLine } from '../cycle/totals.ts'
-import { keyAfter } from '../cycle-key.ts'
+import { keyAfter, keyEndMs } from '../cycle-key.ts'
 import { currentBalances } from '../statements/balances.ts'
 import { type RunCycle, runIdOf } from './run-cycle.ts'
-import type { RunData } from './run-data.ts'
+import { longestPeriod, type RunData } from './run-data.ts'
 
 type InputLine = RealtimeLineDocument | CreditLineDocument
 
@@ -63,18 +63,20 @@ export async function readAccounts(
   aids: readonly number[],
   nowMs: number,
 ): Promise<Map<number, AccountInput>> {
-  const [revisions, lines, written, later, previous, balances] = await Promise.all([
-    readRevisions(catalog, run, aids),
+  const months = longestPeriod(data.catalogue)
+  const [revisions, lines, written, periods, later, previous, balances] = await Promise.all([
+    readRevisions(catalog, run, months, aids),
     readLines(catalog, run, aids),
     readWritten(catalog, run, aids),
+    months === 1 ? null : readPeriods(catalog, run, months, aids),
     readInstallments(catalog, run, aids),
     readPrevious(catalog, run, aids),
     currentBalances(catalog, aids),
   ])
   const inputs = new Map<number, AccountInput>()
   for (const aid of aids) {
-    const own = revisions.get(aid) ?? []
-    const account = own.filter(({ type }) => type === 'account')
+    const all = ownRevisions(revisions.get(aid) ?? [])
+    const { account, subscribers } = ownRevisions((revisions.get(aid) ?? []).filter(inWindow(run)))
     if (!isOfDay(run, account)) continue
     const usage = (lines.get(aid) ?? []) as unknown as InputLine[]
     if (usage.length > LINES_PER_ACCOUNT_MAX) {
@@ -90,9 +92,10 @@ export async function readAccounts(
       cycle: run.cycle,
       next: run.next,
       account,
-      subscribers: own.filter(({ type }) => type === 'subscriber'),
+      subscribers,
       catalogue: data.catalogue,
       written: written.get(aid) ?? [],
+      ...(periods !== null && { periods: { ...all, ...periods.of(aid) } }),
       hasPreviousRun: previous.has(aid),
       lines: usage.sort(byTime),
       laterInstallments: installments.sort(byTime),
@@ -121,11 +124,29 @@ function byTime(a: InputLine, b: InputLine): number {
   return a.stamp < b.stamp ? -1 : 1
 }
 
-async function readRevisions(catalog: Catalog, run: RunCycle, aids: readonly number[]) {
+function ownRevisions(revisions: readonly StoredRevision[]) {
+  return {
+    account: revisions.filter(({ type }) => type === 'account'),
+    subscribers: revisions.filter(({ type }) => type === 'subscriber'),
+  }
+}
+
+/** Of the cycle and the next one. */
+function inWindow({ cycle, next }: RunCycle): (revision: StoredRevision) => boolean {
+  return ({ from, to }) => from.getTime() < next.endMs && to.getTime() > cycle.startMs
+}
+
+/** `months`: of the longest period, the cycle and the next one may be anywhere in it. */
+async function readRevisions(
+  catalog: Catalog,
+  { key, calendar }: RunCycle,
+  months: number,
+  aids: readonly number[],
+) {
   const filter = {
     aid: { $in: [...aids] },
-    from: { $lt: new Date(run.next.endMs) },
-    to: { $gt: new Date(run.cycle.startMs) },
+    from: { $lt: new Date(keyEndMs(keyAfter(key, months), calendar)) },
+    to: { $gt: new Date(keyEndMs(keyAfter(key, -months), calendar)) },
     deleted: { $ne: true },
   }
   const found = await readPage(catalog, 'read the accounts of a page', (limits) =>
@@ -143,6 +164,54 @@ async function readLines(catalog: Catalog, { key }: RunCycle, aids: readonly num
 
 async function readWritten(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {
   return findLines(catalog, aids, { billrun: keyAfter(key, -1), source: 'billrun' })
+}
+
+/** What earlier runs did for periods that contain the cycle; `months`: of the longest one. */
+async function readPeriods(
+  catalog: Catalog,
+  run: RunCycle,
+  months: number,
+  aids: readonly number[],
+) {
+  const [lines, runs] = await Promise.all([
+    readPeriodLines(catalog, run, months, aids),
+    readRuns(catalog, run, months),
+  ])
+  return { of: (aid: number) => ({ written: lines.get(aid) ?? [], runs }) }
+}
+
+/** Keys of the runs before that are finished. */
+async function readRuns(
+  catalog: Catalog,
+  { key, invoicingDay }: RunCycle,
+  months: number,
+): Promise<string[]> {
+  const keys = Array.from({ length: months }, (_, index) => keyAfter(key, -1 - index))
+  const ids = keys.map((each) => runIdOf({ key: each, invoicingDay }))
+  const found = await catalog.run('read the runs before', () =>
+    catalog.cycleruns
+      .find({ _id: { $in: ids }, state: 'finished' }, { projection: { key: 1 } })
+      .toArray(),
+  )
+  return found.map((run) => run.key)
+}
+
+/** Of other systems those that may be of such a period. */
+async function readPeriodLines(
+  catalog: Catalog,
+  { key, cycle }: RunCycle,
+  months: number,
+  aids: readonly number[],
+) {
+  return findLines(catalog, aids, {
+    billrun: { $gte: keyAfter(key, -months), $lt: key },
+    source: 'billrun',
+    $or: [
+      { charged_billrun: { $gte: key } },
+      { charged_billrun: null, is_upfront: true, end: { $gt: new Date(cycle.startMs) } },
+      { charged_billrun: null, is_upfront: true, discount_end: { $gt: new Date(cycle.startMs) } },
+    ],
+  })
 }
 
 async function readInstallments(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {
