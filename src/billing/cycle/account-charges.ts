@@ -80,12 +80,12 @@ function ownPart(
   return { charges, adjustments, subjects: charges, formerStamps: new Map() }
 }
 
-/** What a cycle or period should have, and what was written for it. */
+/** Charges that a cycle or period should have, and those that were written for it. */
 interface Change extends WrittenLines {
   readonly cycle: CycleSpan
   readonly wanted: readonly ChargeLine[]
   readonly holders: readonly Holder[]
-  /** What the run that wrote it granted besides; null if it is not known. */
+  /** Other grants of the run that wrote them; null if they are not known. */
   readonly besides: GrantsByKey | null
 }
 
@@ -102,7 +102,7 @@ function correctedCycle(
   return correctedPart(input, change, adjust, limits)
 }
 
-/** What should have been charged and granted, minus what was. */
+/** Wanted charges and discounts minus those that were written. */
 function correctedPart(
   input: AccountCycle,
   change: Change,
@@ -170,7 +170,7 @@ interface LongerCharges {
   readonly adjust: Adjuster
 }
 
-/** Of the periods that are longer than a cycle. */
+/** Charges of the periods that are longer than a cycle. */
 function longerCharges(input: AccountCycle): LongerCharges {
   const { periods, calendar, cycle } = input
   if (periods === undefined) return { own: [], changed: [], ahead: [], adjust: () => [] }
@@ -217,7 +217,7 @@ function neverHeld(
     const revision = revisionOf(catalogue, charge)
     // An included service follows the terms of its plan.
     const isIncluded = serviceId !== undefined && catalogue.plans.has(serviceId)
-    // Of a subscriber without any revision nothing is known.
+    // Nothing is known of a subscriber without any revision.
     const isKnown = holders.some((one) => one.sid === sid && one.pieces.length > 0)
     if (revision === null || isIncluded || !isKnown || key < cycle.key) return []
     const { months } = termsOf(revision).recurrence

@@ -1,4 +1,4 @@
-/** Applies the discounts and conditional charges of the catalogue to charges of an account. Pure. */
+/** Applies discounts and conditional charges of the catalogue to charges of an account. Pure. */
 import {
   type AdjustmentKind,
   type AdjustmentTerms,

@@ -38,7 +38,9 @@ export interface Wanted {
   readonly same: readonly Holding[]
 }
 
-/** Of the cycle alone, without longer periods. Throws `CycleError` for an invalid revision. */
+/**
+ * Charges of the cycle alone, without longer periods. Throws `CycleError` for an invalid revision.
+ */
 export function chargesOf(wanted: Wanted): ChargeLine[] {
   const { cycle, timing, held } = wanted
   const { period, isUpfront, recurrence } = held.offer.terms

@@ -79,7 +79,7 @@ export interface AccountCycle {
   readonly nowMs: number
 }
 
-/** What charges depend on whose period is longer than a cycle. */
+/** Documents for charges whose period is longer than a cycle. */
 export interface PeriodInput {
   /** Revisions with a part in a period that contains the cycle or the next one. */
   readonly account: readonly StoredRevision[]

@@ -21,9 +21,9 @@ export interface PeriodCharge {
 }
 
 export interface PeriodCharges {
-  /** Of the periods that contain the cycle, as far as they are due. */
+  /** Charges of the periods that contain the cycle, as far as they are due. */
   readonly due: readonly PeriodCharge[]
-  /** Of the periods that begin with the next cycle. */
+  /** Charges of the periods that begin with the next cycle. */
   readonly ahead: readonly ChargeLine[]
   /** All plans and services, whatever their period. */
   readonly holdings: readonly Holding[]
@@ -70,10 +70,14 @@ function longerIn(input: AccountCycle, all: readonly Holding[], cycle: CycleSpan
   })
 }
 
-/** A holding as far as its own terms allow, and the services that it includes. */
+/**
+ * A holding as far as its own terms allow, and the services that it includes. One that ended long
+ * ago may be of a plan that does not exist any more.
+ */
 function withIncluded(input: AccountCycle, holding: Holding, { endMs }: CycleSpan): Holding[] {
   const { aid, catalogue, settings } = input
-  if (holding.fromMs >= endMs) return []
+  const offers = holding.kind === 'flat' ? catalogue.plans : catalogue.services
+  if (holding.fromMs >= endMs || !offers.has(holding.name)) return []
   if (holding.kind === 'service') return ownTime(input, holding)
   if (!settings.chargeIncludedServices) return [holding]
   const offer = offerAt(aid, catalogue, holding, Math.min(holding.toMs, endMs) - 1)

@@ -218,7 +218,7 @@ interface PeriodLine<Line> {
   readonly corrects: string | null
 }
 
-/** What earlier runs wrote for periods that are longer than a cycle. */
+/** Lines that earlier runs wrote for periods that are longer than a cycle. */
 export class WrittenPeriods {
   readonly #charges: readonly PeriodLine<WrittenCharge>[]
   readonly #adjustments: readonly PeriodLine<WrittenAdjustment>[]
@@ -249,7 +249,7 @@ export class WrittenPeriods {
     })
   }
 
-  /** What was charged for a plan or service instance in a period, as it was corrected since. */
+  /** Lines of a plan or service instance in a period, with their later corrections. */
   of(key: string, period: CycleSpan): WrittenLines {
     const isOfPeriod = ({ key: own, line: { span } }: PeriodLine<WrittenLine>) =>
       own === null

@@ -1,6 +1,6 @@
 /** Stores the lines of another system's last run, which the first run here corrects. */
 import type { Catalog } from '../../catalog/connection.ts'
-import { importedLine, type ImportedLine } from '../../catalog/records/imported-line.ts'
+import { type ImportedLine, importedLine } from '../../catalog/records/imported-line.ts'
 import { FieldError } from '../../domain/fields.ts'
 import { BillingError } from '../errors.ts'
 
@@ -53,7 +53,11 @@ export async function importLines(
     failed.push({ row, text: 'stamp is that of a line which was not imported' })
     lines.delete(stamp)
   }
-  if (!isDry && lines.size > 0) await store(catalog, [...lines.values()].map(({ line }) => line))
+  if (!isDry && lines.size > 0)
+    await store(
+      catalog,
+      [...lines.values()].map(({ line }) => line),
+    )
   return { imported: lines.size, failed: failed.sort((one, other) => one.row - other.row) }
 }
 

@@ -131,7 +131,7 @@ function ownRevisions(revisions: readonly StoredRevision[]) {
   }
 }
 
-/** Of the cycle and the next one. */
+/** Whether a revision is in force in the cycle or the next one. */
 function inWindow({ cycle, next }: RunCycle): (revision: StoredRevision) => boolean {
   return ({ from, to }) => from.getTime() < next.endMs && to.getTime() > cycle.startMs
 }
@@ -166,7 +166,10 @@ async function readWritten(catalog: Catalog, { key }: RunCycle, aids: readonly n
   return findLines(catalog, aids, { billrun: keyAfter(key, -1), source: 'billrun' })
 }
 
-/** What earlier runs did for periods that contain the cycle; `months`: of the longest one. */
+/**
+ * The earlier runs, and the lines that they wrote for periods that contain the cycle. `months`: of
+ * the longest period.
+ */
 async function readPeriods(
   catalog: Catalog,
   run: RunCycle,
@@ -196,7 +199,7 @@ async function readRuns(
   return found.map((run) => run.key)
 }
 
-/** Of other systems those that may be of such a period. */
+/** Lines of periods that contain the cycle; those of other systems if they may be of such. */
 async function readPeriodLines(
   catalog: Catalog,
   { key, cycle }: RunCycle,

@@ -40,7 +40,7 @@ export async function readRunData(catalog: Catalog, config: RunConfig): Promise<
   }
 }
 
-/** Months of the longest period of a plan or service; of invalid ones the account is told. */
+/** Months of the longest period of a plan or service; invalid ones are left out here. */
 export function longestPeriod({ plans, services }: CycleCatalogue): number {
   let longest = 1
   for (const revisions of [...plans.values(), ...services.values()]) {

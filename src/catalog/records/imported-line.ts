@@ -3,7 +3,15 @@
  * discounts and conditional charges. Pure.
  */
 import { createHash } from 'node:crypto'
-import { FieldError, type Fields, isObject, isUnset, objectAt, textAt, wholeAt } from '../../domain/fields.ts'
+import {
+  FieldError,
+  type Fields,
+  isObject,
+  isUnset,
+  objectAt,
+  textAt,
+  wholeAt,
+} from '../../domain/fields.ts'
 import { parseInstant } from '../../domain/time.ts'
 
 /** Kept of an imported line; its other fields are ignored. */

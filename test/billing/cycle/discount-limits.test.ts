@@ -77,7 +77,7 @@ describe('the limits of a run', () => {
       ['202604', 'charge', -30],
       ['202605', 'charge', -15],
     ])
-    // What was granted ahead is not granted again.
+    // Discounts that were granted ahead are not granted again.
     expect(granted(third)).toEqual([
       ['202605', 'charge', -30],
       ['202606', 'charge', -15],

@@ -18,7 +18,7 @@ async function storeYear(upfront: boolean): Promise<void> {
   await cycle.addAccounts(2)
 }
 
-/** Of the first account. */
+/** Ends the first account's subscriber. */
 async function endsAt(date: string): Promise<void> {
   const to = new Date(date)
   const set = { $set: { to, deactivation_date: to } }

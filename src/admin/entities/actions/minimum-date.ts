@@ -35,7 +35,7 @@ export async function minimumDatesMs(
 
 export interface RequestedChange {
   readonly action: ActionName
-  /** Of the entity, in any order. */
+  /** Revisions of the entity, in any order. */
   readonly revisions: readonly RawDocument[]
   readonly target: RawDocument
   /** Fields that are set. */

@@ -115,7 +115,7 @@ async function checkChange(job: ImportJob, request: WriteRequest): Promise<void>
   const { stores } = job
   const { definition } = request
   const { revisions, held } = await findValidRevision(job, request)
-  const action = 'permanentchange'
+  const action = 'permanentchange' as const
   const nowMs = stores.clock.nowMs()
   const fromMs = request.from?.getTime() ?? nowMs
   const context = ruleContextOf(stores, action, fromMs, job.actor)

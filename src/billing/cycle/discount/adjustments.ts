@@ -43,7 +43,7 @@ export interface AdjustmentInput extends DiscountHolders {
   readonly lines: readonly ChargeLine[]
   /** The cycle of charges on nothing in particular. */
   readonly cycle: CycleSpan
-  /** What the run may still grant. */
+  /** Limits that the run has left. */
   readonly limits: Limits
 }
 

@@ -1,7 +1,6 @@
 /**
- * What a run has granted of its discounts and conditional charges: `limit` and
- * `simultaneous_limit` are for charges in arrears, corrected charges and charges ahead together.
- * Pure.
+ * Limits of discounts and conditional charges in a run: `limit` and `simultaneous_limit` are for
+ * charges in arrears, corrected charges and charges ahead together. Pure.
  */
 import type { AdjustmentKind, AdjustmentTerms } from '../../../catalog/compile/discount.ts'
 import { Exact } from '../../../catalog/records/exact-amount.ts'
@@ -35,10 +34,10 @@ export interface Limits {
   use(terms: AdjustmentTerms, key: string, amount: Exact): void
 }
 
-/** What an earlier run granted with charges that are corrected now. */
+/** Grants of an earlier run, on charges that are corrected now and on others. */
 export interface FormerGrants {
   readonly granted: GrantsByKey
-  /** What that run granted besides; null if it is not known. */
+  /** Grants on other charges; null if they are not known. */
   readonly besides: GrantsByKey | null
 }
 
@@ -88,8 +87,8 @@ function limitOf({ limit, linesMax }: AdjustmentTerms): Grants {
 }
 
 /**
- * What an earlier run could have granted with the corrected charges. What it did grant is not taken
- * back because of a limit; if its other grants are unknown, it is not raised either.
+ * The most that an earlier run could have granted on the corrected charges. Its grants are not taken
+ * back because of a limit; if its other grants are unknown, they are not raised either.
  */
 function formerLimit(limit: Grants, before: Grants, others: Grants | null): Grants {
   const possible = others === null ? NOTHING : rest(limit, others)

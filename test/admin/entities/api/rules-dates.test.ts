@@ -135,8 +135,6 @@ describe('dates in the past', () => {
 
 describe('changes in the past of an account and its subscribers', () => {
   const PAST = '2025-12-15'
-  let next = 0
-
   /** An account with a subscriber since 2025-02-01; both have their own confirmed invoices. */
   async function accountWith(...invoices: Fields[]) {
     const { entity: plan } = await make(world, 'plans', { from: '2025-01-01' })
@@ -151,7 +149,11 @@ describe('changes in the past of an account and its subscribers', () => {
     return { aid, sid }
   }
 
-  const change = (from: string) => ({ from, address: `Street ${(next += 1)}` })
+  /** A permanent change of the address, with further fields. */
+  const change = (query: Fields, from: string, more: Fields = {}) => ({
+    query: { ...query, effective_date: from },
+    update: { from, address: `Street ${from}`, ...more },
+  })
   const confirmed = (key: string, end: string): Fields => ({
     billrun_key: key,
     billed: 1,
@@ -164,7 +166,7 @@ describe('changes in the past of an account and its subscribers', () => {
       ['subscribers', { sid }],
       ['accounts', { aid }],
     ] as const) {
-      await world.ok(collection, 'permanentchange', { query, update: change(PAST) })
+      await world.ok(collection, 'permanentchange', change(query, PAST))
       const rows = await world.rows(collection, { query, sort: { from: 1 } })
       expect(rows.map((row) => (row['revision_info'] as Fields)['updatable'])).toEqual([true, true])
       const closed = { query: { _id: row(rows[1])._id }, update: { to: '2026-01-15' } }
@@ -183,11 +185,11 @@ describe('changes in the past of an account and its subscribers', () => {
       ['subscribers', { sid }],
       ['accounts', { aid }],
     ] as const) {
-      const early = { query, update: change('2025-12-09') }
+      const early = change(query, '2025-12-09')
       const body = await world.refused(collection, 'permanentchange', early)
       expect(displayCode(body)).toBe(1)
       expect(body.message).toContain(end)
-      await world.ok(collection, 'permanentchange', { query, update: change(end) })
+      await world.ok(collection, 'permanentchange', change(query, end))
       const rows = await world.rows(collection, { query, sort: { from: 1 } })
       expect(rows.map((row) => (row['revision_info'] as Fields)['updatable'])).toEqual([
         false,
@@ -200,17 +202,16 @@ describe('changes in the past of an account and its subscribers', () => {
 
   it('are not refused because of an invoice outside of cycles', async () => {
     const { sid } = await accountWith(confirmed('20260601120000', '2026-06-01'))
-    await world.ok('subscribers', 'permanentchange', { query: { sid }, update: change(PAST) })
+    await world.ok('subscribers', 'permanentchange', change({ sid }, PAST))
   })
 
   it('are refused if the subscriber moves to an account that is invoiced then', async () => {
     const { sid } = await accountWith()
     const { aid } = await accountWith(confirmed('202601', '2026-01-01'))
-    const update = { ...change(PAST), aid }
-    const body = await world.refused('subscribers', 'permanentchange', { query: { sid }, update })
+    const early = change({ sid }, PAST, { aid })
+    const body = await world.refused('subscribers', 'permanentchange', early)
     expect(body.message).toContain('2026-01-01')
-    const later = { query: { sid }, update: { ...update, from: '2026-01-01' } }
-    await world.ok('subscribers', 'permanentchange', later)
+    await world.ok('subscribers', 'permanentchange', change({ sid }, '2026-01-01', { aid }))
     // The time in the account before stays open, that in the new one does not.
     const rows = await world.rows('subscribers', { query: { sid }, sort: { from: 1 } })
     const moved = { query: { _id: row(rows[1])._id }, update: { from: '2025-12-20' } }
