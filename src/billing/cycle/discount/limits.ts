@@ -87,8 +87,8 @@ function limitOf({ limit, linesMax }: AdjustmentTerms): Grants {
 }
 
 /**
- * The most that an earlier run could have granted on the corrected charges. Its grants are not taken
- * back because of a limit; if its other grants are unknown, they are not raised either.
+ * The most that an earlier run could have granted on the corrected charges. Its grants are not
+ * taken back because of a limit; if its other grants are unknown, they are not raised either.
  */
 function formerLimit(limit: Grants, before: Grants, others: Grants | null): Grants {
   const possible = others === null ? NOTHING : rest(limit, others)
