@@ -155,8 +155,13 @@ export function periodOf(
       : localTime(calendar.zone, activationMs).year * 12 + start - 1
   const begin = monthOfKey(key) - 1
   const from = begin - ((((begin - anchor) % months) + months) % months)
-  const [before, last] = [keyOfMonth(from), keyOfMonth(from + months)]
-  return spanOf(last, keyEndMs(before, calendar), keyEndMs(last, calendar), calendar.zone)
+  return periodEnding(keyOfMonth(from + months), months, calendar)
+}
+
+/** The period of a number of cycles whose last one has the key. */
+export function periodEnding(key: string, months: number, calendar: BillingCalendar): CycleSpan {
+  const startMs = keyEndMs(keyAfter(key, -months), calendar)
+  return spanOf(key, startMs, keyEndMs(key, calendar), calendar.zone)
 }
 
 export const CYCLE_STATUSES = [

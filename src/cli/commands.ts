@@ -168,8 +168,11 @@ const ENTITY_COMMANDS: readonly CommandSpec[] = [
     name: 'import',
     help: 'Create or change entities from the rows of a file (CSV, or lines of JSON).',
     operands: [
-      { name: 'COLLECTION', help: 'accounts, subscribers, plans, services, rates, discounts' },
-      { name: 'FILE', help: 'CSV, or .jsonl with an update on each line' },
+      {
+        name: 'COLLECTION',
+        help: 'accounts, subscribers, plans, services, rates, discounts; lines of a last run',
+      },
+      { name: 'FILE', help: 'CSV, or .jsonl with an update (for lines: a line) on each line' },
     ],
     options: {
       operation: text('O', 'create, or permanentchange for rates; create if not given'),

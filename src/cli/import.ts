@@ -17,6 +17,7 @@ import { createLogger } from '../runtime/log.ts'
 import { print, printError, type StatusLine, statusLine } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
+import { importLineFile } from './import-lines.ts'
 import { operator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { withStores } from './stores.ts'
@@ -31,13 +32,13 @@ export async function importFile(
   options: OptionValues,
   configFile: string | undefined,
 ): Promise<0 | 1> {
+  if (collection === 'lines') return importLinesOf(file, options, configFile)
   const definition = DEFINITIONS.get(collection)
   if (definition === undefined || !IMPORT_OPERATIONS.has(collection)) {
-    const known = [...IMPORT_OPERATIONS.keys()].join(', ')
+    const known = [...IMPORT_OPERATIONS.keys(), 'lines'].join(', ')
     throw new UsageError(`COLLECTION must be one of ${known}, not '${collection}'`)
   }
-  if (!existsSync(file))
-    throw new CommandError(`there is no file ${file}; it is read twice, so it cannot be a pipe`)
+  checkFile(file)
   const update = await settingsIn(optionalText(options, 'settings'))
   const config = loadConfig(configFile === undefined ? {} : { file: configFile })
   const log = createLogger({ name: 'cli', level: 'silent' })
@@ -68,6 +69,25 @@ export async function importFile(
   }
 }
 
+function checkFile(file: string): void {
+  if (existsSync(file)) return
+  throw new CommandError(`there is no file ${file}; it is read twice, so it cannot be a pipe`)
+}
+
+async function importLinesOf(
+  file: string,
+  options: OptionValues,
+  configFile: string | undefined,
+): Promise<0 | 1> {
+  checkFile(file)
+  const failed = failedFile(optionalText(options, 'failed'))
+  try {
+    return await importLineFile(file, options, configFile, failed.add)
+  } finally {
+    await failed.close()
+  }
+}
+
 /** Without settings, the columns are those of an export. */
 async function settingsIn(file: string | undefined): Promise<Readonly<Record<string, unknown>>> {
   if (file === undefined) return { importType: 'predefined_mapping' }
@@ -79,7 +99,7 @@ async function settingsIn(file: string | undefined): Promise<Readonly<Record<str
 type Failure = Parameters<NonNullable<ImportWatch['onFailure']>>[0]
 
 function failedFile(path: string | undefined): {
-  add(failure: Failure): void
+  add(failure: object): void
   close(): Promise<void>
 } {
   if (path === undefined) return { add: () => undefined, close: async () => undefined }

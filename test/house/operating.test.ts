@@ -1,10 +1,16 @@
-/** Each row of the table of outages in docs/OPERATING.md names an existing test. */
-import { existsSync, readFileSync } from 'node:fs'
+/**
+ * Tables of docs/OPERATING.md: each outage names an existing test; the log of the billing cycle is
+ * complete.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { HOUSE } from './tree.ts'
 
 const TITLE = '## When a part fails'
+const LOGS = '## The billing cycle in the log'
+/** Modules whose log that table lists. */
+const CYCLE_FOLDERS = ['src/billing/run', 'src/billing/onetime', 'src/admin/cycle']
 
 interface Row {
   what: string
@@ -12,12 +18,18 @@ interface Row {
   test: string
 }
 
-function rows(): Row[] {
+function tableOf(title: string): string[] {
   const text = readFileSync(join(HOUSE, 'docs/OPERATING.md'), 'utf8')
-  const [, section = ''] = text.split(TITLE)
+  const [, section = ''] = text.split(`${title}\n`)
   const [table = ''] = section.split('\n## ')
-  const lines = table.split('\n').filter((line) => line.startsWith('|'))
-  return lines.slice(2).map((line) => {
+  return table
+    .split('\n')
+    .filter((line) => line.startsWith('|'))
+    .slice(2)
+}
+
+function rows(): Row[] {
+  return tableOf(TITLE).map((line) => {
     const cells = line.split(' | ').map((cell) => cell.replace(/^\||\|$/g, '').trim())
     const [, file = '', test = ''] = /^`([\w/-]+)` (.+)$/.exec(cells.at(-1) ?? '') ?? []
     return { what: `${cells[0]} ${cells[1]}`, file, test }
@@ -37,5 +49,29 @@ describe('the table of outages', () => {
     const path = join(HOUSE, name)
     expect(existsSync(path), name).toBe(true)
     expect(readFileSync(path, 'utf8')).toContain(test)
+  })
+})
+
+describe('the table of what the billing cycle logs', () => {
+  const call = /\blog\.(info|warn|error)\([^']*'([^']+)'\)/g
+  const levels = { info: 'info', warn: 'warning', error: 'error' } as const
+
+  it('has each message with its level, and no other', () => {
+    const logged = CYCLE_FOLDERS.flatMap((folder) =>
+      readdirSync(join(HOUSE, folder))
+        .filter((name) => name.endsWith('.ts'))
+        .flatMap((name) => {
+          const text = readFileSync(join(HOUSE, folder, name), 'utf8')
+          return [...text.matchAll(call)].map(([, level, message]) => {
+            return `${message} (${levels[level as keyof typeof levels]})`
+          })
+        }),
+    )
+    const listed = tableOf(LOGS).map((line) => {
+      const [, message, level] = /^\| `([^`]+)`.*\((\w+)\) \|/.exec(line) ?? []
+      return `${message} (${level})`
+    })
+    expect(logged.length).toBeGreaterThan(5)
+    expect(listed.toSorted()).toEqual([...new Set(logged)].toSorted())
   })
 })

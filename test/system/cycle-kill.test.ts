@@ -14,9 +14,8 @@ import {
   type MongoProcess,
   startMongoProcess,
 } from '../../packages/embedded-mongo/test/support/server-process.ts'
-import { ObjectId } from '../../src/catalog/collections.ts'
-import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
-import { addAccounts, FROM, KEY, TO } from '../support/billing/cycle-fixture.ts'
+import { KEY } from '../support/billing/cycle-fixture.ts'
+import { populate, resultOf, withCatalog } from '../support/billing/stored-run.ts'
 import { isFull } from '../support/domain/property-runs.ts'
 import { Random } from '../support/system/random.ts'
 
@@ -27,9 +26,6 @@ const MONGO_KILLS = Math.ceil(PROCESS_KILLS / 4)
 const ACCOUNTS = Math.max(900, 150 * PROCESS_KILLS)
 const KILL_MS_MAX = 250
 const TIMEOUT_MS = 1_800_000
-/** The same in each database: explanations of lines name them. */
-const TAX_ID = '6a0000000000000000000001'
-const PLAN_ID = '6a0000000000000000000002'
 
 let built: ReturnType<typeof compileEmbedded>
 let folder: string
@@ -54,13 +50,13 @@ const random = new Random(Number(process.env['SEED'] ?? 7))
 describe('a run of the cycle', { timeout: TIMEOUT_MS }, () => {
   let undisturbed: unknown
   beforeAll(async () => {
-    await populated('calm')
+    await populate(server.url, 'calm', ACCOUNTS)
     expect(await ended(runCycle('calm'))).toBe(0)
-    undisturbed = await resultOf('calm')
+    undisturbed = await resultOf(server.url, 'calm')
   })
 
   it(`is killed ${PROCESS_KILLS} times`, async () => {
-    await populated('killed')
+    await populate(server.url, 'killed', ACCOUNTS)
     for (let round = 0; round < PROCESS_KILLS; round += 1) {
       const child = runCycle('killed')
       await someProgress('killed', child)
@@ -69,11 +65,11 @@ describe('a run of the cycle', { timeout: TIMEOUT_MS }, () => {
       await ended(child)
     }
     expect(await ended(runCycle('killed'))).toBe(0)
-    expect(await resultOf('killed')).toEqual(undisturbed)
+    expect(await resultOf(server.url, 'killed')).toEqual(undisturbed)
   })
 
   it(`has its MongoDB killed ${MONGO_KILLS} times`, async () => {
-    await populated('outage')
+    await populate(server.url, 'outage', ACCOUNTS)
     const child = runCycle('outage')
     for (let round = 0; round < MONGO_KILLS; round += 1) {
       await someProgress('outage', child)
@@ -83,7 +79,7 @@ describe('a run of the cycle', { timeout: TIMEOUT_MS }, () => {
       server = await start()
     }
     expect(await ended(child)).toBe(0)
-    expect(await resultOf('outage')).toEqual(undisturbed)
+    expect(await resultOf(server.url, 'outage')).toEqual(undisturbed)
   })
 })
 
@@ -109,67 +105,10 @@ function ended(child: ChildProcess): Promise<number | null> {
 
 /** Until the process has done something in MongoDB, or has ended. */
 async function someProgress(database: string, child: ChildProcess): Promise<void> {
-  await withCatalog(database, async (catalog) => {
+  await withCatalog(server.url, database, async (catalog) => {
     const state = async () =>
       JSON.stringify(await catalog.cyclepages.find().sort({ after: -1 }).limit(3).toArray())
     const before = await state()
     while (child.exitCode === null && (await state()) === before) await pause(5)
-  })
-}
-
-async function withCatalog<T>(database: string, act: (catalog: Catalog) => Promise<T>): Promise<T> {
-  const url = server.url
-  const catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
-  try {
-    return await act(catalog)
-  } finally {
-    await catalog.close()
-  }
-}
-
-async function populated(database: string): Promise<void> {
-  await withCatalog(database, async (catalog) => {
-    await catalog.ensureIndexes()
-    const common = { from: FROM, to: TO, rev: 1 }
-    await catalog.taxes.insertOne({
-      _id: new ObjectId(TAX_ID),
-      ...common,
-      key: 'VAT',
-      rate: 0.17,
-    } as never)
-    await catalog.plans.insertOne({
-      _id: new ObjectId(PLAN_ID),
-      ...common,
-      name: 'GOLD',
-      price: [{ from: 0, to: 'UNLIMITED', price: 100 }],
-      recurrence: { frequency: 1, start: 1 },
-      upfront: false,
-    } as never)
-    await addAccounts(catalog, ACCOUNTS)
-  })
-}
-
-/** All that the run has written, without times and ids of documents. */
-function resultOf(database: string): Promise<unknown> {
-  return withCatalog(database, async (catalog) => {
-    const invoices = await catalog.billrun.find().sort({ aid: 1 }).toArray()
-    const lines = await catalog.lines
-      .find()
-      .sort({ stamp: 1 } as never)
-      .toArray()
-    const run = await catalog.cycleruns.findOne({ _id: KEY })
-    return JSON.parse(
-      JSON.stringify({
-        invoices: invoices.map(({ _id: _, creation_time: __, ...rest }) => rest),
-        lines: (lines as unknown as Record<string, unknown>[]).map(
-          ({ _id: _, process_time: __, ...rest }) => rest,
-        ),
-        counters: await catalog.counters.find().toArray(),
-        voids: await catalog.voidinvoices.countDocuments(),
-        parked: await catalog.cycleparked.find().toArray(),
-        counts: run?.counts,
-        state: run?.state,
-      }),
-    ) as unknown
   })
 }

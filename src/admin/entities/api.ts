@@ -6,7 +6,7 @@ import { requestErasure } from '../privacy/request.ts'
 import { change } from './actions/change.ts'
 import { create } from './actions/create.ts'
 import { get } from './actions/get.ts'
-import { minimumDateMs } from './actions/minimum-date.ts'
+import { minimumDatesMs } from './actions/minimum-date.ts'
 import { wantsRevisionInfo, withRevisionInfo } from './actions/revision-info.ts'
 import { taxWarnings } from './actions/tax-warnings.ts'
 import { uniqueget } from './actions/uniqueget.ts'
@@ -111,14 +111,14 @@ async function answerRead(
   const request = { ...readRequestOf(raw, context), signal }
   const read = recordActions[definition.name]?.read ?? entityReader(stores, action, nowMs)
   const wantsInfo = wantsRevisionInfo(request)
-  const [{ rows, hasMore }, minimumMs] = await Promise.all([
-    read(request),
-    wantsInfo ? minimumDateMs(catalog, definition, config) : 0,
-  ])
+  const { rows, hasMore } = await read(request)
   const done = { definition, action, filter: request.filter, rows }
   await recordRead(stores, caller, done)
   const rowsWithInfo = wantsInfo
-    ? await withRevisionInfo(catalog, definition, rows, { nowMs, minimumMs })
+    ? await withRevisionInfo(catalog, definition, rows, {
+        nowMs,
+        minimumMs: await minimumDatesMs(catalog, definition, rows, config),
+      })
     : rows
   const dateFields = textDatesOf(definition, context.fields)
   const shape = { timeZone, dateFields, hidden: definition.hidden }

@@ -125,7 +125,7 @@ const PLAYS: Category = {
 function taxationCategory({ rating }: Pick<Config, 'rating'>): Category {
   return {
     name: 'taxation',
-    about: 'Tax for rates that name none: `default` and `mapping`.',
+    about: 'Tax for rates that name none: `default`, `mapping` and `tax_type`.',
     readRole: 'read',
     check(value) {
       taxationOf(value, rating)
@@ -133,7 +133,8 @@ function taxationCategory({ rating }: Pick<Config, 'rating'>): Category {
     verify: refuseUnknownTax,
     effective(stored) {
       const { mapping = rating.taxMapping } = isObject(stored) ? stored : {}
-      return { default: taxationOf(stored, rating).defaultTax, mapping }
+      const { defaultTax, taxType } = taxationOf(stored, rating)
+      return { default: defaultTax, mapping, tax_type: taxType }
     },
   }
 }

@@ -1,25 +1,33 @@
 /** All charges, discounts and conditional charges of an account in a cycle, before tax. Pure. */
-import {
-  type AdjustmentKind,
-  type AdjustmentTerms,
-  compileTerms,
-} from '../../catalog/compile/discount.ts'
 import type { Fields } from '../../domain/fields.ts'
-import { adjustmentsOf } from './discount/adjustments.ts'
-import type { DiscountedSubscriber, HolderRevision } from './discount/eligibility.ts'
-import type { AccountCycle, CycleCatalogue, RevisionsByKey } from './input.ts'
-import type { AdjustmentLine, ChargeLine, CycleSpan } from './lines.ts'
-import { offerAt, withEntity } from './offer.ts'
-import { revisionBefore } from './overrides.ts'
+import { periodEnding } from '../cycle-key.ts'
+import { type Adjuster, adjusterOf } from './adjuster.ts'
+import { dayOf } from './days.ts'
 import {
-  type ChargeCorrections,
-  correctedAdjustments,
-  correctedCharges,
-  creditedCharge,
-} from './reconcile.ts'
+  addGrant,
+  type Grants,
+  type GrantsByKey,
+  grantKey,
+  type Limits,
+  RunLimits,
+} from './discount/limits.ts'
+import type { AccountCycle } from './input.ts'
+import type { AdjustmentLine, ChargeLine, CycleSpan } from './lines.ts'
+import { offerAt } from './offer.ts'
+import { revisionBefore } from './overrides.ts'
+import { type PeriodCharge, type PeriodCharges, periodCharges } from './periods.ts'
+import { termsOf } from './price.ts'
+import { correctedAdjustments, correctedCharges, creditedCharge } from './reconcile.ts'
 import { chargesByTiming, wantedCharges } from './target.ts'
-import type { Holder, Piece } from './timeline.ts'
-import { chargeKey, type WrittenCharge, writtenFor } from './written.ts'
+import { type Holder, holdersOf } from './timeline.ts'
+import {
+  chargeKey,
+  grantedBy,
+  type WrittenCharge,
+  type WrittenLines,
+  WrittenPeriods,
+  writtenFor,
+} from './written.ts'
 
 export interface AccountCharges {
   readonly charges: readonly ChargeLine[]
@@ -33,61 +41,94 @@ export interface AccountCharges {
 /** Throws `CycleError`, or `FieldError` for an invalid field of a revision or line. */
 export function accountCharges(input: AccountCycle, holders: readonly Holder[]): AccountCharges {
   const { cycle, next } = input
-  const [arrears = [], due = []] = chargesByTiming(input, holders, cycle, ['arrears', 'due'])
-  const ahead = wantedCharges(input, holders, next, 'ahead')
-  const written = writtenFor(input.written, cycle)
-  // Longer periods are not reconciled: their begin is charged unless the previous run did.
-  const begun = due.filter(
-    (line) => !isOfCycle(line, cycle) && !written.longer.has(chargeKey(line)),
-  )
-  const own = [...arrears, ...begun]
+  const limits = new RunLimits()
   const adjust = adjusterOf(input, holders)
-  const paid = reconciles(input) ? corrected(input, holders, due, written, adjust) : NOTHING
-  const subjects = [...own, ...ahead, ...paid.subjects]
+  const [arrears = [], due = []] = chargesByTiming(input, holders, cycle, ['arrears', 'due'])
+  const longer = longerCharges(input)
+  const parts = [
+    ownPart(arrears, adjust, limits, cycle),
+    ownPart(longer.own, longer.adjust, limits),
+    ...(reconciles(input) ? [correctedCycle(input, holders, due, adjust, limits)] : []),
+    ...longer.changed.map((change) => correctedPart(input, change, longer.adjust, limits)),
+    ownPart(wantedCharges(input, holders, next, 'ahead'), adjust, limits),
+    ownPart(longer.ahead, longer.adjust, limits),
+  ]
   return {
-    charges: [...own, ...paid.charges, ...ahead],
-    adjustments: [...adjust(own, cycle, true), ...paid.adjustments, ...adjust(ahead, next, false)],
-    subjects: new Map(subjects.map((line) => [line.id, line])),
-    formerStamps: paid.formerStamps,
+    charges: parts.flatMap(({ charges }) => charges),
+    adjustments: parts.flatMap(({ adjustments }) => adjustments),
+    subjects: new Map(parts.flatMap(({ subjects }) => subjects.map((line) => [line.id, line]))),
+    formerStamps: new Map(parts.flatMap(({ formerStamps }) => [...formerStamps])),
   }
-}
-
-function isOfCycle(line: ChargeLine, cycle: CycleSpan): boolean {
-  return line.cycle.startMs === cycle.startMs && line.cycle.endMs === cycle.endMs
 }
 
 function reconciles({ settings, hasPreviousRun }: AccountCycle): boolean {
   return hasPreviousRun || !settings.reconcileRequiresPreviousRun
 }
 
-interface Corrected extends Pick<AccountCharges, 'charges' | 'adjustments' | 'formerStamps'> {
+interface Part extends Omit<AccountCharges, 'subjects'> {
   readonly subjects: readonly ChargeLine[]
 }
 
-const NOTHING: Corrected = { charges: [], adjustments: [], subjects: [], formerStamps: new Map() }
+/** `general`: with charges on nothing in particular. */
+function ownPart(
+  charges: readonly ChargeLine[],
+  adjust: Adjuster,
+  limits: Limits,
+  general: CycleSpan | null = null,
+): Part {
+  const adjustments = adjust(charges, limits, general)
+  return { charges, adjustments, subjects: charges, formerStamps: new Map() }
+}
 
-/** The cycle that was paid ahead: what should have been charged and granted, minus what was. */
-function corrected(
+/** Charges that a cycle or period should have, and those that were written for it. */
+interface Change extends WrittenLines {
+  readonly cycle: CycleSpan
+  readonly wanted: readonly ChargeLine[]
+  readonly holders: readonly Holder[]
+  /** Other grants of the run that wrote them; null if they are not known. */
+  readonly besides: GrantsByKey | null
+}
+
+/** The cycle that was paid ahead. */
+function correctedCycle(
   input: AccountCycle,
   holders: readonly Holder[],
-  due: readonly ChargeLine[],
-  written: ReturnType<typeof writtenFor>,
+  wanted: readonly ChargeLine[],
   adjust: Adjuster,
-): Corrected {
-  const { aid, cycle, settings } = input
-  const wanted = due.filter((line) => isOfCycle(line, cycle))
-  const corrections: ChargeCorrections = {
+  limits: RunLimits,
+): Part {
+  const { cycle } = input
+  const change = { cycle, wanted, holders, ...writtenFor(input.written, cycle) }
+  return correctedPart(input, change, adjust, limits)
+}
+
+/** Wanted charges and discounts minus those that were written. */
+function correctedPart(
+  input: AccountCycle,
+  change: Change,
+  adjust: Adjuster,
+  limits: RunLimits,
+): Part {
+  const { cycle, wanted, holders, charges, adjustments, besides } = change
+  const { aid, settings } = input
+  const corrections = {
     aid,
     cycle,
     keepsZero: settings.generateZeroRefunds,
-    entityOf: (charge) => entityOf(input, holders, charge),
+    entityOf: (charge: WrittenCharge) => entityOf(input, holders, charge),
   }
-  const credited = written.charges.map((charge) => creditedCharge(charge, corrections))
+  const credited = charges.map((charge) => creditedCharge(charge, corrections))
   const subjects = [...wanted, ...credited]
-  const stamps = new Map(written.charges.map(({ key, stamp }) => [key, stamp]))
+  const stamps = new Map(charges.map(({ key, stamp }) => [key, stamp]))
+  const granted = new Map<string, Grants>()
+  for (const line of adjustments) {
+    const amount = grantedBy(line)
+    if (amount.greaterThan(0)) addGrant(granted, grantKey(line.kind, line.name), amount)
+  }
+  const former = limits.corrections({ granted, besides })
   return {
-    charges: correctedCharges(wanted, written.charges, corrections),
-    adjustments: correctedAdjustments(adjust(wanted, cycle, false), written.adjustments, {
+    charges: correctedCharges(wanted, charges, corrections),
+    adjustments: correctedAdjustments(adjust(wanted, former), adjustments, {
       ...corrections,
       charges: new Map(subjects.map((line) => [line.id, line])),
     }),
@@ -107,73 +148,88 @@ function entityOf(
   holders: readonly Holder[],
   written: WrittenCharge,
 ): Fields {
-  const { key, sid, kind, name, span } = written
+  const { key, sid, span } = written
   const holder = holders.find((one) => one.sid === sid)
   const holding = holder?.holdings.find((one) => chargeKey(one) === key)
   if (holding !== undefined) return offerAt(aid, catalogue, holding, span.endMs - 1).document
-  const all = kind === 'flat' ? catalogue.plans : catalogue.services
-  return revisionBefore(all, name, span.endMs - 1) ?? { name }
+  return revisionOf(catalogue, written) ?? { name: written.name }
 }
 
-/** `isWhole`: with the charges on nothing in particular, once per run. */
-type Adjuster = (
-  lines: readonly ChargeLine[],
-  cycle: CycleSpan,
-  isWhole: boolean,
-) => AdjustmentLine[]
+function revisionOf(
+  { plans, services }: AccountCycle['catalogue'],
+  { kind, name, span }: WrittenCharge,
+) {
+  return revisionBefore(kind === 'flat' ? plans : services, name, span.endMs - 1)
+}
 
-function adjusterOf(input: AccountCycle, holders: readonly Holder[]): Adjuster {
-  const { aid, catalogue, calendar } = input
-  const { discounts, charges } = definitionsOf(aid, catalogue, calendar.zone)
-  const [account, ...subscribers] = holders.map((holder) => ({
-    sid: holder.sid,
-    revisions: revisionsOf(holder.pieces),
-  }))
-  const own = { account: account?.revisions ?? [], subscribers: subscribers.filter(isHeld) }
-  return (lines, cycle, isWhole) => {
-    const onCharges = charges.filter(({ subjects }) => subjects.general === null)
-    const used = isWhole ? charges : onCharges
-    return adjustmentsOf({ aid, ...own, discounts, charges: used, lines, cycle })
+interface LongerCharges {
+  /** Charged for the first time. */
+  readonly own: readonly ChargeLine[]
+  readonly changed: readonly Change[]
+  readonly ahead: readonly ChargeLine[]
+  readonly adjust: Adjuster
+}
+
+/** Charges of the periods that are longer than a cycle. */
+function longerCharges(input: AccountCycle): LongerCharges {
+  const { periods, calendar, cycle } = input
+  if (periods === undefined) return { own: [], changed: [], ahead: [], adjust: () => [] }
+  const holders = holdersOf(periods.account, periods.subscribers, calendar.zone)
+  const charges = periodCharges(input, holders)
+  const written = new WrittenPeriods(periods.written, cycle)
+  const groups = new Map<string, PeriodCharge[]>()
+  for (const charge of charges.due) {
+    const id = `${chargeKey(charge.line)}/${charge.line.cycle.key}`
+    groups.set(id, [...(groups.get(id) ?? []), charge])
   }
-}
-
-function isHeld({ revisions }: DiscountedSubscriber): boolean {
-  return revisions.length > 0
-}
-
-function revisionsOf(pieces: readonly Piece[]): HolderRevision[] {
-  const found: { span: { startMs: number; endMs: number }; document: Fields }[] = []
-  for (const { fromMs, toMs, subscriber, account } of pieces) {
-    const document = subscriber ?? account ?? {}
-    const last = found.at(-1)
-    if (last?.document === document) last.span.endMs = toMs
-    else found.push({ span: { startMs: fromMs, endMs: toMs }, document })
+  const own: ChargeLine[] = []
+  const changed: Change[] = []
+  for (const group of groups.values()) {
+    const wanted = group.map(({ line }) => line)
+    const [{ cycle: period }] = wanted as [ChargeLine]
+    const former = written.of(chargeKey(wanted[0] as ChargeLine), period)
+    if (former.charges.length === 0) {
+      own.push(...group.filter((one) => isMissed(input, one)).map(({ line }) => line))
+    } else changed.push({ cycle: period, wanted, holders, ...former, besides: null })
   }
-  return found
+  changed.push(...neverHeld(input, holders, charges, written))
+  return { own, changed, ahead: charges.ahead, adjust: adjusterOf(input, holders) }
 }
 
-interface Definitions {
-  readonly discounts: readonly AdjustmentTerms[]
-  readonly charges: readonly AdjustmentTerms[]
+/**
+ * Whether a charge that no run has written is charged now: if it is due, or was due with a run that
+ * did not know it. What fell due before the first run was charged by another system.
+ */
+function isMissed(input: AccountCycle, { dueKey, isAdvance }: PeriodCharge): boolean {
+  if (dueKey === input.cycle.key) return !isAdvance || reconciles(input)
+  return input.periods?.runs.includes(dueKey) === true
 }
 
-const definitions = new WeakMap<CycleCatalogue, Definitions>()
-
-/** All revisions, compiled once per catalogue. */
-function definitionsOf(aid: number, catalogue: CycleCatalogue, zone: string): Definitions {
-  let found = definitions.get(catalogue)
-  if (found === undefined) {
-    const compile = (kind: AdjustmentKind, all: RevisionsByKey) =>
-      [...all].flatMap(([key, revisions]) =>
-        revisions.map((revision) =>
-          withEntity(aid, `${kind} ${key}`, () => compileTerms(kind, revision, zone)),
-        ),
-      )
-    found = {
-      discounts: compile('discount', catalogue.discounts),
-      charges: compile('conditional_charge', catalogue.charges),
-    }
-    definitions.set(catalogue, found)
-  }
-  return found
+/** Periods that were charged for a plan or service that was not held in them after all. */
+function neverHeld(
+  { catalogue, calendar, cycle }: AccountCycle,
+  holders: readonly Holder[],
+  { holdings }: PeriodCharges,
+  written: WrittenPeriods,
+): Change[] {
+  return written.all().flatMap(({ charge, key }) => {
+    const { sid, serviceId } = charge
+    const revision = revisionOf(catalogue, charge)
+    // An included service follows the terms of its plan.
+    const isIncluded = serviceId !== undefined && catalogue.plans.has(serviceId)
+    // Nothing is known of a subscriber without any revision.
+    const isKnown = holders.some((one) => one.sid === sid && one.pieces.length > 0)
+    if (revision === null || isIncluded || !isKnown || key < cycle.key) return []
+    const { months } = termsOf(revision).recurrence
+    const period = periodEnding(key, months, calendar)
+    const isHeld = holdings.some(
+      (one) =>
+        chargeKey(one) === charge.key &&
+        one.fromMs < period.endMs &&
+        one.toDay > dayOf(period.zone, period.startMs),
+    )
+    if (months === 1 || isHeld || period.startMs > cycle.startMs) return []
+    const former = written.of(charge.key, period)
+    return [{ cycle: period, wanted: [], holders, ...former, besides: null }]
+  })
 }

@@ -38,15 +38,24 @@ export interface Wanted {
   readonly same: readonly Holding[]
 }
 
-/** Throws `CycleError` for an invalid revision. */
+/**
+ * Charges of the cycle alone, without longer periods. Throws `CycleError` for an invalid revision.
+ */
 export function chargesOf(wanted: Wanted): ChargeLine[] {
-  const { input, cycle, timing, held } = wanted
-  const { holding, offer } = held
-  const { period, isUpfront, recurrence } = offer.terms
+  const { cycle, timing, held } = wanted
+  const { period, isUpfront, recurrence } = held.offer.terms
   if (period !== null) return timing === 'arrears' ? chargedOnce(wanted) : []
-  if (isUpfront === (timing === 'arrears')) return []
-  const charged = periodOf(cycle.key, recurrence, holding.activationMs, input.calendar)
-  if (recurrence.months > 1 && !isPeriodCharged(wanted, charged)) return []
+  if (isUpfront === (timing === 'arrears') || recurrence.months > 1) return []
+  return periodLines(wanted, cycle)
+}
+
+/**
+ * The charges of a period: the cycle itself, or a longer one that is charged with the cycle. Throws
+ * `CycleError` for an invalid revision.
+ */
+export function periodLines(wanted: Wanted, charged: CycleSpan): ChargeLine[] {
+  const { input, cycle, timing, held } = wanted
+  const { holding } = held
   // With full fractions the future is unknown: a plan is charged if it is held at the start.
   const isFull = timing === 'ahead' && input.settings.fullFraction
   if (isFull && holding.fromMs >= cycle.startMs) return []
@@ -65,15 +74,6 @@ function checkRevision({ input, cycle, held }: Wanted): void {
   if (endMs > Math.max(holding.fromMs, cycle.startMs)) return
   const reason = `has no revision in force since ${dateText(dayOf(cycle.zone, endMs))}, but is held`
   throw new CycleError(input.aid, entityText(holding), reason)
-}
-
-/** Whether a period of several cycles is charged with this one. */
-function isPeriodCharged({ cycle, timing, held }: Wanted, period: CycleSpan): boolean {
-  const { startMs, endMs, zone } = cycle
-  if (timing === 'ahead') return period.startMs === startMs
-  // The rest of a period that has begun was paid ahead, unless the holding began within it.
-  if (timing === 'due') return held.holding.fromDay >= dayOf(zone, startMs)
-  return period.endMs === endMs || held.holding.toDay <= dayAfter(zone, endMs)
 }
 
 /** The charged days, and whether their sides are prorated. */

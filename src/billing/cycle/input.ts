@@ -65,6 +65,8 @@ export interface AccountCycle {
   readonly written: readonly Fields[]
   /** Whether the previous cycle was run for the account, so that `written` is complete. */
   readonly hasPreviousRun: boolean
+  /** Absent if no plan or service has a period that is longer than a cycle. */
+  readonly periods?: PeriodInput
   /** Usage and credit lines with `billrun` = the key. */
   readonly lines: readonly (RealtimeLineDocument | CreditLineDocument)[]
   /** Usage of earlier cycles that no confirmed invoice has, or of which it has a part only. */
@@ -78,6 +80,17 @@ export interface AccountCycle {
   readonly seller?: Fields
   /** Time of the run, for `process_time` and `creation_time` only. */
   readonly nowMs: number
+}
+
+/** Documents for charges whose period is longer than a cycle. */
+export interface PeriodInput {
+  /** Revisions with a part in a period that contains the cycle or the next one. */
+  readonly account: readonly StoredRevision[]
+  readonly subscribers: readonly StoredRevision[]
+  /** Lines of `source` `billrun` that earlier runs wrote for such periods. Others do no harm. */
+  readonly written: readonly Fields[]
+  /** Keys of the earlier cycles in such periods that were run, so that `written` is complete. */
+  readonly runs: readonly string[]
 }
 
 /** An account that cannot be computed. The message names account, entity and reason. */

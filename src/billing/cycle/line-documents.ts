@@ -45,7 +45,7 @@ function stampOf({ aid, cycle }: AccountCycle, id: string): string {
 
 function commonFields(input: AccountCycle, line: ChargeLine | AdjustmentLine) {
   const { cycle, nowMs } = input
-  const { id, aid, sid, amount, isUpfront, explain } = line
+  const { id, aid, sid, amount, isUpfront, corrects, explain } = line
   return {
     stamp: stampOf(input, id),
     v: 1,
@@ -58,6 +58,7 @@ function commonFields(input: AccountCycle, line: ChargeLine | AdjustmentLine) {
     charged_billrun: line.cycle.key,
     charge_amount: amount.toString(),
     is_upfront: isUpfront,
+    ...(corrects !== undefined && { corrects }),
     // The end of the cycle, so that it follows the usage.
     urt: new Date(cycle.endMs - SECOND_MS),
     process_time: new Date(nowMs),

@@ -54,6 +54,8 @@ export interface ChargeLine {
   readonly fullPrice: Exact
   /** Before tax; negative if it is credited. */
   readonly amount: Exact
+  /** Stamp of the line of an earlier run that it corrects. */
+  readonly corrects?: string
   readonly isProratedStart: boolean
   readonly isProratedEnd: boolean
   /** The revision that priced it, with its overrides: taxes, rounding, fields for conditions. */
@@ -81,6 +83,8 @@ export interface AdjustmentLine {
   readonly isUpfront: boolean
   /** Before tax; negative for a discount. */
   readonly amount: Exact
+  /** Stamp of the line of an earlier run that it corrects. */
+  readonly corrects?: string
   /** The amount before a limit, the price of the line or `limit` of the discount, capped it. */
   readonly uncappedAmount?: Exact
   readonly entity: Readonly<Record<string, unknown>>

@@ -138,6 +138,7 @@ export function correctedCharges(
     // One that was never charged is an ordinary charge, only late.
     if (old === null && own !== null) return missedOf(own.line)
     const { cycle } = corrections
+    const { stamp } = old as WrittenCharge
     const base = own?.line ?? creditedCharge(old as WrittenCharge, corrections)
     const span = correctedSpan(own?.span ?? null, (old as WrittenCharge).span)
     return {
@@ -147,6 +148,7 @@ export function correctedCharges(
       isUpfront: false,
       span,
       amount,
+      ...(stamp !== '' && { corrects: stamp }),
       explain: correctionOf(base.explain, difference, span, cycle),
     }
   })
@@ -212,6 +214,7 @@ export function correctedAdjustments(
   return differences(lines, written, keepsZero).map((difference) => {
     const { wanted: own, written: old, amount } = difference
     if (old === null && own !== null) return own.line
+    const { stamp } = old as WrittenAdjustment
     const base = own?.line ?? creditedAdjustment(aid, old as WrittenAdjustment, charges, cycle)
     const span = correctedSpan(own?.span ?? null, (old as WrittenAdjustment).span)
     return {
@@ -220,6 +223,7 @@ export function correctedAdjustments(
       isUpfront: false,
       span,
       amount,
+      ...(stamp !== '' && { corrects: stamp }),
       explain: correctionOf(base.explain, difference, span, cycle),
     }
   })

@@ -49,7 +49,22 @@ function heldIn(input: TargetInput, { holdings }: Holder, cycle: CycleSpan): Hel
   return holdings.flatMap((holding) => {
     const held = heldAt(input, holding, cycle)
     if (held === null) return []
-    return [held, ...includedIn(input, held, cycle)]
+    const included = input.settings.chargeIncludedServices ? includedIn(input, held) : []
+    return [held, ...included.flatMap((one) => heldAt(input, one, cycle) ?? [])]
+  })
+}
+
+/** The services that the plans of a holder include in a cycle, charged or not. */
+export function includedServices(
+  input: TargetInput,
+  { holdings }: Holder,
+  cycle: CycleSpan,
+): Holding[] {
+  return holdings.flatMap((holding) => {
+    if (holding.kind !== 'flat') return []
+    const held = heldAt(input, holding, cycle)
+    const included = held === null ? [] : includedIn(input, held)
+    return included.flatMap((one) => heldAt(input, one, cycle)?.holding ?? [])
   })
 }
 
@@ -63,7 +78,10 @@ function heldAt(input: TargetInput, holding: Holding, cycle: CycleSpan): Held | 
 }
 
 /** A service ends by the terms at its begin, at the latest. */
-function withLimit({ aid, calendar, catalogue }: TargetInput, holding: Holding): Holding | null {
+export function withLimit(
+  { aid, calendar, catalogue }: TargetInput,
+  holding: Holding,
+): Holding | null {
   const { terms } = offerAt(aid, catalogue, holding, holding.activationMs)
   const { limitMonths, period, proration } = terms
   if (limitMonths === null && period === null) return holding
@@ -76,21 +94,19 @@ function withLimit({ aid, calendar, catalogue }: TargetInput, holding: Holding):
   return endedAt(holding, endMs, calendar.zone)
 }
 
-function includedIn(input: TargetInput, { holding, offer }: Held, cycle: CycleSpan): Held[] {
-  if (holding.kind !== 'flat' || !input.settings.chargeIncludedServices) return []
+/** Services that a plan includes, from its begin to its end; none of a service. */
+export function includedIn(input: TargetInput, { holding, offer }: Held): Holding[] {
+  if (holding.kind !== 'flat') return []
   const names = withEntity(input.aid, `plan ${holding.name}`, () => {
     const { include } = offer.document
     if (isEmpty(include)) return []
     return textsAt(objectAt(include, 'include')['services'], 'include.services')
   })
-  return names.flatMap((name) => {
-    const included: Holding = {
-      ...holding,
-      kind: 'service',
-      name,
-      serviceId: holding.name,
-      includedIn: holding.name,
-    }
-    return heldAt(input, included, cycle) ?? []
-  })
+  return names.map((name) => ({
+    ...holding,
+    kind: 'service' as const,
+    name,
+    serviceId: holding.name,
+    includedIn: holding.name,
+  }))
 }

@@ -13,6 +13,7 @@ import {
   isUnset,
 } from '../../domain/fields.ts'
 import { Exact } from '../../rating/line-tax.ts'
+import { addGrant, type Grants, type GrantsByKey, grantKey } from './discount/limits.ts'
 import type { ChargeKind, CycleSpan, Span } from './lines.ts'
 import { instanceId } from './timeline.ts'
 
@@ -49,10 +50,13 @@ export interface WrittenAdjustment extends WrittenLine {
 }
 
 export interface WrittenLines {
-  /** Keys of charges of longer periods that were paid ahead. */
-  readonly longer: ReadonlySet<string>
   readonly charges: readonly WrittenCharge[]
   readonly adjustments: readonly WrittenAdjustment[]
+}
+
+export interface WrittenCycle extends WrittenLines {
+  /** Discounts and conditional charges that the run granted besides. */
+  readonly besides: GrantsByKey
 }
 
 export function chargeKey(of: {
@@ -73,28 +77,44 @@ export function adjustmentKey(
 }
 
 /** The lines of the previous run that were paid ahead for the cycle. Throws `FieldError`. */
-export function writtenFor(lines: readonly Fields[], cycle: CycleSpan): WrittenLines {
-  const longer = new Set<string>()
+export function writtenFor(lines: readonly Fields[], cycle: CycleSpan): WrittenCycle {
   const charges = lines.flatMap((line, index) => {
     const { type } = line
-    const isCharge = type === 'flat' || type === 'service'
-    if (!isCharge || line['is_upfront'] !== true || line['charge_op'] === 'refund') return []
+    if (!isCharge(type) || line['is_upfront'] !== true || isCorrection(line)) return []
     const found = read(index, () => chargeOf(line, type, cycle))
-    if (isOf(line, found.span, cycle)) return [found]
-    longer.add(found.key)
-    return []
-  })
-  const byStamp = new Map(charges.map((charge) => [charge.stamp, charge]))
-  const adjustments = lines.flatMap((line, index) => {
-    const { type, usaget } = line
-    if (type !== 'credit' || (usaget !== 'discount' && usaget !== 'conditional_charge')) return []
-    const eligible = byStamp.get(String(line['eligible_line'] ?? ''))
-    if (line['charge_op'] === 'refund') return []
-    if (line['is_upfront'] !== true && eligible === undefined) return []
-    const found = read(index, () => adjustmentOf(line, usaget, eligible, cycle))
     return isOf(line, found.span, cycle) ? [found] : []
   })
-  return { charges, adjustments, longer }
+  const byStamp = new Map(charges.map((charge) => [charge.stamp, charge]))
+  const besides = new Map<string, Grants>()
+  const adjustments = lines.flatMap((line, index) => {
+    const { type, usaget } = line
+    if (type !== 'credit' || !isAdjustment(usaget)) return []
+    const eligible = byStamp.get(String(line['eligible_line'] ?? ''))
+    const found = read(index, () => adjustmentOf(line, usaget, eligible, cycle))
+    const isAhead = line['is_upfront'] === true || eligible !== undefined
+    if (isAhead && !isCorrection(line) && isOf(line, found.span, cycle)) return [found]
+    const granted = grantedBy(found)
+    if (granted.greaterThan(0)) addGrant(besides, grantKey(usaget, found.name), granted)
+    return []
+  })
+  return { charges, adjustments, besides }
+}
+
+function isCharge(type: unknown): type is ChargeKind {
+  return type === 'flat' || type === 'service'
+}
+
+function isAdjustment(usaget: unknown): usaget is AdjustmentKind {
+  return usaget === 'discount' || usaget === 'conditional_charge'
+}
+
+function isCorrection(line: Fields): boolean {
+  return line['charge_op'] === 'refund'
+}
+
+/** Below 0 if it was taken back. */
+export function grantedBy({ kind, amount }: WrittenAdjustment): Decimal {
+  return kind === 'discount' ? amount.negated() : amount
 }
 
 function read<T>(index: number, of: () => T): T {
@@ -106,7 +126,7 @@ function read<T>(index: number, of: () => T): T {
   }
 }
 
-/** Whether a line is of this cycle alone; a longer period is not reconciled. */
+/** Whether a line is of this cycle alone. */
 function isOf(line: Fields, { startMs, endMs }: Span, cycle: CycleSpan): boolean {
   const key = line['charged_billrun']
   if (!isUnset(key)) return key === cycle.key
@@ -188,4 +208,111 @@ function exactAt(value: unknown, path: string): Decimal {
   }
   if (!/^-?\d+(\.\d+)?([eE][-+]?\d+)?$/.test(text)) throw new FieldError(path, 'must be a number')
   return new Exact(text)
+}
+
+interface PeriodLine<Line> {
+  readonly line: Line
+  /** Key of the period; null if it is not known. */
+  readonly key: string | null
+  /** Stamp of the line that it corrects; null of a charge, empty if it is not known. */
+  readonly corrects: string | null
+}
+
+/** Lines that earlier runs wrote for periods that are longer than a cycle. */
+export class WrittenPeriods {
+  readonly #charges: readonly PeriodLine<WrittenCharge>[]
+  readonly #adjustments: readonly PeriodLine<WrittenAdjustment>[]
+
+  /** Throws `FieldError`. */
+  constructor(lines: readonly Fields[], cycle: CycleSpan) {
+    this.#charges = lines.flatMap((line, index) => {
+      const { type } = line
+      if (!isCharge(type)) return []
+      return [
+        periodLine(
+          line,
+          read(index, () => chargeOf(line, type, cycle)),
+        ),
+      ]
+    })
+    const byStamp = new Map(this.#charges.map(({ line }) => [line.stamp, line]))
+    this.#adjustments = lines.flatMap((line, index) => {
+      const { type, usaget } = line
+      if (type !== 'credit' || !isAdjustment(usaget)) return []
+      const eligible = byStamp.get(String(line['eligible_line'] ?? ''))
+      return [
+        periodLine(
+          line,
+          read(index, () => adjustmentOf(line, usaget, eligible, cycle)),
+        ),
+      ]
+    })
+  }
+
+  /** Lines of a plan or service instance in a period, with their later corrections. */
+  of(key: string, period: CycleSpan): WrittenLines {
+    const isOfPeriod = ({ key: own, line: { span } }: PeriodLine<WrittenLine>) =>
+      own === null
+        ? span.startMs >= period.startMs && span.endMs <= period.endMs
+        : own === period.key
+    const ofKey = this.#charges.filter((one) => one.line.key === key && isOfPeriod(one))
+    const adjustments = this.#adjustments.filter((one) => one.line.eligible === key)
+    return { charges: asCorrected(ofKey), adjustments: asCorrected(adjustments.filter(isOfPeriod)) }
+  }
+
+  /** One charge of each plan or service instance and period. */
+  all(): { readonly charge: WrittenCharge; readonly key: string }[] {
+    const found = this.#charges.flatMap(({ line, key, corrects }) =>
+      key === null || corrects !== null ? [] : [{ charge: line, key }],
+    )
+    return [...new Map(found.map((one) => [`${one.charge.key}/${one.key}`, one])).values()]
+  }
+}
+
+function periodLine<Line>(line: Fields, read: Line): PeriodLine<Line> {
+  const { charged_billrun: key, corrects } = line
+  return {
+    line: read,
+    key: isUnset(key) ? null : String(key),
+    corrects: isCorrection(line) ? String(corrects ?? '') : null,
+  }
+}
+
+/** Without the corrections, which change the lines that they correct. */
+function asCorrected<Line extends WrittenLine>(lines: readonly PeriodLine<Line>[]): Line[] {
+  const charged = lines.filter(({ corrects }) => corrects === null).map(({ line }) => line)
+  for (const { line, corrects } of lines) {
+    if (corrects === null) continue
+    const index = charged.findIndex(({ key, stamp }) => key === line.key && stamp === corrects)
+    const at = index < 0 ? charged.findIndex(({ key }) => key === line.key) : index
+    const old = charged[at]
+    if (old === undefined) charged.push(line)
+    else charged[at] = { ...old, ...corrected(old, line) }
+  }
+  return charged
+}
+
+function corrected(
+  { span, amount }: WrittenLine,
+  by: WrittenLine,
+): Pick<WrittenLine, 'span' | 'amount'> {
+  const isTakenBack = by.amount.isNegative() !== amount.isNegative()
+  return {
+    span: isTakenBack ? withoutSpan(span, by.span) : withSpan(span, by.span),
+    amount: amount.plus(by.amount),
+  }
+}
+
+/** The whole span if nothing would be left. */
+function withoutSpan({ startMs, endMs }: Span, { startMs: fromMs, endMs: toMs }: Span): Span {
+  if (fromMs > startMs && toMs >= endMs) return { startMs, endMs: Math.min(endMs, fromMs) }
+  if (fromMs <= startMs && toMs < endMs) return { startMs: Math.max(startMs, toMs), endMs }
+  return { startMs, endMs }
+}
+
+function withSpan(one: Span, other: Span): Span {
+  return {
+    startMs: Math.min(one.startMs, other.startMs),
+    endMs: Math.max(one.endMs, other.endMs),
+  }
 }

@@ -3,7 +3,7 @@
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { Exact, exactAmount } from '../../catalog/records/exact-amount.ts'
-import { ZERO } from '../amount.ts'
+import { moneyText, ZERO } from '../amount.ts'
 import { BillingError } from '../errors.ts'
 import type { Adjustment } from '../invoices/invoice-bill.ts'
 
@@ -16,7 +16,7 @@ export interface WantedAdjustment {
 /**
  * The parts of the note that its invoices take. `total`: of the note, positive. The last note of
  * an invoice may exceed the rest by `tolerance`, the rounding of its taxes, and takes the rest.
- * Rejects with `BillingError`.
+ * `currencyDigits`: decimals of amounts in errors. Rejects with `BillingError`.
  */
 export async function adjustmentsOf(
   catalog: Catalog,
@@ -25,6 +25,7 @@ export async function adjustmentsOf(
   wanted: readonly WantedAdjustment[],
   total: Exact,
   tolerance: Exact,
+  currencyDigits: number,
 ): Promise<Adjustment[]> {
   const left = await leftOf(
     catalog,
@@ -32,28 +33,28 @@ export async function adjustmentsOf(
     aid,
     wanted.map(({ invoiceId }) => invoiceId),
   )
-  return allotted(wanted, left, total, tolerance)
+  return allotted(wanted, left, total, tolerance, currencyDigits)
 }
 
 /** Pure. Throws `BillingError`. */
 export function allotted(
   wanted: readonly WantedAdjustment[],
-  left: ReadonlyMap<number, Exact>,
+  leftOfInvoices: ReadonlyMap<number, Exact>,
   total: Exact,
   tolerance: Exact,
+  currencyDigits: number,
 ): Adjustment[] {
   let open = new Exact(total)
   const adjusted = wanted.map(({ invoiceId, amount: given }) => {
-    const most = left.get(invoiceId)
+    const most = leftOfInvoices.get(invoiceId)
     if (most === undefined) throw new BillingError(`adjusts: there is no invoice ${invoiceId}`)
     const amount = new Exact(given ?? open)
     if (amount.lessThanOrEqualTo(0)) {
       throw new BillingError(`adjusts: the amount for invoice ${invoiceId} must be above 0`)
     }
     if (amount.minus(most).greaterThan(tolerance) || most.isZero()) {
-      throw new BillingError(
-        `adjusts: invoice ${invoiceId} has ${most.toFixed(2)} left, less than ${amount.toFixed(2)}`,
-      )
+      const [left, asked] = [most, amount].map((each) => moneyText(each, currencyDigits))
+      throw new BillingError(`adjusts: invoice ${invoiceId} has ${left} left, less than ${asked}`)
     }
     open = open.minus(amount)
     return { invoiceId, amount: amount.greaterThan(most) ? most : amount }

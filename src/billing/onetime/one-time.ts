@@ -162,9 +162,9 @@ async function adjustmentsFor(
     throw new BillingError('adjusts: the total of a credit note must be negative')
   }
   // Each line may be rounded by less than the smallest unit.
-  const unit = new Exact(10).pow(-currencyDigits(config.rating.currencyCode))
-  const tolerance = unit.times(lines.length)
-  return adjustmentsOf(catalog, session, aid, adjusts, due.negated(), tolerance)
+  const digits = currencyDigits(config.rating.currencyCode)
+  const tolerance = new Exact(10).pow(-digits).times(lines.length)
+  return adjustmentsOf(catalog, session, aid, adjusts, due.negated(), tolerance, digits)
 }
 
 /** The last note of an invoice takes what is left, whatever its own rounding. */

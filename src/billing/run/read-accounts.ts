@@ -6,7 +6,7 @@ import type { AccountCycle, StoredRevision } from '../cycle/compute.ts'
 import type { PastBalance } from '../cycle/invoice.ts'
 import { withoutTaken } from '../cycle/late-usage.ts'
 import type { InvoiceLine } from '../cycle/totals.ts'
-import { keyAfter } from '../cycle-key.ts'
+import { keyAfter, keyEndMs } from '../cycle-key.ts'
 import { currentBalances } from '../statements/balances.ts'
 import {
   type InputLine,
@@ -17,7 +17,7 @@ import {
   readPage,
 } from './input-lines.ts'
 import { type RunCycle, runIdOf } from './run-cycle.ts'
-import type { RunData } from './run-data.ts'
+import { longestPeriod, type RunData } from './run-data.ts'
 
 /** Fields of usage and credits that an invoice depends on; the others are several times as long. */
 const INVOICED_FIELDS = {
@@ -78,18 +78,31 @@ export async function readAccounts(
   aids: readonly number[],
   nowMs: number,
 ): Promise<Map<number, AccountInput>> {
+<<<<<<< HEAD
   const [revisions, lines, written, later, previous, balances] = await Promise.all([
     readRevisions(catalog, run, aids),
     readInputLines(lineReader(catalog), run, aids, INVOICED_FIELDS),
+=======
+  const months = longestPeriod(data.catalogue)
+  const [revisions, lines, written, periods, later, previous, balances] = await Promise.all([
+    readRevisions(catalog, run, months, aids),
+    readLines(catalog, run, aids),
+>>>>>>> gaps
     readWritten(catalog, run, aids),
+    months === 1 ? null : readPeriods(catalog, run, months, aids),
     readInstallments(catalog, run, aids),
     readPrevious(catalog, run, aids),
     currentBalances(catalog, aids),
   ])
   const inputs = new Map<number, AccountInput>()
   for (const aid of aids) {
+<<<<<<< HEAD
     const entities = revisions.get(aid) ?? []
     const account = entities.filter(({ type }) => type === 'account')
+=======
+    const all = ownRevisions(revisions.get(aid) ?? [])
+    const { account, subscribers } = ownRevisions((revisions.get(aid) ?? []).filter(inWindow(run)))
+>>>>>>> gaps
     if (!isOfDay(run, account)) continue
     const stored = lines.get(aid) ?? NO_LINES
     const { own: usage, late, taken } = stored
@@ -106,9 +119,14 @@ export async function readAccounts(
       cycle: run.cycle,
       next: run.next,
       account,
+<<<<<<< HEAD
       subscribers: entities.filter(({ type }) => type === 'subscriber'),
+=======
+      subscribers,
+>>>>>>> gaps
       catalogue: data.catalogue,
       written: written.get(aid) ?? [],
+      ...(periods !== null && { periods: { ...all, ...periods.of(aid) } }),
       hasPreviousRun: previous.has(aid),
       lines: withoutTaken(usage, taken).sort(byTime),
       late: [...late].sort(byTime),
@@ -138,11 +156,29 @@ function byTime(a: InputLine, b: InputLine): number {
   return a.stamp < b.stamp ? -1 : 1
 }
 
-async function readRevisions(catalog: Catalog, run: RunCycle, aids: readonly number[]) {
+function ownRevisions(revisions: readonly StoredRevision[]) {
+  return {
+    account: revisions.filter(({ type }) => type === 'account'),
+    subscribers: revisions.filter(({ type }) => type === 'subscriber'),
+  }
+}
+
+/** Whether a revision is in force in the cycle or the next one. */
+function inWindow({ cycle, next }: RunCycle): (revision: StoredRevision) => boolean {
+  return ({ from, to }) => from.getTime() < next.endMs && to.getTime() > cycle.startMs
+}
+
+/** `months`: of the longest period, the cycle and the next one may be anywhere in it. */
+async function readRevisions(
+  catalog: Catalog,
+  { key, calendar }: RunCycle,
+  months: number,
+  aids: readonly number[],
+) {
   const filter = {
     aid: { $in: [...aids] },
-    from: { $lt: new Date(run.next.endMs) },
-    to: { $gt: new Date(run.cycle.startMs) },
+    from: { $lt: new Date(keyEndMs(keyAfter(key, months), calendar)) },
+    to: { $gt: new Date(keyEndMs(keyAfter(key, -months), calendar)) },
     deleted: { $ne: true },
   }
   const found = await readPage(catalog, 'read the accounts of a page', (limits) =>
@@ -156,6 +192,57 @@ async function readRevisions(catalog: Catalog, run: RunCycle, aids: readonly num
 
 async function readWritten(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {
   return findLines(catalog, aids, { billrun: keyAfter(key, -1), source: 'billrun' })
+}
+
+/**
+ * The earlier runs, and the lines that they wrote for periods that contain the cycle. `months`: of
+ * the longest period.
+ */
+async function readPeriods(
+  catalog: Catalog,
+  run: RunCycle,
+  months: number,
+  aids: readonly number[],
+) {
+  const [lines, runs] = await Promise.all([
+    readPeriodLines(catalog, run, months, aids),
+    readRuns(catalog, run, months),
+  ])
+  return { of: (aid: number) => ({ written: lines.get(aid) ?? [], runs }) }
+}
+
+/** Keys of the runs before that are finished. */
+async function readRuns(
+  catalog: Catalog,
+  { key, invoicingDay }: RunCycle,
+  months: number,
+): Promise<string[]> {
+  const keys = Array.from({ length: months }, (_, index) => keyAfter(key, -1 - index))
+  const ids = keys.map((each) => runIdOf({ key: each, invoicingDay }))
+  const found = await catalog.run('read the runs before', () =>
+    catalog.cycleruns
+      .find({ _id: { $in: ids }, state: 'finished' }, { projection: { key: 1 } })
+      .toArray(),
+  )
+  return found.map((run) => run.key)
+}
+
+/** Lines of periods that contain the cycle; those of other systems if they may be of such. */
+async function readPeriodLines(
+  catalog: Catalog,
+  { key, cycle }: RunCycle,
+  months: number,
+  aids: readonly number[],
+) {
+  return findLines(catalog, aids, {
+    billrun: { $gte: keyAfter(key, -months), $lt: key },
+    source: 'billrun',
+    $or: [
+      { charged_billrun: { $gte: key } },
+      { charged_billrun: null, is_upfront: true, end: { $gt: new Date(cycle.startMs) } },
+      { charged_billrun: null, is_upfront: true, discount_end: { $gt: new Date(cycle.startMs) } },
+    ],
+  })
 }
 
 async function readInstallments(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {

@@ -5,9 +5,10 @@ import { readTaxContext } from '../../catalog/feed/stored-taxes.ts'
 import { type BillrunSettings, billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
-import { type Fields, isObject } from '../../domain/fields.ts'
+import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
 import { currencyDigits } from '../currency.ts'
 import type { CycleCatalogue, CycleSettings, StoredRevision } from '../cycle/compute.ts'
+import { recurrenceOf } from '../cycle-key.ts'
 
 export type RunConfig = Pick<Config, 'rating' | 'billing' | 'invoices'>
 
@@ -36,6 +37,24 @@ export async function readRunData(catalog: Catalog, config: RunConfig): Promise<
     settings: settingsOf(billrun, config),
     billrun,
     seller,
+  }
+}
+
+/** Months of the longest period of a plan or service; invalid ones are left out here. */
+export function longestPeriod({ plans, services }: CycleCatalogue): number {
+  let longest = 1
+  for (const revisions of [...plans.values(), ...services.values()]) {
+    for (const { recurrence } of revisions) longest = Math.max(longest, monthsOf(recurrence))
+  }
+  return longest
+}
+
+function monthsOf(recurrence: unknown): number {
+  try {
+    return recurrenceOf(recurrence).months
+  } catch (error) {
+    if (error instanceof FieldError) return 1
+    throw error
   }
 }
 

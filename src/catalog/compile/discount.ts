@@ -21,6 +21,7 @@ import { FOREVER_MS, NO_BEGIN_MS, parseInstant } from '../../domain/time.ts'
 import { Exact } from '../../rating/line-tax.ts'
 import { patternAt } from './pattern.ts'
 import { roundingAt } from './rounding.ts'
+import { taxHintsAt } from './tax.ts'
 
 /** `is`: whether a list of periods contains the day. */
 export interface FieldCondition {
@@ -152,6 +153,7 @@ export function compileTerms(
   const params = isEmpty(document['params']) ? {} : objectAt(document['params'], 'params')
   const isDiscount = kind === 'discount'
   roundingAt(document['rounding_rules'], 'rounding_rules')
+  taxHintsAt(document['tax'], 'tax')
   return {
     kind,
     key,

@@ -13,12 +13,14 @@ import {
   objectAt,
   wholeAt,
 } from '../../domain/fields.ts'
+import { taxHintsAt } from './tax.ts'
 
-/** `price` and `recurrence`. Throws `FieldError` with the path of the field. */
+/** `price`, `recurrence` and `tax`. Throws `FieldError` with the path of the field. */
 export function checkRecurring(document: Fields): void {
-  const { price, recurrence } = document
+  const { price, recurrence, tax } = document
   if (!isEmpty(price)) checkCyclePrices(price, 'price')
   if (!isEmpty(recurrence)) checkRecurrence(objectAt(recurrence, 'recurrence'))
+  taxHintsAt(tax, 'tax')
 }
 
 /** Prices by cycle since the activation: [`from`, `to`), where `to` may be UNLIMITED. */

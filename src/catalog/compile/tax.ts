@@ -1,6 +1,15 @@
 /** Taxes, and which of them apply. Pure; throws `FieldError` with the path of the field. */
 import type { TaxHint, TaxRevision } from '../../domain/catalogue.ts'
-import { amountAt, arrayAt, choiceAt, isEmpty, objectAt, textAt } from '../../domain/fields.ts'
+import {
+  amountAt,
+  arrayAt,
+  choiceAt,
+  FieldError,
+  isEmpty,
+  isUnset,
+  objectAt,
+  textAt,
+} from '../../domain/fields.ts'
 import type { ExactDecimal } from '../../domain/money.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type TaxDocument, TaxSchema } from '../entities/tax.ts'
@@ -48,10 +57,17 @@ function compileHints(value: unknown, path: string): readonly TaxHint[] {
     const taxation = choiceAt(hint['taxation'], `${at}.taxation`, TAXATIONS)
     const custom = hint['custom_tax']
     return {
-      type: hint['type'] === undefined ? 'vat' : textAt(hint['type'], `${at}.type`),
+      type: typeAt(hint['type'], `${at}.type`),
       taxation,
       customTax: taxation === 'custom' ? textAt(custom, `${at}.custom_tax`) : '',
       customLogic: choiceAt(hint['custom_logic'], `${at}.custom_logic`, LOGICS),
     }
   })
+}
+
+/** Taxes of other types, such as `CSI`, are not in the catalogue. */
+function typeAt(value: unknown, path: string): string {
+  const type = isUnset(value) ? 'vat' : textAt(value, path)
+  if (type === 'vat') return type
+  throw new FieldError(path, `must be vat: '${type}' needs a tax service of others`)
 }

@@ -37,6 +37,8 @@ interface CycleLineFields extends FinalCharge {
   charge_amount: string
   charge_op: 'charge' | 'refund'
   is_upfront: boolean
+  /** Stamp of the line of an earlier run that it corrects. */
+  corrects?: string
   urt: Date
   process_time: Date
   explain: LineExplanation

@@ -1,9 +1,8 @@
 /** Charge runs: refunds, amounts, other cards, pages; published results of one-time invoices. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { storeInvoiceBill } from '../../../src/billing/invoices/invoice-bill.ts'
-import { Exact, exactAmount } from '../../../src/catalog/records/exact-amount.ts'
-import { finalChargeOf } from '../../../src/rating/line-tax.ts'
+import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
 import { usePaymentServer } from '../../support/admin/payment-server.ts'
+import { insertEntity } from '../../support/catalog/store.ts'
 import { type FakeStripe, startFakeStripe } from '../../support/external/fake-stripe.ts'
 
 const MINUTE_MS = 60_000
@@ -13,7 +12,6 @@ beforeAll(async () => {
 })
 afterAll(() => stripe.close())
 const world = usePaymentServer(() => stripe.address)
-const actor = { by: 'cli', id: '', name: 'test', address: '' } as const
 
 beforeAll(async () => {
   const set = (category: string, data: unknown) =>
@@ -21,6 +19,13 @@ beforeAll(async () => {
   const params = { api_key: 'sk_PLANTED', currency: 'eur' }
   await set('payment_gateways', [{ name: 'stripe', params }, { name: 'sandbox' }])
   await set('payments', { offline: { uf: ['clerk'] } })
+  const { catalog } = world.stores()
+  await insertEntity(catalog, 'taxes', { key: 'VAT', rate: 0.17 })
+  await insertEntity(catalog, 'rates', {
+    key: 'FEE',
+    rates: { fee: { BASE: { rate: [{ from: 0, to: 'UNLIMITED', interval: 1, price: 1 }] } } },
+    tax: [{ type: 'vat', taxation: 'custom', custom_tax: 'VAT' }],
+  })
 })
 beforeEach(() => {
   world.now += 60 * MINUTE_MS
@@ -39,31 +44,21 @@ async function holder(): Promise<number> {
   return aid
 }
 
-let invoiceId = 5000
-const VAT = [
-  { key: 'VAT', description: 'Vat', type: 'vat', rate: '0.17', isEmbedded: false },
-] as const
+/** Makes a one-time invoice of lines before 17 % of tax. `step` 2: it is charged at once. */
+async function oneTime(aid: number, lines: readonly number[], more: object) {
+  const credit_time = new Date(world.now).toISOString()
+  const cdr = { aid, sid: 0, rate: 'FEE', credit_time, usagev: 1 }
+  const cdrs = lines.map((aprice) => ({ ...cdr, aprice }))
+  const answer = await world.call('/api/onetimeinvoice', { aid, cdrs, reason: 'Test', ...more })
+  expect(answer['status']).toBe(1)
+  return answer['details'] as { invoice_id: number; paymentData: { stage?: string } }
+}
 
-/** Stores a one-time invoice: lines before tax become a bill with 17 % of tax. */
+/** A one-time invoice without a charge. Its due date is over. */
 async function oneTimeInvoice(aid: number, ...lines: number[]): Promise<number> {
-  const { catalog } = world.stores()
-  const sum = lines.reduce((total, line) => total.plus(line), new Exact(0))
-  const { exact } = finalChargeOf(sum, VAT as never, null)
-  invoiceId += 1
-  const bill = {
-    aid,
-    invoiceId,
-    billrunKey: '20260615120000',
-    due: new Exact(exact.final_charge),
-    beforeTax: new Exact(exact.aprice),
-    taxes: { VAT: new Exact(exact.tax) },
-    dueDate: new Date(world.now - 1000),
-    fields: { invoice_type: 'immediate' },
-  }
-  await catalog.transaction('store an invoice', (session) =>
-    storeInvoiceBill({ catalog, session, nowMs: world.now, actor }, bill),
-  )
-  return invoiceId
+  const { invoice_id } = await oneTime(aid, lines, { step: 1 })
+  world.now += 15 * 24 * 60 * MINUTE_MS
+  return invoice_id
 }
 
 interface Details {
@@ -104,26 +99,25 @@ describe('published results', () => {
 
   it('a one-time invoice that is charged afterwards (78)', async () => {
     const aid = await holder()
-    const invoice_id = await oneTimeInvoice(aid, 10)
-    const answer = await charge({ aids: aid, invoices: invoice_id })
-    expect(stagesOf(answer)).toEqual([['Completed', '11.7']])
+    const { invoice_id, paymentData } = await oneTime(aid, [10], { step: 2 })
+    expect(paymentData.stage).toBe('Completed')
     expect(await bill({ invoice_id })).toMatchObject({ due: 11.7, paid: '1', left_to_pay: 0 })
     expect(await bill({ aid, type: 'rec' })).toMatchObject({ due: -11.7, left: 0, paid: '1' })
   })
 
   it('a one-time invoice that is charged before (79)', async () => {
     const aid = await holder()
-    expect(stagesOf(await charge({ aids: aid, amount: 11.7 }))).toEqual([['Completed', '11.7']])
-    expect(await bill({ aid, type: 'rec' })).toMatchObject({ due: -11.7, left: 11.7 })
-    const invoice_id = await oneTimeInvoice(aid, 10)
+    const more = { step: 2, charge_flow: 'charge_before_invoice' }
+    const { invoice_id, paymentData } = await oneTime(aid, [10], more)
+    expect(paymentData.stage).toBe('Completed')
     expect(await bill({ invoice_id })).toMatchObject({ due: 11.7, paid: '1', left_to_pay: 0 })
+    expect(await bill({ aid, type: 'rec' })).toMatchObject({ due: -11.7, left: 0, paid: '1' })
   })
 
   it('a one-time refund that is paid back (80, 81)', async () => {
     const aid = await holder()
-    await oneTimeInvoice(aid, 10)
-    await charge({ aids: aid })
-    const invoice_id = await oneTimeInvoice(aid, -10)
+    await oneTime(aid, [10], { step: 2 })
+    const { invoice_id } = await oneTime(aid, [-10], { step: 2 })
     expect(await bill({ invoice_id })).toMatchObject({ due: -11.7, left: 11.7 })
     const answer = await charge({ aids: aid, mode: 'refund' })
     expect(stagesOf(answer)).toEqual([['Completed', '11.7']])
@@ -137,14 +131,14 @@ describe('published results', () => {
 
   it('a charge and a refund that are rejected (82, 83)', async () => {
     const aid = await holder()
-    const invoice_id = await oneTimeInvoice(aid, 10)
     stripe.mode = 'declined'
-    expect(stagesOf(await charge({ aids: aid }))).toEqual([['Rejected', '11.7']])
+    const { invoice_id, paymentData } = await oneTime(aid, [10], { step: 2 })
+    expect(paymentData.stage).toBe('Rejected')
     expect(await bill({ invoice_id })).toMatchObject({ paid: '0', left_to_pay: 11.7 })
     expect(await bill({ aid, rejection: true })).toMatchObject({ due: 11.7 })
     stripe.mode = 'succeeded'
     await charge({ aids: aid })
-    const refund = await oneTimeInvoice(aid, -10)
+    const { invoice_id: refund } = await oneTime(aid, [-10], { step: 2 })
     stripe.refundStatus = 'failed'
     expect(stagesOf(await charge({ aids: aid, mode: 'refund' }))).toEqual([['Rejected', '11.7']])
     expect(await bill({ invoice_id: refund })).toMatchObject({ left: 11.7, paid: '0' })

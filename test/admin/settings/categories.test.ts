@@ -130,6 +130,8 @@ describe('values that are refused by path, and change nothing', () => {
     ['taxation.default', 'not a key', 'taxation.default must be capital letters'],
     ['taxation.default', { key: 5 }, 'taxation.default.key must be capital letters'],
     ['taxation.mapping', { priorities: [{}] }, 'taxation.mapping.priorities.0.filters is missing'],
+    ['taxation', { tax_type: 'CSI' }, "taxation.tax_type must be usage or vat: 'CSI' needs"],
+    ['taxation', { tax_type: 'vat' }, 'taxation.default is missing'],
     ['file_types', [{ file_type: 'X' }], 'file_types.X.'],
     ['file_types', {}, 'file_types.0'],
     ['file_types', 5, 'file_types must be a list'],
@@ -160,7 +162,10 @@ describe('taxation', () => {
     await set('taxation', { default: 'REDUCED' })
     await set('taxation.default', { key: 'REDUCED' })
     const { effective } = await api.get('taxation')
-    expect(effective).toEqual({ default: 'REDUCED', mapping: {} })
+    expect(effective).toEqual({ default: 'REDUCED', mapping: {}, tax_type: 'usage' })
+    await set('taxation.tax_type', 'vat')
+    expect((await api.get('taxation')).effective).toMatchObject({ tax_type: 'vat' })
+    await set('taxation.tax_type', 'usage')
     await api.catalog().taxes.deleteMany({})
     await set('taxation.mapping', { priorities: [] })
   })

@@ -73,7 +73,7 @@ describe('a setting', () => {
     const inside = await api.get('security.lockout.attempts')
     expect([inside.details, inside.effective]).toEqual([null, 5])
     const { effective } = await api.get('taxation')
-    expect(effective).toEqual({ default: null, mapping: {} })
+    expect(effective).toEqual({ default: null, mapping: {}, tax_type: 'usage' })
     const rates = (await api.get('rates')).effective as { fields: Fields[] }
     expect(rates.fields.map(({ field_name: name }) => name)).toContain('tariff_category')
   })

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
 import {
   CALENDAR,
+  charged,
   date,
   type Given,
   offer,
@@ -229,7 +230,7 @@ describe('periods of several months', () => {
     ['202504', '2020-01-01', '2025-03-02', 60],
     ['202505', '2020-01-01', '2025-03-02', 0],
   ])('in %s since %s until %s: %d', (key, from, to, amount) => {
-    const lines = wanted({ key, plans: [yearly], subscribers: since(from, to) })
+    const lines = charged({ key, plans: [yearly], subscribers: since(from, to) })
     expect(total(lines)).toBeCloseTo(amount, 9)
   })
 
@@ -238,7 +239,7 @@ describe('periods of several months', () => {
     const keys = ['202502', '202503', '202504', '202505', '202506', '202507']
     const amounts = keys.map((key) =>
       total(
-        wanted({
+        charged({
           key,
           plans: [quarterly],
           subscribers: [subscriber('QUARTER', { from: '2025-02-01' })],
@@ -250,13 +251,15 @@ describe('periods of several months', () => {
 
   it('paid ahead are charged before they begin', () => {
     const plans = [{ ...yearly, upfront: true }]
-    const subscribers = since('2020-01-01')
-    expect(total(wanted({ key: '202501', plans, subscribers }, 'ahead'))).toBe(365)
-    expect(total(wanted({ key: '202502', plans, subscribers }, 'ahead'))).toBe(0)
-    expect(total(wanted({ key: '202501', plans, subscribers }, 'due'))).toBe(0)
+    const of = (key: string, from: string) => {
+      const lines = charged({ key, plans, subscribers: since(from) })
+      return lines.map(({ isUpfront, amount }) => [isUpfront, amount.toDecimalPlaces(9).toNumber()])
+    }
+    expect(of('202501', '2020-01-01')).toEqual([[true, 365]])
+    expect(of('202503', '2020-01-01')).toEqual([])
+    // No run has charged it.
+    expect(of('202502', '2020-01-01')).toEqual([[false, 365]])
     // The rest of the period in which it began.
-    expect(
-      total(wanted({ key: '202508', plans, subscribers: since('2025-07-02') }, 'due')),
-    ).toBeCloseTo(183, 9)
+    expect(of('202508', '2025-07-02')).toEqual([[false, 183]])
   })
 })

@@ -1,4 +1,8 @@
-/** Published totals of accounts, with 17 % VAT. */
+/**
+ * Published totals of accounts, with 17 % VAT, within 1e-6. They are sums of binary numbers: that
+ * of 58 differs by 9e-7, those of 42734 and 42736 depend on a price with ten decimals and are
+ * compared with 5e-6. 42737 and 42738 are whole cycles, and exact.
+ */
 import { describe, expect, it } from 'vitest'
 import {
   adjustment,
@@ -168,6 +172,22 @@ describe('a published total', () => {
     const held = [{ name: 'S', from: date('2023-12-01') }]
     const subscribers = [subscriber('FREE', { from: '2023-12-01' }, { services: held })]
     isClose(totals({ key, plans: [offer('FREE', 0)], services, subscribers }), before, after)
+  })
+
+  it.each([
+    ['42737', '202401', 100, 117],
+    ['42738', '202411', 200, 234],
+  ])('%s: one service, its first or second tier in %s', (_, key, before, after) => {
+    const services = [
+      offer('S', [
+        [0, 10, 100],
+        [10, null, 200],
+      ]),
+    ]
+    const held = [{ name: 'S', from: date('2023-12-01') }]
+    const subscribers = [subscriber('FREE', { from: '2023-12-01' }, { services: held })]
+    const found = totals({ key, plans: [offer('FREE', 0)], services, subscribers })
+    expect(found).toEqual([before, after])
   })
 
   it('94: a conditional charge of 50 for each of two subscribers', () => {

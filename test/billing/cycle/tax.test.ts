@@ -1,8 +1,11 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { taxAdjustment, taxCharge } from '../../../src/billing/cycle/tax.ts'
+import { compileTerms } from '../../../src/catalog/compile/discount.ts'
+import { checkRecurring } from '../../../src/catalog/compile/recurring.ts'
 import { compileTax } from '../../../src/catalog/compile/tax.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'
+import { taxationOf as taxationSettings } from '../../../src/catalog/settings/taxation-settings.ts'
 import type { Fields } from '../../../src/domain/fields.ts'
 import { compileTaxMapping, createTaxMapping } from '../../../src/rating/tax-mapping.ts'
 import { documentOf } from '../../support/admin/entities/rules/context.ts'
@@ -60,6 +63,39 @@ describe('the taxes of a charge', () => {
     expect(() => taxCharge(charge(missing), taxation)).toThrow(
       'plan GOLD: no tax is in force at 2026-06-01T00:00:00.000Z',
     )
+  })
+})
+
+describe('taxes that need a service of others are refused by name', () => {
+  const refused = (tax: unknown) => () => taxCharge(charge({ tax }), taxationOf(rates))
+
+  it.each([
+    [[{ type: 'CSI', taxation: 'global' }], "tax.0.type must be vat: 'CSI' needs"],
+    [[{ taxation: 'no' }, { type: 'thirdparty' }], "tax.1.type must be vat: 'thirdparty' needs"],
+    [[{ type: 'vat', taxation: 'csi' }], 'tax.0.taxation'],
+  ])('%j', (tax, text) => {
+    expect(refused(tax)).toThrow(text)
+    expect(() => checkRecurring({ tax })).toThrow(text)
+    expect(() => compileTerms('discount', { key: 'D', tax }, 'UTC')).toThrow(text)
+  })
+
+  it('as the type of the installation', () => {
+    const of = (stored: Fields) => taxationSettings(stored, { defaultTax: '', taxMapping: {} })
+    for (const type of ['CSI', 'thirdparty', 5]) {
+      expect(() => of({ tax_type: type })).toThrow('taxation.tax_type must be usage or vat')
+    }
+    expect(() => of({ tax_type: 'vat' })).toThrow('taxation.default is missing')
+    const priorities = [{ filters: [{ tax_field: 'key', rate_field: 'region' }] }]
+    const mapping = { priorities }
+    expect(() => of({ tax_type: 'vat', default: 'A', mapping })).toThrow('taxation.mapping')
+    expect(of({ tax_type: 'usage', default: 'A', mapping }).taxPriorities).toHaveLength(1)
+  })
+
+  it('but with one VAT rate for all, mapping rules of the node do not apply', () => {
+    const priorities = [{ filters: [{ tax_field: 'key', rate_field: 'region' }] }]
+    const installed = { defaultTax: 'DEFAULT_VAT', taxMapping: { priorities } }
+    const { taxPriorities, defaultTax } = taxationSettings({ tax_type: 'vat' }, installed)
+    expect([taxPriorities, defaultTax]).toEqual([[], 'DEFAULT_VAT'])
   })
 })
 

@@ -1,5 +1,6 @@
 /** Inputs of accounts for tests of the cycle. */
 import { expect } from 'vitest'
+import { accountCharges } from '../../../src/billing/cycle/account-charges.ts'
 import type { Timing } from '../../../src/billing/cycle/charges.ts'
 import { type AccountInvoice, computeAccount } from '../../../src/billing/cycle/compute.ts'
 import type {
@@ -111,15 +112,17 @@ export interface Given {
 
 export function accountCycle(given: Given): AccountCycle {
   const { key, calendar = CALENDAR, written = [] } = given
-  const account = { type: 'account', aid: AID, from: date('2010-01-01'), to: FOREVER }
+  const stored = { type: 'account', aid: AID, from: date('2010-01-01'), to: FOREVER }
+  const account: StoredRevision[] = [{ ...stored, ...given.account }]
+  const subscribers = given.subscribers ?? []
   return {
     aid: AID,
     calendar,
     cycle: cycleSpan(key, calendar),
     late: [],
     next: cycleSpan(keyAfter(key), calendar),
-    account: [{ ...account, ...given.account }],
-    subscribers: given.subscribers ?? [],
+    account,
+    subscribers,
     catalogue: {
       plans: byName(given.plans, 'name'),
       services: byName(given.services, 'name'),
@@ -128,6 +131,7 @@ export function accountCycle(given: Given): AccountCycle {
       taxation: VAT,
     },
     written,
+    periods: { account, subscribers, written, runs: [] },
     hasPreviousRun: written.length > 0,
     lines: [],
     laterInstallments: [],
@@ -154,6 +158,13 @@ export function wanted(given: Given, timing: Timing = 'arrears'): ChargeLine[] {
   const holders = holdersOf(account, subscribers, calendar.zone)
   const target = { aid, calendar, catalogue, settings }
   return wantedCharges(target, holders, timing === 'ahead' ? next : cycle, timing)
+}
+
+/** The charges of a run, with the longer periods and what it charges ahead. */
+export function charged(given: Given): readonly ChargeLine[] {
+  const input = accountCycle(given)
+  return accountCharges(input, holdersOf(input.account, input.subscribers, input.calendar.zone))
+    .charges
 }
 
 export function total(lines: readonly { readonly amount: { toNumber(): number } }[]): number {

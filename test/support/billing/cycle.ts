@@ -7,6 +7,7 @@ import type {
   DiscountedSubscriber,
   HolderRevision,
 } from '../../../src/billing/cycle/discount/eligibility.ts'
+import { RunLimits } from '../../../src/billing/cycle/discount/limits.ts'
 import type { AdjustmentLine, ChargeLine, CycleSpan } from '../../../src/billing/cycle/lines.ts'
 import {
   type ChargeTaxation,
@@ -120,6 +121,7 @@ export function inputOf(run: GivenRun): AdjustmentInput {
     lines,
     discounts: discounts.map((one) => compileTerms('discount', one, zone)),
     charges: charges.map((one) => compileTerms('conditional_charge', one, zone)),
+    limits: new RunLimits(),
     account: account.map((one) => revisionOf({ aid: 1, ...one }, zone)),
     subscribers: Object.entries(subscribers).map(([sid, revisions]) =>
       subscriberOf(Number(sid), revisions, zone),

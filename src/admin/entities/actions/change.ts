@@ -103,9 +103,10 @@ export async function change(
     async () => {
       const revisions = await revisionsOf(catalog, definition, target.key)
       const draft = new Draft(revisions)
-      const minimumMs = await minimumDateMs(catalog, definition, config)
       const nowMs = clock.nowMs()
       const current = target.in(revisions)
+      const changed = { action, revisions, target: current, set: request.changes.set }
+      const minimumMs = await minimumDateMs(catalog, definition, changed, config)
       const context = ruleContextOf(
         stores,
         action,

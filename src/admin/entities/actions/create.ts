@@ -51,7 +51,7 @@ async function checkNotInvoiced(
   subscriber: RawDocument,
 ): Promise<void> {
   const aid = Number(subscriber['aid'])
-  const untilMs = await confirmedUntilMs(catalog, aid, config)
+  const untilMs = (await confirmedUntilMs(catalog, [aid], config)).get(aid) ?? 0
   if (fromOf(subscriber) >= untilMs) return
   const date = dateText(untilMs, config.rating.timeZone)
   const text = `create: from must not be before ${date}, until which account ${aid} is invoiced`

@@ -13,8 +13,8 @@ const STATUS = { [STATE.active]: 'active', [STATE.future]: 'future', [STATE.expi
 
 export interface RevisionTimes {
   nowMs: number
-  /** End of the last confirmed cycle; 0 if no cycle is confirmed. */
-  minimumMs: number
+  /** Changes of a revision before it are refused. */
+  minimumMs(row: Fields): number
 }
 
 /** True if the rows of the response have `revision_info`. */
@@ -38,7 +38,12 @@ export async function withRevisionInfo(
   })
 }
 
-function infoOf(row: Fields, isLast: boolean, { nowMs, minimumMs }: RevisionTimes): Fields {
+function infoOf(
+  row: Fields,
+  isLast: boolean,
+  { nowMs, minimumMs: minimum }: RevisionTimes,
+): Fields {
+  const minimumMs = minimum(row)
   const state = stateAt(row, nowMs)
   const isOpen = state === STATE.future || (state === STATE.active && isLast)
   const isChangeable = fromOf(row) >= minimumMs

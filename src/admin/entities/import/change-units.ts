@@ -115,14 +115,16 @@ async function checkChange(job: ImportJob, request: WriteRequest): Promise<void>
   const { stores } = job
   const { definition } = request
   const { revisions, held } = await findValidRevision(job, request)
+  const action = 'permanentchange' as const
   const nowMs = stores.clock.nowMs()
   const fromMs = request.from?.getTime() ?? nowMs
-  const context = ruleContextOf(stores, 'permanentchange', fromMs, job.actor)
+  const context = ruleContextOf(stores, action, fromMs, job.actor)
   const custom = customChanges(request, context, held)
   const { [definition.keyField]: _, ...set } = { ...custom, ...request.changes.set }
   const changes = { ...request.changes, set: { ...set, ...definition.fixed } }
   const prepared = await stores.rules[definition.name]?.prepare?.(changes, held, context)
-  const minimumMs = await minimumDateMs(stores.catalog, definition, stores.config)
+  const changed = { action, revisions, target: held, set: request.changes.set }
+  const minimumMs = await minimumDateMs(stores.catalog, definition, changed, stores.config)
   const draft = new Draft(revisions)
   const edit = { nowMs, minimumMs, zone: context.zone }
   edits.permanentChange(draft, held, { fromMs, changes: prepared ?? changes }, edit)

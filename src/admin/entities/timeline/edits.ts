@@ -11,7 +11,7 @@ import { type FieldChanges, withChanges } from './set-fields.ts'
 
 export interface EditContext {
   nowMs: number
-  /** End of the last confirmed cycle, epoch ms; changes before it are refused. */
+  /** End of the last confirmed invoices, epoch ms; changes before it are refused. */
   minimumMs: number
   /** IANA zone of dates in error texts. */
   zone: string

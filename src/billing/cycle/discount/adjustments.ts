@@ -32,6 +32,7 @@ import {
 } from './days.ts'
 import { type Definition, definedEligibility, definitionsOf } from './definitions.ts'
 import { type DiscountHolders, type Eligibility, NOT_ELIGIBLE, without } from './eligibility.ts'
+import type { Limits } from './limits.ts'
 
 export interface AdjustmentInput extends DiscountHolders {
   readonly aid: number
@@ -42,17 +43,13 @@ export interface AdjustmentInput extends DiscountHolders {
   readonly lines: readonly ChargeLine[]
   /** The cycle of charges on nothing in particular. */
   readonly cycle: CycleSpan
+  /** Limits that the run has left. */
+  readonly limits: Limits
 }
 
 export function adjustmentsOf(input: AdjustmentInput): AdjustmentLine[] {
   const run = new AdjustmentRun(input)
   return [...run.discounts(), ...run.charges()]
-}
-
-/** The rest of a definition's limits. */
-interface Allowance {
-  money: Exact | null
-  lines: number
 }
 
 /** A value that applies to a charge on some days. */
@@ -69,7 +66,6 @@ interface Candidate {
 class AdjustmentRun {
   readonly #input: AdjustmentInput
   readonly #taken = new Map<string, TakenPart[]>()
-  readonly #allowances = new Map<string, Allowance>()
   readonly #used = new Map<string, DaySet>()
 
   constructor(input: AdjustmentInput) {
@@ -148,7 +144,7 @@ class AdjustmentRun {
     line: ChargeLine,
     { days, causeSid }: Candidate,
   ): readonly DaySet[] {
-    const id = `${key}/${line.id}/${causeSid ?? ''}`
+    const id = `${terms.kind}/${key}/${line.id}/${causeSid ?? ''}`
     const lineDays = daysOf(line.span, line.cycle)
     const { isStart, isEnd } = prorationOf(terms, line)
     const windows: DaySet[] = []
@@ -173,16 +169,17 @@ class AdjustmentRun {
     window: DaySet,
   ): AdjustmentLine | null {
     const { terms, key } = definition
-    const allowance = this.#allowance(definition)
-    if (allowance.lines === 0) return null
+    const { limits } = this.#input
+    const allowed = limits.left(terms, key)
+    if (allowed.lines === 0) return null
     const taken = this.#taken.get(line.id) ?? []
     const granted = adjustmentAmount(terms, candidate.subject, line, window, taken)
     const wanted = toLineDigits(granted.amount)
     const isDiscount = terms.kind === 'discount'
     const left = isDiscount ? leftOf(line, taken) : null
-    const capped = cappedAmount(wanted, allowance.money, left)
+    const capped = cappedAmount(wanted, allowed.money, left)
     if (!capped.greaterThan(0)) return null
-    this.#use(allowance, capped)
+    limits.use(terms, key, capped)
     if (isDiscount) this.#taken.set(line.id, [...taken, { days: window, amount: capped }])
     const cause = candidate.causeSid
     const first = window[0]?.from ?? 0
@@ -219,13 +216,13 @@ class AdjustmentRun {
 
   /** A charge on nothing in particular. */
   #generalLine(definition: Definition, sid: number, days: DaySet): AdjustmentLine | null {
-    const { cycle } = this.#input
+    const { cycle, limits } = this.#input
     const { terms, key } = definition
     const value = terms.subjects.general?.value ?? ZERO
-    const allowance = this.#allowance(definition)
-    const capped = cappedAmount(toLineDigits(value), allowance.money, null)
-    if (allowance.lines === 0 || !capped.greaterThan(0)) return null
-    this.#use(allowance, capped)
+    const allowed = limits.left(terms, key)
+    const capped = cappedAmount(toLineDigits(value), allowed.money, null)
+    if (allowed.lines === 0 || !capped.greaterThan(0)) return null
+    limits.use(terms, key, capped)
     const span = spanOf(days, cycle)
     const notes = [`subject general: ${value}`]
     return {
@@ -238,20 +235,6 @@ class AdjustmentRun {
       ...(isReduced(value, capped) && { uncappedAmount: value }),
       explain: { rule: 'amount', entity: entityOf(definition), ...datesOf(span, cycle), notes },
     }
-  }
-
-  #allowance({ key, terms: { limit, linesMax } }: Definition): Allowance {
-    let allowance = this.#allowances.get(key)
-    if (allowance === undefined) {
-      allowance = { money: limit, lines: linesMax ?? Number.POSITIVE_INFINITY }
-      this.#allowances.set(key, allowance)
-    }
-    return allowance
-  }
-
-  #use(allowance: Allowance, amount: Exact): void {
-    allowance.lines -= 1
-    if (allowance.money !== null) allowance.money = allowance.money.minus(amount)
   }
 }
 
@@ -338,8 +321,8 @@ function leftOf(line: ChargeLine, taken: readonly TakenPart[]): Exact {
 }
 
 /** At most what is left of the limit, and of the charge; exactly that if it differs by rounding. */
-function cappedAmount(wanted: Exact, limit: Exact | null, left: Exact | null): Exact {
-  const ofLimit = limit === null ? wanted : least(wanted, limit)
+function cappedAmount(wanted: Exact, limit: Exact, left: Exact | null): Exact {
+  const ofLimit = least(wanted, limit)
   if (left === null) return ofLimit
   const isRest = left.minus(ofLimit).abs().lessThanOrEqualTo(NEGLIGIBLE)
   return isRest ? left : least(ofLimit, left)

@@ -34,14 +34,14 @@ export interface Definition {
   readonly sid?: number
   /** Subscribers that have another definition of it. */
   readonly except: ReadonlySet<number>
-  /** Subscribers that have it whatever its conditions, with the periods. */
-  readonly forced: ReadonlyMap<number, readonly HolderRevision[]>
+  /** Subscribers that have it whatever its conditions, with the revisions in which they do. */
+  readonly forced: ReadonlyMap<number, DiscountedSubscriber>
   /** Revisions in which the subscriber has it; all if absent. */
   readonly revisions?: readonly HolderRevision[]
 }
 
 const NOBODY: ReadonlySet<number> = new Set()
-const NOT_FORCED: ReadonlyMap<number, readonly HolderRevision[]> = new Map()
+const NOT_FORCED: Definition['forced'] = new Map()
 
 /**
  * Sorted by priority, then by the end of validity, both descending. Only discounts are overridden
@@ -84,18 +84,20 @@ function generalDefinitions(
 ): Definition[] {
   const terms = overridden(general, account, cycle)
   const except = new Set<number>()
-  const forced = new Map<number, readonly HolderRevision[]>()
+  const forced = new Map<number, DiscountedSubscriber>()
   const own: Definition[] = []
-  for (const { sid, revisions } of subscribers) {
+  for (const subscriber of subscribers) {
+    const { sid, revisions } = subscriber
     const current = inCycle(revisions, cycle)
     const forcing = current.filter((revision) => entriesOf(revision).some(isForcing(terms.key)))
+    const forcedOne = { ...subscriber, revisions: forcing }
     const replaced = overridden(terms, current, cycle)
     const isReplaced = replaced !== terms || current.some((one) => hasOwn(one, terms.key))
     if (isReplaced) except.add(sid)
-    else if (forcing.length > 0) forced.set(sid, forcing)
+    else if (forcing.length > 0) forced.set(sid, forcedOne)
     if (replaced === terms) continue
     const key = ownKey(terms.key, sid)
-    const forcedOwn = forcing.length > 0 ? new Map([[sid, forcing]]) : NOT_FORCED
+    const forcedOwn = forcing.length > 0 ? new Map([[sid, forcedOne]]) : NOT_FORCED
     own.push({ terms: replaced, key, sid, except: NOBODY, forced: forcedOwn })
   }
   return [{ terms, key: terms.key, except, forced }, ...own]
@@ -212,16 +214,17 @@ function forcedEligibility(
   const subscribers = new Map<number, DaySet>()
   const plans = new Map<number, DaysByKey>()
   const services = new Map<number, DaysByKey>()
-  for (const [sid, revisions] of forced) {
+  for (const [sid, subscriber] of forced) {
+    const included = subscriber.includedIn?.(cycle) ?? []
     const own = new Map<string, DaySet>()
     const held = new Map<string, DaySet>()
     const add = (map: Map<string, DaySet>, name: string, days: DaySet) =>
       map.set(name, union(map.get(name) ?? NO_DAYS, days))
-    for (const { span, document } of revisions) {
+    for (const { span, document } of subscriber.revisions) {
       const days = intersection(valid, daysOf(span, cycle))
       add(own, String(document['plan'] ?? ''), days)
       const entries = Array.isArray(document['services']) ? document['services'] : []
-      for (const entry of entries) add(held, nameOf(entry), days)
+      for (const entry of [...entries, ...included]) add(held, nameOf(entry), days)
     }
     subscribers.set(sid, union(...own.values()))
     plans.set(sid, own)

@@ -31,6 +31,8 @@ export interface DiscountedSubscriber {
   readonly sid: number
   /** Sorted by start. */
   readonly revisions: readonly HolderRevision[]
+  /** Services that its plans include in a cycle, as entries of `services`; none if absent. */
+  includedIn?(cycle: CycleSpan): readonly Fields[]
 }
 
 export interface DiscountHolders {
@@ -153,9 +155,10 @@ function ofAlternative(
   if (account.length === 0) return NOT_ELIGIBLE
   const hasCondition = alternative.subscribers.length > 0
   const shares = new Map<number, Share>()
-  for (const { sid, revisions } of holders.subscribers) {
+  for (const subscriber of holders.subscribers) {
+    const { sid, revisions } = subscriber
     const share = hasCondition
-      ? conditionShare(alternative.subscribers, revisions, terms, cycle)
+      ? conditionShare(alternative.subscribers, subscriber, terms, cycle)
       : { days: activeDays(revisions, terms, cycle), plans: new Map(), services: new Map() }
     if (share.days.length > 0) shares.set(sid, share)
   }
@@ -180,7 +183,7 @@ function accountDays(
   const met = revisions.map(({ span, document }) =>
     intersection(daysOf(span, cycle), daysMet(account, document, cycle)),
   )
-  const services = servicesMet(accountServices, revisions, cycle, () => FOREVER_MS)
+  const services = servicesMet(accountServices, revisions, [], cycle, () => FOREVER_MS)
   return intersection(union(...met), services.days)
 }
 
@@ -222,11 +225,11 @@ function activeDays(
 
 function conditionShare(
   conditions: readonly SubscriberCondition[],
-  revisions: readonly HolderRevision[],
+  subscriber: DiscountedSubscriber,
   terms: AdjustmentTerms,
   cycle: CycleSpan,
 ): Share {
-  const shares = conditions.map((condition) => shareOf(condition, revisions, terms, cycle))
+  const shares = conditions.map((condition) => shareOf(condition, subscriber, terms, cycle))
   if (shares.length === 1) return shares[0] as Share
   return {
     days: union(...shares.map(({ days }) => days)),
@@ -237,10 +240,11 @@ function conditionShare(
 
 function shareOf(
   { fields, services, isOnPlan }: SubscriberCondition,
-  revisions: readonly HolderRevision[],
+  subscriber: DiscountedSubscriber,
   { cycles }: AdjustmentTerms,
   cycle: CycleSpan,
 ): Share {
+  const { revisions } = subscriber
   const hasServices = services.length > 0
   const plans = new Map<string, DaySet>()
   const met: DaySet[] = []
@@ -257,7 +261,8 @@ function shareOf(
   }
   const own = union(...met)
   if (!hasServices || own.length === 0) return { days: own, plans, services: new Map() }
-  const matched = servicesMet(services, revisions, cycle, (entry, revision) => {
+  const included = subscriber.includedIn?.(cycle) ?? []
+  const matched = servicesMet(services, revisions, included, cycle, (entry, revision) => {
     const serviceMs = monthsAfter(serviceStartMs(entry, revision, cycle), cycles, cycle)
     // With conditions on both, the later end counts.
     const planMs = isOnPlan ? planEndMs(revision, revisions, cycles, cycle) : serviceMs
@@ -268,10 +273,14 @@ function shareOf(
   return { days, plans: cut(plans), services: cut(matched.services) }
 }
 
-/** Days on which, for each of the conditions, some service meets it; and those services. */
+/**
+ * Days on which, for each of the conditions, some service meets it; and those services. `included`:
+ * services besides those that the revisions have.
+ */
 function servicesMet(
   conditions: readonly (readonly FieldCondition[])[],
   revisions: readonly HolderRevision[],
+  included: readonly Fields[],
   cycle: CycleSpan,
   endMsOf: (entry: Fields, revision: HolderRevision) => number,
 ): { readonly days: DaySet; readonly services: DaysByKey } {
@@ -280,7 +289,7 @@ function servicesMet(
   for (const condition of conditions) {
     const met: DaySet[] = []
     for (const revision of revisions) {
-      for (const entry of servicesOf(revision.document)) {
+      for (const entry of [...servicesOf(revision.document), ...included]) {
         const both = intersection(
           entryDays(entry, revision, endMsOf(entry, revision), cycle),
           daysMet(condition, entry, cycle),

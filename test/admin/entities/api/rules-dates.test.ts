@@ -133,6 +133,98 @@ describe('dates in the past', () => {
   })
 })
 
+describe('changes in the past of an account and its subscribers', () => {
+  const PAST = '2025-12-15'
+  /** An account with a subscriber since 2025-02-01; both have their own confirmed invoices. */
+  async function accountWith(...invoices: Fields[]) {
+    const { entity: plan } = await make(world, 'plans', { from: '2025-01-01' })
+    const { entity: account } = await make(world, 'accounts', { from: '2025-02-01' })
+    const aid = Number(account['aid'])
+    const update = { firstname: 'Ada', lastname: 'Byron', address: 'x', aid, from: '2025-02-01' }
+    const params = { update: { ...update, plan: plan['name'] } }
+    const { sid } = (await world.ok('subscribers', 'create', params)).entity
+    const { billrun } = world.stores().catalog
+    if (invoices.length > 0)
+      await billrun.insertMany(invoices.map((one) => ({ aid, ...one })) as never)
+    return { aid, sid }
+  }
+
+  /** A permanent change of the address, with further fields. */
+  const change = (query: Fields, from: string, more: Fields = {}) => ({
+    query: { ...query, effective_date: from },
+    update: { from, address: `Street ${from}`, ...more },
+  })
+  const confirmed = (key: string, end: string): Fields => ({
+    billrun_key: key,
+    billed: 1,
+    end_date: new Date(`${end}T00:00:00Z`),
+  })
+
+  it('are accepted although cycles of other accounts are confirmed', async () => {
+    const { aid, sid } = await accountWith({ billrun_key: '202603' })
+    for (const [collection, query] of [
+      ['subscribers', { sid }],
+      ['accounts', { aid }],
+    ] as const) {
+      await world.ok(collection, 'permanentchange', change(query, PAST))
+      const rows = await world.rows(collection, { query, sort: { from: 1 } })
+      expect(rows.map((row) => (row['revision_info'] as Fields)['updatable'])).toEqual([true, true])
+      const closed = { query: { _id: row(rows[1])._id }, update: { to: '2026-01-15' } }
+      await world.ok(collection, 'close', closed)
+    }
+  })
+
+  it('are refused before the end of its own confirmed invoice', async () => {
+    const end = '2025-12-10'
+    const { aid, sid } = await accountWith(
+      confirmed('202511', '2025-11-10'),
+      confirmed('202512', end),
+      { billrun_key: '202601' },
+    )
+    for (const [collection, query] of [
+      ['subscribers', { sid }],
+      ['accounts', { aid }],
+    ] as const) {
+      const early = change(query, '2025-12-09')
+      const body = await world.refused(collection, 'permanentchange', early)
+      expect(displayCode(body)).toBe(1)
+      expect(body.message).toContain(end)
+      await world.ok(collection, 'permanentchange', change(query, end))
+      const rows = await world.rows(collection, { query, sort: { from: 1 } })
+      expect(rows.map((row) => (row['revision_info'] as Fields)['updatable'])).toEqual([
+        false,
+        true,
+      ])
+      const closed = { query: { _id: row(rows[1])._id }, update: { to: '2025-12-01' } }
+      expect((await world.refused(collection, 'close', closed)).message).toContain(end)
+    }
+  })
+
+  it('are not refused because of an invoice outside of cycles', async () => {
+    const { sid } = await accountWith(confirmed('20260601120000', '2026-06-01'))
+    await world.ok('subscribers', 'permanentchange', change({ sid }, PAST))
+  })
+
+  it('are refused if the subscriber moves to an account that is invoiced then', async () => {
+    const { sid } = await accountWith()
+    const { aid } = await accountWith(confirmed('202601', '2026-01-01'))
+    const early = change({ sid }, PAST, { aid })
+    const body = await world.refused('subscribers', 'permanentchange', early)
+    expect(body.message).toContain('2026-01-01')
+    await world.ok('subscribers', 'permanentchange', change({ sid }, '2026-01-01', { aid }))
+    // The time in the account before stays open, that in the new one does not.
+    const rows = await world.rows('subscribers', { query: { sid }, sort: { from: 1 } })
+    const moved = { query: { _id: row(rows[1])._id }, update: { from: '2025-12-20' } }
+    expect((await world.refused('subscribers', 'move', moved)).message).toContain('2026-01-01')
+    const before = { query: { _id: row(rows[0])._id }, update: { address: 'y' } }
+    await world.ok('subscribers', 'update', before)
+  })
+
+  function row(found: Fields | undefined) {
+    return { _id: (found?.['_id'] as { $id: string } | undefined)?.$id }
+  }
+})
+
 describe('closeandnew is refused unless it begins later', () => {
   it.each(['2026-04-01', '2026-03-15'])('%s', async (from) => {
     const { ids } = await revisionsOf(['2026-04-01'])
