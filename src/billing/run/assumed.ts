@@ -190,7 +190,11 @@ export function assumedAccounts({ account, subscribers }: Assumed): number[] {
 export function withAssumed(read: AccountInput, assumed: Assumed | null): AccountInput {
   const { input } = read
   if (assumed === null || input instanceof Error) return read
-  return { ...read, input: { ...input, ...assumedRevisions(input.aid, input, assumed) } }
+  const { aid, periods } = input
+  const supposed = { ...input, ...assumedRevisions(aid, input, assumed) }
+  if (periods === undefined) return { ...read, input: supposed }
+  const longer = { ...periods, ...assumedRevisions(aid, periods, assumed) }
+  return { ...read, input: { ...supposed, periods: longer } }
 }
 
 /** Revisions of an account and its subscribers, with the supposed ones. */

@@ -118,17 +118,8 @@ async function previewPage(catalog: Catalog, compute: ComputeAccount, page: Page
 
 function linesBy(catalogue: CycleCatalogue, read: AccountInput, compute: ComputeAccount) {
   const { input } = read
-<<<<<<< HEAD
   if (input instanceof Error) return []
   return computeOne({ ...read, input: { ...input, catalogue } }, compute)?.lines ?? []
-=======
-  if (assumed === null || input instanceof Error) return read
-  const { aid, periods } = input
-  const supposed = { ...input, ...assumedRevisions(aid, input, assumed) }
-  if (periods === undefined) return { ...read, input: supposed }
-  const longer = { ...periods, ...assumedRevisions(aid, periods, assumed) }
-  return { ...read, input: { ...supposed, periods: longer } }
->>>>>>> gaps
 }
 
 /** The sum of an invoice without the lines of the run, before tax. */

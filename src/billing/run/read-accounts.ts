@@ -78,16 +78,10 @@ export async function readAccounts(
   aids: readonly number[],
   nowMs: number,
 ): Promise<Map<number, AccountInput>> {
-<<<<<<< HEAD
-  const [revisions, lines, written, later, previous, balances] = await Promise.all([
-    readRevisions(catalog, run, aids),
-    readInputLines(lineReader(catalog), run, aids, INVOICED_FIELDS),
-=======
   const months = longestPeriod(data.catalogue)
   const [revisions, lines, written, periods, later, previous, balances] = await Promise.all([
     readRevisions(catalog, run, months, aids),
-    readLines(catalog, run, aids),
->>>>>>> gaps
+    readInputLines(lineReader(catalog), run, aids, INVOICED_FIELDS),
     readWritten(catalog, run, aids),
     months === 1 ? null : readPeriods(catalog, run, months, aids),
     readInstallments(catalog, run, aids),
@@ -96,13 +90,8 @@ export async function readAccounts(
   ])
   const inputs = new Map<number, AccountInput>()
   for (const aid of aids) {
-<<<<<<< HEAD
-    const entities = revisions.get(aid) ?? []
-    const account = entities.filter(({ type }) => type === 'account')
-=======
     const all = ownRevisions(revisions.get(aid) ?? [])
     const { account, subscribers } = ownRevisions((revisions.get(aid) ?? []).filter(inWindow(run)))
->>>>>>> gaps
     if (!isOfDay(run, account)) continue
     const stored = lines.get(aid) ?? NO_LINES
     const { own: usage, late, taken } = stored
@@ -119,11 +108,7 @@ export async function readAccounts(
       cycle: run.cycle,
       next: run.next,
       account,
-<<<<<<< HEAD
-      subscribers: entities.filter(({ type }) => type === 'subscriber'),
-=======
       subscribers,
->>>>>>> gaps
       catalogue: data.catalogue,
       written: written.get(aid) ?? [],
       ...(periods !== null && { periods: { ...all, ...periods.of(aid) } }),
