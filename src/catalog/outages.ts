@@ -97,7 +97,7 @@ function isOutage(error: unknown, isFinal: boolean): boolean {
   return error.name === 'MongoWaitQueueTimeoutError'
 }
 
-/** The driver does not wrap errors of a socket that it waits for to accept more of a long message. */
+/** The driver does not wrap the error of a socket that has not accepted the whole command. */
 function isSocketError(error: unknown): boolean {
   return error instanceof Error && 'syscall' in error
 }

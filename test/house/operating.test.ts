@@ -53,7 +53,7 @@ describe('the table of outages', () => {
 })
 
 describe('the table of what the billing cycle logs', () => {
-  const call = /\blog\.(info|warn|error)\([^']*'([^']+)'\)/g
+  const call = /\blog\.(info|warn|error)\([^'\n]*'([^']+)'\)/g
   const levels = { info: 'info', warn: 'warning', error: 'error' } as const
 
   it('has each message with its level, and no other', () => {
