@@ -115,7 +115,7 @@ describe('tollgate import', () => {
   })
 
   it.each([
-    [['lines', 'x.csv'], 2, "not 'lines'"],
+    [['bills', 'x.csv'], 2, "not 'bills'"],
     [['accounts', '/nowhere/x.csv'], 1, 'there is no file /nowhere/x.csv'],
     [['accounts', fileURLToPath(import.meta.url)], 1, 'is not valid CSV'],
     [['accounts', fileURLToPath(import.meta.url), '--operation', 'close'], 1, 'is not allowed'],
