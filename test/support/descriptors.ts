@@ -28,6 +28,10 @@ function outgoingSockets(port: number): Set<string> {
       sockets.add(`socket:[${fields[9]}]`)
     }
   }
+  // Stores of tests may listen on Unix sockets.
+  for (const line of readFileSync('/proc/net/unix', 'utf8').split('\n').slice(1)) {
+    sockets.add(`socket:[${line.trim().split(/\s+/)[6]}]`)
+  }
   return sockets
 }
 
