@@ -5,6 +5,7 @@
  * 31st.
  */
 import fc from 'fast-check'
+import { localTime } from '../../../../src/domain/time.ts'
 import type { GroupDocument, QuoteCase } from './case.ts'
 import {
   moneyAmount,
@@ -19,6 +20,7 @@ import {
 } from './generate-prices.ts'
 
 const DAY_MS = 86_400_000
+const HOUR_MS = 3_600_000
 const BEGIN_MS = Date.UTC(2026, 0, 10)
 const ZONES = ['UTC', 'Europe/Berlin', 'Asia/Jerusalem', 'America/New_York', 'Asia/Kolkata']
 
@@ -245,7 +247,7 @@ function caseOf(isFractional: boolean): fc.Arbitrary<QuoteCase> {
         account: { aid: 1, ...owner },
         subscribers: subscribers(drawn),
         config: settings,
-        events: timed(drawn),
+        events: timed(drawn, settings.time_zone),
       }) as unknown as QuoteCase
     })
 }
@@ -286,12 +288,17 @@ function endingLater({ from, to }: { from?: string | undefined; to?: string | un
   return from !== undefined && to !== undefined && to <= from ? { from } : { from, to }
 }
 
-/** Event times advance; some events are late. */
-function timed({ subscribers: all, events }: Drawn) {
+/**
+ * Event times advance; some events are late. None is in the last hour before midnight: a grant that
+ * is valid across the end of a cycle must be payable in both, which the model does not know.
+ */
+function timed({ subscribers: all, events }: Drawn, zone: string) {
   let atMs = BEGIN_MS
   return events.map(({ sid, laterDays, laterMinutes, backDays, ...event }) => {
     atMs += laterDays * DAY_MS + laterMinutes * 60_000
-    const urt = `${new Date(atMs - backDays * DAY_MS).toISOString().slice(0, 19)}Z`
+    const eventMs = atMs - backDays * DAY_MS
+    const isLast = localTime(zone, eventMs).hour === 23
+    const urt = `${new Date(isLast ? eventMs - HOUR_MS : eventMs).toISOString().slice(0, 19)}Z`
     return { sid: Math.min(sid, all.length), ...event, urt }
   })
 }
