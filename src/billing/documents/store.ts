@@ -19,7 +19,7 @@ export interface DocumentStore {
   read(name: DocumentName): Promise<Buffer | null>
   /** Completely or not at all; replaces a file of the name. Throws `DocumentStoreError`. */
   write(name: DocumentName, bytes: Uint8Array): Promise<void>
-  /** Without an error if there is none. Throws `DocumentStoreError`. */
+  /** Also succeeds if the document does not exist. Throws `DocumentStoreError`. */
   remove(name: DocumentName): Promise<void>
   /** The path of the file, whether it exists or not. */
   pathOf(name: DocumentName): string
