@@ -1,18 +1,7 @@
 /** Custom fields of accounts and subscribers, from the category `subscribers`. */
-import { type Fields, isObject } from '../../domain/fields.ts'
+import { type CustomField, type Fields, isObject } from '../../domain/fields.ts'
 import { AccountSchema } from '../entities/account.ts'
 import { SubscriberSchema } from '../entities/subscriber.ts'
-
-/** A field that the operator has added. */
-export interface CustomField {
-  /** May be dotted. */
-  readonly name: string
-  readonly isMandatory: boolean
-  /** Whether its texts are dates. */
-  readonly isDate: boolean
-  /** Kinds of subscribers that have it; empty: all. */
-  readonly plays: readonly string[]
-}
 
 export interface CustomFields {
   readonly account: readonly CustomField[]

@@ -3,13 +3,14 @@
  * account. Pure; interface section 4.7.
  */
 import { FieldError, type Fields, isEmpty, isObject, wholeAt } from '../../domain/fields.ts'
+import { CustomerSystemError } from './errors.ts'
 import {
   type CustomerKind,
   type CustomerRevision,
   checkMandatory,
-  revisionOf,
-  type ShapeRules,
-} from './shapes.ts'
+  fieldsOf,
+  type RevisionContext,
+} from './revisions.ts'
 
 /** Fields of the request. */
 export interface BillableRequest {
@@ -34,42 +35,39 @@ export interface BillableQuery {
   readonly endMs: number
 }
 
+type Revision = CustomerRevision['fields']
+
 export interface BillableAccount {
   readonly aid: number
   /** Sorted by `from`; the last one before the window if none is in it. */
-  readonly account: readonly CustomerRevision[]
+  readonly account: readonly Revision[]
   /** Sorted by `from`, then by `sid`. */
-  readonly subscribers: readonly CustomerRevision[]
+  readonly subscribers: readonly Revision[]
   /** Subscribers whose later installments are due now. */
   readonly merged: readonly number[]
   /** Why it cannot be invoiced; null if it can. */
   readonly problem: string | null
 }
 
-/**
- * The answer breaks the rules of the interface, or reports a failure. Nothing of it is used. The
- * message names the page and, if it is about one, the account.
- */
-export class BillableAnswerError extends Error {
-  override name = 'BillableAnswerError'
-}
-
 /** The text of existing installations. */
 export const NO_DATA =
   'Failed to retrive valid results for billable, remote returned no data.'
 
-/** By account, in their order. Throws `BillableAnswerError`. */
+/**
+ * By account, in their order. Throws `CustomerSystemError` if the answer reports a failure or breaks
+ * the rules of the interface; the message names the page and, if it is about one, the account.
+ */
 export function readBillable(
   answer: unknown,
   query: BillableQuery,
-  rules: ShapeRules,
+  context: RevisionContext,
 ): BillableAccount[] {
   const { request } = query
-  if (!isObject(answer) || isEmpty(answer)) throw new BillableAnswerError(NO_DATA)
+  if (!isObject(answer) || isEmpty(answer)) throw new CustomerSystemError('invalid answer', NO_DATA)
   const { status, data, options } = answer
   if (!isTruthy(status) || data === undefined || data === null) {
     const text = `Remote server return an error (status : ${statusText(status)}) on request : `
-    throw new BillableAnswerError(text + JSON.stringify(request))
+    throw new CustomerSystemError('refused', text + JSON.stringify(request))
   }
   const rows = isEmpty(data) ? [] : data
   if (!Array.isArray(rows)) throw broken(request, 'data must be a list')
@@ -78,11 +76,11 @@ export function readBillable(
   if (groups.size > request.size) {
     throw broken(request, `has ${groups.size} accounts, asked for ${request.size}`)
   }
-  return [...groups].map(([aid, own]) => accountOf(aid, own, query, rules, merged.get(aid) ?? []))
+  return [...groups].map(([aid, own]) => accountOf(aid, own, query, context, merged.get(aid) ?? []))
 }
 
-function broken({ page }: BillableRequest, reason: string): BillableAnswerError {
-  return new BillableAnswerError(`billable accounts, page ${page}: ${reason}`)
+function broken({ page }: BillableRequest, reason: string): CustomerSystemError {
+  return new CustomerSystemError('invalid answer', `billable accounts, page ${page}: ${reason}`)
 }
 
 /** As PHP has it. */
@@ -134,16 +132,16 @@ function accountOf(
   aid: number,
   rows: readonly Fields[],
   { startMs, endMs }: BillableQuery,
-  rules: ShapeRules,
+  context: RevisionContext,
   merged: readonly number[],
 ): BillableAccount {
   try {
     const own = rows.map((row) => [kindOf(row), row] as const)
     const all = (kind: CustomerKind) =>
       checkedOrder(
-        own.filter(([each]) => each === kind).map(([, row]) => namedRevision(kind, row, rules)),
+        own.filter(([each]) => each === kind).map(([, row]) => namedRevision(kind, row, context)),
       )
-    const within = ({ from, to }: CustomerRevision) =>
+    const within = ({ from, to }: Revision) =>
       from.getTime() < endMs && to.getTime() > startMs
     const accounts = all('account')
     if (accounts.length === 0) throw new FieldError('', 'has no account revision')
@@ -152,7 +150,7 @@ function accountOf(
     const subscribers = all('subscriber').filter(within)
     for (const each of [...account, ...subscribers]) {
       const kind = each['type'] as CustomerKind
-      named(kind, each, () => checkMandatory(kind, each, rules))
+      named(kind, each, () => checkMandatory(kind, each, context))
     }
     return { aid, account, subscribers, merged, problem: null }
   } catch (error) {
@@ -169,8 +167,8 @@ function kindOf(row: Fields): CustomerKind {
   throw new FieldError('type', 'must be account or subscriber')
 }
 
-function namedRevision(kind: CustomerKind, row: Fields, rules: ShapeRules): CustomerRevision {
-  return named(kind, row, () => revisionOf(kind, row, rules))
+function namedRevision(kind: CustomerKind, row: Fields, context: RevisionContext): Revision {
+  return named(kind, row, () => fieldsOf(kind, row, context))
 }
 
 /** The subscriber is named in the error. */
@@ -184,12 +182,12 @@ function named<T>(kind: CustomerKind, row: Fields, act: () => T): T {
 }
 
 /** Sorted by `from`, then `sid`; those without any time left out. Throws `FieldError`. */
-function checkedOrder(revisions: readonly CustomerRevision[]): CustomerRevision[] {
-  const sidOf = (revision: CustomerRevision) => Number(revision['sid'] ?? 0)
+function checkedOrder(revisions: readonly Revision[]): Revision[] {
+  const sidOf = (revision: Revision) => Number(revision['sid'] ?? 0)
   const sorted = revisions
     .filter(({ from, to }) => from < to)
     .sort((a, b) => a.from.getTime() - b.from.getTime() || sidOf(a) - sidOf(b))
-  const lastOf = new Map<number, CustomerRevision>()
+  const lastOf = new Map<number, Revision>()
   for (const revision of sorted) {
     const sid = sidOf(revision)
     const last = lastOf.get(sid)

@@ -1,15 +1,15 @@
 import { describe, expect, it } from 'vitest'
 import {
-  BillableAnswerError,
   type BillableQuery,
   NO_DATA,
   readBillable,
 } from '../../../src/external/customers/billable.ts'
-import type { ShapeRules } from '../../../src/external/customers/shapes.ts'
+import { CustomerSystemError } from '../../../src/external/customers/errors.ts'
+import type { RevisionContext } from '../../../src/external/customers/revisions.ts'
 
-const rules: ShapeRules = {
+const context: RevisionContext = {
   timeZone: 'UTC',
-  fields: {
+  customFields: {
     account: [{ name: 'branch', isMandatory: true, isDate: false, plays: [] }],
     subscriber: [],
   },
@@ -38,7 +38,7 @@ const subscriber = (aid: unknown, sid: unknown, more: object = {}) => ({
   ...more,
 })
 const read = (data: unknown, more: object = {}, asked: object = {}) =>
-  readBillable({ status: 1, data, options: [], ...more }, { ...query, ...asked }, rules)
+  readBillable({ status: 1, data, options: [], ...more }, { ...query, ...asked }, context)
 const problems = (data: unknown) => read(data).map(({ problem }) => problem)
 
 describe('an answer', () => {
@@ -56,7 +56,7 @@ describe('an answer', () => {
   })
 
   it.each([null, '', [], {}, 'text', 5])('%j is none', (answer) => {
-    expect(() => readBillable(answer, query, rules)).toThrow(new BillableAnswerError(NO_DATA))
+    expect(() => readBillable(answer, query, context)).toThrow(NO_DATA)
   })
 
   it.each([
@@ -68,10 +68,8 @@ describe('an answer', () => {
     [{ status: 1, data: null }, '1'],
   ])('%j is a failure of the customer system', (answer, status) => {
     const request = '{"start_date":"2026-05-01","end_date":"2026-06-01","page":2,"size":3}'
-    expect(() => readBillable(answer, query, rules)).toThrow(
-      new BillableAnswerError(
-        `Remote server return an error (status : ${status}) on request : ${request}`,
-      ),
+    expect(() => readBillable(answer, query, context)).toThrow(
+      `Remote server return an error (status : ${status}) on request : ${request}`,
     )
   })
 
@@ -90,7 +88,7 @@ describe('an answer', () => {
     ['no number', [account(undefined)], 'data.0.aid is missing'],
     ['a wrong number', [account('x')], 'data.0.aid must be an integer'],
   ])('with %s is refused as a whole', (_, data, reason) => {
-    expect(() => read(data)).toThrow(BillableAnswerError)
+    expect(() => read(data)).toThrow(CustomerSystemError)
     expect(() => read(data)).toThrow(`billable accounts, page 2: ${reason}`)
   })
 

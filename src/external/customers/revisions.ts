@@ -5,6 +5,7 @@
  */
 import {
   arrayAt,
+  type CustomField,
   FieldError,
   type Fields,
   isEmpty,
@@ -18,25 +19,24 @@ import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
 
 export type CustomerKind = 'account' | 'subscriber'
 
-/** A field that the operator has added to accounts or subscribers. */
-export interface CustomField {
-  /** May be dotted. */
-  readonly name: string
-  readonly isMandatory: boolean
-  /** Whether its texts are dates. */
-  readonly isDate: boolean
-  /** Kinds of subscribers that have it; empty: all. */
-  readonly plays: readonly string[]
-}
-
-export interface ShapeRules {
+export interface RevisionContext {
   /** IANA time zone of dates without an offset. */
   readonly timeZone: string
-  readonly fields: Readonly<Record<CustomerKind, readonly CustomField[]>>
+  readonly customFields: Readonly<Record<CustomerKind, readonly CustomField[]>>
 }
 
-/** A revision [`from`, `to`) with all its fields. */
-export type CustomerRevision = Fields & { readonly from: Date; readonly to: Date }
+/** A revision [`from`, `to`) of an account or subscriber, in the form of stored ones. */
+export interface CustomerRevision {
+  readonly aid: number
+  readonly from: Date
+  readonly to: Date
+  /** All fields, these and `type` included, without the `id` of the query. */
+  readonly fields: Fields & { readonly from: Date; readonly to: Date }
+}
+
+export interface SubscriberRevision extends CustomerRevision {
+  readonly sid: number
+}
 
 const DATES = [
   'from',
@@ -54,13 +54,55 @@ const CARD_DATES = ['card_expiration', 'generate_token_time'] as const
 /** Deeper values cannot be stored with an invoice. */
 const DEPTH_MAX = 20
 
-/**
- * The revision with dates, numbers and names as stored ones have them. Throws `FieldError` with the
- * path of the field.
- */
-export function revisionOf(kind: CustomerKind, raw: Fields, rules: ShapeRules): CustomerRevision {
-  checkNames(raw, '', 0)
-  const dated = withDates(raw, '', DATES, rules.timeZone)
+/** Throws `FieldError` with the path of the field; `path` is the place of the revision. */
+export function readAccountRevision(
+  value: unknown,
+  path: string,
+  context: RevisionContext,
+): CustomerRevision {
+  return readAt(path, () => {
+    const fields = fieldsOf('account', objectAt(value, ''), context)
+    checkMandatory('account', fields, context)
+    return revisionOf(fields)
+  })
+}
+
+/** Throws `FieldError` with the path of the field; `path` is the place of the revision. */
+export function readSubscriberRevision(
+  value: unknown,
+  path: string,
+  context: RevisionContext,
+): SubscriberRevision {
+  return readAt(path, () => {
+    const fields = fieldsOf('subscriber', objectAt(value, ''), context)
+    checkMandatory('subscriber', fields, context)
+    return { ...revisionOf(fields), sid: fields['sid'] as number }
+  })
+}
+
+function revisionOf(fields: CustomerRevision['fields']): CustomerRevision {
+  const { from, to } = fields
+  return { aid: fields['aid'] as number, from, to, fields }
+}
+
+function readAt<T>(path: string, read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof FieldError) || path === '') throw error
+    throw new FieldError(error.path === '' ? path : `${path}.${error.path}`, error.reason)
+  }
+}
+
+/** The fields with dates, numbers and names as stored revisions have them. Throws `FieldError`. */
+export function fieldsOf(
+  kind: CustomerKind,
+  raw: Fields,
+  context: RevisionContext,
+): CustomerRevision['fields'] {
+  const { id: _, _id: __, ...sent } = raw
+  checkNames(sent, '', 0)
+  const dated = withDates(sent, '', DATES, context.timeZone)
   const { from, to = new Date(FOREVER_MS), former_plan: formerPlan } = dated
   if (!(from instanceof Date)) throw new FieldError('from', 'is missing')
   if (!(to instanceof Date)) throw new FieldError('to', 'must be a date')
@@ -79,23 +121,23 @@ export function revisionOf(kind: CustomerKind, raw: Fields, rules: ShapeRules): 
     revision['plan'] = textAt(isUnset(raw['plan']) ? undefined : raw['plan'], 'plan')
     if (!isUnset(formerPlan)) textAt(formerPlan, 'former_plan')
   }
-  replaceIn(revision, 'services', (value, path) => servicesAt(value, path, rules.timeZone))
+  replaceIn(revision, 'services', (value, path) => servicesAt(value, path, context.timeZone))
   replaceIn(revision, 'overrides', (value, path) => objectsAt(value, path).map(overrideAt))
   replaceIn(revision, 'discounts', objectsAt)
-  replaceIn(revision, 'payment_gateway', (value, path) => gatewayAt(value, path, rules.timeZone))
-  return withCustomDates(kind, revision as CustomerRevision, rules)
+  replaceIn(revision, 'payment_gateway', (value, path) => gatewayAt(value, path, context.timeZone))
+  return withCustomDates(kind, revision as CustomerRevision['fields'], context)
 }
 
 /** Throws `FieldError` with the name of a mandatory custom field that is missing. */
 export function checkMandatory(
   kind: CustomerKind,
-  revision: CustomerRevision,
-  { fields }: ShapeRules,
+  fields: Fields,
+  { customFields }: RevisionContext,
 ): void {
-  const play = revision['play']
-  for (const { name, isMandatory, plays } of fields[kind]) {
-    if (!isMandatory || (plays.length > 0 && !plays.includes(String(play)))) continue
-    if (isUnset(valueAt(revision, name))) throw new FieldError(name, 'is missing: it is mandatory')
+  const play = String(fields['play'])
+  for (const { name, isMandatory, plays } of customFields[kind]) {
+    if (!isMandatory || (plays.length > 0 && !plays.includes(play))) continue
+    if (isUnset(valueAt(fields, name))) throw new FieldError(name, 'is missing: it is mandatory')
   }
 }
 
@@ -176,17 +218,17 @@ function instantAt(value: unknown, path: string, timeZone: string): Date {
 
 function withCustomDates(
   kind: CustomerKind,
-  revision: CustomerRevision,
-  { fields, timeZone }: ShapeRules,
-): CustomerRevision {
-  let result: Fields = revision
-  for (const { name, isDate } of fields[kind]) {
+  fields: CustomerRevision['fields'],
+  { customFields, timeZone }: RevisionContext,
+): CustomerRevision['fields'] {
+  let result: Fields = fields
+  for (const { name, isDate } of customFields[kind]) {
     if (isDate && typeof valueAt(result, name) === 'string')
       result = replaced(result, name.split('.'), (value) =>
         isUnset(value) ? value : instantAt(value, name, timeZone),
       )
   }
-  return result as CustomerRevision
+  return result as CustomerRevision['fields']
 }
 
 function valueAt(fields: Fields, path: string): unknown {

@@ -1,13 +1,17 @@
 import { describe, expect, it } from 'vitest'
 import {
-  checkMandatory,
   type CustomerKind,
-  revisionOf,
-  type ShapeRules,
-} from '../../../src/external/customers/shapes.ts'
+  fieldsOf,
+  type RevisionContext,
+  readAccountRevision,
+  readSubscriberRevision,
+} from '../../../src/external/customers/revisions.ts'
 
 const ZONE = 'Asia/Jerusalem'
-const rules: ShapeRules = { timeZone: ZONE, fields: { account: [], subscriber: [] } }
+const context: RevisionContext = {
+  timeZone: ZONE,
+  customFields: { account: [], subscriber: [] },
+}
 const field = (name: string, more: object = {}) => ({
   name,
   isMandatory: true,
@@ -19,7 +23,7 @@ const field = (name: string, more: object = {}) => ({
 const account = { type: 'account', aid: 17, from: '2026-01-01 00:00:00', to: '2170-01-01 00:00:00' }
 const subscriber = { ...account, type: 'subscriber', sid: 4, plan: 'GOLD' }
 const read = (kind: CustomerKind, more: object) =>
-  revisionOf(kind, { ...(kind === 'account' ? account : subscriber), ...more }, rules)
+  fieldsOf(kind, { ...(kind === 'account' ? account : subscriber), ...more }, context)
 
 describe('a datetime', () => {
   it.each([
@@ -162,9 +166,9 @@ describe('a revision', () => {
 })
 
 describe('custom fields', () => {
-  const custom: ShapeRules = {
+  const custom: RevisionContext = {
     timeZone: ZONE,
-    fields: {
+    customFields: {
       account: [field('branch'), field('vat.id')],
       subscriber: [
         field('device', { plays: ['MOBILE'] }),
@@ -180,25 +184,25 @@ describe('custom fields', () => {
     [{ branch: 'N' }, 'vat.id is missing: it is mandatory'],
     [{ branch: false, vat: { id: 0 } }, null],
   ])('of an account %j: %s', (more, text) => {
-    const check = () => checkMandatory('account', revisionOf('account', { ...account, ...more }, custom), custom)
+    const check = () => readAccountRevision({ ...account, ...more }, 'data.3', custom)
     if (text === null) expect(check).not.toThrow()
-    else expect(check).toThrow(text)
+    else expect(check).toThrow(`data.3.${text}`)
   })
 
   it('are mandatory for the subscribers of their plays only', () => {
-    const of = (more: object) => revisionOf('subscriber', { ...subscriber, ...more }, custom)
-    expect(() => checkMandatory('subscriber', of({ play: 'TV' }), custom)).not.toThrow()
-    expect(() => checkMandatory('subscriber', of({ play: 'MOBILE' }), custom)).toThrow('device')
+    const of = (play: string) => readSubscriberRevision({ ...subscriber, play }, '', custom)
+    expect(of('TV')).toMatchObject({ aid: 17, sid: 4, fields: { play: 'TV' } })
+    expect(() => of('MOBILE')).toThrow('device is missing: it is mandatory')
   })
 
   it('that are dates become dates', () => {
     const more = { port_date: '2026-01-01 00:00:00', contract: { end: '2026-02-01', x: 1 } }
-    expect(revisionOf('subscriber', { ...subscriber, ...more }, custom)).toMatchObject({
+    expect(fieldsOf('subscriber', { ...subscriber, ...more }, custom)).toMatchObject({
       port_date: new Date('2025-12-31T22:00:00Z'),
       contract: { end: new Date('2026-01-31T22:00:00Z'), x: 1 },
     })
     expect(() =>
-      revisionOf('subscriber', { ...subscriber, port_date: 'soon' }, custom),
+      fieldsOf('subscriber', { ...subscriber, port_date: 'soon' }, custom),
     ).toThrow("port_date must be a date such as 2026-01-31 23:59:59, is 'soon'")
   })
 })
