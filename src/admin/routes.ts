@@ -22,6 +22,7 @@ import { RequestError } from './entities/errors.ts'
 import { readParameters, registerBodies } from './entities/requests/body.ts'
 import type { SentParameters } from './entities/requests/raw-parameters.ts'
 import { addEntityApi } from './entities/routes.ts'
+import { announceCustomerChange } from './customer-changes.ts'
 import { addHealth, type HealthOptions } from './health.ts'
 import { addHeartbeat } from './heartbeat.ts'
 import { addMetrics } from './metrics.ts'
@@ -86,9 +87,11 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     },
     log,
   )
+  const { ledger } = entityApi.stores
   addActionRoutes(server, {
     catalog,
-    ledger: entityApi.stores.ledger,
+    ledger,
+    customerChanged: (change) => announceCustomerChange({ redis, ledger, clock }, change),
     audit,
     clock,
     config,

@@ -9,6 +9,7 @@ import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
+import type { CustomerChange } from '../../store/customer-changes.ts'
 import type { RouteAccess } from '../auth/access.ts'
 import type { CycleParts } from '../cycle/cycle.ts'
 import type { JsonLimits } from '../entities/requests/json-limits.ts'
@@ -31,6 +32,8 @@ export interface ActionStores {
   readonly payments: Payments
   /** Runs of the billing cycle; absent on a server without them. */
   readonly cycle?: CycleParts | undefined
+  /** Announces a change in the customer system to workers; absent on a server without Redis. */
+  readonly customerChanged?: ((change: CustomerChange) => Promise<void>) | undefined
 }
 
 /** One call of an action. */

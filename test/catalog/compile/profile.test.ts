@@ -32,6 +32,7 @@ describe('a subscriber and an account', () => {
       accountCreditLimit: null,
       timeZone: '',
       play: '',
+      facts: {},
       pool: null,
     })
     const services = [{ name: 'TV' }]
