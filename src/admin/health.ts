@@ -57,14 +57,12 @@ export function addHealth(server: FastifyInstance, options: HealthOptions): void
     const stores = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes }
     const checks = hasUsers() ? stores : { ...stores, users: 'none' }
     const isReady = Object.values(checks).every((check) => check === 'ok')
-    return reply
-      .code(isReady ? 200 : 503)
-      .send({
-        status: isReady ? 'ready' : 'unavailable',
-        ...checks,
-        catalogue,
-        ...(customers !== null && { customers }),
-      })
+    return reply.code(isReady ? 200 : 503).send({
+      status: isReady ? 'ready' : 'unavailable',
+      ...checks,
+      catalogue,
+      ...(customers !== null && { customers }),
+    })
   })
   server.get(
     '/health/catalogue',

@@ -57,7 +57,9 @@ class ChannelSubscription implements Subscription {
   #isSubscribed = false
   #isClosed = false
 
-  constructor(...[redis, channel, listener, log, onListening]: Required<Parameters<typeof subscribe>>) {
+  constructor(
+    ...[redis, channel, listener, log, onListening]: Required<Parameters<typeof subscribe>>
+  ) {
     this.#redis = redis
     this.#channel = channel
     this.#listener = listener

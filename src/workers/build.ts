@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { CHARGING_COLLECTIONS } from '../catalog/entities/entity-table.ts'
 import { type CatalogFeed, createCatalogFeed } from '../catalog/feed/feed.ts'
-import { joinProfiles, storedParts } from '../catalog/feed/profiles.ts'
+import { storedParts } from '../catalog/feed/profiles.ts'
 import type { SubscriberChange } from '../catalog/feed/subscriber-watch.ts'
 import { findSubscriber, identifiersOf } from '../catalog/feed/subscribers.ts'
 import type { Config } from '../config/schema.ts'
@@ -14,17 +14,23 @@ import type { ChargeContext } from '../rating/decision.ts'
 import { RateFinder } from '../rating/match/finder.ts'
 import { createFreeNumbers } from '../rating/match/free-numbers.ts'
 import { compileRules } from '../rating/rules.ts'
-import { type Clock, type ClockOffset, clockWith, monotonicMs, processMs } from '../runtime/clock.ts'
+import {
+  type Clock,
+  type ClockOffset,
+  clockWith,
+  monotonicMs,
+  processMs,
+} from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
-import { batched } from './batched.ts'
 import { followCustomerChanges } from './customers/customer-changes.ts'
 import { CustomerSystem } from './customers/customer-system.ts'
 import { watchFileTypeRules } from './file-type-rules.ts'
 import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
-import { ProfileCache, type ProfileQuery, type ProfileReader } from './profiles.ts'
+import { createProfileReader } from './profile-reader.ts'
+import { ProfileCache } from './profiles.ts'
 import type { CustomerReads } from './request-profiles.ts'
 import { RuleBook } from './rule-book.ts'
 import { type SessionEventsWatch, watchSessionEvents } from './session-events.ts'
@@ -151,7 +157,7 @@ function openProfiles(sources: ProfileSources) {
     subscribe: () => followCustomerChanges(redis, profiles, log),
   })
   const onStale = () => customers.countStale()
-  const read = profileReader(catalog, needsPool, customers)
+  const read = createProfileReader(storedParts(catalog), needsPool, customers)
   const profiles = new ProfileCache(read, { entriesMax, unknownTtlMs, onStale })
   return { profiles, customers }
 }
@@ -350,28 +356,6 @@ function ratingContexts(
     }
   }
 }
-
-/**
- * Reads the missing profiles of a batch together. The pool is read only for profiles that need it,
- * because it requires the whole account.
- */
-function profileReader(
-  catalog: Catalog,
-  needsPool: PoolCheck,
-  customers: CustomerSystem,
-): ProfileReader {
-  const stored = storedParts(catalog)
-  const readAll = async (queries: readonly ProfileQuery[]) => {
-    const { ageLimits } = customers
-    const found = await joinProfiles(customers.parts(stored), queries, needsPool)
-    if (ageLimits === undefined) return found
-    return found.map((one) => (one === null || one instanceof Error ? one : { ...one, ageLimits }))
-  }
-  return batched<ProfileQuery, Awaited<ReturnType<ProfileReader>>>(readAll, PROFILES_READ_MAX)
-}
-
-/** Maximum number of profiles per read: those of a few batches, within the limits of MongoDB. */
-const PROFILES_READ_MAX = 256
 
 function dropProfiles(profiles: ProfileCache, change: SubscriberChange): void {
   if (change.scope === 'all') {

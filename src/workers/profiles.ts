@@ -111,7 +111,8 @@ export class ProfileCache {
   peek(query: ProfileQuery, nowMs: number): CachedProfile | undefined {
     const cached = this.#entryOf(query)
     if (cached !== undefined) {
-      if (this.#holdsAt(cached, query.atMs) || this.#isRevived(cached, query.atMs, nowMs)) return cached
+      if (this.#holdsAt(cached, query.atMs) || this.#isRevived(cached, query.atMs, nowMs))
+        return cached
     }
     return this.#peekUnknown(nameOf(query), query.atMs, nowMs)
   }

@@ -4,8 +4,8 @@
  */
 import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import { FieldError } from '../domain/fields.ts'
-import type { Ledger, SessionLocation } from '../ledger/ledger.ts'
 import { CustomerSystemError } from '../external/customers/errors.ts'
+import type { Ledger, SessionLocation } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 import type { FencedOwners } from './batch-executor.ts'

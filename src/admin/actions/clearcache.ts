@@ -19,11 +19,9 @@ export const clearcache = action({
     ),
   }),
   answer: {
-    details: object(
-      'What was dropped.',
-      { dropped: text('`all`, `account` or `subscriber`.') },
-      ['dropped'],
-    ),
+    details: object('What was dropped.', { dropped: text('`all`, `account` or `subscriber`.') }, [
+      'dropped',
+    ]),
   },
   example: { parameters: { aid: 17, sid: 18 }, answer: { details: { dropped: 'subscriber' } } },
   async run({ aid = 0, sid = 0 }, { customerChanged }) {

@@ -247,7 +247,10 @@ function poolAt(
   const bySid = new Map(
     holding.map((document) => [document.sid, document as unknown as RawDocument]),
   )
-  return poolOf([...bySid.values()].map((document) => () => compileSubscriber(document)), nextMs)
+  return poolOf(
+    [...bySid.values()].map((document) => () => compileSubscriber(document)),
+    nextMs,
+  )
 }
 
 /**

@@ -90,7 +90,7 @@ describe('external customer mode', () => {
     ['http://[::ffff:10.0.0.1]/x', 'is at a private address'],
     ['http://[fd00::1]/x', 'is at a private address'],
     ['http://0.0.0.0/x', 'is at a private address'],
-    ['http://crm.invalid/x', 'whose name cannot be resolved'],
+    ['http://crm.invalid/x', 'is at a host whose name cannot be resolved'],
     ['ftp://127.0.0.1/x', 'must be an address that begins with http:// or https://'],
     ['http://user:pass@127.0.0.1/x', 'must be an address'],
   ])('refuses the address %s', async (url, message) => {

@@ -8,7 +8,12 @@ import {
   readSubscriberRevision,
   type SubscriberRevision,
 } from '../../../src/external/customers/revisions.ts'
-import { type Crm, type CrmFields, startCrm, subscriberRevision } from '../../support/external/crm.ts'
+import {
+  type Crm,
+  type CrmFields,
+  startCrm,
+  subscriberRevision,
+} from '../../support/external/crm.ts'
 
 const AT_MS = Date.UTC(2026, 2, 10, 12)
 const CONTEXT = { timeZone: 'UTC', customFields: { account: [], subscriber: [] } }

@@ -266,7 +266,18 @@ function expiredCertificate(): { certFile: string; keyFile: string } {
   const openssl = (...parts: string[]) => execFileSync('openssl', parts, { stdio: 'pipe' })
   const [certFile, keyFile, request] = [file('cert.pem'), file('key.pem'), file('csr.pem')]
   const name = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-  openssl('req', '-new', '-newkey', 'rsa:2048', '-nodes', '-keyout', keyFile, '-out', request, ...name)
+  openssl(
+    'req',
+    '-new',
+    '-newkey',
+    'rsa:2048',
+    '-nodes',
+    '-keyout',
+    keyFile,
+    '-out',
+    request,
+    ...name,
+  )
   writeFileSync(file('index.txt'), '')
   writeFileSync(file('serial'), '01')
   writeFileSync(

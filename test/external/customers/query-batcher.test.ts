@@ -1,5 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { CircuitBreaker, type CircuitState } from '../../../src/external/customers/circuit-breaker.ts'
+import {
+  CircuitBreaker,
+  type CircuitState,
+} from '../../../src/external/customers/circuit-breaker.ts'
 import { CustomerSystemError } from '../../../src/external/customers/errors.ts'
 import { QueryBatcher } from '../../../src/external/customers/query-batcher.ts'
 
@@ -48,9 +51,10 @@ const timeout = new CustomerSystemError('timeout', 'late')
 /** Opens the circuit by failures of single questions. */
 async function fail({ ask, called, end, calls }: ReturnType<typeof open>, times: number) {
   for (let time = 0; time < times; time += 1) {
+    const before = calls.length
     const answer = ask(1)
-    await called(calls.length + 1)
-    end(calls.length - 1, timeout)
+    await called(before + 1)
+    end(before, timeout)
     expect(await answer).toBe('timeout')
   }
 }
@@ -97,9 +101,10 @@ describe('the circuit', () => {
     const batcher = open()
     for (let round = 0; round < 3; round += 1) {
       await fail(batcher, 2)
+      const before = batcher.calls.length
       const answer = batcher.ask(9)
-      await batcher.called(batcher.calls.length + 1)
-      batcher.end(batcher.calls.length - 1)
+      await batcher.called(before + 1)
+      batcher.end(before)
       expect(await answer).toBe('answer 9')
     }
     expect(batcher.states).toEqual([])
