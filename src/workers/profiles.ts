@@ -25,8 +25,8 @@ export interface ReadProfile {
 }
 
 /**
- * Reads the profile from MongoDB or a customer system; null if it does not exist. Rejects while that
- * is unavailable.
+ * Reads the profile from MongoDB or a customer system; null if it does not exist. Rejects while
+ * that is unavailable.
  */
 export type ProfileReader = (query: ProfileQuery) => Promise<ReadProfile | null>
 
