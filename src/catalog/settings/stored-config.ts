@@ -9,6 +9,7 @@ import { sharedRead } from '../shared-read.ts'
 import { takeRevs } from '../transactions/state.ts'
 import type { ConfigDocument } from './config-document.ts'
 import { archiveVersion } from './config-history.ts'
+import { redactCustomers } from './customer-secrets.ts'
 
 /**
  * Categories that charging follows. `file_types`: a list of documents. `peers`: a list of network
@@ -223,5 +224,6 @@ function valueForHistory(
   { former }: ConfigChange,
 ): unknown {
   if (former !== undefined) return former(value)
+  if (category === 'subscribers') return redactCustomers(value)
   return SECRET_CATEGORIES.includes(category) ? null : value
 }
