@@ -105,8 +105,8 @@ async function answer(
   const actor = actorOf(await deps.admit(request, sent, action))
   refuseMethod(action, request, reply)
   reply.header('cache-control', 'no-store')
-  const { catalog, ledger, audit, clock, config, log, payments, cycle } = deps
-  const stores = { catalog, ledger, audit, clock, config, log, payments, cycle }
+  const { catalog, ledger, audit, clock, config, log, payments, cycle, lookup } = deps
+  const stores = { catalog, ledger, audit, clock, config, log, payments, cycle, lookup }
   const baseUrl = `${request.protocol}://${request.host}`
   const call = { ...stores, actor, nowMs: clock.nowMs(), baseUrl }
   if (!action.isMoney) {

@@ -16,7 +16,7 @@ import { keyAfter } from '../cycle-key.ts'
 const NOT_DELETED = { deleted: { $ne: true } } as const
 
 /** A period in which a subscriber has a revision. */
-interface Period {
+export interface Period {
   readonly aid: number
   readonly fromMs: number
   readonly toMs: number

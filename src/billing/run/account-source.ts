@@ -2,12 +2,21 @@
 import type { BillableAccount } from '../../external/customers/billable.ts'
 import type { RunCycle } from './run-cycle.ts'
 
-/** The place of a page in the order of the accounts. */
+/** A page of the customer system; one may be divided into several pages of a run. */
+export interface SourcePage {
+  /** From 0. */
+  readonly number: number
+  /** The last account of the page before; 0 for the first one. */
+  readonly after: number
+}
+
+export const FIRST_PAGE: SourcePage = { number: 0, after: 0 }
+
+/** Where a page of a run begins. */
 export interface PagePlace {
   /** The last account of the page before; 0 for the first page. */
   readonly after: number
-  /** From 0. */
-  readonly number: number
+  readonly source: SourcePage
 }
 
 /** Revisions by account; null if they are read from MongoDB together with the lines. */
@@ -17,8 +26,8 @@ export interface AccountPage {
   /** In the order of their numbers; empty behind the last page. */
   readonly aids: readonly number[]
   readonly customers: Customers
-  /** Whether no page follows. */
-  readonly isLast: boolean
+  /** Has the accounts of the next page; null if there is none. */
+  readonly next: SourcePage | null
 }
 
 /** Its calls reject with `CatalogUnavailableError` or `CustomerSystemError`. */

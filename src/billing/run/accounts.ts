@@ -1,7 +1,7 @@
 /** Accounts that are stored in MongoDB, in the order of their numbers. */
 import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import type { AccountSource } from './account-source.ts'
+import { type AccountSource, FIRST_PAGE } from './account-source.ts'
 import type { RunCycle } from './run-cycle.ts'
 
 /** Revisions are read together with the lines, by the thread that computes the invoices. */
@@ -11,7 +11,7 @@ export function storedAccounts(catalog: Catalog): AccountSource {
     count: (run) => countAccounts(catalog, run),
     async page(run, { after }, size) {
       const aids = await accountsAfter(catalog, run, after, size)
-      return { aids, customers: null, isLast: aids.length === 0 }
+      return { aids, customers: null, next: aids.length === 0 ? null : FIRST_PAGE }
     },
     customers: async () => null,
     customerAt: async () => null,

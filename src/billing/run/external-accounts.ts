@@ -1,95 +1,136 @@
 /** Accounts that the customer system keeps (interface section 4.7). */
 import { setTimeout as pause } from 'node:timers/promises'
+import { formatDate } from '../../domain/date-format.ts'
 import {
   type BillableAccount,
   type BillableQuery,
   type BillableRequest,
   readBillable,
 } from '../../external/customers/billable.ts'
-import { DAY_FORMAT, formatDate, TIME_FORMAT } from '../../external/customers/cycle-dates.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { RevisionContext } from '../../external/customers/revisions.ts'
-import type { AccountSource } from './account-source.ts'
+import type { AccountSource, SourcePage } from './account-source.ts'
 import type { RunCycle } from './run-cycle.ts'
 
 export interface ExternalAccountsOptions {
   /** Sends the request; rejects with `CustomerSystemError`. */
   ask(request: BillableRequest): Promise<unknown>
-  /** Format of the dates of a request; null for the usual ones. */
-  readonly dateFormat: string | null
+  /** Accounts of an answer. */
+  readonly size: number
+  /** Format of the dates of a request; empty for the usual ones. */
+  readonly dateFormat: string
   readonly context: RevisionContext
   /** Whether revisions that begin in the next cycle are asked for, too. */
   readonly withNextCycle: boolean
-  /** Accounts of an answer, which may fill the cache of account and subscriber details. */
+  /** Is given the accounts of each answer. */
   onAnswer?(accounts: readonly BillableAccount[]): void
   /** Before the first repetition; twice as long before each further one. */
   readonly retryMs?: number
 }
 
+const DAY_FORMAT = 'YYYY-MM-DD'
+const TIME_FORMAT = 'YYYY-MM-DD HH:MM:SS'
 const TRIES = 3
 const RETRY_MS = 250
-/** Accounts that are asked for by number at once. */
-const AIDS_MAX = 100
 
 export function externalAccounts(options: ExternalAccountsOptions): AccountSource {
-  const { dateFormat, context, withNextCycle } = options
-  const { timeZone } = context
-  const date = (usual: string, atMs: number) => formatDate(dateFormat ?? usual, atMs, timeZone)
-  const window = ({ cycle, next, invoicingDay }: RunCycle) => ({
-    start_date: date(DAY_FORMAT, cycle.startMs),
-    end_date: date(DAY_FORMAT, withNextCycle ? next.endMs : cycle.endMs),
-    ...(invoicingDay !== null && { invoicing_days: [invoicingDay] }),
-  })
-  // The same revisions as read from MongoDB.
-  const spanOf = ({ cycle, next }: RunCycle) => ({ startMs: cycle.startMs, endMs: next.endMs })
-  return {
-    isExternal: true,
-    count: async () => 0,
-    async page(run, { after, number }, size) {
-      const request = { ...window(run), page: number, size }
-      const found = await asked(options, { request, after, aids: null, ...spanOf(run) })
-      const aids = found.map(({ aid }) => aid)
-      return { aids, customers: found, isLast: aids.length < size }
-    },
-    async customers(run, aids) {
-      const sorted = [...aids].sort((a, b) => a - b)
-      const found: BillableAccount[] = []
-      for (let at = 0; at < sorted.length; at += AIDS_MAX) {
-        const some = sorted.slice(at, at + AIDS_MAX)
-        const request = { ...window(run), ...only(some) }
-        found.push(...(await asked(options, { request, after: 0, aids: some, ...spanOf(run) })))
-      }
-      return found
-    },
-    customerAt(aid, atMs) {
-      const [start_date, end_date] = [date(TIME_FORMAT, atMs), date(TIME_FORMAT, atMs + 1000)]
-      const request = { start_date, end_date, ...only([aid]) }
-      const span = { startMs: Number.NEGATIVE_INFINITY, endMs: atMs + 1 }
-      return asked(options, { request, after: 0, aids: [aid], ...span })
-    },
+  return new ExternalAccounts(options)
+}
+
+class ExternalAccounts implements AccountSource {
+  readonly isExternal = true
+  readonly #options: ExternalAccountsOptions
+  /** The answer that is being divided into pages of a run. */
+  #divided: { readonly id: string; readonly accounts: readonly BillableAccount[] } | null = null
+
+  constructor(options: ExternalAccountsOptions) {
+    this.#options = options
   }
+
+  async count(): Promise<number> {
+    return 0
+  }
+
+  async page(
+    run: RunCycle,
+    { after, source }: Parameters<AccountSource['page']>[1],
+    size: number,
+  ): ReturnType<AccountSource['page']> {
+    const accounts = await this.#whole(run, source)
+    const left = accounts.filter(({ aid }) => aid > after)
+    const customers = left.slice(0, size)
+    const last = accounts.at(-1)?.aid ?? source.after
+    const isFull = accounts.length >= this.#options.size
+    const following = isFull ? { number: source.number + 1, after: last } : null
+    const next = left.length > size ? source : following
+    return { aids: customers.map(({ aid }) => aid), customers, next }
+  }
+
+  async #whole(run: RunCycle, { number, after }: SourcePage): Promise<readonly BillableAccount[]> {
+    const id = `${run.id} ${number} ${after}`
+    if (this.#divided?.id === id) return this.#divided.accounts
+    const request = { ...this.#window(run), page: number, size: this.#options.size }
+    const accounts = await this.#ask({ request, after, aids: null, ...spanOf(run) })
+    this.#divided = { id, accounts }
+    return accounts
+  }
+
+  async customers(run: RunCycle, aids: readonly number[]): Promise<readonly BillableAccount[]> {
+    const sorted = [...aids].sort((a, b) => a - b)
+    const found: BillableAccount[] = []
+    for (let at = 0; at < sorted.length; at += this.#options.size) {
+      const some = sorted.slice(at, at + this.#options.size)
+      const request = { ...this.#window(run), ...only(some) }
+      found.push(...(await this.#ask({ request, after: 0, aids: some, ...spanOf(run) })))
+    }
+    return found
+  }
+
+  async customerAt(aid: number, atMs: number): Promise<readonly BillableAccount[]> {
+    const [start, end] = [this.#date(TIME_FORMAT, atMs), this.#date(TIME_FORMAT, atMs + 1000)]
+    const request = { start_date: start, end_date: end, ...only([aid]) }
+    const span = { startMs: Number.NEGATIVE_INFINITY, endMs: atMs + 1 }
+    return this.#ask({ request, after: 0, aids: [aid], ...span })
+  }
+
+  #window({ cycle, next, invoicingDay }: RunCycle) {
+    const { withNextCycle } = this.#options
+    return {
+      start_date: this.#date(DAY_FORMAT, cycle.startMs),
+      end_date: this.#date(DAY_FORMAT, withNextCycle ? next.endMs : cycle.endMs),
+      ...(invoicingDay !== null && { invoicing_days: [invoicingDay] }),
+    }
+  }
+
+  #date(usual: string, atMs: number): string {
+    const { dateFormat, context } = this.#options
+    return formatDate(dateFormat === '' ? usual : dateFormat, atMs, context.timeZone)
+  }
+
+  /** Asks again if the answer cannot be used: the customer system may have been restarted. */
+  async #ask(query: BillableQuery): Promise<BillableAccount[]> {
+    const { ask, context, onAnswer, retryMs = RETRY_MS } = this.#options
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const accounts = readBillable(await ask(query.request), query, context)
+        onAnswer?.(accounts)
+        return accounts
+      } catch (error) {
+        if (!(error instanceof CustomerSystemError)) throw error
+        if (attempt === TRIES || NOT_REPEATED.has(error.kind)) throw error
+        await pause(retryMs * 2 ** (attempt - 1))
+      }
+    }
+  }
+}
+
+/** As of revisions that are read from MongoDB. */
+function spanOf({ cycle, next }: RunCycle) {
+  return { startMs: cycle.startMs, endMs: next.endMs }
 }
 
 function only(aids: readonly number[]) {
   return { page: 0, size: aids.length, aids: aids.join(',') }
-}
-
-/** An answer that cannot be used is asked for again: the customer system may have been restarted. */
-async function asked(
-  { ask, context, onAnswer, retryMs = RETRY_MS }: ExternalAccountsOptions,
-  query: BillableQuery,
-): Promise<BillableAccount[]> {
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const accounts = readBillable(await ask(query.request), query, context)
-      onAnswer?.(accounts)
-      return accounts
-    } catch (error) {
-      if (!(error instanceof CustomerSystemError)) throw error
-      if (attempt === TRIES || NOT_REPEATED.has(error.kind)) throw error
-      await pause(retryMs * 2 ** (attempt - 1))
-    }
-  }
 }
 
 type Kind = CustomerSystemError['kind']

@@ -8,7 +8,7 @@ import type { CyclePageDocument, CycleRunDocument } from '../../catalog/records/
 import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
 import { realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
-import type { AccountSource, Customers } from './account-source.ts'
+import { type AccountSource, type Customers, FIRST_PAGE } from './account-source.ts'
 import type { RunCycle } from './run-cycle.ts'
 import type { RunStores } from './runs.ts'
 
@@ -94,10 +94,11 @@ async function createPage(
   const [newest] = await catalog.run('find the newest page', () =>
     catalog.cyclepages.find({ run, generation }).sort({ after: -1 }).limit(1).toArray(),
   )
-  if (newest?.last === true) return null
+  if (newest?.next === null) return null
   const after = newest?.to ?? 0
-  const number = newest === undefined ? 0 : newest.number + 1
-  const { aids, customers, isLast } = await source.page(cycle, { after, number }, size)
+  // Pages of earlier versions have no `next`.
+  const place = { after, source: newest?.next ?? FIRST_PAGE }
+  const { aids, customers, next } = await source.page(cycle, place, size)
   const to = aids.at(-1)
   if (to === undefined) return null
   const page: CyclePageDocument = {
@@ -106,8 +107,7 @@ async function createPage(
     generation,
     after,
     to,
-    number,
-    last: isLast,
+    next,
     aids: [...aids],
     state: 'claimed',
     ...claimOf(realTimeOf(clock).nowMs()),

@@ -6,7 +6,13 @@ import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { changedLines } from '../cycle/reconcile.ts'
 import { keyAfter } from '../cycle-key.ts'
-import type { AccountPage, AccountSource, OpenAccounts } from './account-source.ts'
+import {
+  type AccountPage,
+  type AccountSource,
+  FIRST_PAGE,
+  type OpenAccounts,
+  type PagePlace,
+} from './account-source.ts'
 import { type Assumed, assumedData, assumedRevisions } from './assumed.ts'
 import { PAGE_SIZE } from './pages.ts'
 import { type ComputeAccount, computeOne } from './process-page.ts'
@@ -75,18 +81,18 @@ async function* pagesOf(
   aid: number | null,
 ): AsyncGenerator<AccountPage> {
   if (aid !== null) {
-    yield { aids: [aid], customers: await source.customers(cycle, [aid]), isLast: true }
+    yield { aids: [aid], customers: await source.customers(cycle, [aid]), next: null }
     return
   }
-  for (let place = { after: 0, number: 0 }; ; ) {
+  for (let place: PagePlace = { after: 0, source: FIRST_PAGE }; ; ) {
     const page = await source.page(cycle, place, PAGE_SIZE)
     yield page
-    if (page.isLast) return
-    place = { after: page.aids.at(-1) ?? 0, number: place.number + 1 }
+    if (page.next === null) return
+    place = { after: page.aids.at(-1) ?? 0, source: page.next }
   }
 }
 
-interface Page extends Omit<PreviewRequest, 'aid'>, Omit<AccountPage, 'isLast'> {
+interface Page extends Omit<PreviewRequest, 'aid'>, Omit<AccountPage, 'next'> {
   readonly data: RunData
 }
 

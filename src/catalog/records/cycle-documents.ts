@@ -51,10 +51,11 @@ export interface CyclePageDocument {
   /** The account before the first one; 0 for the first page. */
   after: number
   to: number
-  /** Of the run, from 0. */
-  number: number
-  /** Whether no page follows. */
-  last: boolean
+  /**
+   * Page of the customer system that has the accounts behind this page, and the account before it;
+   * null if no page follows.
+   */
+  next: { number: number; after: number } | null
   aids: number[]
   state: 'claimed' | 'done'
   /** Unique per claim. */
