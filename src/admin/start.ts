@@ -75,7 +75,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const auth = openAuth({ catalog, keys, settings, audit, clock, config, log, dataDir })
   const parts = { catalog, clock, config, log }
   const entityApi = createEntityApi({ ...parts, ledger })
-  const accounts = createAccounts(catalog, config)
+  const accounts = createAccounts(catalog, config, clock)
   const { openAccounts, lookup } = accounts
   const payments = createPayments({ ...parts, lookup, settings, entityApi, stripeAddress })
   const { charges } = payments

@@ -21,7 +21,7 @@ export async function charge(options: OptionValues, file: string | undefined): P
   const log = createLogger({ name: 'cli', level: 'silent' })
   const job = await withCatalog(config, async (catalog, clock) => {
     const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
-    const accounts = createAccounts(catalog, config)
+    const accounts = createAccounts(catalog, config, clock)
     const { lookup } = accounts
     const charges = createCharges({ catalog, clock, config, settings, log, lookup })
     const subject = `run ${clock.nowMs()}`

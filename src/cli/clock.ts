@@ -25,7 +25,7 @@ export async function clock(options: OptionValues, file: string | undefined): Pr
   const toMs = instantOf(options, config.rating.timeZone)
   const isJson = options['json'] === true
   await withStores(config, async (stores) => {
-    const accounts = createAccounts(stores.catalog, config)
+    const accounts = createAccounts(stores.catalog, config, stores.clock)
     const mover = moverOf(stores, config, accounts)
     if (toMs === undefined) {
       if (isJson) print(JSON.stringify(mover.show()))

@@ -57,7 +57,7 @@ export async function inCycle<T>(
   return withCatalog(config, async (catalog, clock) => {
     const name = await nameOf(catalog, key, day)
     const state = await readCycleState(catalog, name, calendarOf(config), clock.nowMs())
-    const accounts = createAccounts(catalog, config)
+    const accounts = createAccounts(catalog, config, clock)
     const { openAccounts } = accounts
     try {
       return await act({ catalog, config, state, options, clock, openAccounts })

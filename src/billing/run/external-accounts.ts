@@ -23,7 +23,7 @@ export interface ExternalAccountsOptions {
   /** Whether revisions that begin in the next cycle are asked for, too. */
   readonly withNextCycle: boolean
   /** Is given the accounts of each answer. */
-  onAnswer?(accounts: readonly BillableAccount[]): void
+  onAnswer?(accounts: readonly BillableAccount[]): Promise<void>
   /** Before the first repetition; twice as long before each further one. */
   readonly retryMs?: number
 }
@@ -113,7 +113,7 @@ class ExternalAccounts implements AccountSource {
     for (let attempt = 1; ; attempt += 1) {
       try {
         const accounts = readBillable(await ask(query.request), query, context)
-        onAnswer?.(accounts)
+        await onAnswer?.(accounts)
         return accounts
       } catch (error) {
         if (!(error instanceof CustomerSystemError)) throw error

@@ -1,12 +1,13 @@
 /** The source of accounts that the stored settings select. */
 import type { Catalog } from '../../catalog/connection.ts'
+import { keepCustomers } from '../../catalog/feed/kept-customers.ts'
 import { billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
 import { customFieldsOf } from '../../catalog/settings/customer-fields.ts'
 import { type BillableSettings, customerSettingsOf } from '../../catalog/settings/customer-settings.ts'
 import { type SecretSettings, sealerOf } from '../../catalog/settings/secret-keys.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
-import type { BillableRequest } from '../../external/customers/billable.ts'
+import type { BillableAccount, BillableRequest } from '../../external/customers/billable.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import {
   type RevisionContext,
@@ -14,6 +15,7 @@ import {
   readSubscriberRevision,
 } from '../../external/customers/revisions.ts'
 import { type CallBody, type CustomerHttp, createCustomerHttp } from '../../external/customers/http.ts'
+import { type Clock, realTimeOf } from '../../runtime/clock.ts'
 import { askByNumber, type CustomerLookup } from '../customer-lookup.ts'
 import type { OpenAccounts } from './account-source.ts'
 import { storedAccounts } from './accounts.ts'
@@ -33,11 +35,19 @@ const MIB = 1024 * 1024
 /** Limits of an answer: of a small one, for each account, and of any. */
 const BYTES = { least: 16 * MIB, perAccount: 64 * 1024, most: 256 * MIB }
 
-export function createAccounts(catalog: Catalog, config: AccountsConfig): Accounts {
+export function createAccounts(
+  catalog: Catalog,
+  config: AccountsConfig,
+  clock: Clock,
+): Accounts {
   const { privateRanges } = config.external
   const sealer = sealerOf(config)
   const http = createCustomerHttp({ privateRanges, connectionsMax: CONNECTIONS_MAX })
   const { timeZone } = config.rating
+  const keep = (ttlMs: number) => (accounts: readonly BillableAccount[]) => {
+    const usable = accounts.filter(({ problem }) => problem === null)
+    return keepCustomers(catalog, usable, { nowMs: realTimeOf(clock).nowMs(), ttlMs })
+  }
   const read = async () => {
     const { value } = await readCategory(catalog, 'subscribers')
     const context: RevisionContext = { timeZone, customFields: customFieldsOf(value) }
@@ -45,7 +55,7 @@ export function createAccounts(catalog: Catalog, config: AccountsConfig): Accoun
   }
   return {
     async openAccounts() {
-      const { account, billable, context } = await read()
+      const { account, billable, context, fillsFromBillable } = await read()
       if (account === null) return storedAccounts(catalog)
       const { value: billrun } = await readCategory(catalog, 'billrun')
       return externalAccounts({
@@ -54,6 +64,7 @@ export function createAccounts(catalog: Catalog, config: AccountsConfig): Accoun
         dateFormat: billable?.singleDayCycleFormat ?? '',
         context,
         withNextCycle: billrunSettingsOf(billrun).billableNextCycle,
+        ...(fillsFromBillable && { onAnswer: keep(account.ttlMs) }),
       })
     },
     lookup: {

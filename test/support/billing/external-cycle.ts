@@ -47,7 +47,7 @@ export function useExternalCycle(cycle: CycleFixture): ExternalCycle {
   let accounts: Accounts
   beforeEach(async () => {
     crm = await startCrm([])
-    accounts = createAccounts(cycle.catalog(), externalConfig)
+    accounts = createAccounts(cycle.catalog(), externalConfig, { nowMs: () => cycle.now() })
   })
   afterEach(async () => {
     await accounts.close()

@@ -84,7 +84,7 @@ export function useActionServer(
     const ledger = {} as never
     const stores = { catalog: on, ledger, clock, config, log }
     const settings = createCurrentSettings(on, clock, config.catalog.pollMs)
-    const { openAccounts, lookup } = createAccounts(on, config)
+    const { openAccounts, lookup } = createAccounts(on, config, clock)
     const entityApi = createEntityApi(stores)
     const payments = createPayments({ ...stores, lookup, settings, entityApi })
     const cycle = createCycle({
