@@ -9,7 +9,7 @@ import {
 } from '../../external/customers/billable.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { RevisionContext } from '../../external/customers/revisions.ts'
-import type { AccountSource, SourcePage } from './account-source.ts'
+import { type AccountSource, FIRST_PAGE, type SourcePage } from './account-source.ts'
 import type { RunCycle } from './run-cycle.ts'
 
 export interface ExternalAccountsOptions {
@@ -56,14 +56,44 @@ class ExternalAccounts implements AccountSource {
     { after, source }: Parameters<AccountSource['page']>[1],
     size: number,
   ): ReturnType<AccountSource['page']> {
-    const accounts = await this.#whole(run, source)
-    const left = accounts.filter(({ aid }) => aid > after)
-    const customers = left.slice(0, size)
-    const last = accounts.at(-1)?.aid ?? source.after
-    const isFull = accounts.length >= this.#options.size
-    const following = isFull ? { number: source.number + 1, after: last } : null
-    const next = left.length > size ? source : following
-    return { aids: customers.map(({ aid }) => aid), customers, next }
+    for (let asked = await this.#placeOf(run, source, after); ; ) {
+      const accounts = await this.#whole(run, asked)
+      const left = accounts.filter(({ aid }) => aid > after)
+      const following = this.#following(asked, accounts)
+      const customers = left.slice(0, size)
+      const next = left.length > size ? asked : following
+      if (customers.length > 0 || next === null) {
+        return { aids: customers.map(({ aid }) => aid), customers, next }
+      }
+      asked = next
+    }
+  }
+
+  /**
+   * Accounts that were added during the run move the others to later pages: they are found again
+   * from the first page on.
+   */
+  async #placeOf(run: RunCycle, source: SourcePage, after: number): Promise<SourcePage> {
+    try {
+      await this.#whole(run, source)
+      return source
+    } catch (error) {
+      const isMoved = error instanceof CustomerSystemError && error.kind === 'overlap'
+      if (!isMoved || source.number === 0) throw error
+    }
+    for (let place = FIRST_PAGE; ; ) {
+      const accounts = await this.#whole(run, place)
+      const next = this.#following(place, accounts)
+      if (next === null || accounts.some(({ aid }) => aid > after)) return place
+      place = next
+    }
+  }
+
+  /** Null behind a page that is not full. */
+  #following({ number }: SourcePage, accounts: readonly BillableAccount[]): SourcePage | null {
+    const last = accounts.at(-1)
+    if (last === undefined || accounts.length < this.#options.size) return null
+    return { number: number + 1, after: last.aid }
   }
 
   async #whole(run: RunCycle, { number, after }: SourcePage): Promise<readonly BillableAccount[]> {

@@ -286,6 +286,18 @@ describe('billable accounts', () => {
     expect((await cycle.lines()).length).toBe(60)
   })
 
+  it('that move to later pages, because others were added, are found again', async () => {
+    for (const aid of [2, 4, 6, 8]) external.crm().revisions.push(account(aid), subscriber(aid))
+    await external.configure({ billable: { size: 2 } })
+    external.crm().disturb = ({ body }) => {
+      if (body['page'] === 1) external.crm().revisions.push(account(1), subscriber(1))
+      if (body['page'] === 1) external.crm().disturb = null
+      return false
+    }
+    expect(await external.run()).toMatchObject({ state: 'finished', counts: { invoices: 4 } })
+    expect(await aids()).toEqual([2, 4, 6, 8])
+  })
+
   it('of a page that another process has left are asked for by number', async () => {
     await customers(25)
     await external.configure()
