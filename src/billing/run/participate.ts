@@ -2,6 +2,7 @@
  * Works on a run: claims pages, has them processed, and finishes the run after the last one. Any
  * number of processes take part in a run.
  */
+import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
 import type {
@@ -130,6 +131,7 @@ class Participant {
         continue
       }
       const claimed = this.#again.shift() ?? (await this.#claim(this.#run))
+      if (claimed === null && this.#signal.aborted) break
       if (claimed !== null) await this.#start(claimed)
       else if (this.#running.size > 0) await Promise.race(this.#running)
       else if (await arePagesDone(this.#deps, this.#run)) await this.#finish(this.#run)
@@ -142,7 +144,8 @@ class Participant {
   async #claim(run: CycleRunDocument): Promise<ClaimedPage | null> {
     const { pageSize = PAGE_SIZE } = this.#deps
     const source = await this.#accounts()
-    return claimPage(this.#deps, run, { cycle: this.#cycle, source }, pageSize)
+    const claim = claimPage(this.#deps, run, { cycle: this.#cycle, source }, pageSize)
+    return source.isExternal ? this.#unlessAborted(claim) : claim
   }
 
   async #accounts(): Promise<AccountSource> {
@@ -186,6 +189,22 @@ class Participant {
       this.#running.delete(running)
     })
     this.#running.add(running)
+  }
+
+  /** Null if the work is to end before: an answer of a customer system may take minutes. */
+  async #unlessAborted<T>(result: Promise<T>): Promise<T | null> {
+    const abort = new AbortController()
+    const aborted = once(this.#signal, 'abort', { signal: abort.signal }).then(
+      () => null,
+      () => null,
+    )
+    // Its error is of no interest after the abort.
+    result.catch(() => undefined)
+    try {
+      return this.#signal.aborted ? null : await Promise.race([result, aborted])
+    } finally {
+      abort.abort()
+    }
   }
 
   /** Of a page that another process has left, the customers are asked for again. */
