@@ -16,6 +16,7 @@ import type { Auth } from './auth/auth.ts'
 import type { Caller } from './auth/caller.ts'
 import type { ClockMover } from './clock/move.ts'
 import { addClockRoutes } from './clock/routes.ts'
+import { announceCustomerChange } from './customer-changes.ts'
 import type { CycleParts } from './cycle/cycle.ts'
 import { errorHandler } from './entities/answer.ts'
 import type { EntityApi } from './entities/api.ts'
@@ -88,9 +89,11 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     },
     log,
   )
+  const { ledger } = entityApi.stores
   addActionRoutes(server, {
     catalog,
-    ledger: entityApi.stores.ledger,
+    ledger,
+    customerChanged: (change) => announceCustomerChange({ redis, ledger, clock }, change),
     audit,
     clock,
     config,

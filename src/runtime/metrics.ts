@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { type CustomerMetrics, createCustomerMetrics } from './customer-metrics.ts'
 import { type CycleMetrics, createCycleMetrics } from './cycle-metrics.ts'
 import { createDiameterMetrics, type DiameterMetrics } from './diameter-metrics.ts'
 import { createFastHistogram, type MetricValues } from './fast-histogram.ts'
@@ -53,6 +54,7 @@ export const SKIPPED_ENTITY = 'tollgate_catalogue_skipped_entity'
 
 export type Metrics = RequestMetrics &
   OverloadMetrics &
+  CustomerMetrics &
   CycleMetrics & {
     /** Records the size of a batch sent to a worker. */
     batch(size: number): void
@@ -144,6 +146,7 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
     ...createRecorderMetrics(registry),
     ...createRedisMetrics(registers),
     ...createRetentionMetrics(registers),
+    ...createCustomerMetrics(registers),
     ...createCycleMetrics(registers),
     diameter: createDiameterMetrics(registry),
     tls: createTlsMetrics(registry),

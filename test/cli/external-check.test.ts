@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { useTollgate } from '../support/cli/tollgate.ts'
-import { type Crm, customerSettings, startCrm } from '../support/external/crm.ts'
+import { type Crm, customerSettings, startCrm } from '../support/external/example-crm.ts'
 
 type Fields = Record<string, unknown>
 

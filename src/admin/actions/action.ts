@@ -10,6 +10,7 @@ import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
+import type { CustomerChange } from '../../store/customer-changes.ts'
 import type { RouteAccess } from '../auth/access.ts'
 import type { CycleParts } from '../cycle/cycle.ts'
 import type { JsonLimits } from '../entities/requests/json-limits.ts'
@@ -34,6 +35,8 @@ export interface ActionStores {
   readonly cycle?: CycleParts | undefined
   /** Customers of a customer system. */
   readonly lookup: CustomerLookup
+  /** Announces a change in the customer system to workers; absent on a server without Redis. */
+  readonly customerChanged?: ((change: CustomerChange) => Promise<void>) | undefined
 }
 
 /** One call of an action. */

@@ -50,8 +50,7 @@ export interface BillableAccount {
 }
 
 /** The text of existing installations. */
-export const NO_DATA =
-  'Failed to retrive valid results for billable, remote returned no data.'
+export const NO_DATA = 'Failed to retrive valid results for billable, remote returned no data.'
 
 /**
  * By account, in their order. Throws `CustomerSystemError` if the answer reports a failure or breaks
@@ -145,8 +144,7 @@ function accountOf(
       checkedOrder(
         own.filter(([each]) => each === kind).map(([, row]) => namedRevision(kind, row, context)),
       )
-    const within = ({ from, to }: Revision) =>
-      from.getTime() < endMs && to.getTime() > startMs
+    const within = ({ from, to }: Revision) => from.getTime() < endMs && to.getTime() > startMs
     const accounts = all('account')
     if (accounts.length === 0) throw new FieldError('', 'has no account revision')
     const current = accounts.filter(within)

@@ -104,7 +104,8 @@ function checked<Revision extends CustomerRevision>(
       throw new CustomerSystemError('duplicate', 'several holders have one identifier')
     }
     if (before !== undefined && from < before.to) {
-      const isSame = from.getTime() === before.from.getTime() && to.getTime() === before.to.getTime()
+      const isSame =
+        from.getTime() === before.from.getTime() && to.getTime() === before.to.getTime()
       const kind = isSame ? 'duplicate' : 'overlap'
       const what = isSame ? 'a revision occurs twice' : 'revisions of one holder overlap'
       throw new CustomerSystemError(kind, what)

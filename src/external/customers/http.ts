@@ -188,7 +188,7 @@ function opened(secret: string | null): string {
 
 /** The result, unless the signal aborts first. */
 async function within<T>(signal: AbortSignal, result: Promise<T>): Promise<T> {
-  let abort = () => undefined as void
+  let abort: () => void = () => undefined
   const aborted = new Promise<never>((_resolve, reject) => {
     abort = () => reject(signal.reason)
     signal.addEventListener('abort', abort, { once: true })

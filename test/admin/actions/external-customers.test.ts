@@ -10,7 +10,7 @@ import { specificcycle } from '../../../src/admin/actions/billrun/run-cycle.ts'
 import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { type Fields, NOW_MS, useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addTenant, TAXED } from '../../support/admin/actions/credit-tenant.ts'
-import { asCustomer, type Crm, customerSettings, startCrm } from '../../support/external/crm.ts'
+import { asCustomer, type Crm, customerSettings, startCrm } from '../../support/external/example-crm.ts'
 
 const actions = [bill, cards, charges, credit, generateexpected, onetimeinvoice, specificcycle]
 const api = useActionServer(actions, {

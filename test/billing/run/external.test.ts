@@ -27,7 +27,7 @@ import {
   answersText,
   type Disturb,
   sendJson,
-} from '../../support/external/crm.ts'
+} from '../../support/external/example-crm.ts'
 
 type Fields = Record<string, unknown>
 

@@ -44,7 +44,9 @@ const problems = (data: unknown) => read(data).map(({ problem }) => problem)
 describe('an answer', () => {
   it('has the revisions of each account', () => {
     const found = read([account(11), subscriber(11, 1), subscriber(11, 2), account(12)])
-    expect(found.map(({ aid, account, subscribers }) => [aid, account.length, subscribers.length])).toEqual([
+    expect(
+      found.map(({ aid, account, subscribers }) => [aid, account.length, subscribers.length]),
+    ).toEqual([
       [11, 1, 2],
       [12, 1, 0],
     ])
@@ -106,13 +108,21 @@ describe('an account', () => {
     ['no account revision', [subscriber(11, 1)], 'has no account revision'],
     ['no plan', [account(11), subscriber(11, 7, { plan: null })], 'subscriber 7: plan is missing'],
     ['no mandatory field', [account(11, { branch: '' })], 'branch is missing: it is mandatory'],
-    ['another type', [account(11), { ...account(11), type: 'x' }], 'type must be account or subscri'],
+    [
+      'another type',
+      [account(11), { ...account(11), type: 'x' }],
+      'type must be account or subscri',
+    ],
     [
       'overlapping revisions',
       [account(11, { to: '2026-06-01 00:00:00' }), account(11, { from: '2026-05-31 23:59:59' })],
       'revisions overlap: one until 2026-06-01T00:00:00.000Z, one from 2026-05-31T23:59:59.000Z',
     ],
-    ['a revision twice', [account(11), subscriber(11, 1), subscriber(11, 1)], 'subscriber 1: revisions overlap'],
+    [
+      'a revision twice',
+      [account(11), subscriber(11, 1), subscriber(11, 1)],
+      'subscriber 1: revisions overlap',
+    ],
   ])('with %s cannot be invoiced, the others can', (_, rows, reason) => {
     const found = problems([...rows, account(12)])
     expect(found[0]).toContain(`account 11: customer system: ${reason}`)
@@ -155,8 +165,14 @@ describe('an account', () => {
   it.each([
     ['x', 'options must be an object'],
     [{ merge_credit_installments: 'x' }, 'options.merge_credit_installments must be an object'],
-    [{ merge_credit_installments: { 11: 1 } }, 'options.merge_credit_installments.11 must be a list'],
-    [{ merge_credit_installments: { 11: ['x'] } }, 'options.merge_credit_installments.11.0 must be'],
+    [
+      { merge_credit_installments: { 11: 1 } },
+      'options.merge_credit_installments.11 must be a list',
+    ],
+    [
+      { merge_credit_installments: { 11: ['x'] } },
+      'options.merge_credit_installments.11.0 must be',
+    ],
   ])('options %j are refused', (options, reason) => {
     expect(() => read([account(11)], { options })).toThrow(`billable accounts, page 2: ${reason}`)
   })

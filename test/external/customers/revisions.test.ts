@@ -43,10 +43,7 @@ describe('a datetime', () => {
     }
   })
 
-  it.each([
-    '',
-    null,
-  ])('%j means that there is none', (empty) => {
+  it.each(['', null])('%j means that there is none', (empty) => {
     const revision = read('subscriber', { to: empty, plan_activation: empty })
     expect(revision.to).toEqual(new Date('2170-01-01T00:00:00Z'))
     expect('plan_activation' in revision).toBe(false)
@@ -102,7 +99,11 @@ describe('a revision', () => {
     ['account', { overrides: [{ type: 'plan', key: 'P', value: 5 }] }, 'overrides.0.value must be'],
     ['subscriber', { discounts: ['D'] }, 'discounts.0 must be an object'],
     ['account', { payment_gateway: 'x' }, 'payment_gateway must be an object'],
-    ['account', { payment_gateway: { active: { card_expiration: 'x' } } }, 'active.card_expiration'],
+    [
+      'account',
+      { payment_gateway: { active: { card_expiration: 'x' } } },
+      'active.card_expiration',
+    ],
     ['account', { 'a.b': 1 }, 'has a name that cannot be stored'],
     ['account', { more: { $set: 1 } }, 'more.$set has a name that cannot be stored'],
   ] as const)('of %s with %j is refused', (kind, more, text) => {
@@ -148,7 +149,11 @@ describe('a revision', () => {
 
   it('has the dates of its card, and keeps overrides and discounts', () => {
     const overrides = [{ type: 'plan', key: 'GOLD', value: { price: [] }, id: '1' }]
-    const active = { name: 'g', card_expiration: '2030-01-31 00:00:00', transaction_exhausted: true }
+    const active = {
+      name: 'g',
+      card_expiration: '2030-01-31 00:00:00',
+      transaction_exhausted: true,
+    }
     const revision = read('account', { overrides, payment_gateway: { active, former: [] } })
     expect(revision['overrides']).toEqual(overrides)
     expect(revision['payment_gateway']).toEqual({
@@ -201,8 +206,8 @@ describe('custom fields', () => {
       port_date: new Date('2025-12-31T22:00:00Z'),
       contract: { end: new Date('2026-01-31T22:00:00Z'), x: 1 },
     })
-    expect(() =>
-      fieldsOf('subscriber', { ...subscriber, port_date: 'soon' }, custom),
-    ).toThrow("port_date must be a date such as 2026-01-31 23:59:59, is 'soon'")
+    expect(() => fieldsOf('subscriber', { ...subscriber, port_date: 'soon' }, custom)).toThrow(
+      "port_date must be a date such as 2026-01-31 23:59:59, is 'soon'",
+    )
   })
 })

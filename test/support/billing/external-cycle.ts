@@ -14,7 +14,7 @@ import {
   type CrmSettings,
   customerSettings,
   startCrm,
-} from '../external/crm.ts'
+} from '../external/example-crm.ts'
 import { ACTOR } from './books.ts'
 import { type CycleFixture, computeSmall, cycleOf } from './cycle-fixture.ts'
 

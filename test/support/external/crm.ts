@@ -1,120 +1,109 @@
-/** The example of a customer system (examples/crm) on a free port, which tests can disturb. */
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+/** A customer system over HTTP(S), whose answers a test replaces. */
+import { readFileSync } from 'node:fs'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import { answerOf } from '../../../examples/crm/crm.mjs'
+import type { CallSettings } from '../../../src/external/customers/http.ts'
+import type { CustomerQuery } from '../../../src/external/customers/queries.ts'
 
-type Fields = Record<string, unknown>
+export type CrmFields = Record<string, unknown>
 
 export interface CrmRequest {
   readonly path: string
-  readonly body: Fields
-  readonly contentType: string
+  readonly headers: IncomingMessage['headers']
+  readonly body: string
+  /** The queries in the body; none if it has none. */
+  readonly queries: readonly CustomerQuery[]
 }
 
-/** Answers in place of the example; returns false to let it answer. */
-export type Disturb = (request: CrmRequest, response: ServerResponse) => boolean
+/** Answers a request itself. */
+export type Respond = (response: ServerResponse, request: CrmRequest) => unknown
 
 export interface Crm {
   readonly url: string
-  /** Revisions of accounts and subscribers; may be changed. */
-  readonly revisions: Fields[]
-  readonly asked: CrmRequest[]
-  disturb: Disturb | null
-  /** Ends it with its connections; requests are refused. */
-  stop(): Promise<void>
-  /** Starts it again on the same port. */
-  start(): Promise<void>
+  /** In the order of their arrival. */
+  readonly requests: CrmRequest[]
+  /** Revisions by the `<key>:<value>` that find them. */
+  readonly subscribers: Map<string, CrmFields[]>
+  readonly accounts: Map<string, CrmFields[]>
+  /** Replaces the usual answer, until it is null again. */
+  respond: Respond | null
+  /** Queries of subscribers, as `<key>:<value>`. */
+  asked(): string[]
+  call(path: string, more?: Partial<CallSettings>): CallSettings
+  close(): Promise<void>
 }
 
-export async function startCrm(revisions: readonly Fields[]): Promise<Crm> {
-  let server: Server | null = null
-  let port = 0
+export async function startCrm(tls?: { certFile: string; keyFile: string }): Promise<Crm> {
+  const requests: CrmRequest[] = []
+  const listener = async (incoming: IncomingMessage, response: ServerResponse) => {
+    let body = ''
+    for await (const chunk of incoming.setEncoding('utf8')) body += chunk
+    const request = requestOf(incoming, body)
+    requests.push(request)
+    response.setHeader('content-type', 'application/json')
+    if (crm.respond !== null) await crm.respond(response, request)
+    else response.end(JSON.stringify(usualAnswer(crm, request)))
+  }
+  const server =
+    tls === undefined
+      ? createServer(listener)
+      : createTlsServer(
+          { cert: readFileSync(tls.certFile), key: readFileSync(tls.keyFile) },
+          listener,
+        )
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
+  const { port } = server.address() as AddressInfo
+  const url = tls === undefined ? `http://127.0.0.1:${port}` : `https://localhost:${port}`
   const crm: Crm = {
-    get url() {
-      return `http://127.0.0.1:${port}`
-    },
-    revisions: [...revisions],
-    asked: [],
-    disturb: null,
-    async start() {
-      server = createServer((request, response) => void serve(crm, request, response))
-      server.listen(port, '127.0.0.1')
-      await once(server, 'listening')
-      port = (server.address() as AddressInfo).port
-    },
-    async stop() {
-      const stopped = server
-      server = null
-      stopped?.closeAllConnections()
-      await new Promise((resolve) => (stopped === null ? resolve(null) : stopped.close(resolve)))
+    url,
+    requests,
+    subscribers: new Map(),
+    accounts: new Map(),
+    respond: null,
+    asked: () =>
+      requests
+        .filter(({ path }) => path === '/subscribers')
+        .flatMap(({ queries }) => queries.map(({ params: [param] }) => nameOf(param))),
+    call: (path, more = {}) => ({
+      url: `${url}${path}`,
+      timeoutMs: 5_000,
+      ca: '',
+      authentication: { type: 'none' },
+      problem: null,
+      ...more,
+    }),
+    async close() {
+      server.closeAllConnections()
+      await new Promise((closed) => server.close(closed))
     },
   }
-  await crm.start()
   return crm
 }
 
-async function serve(crm: Crm, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  let text = ''
-  for await (const chunk of request.setEncoding('utf8')) text += chunk as string
-  const { url: path = '', headers } = request
-  const contentType = headers['content-type'] ?? ''
-  const isForm = contentType.includes('form')
-  const body = (isForm ? Object.fromEntries(new URLSearchParams(text)) : JSON.parse(text)) as Fields
-  const asked = { path, body, contentType }
-  crm.asked.push(asked)
-  if (crm.disturb?.(asked, response) === true) return
-  sendJson(response, answerOf(path, isForm ? numbered(body) : body, crm.revisions))
+function requestOf({ url = '', headers }: IncomingMessage, body: string): CrmRequest {
+  const isJson = headers['content-type'] === 'application/json'
+  const { query = [] } = isJson ? (JSON.parse(body) as { query?: CustomerQuery[] }) : {}
+  return { path: url, headers, body, queries: query }
 }
 
-/** Fields of forms are texts. */
-function numbered({ page, size, ...more }: Fields): Fields {
-  return { ...more, page: Number(page), size: Number(size) }
+/** What the customer system knows, as the interface says. */
+export function usualAnswer(
+  { subscribers, accounts }: Pick<Crm, 'subscribers' | 'accounts'>,
+  { path, queries }: CrmRequest,
+): CrmFields[] {
+  const known = path === '/accounts' ? accounts : subscribers
+  return queries.flatMap(({ id, params: [param] }) =>
+    (known.get(nameOf(param)) ?? []).map((fields) => ({ ...fields, id })),
+  )
 }
 
-export function sendJson(response: ServerResponse, answer: unknown): void {
-  response.writeHead(200, { 'content-type': 'application/json' })
-  response.end(JSON.stringify(answer))
+function nameOf(param: CustomerQuery['params'][number] | undefined): string {
+  return `${param?.key}:${param?.value}`
 }
 
-/** Answers requests of a path with a text. */
-export function answersText(path: string, text: string): Disturb {
-  return (request, response) => {
-    if (request.path !== path) return false
-    response.end(text)
-    return true
-  }
-}
-
-/** Answers requests of billable accounts with these rows. */
-export function answersRows(rows: readonly Fields[], more: Fields = {}): Disturb {
-  return answersText('/billable', JSON.stringify({ status: 1, data: rows, options: [], ...more }))
-}
-
-/** Stored revisions as the customer system has them: dates are texts in the time zone UTC. */
-export function asCustomer(stored: Fields): Fields {
-  const { _id: _, rev: __, ...fields } = stored
-  return textDates(fields) as Fields
-}
-
-function textDates(value: unknown): unknown {
-  if (value instanceof Date) return value.toISOString().slice(0, 19).replace('T', ' ')
-  if (Array.isArray(value)) return value.map(textDates)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, textDates(each)]))
-}
-
-export interface CrmSettings {
-  readonly account?: Fields
-  readonly subscriber?: Fields
-  readonly billable?: Fields
-}
-
-/** The category `subscribers` for a customer system at this address. */
-export function customerSettings(url: string, more: CrmSettings = {}): Fields {
-  return {
-    account: { type: 'external', external_url: `${url}/accounts`, ...more.account },
-    subscriber: { type: 'external', external_url: `${url}/subscribers`, ...more.subscriber },
-    billable: { url: `${url}/billable`, ...more.billable },
-  }
+/** A revision of a subscriber. */
+export function subscriberRevision(sid: number, aid: number, more: CrmFields = {}): CrmFields {
+  const period = { from: '2026-01-01 00:00:00', to: '2170-01-01 00:00:00' }
+  return { sid, aid, plan: 'PLAN', services: [], ...period, ...more }
 }

@@ -1,7 +1,7 @@
 /** `/api` with given actions on a separate server, where the caller is set by a header. */
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
-import type { Action } from '../../../../src/admin/actions/action.ts'
+import type { Action, ActionStores } from '../../../../src/admin/actions/action.ts'
 import { type AdmitAction, addActionRoutes } from '../../../../src/admin/actions/routes.ts'
 import { ADMIN, type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
 import { createCycle } from '../../../../src/admin/cycle/cycle.ts'
@@ -70,6 +70,7 @@ export const NOW_MS = Date.UTC(2026, 5, 15, 12)
 export function useActionServer(
   actions: readonly Action[],
   env: Record<string, string> = {},
+  more: Partial<ActionStores> = {},
 ): ActionServer {
   let mongo: TestMongo
   let catalog: Catalog
@@ -93,7 +94,8 @@ export function useActionServer(
       startWorkers: () => smallWorkers(stores),
       compute: computeSmall,
     })
-    addActionRoutes(server, { ...stores, audit, payments, cycle, lookup, actions, admit })
+    const served = { ...stores, audit, payments, cycle, lookup, ...more }
+    addActionRoutes(server, { ...served, actions, admit })
     servers.push(server)
     return server.listen({ host: '127.0.0.1', port: 0 })
   }
