@@ -135,7 +135,7 @@ export function refuseUnknown(
 
 /** Throws `CreditProcessError`. */
 export async function priceUsage(
-  { catalog, config, nowMs }: CreditStores,
+  { catalog, config, lookup, nowMs }: CreditStores,
   { rates, taxation }: CreditData,
   { rateKey, sid, atMs, usagev, kind }: UsageRequest,
   usaget: string,
@@ -152,7 +152,7 @@ export async function priceUsage(
   const options = { isStrict: false, unitDigits }
   const documents = rates.get(rateKey) ?? []
   const rate = rateAt(documents, atMs, options) ?? rateAt(documents, nowMs, options)
-  const subject = sid === 0 ? null : await readPriceSubject(catalog, sid, subscriberAtMs, options)
+  const subject = sid === 0 ? null : await readPriceSubject({ catalog, lookup }, sid, subscriberAtMs, options)
   if (rate === null || (sid !== 0 && subject === null)) {
     throw new CreditProcessError(`sid: the revision of subscriber ${sid} is invalid`)
   }

@@ -64,10 +64,11 @@ function valuesOf(value: unknown): string[] {
 }
 
 export interface KeptQuestion {
-  readonly kind: 'account' | 'subscriber'
   readonly key: string
   readonly value: string | number
   readonly atMs: number
+  /** Only questions for a single holder are answered. */
+  readonly limit: number
 }
 
 /**
@@ -76,15 +77,17 @@ export interface KeptQuestion {
  */
 export async function keptCustomers(
   catalog: Catalog,
+  kind: 'account' | 'subscriber',
   questions: readonly KeptQuestion[],
   now: Date,
-): Promise<(Fields | null)[]> {
-  if (questions.length === 0) return []
+): Promise<(Revision | null)[]> {
   const keys = [...new Set(questions.map(({ key, value }) => `${key}:${value}`))]
   const found = await catalog.run('find kept customers', () =>
     catalog.customers.find({ keys: { $in: keys }, expires: { $gt: now } }).toArray(),
   )
-  return questions.map(({ kind, key, value, atMs }) => {
+  return questions.map(({ key, value, atMs, limit }) => {
+    if (limit !== 1) return null
+
     const inForce = found
       .filter(({ _id, keys: own }) => _id.startsWith(kind) && own.includes(`${key}:${value}`))
       .flatMap(({ revisions }) => revisions as unknown as Revision[])
@@ -92,4 +95,14 @@ export async function keptCustomers(
       .filter((revision) => valuesOf(revision[key]).includes(String(value)))
     return inForce.length === 1 ? (inForce[0] ?? null) : null
   })
+}
+
+/** Removes an account with its subscribers, a subscriber, or all of them; 0 for none in particular. */
+export async function forgetCustomers(
+  catalog: Catalog,
+  { aid, sid }: { readonly aid: number; readonly sid: number },
+): Promise<void> {
+  const ofAccount = aid === 0 ? {} : { 'revisions.aid': aid }
+  const filter = sid === 0 ? ofAccount : { _id: `subscriber:${sid}` }
+  await catalog.run('forget kept customers', () => catalog.customers.deleteMany(filter))
 }

@@ -9,7 +9,7 @@ import { previewAccounts } from '../../../src/billing/run/preview.ts'
 import { retryParked, runAccounts } from '../../../src/billing/run/run-accounts.ts'
 import { beginRun } from '../../../src/billing/run/runs.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
-import { keptCustomers } from '../../../src/catalog/feed/kept-customers.ts'
+import { forgetCustomers, keptCustomers } from '../../../src/catalog/feed/kept-customers.ts'
 import { CustomerSystemError } from '../../../src/external/customers/errors.ts'
 import { ACTOR } from '../../support/billing/books.ts'
 import {
@@ -524,7 +524,12 @@ describe('without a run', () => {
 
 describe('answers of the cycle', () => {
   const kept = (key: string, value: string | number, kind: 'account' | 'subscriber' = 'subscriber') =>
-    keptCustomers(cycle.catalog(), [{ kind, key, value, atMs: RUN_MS }], new Date(cycle.now()))
+    keptCustomers(
+      cycle.catalog(),
+      kind,
+      [{ key, value, atMs: RUN_MS, limit: 1 }],
+      new Date(cycle.now()),
+    )
 
   it('are kept for charging, if that is configured', async () => {
     external.crm().revisions.push(account(1), subscriber(1, { msisdn: '050', imsi: ['1', '2'] }))
@@ -539,7 +544,9 @@ describe('answers of the cycle', () => {
     expect(await kept('imsi', '2')).toEqual(found)
     expect(await kept('aid', 1, 'account')).toEqual([expect.objectContaining({ email: 'a1@example.org' })])
     expect(await kept('sid', 1)).toEqual([null])
-    cycle.at(RUN_MS + 301_000)
+    await forgetCustomers(cycle.catalog(), { aid: 0, sid: 10_001 })
     expect(await kept('sid', 10_001)).toEqual([null])
+    cycle.at(RUN_MS + 301_000)
+    expect(await kept('aid', 1, 'account')).toEqual([null])
   })
 })
