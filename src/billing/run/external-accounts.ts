@@ -81,6 +81,7 @@ class ExternalAccounts implements AccountSource {
       const isMoved = error instanceof CustomerSystemError && error.kind === 'overlap'
       if (!isMoved || source.number === 0) throw error
     }
+    this.#divided = null
     for (let place = FIRST_PAGE; ; ) {
       const accounts = await this.#whole(run, place)
       const next = this.#following(place, accounts)

@@ -12,7 +12,7 @@ import type {
 } from '../../catalog/records/cycle-documents.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
-import type { AccountSource, Customers } from './account-source.ts'
+import type { AccountSource } from './account-source.ts'
 import { isCustomerSystemAway } from './external-accounts.ts'
 import {
   arePagesDone,

@@ -119,7 +119,8 @@ describe('completecycle', () => {
   it('is refused while a process works on the cycle', async () => {
     await complete()
     await api.catalog().cyclepages.insertOne({
-      ...{ _id: 'p', run: KEY, generation: 1, after: 0, to: 1, aids: [1], state: 'claimed' },
+      ...{ _id: 'p', run: KEY, generation: 1, after: 0, to: 1, next: null, aids: [1] },
+      ...{ state: 'claimed' },
       ...{ token: 't', holder: { host: 'elsewhere', pid: 1, instance: 'i' } },
       ...{ expires: new Date(api.now() + 1000), started: new Date(), ended: null },
     })
