@@ -46,7 +46,7 @@ export function compileSubscriberFields(
   options = LENIENT,
 ): SubscriberProfile {
   checkSchema(SubscriberSchema, document)
-  const subscriber = document as SubscriberDocument
+  const subscriber = document as Fields & SubscriberDocument
   const revision = revisionIn()
   const activeFromMs = dateAt(subscriber.activation_date, 'activation_date')
   const activeToMs = dateAt(subscriber.deactivation_date, 'deactivation_date')
@@ -94,7 +94,7 @@ export function compileAccountFields(
   options = LENIENT,
 ): AccountProfile {
   checkSchema(AccountSchema, document)
-  const account = document as AccountDocument
+  const account = document as Fields & AccountDocument
   const revision = revisionIn()
   const activeFromMs = dateAt(account.activation_date, 'activation_date')
   return {

@@ -15,23 +15,30 @@ export interface AddressPolicy {
 
 /** `ranges`: IP addresses, and ranges such as `10.0.0.0/8`. */
 export function createAddressPolicy(ranges: readonly string[]): AddressPolicy {
-  const allowed = ranges.map((range) => {
-    const [address = '', bits] = range.split('/')
-    const parsed = ipaddr.parse(address)
-    const all = parsed.kind() === 'ipv4' ? 32 : 128
-    return [parsed, bits === undefined ? all : Number(bits)] as const
-  })
+  const allowed = ranges.map(rangeOf)
   return {
     allows(text) {
       if (!ipaddr.isValid(text)) return false
       // IPv4-mapped addresses are those of IPv4.
       const address = ipaddr.process(text)
-      if (address.range() === 'unicast') return true
-      return allowed.some(
-        ([range, bits]) => range.kind() === address.kind() && address.match(range, bits),
-      )
+      return address.range() === 'unicast' || allowed.some((range) => isIn(address, range))
     },
   }
+}
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+type Range = readonly [Address, number]
+
+function rangeOf(text: string): Range {
+  if (text.includes('/')) return ipaddr.parseCIDR(text)
+  const address = ipaddr.process(text)
+  return [address, address.kind() === 'ipv4' ? 32 : 128]
+}
+
+/** Addresses of two kinds cannot be compared. */
+function isIn(address: Address, [range, bits]: Range): boolean {
+  if (address.kind() !== range.kind()) return false
+  return (address as ipaddr.IPv6).match(range as ipaddr.IPv6, bits)
 }
 
 /** `net.LookupFunction`; typed here because only listeners import `node:net`. */
