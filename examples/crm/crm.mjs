@@ -66,6 +66,11 @@ const PATHS = {
   '/subscribers': (request, revisions) => details(request, revisions, 'subscriber'),
 }
 
+/** The answer to a request, undefined for an unknown path. */
+export function answerOf(path, request, revisions) {
+  return PATHS[path]?.(request, revisions)
+}
+
 async function bodyOf(request) {
   let body = ''
   for await (const chunk of request.setEncoding('utf8')) {
@@ -85,13 +90,12 @@ export function createCrm(revisions, { token } = {}) {
       response.writeHead(status, { 'content-type': 'application/json' })
       response.end(JSON.stringify(answer))
     }
-    const act = PATHS[request.url]
-    if (act === undefined || request.method !== 'POST') return send(404, { error: 'not found' })
+    if (!(request.url in PATHS)) return send(404, { error: 'not found' })
     if (token !== undefined && request.headers.authorization !== `Bearer ${token}`) {
       return send(401, { error: 'invalid token' })
     }
     try {
-      send(200, act(await bodyOf(request), revisions))
+      send(200, answerOf(request.url, await bodyOf(request), revisions))
     } catch (error) {
       send(400, { status: 0, error: error.message })
     }

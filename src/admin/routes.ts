@@ -1,5 +1,6 @@
 /** All routes of the control plane with their access rules. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { CustomerLookup } from '../billing/customer-lookup.ts'
 import type { Audit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { Config } from '../config/schema.ts'
@@ -45,6 +46,7 @@ export interface RouteParts {
   readonly entityApi: EntityApi
   readonly payments: Payments
   readonly cycle: CycleParts
+  readonly lookup: CustomerLookup
   readonly health: Pick<
     HealthOptions,
     'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
@@ -98,6 +100,7 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     log,
     payments: parts.payments,
     cycle: parts.cycle,
+    lookup: parts.lookup,
     actions: ACTIONS,
     async admit(request, sent, action) {
       if (action === null) return admit(request, sent, 'user')

@@ -37,6 +37,7 @@ import {
   type VoidInvoiceDocument,
 } from './records/cycle-documents.ts'
 import type { LineDocument } from './records/documents.ts'
+import { CUSTOMER_INDEXES, type CustomerDocument } from './records/customer-document.ts'
 import { IDEMPOTENCY_INDEXES, type IdempotencyDocument } from './records/idempotency-document.ts'
 import type { ImportDocument } from './records/import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
@@ -123,6 +124,8 @@ export interface Collections {
   /** Numbers of invoices that are not needed any more. */
   readonly voidinvoices: Collection<VoidInvoiceDocument>
   readonly cards: Collection<CardDocument>
+  /** Customers of the customer system, kept for a short time. */
+  readonly customers: Collection<CustomerDocument>
   /** Answers of money actions by idempotency key. */
   readonly idempotency: Collection<IdempotencyDocument>
   readonly counters: Collection<CounterDocument>
@@ -165,6 +168,7 @@ type RecordCollection =
   | 'cycleparked'
   | 'voidinvoices'
   | 'cards'
+  | 'customers'
   | 'idempotency'
   | 'audit'
   | 'jobs'
@@ -193,6 +197,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   cycleparked: PARKED_ACCOUNT_INDEXES,
   voidinvoices: VOID_INVOICE_INDEXES,
   cards: CARD_INDEXES,
+  customers: CUSTOMER_INDEXES,
   idempotency: IDEMPOTENCY_INDEXES,
   audit: AUDIT_INDEXES,
   jobs: JOB_INDEXES,
@@ -228,6 +233,7 @@ export function collectionsOf(db: Db): Collections {
     cycleparked: db.collection('cycleparked'),
     voidinvoices: db.collection('voidinvoices'),
     cards: db.collection('cards'),
+    customers: db.collection('customers'),
     idempotency: db.collection('idempotency'),
     counters: db.collection('counters'),
     installation: db.collection('installation'),

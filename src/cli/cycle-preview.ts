@@ -21,9 +21,11 @@ export function previewCycle(options: OptionValues, file: string | undefined): P
   const aid = accountIn(options)
   const path = optionalText(options, 'assume')
   const change = path === undefined ? null : jsonIn(path)
-  return inCycle(options, file, async ({ catalog, config, clock, state }) => {
+  return inCycle(options, file, async ({ catalog, config, clock, state, openAccounts }) => {
+    const { isExternal } = await openAccounts()
     const assumed = change === null ? null : await assumedIn(catalog, config, path ?? '', change)
-    await checkAccounts(catalog, aid, assumed)
+    if (isExternal) refuseAssumed(path ?? '', assumed)
+    else await checkAccounts(catalog, aid, assumed)
     const { cycle, status } = state
     const nowMs = clock.nowMs()
     const previous = await previousOf(catalog, state, nowMs)
@@ -33,7 +35,7 @@ export function previewCycle(options: OptionValues, file: string | undefined): P
     print(isJson ? JSON.stringify(head) : headText(head))
     const sums = new Sums()
     const request = { cycle, aid, assumed, comparedKey, nowMs }
-    const deps = { catalog, config, compute: computeAccount }
+    const deps = { catalog, config, compute: computeAccount, openAccounts }
     for await (const account of previewAccounts(deps, request)) {
       sums.add(account)
       if (account.changes.length === 0 && account.failed === undefined && aid === null) continue
@@ -72,6 +74,14 @@ async function assumedIn(
     if (error instanceof FieldError) throw new UsageError(`--assume ${path}: ${error.message}`)
     throw error
   }
+}
+
+/** Revisions of customers are supposed in addition to stored ones. */
+function refuseAssumed(path: string, assumed: Assumed | null): void {
+  if (assumed === null || assumedAccounts(assumed).length === 0) return
+  throw new UsageError(
+    `--assume ${path}: account and subscribers cannot be supposed: the customer system has them`,
+  )
 }
 
 async function checkAccounts(

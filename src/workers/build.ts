@@ -3,6 +3,7 @@ import { randomInt } from 'node:crypto'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { CHARGING_COLLECTIONS } from '../catalog/entities/entity-table.ts'
 import { type CatalogFeed, createCatalogFeed } from '../catalog/feed/feed.ts'
+import { keptCustomers } from '../catalog/feed/kept-customers.ts'
 import { storedParts } from '../catalog/feed/profiles.ts'
 import type { SubscriberChange } from '../catalog/feed/subscriber-watch.ts'
 import { findSubscriber, identifiersOf } from '../catalog/feed/subscribers.ts'
@@ -20,6 +21,7 @@ import {
   clockWith,
   monotonicMs,
   processMs,
+  systemClock,
 } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
@@ -153,6 +155,8 @@ function openProfiles(sources: ProfileSources) {
     log,
     elapsedMs: monotonicMs,
     emit,
+    findKept: (kind, questions) =>
+      keptCustomers(catalog, kind, questions, new Date(systemClock.nowMs())),
     onChanged: () => profiles.clear(),
     subscribe: () => followCustomerChanges(redis, profiles, log),
   })

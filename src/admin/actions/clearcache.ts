@@ -1,6 +1,7 @@
 /** `clearcache`: workers ask the customer system again, because a customer has changed there. */
 import { Type } from '@sinclair/typebox'
 import { object, text } from '../../catalog/entities/json-schema.ts'
+import { forgetCustomers } from '../../catalog/feed/kept-customers.ts'
 import { action } from './action.ts'
 import { param } from './parameters.ts'
 
@@ -24,7 +25,8 @@ export const clearcache = action({
     ]),
   },
   example: { parameters: { aid: 17, sid: 18 }, answer: { details: { dropped: 'subscriber' } } },
-  async run({ aid = 0, sid = 0 }, { customerChanged }) {
+  async run({ aid = 0, sid = 0 }, { catalog, customerChanged }) {
+    await forgetCustomers(catalog, { aid, sid })
     await customerChanged?.({ aid, sid })
     const dropped = sid !== 0 ? 'subscriber' : aid !== 0 ? 'account' : 'all'
     return { details: { dropped } }

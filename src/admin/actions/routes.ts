@@ -105,8 +105,10 @@ async function answer(
   const actor = actorOf(await deps.admit(request, sent, action))
   refuseMethod(action, request, reply)
   reply.header('cache-control', 'no-store')
-  const { catalog, ledger, audit, clock, config, log, payments, cycle, customerChanged } = deps
-  const stores = { catalog, ledger, audit, clock, config, log, payments, cycle, customerChanged }
+  const { catalog, ledger, audit, clock, config, log, payments, cycle } = deps
+  const { lookup, customerChanged } = deps
+  const parts = { payments, cycle, lookup, customerChanged }
+  const stores = { catalog, ledger, audit, clock, config, log, ...parts }
   const baseUrl = `${request.protocol}://${request.host}`
   const call = { ...stores, actor, nowMs: clock.nowMs(), baseUrl }
   if (!action.isMoney) {

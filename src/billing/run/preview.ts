@@ -6,7 +6,13 @@ import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { changedLines } from '../cycle/reconcile.ts'
 import { keyAfter } from '../cycle-key.ts'
-import { accountsAfter } from './accounts.ts'
+import {
+  type AccountPage,
+  type AccountSource,
+  FIRST_PAGE,
+  type OpenAccounts,
+  type PagePlace,
+} from './account-source.ts'
 import { type Assumed, assumedData, assumedRevisions } from './assumed.ts'
 import { PAGE_SIZE } from './pages.ts'
 import { type ComputeAccount, computeOne } from './process-page.ts'
@@ -18,6 +24,7 @@ export interface PreviewDeps {
   readonly catalog: Catalog
   readonly config: RunConfig
   readonly compute: ComputeAccount
+  readonly openAccounts: OpenAccounts
 }
 
 export interface PreviewRequest {
@@ -52,32 +59,47 @@ export interface AccountPreview {
   readonly failed?: string
 }
 
-/** In the order of their numbers. Rejects with `CatalogUnavailableError`. */
+/**
+ * In the order of their numbers. Rejects with `CatalogUnavailableError` or `CustomerSystemError`.
+ */
 export async function* previewAccounts(
-  { catalog, config, compute }: PreviewDeps,
+  { catalog, config, compute, openAccounts }: PreviewDeps,
   { cycle, aid, assumed, comparedKey, nowMs }: PreviewRequest,
 ): AsyncGenerator<AccountPreview> {
   const stored = await readRunData(catalog, config)
   const data = assumed === null ? stored : assumedData(stored, assumed)
-  let after = 0
-  for (;;) {
-    const aids = aid === null ? await accountsAfter(catalog, cycle, after, PAGE_SIZE) : [aid]
-    const page = { cycle, aids, data, assumed, comparedKey, nowMs }
+  const source = await openAccounts()
+  for await (const { aids, customers } of pagesOf(source, cycle, aid)) {
+    const page = { cycle, aids, customers, data, assumed, comparedKey, nowMs }
     yield* await previewPage(catalog, compute, page)
-    after = aids.at(-1) ?? 0
-    if (aid !== null || aids.length === 0) return
   }
 }
 
-interface Page extends Omit<PreviewRequest, 'aid'> {
-  readonly aids: readonly number[]
+async function* pagesOf(
+  source: AccountSource,
+  cycle: RunCycle,
+  aid: number | null,
+): AsyncGenerator<AccountPage> {
+  if (aid !== null) {
+    yield { aids: [aid], customers: await source.customers(cycle, [aid]), next: null }
+    return
+  }
+  for (let place: PagePlace = { after: 0, source: FIRST_PAGE }; ; ) {
+    const page = await source.page(cycle, place, PAGE_SIZE)
+    yield page
+    if (page.next === null) return
+    place = { after: page.aids.at(-1) ?? 0, source: page.next }
+  }
+}
+
+interface Page extends Omit<PreviewRequest, 'aid'>, Omit<AccountPage, 'next'> {
   readonly data: RunData
 }
 
 async function previewPage(catalog: Catalog, compute: ComputeAccount, page: Page) {
-  const { cycle, aids, data, assumed, comparedKey, nowMs } = page
+  const { cycle, aids, customers, data, assumed, comparedKey, nowMs } = page
   const [inputs, lines, invoices] = await Promise.all([
-    readAccounts(catalog, cycle, data, aids, nowMs),
+    readAccounts(catalog, cycle, data, { aids, customers }, nowMs),
     readStoredLines(catalog, comparedKey, aids),
     readInvoices(catalog, comparedKey, aids),
   ])

@@ -6,6 +6,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { AccountCycle, AccountInvoice } from '../cycle/compute.ts'
 import { withBalance } from '../cycle/invoice.ts'
 import { inputDigest } from './input-digest.ts'
+import type { Customers } from './account-source.ts'
 import { endPage, PageLostError } from './pages.ts'
 import { type AccountInput, readAccounts } from './read-accounts.ts'
 import type { RunCycle } from './run-cycle.ts'
@@ -30,6 +31,7 @@ export interface PageTask {
   readonly data: RunData
   /** Accounts, without those that an operator has skipped. */
   readonly aids: readonly number[]
+  readonly customers: Customers
   /** The claimed page; null for accounts that are computed on their own. */
   readonly page: Pick<CyclePageDocument, '_id' | 'token'> | null
   /** Accounts of `aids` that the run has counted as failed. */
@@ -66,10 +68,10 @@ function isOfStore(error: unknown): boolean {
 
 async function computeAll(
   { catalog, compute }: PageDeps,
-  { run, data, aids }: PageTask,
+  { run, data, aids, customers }: PageTask,
   nowMs: number,
 ): Promise<StoredResult[]> {
-  const inputs = await readAccounts(catalog, run, data, aids, nowMs)
+  const inputs = await readAccounts(catalog, run, data, { aids, customers }, nowMs)
   return [...inputs].map(([aid, read]) => {
     try {
       return { aid, outcome: computeOne(read, compute) }

@@ -9,6 +9,7 @@ import type { PastBalance } from '../cycle/invoice.ts'
 import type { InvoiceLine } from '../cycle/totals.ts'
 import { keyAfter } from '../cycle-key.ts'
 import { currentBalances } from '../statements/balances.ts'
+import type { Customers } from './account-source.ts'
 import { type RunCycle, runIdOf } from './run-cycle.ts'
 import type { RunData } from './run-data.ts'
 
@@ -42,7 +43,7 @@ const INVOICED_FIELDS = {
 /** Lines of one account; more would not fit into an invoice. */
 const LINES_PER_ACCOUNT_MAX = 100_000
 
-/** An account whose input is too large. */
+/** An account whose input is too large, or not usable. */
 export class AccountInputError extends Error {
   override name = 'AccountInputError'
 }
@@ -60,11 +61,11 @@ export async function readAccounts(
   catalog: Catalog,
   run: RunCycle,
   data: RunData,
-  aids: readonly number[],
+  { aids, customers }: { readonly aids: readonly number[]; readonly customers: Customers },
   nowMs: number,
 ): Promise<Map<number, AccountInput>> {
-  const [revisions, lines, written, later, previous, balances] = await Promise.all([
-    readRevisions(catalog, run, aids),
+  const [known, lines, written, later, previous, balances] = await Promise.all([
+    customers === null ? readRevisions(catalog, run, aids) : customersOf(customers),
     readLines(catalog, run, aids),
     readWritten(catalog, run, aids),
     readInstallments(catalog, run, aids),
@@ -73,8 +74,12 @@ export async function readAccounts(
   ])
   const inputs = new Map<number, AccountInput>()
   for (const aid of aids) {
-    const own = revisions.get(aid) ?? []
-    const account = own.filter(({ type }) => type === 'account')
+    const own = known.get(aid) ?? (customers === null ? NOTHING : unknownTo(aid))
+    if (own.problem !== null) {
+      inputs.set(aid, { input: new AccountInputError(own.problem) })
+      continue
+    }
+    const { account, subscribers, merged } = own
     if (!isOfDay(run, account)) continue
     const usage = (lines.get(aid) ?? []) as unknown as InputLine[]
     if (usage.length > LINES_PER_ACCOUNT_MAX) {
@@ -90,13 +95,13 @@ export async function readAccounts(
       cycle: run.cycle,
       next: run.next,
       account,
-      subscribers: own.filter(({ type }) => type === 'subscriber'),
+      subscribers,
       catalogue: data.catalogue,
       written: written.get(aid) ?? [],
       hasPreviousRun: previous.has(aid),
       lines: usage.sort(byTime),
       laterInstallments: installments.sort(byTime),
-      mergedInstallments: [],
+      mergedInstallments: merged,
       settings: data.settings,
       ...(data.seller !== null && { seller: data.seller }),
       nowMs,
@@ -104,6 +109,23 @@ export async function readAccounts(
     inputs.set(aid, { input, ...(balance !== undefined && { balance }) })
   }
   return inputs
+}
+
+interface Known {
+  readonly account: readonly StoredRevision[]
+  readonly subscribers: readonly StoredRevision[]
+  readonly merged: readonly number[]
+  readonly problem: string | null
+}
+
+const NOTHING: Known = { account: [], subscribers: [], merged: [], problem: null }
+
+function unknownTo(aid: number): Known {
+  return { ...NOTHING, problem: `account ${aid}: the customer system does not return it` }
+}
+
+function customersOf(customers: NonNullable<Customers>): Map<number, Known> {
+  return new Map(customers.map((each) => [each.aid, each]))
 }
 
 /** The revision in force at the end of the cycle decides; the last one of an account that ended. */
@@ -121,7 +143,11 @@ function byTime(a: InputLine, b: InputLine): number {
   return a.stamp < b.stamp ? -1 : 1
 }
 
-async function readRevisions(catalog: Catalog, run: RunCycle, aids: readonly number[]) {
+async function readRevisions(
+  catalog: Catalog,
+  run: RunCycle,
+  aids: readonly number[],
+): Promise<Map<number, Known>> {
   const filter = {
     aid: { $in: [...aids] },
     from: { $lt: new Date(run.next.endMs) },
@@ -134,7 +160,14 @@ async function readRevisions(catalog: Catalog, run: RunCycle, aids: readonly num
       .sort({ aid: 1, type: 1, from: 1, sid: 1 })
       .toArray(),
   )
-  return byAccount(found as unknown as (StoredRevision & { aid: number })[])
+  const revisions = byAccount(found as unknown as (StoredRevision & { aid: number })[])
+  return new Map(
+    [...revisions].map(([aid, own]) => {
+      const account = own.filter(({ type }) => type === 'account')
+      const subscribers = own.filter(({ type }) => type === 'subscriber')
+      return [aid, { ...NOTHING, account, subscribers }]
+    }),
+  )
 }
 
 async function readLines(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {

@@ -34,7 +34,7 @@ export function threadWorkers(
   })
   return {
     pagesAtOnce: threads * PAGES_PER_THREAD,
-    async process({ run, aids, page, retried }, awaitTurn) {
+    async process({ run, aids, customers, page, retried }, awaitTurn) {
       const { port1, port2 } = new MessageChannel()
       // The thread asks for its turn once.
       port1.once('message', () => {
@@ -47,6 +47,7 @@ export function threadWorkers(
       const task: ThreadTask = {
         name: { key, invoicingDay },
         aids: [...aids],
+        customers,
         page,
         retried,
         turn: port2,

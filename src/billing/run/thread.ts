@@ -7,6 +7,7 @@ import type { Config } from '../../config/schema.ts'
 import { type ClockOffset, clockWith } from '../../runtime/clock.ts'
 import { calendarOf } from '../credit/credits.ts'
 import { computeAccount } from '../cycle/compute.ts'
+import type { Customers } from './account-source.ts'
 import { PageLostError } from './pages.ts'
 import { processPage } from './process-page.ts'
 import { type RunName, runCycleOf, runIdOf } from './run-cycle.ts'
@@ -21,6 +22,7 @@ export interface ThreadData {
 export interface ThreadTask {
   readonly name: RunName
   readonly aids: readonly number[]
+  readonly customers: Customers
   readonly page: Pick<CyclePageDocument, '_id' | 'token'> | null
   readonly retried: number | undefined
   readonly turn: MessagePort
@@ -47,7 +49,7 @@ export async function processInThread(task: ThreadTask): Promise<ThreadAnswer> {
   }
 }
 
-async function run({ name, aids, page, retried, turn }: ThreadTask): Promise<CycleCounts> {
+async function run({ name, aids, customers, page, retried, turn }: ThreadTask): Promise<CycleCounts> {
   opened ??= openCatalog({
     ...config.mongo,
     appName: 'tollgate-cycle',
@@ -59,7 +61,7 @@ async function run({ name, aids, page, retried, turn }: ThreadTask): Promise<Cyc
   const { data } = shared
   const deps = { catalog, clock, config, compute: computeAccount }
   const cycle = runCycleOf(name, calendarOf(config))
-  const task = { run: cycle, data, aids, page, ...(retried !== undefined && { retried }) }
+  const task = { run: cycle, data, aids, customers, page, ...(retried !== undefined && { retried }) }
   return processPage(deps, task, async () => {
     turn.postMessage('ready')
     const answer = await new Promise((resolve) => turn.once('message', resolve))

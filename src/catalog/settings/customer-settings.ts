@@ -6,6 +6,7 @@
 import { X509Certificate } from 'node:crypto'
 import { type Static, type TProperties, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
+import { isDateFormat } from '../../domain/date-format.ts'
 import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
 import type { Sealer } from './sealing.ts'
 import { checkAgainstSchema } from './settings-schema.ts'
@@ -153,6 +154,11 @@ export function checkCustomerSettings(own: Fields): void {
     if (authentication !== undefined) checkAuthentication(authentication, `${path}.authentication`)
     if (typeof ca === 'string' && ca !== '' && !areCertificates(ca)) {
       throw new FieldError(`${path}.external_ca`, 'must be certificates as PEM')
+    }
+    const format = (given as Fields)['single_day_cycle_format']
+    if (typeof format === 'string' && !isDateFormat(format)) {
+      const why = 'must be a format such as YYYY-MM-DD or YYYY-MM-DD HH:MM:SS'
+      throw new FieldError(`${path}.single_day_cycle_format`, why)
     }
     if (call !== 'billable' && isExternal(given) && !('external_url' in (given as object))) {
       throw new FieldError(`${path}.external_url`, 'must be set before type is external')

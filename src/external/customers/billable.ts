@@ -78,8 +78,12 @@ export function readBillable(
   return [...groups].map(([aid, own]) => accountOf(aid, own, query, context, merged.get(aid) ?? []))
 }
 
-function broken({ page }: BillableRequest, reason: string): CustomerSystemError {
-  return new CustomerSystemError('invalid answer', `billable accounts, page ${page}: ${reason}`)
+function broken(
+  { page }: BillableRequest,
+  reason: string,
+  kind: CustomerSystemError['kind'] = 'invalid answer',
+): CustomerSystemError {
+  return new CustomerSystemError(kind, `billable accounts, page ${page}: ${reason}`)
 }
 
 /** As PHP has it. */
@@ -105,7 +109,7 @@ function groupsOf(rows: readonly unknown[], { request, after, aids }: BillableQu
     }
     if (aid <= after) {
       const why = `account ${aid} is on an earlier page, which ended with account ${after}`
-      throw broken(request, `${why}: pages must be sorted and not overlap`)
+      throw broken(request, `${why}: pages must be sorted and not overlap`, 'overlap')
     }
     if (wanted?.has(aid) === false) {
       throw broken(request, `account ${aid} is not one of the requested accounts (aids)`)

@@ -25,7 +25,7 @@ export type CustomerErrorKind =
   | 'refused'
   /** An answer to a query that was not asked. */
   | 'wrong query'
-  /** One revision twice, or revisions of one holder that overlap. */
+  /** One revision twice; revisions of one holder, or pages of accounts, that overlap. */
   | 'duplicate'
   | 'overlap'
   /** No call is made: too many of the last ones failed. */

@@ -25,11 +25,17 @@ import {
   type RevisionContext,
   readAccountRevision,
   readSubscriberRevision,
+  type SubscriberRevision,
 } from '../../external/customers/revisions.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Subscription } from '../../store/bus.ts'
 import type { AgeLimits } from '../profile-ages.ts'
 import { type AskDetails, type CustomerQuestions, customerParts } from './customer-parts.ts'
+
+export type FindKept = (
+  kind: Holder,
+  questions: readonly DetailsQuestion[],
+) => Promise<readonly (CustomerRevision['fields'] | null)[]>
 
 export interface CustomerSystemOptions {
   readonly config: SecretSettings & {
@@ -42,6 +48,10 @@ export interface CustomerSystemOptions {
   readonly elapsedMs: () => number
   /** Called with the whole state after it has changed, at most once per second for its counts. */
   readonly emit: (event: CustomerSystemEvent) => void
+  /**
+   * For each question the fields of a revision that the billing cycle has brought; null to ask.
+   */
+  readonly findKept: FindKept
   /** Answers of other settings are not valid any more. */
   readonly onChanged: () => void
   /** Follows the changes that the customer system announces. */
@@ -132,6 +142,7 @@ class OpenSystem {
   readonly #options: CustomerSystemOptions
   readonly #http: CustomerHttp
   readonly #subscription: Pick<Subscription, 'close'>
+  readonly #usesKept: boolean
   readonly #states = new Map<Holder, CircuitState>()
   readonly #calls: Partial<Record<Holder, Record<string, number>>> = {}
   #stale = 0
@@ -140,10 +151,11 @@ class OpenSystem {
 
   constructor(
     options: CustomerSystemOptions,
-    { subscriber, account }: CustomerSettings,
+    { subscriber, account, fillsFromBillable }: CustomerSettings,
     context: RevisionContext,
   ) {
     this.#options = options
+    this.#usesKept = fillsFromBillable
     this.#subscription = options.subscribe()
     const { privateRanges } = options.config.external
     this.#http = createCustomerHttp({ privateRanges, connectionsMax: CALLS_MAX })
@@ -192,7 +204,10 @@ class OpenSystem {
     this.#calls[holder] = {}
     const onChange = (state: CircuitState) => this.#changed(holder, state)
     const batcher = new QueryBatcher<DetailsQuestion, readonly R[]>({
-      call: (questions) => askDetails({ http: this.#http, settings, read }, questions),
+      call: (questions) =>
+        this.#withKept(holder, questions, (left) =>
+          askDetails({ http: this.#http, settings, read }, left),
+        ),
       questionsMax,
       callsMax: CALLS_MAX,
       waitingMax: WAITING_MAX,
@@ -201,6 +216,25 @@ class OpenSystem {
       onCall: (failure) => this.#called(holder, failure),
     })
     return (question) => batcher.ask(nameOf(question), question)
+  }
+
+  /** Without MongoDB everything is asked for. */
+  async #withKept<R extends CustomerRevision>(
+    holder: Holder,
+    questions: readonly DetailsQuestion[],
+    ask: (questions: readonly DetailsQuestion[]) => Promise<readonly (readonly R[] | Error)[]>,
+  ): Promise<readonly (readonly R[] | Error)[]> {
+    if (!this.#usesKept) return ask(questions)
+    const { findKept } = this.#options
+    const kept = await findKept(holder, questions).catch(() => questions.map(() => null))
+    const left = questions.filter((_, index) => kept[index] === null)
+    const answers = left.length === 0 ? [] : await ask(left)
+    let next = 0
+    return kept.map((fields) => {
+      if (fields !== null) return [keptRevision(fields) as R]
+      next += 1
+      return answers[next - 1] ?? []
+    })
   }
 
   #changed(holder: Holder, state: CircuitState): void {
@@ -235,6 +269,11 @@ class OpenSystem {
     }))
     emit({ kind: 'customerSystem', worker, calls, stale: this.#stale })
   }
+}
+
+function keptRevision(fields: CustomerRevision['fields']): CustomerRevision | SubscriberRevision {
+  const { aid, sid, from, to } = fields as typeof fields & { aid: number; sid?: number }
+  return { aid, from, to, fields, ...(sid !== undefined && { sid }) }
 }
 
 function nameOf({ key, value, atMs, limit }: DetailsQuestion): string {

@@ -6,6 +6,7 @@ import {
   type ConfirmResult,
   confirmInvoices,
 } from '../../../src/billing/run/confirm.ts'
+import { storedAccounts } from '../../../src/billing/run/accounts.ts'
 import { inlineWorkers } from '../../../src/billing/run/inline-workers.ts'
 import { participate } from '../../../src/billing/run/participate.ts'
 import { beginRun } from '../../../src/billing/run/runs.ts'
@@ -33,7 +34,8 @@ export async function runReal(
   const log = createLogger({ name: 'test', level: 'warn', destination })
   const config = loadConfig({ env })
   const { catalog, clock } = cycle.deps()
-  const deps = { catalog, clock, config, log }
+  const openAccounts = async () => storedAccounts(catalog)
+  const deps = { catalog, clock, config, log, openAccounts }
   await catalog.plans.insertOne({
     name: 'GOLD',
     from: FROM,

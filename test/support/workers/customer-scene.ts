@@ -76,6 +76,7 @@ export async function openCustomerScene(
     log,
     elapsedMs: () => elapsedMs,
     emit: (event) => events.push(event),
+    findKept: async (_, questions) => questions.map(() => null),
     onChanged: () => fixture().profiles.clear(),
     subscribe: () => {
       subscription = followCustomerChanges(fixture().redis, fixture().profiles, log)

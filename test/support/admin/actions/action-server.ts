@@ -9,6 +9,7 @@ import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entitie
 import { createEntityApi } from '../../../../src/admin/entity-api.ts'
 import { createPayments } from '../../../../src/admin/payments/payments.ts'
 import { createServer } from '../../../../src/admin/server.ts'
+import { createAccounts } from '../../../../src/billing/run/open-accounts.ts'
 import { createAudit } from '../../../../src/catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
 import { createCurrentSettings } from '../../../../src/catalog/settings/current-settings.ts'
@@ -84,13 +85,17 @@ export function useActionServer(
     const ledger = {} as never
     const stores = { catalog: on, ledger, clock, config, log }
     const settings = createCurrentSettings(on, clock, config.catalog.pollMs)
-    const payments = createPayments({ ...stores, settings, entityApi: createEntityApi(stores) })
+    const { openAccounts, lookup } = createAccounts(on, config, clock)
+    const entityApi = createEntityApi(stores)
+    const payments = createPayments({ ...stores, lookup, settings, entityApi })
     const cycle = createCycle({
       ...stores,
+      openAccounts,
       startWorkers: () => smallWorkers(stores),
       compute: computeSmall,
     })
-    addActionRoutes(server, { ...stores, audit, payments, cycle, ...more, actions, admit })
+    const served = { ...stores, audit, payments, cycle, lookup, ...more }
+    addActionRoutes(server, { ...served, actions, admit })
     servers.push(server)
     return server.listen({ host: '127.0.0.1', port: 0 })
   }

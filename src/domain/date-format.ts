@@ -1,8 +1,5 @@
-/** Dates of requests to a customer system. Pure. */
-import { localTime } from '../../domain/time.ts'
-
-export const DAY_FORMAT = 'YYYY-MM-DD'
-export const TIME_FORMAT = 'YYYY-MM-DD HH:MM:SS'
+/** Formats of dates that operators configure. */
+import { localTime } from './time.ts'
 
 /** Letters of both spellings: `YYYY-MM-DD HH:MM:SS`, and that of PHP, `Y-m-d H:i:s`. */
 const PARTS = /YYYY|MM|DD|HH|SS|[YmdHis]/g

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { formatDate, isDateFormat } from '../../../src/external/customers/cycle-dates.ts'
+import { formatDate, isDateFormat } from '../../src/domain/date-format.ts'
 
 const AT_MS = Date.UTC(2026, 1, 28, 22, 7, 9)
 
