@@ -77,7 +77,7 @@ export function addHealth(server: FastifyInstance, options: HealthOptions): void
 
 type CatalogueCheck = 'ok' | 'incomplete' | 'unknown'
 
-/** What charging nodes report. */
+/** The reports of charging nodes. */
 interface Reported {
   /** Number of skipped entities per charging node. */
   counts: readonly number[]

@@ -94,7 +94,7 @@ export class ProfileCache {
   readonly #accounts = new AccountInvalidations()
   readonly #pools = new AccountInvalidations()
   /** Null until a profile has limits, so that entities of the node cost nothing. */
-  #ages: ProfileAges | null = null
+  #ages: ProfileAges<CachedProfile, ProfileQuery> | null = null
   #events = 0
   readonly #read: ProfileReader
   readonly #settings: ProfileSettings
