@@ -131,7 +131,8 @@ export function partsOf(value: unknown): { own: Fields; others: unknown } {
     if (!isObject(given)) continue
     const known = Object.keys(SECTIONS[call].properties)
     const entries = Object.entries(given)
-    const isOwn = ([name]: [string, unknown]) => known.includes(name)
+    // The other sections have configured fields as well.
+    const isOwn = ([name]: [string, unknown]) => call === 'billable' || known.includes(name)
     const mine = entries.filter(isOwn)
     const rest = entries.filter((entry) => !isOwn(entry))
     if (mine.length > 0) own[call] = Object.fromEntries(mine)

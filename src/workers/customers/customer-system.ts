@@ -60,6 +60,8 @@ export interface CustomerSystemOptions {
 
 /** Calls of a worker under way at one time, per address. */
 const CALLS_MAX = 4
+/** Both addresses may be of one host, and so may be that of tokens. */
+const CONNECTIONS_MAX = 2 * CALLS_MAX + 1
 const GATHER_MS = 5
 const WAITING_MAX = 2_000
 const QUERIES_MAX = 100
@@ -158,7 +160,7 @@ class OpenSystem {
     this.#usesKept = fillsFromBillable
     this.#subscription = options.subscribe()
     const { privateRanges } = options.config.external
-    this.#http = createCustomerHttp({ privateRanges, connectionsMax: CALLS_MAX })
+    this.#http = createCustomerHttp({ privateRanges, connectionsMax: CONNECTIONS_MAX })
     const queriesMax = subscriber?.queriesMax ?? QUERIES_MAX
     this.questions = {
       subscriber:
