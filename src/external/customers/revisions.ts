@@ -167,7 +167,10 @@ function servicesAt(value: unknown, path: string, timeZone: string): unknown[] {
     const read: Record<string, unknown> = {
       ...withDates(service, at, ['from', 'to', 'creation_time'], timeZone),
     }
-    for (const [field, least] of [['service_id', 0], ['quantity', 1]] as const) {
+    for (const [field, least] of [
+      ['service_id', 0],
+      ['quantity', 1],
+    ] as const) {
       if (isUnset(service[field])) delete read[field]
       else read[field] = wholeAt(service[field], `${at}.${field}`, least)
     }
