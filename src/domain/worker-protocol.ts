@@ -57,10 +57,12 @@ const [TOTAL, UNTAXED, CHECKS_CREDIT, HAS_IDENTIFIER, HAS_PARTS] = [1, 2, 4, 8, 
 /** Flags of the outcome of a service. */
 const [FINAL_UNIT, QUOTE, OF_IDENTIFIER, PART_GRANTS] = [1, 2, 4, 8] as const
 
-export function packTask(task: WorkerTask): PackedTask {
-  const { requests, deadlineMs } = task
+/** Numbers of tasks that may look up, and of those that may also ask a customer system. */
+const [LOOK_UP, ASK] = [1, 2] as const
+
+export function packTask({ requests, mayLookUp, mayAsk, deadlineMs }: WorkerTask): PackedTask {
   writer.begin()
-  writer.number(levelOf(task))
+  writer.number(!mayLookUp ? 0 : mayAsk === true ? ASK : LOOK_UP)
   writer.number(deadlineMs)
   writer.number(requests.length)
   for (let index = 0; index < requests.length; index += 1) {
@@ -78,14 +80,6 @@ export function unpackTask(packed: PackedTask): WorkerTask {
   for (let index = 0; index < count; index += 1) requests.push(readRequest(reader))
   const task = { requests, mayLookUp: level >= LOOK_UP, deadlineMs }
   return level === ASK ? { ...task, mayAsk: true } : task
-}
-
-/** What a batch may wait for. */
-const [CACHES_ONLY, LOOK_UP, ASK] = [0, 1, 2] as const
-
-function levelOf({ mayLookUp, mayAsk = false }: WorkerTask): number {
-  if (!mayLookUp) return CACHES_ONLY
-  return mayAsk ? ASK : LOOK_UP
 }
 
 export function packResult({ outcomes, stats }: WorkerResult): PackedResult {

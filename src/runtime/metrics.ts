@@ -6,6 +6,7 @@ import { createFastHistogram, type MetricValues } from './fast-histogram.ts'
 import { createLoopMetrics } from './loop-metrics.ts'
 import { createOverloadMetrics, type OverloadMetrics } from './overload-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
+import { createRetentionMetrics } from './retention-metrics.ts'
 import { createTlsMetrics, type TlsMetrics } from './tls-metrics.ts'
 
 /** Source of metrics: the node (installation on a machine) and the role of the process. */
@@ -311,32 +312,6 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
     },
     entriesUnreadable: (count) => unreadable.inc(count),
     sessionsExpired: (count) => expired.inc(count),
-  }
-}
-
-function createRetentionMetrics(registers: Registry[]) {
-  const labelNames = ['collection'] as const
-  const removed = new Counter({
-    name: 'tollgate_retention_removed_total',
-    help: 'Documents removed because they were older than the settings keep them',
-    labelNames,
-    registers,
-  })
-  const ended = new Gauge({
-    name: 'tollgate_retention_ended_seconds',
-    help: 'When the last run of retention came to its end, in seconds since 1970',
-    labelNames,
-    registers,
-  })
-  const sent = new Counter({
-    name: 'tollgate_audit_sent_total',
-    help: 'Audit records sent to the syslog receiver, repeated ones too',
-    registers,
-  })
-  return {
-    auditSent: (count: number) => sent.inc(count),
-    retentionRemoved: (collection: string, count: number) => removed.inc({ collection }, count),
-    retentionEnded: (collection: string, atMs: number) => ended.set({ collection }, atMs / 1000),
   }
 }
 

@@ -1,6 +1,6 @@
 /**
  * Changes that a customer system announces, so that workers ask for its customers again. A missed
- * change costs only time: answers are used for a limited time, and a worker that may have missed one
+ * one costs only time: answers are used for a limited time, and a worker that may have missed one
  * asks again.
  */
 import type { Logger } from '../runtime/log.ts'

@@ -59,16 +59,8 @@ export async function buildWorker(
 ): Promise<ChargingWorker> {
   const log = createLogger({ name: `worker-${worker}`, level: config.log.level })
   const clock = clockWith(ahead)
-  const redis = openRedis(config.redis, log)
-  // Without Redis or MongoDB the worker starts anyway, and answers that the store is down.
-  await waitForRedis(redis, config.redis.connectTimeoutMs).catch(() => undefined)
-  const ledger = createLedger(redis, config.ledger, randomInt(1, 2 ** 47))
-  const { url, database, timeoutMs } = config.mongo
-  const catalog = await openCatalog({ url, database, timeoutMs, appName: 'tollgate-worker' })
-  const { calculators, identification } = compileRules(config.rating)
-  const { rateKeys, countryPrefix } = config.rating
-  const finder = new RateFinder(calculators, rateKeys)
-  const rules = new RuleBook({ own: { identification, finder }, rateKeys, countryPrefix })
+  const { redis, ledger, catalog } = await openStores(config, log)
+  const { rules, finder } = compiledRules(config)
   const feed = createCatalogFeed({
     catalog,
     pollMs: config.catalog.pollMs,
@@ -77,15 +69,8 @@ export async function buildWorker(
     onRates: (changed) => rules.update(changed),
   })
   const needsPool = createPoolCheck(() => feed.current())
-  const { profiles, customers } = openProfiles({
-    config,
-    worker,
-    catalog,
-    redis,
-    needsPool,
-    log,
-    emit,
-  })
+  const sources = { config, worker, feed, catalog, redis, clock, log, emit }
+  const { profiles, customers } = openProfiles({ ...sources, needsPool })
   feed.onSubscriberChange((change) => dropProfiles(profiles, change))
   const taxes = createTaxRules(config.rating, log)
   const fileTypes = watchFileTypeRules({
@@ -97,7 +82,6 @@ export async function buildWorker(
     customers,
     onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
   })
-  const sources = { feed, catalog, redis, clock, log, emit }
   const sessionEvents = worker === 0 ? emitSessionEvents(sources) : null
   await Promise.all([feed.start(), fileTypes.start()])
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
@@ -133,6 +117,24 @@ export async function buildWorker(
       await warming
     },
   }
+}
+
+async function openStores(config: Config, log: Logger) {
+  const redis = openRedis(config.redis, log)
+  // Without Redis or MongoDB the worker starts anyway, and answers that the store is down.
+  await waitForRedis(redis, config.redis.connectTimeoutMs).catch(() => undefined)
+  const ledger = createLedger(redis, config.ledger, randomInt(1, 2 ** 47))
+  const { url, database, timeoutMs } = config.mongo
+  const catalog = await openCatalog({ url, database, timeoutMs, appName: 'tollgate-worker' })
+  return { redis, ledger, catalog }
+}
+
+function compiledRules({ rating }: Pick<Config, 'rating'>) {
+  const { calculators, identification } = compileRules(rating)
+  const { rateKeys, countryPrefix } = rating
+  const finder = new RateFinder(calculators, rateKeys)
+  const rules = new RuleBook({ own: { identification, finder }, rateKeys, countryPrefix })
+  return { rules, finder }
 }
 
 interface ProfileSources {

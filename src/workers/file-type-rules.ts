@@ -1,6 +1,6 @@
 /**
- * Updates a worker from the stored configuration: the rules of file types, taxation, and the customer
- * system.
+ * Updates a worker from the stored configuration: the rules of file types, the taxation, and the
+ * customer system.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Catalog } from '../catalog/connection.ts'

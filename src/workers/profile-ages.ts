@@ -1,9 +1,13 @@
 /**
- * Limits the age of profiles whose changes are not announced to the node. An old profile is marked
+ * Limits the age of profiles whose changes are not followed. An old profile is marked
  * by a timer, so that using a young one costs nothing: its `validUntilMs` is set to 0, and the next
  * request finds it invalid. Within a bound it is then used once more while it is read again.
  */
-import type { CachedProfile, ProfileQuery } from './profiles.ts'
+
+/** A profile in a cache. */
+interface Aging {
+  validUntilMs: number
+}
 
 export interface AgeLimits {
   /** Age up to which a profile is used, ms. */
@@ -12,17 +16,17 @@ export interface AgeLimits {
   readonly staleMs: number
 }
 
-export interface ProfileAgesOptions {
+export interface ProfileAgesOptions<Cached, Query> {
   /** Monotonic. */
   readonly elapsedMs: () => number
   /** Starts to read a profile again; `nowMs` is the node's clock. Must not throw. */
-  readonly refresh: (cached: CachedProfile, query: ProfileQuery, nowMs: number) => void
+  readonly refresh: (cached: Cached, query: Query, nowMs: number) => void
 }
 
-interface Age {
-  readonly cached: CachedProfile
+interface Age<Cached, Query> {
+  readonly cached: Cached
   /** By which it was found. */
-  readonly query: ProfileQuery
+  readonly query: Query
   readonly limits: AgeLimits
   readonly readMs: number
   readonly validUntilMs: number
@@ -35,21 +39,21 @@ const RETRY_MS = 5_000
 const TTL_MS_MIN = 100
 const SWEEP_MS_MIN = 50
 
-export class ProfileAges {
-  readonly #options: ProfileAgesOptions
+export class ProfileAges<Cached extends Aging, Query extends { readonly atMs: number }> {
+  readonly #options: ProfileAgesOptions<Cached, Query>
   /** In the order of their due times: since they were read, and since they were revived. */
-  readonly #young = new Map<CachedProfile, Age>()
-  readonly #revived = new Map<CachedProfile, Age>()
+  readonly #young = new Map<Cached, Age<Cached, Query>>()
+  readonly #revived = new Map<Cached, Age<Cached, Query>>()
   /** Marked profiles, as long as a cache has them. */
-  #old = new WeakMap<CachedProfile, Age>()
+  #old = new WeakMap<Cached, Age<Cached, Query>>()
   #timer: NodeJS.Timeout | null = null
 
-  constructor(options: ProfileAgesOptions) {
+  constructor(options: ProfileAgesOptions<Cached, Query>) {
     this.#options = options
   }
 
   /** Called with each profile that was read, also if it is known. */
-  limit(cached: CachedProfile, query: ProfileQuery, limits: AgeLimits): void {
+  limit(cached: Cached, query: Query, limits: AgeLimits): void {
     const readMs = this.#options.elapsedMs()
     const { validUntilMs } = cached
     const dueMs = readMs + Math.max(limits.ttlMs, TTL_MS_MIN)
@@ -62,7 +66,7 @@ export class ProfileAges {
    * Makes an old profile valid again and starts to read it as of `atMs`; false if it is too old for
    * that. `nowMs` is the node's clock.
    */
-  revive(cached: CachedProfile, atMs: number, nowMs: number): boolean {
+  revive(cached: Cached, atMs: number, nowMs: number): boolean {
     const age = this.#old.get(cached)
     if (age === undefined) return false
     this.#old.delete(cached)
@@ -93,13 +97,13 @@ export class ProfileAges {
     this.#old = new WeakMap()
   }
 
-  #forget(cached: CachedProfile): void {
+  #forget(cached: Cached): void {
     this.#young.delete(cached)
     this.#revived.delete(cached)
     this.#old.delete(cached)
   }
 
-  #mark(age: Age): void {
+  #mark(age: Age<Cached, Query>): void {
     age.cached.validUntilMs = 0
     this.#old.set(age.cached, age)
   }

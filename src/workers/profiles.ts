@@ -25,8 +25,8 @@ export interface ReadProfile {
 }
 
 /**
- * Reads the profile from MongoDB or a customer system; null if it does not exist. Rejects while that
- * is unavailable.
+ * Reads the profile from MongoDB or a customer system; null if it does not exist. Rejects while
+ * that is unavailable.
  */
 export type ProfileReader = (query: ProfileQuery) => Promise<ReadProfile | null>
 
@@ -94,7 +94,7 @@ export class ProfileCache {
   readonly #accounts = new AccountInvalidations()
   readonly #pools = new AccountInvalidations()
   /** Null until a profile has limits, so that entities of the node cost nothing. */
-  #ages: ProfileAges | null = null
+  #ages: ProfileAges<CachedProfile, ProfileQuery> | null = null
   #events = 0
   readonly #read: ProfileReader
   readonly #settings: ProfileSettings

@@ -120,7 +120,7 @@ describe('a catalogue with unusable entities', () => {
 describe('external customer mode', () => {
   const states = ['closed', 'half-open', 'open'] as const
 
-  it('is reported by health, which stays ready while the customer system is not called', async () => {
+  it('is reported by health, which stays ready while it is not called', async () => {
     const { get } = await start()
     await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
     expect(JSON.parse((await get('/health/ready')).body)).not.toHaveProperty('customers')

@@ -78,7 +78,7 @@ it('sends a request for a lookup again if the worker has not cached its data', a
   expect(unknown?.detail).toBe('worker 0, batch of 1, slow')
 })
 
-it('sends a request again that needs a customer system, and one that waits delays no lookup', async () => {
+it('sends a request again for a customer system, and those that wait delay no lookup', async () => {
   const { ask } = await poolOf({ batchSizeMax: 1, batchesInFlightMax: 1 })
   const asked = Array.from({ length: 20 }, (_, index) => ask(`ask-and-wait-${index}`))
   // More than lookups may be in flight.

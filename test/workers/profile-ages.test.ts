@@ -60,7 +60,7 @@ it('an old profile is used once more while it is read again, as of the request',
   expect(system.asked).toHaveLength(2)
 })
 
-it('while it cannot be read it is used within the bound, and tried again every few seconds', async () => {
+it('while it cannot be read it is used within the bound, and tried again', async () => {
   const { known, system, peek, lookUp } = open()
   known.set('sid:5', {})
   await lookUp()

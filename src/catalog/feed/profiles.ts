@@ -43,7 +43,7 @@ export interface AccountAt {
 }
 
 /** The account; null if it has no revision then. */
-export type AccountPart = Part<AccountProfile | null> | Error
+export type AccountAnswer = Part<AccountProfile | null> | Error
 export type PoolOf = (instant: AccountAt) => Part<readonly PoolMember[]> | Error
 
 /**
@@ -56,7 +56,7 @@ export interface ProfileParts {
   /** For each revision the start of the next one, and of its plan if the revision has none. */
   nextStarts(found: readonly FoundRevision[]): Promise<readonly number[]>
   planStarts(found: readonly FoundRevision[]): Promise<readonly (number | undefined)[]>
-  accounts(instants: readonly AccountAt[]): Promise<AccountPart[]>
+  accounts(instants: readonly AccountAt[]): Promise<AccountAnswer[]>
   pools(instants: readonly AccountAt[]): Promise<PoolOf>
 }
 
@@ -142,7 +142,7 @@ function isFound(revision: FoundRevision | Error | null): revision is FoundRevis
 function withAccountPart(
   { profile, validUntilMs }: FoundRevision,
   nextMs = Number.POSITIVE_INFINITY,
-  account: AccountPart = { part: null, untilMs: Number.POSITIVE_INFINITY },
+  account: AccountAnswer = { part: null, untilMs: Number.POSITIVE_INFINITY },
 ): FoundSubscriber | Error {
   if (account instanceof Error) return account
   return {
@@ -169,7 +169,7 @@ async function accountsAt(
   catalog: Catalog,
   instants: readonly AccountAt[],
   options: CompileOptions,
-): Promise<AccountPart[]> {
+): Promise<AccountAnswer[]> {
   if (instants.length === 0) return []
   const collection = catalog.subscribers as unknown as Collection<AccountDocument>
   const filter = { type: 'account', ...endsAfter(earliestOf(instants)) } as const
@@ -190,7 +190,7 @@ function accountAt(
   documents: readonly AccountDocument[],
   atMs: number,
   options: CompileOptions,
-): AccountPart {
+): AccountAnswer {
   const revisions = documents.filter(({ to }) => to.getTime() > atMs)
   const current = revisions.findLast(({ from }) => from.getTime() <= atMs)
   const later = revisions.flatMap(({ from }) => (from.getTime() > atMs ? [from.getTime()] : []))

@@ -40,7 +40,7 @@ export function visitCustomerSecrets(
 }
 
 /**
- * The value to store for one sent by a client: secrets are sealed, and one that is not sent is kept.
+ * The value to store for one sent by a client: secrets are sealed; one that is not sent is kept.
  * Throws `FieldError` if one is not sent although its destination changes: the old secret would be
  * disclosed to the new server.
  */

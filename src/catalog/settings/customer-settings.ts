@@ -109,7 +109,7 @@ const SECTIONS = {
   billable: BillableSection,
 }
 
-export type Holder = 'subscriber' | 'account'
+export type CustomerHolder = 'subscriber' | 'account'
 export type CustomerCall = keyof typeof SECTIONS
 
 export const CUSTOMER_CALLS = ['subscriber', 'account', 'billable'] as const
@@ -131,7 +131,8 @@ export function partsOf(value: unknown): { own: Fields; others: unknown } {
     if (!isObject(given)) continue
     const known = Object.keys(SECTIONS[call].properties)
     const entries = Object.entries(given)
-    const isOwn = ([name]: [string, unknown]) => known.includes(name)
+    // The other sections have configured fields as well.
+    const isOwn = ([name]: [string, unknown]) => call === 'billable' || known.includes(name)
     const mine = entries.filter(isOwn)
     const rest = entries.filter((entry) => !isOwn(entry))
     if (mine.length > 0) own[call] = Object.fromEntries(mine)
@@ -260,10 +261,10 @@ export interface BillableSettings extends CustomerCallSettings {
 }
 
 export interface CustomerSettings {
-  /** Null: subscribers are entities of the node. */
+  /** Null if subscribers are entities of the node. */
   readonly subscriber: (DetailsSettings & { readonly queriesMax: number }) | null
   readonly account: DetailsSettings | null
-  /** Null: no address is set. */
+  /** Null if no address is set. */
   readonly billable: BillableSettings | null
   /** Whether answers of the billable call fill the caches of subscribers and accounts. */
   readonly fillsFromBillable: boolean
@@ -336,7 +337,7 @@ function problemOf(own: Fields): string | null {
   }
 }
 
-/** Of an invalid section only the type, with which its calls are refused. */
+/** An invalid section has only its type, and its calls are refused. */
 function sectionOf<T extends (typeof SECTIONS)[CustomerCall]>(
   own: Fields,
   call: CustomerCall,

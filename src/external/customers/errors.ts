@@ -1,4 +1,4 @@
-/** What is wrong with a call to the customer system, or with its answer. */
+/** Failures of calls of the customer system, and of their answers. */
 export type CustomerErrorKind =
   /** The stored settings of the call are invalid, or a secret cannot be opened. */
   | 'settings'

@@ -10,7 +10,7 @@ import {
   refuseLiteralAddress,
 } from './address-policy.ts'
 import { CustomerSystemError } from './errors.ts'
-import { TokenCache, type TokenRequest } from './tokens.ts'
+import { type IssueRequest, TokenCache } from './tokens.ts'
 
 /** How a call authenticates. A secret that could not be opened is null. */
 export type Authentication =
@@ -112,7 +112,7 @@ class UndiciHttp implements CustomerHttp {
   }
 
   /** Has a limit of its own, because calls at the same time share it. */
-  async #requestToken({ url, data, ca, timeoutMs }: TokenRequest): Promise<unknown> {
+  async #requestToken({ url, data, ca, timeoutMs }: IssueRequest): Promise<unknown> {
     const limits = { signal: AbortSignal.timeout(timeoutMs), bytesMax: TOKEN_BYTES_MAX }
     try {
       return await this.#send({ url, ca, body: { form: data }, headers: {} }, limits)

@@ -1,5 +1,5 @@
 /**
- * Collects questions to one address of the customer system: many in one call, a few calls at a time.
+ * Collects questions to one address of the customer system: many in one call, few calls at a time.
  * The slower the answers, the more questions wait and the larger the calls become.
  */
 import type { CircuitBreaker } from './circuit-breaker.ts'

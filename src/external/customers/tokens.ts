@@ -2,11 +2,11 @@
 import { monotonicMs } from '../../runtime/clock.ts'
 import { CustomerSystemError } from './errors.ts'
 
-export interface TokenRequest {
+export interface IssueRequest {
   readonly url: string
   /** Fields of the request. */
   readonly data: Readonly<Record<string, string>>
-  /** False: a token is used only by the calls that waited for it. */
+  /** Whether a token is used after the calls that waited for it. */
   readonly isCached: boolean
   /** As of the call that needs the token. */
   readonly ca: string
@@ -14,7 +14,7 @@ export interface TokenRequest {
 }
 
 /** The answer of the token endpoint, parsed; rejects with `CustomerSystemError`. */
-export type RequestToken = (request: TokenRequest) => Promise<unknown>
+export type RequestToken = (request: IssueRequest) => Promise<unknown>
 
 interface Token {
   readonly value: string
@@ -39,7 +39,7 @@ export class TokenCache {
    * A valid token. `refused`: the one that was just answered with 401, which is not used again.
    * Calls at the same time share one request.
    */
-  async get(request: TokenRequest, refused?: string): Promise<string> {
+  async get(request: IssueRequest, refused?: string): Promise<string> {
     const key = JSON.stringify([request.url, request.data])
     const known = this.#tokens.get(key)
     if (known !== undefined && known.value !== refused && monotonicMs() < known.untilMs) {
@@ -55,7 +55,7 @@ export class TokenCache {
     return token.value
   }
 
-  async #issue(request: TokenRequest): Promise<Token> {
+  async #issue(request: IssueRequest): Promise<Token> {
     const answer = await this.#request(request)
     const { access_token: value, expires_in: seconds = LIFETIME_S } = (answer ?? {}) as Record<
       string,

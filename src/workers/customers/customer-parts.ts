@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { compileAccountFields, compileSubscriberFields } from '../../catalog/compile/profile.ts'
 import { PoolTooLargeError } from '../../catalog/errors.ts'
 import {
+  type AccountAnswer,
   type AccountAt,
-  type AccountPart,
   POOL_MEMBERS_MAX,
   type PoolOf,
   type ProfileParts,
@@ -22,7 +22,7 @@ export type AskDetails<R extends CustomerRevision> = (
   question: DetailsQuestion,
 ) => Promise<readonly R[]>
 
-/** Null: entities of the node. */
+/** Null for entities of the node. */
 export interface CustomerQuestions {
   readonly subscriber: AskDetails<SubscriberRevision> | null
   readonly account: AskDetails<CustomerRevision> | null
@@ -75,7 +75,7 @@ async function revisionOf(
 async function accountOf(
   ask: AskDetails<CustomerRevision>,
   { aid, atMs }: AccountAt,
-): Promise<AccountPart> {
+): Promise<AccountAnswer> {
   try {
     const question = { key: 'aid', value: aid, atMs, limit: 1 }
     const { current, untilMs } = inForce(await ask(question), atMs)

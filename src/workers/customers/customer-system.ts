@@ -6,10 +6,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { ProfileParts } from '../../catalog/feed/profiles.ts'
 import { customFieldsOf } from '../../catalog/settings/customer-fields.ts'
 import {
+  type CustomerHolder,
   type CustomerSettings,
   customerSettingsOf,
   type DetailsSettings,
-  type Holder,
   partsOf,
 } from '../../catalog/settings/customer-settings.ts'
 import { type SecretSettings, sealerOf } from '../../catalog/settings/secret-keys.ts'
@@ -33,7 +33,7 @@ import type { AgeLimits } from '../profile-ages.ts'
 import { type AskDetails, type CustomerQuestions, customerParts } from './customer-parts.ts'
 
 export type FindKept = (
-  kind: Holder,
+  kind: CustomerHolder,
   questions: readonly DetailsQuestion[],
 ) => Promise<readonly (CustomerRevision['fields'] | null)[]>
 
@@ -60,6 +60,8 @@ export interface CustomerSystemOptions {
 
 /** Calls of a worker under way at one time, per address. */
 const CALLS_MAX = 4
+/** Both addresses may be of one host, and so may be that of tokens. */
+const CONNECTIONS_MAX = 2 * CALLS_MAX + 1
 const GATHER_MS = 5
 const WAITING_MAX = 2_000
 const QUERIES_MAX = 100
@@ -143,8 +145,8 @@ class OpenSystem {
   readonly #http: CustomerHttp
   readonly #subscription: Pick<Subscription, 'close'>
   readonly #usesKept: boolean
-  readonly #states = new Map<Holder, CircuitState>()
-  readonly #calls: Partial<Record<Holder, Record<string, number>>> = {}
+  readonly #states = new Map<CustomerHolder, CircuitState>()
+  readonly #calls: Partial<Record<CustomerHolder, Record<string, number>>> = {}
   #stale = 0
   #timer: NodeJS.Timeout | null = null
   #isClosed = false
@@ -158,7 +160,7 @@ class OpenSystem {
     this.#usesKept = fillsFromBillable
     this.#subscription = options.subscribe()
     const { privateRanges } = options.config.external
-    this.#http = createCustomerHttp({ privateRanges, connectionsMax: CALLS_MAX })
+    this.#http = createCustomerHttp({ privateRanges, connectionsMax: CONNECTIONS_MAX })
     const queriesMax = subscriber?.queriesMax ?? QUERIES_MAX
     this.questions = {
       subscriber:
@@ -194,7 +196,7 @@ class OpenSystem {
   }
 
   #ask<R extends CustomerRevision>(
-    holder: Holder,
+    holder: CustomerHolder,
     settings: DetailsSettings,
     questionsMax: number,
     read: (value: unknown, path: string) => R,
@@ -220,7 +222,7 @@ class OpenSystem {
 
   /** Without MongoDB everything is asked for. */
   async #withKept<R extends CustomerRevision>(
-    holder: Holder,
+    holder: CustomerHolder,
     questions: readonly DetailsQuestion[],
     ask: (questions: readonly DetailsQuestion[]) => Promise<readonly (readonly R[] | Error)[]>,
   ): Promise<readonly (readonly R[] | Error)[]> {
@@ -237,12 +239,12 @@ class OpenSystem {
     })
   }
 
-  #changed(holder: Holder, state: CircuitState): void {
+  #changed(holder: CustomerHolder, state: CircuitState): void {
     this.#states.set(holder, state)
     this.#report()
   }
 
-  #called(holder: Holder, failure: CustomerSystemError | null): void {
+  #called(holder: CustomerHolder, failure: CustomerSystemError | null): void {
     const outcome = failure?.kind ?? 'ok'
     const counts = this.#calls[holder] as Record<string, number>
     // The first failure of a kind is logged; all are counted.

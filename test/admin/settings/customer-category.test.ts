@@ -109,6 +109,7 @@ describe('external customer mode', () => {
     ['account.external_cache_ttl', 0, 'account.external_cache_ttl must be an integer from 1'],
     ['subscriber.external_urls', `${CRM}/x`, 'subscriber.external_urls is not known'],
     ['subscriber.external_ca', 'no certificate', 'external_ca must be certificates as PEM'],
+    ['billable.urls', `${CRM}/x`, 'billable.urls is not known; did you mean url?'],
     ['billable.encoding', 'xml', 'billable.encoding must be json or form'],
     ['external_authentication', { type: 'oauth2' }, 'access_token_url is missing'],
     [

@@ -101,7 +101,7 @@ describe('details of subscribers', () => {
     expect(found).toMatchObject([{ sid: 2 }])
   })
 
-  it('of two subscribers with one number are a duplicate; those of one account are not', async () => {
+  it('of two subscribers with one number are a duplicate, of one account not', async () => {
     const both = [subscriberRevision(1, 10), subscriberRevision(2, 10)]
     crm.subscribers.set('msisdn:49170', both)
     crm.subscribers.set('aid:10', both)

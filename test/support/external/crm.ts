@@ -87,7 +87,7 @@ function requestOf({ url = '', headers }: IncomingMessage, body: string): CrmReq
   return { path: url, headers, body, queries: query }
 }
 
-/** What the customer system knows, as the interface says. */
+/** The answer of a customer system that works as the interface says. */
 export function usualAnswer(
   { subscribers, accounts }: Pick<Crm, 'subscribers' | 'accounts'>,
   { path, queries }: CrmRequest,

@@ -21,6 +21,7 @@ export default ({ port }) => serve(port, work)
 
 async function work(task) {
   const { requests, mayLookUp, mayAsk = false } = unpackTask(task)
+  const kind = mayAsk ? ', asked' : mayLookUp ? ', slow' : ''
   const does = (word) => requests.some(({ sessionId }) => sessionId.startsWith(word))
   if (does('release')) released()
   if (does('exit')) process.exit(3)
@@ -30,7 +31,7 @@ async function work(task) {
   if (does('ask-and-wait') && mayAsk) await release
   const outcomes = requests.map((request) => ({
     reason: 'granted',
-    detail: `worker ${workerData.worker}, batch of ${requests.length}${mayAsk ? ', asked' : mayLookUp ? ', slow' : ''}`,
+    detail: `worker ${workerData.worker}, batch of ${requests.length}${kind}`,
     aid: Number(request.subscriberValue || 0),
     sid: 0,
     transactionId: request.sessionId,

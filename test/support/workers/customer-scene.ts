@@ -38,7 +38,7 @@ export interface CustomerScene extends ProcessorFixture {
 export interface CustomerSceneOptions extends ProcessorFixtureOptions {
   /** Further settings of `subscribers.subscriber`. */
   subscriber?: CrmFields
-  /** Of `subscribers.account`; accounts are local without it. */
+  /** Settings of `subscribers.account`; accounts are local without it. */
   account?: CrmFields
   waitMsMax?: number
   needsPool?: boolean
@@ -87,12 +87,7 @@ export async function openCustomerScene(
   const read = createProfileReader(NOTHING_STORED, () => needsPool, customers)
   scene = await openProcessorFixture(url, { ...more, read, customers: reads })
   const { processor, redis, ledger, clock } = scene
-  customers.follow({
-    subscriber: { type: 'external', external_url: `${crm.url}/subscribers`, ...subscriber },
-    ...(account !== undefined && {
-      account: { type: 'external', external_url: `${crm.url}/accounts`, ...account },
-    }),
-  })
+  customers.follow(settingsOf(crm, subscriber, account))
   const process = async (
     requests: readonly ChargeRequest[],
     how: { mayLookUp: boolean; mayAsk?: boolean },
@@ -126,6 +121,15 @@ export async function openCustomerScene(
       await customers.close()
       await fixture().close()
     },
+  }
+}
+
+function settingsOf({ url }: Crm, subscriber?: CrmFields, account?: CrmFields) {
+  return {
+    subscriber: { type: 'external', external_url: `${url}/subscribers`, ...subscriber },
+    ...(account !== undefined && {
+      account: { type: 'external', external_url: `${url}/accounts`, ...account },
+    }),
   }
 }
 

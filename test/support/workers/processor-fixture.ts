@@ -286,13 +286,9 @@ export async function openProcessorFixture(
     replayMs: REPLAY_MS,
     onDefect: (error) => defects.push(error),
   })
+  const parts = { ledger, redis, processor, profiles, clock, defects }
   return {
-    ledger,
-    redis,
-    processor,
-    profiles,
-    clock,
-    defects,
+    ...parts,
     async charge(...requests) {
       const { outcomes } = await processor.process({ requests, ...WITHOUT_DEADLINE })
       return outcomes.map((outcome) => {

@@ -61,7 +61,7 @@ const reasons = (outcomes: readonly ({ reason: string } | null)[]) =>
   outcomes.map((outcome) => outcome?.reason ?? null)
 
 describe('a subscriber of the customer system', () => {
-  it('is asked for once, by the identifier of the request, and charged from the cache', async () => {
+  it('is asked for once, by the identifier of the request, and then cached', async () => {
     const scene = await open()
     know(crm, 1)
     await scene.credit(1, MONEY, 1_000_000)
@@ -108,7 +108,7 @@ describe('a subscriber of the customer system', () => {
     expect(profile?.pool?.map(({ plan }) => plan)).toEqual(['PLAN', 'OTHER'])
   })
 
-  it('is asked for once if its request is repeated meanwhile; both get the same answer', async () => {
+  it('is asked for once if its request is repeated; both get the same answer', async () => {
     const scene = await open()
     know(crm, 1)
     await scene.credit(1, MONEY, 1_000_000)
@@ -232,7 +232,7 @@ describe('while the customer system', () => {
     expect(crm.asked()).toEqual(['sid:1', 'sid:2'])
   })
 
-  it('is down, usage of open sessions is settled although their subscriber is not cached', async () => {
+  it('is down, usage of sessions is settled without their subscriber', async () => {
     const before = await open()
     know(crm, 1)
     await before.credit(1, MONEY, 1_000_000)
@@ -272,7 +272,7 @@ describe('while the customer system', () => {
     expect(reasons(await slow)).toEqual(['noCredit'])
   })
 
-  it('is too slow, only the requests that wait for it get an outage, and its answer counts', async () => {
+  it('is too slow, only requests that wait get an outage, and its answer counts', async () => {
     const scene = await open({ waitMsMax: 50 })
     know(crm, 2)
     await scene.credit(2, MONEY, 1_000_000)
