@@ -1,7 +1,7 @@
 /** Single accounts and subscribers of the customer system (interface section 4.7). */
 import type { Fields } from '../domain/fields.ts'
-import { CustomerSystemError } from '../external/customers/errors.ts'
 import { askDetails, type DetailsCall } from '../external/customers/details.ts'
+import { CustomerSystemError } from '../external/customers/errors.ts'
 import type { CustomerRevision } from '../external/customers/revisions.ts'
 
 /** By number, without those that do not exist; null if MongoDB has them. */

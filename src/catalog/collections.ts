@@ -27,6 +27,7 @@ import type { SubscriberDocument } from './entities/subscriber.ts'
 import type { TaxDocument } from './entities/tax.ts'
 import type { UserDocument } from './entities/user.ts'
 import type { BalanceDocument } from './records/balance-document.ts'
+import { CUSTOMER_INDEXES, type CustomerDocument } from './records/customer-document.ts'
 import {
   CYCLE_PAGE_INDEXES,
   type CyclePageDocument,
@@ -37,7 +38,6 @@ import {
   type VoidInvoiceDocument,
 } from './records/cycle-documents.ts'
 import type { LineDocument } from './records/documents.ts'
-import { CUSTOMER_INDEXES, type CustomerDocument } from './records/customer-document.ts'
 import { IDEMPOTENCY_INDEXES, type IdempotencyDocument } from './records/idempotency-document.ts'
 import type { ImportDocument } from './records/import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'

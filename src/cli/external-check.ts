@@ -116,7 +116,11 @@ class Check {
     return [
       await this.#billed(`aids ${aid}`, { page: 0, size: 1, aids: String(aid) }, [aid], sid),
       ...(await this.#pages()),
-      await this.#details('account', settings.account, { key: 'aid', operator: 'equal', value: aid }),
+      await this.#details('account', settings.account, {
+        key: 'aid',
+        operator: 'equal',
+        value: aid,
+      }),
       await this.#details('subscriber', settings.subscriber, {
         key: 'sid',
         operator: 'equal',
@@ -130,7 +134,9 @@ class Check {
     const first = await this.#billable(`page 0 of ${SIZE}`, { page: 0, size: SIZE }, 0, null)
     const data = isObject(first.answer) ? first.answer['data'] : null
     const rows: unknown[] = Array.isArray(data) ? data : []
-    const aids = rows.map((row) => (isObject(row) ? Number(row['aid']) : 0)).filter((aid) => aid > 0)
+    const aids = rows
+      .map((row) => (isObject(row) ? Number(row['aid']) : 0))
+      .filter((aid) => aid > 0)
     if (new Set(aids).size < SIZE) return [first.call]
     const last = Math.max(...aids)
     const next = await this.#billable(`page 1 of ${SIZE}`, { page: 1, size: SIZE }, last, null)
@@ -168,8 +174,11 @@ class Check {
     const date = (atMs: number) => formatDate(format, atMs, context.timeZone)
     const request = { start_date: date(startMs), end_date: date(endMs), ...wanted }
     const query: BillableQuery = { request, after, aids, startMs, endMs }
-    return timed('billable', asked, () => askBillable(http, settings.billable, request), (answer) =>
-      checkBillable(answer, query, context),
+    return timed(
+      'billable',
+      asked,
+      () => askBillable(http, settings.billable, request),
+      (answer) => checkBillable(answer, query, context),
     )
   }
 
@@ -207,7 +216,9 @@ async function timed(
     return { call, answer }
   } catch (error) {
     if (!(error instanceof CustomerSystemError)) throw error
-    const findings: Finding[] = [{ level: 'error', field: '', problem: `cannot be read: ${error.reason}` }]
+    const findings: Finding[] = [
+      { level: 'error', field: '', problem: `cannot be read: ${error.reason}` },
+    ]
     return { call: { call: name, asked, milliseconds: milliseconds(), findings }, answer: null }
   }
 }

@@ -29,7 +29,10 @@ const subscriber: Fields = {
   firstname: 'Ada',
   lastname: 'Byron',
 }
-const other = (aid: number) => [{ ...account, aid }, { ...subscriber, aid, sid: aid * 10 }]
+const other = (aid: number) => [
+  { ...account, aid },
+  { ...subscriber, aid, sid: aid * 10 },
+]
 
 beforeEach(async () => {
   crm = await startCrm([account, subscriber, ...other(18), ...other(19)])

@@ -19,7 +19,12 @@ import { ObjectId } from '../../src/catalog/collections.ts'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
 import { writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import { addAccounts, FROM, KEY, TO } from '../support/billing/cycle-fixture.ts'
-import { asCustomer, type Crm, customerSettings, startCrm } from '../support/external/example-crm.ts'
+import {
+  asCustomer,
+  type Crm,
+  customerSettings,
+  startCrm,
+} from '../support/external/example-crm.ts'
 import { Random } from '../support/system/random.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))

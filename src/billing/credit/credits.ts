@@ -152,7 +152,8 @@ export async function priceUsage(
   const options = { isStrict: false, unitDigits }
   const documents = rates.get(rateKey) ?? []
   const rate = rateAt(documents, atMs, options) ?? rateAt(documents, nowMs, options)
-  const subject = sid === 0 ? null : await readPriceSubject({ catalog, lookup }, sid, subscriberAtMs, options)
+  const subject =
+    sid === 0 ? null : await readPriceSubject({ catalog, lookup }, sid, subscriberAtMs, options)
   if (rate === null || (sid !== 0 && subject === null)) {
     throw new CreditProcessError(`sid: the revision of subscriber ${sid} is invalid`)
   }

@@ -25,7 +25,10 @@ export async function customerProfile(
     const profile = compileSubscriberFields(fields, () => revisionIn(fields), options)
     const account = (await lookup.accounts([profile.aid], atMs))?.get(profile.aid)
     if (account === undefined) return profile
-    return withAccount(profile, compileAccountFields(account, () => revisionIn(account), options))
+    return withAccount(
+      profile,
+      compileAccountFields(account, () => revisionIn(account), options),
+    )
   } catch (error) {
     if (error instanceof FieldError) return null
     throw error

@@ -3,18 +3,25 @@ import type { Catalog } from '../../catalog/connection.ts'
 import { keepCustomers } from '../../catalog/feed/kept-customers.ts'
 import { billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
 import { customFieldsOf } from '../../catalog/settings/customer-fields.ts'
-import { type BillableSettings, customerSettingsOf } from '../../catalog/settings/customer-settings.ts'
+import {
+  type BillableSettings,
+  customerSettingsOf,
+} from '../../catalog/settings/customer-settings.ts'
 import { type SecretSettings, sealerOf } from '../../catalog/settings/secret-keys.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
 import type { BillableAccount, BillableRequest } from '../../external/customers/billable.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import {
+  type CallBody,
+  type CustomerHttp,
+  createCustomerHttp,
+} from '../../external/customers/http.ts'
+import {
   type RevisionContext,
   readAccountRevision,
   readSubscriberRevision,
 } from '../../external/customers/revisions.ts'
-import { type CallBody, type CustomerHttp, createCustomerHttp } from '../../external/customers/http.ts'
 import { type Clock, realTimeOf } from '../../runtime/clock.ts'
 import { askByNumber, type CustomerLookup } from '../customer-lookup.ts'
 import type { OpenAccounts } from './account-source.ts'
@@ -35,11 +42,7 @@ const MIB = 1024 * 1024
 /** Limits of an answer: of a small one, for each account, and of any. */
 const BYTES = { least: 16 * MIB, perAccount: 64 * 1024, most: 256 * MIB }
 
-export function createAccounts(
-  catalog: Catalog,
-  config: AccountsConfig,
-  clock: Clock,
-): Accounts {
+export function createAccounts(catalog: Catalog, config: AccountsConfig, clock: Clock): Accounts {
   const { privateRanges } = config.external
   const sealer = sealerOf(config)
   const http = createCustomerHttp({ privateRanges, connectionsMax: CONNECTIONS_MAX })

@@ -17,7 +17,12 @@ import { isCustomerSystemAway } from './external-accounts.ts'
 import {
   arePagesDone,
   type ClaimedPage,
-  claimPage, PAGE_SIZE, PageLostError, RENEW_MS, renewPages } from './pages.ts'
+  claimPage,
+  PAGE_SIZE,
+  PageLostError,
+  RENEW_MS,
+  renewPages,
+} from './pages.ts'
 import { readParked } from './parked.ts'
 import type { AwaitTurn, PageTask } from './process-page.ts'
 import type { RunCycle } from './run-cycle.ts'

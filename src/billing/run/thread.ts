@@ -49,7 +49,14 @@ export async function processInThread(task: ThreadTask): Promise<ThreadAnswer> {
   }
 }
 
-async function run({ name, aids, customers, page, retried, turn }: ThreadTask): Promise<CycleCounts> {
+async function run({
+  name,
+  aids,
+  customers,
+  page,
+  retried,
+  turn,
+}: ThreadTask): Promise<CycleCounts> {
   opened ??= openCatalog({
     ...config.mongo,
     appName: 'tollgate-cycle',
@@ -61,7 +68,14 @@ async function run({ name, aids, customers, page, retried, turn }: ThreadTask): 
   const { data } = shared
   const deps = { catalog, clock, config, compute: computeAccount }
   const cycle = runCycleOf(name, calendarOf(config))
-  const task = { run: cycle, data, aids, customers, page, ...(retried !== undefined && { retried }) }
+  const task = {
+    run: cycle,
+    data,
+    aids,
+    customers,
+    page,
+    ...(retried !== undefined && { retried }),
+  }
   return processPage(deps, task, async () => {
     turn.postMessage('ready')
     const answer = await new Promise((resolve) => turn.once('message', resolve))

@@ -43,9 +43,7 @@ export async function keepCustomers(
   const writes: AnyBulkWriteOperation<CustomerDocument>[] = documents.map((replacement) => ({
     replaceOne: { filter: { _id: replacement._id }, replacement, upsert: true },
   }))
-  await catalog.run('keep customers', () =>
-    catalog.customers.bulkWrite(writes, { ordered: false }),
-  )
+  await catalog.run('keep customers', () => catalog.customers.bulkWrite(writes, { ordered: false }))
   await catalog.run('remove kept customers', () =>
     catalog.customers.deleteMany({ expires: { $lte: new Date(nowMs) } }),
   )

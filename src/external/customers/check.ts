@@ -9,9 +9,9 @@ import { CustomerSystemError } from './errors.ts'
 import type { CustomerQuery } from './queries.ts'
 import {
   type CustomerKind,
+  type RevisionContext,
   readAccountRevision,
   readSubscriberRevision,
-  type RevisionContext,
 } from './revisions.ts'
 
 export interface Finding {

@@ -164,12 +164,17 @@ function servicesAt(value: unknown, path: string, timeZone: string): unknown[] {
     if (typeof entry === 'string') return { name: textAt(entry, at) }
     const service = objectAt(entry, at)
     textAt(service['name'], `${at}.name`)
-    const { service_id: id, quantity, ...rest } = service
-    return {
-      ...withDates(rest, at, ['from', 'to', 'creation_time'], timeZone),
-      ...(!isUnset(id) && { service_id: wholeAt(id, `${at}.service_id`, 0) }),
-      ...(!isUnset(quantity) && { quantity: wholeAt(quantity, `${at}.quantity`, 1) }),
+    const read: Record<string, unknown> = {
+      ...withDates(service, at, ['from', 'to', 'creation_time'], timeZone),
     }
+    for (const [field, least] of [
+      ['service_id', 0],
+      ['quantity', 1],
+    ] as const) {
+      if (isUnset(service[field])) delete read[field]
+      else read[field] = wholeAt(service[field], `${at}.${field}`, least)
+    }
+    return read
   })
 }
 

@@ -8,10 +8,10 @@ import {
   specificcycle,
 } from '../../../src/admin/actions/billrun/run-cycle.ts'
 import { createCycle } from '../../../src/admin/cycle/cycle.ts'
-import { storedAccounts } from '../../../src/billing/run/accounts.ts'
 import { confirmHandler, cycleHandler } from '../../../src/admin/cycle/jobs.ts'
 import { jobsDue } from '../../../src/admin/jobs/jobs.ts'
 import { runJob } from '../../../src/admin/jobs/runner.ts'
+import { storedAccounts } from '../../../src/billing/run/accounts.ts'
 import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { type Fields, useActionServer } from '../../support/admin/actions/action-server.ts'

@@ -1,16 +1,21 @@
 /** Actions whose account is kept by a customer system. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { bill } from '../../../src/admin/actions/bill.ts'
+import { specificcycle } from '../../../src/admin/actions/billrun/run-cycle.ts'
 import { cards } from '../../../src/admin/actions/cards.ts'
 import { charges } from '../../../src/admin/actions/charges.ts'
 import { credit } from '../../../src/admin/actions/credit.ts'
 import { generateexpected } from '../../../src/admin/actions/generate-expected.ts'
 import { onetimeinvoice } from '../../../src/admin/actions/onetime-invoice.ts'
-import { specificcycle } from '../../../src/admin/actions/billrun/run-cycle.ts'
 import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { type Fields, NOW_MS, useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addTenant, TAXED } from '../../support/admin/actions/credit-tenant.ts'
-import { asCustomer, type Crm, customerSettings, startCrm } from '../../support/external/example-crm.ts'
+import {
+  asCustomer,
+  type Crm,
+  customerSettings,
+  startCrm,
+} from '../../support/external/example-crm.ts'
 
 const actions = [bill, cards, charges, credit, generateexpected, onetimeinvoice, specificcycle]
 const api = useActionServer(actions, {
@@ -119,14 +124,24 @@ describe('debts', () => {
   it('are collected by conditions on the account of the customer system', async () => {
     const at = new Date(NOW_MS - 86_400_000)
     const debt = { type: 'inv', due: 10, left_to_pay: 10, pending_covering_amount: 0, due_date: at }
-    await api.catalog().bills.insertMany(
-      [1001, 1002].map((aid) => ({ ...debt, aid, invoice_id: aid, urt: at, paid: '0' })) as never[],
-    )
+    await api
+      .catalog()
+      .bills.insertMany(
+        [1001, 1002].map((aid) => ({
+          ...debt,
+          aid,
+          invoice_id: aid,
+          urt: at,
+          paid: '0',
+        })) as never[],
+      )
     await store('payments', {
       collection: { min_debt: 1, rejection_required: [{ field: 'vip', op: 'eq', value: true }] },
     })
     const owing = async () =>
-      Object.keys((await ask('bill', { action: 'collection_debt', aids: '1001,1002' }))['details'] as Fields)
+      Object.keys(
+        (await ask('bill', { action: 'collection_debt', aids: '1001,1002' }))['details'] as Fields,
+      )
     expect(await owing()).toEqual(['1001', '1002'])
     const account = crm.revisions.find(({ type, aid }) => type === 'account' && aid === 1001)
     Object.assign(account as Fields, { vip: true })

@@ -91,7 +91,9 @@ describe('the same customers', () => {
       key: 'TENTH',
       type: 'percentage',
       proration: 'inherited',
-      params: { conditions: [{ subscriber: [{ fields: [{ field: 'vip', op: 'eq', value: true }] }] }] },
+      params: {
+        conditions: [{ subscriber: [{ fields: [{ field: 'vip', op: 'eq', value: true }] }] }],
+      },
       subject: { plan: { GOLD: { value: 0.1 } } },
     } as never)
     const mid = new Date('2026-05-11T00:00:00Z')
@@ -158,7 +160,11 @@ describe('the same customers', () => {
     invoices: (await cycle.invoices()).map(withoutLongNames),
     lines: await cycle.lines(),
     parked: await cycle.catalog().cycleparked.countDocuments(),
-    moved: await cycle.catalog().lines.find({ preponed: { $exists: true } } as never).sort({ stamp: 1 }).toArray(),
+    moved: await cycle
+      .catalog()
+      .lines.find({ preponed: { $exists: true } } as never)
+      .sort({ stamp: 1 })
+      .toArray(),
   })
 
   /** The only difference: `first_name` and `last_name`, which revisions from outside have too. */
@@ -174,23 +180,26 @@ describe('the same customers', () => {
     [7, 3],
     [3, 10],
     [1, 10],
-  ])('get the same invoices, byte for byte, by answers of %i and pages of %i', async (size, pageSize) => {
-    await populate()
-    const run = await cycle.run({ compute: computeAccount })
-    const local = await resultOf()
-    expect(run?.counts).toMatchObject({ accounts: 24, failed: 0 })
-    expect(local.invoices.length).toBeGreaterThan(15)
-    const { billrun, lines, counters, cycleruns, cyclepages } = cycle.catalog()
-    for (const each of [billrun, counters, cycleruns, cyclepages]) await each.deleteMany({})
-    await lines.deleteMany({ source: 'billrun' } as never)
-    const back = { $set: { billrun: '202607' }, $unset: { preponed: 1 } }
-    await lines.updateMany({ preponed: { $exists: true } } as never, back as never)
-    await external.moveCustomers()
-    await external.configure({ billable: { size } })
-    const outside = await external.run({ compute: computeAccount, pageSize })
-    expect(outside).toMatchObject({ state: 'finished', total: 24, counts: run?.counts })
-    expect(JSON.stringify(await resultOf())).toBe(JSON.stringify(local))
-  })
+  ])(
+    'get the same invoices, byte for byte, by answers of %i and pages of %i',
+    async (size, pageSize) => {
+      await populate()
+      const run = await cycle.run({ compute: computeAccount })
+      const local = await resultOf()
+      expect(run?.counts).toMatchObject({ accounts: 24, failed: 0 })
+      expect(local.invoices.length).toBeGreaterThan(15)
+      const { billrun, lines, counters, cycleruns, cyclepages } = cycle.catalog()
+      for (const each of [billrun, counters, cycleruns, cyclepages]) await each.deleteMany({})
+      await lines.deleteMany({ source: 'billrun' } as never)
+      const back = { $set: { billrun: '202607' }, $unset: { preponed: 1 } }
+      await lines.updateMany({ preponed: { $exists: true } } as never, back as never)
+      await external.moveCustomers()
+      await external.configure({ billable: { size } })
+      const outside = await external.run({ compute: computeAccount, pageSize })
+      expect(outside).toMatchObject({ state: 'finished', total: 24, counts: run?.counts })
+      expect(JSON.stringify(await resultOf())).toBe(JSON.stringify(local))
+    },
+  )
 })
 
 describe('billable accounts', () => {
@@ -237,11 +246,13 @@ describe('billable accounts', () => {
   })
 
   it('of an invoicing day are asked for by it; those of another day are left out', async () => {
-    external.crm().revisions.push(
-      ...[account(1, { invoicing_day: 5 }), subscriber(1)],
-      ...[account(2, { invoicing_day: '6' }), subscriber(2)],
-      ...[account(3), subscriber(3)],
-    )
+    external
+      .crm()
+      .revisions.push(
+        ...[account(1, { invoicing_day: 5 }), subscriber(1)],
+        ...[account(2, { invoicing_day: '6' }), subscriber(2)],
+        ...[account(3), subscriber(3)],
+      )
     await external.configure()
     await external.run({ day: 5 })
     expect(external.crm().asked[0]?.body['invoicing_days']).toEqual([5])
@@ -255,9 +266,17 @@ describe('billable accounts', () => {
     await customers(3)
     const line = { type: 'credit', source: 'credit', usaget: 'charge', urt: FROM, aprice: 1 }
     const later = { billrun: '202609', installment_no: 3 }
-    await cycle.catalog().lines.insertMany(
-      [1, 2, 3].map((aid) => ({ ...line, ...later, aid, sid: 10_000 + aid, stamp: `i${aid}` })) as never[],
-    )
+    await cycle
+      .catalog()
+      .lines.insertMany(
+        [1, 2, 3].map((aid) => ({
+          ...line,
+          ...later,
+          aid,
+          sid: 10_000 + aid,
+          stamp: `i${aid}`,
+        })) as never[],
+      )
     await external.configure()
     const rows = external.crm().revisions
     const options = { merge_credit_installments: { 2: [10_002], 3: [99] } }
@@ -309,7 +328,11 @@ describe('billable accounts', () => {
     external.crm().asked.length = 0
     await participate(own, cut, new AbortController().signal)
     expect(await numbers()).toEqual(range(101, 25))
-    expect(external.crm().asked[0]?.body).toMatchObject({ aids: range(1, 10).join(','), page: 0, size: 10 })
+    expect(external.crm().asked[0]?.body).toMatchObject({
+      aids: range(1, 10).join(','),
+      page: 0,
+      size: 10,
+    })
   })
 })
 
@@ -324,15 +347,39 @@ describe('a page that breaks the rules pauses the run', () => {
     }
 
   it.each<[string, () => Disturb, string]>([
-    ['not sorted', () => onPage(1, [account(4), account(3)]), 'page 1: account 3 follows account 4'],
-    ['an account twice', () => onPage(1, [account(3), account(4), subscriber(3)]), 'page 1: account 3 follows account 4'],
-    ['overlapping', () => onPage(1, [account(2), account(3)]), 'page 1: account 2 is on an earlier page, which ended with account 2'],
+    [
+      'not sorted',
+      () => onPage(1, [account(4), account(3)]),
+      'page 1: account 3 follows account 4',
+    ],
+    [
+      'an account twice',
+      () => onPage(1, [account(3), account(4), subscriber(3)]),
+      'page 1: account 3 follows account 4',
+    ],
+    [
+      'overlapping',
+      () => onPage(1, [account(2), account(3)]),
+      'page 1: account 2 is on an earlier page, which ended with account 2',
+    ],
     ['too large', () => onPage(1, full().slice(2)), 'page 1: has 4 accounts, asked for 2'],
-    ['no list', () => answersText('/billable', '{"status":1,"data":"x"}'), 'page 0: data must be a list'],
+    [
+      'no list',
+      () => answersText('/billable', '{"status":1,"data":"x"}'),
+      'page 0: data must be a list',
+    ],
     ['no JSON', () => answersText('/billable', '<html>'), 'its answer is not JSON'],
     ['empty', () => answersText('/billable', ''), 'its answer is empty'],
-    ['without data', () => answersText('/billable', '{}'), 'Failed to retrive valid results for billable, remote returned no data.'],
-    ['a failure', () => answersText('/billable', '{"status":0,"data":[]}'), 'Remote server return an error (status : 0) on request : {"start_date":"2026-05-01"'],
+    [
+      'without data',
+      () => answersText('/billable', '{}'),
+      'Failed to retrive valid results for billable, remote returned no data.',
+    ],
+    [
+      'a failure',
+      () => answersText('/billable', '{"status":0,"data":[]}'),
+      'Remote server return an error (status : 0) on request : {"start_date":"2026-05-01"',
+    ],
   ])('%s', async (_, disturb, reason) => {
     await customers(6)
     await external.configure({ billable: { size: 2 } })
@@ -528,7 +575,11 @@ describe('without a run', () => {
 })
 
 describe('answers of the cycle', () => {
-  const kept = (key: string, value: string | number, kind: 'account' | 'subscriber' = 'subscriber') =>
+  const kept = (
+    key: string,
+    value: string | number,
+    kind: 'account' | 'subscriber' = 'subscriber',
+  ) =>
     keptCustomers(
       cycle.catalog(),
       kind,
@@ -547,7 +598,9 @@ describe('answers of the cycle', () => {
     expect(await kept('sid', 10_001)).toEqual(found)
     expect(await kept('msisdn', '050')).toEqual(found)
     expect(await kept('imsi', '2')).toEqual(found)
-    expect(await kept('aid', 1, 'account')).toEqual([expect.objectContaining({ email: 'a1@example.org' })])
+    expect(await kept('aid', 1, 'account')).toEqual([
+      expect.objectContaining({ email: 'a1@example.org' }),
+    ])
     expect(await kept('sid', 1)).toEqual([null])
     await forgetCustomers(cycle.catalog(), { aid: 0, sid: 10_001 })
     expect(await kept('sid', 10_001)).toEqual([null])

@@ -43,11 +43,23 @@ describe('billable accounts', () => {
     [1, { type: 'sub' }, 'error: data.1.type must be account or subscriber'],
     [1, { plan: '' }, 'error: data.1.plan is missing'],
     [1, { services: 'TV' }, 'error: data.1.services must be a list'],
-    [1, { services: [{ from: '2026-01-01 00:00:00' }] }, 'error: data.1.services.0.name is missing'],
+    [
+      1,
+      { services: [{ from: '2026-01-01 00:00:00' }] },
+      'error: data.1.services.0.name is missing',
+    ],
     [1, { services: [{ name: 'TV', to: 'never' }] }, 'error: data.1.services.0.to must be a date'],
     [1, { imsi: '234' }, 'error: data.1.imsi must be a list'],
-    [1, { aid: 18 }, 'error: data billable accounts, page 0: account 18 is not one of the requested'],
-    [1, { type: 'account', sid: undefined }, 'error: data account 17: customer system: revisions overlap'],
+    [
+      1,
+      { aid: 18 },
+      'error: data billable accounts, page 0: account 18 is not one of the requested',
+    ],
+    [
+      1,
+      { type: 'account', sid: undefined },
+      'error: data account 17: customer system: revisions overlap',
+    ],
   ])('with revision %i as %j', (index, change, text) => {
     expect(billable(changed(index, change)).join('\n')).toContain(text)
   })

@@ -1,12 +1,12 @@
 /** Cycles with the real calculation: stored accounts of one plan, invoices, confirmation. */
 import type { DestinationStream } from 'pino'
 import { computeAccount } from '../../../src/billing/cycle/compute.ts'
+import { storedAccounts } from '../../../src/billing/run/accounts.ts'
 import {
   type ConfirmDeps,
   type ConfirmResult,
   confirmInvoices,
 } from '../../../src/billing/run/confirm.ts'
-import { storedAccounts } from '../../../src/billing/run/accounts.ts'
 import { inlineWorkers } from '../../../src/billing/run/inline-workers.ts'
 import { participate } from '../../../src/billing/run/participate.ts'
 import { beginRun } from '../../../src/billing/run/runs.ts'

@@ -48,7 +48,10 @@ export const completecycle = action({
     const { cycle } = state
     const rerun = sent.rerun === true
     const { openAccounts } = cycleOf(call)
-    const run = await beginRun({ catalog, clock, openAccounts }, { cycle, rerun, generatePdf: pdf === 'true', actor })
+    const run = await beginRun(
+      { catalog, clock, openAccounts },
+      { cycle, rerun, generatePdf: pdf === 'true', actor },
+    )
     const job = await beginJob(
       { catalog, clock },
       { kind: 'cycle', subject: cycle.id, options: { ...name }, actor },
