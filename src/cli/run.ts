@@ -120,6 +120,8 @@ async function access({ command, operands, options }: Invocation): Promise<ExitC
       return (await import('./clock.ts')).clock(options, file)
     case 'erase':
       return (await import('./erase.ts')).erase(options, file)
+    case 'external check':
+      return (await import('./external-check.ts')).checkExternal(options, file)
     case 'job list':
       return (await import('./job-list.ts')).listJobs(options, file)
     case 'user list':
