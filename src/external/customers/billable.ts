@@ -54,7 +54,8 @@ export const NO_DATA = 'Failed to retrive valid results for billable, remote ret
 
 /**
  * By account, in their order. Throws `CustomerSystemError` if the answer reports a failure or
- * breaks the rules of the interface; the message names the page and, if it is about one, the account.
+ * breaks the rules of the interface; the message names the page and, if it is about one, the
+ * account.
  */
 export function readBillable(
   answer: unknown,
