@@ -1,6 +1,6 @@
 /**
- * `tollgate external check`: calls the three addresses of a customer system with an example account,
- * and says what is wrong with the answers.
+ * `tollgate external check`: calls the three addresses of a customer system with an example
+ * account, and says what is wrong with the answers.
  */
 import { randomUUID } from 'node:crypto'
 import { calendarOf } from '../billing/credit/credits.ts'

@@ -31,8 +31,8 @@ export interface ExpectedDeps {
 }
 
 /**
- * Null without anything to invoice. Throws `CycleError` or `AccountInputError` if the account cannot
- * be computed; rejects with `CustomerSystemError`.
+ * Null without anything to invoice. Throws `CycleError` or `AccountInputError` if the account
+ * cannot be computed; rejects with `CustomerSystemError`.
  */
 export async function expectedInvoice(
   { catalog, config, openAccounts }: ExpectedDeps,

@@ -61,8 +61,8 @@ const RETRY_MS = 500
 const RETRY_MS_MAX = 15_000
 
 /**
- * Works until the run is finished or paused, or the signal is aborted. Outages of MongoDB and of the
- * customer system are waited for: the run stands still, and `onProgress` says so. Answers of the
+ * Works until the run is finished or paused, or the signal is aborted. Outages of MongoDB and of
+ * the customer system are waited for: the run stands still, and `onProgress` says so. Answers of the
  * customer system that cannot be used pause it. Returns the run as it was last read.
  */
 export async function participate(

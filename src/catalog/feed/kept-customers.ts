@@ -95,7 +95,7 @@ export async function keptCustomers(
   })
 }
 
-/** Removes an account with its subscribers, a subscriber, or all of them; 0 for none in particular. */
+/** Removes an account with its subscribers, a subscriber, or all of them; 0: none in particular. */
 export async function forgetCustomers(
   catalog: Catalog,
   { aid, sid }: { readonly aid: number; readonly sid: number },

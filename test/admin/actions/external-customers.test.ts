@@ -69,7 +69,7 @@ describe('a credit', () => {
   })
 
   it('without a price has that of the plan of the subscriber', async () => {
-    const answer = await send({ rate: 'CALL_A', usagev: 60, aprice: undefined })
+    const answer = await ask('credit', { ...FEE, rate: 'CALL_A', usagev: 60, reason: 'test' })
     expect(answer['status'], answer.text).toBe(1)
     const line = await api.catalog().lines.findOne({ arate_key: 'CALL_A' } as never)
     expect(Number(line?.['aprice' as never])).toBe(-0.6)

@@ -82,3 +82,30 @@ export function useExternalCycle(cycle: CycleFixture): ExternalCycle {
     },
   }
 }
+
+/** A revision of an account as the customer system sends it. */
+export const account = (
+  aid: number,
+  more: Record<string, unknown> = {},
+): Record<string, unknown> => ({
+  type: 'account',
+  aid,
+  from: '2026-01-01 00:00:00',
+  to: '2170-01-01 00:00:00',
+  firstname: 'Dana',
+  lastname: `Levi ${aid}`,
+  email: `a${aid}@example.org`,
+  ...more,
+})
+
+/** A revision of its subscriber. */
+export const subscriber = (
+  aid: number,
+  more: Record<string, unknown> = {},
+): Record<string, unknown> => ({
+  ...account(aid),
+  type: 'subscriber',
+  sid: 10_000 + aid,
+  plan: 'GOLD',
+  ...more,
+})
