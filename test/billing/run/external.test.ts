@@ -335,7 +335,7 @@ describe('without a run', () => {
     const wanted = { aid: 2, cycle: cut, ignoresLines: false, account: null, subscribers: null }
     const expected = await expectedInvoice(deps, computeSmall, { ...wanted, nowMs: RUN_MS })
     expect(expected?.invoice.attributes.fullname).toBe('Dana Levi 2')
-    const request = { cycle: cut, assumed: null, comparedKey: KEY, nowMs: RUN_MS }
+    const request = { cycle: cut, assumed: null, back: 0, comparedKey: KEY, nowMs: RUN_MS }
     const previewed: unknown[] = []
     for await (const { aid, failed } of previewAccounts(deps, { ...request, aid: null })) {
       previewed.push([aid, failed])
