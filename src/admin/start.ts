@@ -102,19 +102,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     refuseCrossSite(server, config.admin, listedOrigins(settings))
     const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
-    addRoutes(server, {
-      ...parts,
-      redis,
-      clockMover,
-      metrics,
-      audit,
-      auth,
-      entityApi,
-      payments,
-      cycle,
-      lookup,
-      health,
-    })
+    const apis = { audit, auth, entityApi, payments, cycle, lookup, health }
+    addRoutes(server, { ...parts, ...apis, redis, clockMover, metrics })
     if (!auth.guard.isOpen) {
       const first = watchFirstAdmin({ catalog, clock: realTimeOf(clock), log, dataDir })
       ends.push(first)

@@ -33,7 +33,7 @@ import { withCatalog } from './stores.ts'
 /** The result of a call. */
 interface CheckedCall {
   readonly call: 'billable' | CustomerKind
-  /** What was asked for. */
+  /** Query or page, for the operator. */
   readonly asked: string
   readonly milliseconds: number
   readonly findings: readonly Finding[]

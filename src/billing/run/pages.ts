@@ -27,7 +27,7 @@ type Run = Pick<CycleRunDocument, '_id' | 'generation'>
 
 export interface ClaimedPage {
   readonly page: CyclePageDocument
-  /** Of its accounts; undefined if they have to be asked for again. */
+  /** Revisions of its accounts; undefined if the customer system has to be asked again. */
   readonly customers: Customers | undefined
 }
 

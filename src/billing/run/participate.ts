@@ -62,8 +62,8 @@ const RETRY_MS_MAX = 15_000
 
 /**
  * Works until the run is finished or paused, or the signal is aborted. Outages of MongoDB and of
- * the customer system are waited for: the run stands still, and `onProgress` says so. Answers of the
- * customer system that cannot be used pause it. Returns the run as it was last read.
+ * the customer system are waited for: the run stands still, and `onProgress` says so. Answers of
+ * the customer system that cannot be used pause it. Returns the run as it was last read.
  */
 export async function participate(
   deps: RunDeps,
@@ -213,7 +213,7 @@ class Participant {
     }
   }
 
-  /** Of a page that another process has left, the customers are asked for again. */
+  /** The customer system is asked again for a page that another process has left. */
   async #inputs(page: CyclePageDocument, read: ClaimedPage['customers']) {
     try {
       this.#data ??= await this.#readShared()

@@ -117,7 +117,7 @@ export async function readAccounts(
       subscribers,
       catalogue: data.catalogue,
       written: written.get(aid) ?? [],
-      ...(periods !== null && { periods: { account: own.account, subscribers: own.subscribers, ...periods.of(aid) } }),
+      ...(periods !== null && { periods: { ...revisionsOf(own), ...periods.of(aid) } }),
       hasPreviousRun: previous.has(aid),
       lines: withoutTaken(usage, taken).sort(byTime),
       late: [...late].sort(byTime),
@@ -162,6 +162,10 @@ function byTime(a: InputLine, b: InputLine): number {
   const difference = a.urt.getTime() - b.urt.getTime()
   if (difference !== 0) return difference
   return a.stamp < b.stamp ? -1 : 1
+}
+
+function revisionsOf({ account, subscribers }: Known) {
+  return { account, subscribers }
 }
 
 /** The revisions in force in the cycle or the next one. */

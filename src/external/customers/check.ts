@@ -1,6 +1,6 @@
 /**
- * What is wrong with answers of a customer system, field by field, for those who build one. Pure;
- * interface sections 2.2 to 2.7 and 4.7.
+ * Checks answers of a customer system field by field, for those who build one. Pure; interface
+ * sections 2.2 to 2.7 and 4.7.
  */
 import { FieldError, type Fields, isEmpty, isObject, isUnset } from '../../domain/fields.ts'
 import { parseInstant } from '../../domain/time.ts'
@@ -105,7 +105,7 @@ const TEXTS: Readonly<Record<string, string>> = {
   object: 'an object',
 }
 
-/** What is wrong with a page of billable accounts; empty if nothing is. */
+/** Problems of a page of billable accounts. */
 export function checkBillable(
   answer: unknown,
   query: BillableQuery,
@@ -144,7 +144,7 @@ function checkRules(
   }
 }
 
-/** What is wrong with the answer to queries of account or subscriber details. */
+/** Problems of an answer to queries of account or subscriber details. */
 export function checkDetails(
   kind: CustomerKind,
   answer: unknown,

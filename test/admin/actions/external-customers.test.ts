@@ -124,17 +124,15 @@ describe('debts', () => {
   it('are collected by conditions on the account of the customer system', async () => {
     const at = new Date(NOW_MS - 86_400_000)
     const debt = { type: 'inv', due: 10, left_to_pay: 10, pending_covering_amount: 0, due_date: at }
-    await api
-      .catalog()
-      .bills.insertMany(
-        [1001, 1002].map((aid) => ({
-          ...debt,
-          aid,
-          invoice_id: aid,
-          urt: at,
-          paid: '0',
-        })) as never[],
-      )
+    await api.catalog().bills.insertMany(
+      [1001, 1002].map((aid) => ({
+        ...debt,
+        aid,
+        invoice_id: aid,
+        urt: at,
+        paid: '0',
+      })) as never[],
+    )
     await store('payments', {
       collection: { min_debt: 1, rejection_required: [{ field: 'vip', op: 'eq', value: true }] },
     })
@@ -145,7 +143,7 @@ describe('debts', () => {
     expect(await owing()).toEqual(['1001', '1002'])
     const account = crm.revisions.find(({ type, aid }) => type === 'account' && aid === 1001)
     Object.assign(account as Fields, { vip: true })
-    // Of this account only debts after a rejected payment are collected.
+    // The account now pays by itself unless a payment was rejected.
     expect(await owing()).toEqual(['1002'])
   })
 })

@@ -43,6 +43,26 @@ async function customers(count: number): Promise<void> {
 }
 
 describe('the same customers', () => {
+  /** 24 accounts with one subscriber each; `more`: fields of the revisions of the subscriber. */
+  function customers(more: Record<number, Fields[]>): Fields[] {
+    return range(1, 24).flatMap((aid): Fields[] => {
+      const common = { aid, from: FROM, to: TO, rev: 1, activation_date: FROM }
+      const names = { firstname: 'Dana', lastname: `Levi ${aid}`, custom: { level: aid } }
+      const own = more[aid] ?? [{}]
+      return [
+        { ...common, ...names, type: 'account', email: `a${aid}@example.org` },
+        ...own.map((fields) => ({
+          ...common,
+          ...names,
+          type: 'subscriber',
+          sid: 10_000 + aid,
+          plan: 'GOLD',
+          ...fields,
+        })),
+      ]
+    })
+  }
+
   /** Plans, services, overrides, discounts, changes and ends, usage, credits and installments. */
   async function populate(): Promise<void> {
     const catalog = cycle.catalog()
@@ -94,23 +114,7 @@ describe('the same customers', () => {
       8: [{ to: new Date('2026-04-01T00:00:00Z'), deactivation_date: new Date('2026-04-01') }],
       9: [{ from: new Date('2026-06-05T00:00:00Z') }],
     }
-    const documents = range(1, 24).flatMap((aid): Fields[] => {
-      const common = { aid, from: FROM, to: TO, rev: 1, activation_date: FROM }
-      const names = { firstname: 'Dana', lastname: `Levi ${aid}`, custom: { level: aid } }
-      const own = more[aid] ?? [{}]
-      return [
-        { ...common, ...names, type: 'account', email: `a${aid}@example.org` },
-        ...own.map((fields) => ({
-          ...common,
-          ...names,
-          type: 'subscriber',
-          sid: 10_000 + aid,
-          plan: 'GOLD',
-          ...fields,
-        })),
-      ]
-    })
-    await catalog.subscribers.insertMany(documents as never[])
+    await catalog.subscribers.insertMany(customers(more) as never[])
     const line = (aid: number, index: number, fields: Fields) => ({
       stamp: `s${aid}-${index}`,
       source: 'credit',
