@@ -33,8 +33,8 @@ export async function runCommandLine(
   }
 }
 
-/** Commands for access control, settings, personal data and jobs. */
-const ACCESS = /^(?:user|client|secrets|settings|job) |^(?:erase|check|charge|clock)$/
+/** Commands for access control, settings, personal data, jobs and the customer system. */
+const ACCESS = /^(?:user|client|secrets|settings|job|external) |^(?:erase|check|charge|clock)$/
 
 /** Each command is imported on demand, so that a role does not load the modules of others. */
 async function dispatch(
