@@ -100,7 +100,8 @@ const rates = Array.from({ length: RATES }, (_, index) =>
 const numbers = Array.from({ length: LOOKUPS }, () => digits(12))
 const usages = numbers.map((calledNumber): UsageFields => {
   const own = { usaget: 'call', ratingGroup: -1, plan: 'PLAN', play: '', timeZone: 'UTC' }
-  return { ...own, serviceIdentifier: '', calledNumber, field: () => undefined }
+  const none = () => undefined
+  return { ...own, serviceIdentifier: '', calledNumber, field: none, subscriberField: none }
 })
 const known = rates.map(({ key }) => key)
 const plain = new Map(rates.map(({ key, revisions }) => [key, revisions]))

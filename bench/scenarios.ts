@@ -3,6 +3,7 @@ import type { Scenario } from './scenario.ts'
 import { auditScenario } from './scenarios/audit.ts'
 import { clusterScenario } from './scenarios/cluster.ts'
 import { coldScenario } from './scenarios/cold.ts'
+import { customersScenario } from './scenarios/customers.ts'
 import { diameterScenario } from './scenarios/diameter.ts'
 import { durabilityScenario } from './scenarios/durability.ts'
 import { generatorScenario } from './scenarios/generator.ts'
@@ -38,6 +39,7 @@ export const SCENARIOS: readonly Scenario[] = [
   coldScenario,
   pausesScenario,
   listenersScenario,
+  customersScenario,
   clusterScenario,
   memoryScenario,
 ]

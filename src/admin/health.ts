@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
 import { lostPartitions } from '../ledger/install.ts'
+import { CUSTOMER_CIRCUIT } from '../runtime/customer-metrics.ts'
 import { SKIPPED, SKIPPED_ENTITY } from '../runtime/metrics.ts'
 import { readSnapshots } from '../store/metrics-exchange.ts'
 import type { RedisConnection } from '../store/redis.ts'
@@ -34,7 +35,9 @@ type Check = 'ok' | 'unavailable' | 'misconfigured' | 'cannot_write'
  * is rebuilt; changes are `unfinished` until those of dead processes have been recovered; `users`
  * is `none`, and only present, while the existence of a user is not confirmed. `catalogue` does not
  * affect the status: `incomplete` if a charging process skips stored entities that it cannot use,
- * `unknown` if no process reports. `/health/catalogue` lists them.
+ * `unknown` if no process reports. `/health/catalogue` lists them. Neither does `customers`, which
+ * is present in external customer mode: `unavailable` while a worker does not call the customer
+ * system because its calls fail.
  */
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
   const { redis, partitions, catalog, areChangesFinished, hasUsers } = options
@@ -42,25 +45,30 @@ export function addHealth(server: FastifyInstance, options: HealthOptions): void
   const config = { access, inReserve: true } as const
   server.get('/health/live', { config }, async () => ({ status: 'live' }))
   server.get('/health/ready', { config }, async (_, reply) => {
-    const [redisCheck, mongoCheck, ledgerCheck, catalogue] = await Promise.all([
+    const [redisCheck, mongoCheck, ledgerCheck, reported] = await Promise.all([
       checkRedis(options),
       checkOf(catalog.ping()),
       checkLedger(redis, partitions),
-      checkCatalogue(redis),
+      readReported(redis).catch(() => null),
     ])
+    const catalogue = reported === null ? 'unknown' : stateOf(reported)
+    const customers = reported === null ? null : customersOf(reported)
     const changes = areChangesFinished() ? 'ok' : 'unfinished'
     const stores = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes }
     const checks = hasUsers() ? stores : { ...stores, users: 'none' }
     const isReady = Object.values(checks).every((check) => check === 'ok')
-    return reply
-      .code(isReady ? 200 : 503)
-      .send({ status: isReady ? 'ready' : 'unavailable', ...checks, catalogue })
+    return reply.code(isReady ? 200 : 503).send({
+      status: isReady ? 'ready' : 'unavailable',
+      ...checks,
+      catalogue,
+      ...(customers !== null && { customers }),
+    })
   })
   server.get(
     '/health/catalogue',
     { config: { ...config, access: catalogueAccess } },
     async (_, reply) => {
-      const figures = await readSkipped(redis).catch(() => null)
+      const figures = await readReported(redis).catch(() => null)
       if (figures === null) return reply.code(503).send({ status: 'unknown', skipped: [] })
       return { status: stateOf(figures), skipped: figures.entities }
     },
@@ -69,34 +77,41 @@ export function addHealth(server: FastifyInstance, options: HealthOptions): void
 
 type CatalogueCheck = 'ok' | 'incomplete' | 'unknown'
 
-interface SkippedEntities {
+/** The reports of charging nodes. */
+interface Reported {
   /** Number of skipped entities per charging node. */
   counts: readonly number[]
+  /** Circuits of the customer system; 0 if it is called. */
+  circuits: readonly number[]
   /** The first skipped entities of each reporting node. */
   entities: readonly Readonly<Record<string, string | number>>[]
 }
 
 /** As published by charging nodes within the last seconds. */
-async function readSkipped(redis: RedisConnection): Promise<SkippedEntities> {
+async function readReported(redis: RedisConnection): Promise<Reported> {
   const counts: number[] = []
+  const circuits: number[] = []
   const entities: Record<string, string | number>[] = []
   for (const { node, role, metrics } of await readSnapshots(redis)) {
     for (const { name, values } of metrics) {
       if (name === SKIPPED) counts.push(...values.map(({ value }) => value))
+      if (name === CUSTOMER_CIRCUIT) circuits.push(...values.map(({ value }) => value))
       if (name !== SKIPPED_ENTITY) continue
       for (const { labels } of values) entities.push({ node, role, ...labels })
     }
   }
-  return { counts, entities }
+  return { counts, circuits, entities }
 }
 
-function stateOf({ counts }: SkippedEntities): CatalogueCheck {
+/** Null without external customer mode. */
+function customersOf({ circuits }: Reported): 'ok' | 'unavailable' | null {
+  if (circuits.length === 0) return null
+  return circuits.some((circuit) => circuit > 0) ? 'unavailable' : 'ok'
+}
+
+function stateOf({ counts }: Pick<Reported, 'counts'>): CatalogueCheck {
   if (counts.length === 0) return 'unknown'
   return counts.some((count) => count > 0) ? 'incomplete' : 'ok'
-}
-
-function checkCatalogue(redis: RedisConnection): Promise<CatalogueCheck> {
-  return readSkipped(redis).then(stateOf, () => 'unknown')
 }
 
 async function checkRedis({ redis, isRedisFit, canRedisWrite }: HealthOptions): Promise<Check> {

@@ -1,5 +1,6 @@
 /** All routes of the control plane with their access rules. */
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { CustomerLookup } from '../billing/customer-lookup.ts'
 import type { Audit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { Config } from '../config/schema.ts'
@@ -15,6 +16,7 @@ import type { Auth } from './auth/auth.ts'
 import type { Caller } from './auth/caller.ts'
 import type { ClockMover } from './clock/move.ts'
 import { addClockRoutes } from './clock/routes.ts'
+import { announceCustomerChange } from './customer-changes.ts'
 import type { CycleParts } from './cycle/cycle.ts'
 import { errorHandler } from './entities/answer.ts'
 import type { EntityApi } from './entities/api.ts'
@@ -44,6 +46,7 @@ export interface RouteParts {
   readonly entityApi: EntityApi
   readonly payments: Payments
   readonly cycle: CycleParts
+  readonly lookup: CustomerLookup
   readonly health: Pick<
     HealthOptions,
     'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
@@ -86,15 +89,18 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     },
     log,
   )
+  const { ledger } = entityApi.stores
   addActionRoutes(server, {
     catalog,
-    ledger: entityApi.stores.ledger,
+    ledger,
+    customerChanged: (change) => announceCustomerChange({ redis, ledger, clock }, change),
     audit,
     clock,
     config,
     log,
     payments: parts.payments,
     cycle: parts.cycle,
+    lookup: parts.lookup,
     actions: ACTIONS,
     async admit(request, sent, action) {
       if (action === null) return admit(request, sent, 'user')

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { resolve } from 'node:path'
+import { createAccounts } from '../billing/run/open-accounts.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
@@ -74,9 +75,11 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const auth = openAuth({ catalog, keys, settings, audit, clock, config, log, dataDir })
   const parts = { catalog, clock, config, log }
   const entityApi = createEntityApi({ ...parts, ledger })
-  const payments = createPayments({ ...parts, settings, entityApi, stripeAddress })
+  const accounts = createAccounts(catalog, config, clock)
+  const { openAccounts, lookup } = accounts
+  const payments = createPayments({ ...parts, lookup, settings, entityApi, stripeAddress })
   const { charges } = payments
-  const cycle = createCycle(parts)
+  const cycle = createCycle({ ...parts, openAccounts })
   const handlers = jobHandlers(entityApi, { config, metrics, payments, cycle })
   const clockMover = createClockMover({ ...parts, ledger, metrics, handlers, audit, charges })
   const ends: { stop(): Promise<void> | void }[] = []
@@ -90,6 +93,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await recorder?.stop(drainMs)
     await server.close()
     for (const end of ends) await end.stop()
+    await accounts.close()
     await Promise.all([redis.close(), catalog.close()])
   }
   try {
@@ -98,18 +102,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     refuseCrossSite(server, config.admin, listedOrigins(settings))
     const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
-    addRoutes(server, {
-      ...parts,
-      redis,
-      clockMover,
-      metrics,
-      audit,
-      auth,
-      entityApi,
-      payments,
-      cycle,
-      health,
-    })
+    const apis = { audit, auth, entityApi, payments, cycle, lookup, health }
+    addRoutes(server, { ...parts, ...apis, redis, clockMover, metrics })
     if (!auth.guard.isOpen) {
       const first = watchFirstAdmin({ catalog, clock: realTimeOf(clock), log, dataDir })
       ends.push(first)

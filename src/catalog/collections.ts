@@ -27,6 +27,7 @@ import type { SubscriberDocument } from './entities/subscriber.ts'
 import type { TaxDocument } from './entities/tax.ts'
 import type { UserDocument } from './entities/user.ts'
 import type { BalanceDocument } from './records/balance-document.ts'
+import { CUSTOMER_INDEXES, type CustomerDocument } from './records/customer-document.ts'
 import {
   CYCLE_PAGE_INDEXES,
   type CyclePageDocument,
@@ -124,6 +125,8 @@ export interface Collections {
   /** Numbers of invoices that are not needed any more. */
   readonly voidinvoices: Collection<VoidInvoiceDocument>
   readonly cards: Collection<CardDocument>
+  /** Customers of the customer system, kept for a short time. */
+  readonly customers: Collection<CustomerDocument>
   /** Answers of money actions by idempotency key. */
   readonly idempotency: Collection<IdempotencyDocument>
   readonly counters: Collection<CounterDocument>
@@ -166,6 +169,7 @@ type RecordCollection =
   | 'cycleparked'
   | 'voidinvoices'
   | 'cards'
+  | 'customers'
   | 'idempotency'
   | 'audit'
   | 'jobs'
@@ -195,6 +199,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   cycleparked: PARKED_ACCOUNT_INDEXES,
   voidinvoices: VOID_INVOICE_INDEXES,
   cards: CARD_INDEXES,
+  customers: CUSTOMER_INDEXES,
   idempotency: IDEMPOTENCY_INDEXES,
   audit: AUDIT_INDEXES,
   jobs: JOB_INDEXES,
@@ -230,6 +235,7 @@ export function collectionsOf(db: Db): Collections {
     cycleparked: db.collection('cycleparked'),
     voidinvoices: db.collection('voidinvoices'),
     cards: db.collection('cards'),
+    customers: db.collection('customers'),
     idempotency: db.collection('idempotency'),
     counters: db.collection('counters'),
     installation: db.collection('installation'),

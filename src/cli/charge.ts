@@ -3,6 +3,7 @@ import { beginJob, readJob } from '../admin/jobs/jobs.ts'
 import { runJob } from '../admin/jobs/runner.ts'
 import { chargeRunHandler } from '../admin/payments/jobs.ts'
 import { createCharges } from '../admin/payments/payments.ts'
+import { createAccounts } from '../billing/run/open-accounts.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import { loadConfig } from '../config/load.ts'
 import { createLogger } from '../runtime/log.ts'
@@ -20,12 +21,15 @@ export async function charge(options: OptionValues, file: string | undefined): P
   const log = createLogger({ name: 'cli', level: 'silent' })
   const job = await withCatalog(config, async (catalog, clock) => {
     const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
-    const charges = createCharges({ catalog, clock, config, settings, log })
+    const accounts = createAccounts(catalog, config, clock)
+    const { lookup } = accounts
+    const charges = createCharges({ catalog, clock, config, settings, log, lookup })
     const subject = `run ${clock.nowMs()}`
     const wanted = { kind: 'charge', subject, options: run, actor: operator() } as const
     const begun = await beginJob({ catalog, clock }, wanted)
     const runner = { catalog, clock, log, handlers: { charge: chargeRunHandler(charges) } }
     await runJob(runner, begun, new AbortController().signal)
+    await accounts.close()
     return (await readJob({ catalog }, begun._id)) ?? begun
   })
   if (options['json'] === true) print(JSON.stringify(jobJson(job)))

@@ -5,6 +5,7 @@ import { ApiError } from '../admin/entities/errors.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
 import { jobHandlers } from '../admin/jobs/handlers.ts'
 import { createCharges } from '../admin/payments/payments.ts'
+import { type Accounts, createAccounts } from '../billing/run/open-accounts.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import { loadConfig } from '../config/load.ts'
@@ -24,16 +25,20 @@ export async function clock(options: OptionValues, file: string | undefined): Pr
   const toMs = instantOf(options, config.rating.timeZone)
   const isJson = options['json'] === true
   await withStores(config, async (stores) => {
-    const mover = moverOf(stores, config)
+    const accounts = createAccounts(stores.catalog, config, stores.clock)
+    const mover = moverOf(stores, config, accounts)
     if (toMs === undefined) {
       if (isJson) print(JSON.stringify(mover.show()))
       else print(shownText(mover))
       return
     }
     if (stores.lost.length > 0) throw new CommandError(LEDGER_LOST)
-    const moved = await mover.move(toMs, operator()).catch((error: unknown) => {
-      throw error instanceof ApiError ? new CommandError(error.message, { cause: error }) : error
-    })
+    const moved = await mover
+      .move(toMs, operator())
+      .catch((error: unknown) => {
+        throw error instanceof ApiError ? new CommandError(error.message, { cause: error }) : error
+      })
+      .finally(() => accounts.close())
     if (isJson) print(JSON.stringify(moved))
     else for (const line of movedText(moved)) print(line)
   })
@@ -48,13 +53,17 @@ function instantOf(options: OptionValues, timeZone: string): number | undefined 
   throw new UsageError(`--to must be a time, as in 2026-01-31T12:00:00Z, not '${text}'`)
 }
 
-function moverOf({ catalog, ledger, clock }: Stores, config: Config): ClockMover {
+function moverOf(
+  { catalog, ledger, clock }: Stores,
+  config: Config,
+  { openAccounts, lookup }: Accounts,
+): ClockMover {
   const log = createLogger({ name: 'cli', level: 'silent' })
   const metrics = createMetrics({ node: '', role: 'admin' })
   const api = createEntityApi({ catalog, ledger, clock, config, log })
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
-  const charges = createCharges({ catalog, clock, config, settings, log })
-  const cycle = createCycle({ catalog, clock, config, log })
+  const charges = createCharges({ catalog, clock, config, settings, log, lookup })
+  const cycle = createCycle({ catalog, clock, config, log, openAccounts })
   const handlers = jobHandlers(api, { config, metrics, payments: { charges }, cycle })
   const due = { catalog, ledger, clock, config, metrics, handlers, log }
   return createClockMover({ ...due, audit: createAudit(catalog), charges })

@@ -163,6 +163,19 @@ const BILLING_COMMANDS: readonly CommandSpec[] = [
   },
 ]
 
+const EXTERNAL_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: 'external check',
+    help: 'Call the customer system for an example, and say what is wrong with its answers.',
+    options: {
+      aid: text('N', 'number of an account that it has'),
+      sid: text('N', 'number of a subscriber of this account'),
+      json,
+      ...common,
+    },
+  },
+]
+
 const ENTITY_COMMANDS: readonly CommandSpec[] = [
   {
     name: 'import',
@@ -306,6 +319,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...PRIVACY_COMMANDS,
   ...BILLING_COMMANDS,
   ...CYCLE_COMMANDS,
+  ...EXTERNAL_COMMANDS,
   {
     name: 'diameter send',
     help: 'Send credit-control requests to a node over Diameter, and show its answers.',

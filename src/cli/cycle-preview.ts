@@ -24,9 +24,11 @@ export function previewCycle(options: OptionValues, file: string | undefined): P
   const back = backIn(options)
   const path = optionalText(options, 'assume')
   const change = path === undefined ? null : jsonIn(path)
-  return inCycle(options, file, async ({ catalog, config, clock, state }) => {
+  return inCycle(options, file, async ({ catalog, config, clock, state, openAccounts }) => {
+    const { isExternal } = await openAccounts()
     const assumed = change === null ? null : await assumedIn(catalog, config, path ?? '', change)
-    await checkAccounts(catalog, aid, assumed)
+    if (isExternal) refuseAssumed(path ?? '', assumed)
+    else await checkAccounts(catalog, aid, assumed)
     const { cycle, status } = state
     const nowMs = clock.nowMs()
     const previous = await previousOf(catalog, state, nowMs)
@@ -37,7 +39,7 @@ export function previewCycle(options: OptionValues, file: string | undefined): P
     const sums = new Sums()
     const request = { cycle, aid, assumed, comparedKey, back, nowMs }
     const isSame = comparedKey === cycle.key
-    const deps = { catalog, config, compute: computeAccount }
+    const deps = { catalog, config, compute: computeAccount, openAccounts }
     for await (const account of previewAccounts(deps, request)) {
       sums.add(account)
       if (aid === null && !isShown(account, isSame)) continue
@@ -94,6 +96,14 @@ async function assumedIn(
     if (error instanceof FieldError) throw new UsageError(`--assume ${path}: ${error.message}`)
     throw error
   }
+}
+
+/** Revisions of customers are supposed in addition to stored ones. */
+function refuseAssumed(path: string, assumed: Assumed | null): void {
+  if (assumed === null || assumedAccounts(assumed).length === 0) return
+  throw new UsageError(
+    `--assume ${path}: account and subscribers cannot be supposed: the customer system has them`,
+  )
 }
 
 async function checkAccounts(

@@ -2,8 +2,10 @@
 import { calendarOf } from '../billing/credit/credits.ts'
 import { isCycleKey } from '../billing/cycle-key.ts'
 import { BillingError } from '../billing/errors.ts'
+import type { OpenAccounts } from '../billing/run/account-source.ts'
 import { confirmInvoices, hasUnconfirmed } from '../billing/run/confirm.ts'
 import { closeMail, MAIL_KIND, mailHandler } from '../billing/run/invoice-mail.ts'
+import { createAccounts } from '../billing/run/open-accounts.ts'
 import { readParked, skipParked } from '../billing/run/parked.ts'
 import { type PageWorkers, participate, type RunDeps } from '../billing/run/participate.ts'
 import { retryParked } from '../billing/run/run-accounts.ts'
@@ -23,6 +25,7 @@ import { billrunSettingsOf } from '../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../catalog/settings/stored-config.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
+import { CustomerSystemError } from '../external/customers/errors.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { print, printError, type StatusLine, statusLine } from '../runtime/terminal.ts'
@@ -39,6 +42,7 @@ export interface Context {
   readonly state: CycleState
   readonly options: OptionValues
   readonly clock: Clock
+  readonly openAccounts: OpenAccounts
 }
 
 /** Refusals of the billing become `CommandError`. */
@@ -53,11 +57,16 @@ export async function inCycle<T>(
   return withCatalog(config, async (catalog, clock) => {
     const name = await nameOf(catalog, key, day)
     const state = await readCycleState(catalog, name, calendarOf(config), clock.nowMs())
+    const accounts = createAccounts(catalog, config, clock)
+    const { openAccounts } = accounts
     try {
-      return await act({ catalog, config, state, options, clock })
+      return await act({ catalog, config, state, options, clock, openAccounts })
     } catch (error) {
-      if (error instanceof BillingError) throw new CommandError(error.message, { cause: error })
+      const isNamed = error instanceof BillingError || error instanceof CustomerSystemError
+      if (isNamed) throw new CommandError(error.message, { cause: error })
       throw error
+    } finally {
+      await accounts.close()
     }
   })
 }
@@ -90,7 +99,7 @@ async function nameOf(catalog: Catalog, key: string, day: number | null): Promis
 /** Returns 1 if the run is paused. */
 export function runCycle(options: OptionValues, file: string | undefined): Promise<0 | 1> {
   const threads = threadsIn(options)
-  return inCycle(options, file, async ({ catalog, config, state, clock }) => {
+  return inCycle(options, file, async ({ catalog, config, state, clock, openAccounts }) => {
     const { cycle, status } = state
     if (status === 'current' || status === 'future') {
       throw new CommandError(`the cycle ${cycle.key} has not ended yet`)
@@ -100,7 +109,7 @@ export function runCycle(options: OptionValues, file: string | undefined): Promi
     if ((status === 'finished' || status === 'to_rerun') && !rerun) {
       throw new CommandError(`the cycle ${cycle.key} has invoices: replace them by --rerun`)
     }
-    const stores = { catalog, clock }
+    const stores = { catalog, clock, openAccounts }
     const isContinued = status === 'running'
     await beginRun(stores, {
       cycle,
@@ -127,7 +136,7 @@ function threadsIn(options: OptionValues): number | undefined {
 /** Progress is shown; the first signal ends the work of this process after its pages. */
 async function watched(
   workers: PageWorkers,
-  stores: Pick<RunDeps, 'catalog' | 'clock'>,
+  stores: Pick<RunDeps, 'catalog' | 'clock' | 'openAccounts'>,
   config: Config,
   cycle: CycleState['cycle'],
 ): Promise<CycleRunDocument | null> {
@@ -177,11 +186,19 @@ class Progress {
 
 export function progressText(run: CycleRunDocument, waiting: string): string {
   const { counts, total } = run
+  if (total === 0) return withReason(`${counts.accounts} accounts${failedText(counts)}`, waiting)
   const percent = completionPercent(run)
   const filled = Math.floor((percent / 100) * BAR_LENGTH)
   const bar = `[${'#'.repeat(filled)}${'.'.repeat(BAR_LENGTH - filled)}]`
-  const failed = counts.failed === 0 ? '' : `, ${counts.failed} failed`
-  const text = `${bar} ${percent.toFixed(2)} %, ${counts.accounts} of ${total} accounts${failed}`
+  const text = `${bar} ${percent.toFixed(2)} %, ${counts.accounts} of ${total} accounts`
+  return withReason(text + failedText(counts), waiting)
+}
+
+function failedText({ failed }: CycleCounts): string {
+  return failed === 0 ? '' : `, ${failed} failed`
+}
+
+function withReason(text: string, waiting: string): string {
   return waiting === '' ? text : `${text}; paused: ${waiting}`
 }
 
@@ -301,12 +318,12 @@ export function parkedAccounts(options: OptionValues, file: string | undefined):
 }
 
 async function retryAccounts(
-  { catalog, config, clock, state: { cycle }, options }: Context,
+  { catalog, config, clock, openAccounts, state: { cycle }, options }: Context,
   aids: readonly number[] | null,
 ): Promise<0 | 1> {
   const workers = threadWorkers(config, clock, { threads: 1, log: warnings() })
   try {
-    const counts = await retryParked({ catalog, config, workers }, cycle, aids)
+    const counts = await retryParked({ catalog, config, openAccounts, workers }, cycle, aids)
     print(options['json'] === true ? JSON.stringify(counts) : countsText(counts))
     return counts.failed === 0 ? 0 : 1
   } finally {

@@ -33,8 +33,8 @@ export async function runCommandLine(
   }
 }
 
-/** Commands for access control, settings, personal data and jobs. */
-const ACCESS = /^(?:user|client|secrets|settings|job) |^(?:erase|check|charge|clock)$/
+/** Commands for access control, settings, personal data, jobs and the customer system. */
+const ACCESS = /^(?:user|client|secrets|settings|job|external) |^(?:erase|check|charge|clock)$/
 
 /** Each command is imported on demand, so that a role does not load the modules of others. */
 async function dispatch(
@@ -120,6 +120,8 @@ async function access({ command, operands, options }: Invocation): Promise<ExitC
       return (await import('./clock.ts')).clock(options, file)
     case 'erase':
       return (await import('./erase.ts')).erase(options, file)
+    case 'external check':
+      return (await import('./external-check.ts')).checkExternal(options, file)
     case 'job list':
       return (await import('./job-list.ts')).listJobs(options, file)
     case 'user list':

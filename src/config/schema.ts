@@ -205,6 +205,9 @@ export const ConfigSchema = section({
     profilesCachedMax: integer(1, 10_000_000),
     unknownTtlMs: integer(0, HOUR_MS),
   }),
+  external: section({
+    privateRanges: Type.Array(text('address-range'), { maxItems: 100, uniqueItems: true }),
+  }),
   invoices: section({
     folder: Type.String(),
     templates: Type.String(),

@@ -263,6 +263,8 @@ export interface SubscriberProfile extends Revision {
   /** IANA name; empty for the time zone of the installation. */
   timeZone: string
   play: string
+  /** Fields that the node does not know, which rules read as `subscriber.<name>`. */
+  facts: Facts
   /** The subscribers of the account; null if nothing is pooled. */
   pool: readonly PoolMember[] | null
 }

@@ -25,6 +25,17 @@ export class FieldError extends Error {
 
 export type Fields = Readonly<Record<string, unknown>>
 
+/** A field that the operator has added to accounts or subscribers. */
+export interface CustomField {
+  /** May be dotted. */
+  readonly name: string
+  readonly isMandatory: boolean
+  /** Whether its texts are dates. */
+  readonly isDate: boolean
+  /** Kinds of subscribers that have it; empty: all. */
+  readonly plays: readonly string[]
+}
+
 export function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

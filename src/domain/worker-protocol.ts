@@ -57,9 +57,12 @@ const [TOTAL, UNTAXED, CHECKS_CREDIT, HAS_IDENTIFIER, HAS_PARTS] = [1, 2, 4, 8, 
 /** Flags of the outcome of a service. */
 const [FINAL_UNIT, QUOTE, OF_IDENTIFIER, PART_GRANTS] = [1, 2, 4, 8] as const
 
-export function packTask({ requests, mayLookUp, deadlineMs }: WorkerTask): PackedTask {
+/** Numbers of tasks that may look up, and of those that may also ask a customer system. */
+const [LOOK_UP, ASK] = [1, 2] as const
+
+export function packTask({ requests, mayLookUp, mayAsk, deadlineMs }: WorkerTask): PackedTask {
   writer.begin()
-  writer.number(mayLookUp ? 1 : 0)
+  writer.number(!mayLookUp ? 0 : mayAsk === true ? ASK : LOOK_UP)
   writer.number(deadlineMs)
   writer.number(requests.length)
   for (let index = 0; index < requests.length; index += 1) {
@@ -70,12 +73,13 @@ export function packTask({ requests, mayLookUp, deadlineMs }: WorkerTask): Packe
 
 export function unpackTask(packed: PackedTask): WorkerTask {
   const reader = new TaskReader(packed)
-  const mayLookUp = reader.number() === 1
+  const level = reader.number()
   const deadlineMs = reader.number()
   const count = reader.number()
   const requests: ChargeRequest[] = []
   for (let index = 0; index < count; index += 1) requests.push(readRequest(reader))
-  return { requests, mayLookUp, deadlineMs }
+  const task = { requests, mayLookUp: level >= LOOK_UP, deadlineMs }
+  return level === ASK ? { ...task, mayAsk: true } : task
 }
 
 export function packResult({ outcomes, stats }: WorkerResult): PackedResult {

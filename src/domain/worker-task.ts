@@ -13,6 +13,11 @@ export interface WorkerTask {
    */
   mayLookUp: boolean
   /**
+   * True if it may also wait for a customer system. Such requests are in batches of their own, so
+   * that it delays no request that needs it not.
+   */
+  mayAsk?: boolean
+  /**
    * When the last of the requests times out, `processMs`: requests that are undecided by then are
    * skipped.
    */
@@ -22,15 +27,15 @@ export interface WorkerTask {
 export interface WorkerResult {
   /**
    * In the order of the requests; null if nothing was committed and the request has to be sent
-   * again with `mayLookUp`.
+   * again with `mayLookUp`, or with `mayAsk` if it had that already.
    */
   outcomes: (ChargeOutcome | null)[]
   /** Counts since the last batch. */
   stats: Record<string, number>
 }
 
-/** Events of workers; the first worker alone sends those other than `CatalogueEvent`. */
-export type WorkerEvent = CatalogueEvent | SkippedEvent | SessionEvent
+/** Events of workers; the first worker alone sends `SkippedEvent` and `SessionEvent`. */
+export type WorkerEvent = CatalogueEvent | CustomerSystemEvent | SkippedEvent | SessionEvent
 
 /**
  * Sent by each worker at its start, and when it has read the catalogue for the first time: until
@@ -40,6 +45,20 @@ export interface CatalogueEvent {
   kind: 'catalogue'
   worker: number
   isLoaded: boolean
+}
+
+/** Sent by each worker that asks a customer system, when its state or counts have changed. */
+export interface CustomerSystemEvent {
+  kind: 'customerSystem'
+  worker: number
+  calls: readonly {
+    call: 'subscriber' | 'account'
+    circuit: 'closed' | 'open' | 'half-open'
+    /** Number of calls since the settings were read, by `ok` or the kind of the failure. */
+    outcomes: Readonly<Record<string, number>>
+  }[]
+  /** Profiles that were used beyond their age. */
+  stale: number
 }
 
 /** Sent at the start and after each change. */

@@ -170,8 +170,10 @@ class Fields implements UsageFields {
   readonly timeZone: string
   readonly #own: ServiceRequest['fields']
   readonly #common: Usage['fields']
+  readonly #profile: SubscriberProfile
 
-  constructor({ service, fields }: Usage, { plan, play }: SubscriberProfile, timeZone: string) {
+  constructor({ service, fields }: Usage, profile: SubscriberProfile, timeZone: string) {
+    const { plan, play } = profile
     this.usaget = service.usaget
     this.ratingGroup = service.ratingGroup
     this.serviceIdentifier = service.serviceIdentifier
@@ -181,10 +183,16 @@ class Fields implements UsageFields {
     this.timeZone = timeZone
     this.#own = service.fields
     this.#common = fields
+    this.#profile = profile
   }
 
   field(name: string): string | undefined {
     return this.#own?.[name] ?? this.#common?.[name]
+  }
+
+  subscriberField(name: string): string | undefined {
+    const { facts } = this.#profile
+    return Object.hasOwn(facts, name) ? String(facts[name]) : undefined
   }
 }
 

@@ -11,7 +11,13 @@ import { type HangWatch, watchForHangs } from './hang-watch.ts'
 import { type BuiltWorker, InlineWorker } from './inline-worker.ts'
 import { createRoutes, type Routes } from './routes.ts'
 import type { SharedWorkers } from './thread-context.ts'
-import { type OnOutcome, type Pending, type RequestSender, WorkerQueue } from './worker-queue.ts'
+import {
+  type OnOutcome,
+  type Pending,
+  type RequestSender,
+  WorkerQueue,
+  type WorkerQueueOptions,
+} from './worker-queue.ts'
 import { WorkerThread } from './worker-thread.ts'
 
 export interface PoolOptions {
@@ -75,6 +81,11 @@ const STALLED_TIMEOUTS = 4
  * lookup of a subscriber that is not cached delays no other request.
  */
 const LOOKUP_BATCHES_IN_FLIGHT_MAX = 8
+/**
+ * Likewise of batches that may wait for a customer system. They cost the worker nothing while they
+ * wait, and it answers at once what exceeds its own limit.
+ */
+const CUSTOMER_BATCHES_IN_FLIGHT_MAX = 256
 const START_TIMEOUT_MS = 30_000
 
 /** Starts the workers. Throws `WorkerStartError` if one does not answer an empty batch. */
@@ -139,6 +150,7 @@ class PiscinaPool implements Pool {
   readonly #workers: PoolWorker[]
   readonly #queues: WorkerQueue[]
   readonly #lookupQueues: WorkerQueue[]
+  readonly #customerQueues: WorkerQueue[]
   readonly #routes: Routes
   readonly #deadlines = new Deadlines<Pending>()
   readonly #timer: NodeJS.Timeout
@@ -159,6 +171,13 @@ class PiscinaPool implements Pool {
       this.#createQueue(worker, number, {
         batchesInFlightMax: LOOKUP_BATCHES_IN_FLIGHT_MAX,
         mayLookUp: true,
+      }),
+    )
+    this.#customerQueues = workers.map((worker, number) =>
+      this.#createQueue(worker, number, {
+        batchesInFlightMax: CUSTOMER_BATCHES_IN_FLIGHT_MAX,
+        mayLookUp: true,
+        mayAsk: true,
       }),
     )
     options.shared?.onConnect((worker, port) => this.#serve(worker, port))
@@ -213,7 +232,7 @@ class PiscinaPool implements Pool {
   #createQueue(
     worker: PoolWorker,
     number: number,
-    kind: { batchesInFlightMax: number; mayLookUp: boolean },
+    kind: Pick<WorkerQueueOptions, 'batchesInFlightMax' | 'mayLookUp' | 'mayAsk'>,
   ): WorkerQueue {
     const { batchSizeMax, onBatch, log } = this.#options
     return new WorkerQueue(worker, {
@@ -250,8 +269,13 @@ class PiscinaPool implements Pool {
     }
   }
 
+  /** Without an outcome from the lookup queue it needs the customer system. */
   #pushLookup(pending: Pending, worker: number): void {
-    if (!pending.isLookup) this.#options.onLookup?.()
+    if (pending.isLookup) {
+      this.#customerQueues[worker]?.push(pending)
+      return
+    }
+    this.#options.onLookup?.()
     pending.isLookup = true
     this.#lookupQueues[worker]?.push(pending)
   }
@@ -304,6 +328,7 @@ class PiscinaPool implements Pool {
     }
     for (const queue of this.#queues) queue.prune()
     for (const queue of this.#lookupQueues) queue.prune()
+    for (const queue of this.#customerQueues) queue.prune()
   }
 
   /**
@@ -325,6 +350,7 @@ class PiscinaPool implements Pool {
     this.#workers[worker] = replacement
     this.#queues[worker]?.replace(replacement)
     this.#lookupQueues[worker]?.replace(replacement)
+    this.#customerQueues[worker]?.replace(replacement)
     void stalled?.destroy()
   }
 }

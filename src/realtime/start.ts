@@ -225,6 +225,7 @@ function startWorkers(
     onStats: metrics.workerCounts,
     onEvent: (event) => {
       if (event.kind === 'skipped') metrics.catalogueSkipped(event)
+      else if (event.kind === 'customerSystem') metrics.customerSystem(event)
       else if (event.kind !== 'catalogue') onSessionEvent(event)
       else if (event.isLoaded) loading.delete(event.worker)
       else loading.add(event.worker)

@@ -18,7 +18,7 @@ export interface Pending extends Deadline {
   readonly client: RequestSender
   /** Called once, then set to null. */
   done: OnOutcome | null
-  /** The request has been moved to the lookup queue. */
+  /** The request has been moved to the lookup queue, and maybe further to the customer queue. */
   isLookup: boolean
   /** A usage report or termination: charged even if its client has disconnected. */
   readonly isReport: boolean
@@ -33,8 +33,9 @@ export interface BatchWorker {
 export interface WorkerQueueOptions {
   readonly batchSizeMax: number
   readonly batchesInFlightMax: number
-  /** Whether its batches may wait for MongoDB. */
+  /** Whether its batches may wait for MongoDB, and for a customer system. */
   readonly mayLookUp: boolean
+  readonly mayAsk?: boolean
   /** Clock of the deadlines (`processMs`). */
   readonly elapsedMs: () => number
   readonly onBatch: (size: number) => void
@@ -155,13 +156,14 @@ export class WorkerQueue {
   }
 
   #send(batch: readonly Pending[], nowMs: number): void {
-    const { onBatch, onResult, onFailure, mayLookUp } = this.#options
+    const { onBatch, onResult, onFailure, mayLookUp, mayAsk = false } = this.#options
     this.#batches.set(batch, nowMs)
     if (batch.length > 0) onBatch(batch.length)
     let deadlineMs = 0
     for (const pending of batch) deadlineMs = Math.max(deadlineMs, pending.deadlineMs)
     const requests = batch.map((pending) => pending.request)
-    this.#worker.run({ requests, mayLookUp, deadlineMs }).then(
+    const task = { requests, mayLookUp, deadlineMs }
+    this.#worker.run(mayAsk ? { ...task, mayAsk } : task).then(
       (result) => {
         if (!this.#batches.delete(batch)) return
         onResult(batch, result)

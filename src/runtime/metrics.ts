@@ -1,10 +1,12 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { type CustomerMetrics, createCustomerMetrics } from './customer-metrics.ts'
 import { type CycleMetrics, createCycleMetrics } from './cycle-metrics.ts'
 import { createDiameterMetrics, type DiameterMetrics } from './diameter-metrics.ts'
 import { createFastHistogram, type MetricValues } from './fast-histogram.ts'
 import { createLoopMetrics } from './loop-metrics.ts'
 import { createOverloadMetrics, type OverloadMetrics } from './overload-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
+import { createRetentionMetrics } from './retention-metrics.ts'
 import { createTlsMetrics, type TlsMetrics } from './tls-metrics.ts'
 
 /** Source of metrics: the node (installation on a machine) and the role of the process. */
@@ -53,6 +55,7 @@ export const SKIPPED_ENTITY = 'tollgate_catalogue_skipped_entity'
 
 export type Metrics = RequestMetrics &
   OverloadMetrics &
+  CustomerMetrics &
   CycleMetrics & {
     /** Records the size of a batch sent to a worker. */
     batch(size: number): void
@@ -144,6 +147,7 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
     ...createRecorderMetrics(registry),
     ...createRedisMetrics(registers),
     ...createRetentionMetrics(registers),
+    ...createCustomerMetrics(registers),
     ...createCycleMetrics(registers),
     diameter: createDiameterMetrics(registry),
     tls: createTlsMetrics(registry),
@@ -308,32 +312,6 @@ function createRecorderMetrics(registry: Registry): RecorderMetrics {
     },
     entriesUnreadable: (count) => unreadable.inc(count),
     sessionsExpired: (count) => expired.inc(count),
-  }
-}
-
-function createRetentionMetrics(registers: Registry[]) {
-  const labelNames = ['collection'] as const
-  const removed = new Counter({
-    name: 'tollgate_retention_removed_total',
-    help: 'Documents removed because they were older than the settings keep them',
-    labelNames,
-    registers,
-  })
-  const ended = new Gauge({
-    name: 'tollgate_retention_ended_seconds',
-    help: 'When the last run of retention came to its end, in seconds since 1970',
-    labelNames,
-    registers,
-  })
-  const sent = new Counter({
-    name: 'tollgate_audit_sent_total',
-    help: 'Audit records sent to the syslog receiver, repeated ones too',
-    registers,
-  })
-  return {
-    auditSent: (count: number) => sent.inc(count),
-    retentionRemoved: (collection: string, count: number) => removed.inc({ collection }, count),
-    retentionEnded: (collection: string, atMs: number) => ended.set({ collection }, atMs / 1000),
   }
 }
 

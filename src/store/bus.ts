@@ -32,14 +32,17 @@ const PING_MS = 5_000
 /**
  * Subscribes on a separate connection, to any node of a cluster: messages reach all of them.
  * Reconnects by itself, in a cluster to the next node. Exceptions of the listener are logged.
+ * `onListening` is called each time that messages are received from now on; before, some may have
+ * been missed.
  */
 export function subscribe(
   redis: Pick<RedisConnection, 'nodes'>,
   channel: string,
   listener: (payload: string) => void,
   log: Pick<Logger, 'warn' | 'error'>,
+  onListening: () => void = () => undefined,
 ): Subscription {
-  return new ChannelSubscription(redis, channel, listener, log)
+  return new ChannelSubscription(redis, channel, listener, log, onListening)
 }
 
 class ChannelSubscription implements Subscription {
@@ -47,17 +50,21 @@ class ChannelSubscription implements Subscription {
   readonly #channel: string
   readonly #listener: (payload: string) => void
   readonly #log: Pick<Logger, 'warn' | 'error'>
+  readonly #onListening: () => void
   #client: Redis | null = null
   #timer: NodeJS.Timeout | undefined
   #failures = 0
   #isSubscribed = false
   #isClosed = false
 
-  constructor(...[redis, channel, listener, log]: Parameters<typeof subscribe>) {
+  constructor(
+    ...[redis, channel, listener, log, onListening]: Required<Parameters<typeof subscribe>>
+  ) {
     this.#redis = redis
     this.#channel = channel
     this.#listener = listener
     this.#log = log
+    this.#onListening = onListening
     this.#connect()
   }
 
@@ -96,6 +103,7 @@ class ChannelSubscription implements Subscription {
     }
     this.#isSubscribed = !this.#isClosed
     this.#failures = 0
+    if (this.#isSubscribed) this.#onListening()
     this.#watch(client)
   }
 

@@ -3,7 +3,8 @@ import { randomInt } from 'node:crypto'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { CHARGING_COLLECTIONS } from '../catalog/entities/entity-table.ts'
 import { type CatalogFeed, createCatalogFeed } from '../catalog/feed/feed.ts'
-import { findProfiles } from '../catalog/feed/profiles.ts'
+import { keptCustomers } from '../catalog/feed/kept-customers.ts'
+import { storedParts } from '../catalog/feed/profiles.ts'
 import type { SubscriberChange } from '../catalog/feed/subscriber-watch.ts'
 import { findSubscriber, identifiersOf } from '../catalog/feed/subscribers.ts'
 import type { Config } from '../config/schema.ts'
@@ -14,15 +15,25 @@ import type { ChargeContext } from '../rating/decision.ts'
 import { RateFinder } from '../rating/match/finder.ts'
 import { createFreeNumbers } from '../rating/match/free-numbers.ts'
 import { compileRules } from '../rating/rules.ts'
-import { type Clock, type ClockOffset, clockWith, processMs } from '../runtime/clock.ts'
+import {
+  type Clock,
+  type ClockOffset,
+  clockWith,
+  monotonicMs,
+  processMs,
+  systemClock,
+} from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
-import { batched } from './batched.ts'
+import { followCustomerChanges } from './customers/customer-changes.ts'
+import { CustomerSystem } from './customers/customer-system.ts'
 import { watchFileTypeRules } from './file-type-rules.ts'
 import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
-import { ProfileCache, type ProfileQuery, type ProfileReader } from './profiles.ts'
+import { createProfileReader } from './profile-reader.ts'
+import { ProfileCache } from './profiles.ts'
+import type { CustomerReads } from './request-profiles.ts'
 import { RuleBook } from './rule-book.ts'
 import { type SessionEventsWatch, watchSessionEvents } from './session-events.ts'
 import { createTaxRules, type TaxRules } from './tax-rules.ts'
@@ -48,16 +59,8 @@ export async function buildWorker(
 ): Promise<ChargingWorker> {
   const log = createLogger({ name: `worker-${worker}`, level: config.log.level })
   const clock = clockWith(ahead)
-  const redis = openRedis(config.redis, log)
-  // Without Redis or MongoDB the worker starts anyway, and answers that the store is down.
-  await waitForRedis(redis, config.redis.connectTimeoutMs).catch(() => undefined)
-  const ledger = createLedger(redis, config.ledger, randomInt(1, 2 ** 47))
-  const { url, database, timeoutMs } = config.mongo
-  const catalog = await openCatalog({ url, database, timeoutMs, appName: 'tollgate-worker' })
-  const { calculators, identification } = compileRules(config.rating)
-  const { rateKeys, countryPrefix } = config.rating
-  const finder = new RateFinder(calculators, rateKeys)
-  const rules = new RuleBook({ own: { identification, finder }, rateKeys, countryPrefix })
+  const { redis, ledger, catalog } = await openStores(config, log)
+  const { rules, finder } = compiledRules(config)
   const feed = createCatalogFeed({
     catalog,
     pollMs: config.catalog.pollMs,
@@ -66,7 +69,8 @@ export async function buildWorker(
     onRates: (changed) => rules.update(changed),
   })
   const needsPool = createPoolCheck(() => feed.current())
-  const profiles = createProfileCache(profileReader(catalog, needsPool), config)
+  const sources = { config, worker, feed, catalog, redis, clock, log, emit }
+  const { profiles, customers } = openProfiles({ ...sources, needsPool })
   feed.onSubscriberChange((change) => dropProfiles(profiles, change))
   const taxes = createTaxRules(config.rating, log)
   const fileTypes = watchFileTypeRules({
@@ -75,9 +79,9 @@ export async function buildWorker(
     log,
     rules,
     taxes,
+    customers,
     onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
   })
-  const sources = { feed, catalog, redis, clock, log, emit }
   const sessionEvents = worker === 0 ? emitSessionEvents(sources) : null
   await Promise.all([feed.start(), fileTypes.start()])
   const backlog = startBacklogWatch({ ledger, ...config.ledger, log: worker === 0 ? log : null })
@@ -94,12 +98,13 @@ export async function buildWorker(
     elapsedMs: processMs,
     context: ratingContexts(config, { feed, taxes, finder }),
     isCatalogueLoaded,
+    customers: customerReads(customers, config),
     refusal: backlog.refusal,
     ...config.ledger,
     onDefect: (error) => log.error({ err: error }, 'defect'),
   })
   // Not awaited: until the caches are warm, each request reads its data.
-  const warming = warmCaches(processor, { config, catalog, rules, log })
+  const warming = warmCaches(processor, { config, catalog, customers, rules, log })
   return {
     process: (task) => processor.process(task),
     async close() {
@@ -107,31 +112,94 @@ export async function buildWorker(
       for (const timer of reports) clearInterval(timer)
       backlog.stop()
       await Promise.all([feed.stop(), fileTypes.stop()])
+      await customers.close()
       await Promise.all([redis.close(), catalog.close()])
       await warming
     },
   }
 }
 
-function createProfileCache(reader: ProfileReader, { catalog }: Config): ProfileCache {
-  const { profilesCachedMax: entriesMax, unknownTtlMs } = catalog
-  return new ProfileCache(reader, { entriesMax, unknownTtlMs })
+async function openStores(config: Config, log: Logger) {
+  const redis = openRedis(config.redis, log)
+  // Without Redis or MongoDB the worker starts anyway, and answers that the store is down.
+  await waitForRedis(redis, config.redis.connectTimeoutMs).catch(() => undefined)
+  const ledger = createLedger(redis, config.ledger, randomInt(1, 2 ** 47))
+  const { url, database, timeoutMs } = config.mongo
+  const catalog = await openCatalog({ url, database, timeoutMs, appName: 'tollgate-worker' })
+  return { redis, ledger, catalog }
+}
+
+function compiledRules({ rating }: Pick<Config, 'rating'>) {
+  const { calculators, identification } = compileRules(rating)
+  const { rateKeys, countryPrefix } = rating
+  const finder = new RateFinder(calculators, rateKeys)
+  const rules = new RuleBook({ own: { identification, finder }, rateKeys, countryPrefix })
+  return { rules, finder }
+}
+
+interface ProfileSources {
+  config: Config
+  worker: number
+  catalog: Catalog
+  redis: RedisConnection
+  needsPool: PoolCheck
+  log: Logger
+  emit: (event: WorkerEvent) => void
+}
+
+/** The cache of profiles, and the customer system from which they may be read. */
+function openProfiles(sources: ProfileSources) {
+  const { config, worker, catalog, redis, needsPool, log, emit } = sources
+  const { profilesCachedMax: entriesMax, unknownTtlMs } = config.catalog
+  const customers = new CustomerSystem({
+    config,
+    worker,
+    log,
+    elapsedMs: monotonicMs,
+    emit,
+    findKept: (kind, questions) =>
+      keptCustomers(catalog, kind, questions, new Date(systemClock.nowMs())),
+    onChanged: () => profiles.clear(),
+    subscribe: () => followCustomerChanges(redis, profiles, log),
+  })
+  const onStale = () => customers.countStale()
+  const read = createProfileReader(storedParts(catalog), needsPool, customers)
+  const profiles = new ProfileCache(read, { entriesMax, unknownTtlMs, onStale })
+  return { profiles, customers }
+}
+
+/** Part of the time of a request that it may wait for a customer system. */
+const CUSTOMER_WAIT_SHARE = 0.6
+/** Part of all requests in flight that may do so in one worker. */
+const CUSTOMER_REQUESTS_SHARE = 0.25
+
+function customerReads(customers: CustomerSystem, { realtime }: Config): CustomerReads {
+  const { requestTimeoutMs, inFlightMax } = realtime
+  return {
+    get isAsked() {
+      return customers.isAsked
+    },
+    waitMsMax: Math.ceil(requestTimeoutMs * CUSTOMER_WAIT_SHARE),
+    waitingMax: Math.ceil(inFlightMax * CUSTOMER_REQUESTS_SHARE),
+  }
 }
 
 interface WarmUpContext {
   config: Config
   catalog: Catalog
+  customers: CustomerSystem
   rules: RuleBook
   log: Logger
 }
 
 async function warmCaches(
   processor: Processor,
-  { config, catalog, rules, log }: WarmUpContext,
+  { config, catalog, customers, rules, log }: WarmUpContext,
 ): Promise<void> {
   const identifiers = () => [...new Set([...NAMES, ...rules.targetKeys()])]
-  const queriesOf = (sids: readonly number[], atMs: number) =>
-    identifiersOf(catalog, sids, identifiers(), atMs)
+  // A customer system is asked only about subscribers of requests.
+  const queriesOf = async (sids: readonly number[], atMs: number) =>
+    customers.isAsked ? [] : identifiersOf(catalog, sids, identifiers(), atMs)
   try {
     await processor.warmUp({ ...WARM_UP, ownersMax: ownersWarmedOf(config), queriesOf })
   } catch (err) {
@@ -294,18 +362,6 @@ function ratingContexts(
     }
   }
 }
-
-/**
- * Reads the missing profiles of a batch together. The pool is read only for profiles that need it,
- * because it requires the whole account.
- */
-function profileReader(catalog: Catalog, needsPool: PoolCheck): ProfileReader {
-  const readAll = (queries: readonly ProfileQuery[]) => findProfiles(catalog, queries, needsPool)
-  return batched<ProfileQuery, Awaited<ReturnType<ProfileReader>>>(readAll, PROFILES_READ_MAX)
-}
-
-/** Maximum number of profiles per read: those of a few batches, within the limits of MongoDB. */
-const PROFILES_READ_MAX = 256
 
 function dropProfiles(profiles: ProfileCache, change: SubscriberChange): void {
   if (change.scope === 'all') {

@@ -1,4 +1,7 @@
-/** Updates the rules of a worker from the stored file types and the stored taxation. */
+/**
+ * Updates a worker from the stored configuration: the rules of file types, the taxation, and the
+ * customer system.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import type { Catalog } from '../catalog/connection.ts'
 import { watchStoredConfig } from '../catalog/settings/stored-config-watch.ts'
@@ -7,6 +10,7 @@ import { fileTypeDefaultsOf } from '../file-types/defaults.ts'
 import type { FileType, FileTypeDefaults } from '../file-types/file-type.ts'
 import { installedFileTypes } from '../file-types/installed.ts'
 import type { Logger } from '../runtime/log.ts'
+import type { CustomerSystem } from './customers/customer-system.ts'
 import type { NamedRules, RuleBook } from './rule-book.ts'
 import type { TaxRules } from './tax-rules.ts'
 
@@ -16,6 +20,7 @@ export interface FileTypeRulesOptions {
   readonly log: Logger
   readonly rules: Pick<RuleBook, 'follow'>
   readonly taxes: Pick<TaxRules, 'follow'>
+  readonly customers: Pick<CustomerSystem, 'follow'>
   /** Called when rules have changed. Must not throw. */
   readonly onRules: () => void
 }
@@ -31,11 +36,12 @@ export interface FileTypeRulesWatch {
 }
 
 export function watchFileTypeRules(options: FileTypeRulesOptions): FileTypeRulesWatch {
-  const { catalog, config, log, rules, taxes, onRules } = options
+  const { catalog, config, log, rules, taxes, customers, onRules } = options
   const defaults = fileTypeDefaultsOf(config)
   let taken: Promise<void> = Promise.resolve()
   const watch = watchStoredConfig({ catalog, pollMs: config.catalog.pollMs, log }, (stored) => {
     taxes.follow(stored.taxation)
+    customers.follow(stored.subscribers)
     const named = installedFileTypes(stored.file_types, defaults).flatMap(({ fileType }) =>
       fileType === null ? [] : namedRules(fileType, defaults),
     )

@@ -3,7 +3,8 @@
  *
  *   refuse    while the store is too full for new sessions and events
  *   locate    account and subscriber, by session or identifier (session-locator.ts)
- *   look up   on the lookup queue only: rules and profile, from MongoDB (request-profiles.ts)
+ *   look up   on the lookup queue only: rules and profile, from MongoDB (request-profiles.ts); on
+ *             the customer queue only: from a customer system
  *   charge    rate, settle, commit (batch-executor.ts)
  */
 import { plainOutcome } from '../domain/charge-outcome.ts'
@@ -16,7 +17,7 @@ import { Item } from './item.ts'
 import { OwnerCache } from './owner-cache.ts'
 import type { PoolCheck } from './pools.ts'
 import type { ProfileCache } from './profiles.ts'
-import { RequestProfiles } from './request-profiles.ts'
+import { type CustomerReads, RequestProfiles } from './request-profiles.ts'
 import type { RuleBook } from './rule-book.ts'
 import { SessionLocationCache } from './session-location-cache.ts'
 import { SessionLocator } from './session-locator.ts'
@@ -37,6 +38,7 @@ export interface ProcessorOptions {
   context: (nowMs: number) => ChargeContext
   /** False until the catalogue has been read once: an empty one would deny paid usage. */
   isCatalogueLoaded: () => boolean
+  customers: CustomerReads
   /** Why new sessions and events are rejected now; null if they are not. */
   refusal: () => string | null
   ownersCachedMax: number
@@ -122,12 +124,13 @@ class BatchProcessor implements Processor {
     return warmUp({ ledger, owners: this.#owners, profiles, clock }, options)
   }
 
-  async process({ requests, mayLookUp, deadlineMs }: WorkerTask): Promise<WorkerResult> {
+  async process(task: WorkerTask): Promise<WorkerResult> {
+    const { requests, mayLookUp, mayAsk = false, deadlineMs } = task
     const { own } = this.#options.rules
     const items = requests.map((request) => new Item(request, own))
     this.#refuse(items)
     const admitted = items.filter(isUnanswered)
-    if (mayLookUp) await this.#chargeWithLookups(admitted, deadlineMs)
+    if (mayLookUp) await this.#chargeWithLookups(admitted, deadlineMs, mayAsk)
     else await this.#charge(admitted.filter(this.#hasRules), deadlineMs)
     const outcomes = items.map(({ outcome }) => outcome)
     const stats = this.#counts
@@ -185,11 +188,25 @@ class BatchProcessor implements Processor {
     })
   }
 
-  /** As `#charge`, but reads missing rules and profiles from MongoDB first. */
-  async #chargeWithLookups(items: readonly Item[], deadlineMs: number): Promise<void> {
+  /**
+   * As `#charge`, but reads missing rules and profiles from MongoDB first. If profiles are those of
+   * a customer system, requests without one remain without an outcome unless `mayAsk`.
+   */
+  async #chargeWithLookups(
+    items: readonly Item[],
+    deadlineMs: number,
+    mayAsk: boolean,
+  ): Promise<void> {
     if (!items.every(this.#hasRules)) await this.#options.findRules()
     let left = items.filter(this.#hasRules)
     const unruled = items.filter((item) => !left.includes(item))
+    if (this.#options.customers.isAsked && !mayAsk) {
+      await Promise.all([
+        this.#charge(left, deadlineMs),
+        this.#settleOnly(unruled, deadlineMs, UNKNOWN_RULES),
+      ])
+      return
+    }
     for (let read = 0; read < PROFILE_READS_MAX && left.length > 0; read += 1) {
       await Promise.all(left.map((item) => this.#profiles.read(item)))
       const isDown = ({ outcome }: Item) => outcome?.reason === 'storeDown'

@@ -4,8 +4,10 @@
  */
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { Fence } from '../ledger/ledger.ts'
+import { monotonicMs } from '../runtime/clock.ts'
 import { AccountInvalidations } from './account-invalidations.ts'
 import { GenerationCache } from './generation-cache.ts'
+import { type AgeLimits, ProfileAges } from './profile-ages.ts'
 
 export interface ProfileQuery {
   /** Field for the lookup: `sid`, `msisdn`, `imsi` or another one. */
@@ -15,17 +17,27 @@ export interface ProfileQuery {
   atMs: number
 }
 
+export interface ReadProfile {
+  profile: SubscriberProfile
+  validUntilMs: number
+  /** Absent for entities of the node, whose changes are followed. */
+  ageLimits?: AgeLimits | undefined
+}
+
 /**
- * Reads the profile from MongoDB; null if it does not exist. Rejects while MongoDB is unavailable.
+ * Reads the profile from MongoDB or a customer system; null if it does not exist. Rejects while
+ * that is unavailable.
  */
-export type ProfileReader = (
-  query: ProfileQuery,
-) => Promise<{ profile: SubscriberProfile; validUntilMs: number } | null>
+export type ProfileReader = (query: ProfileQuery) => Promise<ReadProfile | null>
 
 export interface ProfileSettings {
   entriesMax: number
   /** How long an unknown subscriber is cached as unknown, ms. */
   unknownTtlMs: number
+  /** For profiles with `ageLimits`; the monotonic clock by default. */
+  elapsedMs?: () => number
+  /** A profile is used beyond its age while it is read again. */
+  onStale?: () => void
 }
 
 /** A profile with the data to determine whether it is current. */
@@ -81,6 +93,8 @@ export class ProfileCache {
   readonly #drops = new Set<Set<number | 'all'>>()
   readonly #accounts = new AccountInvalidations()
   readonly #pools = new AccountInvalidations()
+  /** Null until a profile has limits, so that entities of the node cost nothing. */
+  #ages: ProfileAges<CachedProfile, ProfileQuery> | null = null
   #events = 0
   readonly #read: ProfileReader
   readonly #settings: ProfileSettings
@@ -95,23 +109,34 @@ export class ProfileCache {
 
   /** The cached profile for the instant; undefined if it is not cached. */
   peek(query: ProfileQuery, nowMs: number): CachedProfile | undefined {
-    return this.#peekKnown(query) ?? this.#peekUnknown(nameOf(query), query.atMs, nowMs)
+    const cached = this.#entryOf(query)
+    if (cached !== undefined) {
+      if (this.#holdsAt(cached, query.atMs) || this.#isRevived(cached, query.atMs, nowMs))
+        return cached
+    }
+    return this.#peekUnknown(nameOf(query), query.atMs, nowMs)
   }
 
   /** As `peek` by `sid`, used by every request of an open session. */
   peekSid(sid: number, atMs: number, nowMs: number): CachedProfile | undefined {
     const cached = this.#bySid.get(sid)
-    if (cached !== undefined && this.#holdsAt(cached, atMs)) return cached
+    if (cached !== undefined) {
+      if (this.#holdsAt(cached, atMs) || this.#isRevived(cached, atMs, nowMs)) return cached
+    }
     return this.#peekUnknown(`sid:${sid}`, atMs, nowMs)
   }
 
-  #peekKnown(query: ProfileQuery): CachedProfile | undefined {
+  /** The entry of a query, for any instant. */
+  #entryOf(query: ProfileQuery): CachedProfile | undefined {
     const sid = sidOf(query)
     const cached = sid === 0 ? this.#byName.get(nameOf(query)) : this.#bySid.get(sid)
     if (cached === undefined || cached.profile === null) return undefined
     // Other identifiers may have been reassigned since, so the subscriber's own entry decides.
-    if (sid === 0 && this.#bySid.get(cached.profile.sid) !== cached) return undefined
-    return this.#holdsAt(cached, query.atMs) ? cached : undefined
+    return sid === 0 && this.#bySid.get(cached.profile.sid) !== cached ? undefined : cached
+  }
+
+  #isRevived(cached: CachedProfile, atMs: number, nowMs: number): boolean {
+    return this.#ages?.revive(cached, atMs, nowMs) === true && this.#holdsAt(cached, atMs)
   }
 
   #holdsAt({ profile, begun, validUntilMs }: CachedProfile, atMs: number): boolean {
@@ -171,7 +196,13 @@ export class ProfileCache {
     return this.#accounts.isStale(aid, begun) || (pool !== null && this.#pools.isStale(aid, begun))
   }
 
+  /** Reads profiles with `ageLimits` again before they are used, or while within their limits. */
+  expire(): void {
+    this.#ages?.expireAll()
+  }
+
   clear(): void {
+    this.#ages?.clear()
     this.#bySid.clear()
     this.#byName.clear()
     this.#unknown.clear()
@@ -192,7 +223,9 @@ export class ProfileCache {
     const read = await this.#read(query).finally(() => this.#drops.delete(dropped))
     if (read === null) {
       // A cached profile for this instant is no longer true.
-      if (this.#peekKnown(query) !== undefined) this.#forget(query)
+      const known = this.#entryOf(query)
+      const isUsed = known !== undefined && (known.validUntilMs === 0 || this.#holdsAt(known, atMs))
+      if (isUsed) this.#forget(query)
       // At least long enough for the current request to find it.
       const validUntilMs = nowMs + Math.max(this.#settings.unknownTtlMs, UNKNOWN_MS_MIN)
       const { subscriber: fence = -1, account: accountFence = -1 } = seen ?? {}
@@ -217,7 +250,32 @@ export class ProfileCache {
     const cached = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
     if (sidOf(query) === 0) this.#byName.set(name, cached)
     this.#bySid.set(profile.sid, cached)
+    if (read.ageLimits !== undefined) this.#limitAge(cached, query, read.ageLimits)
     return cached
+  }
+
+  #limitAge(cached: CachedProfile, query: ProfileQuery, limits: AgeLimits): void {
+    this.#ages ??= new ProfileAges({
+      elapsedMs: this.#settings.elapsedMs ?? monotonicMs,
+      refresh: (stale, asked, nowMs) => this.#refresh(stale, asked, nowMs),
+    })
+    this.#ages.limit(cached, query, limits)
+  }
+
+  /** Errors are reported by the reader; the profile is used within its limits. */
+  #refresh(stale: CachedProfile, query: ProfileQuery, nowMs: number): void {
+    this.#settings.onStale?.()
+    const { profile, fence, accountFence } = stale
+    if (profile === null) return
+    const { aid, sid } = profile
+    const seen = { aid, sid, subscriber: fence, account: accountFence }
+    this.lookUp(query, nowMs, seen).then(
+      (found) => {
+        // The identifier belongs to no subscriber any more, or to another one.
+        if (found.profile?.sid !== sid && this.#bySid.get(sid) === stale) this.drop(sid, [])
+      },
+      () => undefined,
+    )
   }
 
   #forget(query: ProfileQuery): void {

@@ -1,9 +1,10 @@
 /**
  * The profile of a request: the cached one, if it satisfies the fences of its owners, or read from
- * MongoDB into the cache.
+ * MongoDB or a customer system into the cache.
  */
-import { plainOutcome } from '../domain/charge-outcome.ts'
+import { type ChargeOutcome, plainOutcome } from '../domain/charge-outcome.ts'
 import { FieldError } from '../domain/fields.ts'
+import { CustomerSystemError } from '../external/customers/errors.ts'
 import type { Ledger, SessionLocation } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
@@ -11,7 +12,13 @@ import type { FencedOwners } from './batch-executor.ts'
 import { type Item, queriesOf } from './item.ts'
 import type { CachedOwner, OwnerCache } from './owner-cache.ts'
 import type { PoolCheck } from './pools.ts'
-import { type CachedProfile, type ProfileCache, type SeenFences, satisfies } from './profiles.ts'
+import {
+  type CachedProfile,
+  type ProfileCache,
+  type ProfileQuery,
+  type SeenFences,
+  satisfies,
+} from './profiles.ts'
 import type { SessionLocator } from './session-locator.ts'
 
 export interface RequestProfilesOptions {
@@ -22,9 +29,20 @@ export interface RequestProfilesOptions {
   needsPool: PoolCheck
   clock: Clock
   isCatalogueLoaded: () => boolean
+  customers: CustomerReads
   /** A document of the subscriber is invalid. */
   onDamaged: () => void
   onDefect: (error: unknown) => void
+}
+
+/** Reads that ask a customer system. */
+export interface CustomerReads {
+  /** Whether reads ask it. */
+  readonly isAsked: boolean
+  /** How long a request waits; its answer is cached even if it comes later. */
+  readonly waitMsMax: number
+  /** Requests that wait at one time: beyond that they are answered at once. */
+  readonly waitingMax: number
 }
 
 /** An interrupted profile write is repaired after this time, ms. */
@@ -32,6 +50,7 @@ const DIRTY_FENCE_MS_MAX = 5_000
 
 export class RequestProfiles {
   readonly #options: RequestProfilesOptions
+  #asking = 0
 
   constructor(options: RequestProfilesOptions) {
     this.#options = options
@@ -57,7 +76,7 @@ export class RequestProfiles {
 
   /** Locates an item and reads its profile; sets its outcome if that is not possible. */
   async read(item: Item): Promise<void> {
-    const { isCatalogueLoaded, locator, profiles, clock, onDamaged, onDefect } = this.#options
+    const { isCatalogueLoaded, locator, customers, clock, onDamaged, onDefect } = this.#options
     const nowMs = clock.nowMs()
     if (!isCatalogueLoaded()) {
       item.outcome = plainOutcome('storeDown')
@@ -68,16 +87,47 @@ export class RequestProfiles {
       if (item.outcome !== null) return
       // The read satisfies the fences that were seen before it.
       const seen = item.isLocated ? await this.#fencesAt(item, nowMs) : null
-      for (const query of queriesOf(item)) {
-        const { profile } = await profiles.lookUp(query, nowMs, seen)
-        if (profile !== null) return
-      }
+      const find = () => this.#isFound(queriesOf(item), nowMs, seen)
+      const isFound = await (customers.isAsked ? this.#limited(find) : find())
       // Usage of an open session is settled without a profile as well.
-      if (item.isOpening) item.outcome = plainOutcome('unknownSubscriber')
+      if (!isFound && item.isOpening) item.outcome = plainOutcome('unknownSubscriber')
     } catch (error) {
       if (error instanceof FieldError) onDamaged()
       if (!isOutage(error)) onDefect(error)
-      item.outcome = plainOutcome('storeDown')
+      item.outcome = outageOf(error)
+    }
+  }
+
+  /** Reads the profiles of the queries into the cache, until one belongs to a subscriber. */
+  async #isFound(
+    queries: readonly ProfileQuery[],
+    nowMs: number,
+    seen: SeenFences | null,
+  ): Promise<boolean> {
+    for (const query of queries) {
+      const { profile } = await this.#options.profiles.lookUp(query, nowMs, seen)
+      if (profile !== null) return true
+    }
+    return false
+  }
+
+  /** Within the limits of requests that wait for a customer system. */
+  async #limited(find: () => Promise<boolean>): Promise<boolean> {
+    const { waitMsMax, waitingMax } = this.#options.customers
+    if (this.#asking >= waitingMax) {
+      throw new CustomerSystemError('queue full', 'too many requests wait for it')
+    }
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_resolve, reject) => {
+      const reason = `it has not answered within ${waitMsMax} ms`
+      timer = setTimeout(() => reject(new CustomerSystemError('timeout', reason)), waitMsMax)
+    })
+    this.#asking += 1
+    try {
+      return await Promise.race([find(), late])
+    } finally {
+      this.#asking -= 1
+      clearTimeout(timer)
     }
   }
 
@@ -112,9 +162,14 @@ function isOf({ profile }: CachedProfile, { aid, sid, isOpening }: Item): boolea
   return profile.sid === sid && (profile.aid === aid || !isOpening)
 }
 
+function outageOf(error: unknown): ChargeOutcome {
+  return plainOutcome('storeDown', error instanceof CustomerSystemError ? error.message : '')
+}
+
 function isOutage(error: unknown): boolean {
   return (
     error instanceof StoreDownError ||
+    error instanceof CustomerSystemError ||
     (error instanceof Error && error.name === 'CatalogUnavailableError')
   )
 }

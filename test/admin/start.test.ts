@@ -6,6 +6,7 @@ import { type Admin, startAdmin } from '../../src/admin/start.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { beginEpoch } from '../../src/ledger/install.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import type { CustomerSystemState } from '../../src/runtime/customer-metrics.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { publishSnapshot } from '../../src/store/metrics-exchange.ts'
@@ -113,6 +114,41 @@ describe('a catalogue with unusable entities', () => {
     const skipped = [{ ...entity, path: 'rates.call', reason: 'is missing' }]
     expect(await tell(1)).toEqual([200, 'incomplete', { status: 'incomplete', skipped }])
     expect(await tell(0)).toEqual([200, 'ok', { status: 'ok', skipped: [] }])
+  })
+})
+
+describe('external customer mode', () => {
+  const states = ['closed', 'half-open', 'open'] as const
+
+  it('is reported by health, which stays ready while it is not called', async () => {
+    const { get } = await start()
+    await expect.poll(async () => (await get('/health/ready')).status).toBe(200)
+    expect(JSON.parse((await get('/health/ready')).body)).not.toHaveProperty('customers')
+    const charging = createMetrics({ node: 'n1', role: 'realtime' })
+    const tell = async (calls: CustomerSystemState['calls']) => {
+      charging.customerSystem({ worker: 0, calls, stale: 2 })
+      await publishSnapshot(stores.ledger.redis, 'charging-1', await charging.snapshot())
+      const { status, body } = await get('/health/ready')
+      return [status, JSON.parse(body).customers]
+    }
+    const outcomes = { ok: 5, timeout: 3 }
+    const seen = []
+    for (const circuit of states) seen.push(await tell([{ call: 'subscriber', circuit, outcomes }]))
+    expect(seen).toEqual([
+      [200, 'ok'],
+      [200, 'unavailable'],
+      [200, 'unavailable'],
+    ])
+    const lines = (await get('/metrics')).body.split('\n')
+    const from = 'node="n1",role="realtime"'
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        `tollgate_customer_circuit{call="subscriber",worker="0",${from}} 2`,
+        `tollgate_customer_calls_total{call="subscriber",outcome="timeout",${from}} 3`,
+        `tollgate_customer_stale_total{${from}} 2`,
+      ]),
+    )
+    expect(await tell([])).toEqual([200, undefined])
   })
 })
 

@@ -1,6 +1,7 @@
 /** Balances and debts read few documents, found by indexes. */
 import { describe, expect, it } from 'vitest'
 import { documentOf, newBill } from '../../src/billing/books/bill.ts'
+import { STORED_CUSTOMERS } from '../../src/billing/customer-lookup.ts'
 import { accountBalance, overdueDebts } from '../../src/billing/statements/balances.ts'
 import { findBills, unpaidInvoices } from '../../src/billing/statements/find-bills.ts'
 import type { Catalog } from '../../src/catalog/connection.ts'
@@ -101,7 +102,8 @@ describe(`an account with ${BILLS} bills`, () => {
   it('its debts and unpaid invoices read what is open only', async () => {
     const catalog = await store.open()
     await fill(catalog)
-    const debts = { aids: [AID], nowMs: NOW_MS, debtMin: 0, rejectionRequired: null }
+    const lookup = STORED_CUSTOMERS
+    const debts = { aids: [AID], nowMs: NOW_MS, debtMin: 0, rejectionRequired: null, lookup }
     const query = {
       aids: [AID],
       kind: null,

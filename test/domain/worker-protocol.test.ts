@@ -176,6 +176,8 @@ it('the worker protocol transfers a batch that is larger than any before', () =>
   const requests = Array.from({ length: 3000 }, (_, index) => ({ ...update, requestNumber: index }))
   const task = { requests, mayLookUp: true, deadlineMs: 12.5 }
   expect(overTask(task)).toEqual(task)
+  const asking = { ...task, mayAsk: true }
+  expect(overTask(asking)).toEqual(asking)
   // And a small one after it.
   expect(overTask({ requests: [update], mayLookUp: false, deadlineMs: 0 }).requests).toEqual([
     update,

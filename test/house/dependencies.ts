@@ -19,6 +19,7 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   'dejavu-fonts-ttf': 'fonts of PDF: Latin, Greek, Cyrillic, Hebrew and Arabic, free to embed',
   fastify: 'HTTP of the control plane',
   ioredis: 'Redis client with cluster, pipelines and scripts',
+  'ipaddr.js': 'which IP addresses are public: all special ranges of IPv4 and IPv6',
   ldapts: 'login by directories: the protocol LDAP, and TLS over it',
   liquidjs: 'templates of operators: escaped, sandboxed, errors with file and line',
   mongodb: 'the official MongoDB driver',
@@ -32,6 +33,8 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   re2js: 'regular expressions of operators in linear time, whatever they are',
   saxes: 'XML of network elements: strict about what XML is, and it reads no entities',
   stripe: 'charges of cards through Stripe: its own SDK',
+  undici:
+    'outgoing HTTP: pools per authority, with a lookup of its own (that of Node has no handle)',
   'uWebSockets.js': 'HTTP of the hot path',
   yaml: 'settings as people write them, with comments',
 }

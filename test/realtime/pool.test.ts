@@ -78,6 +78,17 @@ it('sends a request for a lookup again if the worker has not cached its data', a
   expect(unknown?.detail).toBe('worker 0, batch of 1, slow')
 })
 
+it('sends a request again for a customer system, and those that wait delay no lookup', async () => {
+  const { ask } = await poolOf({ batchSizeMax: 1, batchesInFlightMax: 1 })
+  const asked = Array.from({ length: 20 }, (_, index) => ask(`ask-and-wait-${index}`))
+  // More than lookups may be in flight.
+  expect((await ask('look-up')).detail).toBe('worker 0, batch of 1, slow')
+  expect((await ask('ask')).detail).toBe('worker 0, batch of 1, asked')
+  await ask('release')
+  const details = (await Promise.all(asked)).map(({ detail }) => detail)
+  expect(new Set(details)).toEqual(new Set(['worker 0, batch of 1, asked']))
+})
+
 describe('a worker that fails', () => {
   it.each(['throw', 'exit', 'miscount'])(
     'by %s ends its batch, and the pool continues',

@@ -1,6 +1,7 @@
 /**
- * Runs of the cycle whose process, or whose MongoDB, is killed at random points: at the end there
- * are the same invoices as after an undisturbed run, byte for byte but for times.
+ * Runs of the cycle whose process, or whose MongoDB, is killed at random points, also with accounts
+ * of a customer system: at the end there are the same invoices as after an undisturbed run of
+ * stored accounts, byte for byte but for times.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -14,9 +15,16 @@ import {
   type MongoProcess,
   startMongoProcess,
 } from '../../packages/embedded-mongo/test/support/server-process.ts'
+import { writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import { KEY } from '../support/billing/cycle-fixture.ts'
 import { populate, resultOf, withCatalog } from '../support/billing/stored-run.ts'
 import { isFull } from '../support/domain/property-runs.ts'
+import {
+  asCustomer,
+  type Crm,
+  customerSettings,
+  startCrm,
+} from '../support/external/example-crm.ts'
 import { Random } from '../support/system/random.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
@@ -68,6 +76,25 @@ describe('a run of the cycle', { timeout: TIMEOUT_MS }, () => {
     expect(await resultOf(server.url, 'killed')).toEqual(undisturbed)
   })
 
+  it(`is killed ${PROCESS_KILLS} times while it asks a customer system`, async () => {
+    await populate(server.url, 'asked', ACCOUNTS)
+    const crm = await startCrm([])
+    try {
+      await moveCustomers('asked', crm)
+      for (let round = 0; round < PROCESS_KILLS; round += 1) {
+        const child = runCycle('asked')
+        await someProgress('asked', child)
+        await pause(random.below(KILL_MS_MAX))
+        child.kill('SIGKILL')
+        await ended(child)
+      }
+      expect(await ended(runCycle('asked'))).toBe(0)
+      expect(await resultOf(server.url, 'asked')).toEqual(undisturbed)
+    } finally {
+      await crm.stop()
+    }
+  })
+
   it(`has its MongoDB killed ${MONGO_KILLS} times`, async () => {
     await populate(server.url, 'outage', ACCOUNTS)
     const child = runCycle('outage')
@@ -91,6 +118,7 @@ function runCycle(database: string): ChildProcess {
     TOLLGATE_MONGO_DATABASE: database,
     TOLLGATE_DATA_DIR: folder,
     TOLLGATE_RATING_DEFAULT_TAX: 'VAT',
+    TOLLGATE_EXTERNAL_PRIVATE_RANGES: '127.0.0.0/8',
   }
   const args = [BIN, 'cycle', 'run', '--key', KEY, '--threads', '2']
   return spawn(process.execPath, args, { env, stdio: ['ignore', 'inherit', 'inherit'] })
@@ -110,5 +138,16 @@ async function someProgress(database: string, child: ChildProcess): Promise<void
       JSON.stringify(await catalog.cyclepages.find().sort({ after: -1 }).limit(3).toArray())
     const before = await state()
     while (child.exitCode === null && (await state()) === before) await pause(5)
+  })
+}
+
+/** Small answers, so that a run asks often. */
+async function moveCustomers(database: string, crm: Crm): Promise<void> {
+  await withCatalog(server.url, database, async (catalog) => {
+    const stored = await catalog.subscribers.find().sort({ aid: 1, type: 1 }).toArray()
+    crm.revisions.push(...stored.map((each) => asCustomer(each as Record<string, unknown>)))
+    await catalog.subscribers.deleteMany({})
+    const value = customerSettings(crm.url, { billable: { size: 50 } })
+    await writeStoredConfig(catalog, 'subscribers', () => value, { nowMs: Date.now(), by: 'test' })
   })
 }

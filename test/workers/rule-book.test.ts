@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { type NamedRules, RuleBook, type RuleSet } from '../../src/workers/rule-book.ts'
 import { emptyLedger } from '../support/ledger.ts'
+import { usageWith } from '../support/rating/match/rates.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   catalogueOf,
@@ -150,9 +151,8 @@ describe('rules of a file type', () => {
     book.update([revised(first, 'new'), revised(last, 'new'), revised('NEXT', 'new')])
     book.update([{ key: gone, revisions: [] }])
     await filled
-    const usage = { usaget: 'data', ratingGroup: -1, calledNumber: '', plan: '', play: '' }
     const found = [first, named(1), last, 'NEXT', gone].map((apn) => {
-      const fields = { ...usage, serviceIdentifier: '', timeZone: 'UTC', field: () => apn }
+      const fields = usageWith({ apn }, { usaget: 'data' })
       return book.of('late')?.finder.find('retail', fields, NOW_MS)?.id ?? null
     })
     expect(found).toEqual(['new', 'old', 'new', 'new', null])

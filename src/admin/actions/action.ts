@@ -1,5 +1,6 @@
 /** The declaration of an action of `/api`: one file per action, one row in table.ts. */
 import { type Static, type TObject, Type } from '@sinclair/typebox'
+import type { CustomerLookup } from '../../billing/customer-lookup.ts'
 import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
@@ -9,6 +10,7 @@ import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
+import type { CustomerChange } from '../../store/customer-changes.ts'
 import type { RouteAccess } from '../auth/access.ts'
 import type { CycleParts } from '../cycle/cycle.ts'
 import type { JsonLimits } from '../entities/requests/json-limits.ts'
@@ -31,6 +33,10 @@ export interface ActionStores {
   readonly payments: Payments
   /** Runs of the billing cycle; absent on a server without them. */
   readonly cycle?: CycleParts | undefined
+  /** Customers of a customer system. */
+  readonly lookup: CustomerLookup
+  /** Announces a change in the customer system to workers; absent on a server without Redis. */
+  readonly customerChanged?: ((change: CustomerChange) => Promise<void>) | undefined
 }
 
 /** One call of an action. */

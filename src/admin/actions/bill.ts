@@ -188,7 +188,7 @@ interface DebtsOfAction {
 
 async function debts(
   given: BillParameters,
-  { catalog, nowMs }: ActionCall,
+  { catalog, lookup, nowMs }: ActionCall,
   { withCredits = false, isForAll = false, debtMin, isOverdueOnly = false }: DebtsOfAction,
 ): Promise<ActionAnswer> {
   const aids = isForAll ? null : accountsFrom(given.aids)
@@ -200,6 +200,7 @@ async function debts(
     withCredits,
     debtMin: given.threshold?.toNumber() ?? debtMin ?? settings.debtMin,
     rejectionRequired: isOverdueOnly ? null : settings.rejectionRequired,
+    lookup,
   })
   const byAccount = found.map((debt) => [String(debt.aid), debt] as const)
   // Clients know an empty object as an empty list.

@@ -86,7 +86,13 @@ async function gatewayOf(call: CardPageCall, name: string | undefined): Promise<
   throw new ActionError(`name must be one of ${names.join(', ')}`)
 }
 
-async function refuseUnknownAccount({ catalog, nowMs }: CardPageCall, aid: number): Promise<void> {
+async function refuseUnknownAccount(
+  { catalog, payments, nowMs }: CardPageCall,
+  aid: number,
+): Promise<void> {
+  if ((await payments.charges.lookup.accounts([], nowMs)) !== null) {
+    throw new ActionError('aid: the customer system keeps accounts, and has to save their cards')
+  }
   const at = new Date(nowMs)
   const held = { type: 'account', aid, from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
   const found = await catalog.run('find an account', () =>

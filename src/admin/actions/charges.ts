@@ -78,10 +78,9 @@ export const charges = action({
     if (operation !== 'calculate') throw new ActionError('Unrecognized operation')
     if (data === undefined) throw new ActionError('Following field/s are missing: data')
     const cast = castParameters(DATA, new Map(Object.entries(data)), castOptions({}, call))
-    const { catalog, config, nowMs } = call
     try {
       const offer = offerOf(cast)
-      const { aprice, final_charge, tax_data } = await offerPrice({ catalog, config, nowMs }, offer)
+      const { aprice, final_charge, tax_data } = await offerPrice(call, offer)
       const { total_tax: tax, total_amount } = tax_data
       const sums = { price: aprice, tax, tax_amount: total_amount, final_price: final_charge }
       return { details: { ...sums, ...(cast.include_tax_data === true && { tax_data }) } }

@@ -85,7 +85,8 @@ export async function expectedAnswer(sent: SentExpected, call: ActionCall): Prom
   const revisions = revisionsIn(data, call)
   const wanted = { aid, cycle, ignoresLines, ...revisions, nowMs: call.nowMs }
   try {
-    const expected = await expectedInvoice(call, cycleOf(call).compute, wanted)
+    const { openAccounts, compute } = cycleOf(call)
+    const expected = await expectedInvoice({ ...call, openAccounts }, compute, wanted)
     return await outputOf(sent, expected, call)
   } catch (error) {
     const isOfAccount = error instanceof CycleError || error instanceof AccountInputError

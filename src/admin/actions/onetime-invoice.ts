@@ -176,7 +176,7 @@ async function storeAndCharge(
 
 async function refuseWithoutCard(call: MoneyCall, { aid }: OneTimeOrder): Promise<void> {
   const { charges } = call.payments
-  const card = await activeCardOf(call.catalog, aid, call.nowMs, charges.sealer)
+  const card = await activeCardOf(charges, aid, call.nowMs)
   if (card === null) throw new ActionError('No payment method for account')
 }
 

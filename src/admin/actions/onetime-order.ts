@@ -74,8 +74,10 @@ export async function oneTimeOrderOf(sent: SentOneTime, call: ActionCall): Promi
   const { lines, lastKeys } = await linesOf(call, cdrs, { fields, atMs, reason })
   await refuseOld(call, aid, [atMs, ...lines.map(({ urt }) => urt.getTime())])
   const { step = 2, allow_bill: isAllowed = true, send_email: sendsEmail = true } = sent
+  const source = await call.cycle?.openAccounts()
   return {
     aid,
+    customers: (await source?.customerAt(aid, atMs)) ?? null,
     atMs,
     lines,
     lastKeys,

@@ -107,7 +107,9 @@ async function answer(
   refuseMethod(action, request, reply)
   reply.header('cache-control', 'no-store')
   const { catalog, ledger, audit, clock, config, log, payments, cycle } = deps
-  const stores = { catalog, ledger, audit, clock, config, log, payments, cycle }
+  const { lookup, customerChanged } = deps
+  const parts = { payments, cycle, lookup, customerChanged }
+  const stores = { catalog, ledger, audit, clock, config, log, ...parts }
   const baseUrl = `${request.protocol}://${request.host}`
   const call = { ...stores, actor, nowMs: clock.nowMs(), baseUrl }
   if (!action.isMoney) {

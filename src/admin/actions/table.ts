@@ -11,6 +11,7 @@ import { cards } from './cards.ts'
 import { charge } from './charge.ts'
 import { charges } from './charges.ts'
 import { chargestatus } from './chargestatus.ts'
+import { clearcache } from './clearcache.ts'
 import { credit } from './credit.ts'
 import { generateexpected } from './generate-expected.ts'
 import { onetimeinvoice } from './onetime-invoice.ts'
@@ -34,6 +35,7 @@ export const ACTIONS: readonly Action[] = [
   generateexpected,
   querybillrun,
   recreateinvoices,
+  clearcache,
   completecycle,
   specificcycle,
   resetcycle,

@@ -1,5 +1,6 @@
 /** Composition of the billing cycle: stores, worker threads, the state of this process. */
 import { computeAccount } from '../../billing/cycle/compute.ts'
+import type { OpenAccounts } from '../../billing/run/account-source.ts'
 import type { PageWorkers, RunDeps } from '../../billing/run/participate.ts'
 import type { ComputeAccount } from '../../billing/run/process-page.ts'
 import { threadWorkers } from '../../billing/run/thread-workers.ts'
@@ -14,25 +15,29 @@ export interface CycleOptions {
   /** With the resolved address of MongoDB. */
   readonly config: Config
   readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly openAccounts: OpenAccounts
   /** Stands in for worker threads, in tests. */
   readonly startWorkers?: () => PageWorkers
   /** Stands in for the calculation, in tests. */
   readonly compute?: ComputeAccount
 }
 
-export interface CycleParts extends Pick<RunDeps, 'catalog' | 'clock' | 'log'> {
+export interface CycleParts extends Pick<RunDeps, 'catalog' | 'clock' | 'log' | 'openAccounts'> {
   readonly config: Config
   /** Computes an account in this thread. */
   readonly compute: ComputeAccount
   /** Calls `act` with workers that exist until it ends. */
   withWorkers<T>(act: (workers: PageWorkers) => Promise<T>): Promise<T>
-  /** Why runs of this process stand still, by run; empty unless they wait for MongoDB. */
+  /**
+   * Why runs of this process stand still, by run; empty unless they wait for MongoDB or the
+   * customer system.
+   */
   readonly waiting: Map<string, string>
   stop(): Promise<void>
 }
 
 export function createCycle(options: CycleOptions): CycleParts {
-  const { catalog, clock, config, log } = options
+  const { catalog, clock, config, log, openAccounts } = options
   const { compute = computeAccount } = options
   const { startWorkers = () => threadWorkers(config, clock, { log }) } = options
   const open = new Set<PageWorkers>()
@@ -42,6 +47,7 @@ export function createCycle(options: CycleOptions): CycleParts {
     config,
     log,
     compute,
+    openAccounts,
     waiting: new Map(),
     async withWorkers(act) {
       const workers = startWorkers()

@@ -5,6 +5,7 @@ import type { ChargeDeps } from '../../billing/charges/attempt.ts'
 import { createGateways, type Gateways } from '../../billing/charges/gateways.ts'
 import { createPaymentBooks } from '../../billing/charges/payment-books.ts'
 import { createSandboxStore } from '../../billing/charges/sandbox-store.ts'
+import type { CustomerLookup } from '../../billing/customer-lookup.ts'
 import type { Actor } from '../../catalog/actor.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CurrentSettings } from '../../catalog/settings/current-settings.ts'
@@ -26,17 +27,19 @@ export interface ChargesOptions {
   readonly config: Config
   readonly settings: CurrentSettings
   readonly log: Pick<Logger, 'warn'>
+  readonly lookup: CustomerLookup
   /** Address of a server that stands in for the API of Stripe, in tests. */
   readonly stripeAddress?: string | undefined
 }
 
 /** The parts for charges. */
 export function createCharges(options: ChargesOptions): ChargeDeps {
-  const { catalog, clock, config, settings, log, stripeAddress } = options
+  const { catalog, clock, config, settings, log, lookup, stripeAddress } = options
   const sealer = sealerOf(config)
   const sandboxStore = createSandboxStore(catalog)
   const gateways = createGateways({ settings, sealer, sandboxStore, stripeAddress })
-  return { catalog, clock, settings, gateways, books: createPaymentBooks(catalog), sealer, log }
+  const books = createPaymentBooks(catalog)
+  return { catalog, clock, settings, gateways, books, sealer, log, lookup }
 }
 
 export function createPayments(

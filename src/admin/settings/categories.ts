@@ -16,16 +16,23 @@ import type { Config } from '../../config/schema.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
 import type { Categories, Category, FixedCategory, VerifyContext } from './category.ts'
+import { customerCategory } from './customer-category.ts'
 import { fieldCategories } from './field-categories.ts'
 import { fileTypesCategory, PEERS } from './list-categories.ts'
 import { secretCategories } from './secret-categories.ts'
 
 /** `more`: categories whose secrets need keys of the installation. */
 export function createCategories(config: Config, more: readonly Category[] = []): Categories {
+  const sealer = sealerOf(config)
+  const { privateRanges } = config.external
   const own = [
     fileTypesCategory(config),
     PEERS,
-    ...fieldCategories(),
+    ...fieldCategories().map((category) =>
+      category.name === 'subscribers'
+        ? customerCategory(category, sealer, privateRanges)
+        : category,
+    ),
     PLAYS,
     INVOICES,
     taxationCategory(config),
@@ -36,7 +43,7 @@ export function createCategories(config: Config, more: readonly Category[] = [])
     EVENTS,
     LINES,
     billrunCategory(config),
-    ...secretCategories(sealerOf(config), config.rating.timeZone),
+    ...secretCategories(sealer, config.rating.timeZone),
   ]
   return {
     stored: new Map([...own, ...more].map((category) => [category.name, category])),

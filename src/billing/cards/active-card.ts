@@ -2,7 +2,14 @@
 import type { Catalog } from '../../catalog/connection.ts'
 import { openGatewayFields } from '../../catalog/entities/payment-gateway.ts'
 import type { Sealer } from '../../catalog/settings/sealing.ts'
-import { isObject } from '../../domain/fields.ts'
+import { type Fields, isObject } from '../../domain/fields.ts'
+import type { CustomerLookup } from '../customer-lookup.ts'
+
+export interface CardDeps {
+  readonly catalog: Catalog
+  readonly lookup: CustomerLookup
+  readonly sealer: Pick<Sealer, 'open'>
+}
 
 export interface ActiveCard {
   /** Name of the instance of the gateway. */
@@ -13,19 +20,27 @@ export interface ActiveCard {
   readonly madeMs: number
 }
 
-/** Null if the account has no card, or its secrets cannot be opened. */
+/**
+ * Null if the account has no card, or its secrets cannot be opened. Rejects with
+ * `CustomerSystemError`.
+ */
 export async function activeCardOf(
-  catalog: Catalog,
+  { catalog, lookup, sealer }: CardDeps,
   aid: number,
   nowMs: number,
-  sealer: Pick<Sealer, 'open'>,
 ): Promise<ActiveCard | null> {
+  const customers = await lookup.accounts([aid], nowMs)
+  if (customers !== null) return cardOf(customers.get(aid) ?? {}, sealer)
   const at = new Date(nowMs)
   const held = { type: 'account', aid, from: { $lte: at }, to: { $gt: at }, deleted: { $ne: true } }
   const account = await catalog.run('read an account', () =>
     catalog.subscribers.findOne(held as object, { projection: { payment_gateway: 1 } }),
   )
-  const stored: unknown = account?.['payment_gateway' as keyof typeof account]
+  return cardOf((account ?? {}) as Fields, sealer)
+}
+
+function cardOf(account: Fields, sealer: Pick<Sealer, 'open'>): ActiveCard | null {
+  const stored = account['payment_gateway']
   const active = isObject(stored) ? stored['active'] : undefined
   if (!isObject(active)) return null
   const opened = openGatewayFields(active, sealer)

@@ -11,6 +11,7 @@ import {
 } from '../../external/payment/gateway.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
+import type { CustomerLookup } from '../customer-lookup.ts'
 import { applyEvent, ChargeChangedError, type ChargeStores, readCharge } from './charge-store.ts'
 import type { Gateways } from './gateways.ts'
 import { type ChargeEvent, ChargeTransitionError } from './transitions.ts'
@@ -21,6 +22,7 @@ export interface ChargeDeps extends ChargeStores {
   readonly gateways: Gateways
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
   readonly log: Pick<Logger, 'warn'>
+  readonly lookup: CustomerLookup
 }
 
 type ChargeCard = Pick<SavedCard, 'cardToken' | 'customerId'>

@@ -31,8 +31,10 @@ export async function chargeAccount(
 ): Promise<AccountResult> {
   const created = await withAccountLease(deps, wanted.aid, async () => {
     let skipped: AccountResult['skipped'] = null
+    // Not in the transaction: others would wait for the customer system.
+    const card = wanted.mode === 'refund' ? null : await cardFor(deps, wanted)
     const ids = await commit(async (session) => {
-      const plan = await planOf(deps, wanted)
+      const plan = await planOf(deps, wanted, card)
       skipped = plan.skipped
       return createAll(deps, session, plan.charges)
     })
@@ -62,11 +64,17 @@ async function createAll(
   return ids
 }
 
-async function planOf(deps: ChargeDeps, wanted: AccountRun): Promise<ChargePlan> {
+async function cardFor(deps: ChargeDeps, { aid, card }: AccountRun): Promise<ActiveCard | null> {
+  return card ?? activeCardOf(deps, aid, deps.clock.nowMs())
+}
+
+async function planOf(
+  deps: ChargeDeps,
+  wanted: AccountRun,
+  card: ActiveCard | null,
+): Promise<ChargePlan> {
   if (wanted.mode === 'refund') return refundPlan(deps, wanted)
-  const { catalog, clock, sealer } = deps
-  const { aid, amount, payMode } = wanted
-  const card = wanted.card ?? (await activeCardOf(catalog, aid, clock.nowMs(), sealer))
+  const { amount, payMode } = wanted
   if (card === null) return { charges: [], skipped: 'no card' }
   const { bills, replaces } = await billsToCharge(deps, wanted, card)
   if (bills.length === 0 && amount === undefined) return { charges: [], skipped: 'no bills' }
@@ -93,7 +101,7 @@ export async function repeatCharge(
     const current = await readCharge(deps.catalog, rejected._id)
     if (current?.rev !== rejected.rev) return []
     const nowMs = deps.clock.nowMs()
-    const card = await activeCardOf(deps.catalog, aid, nowMs, deps.sealer)
+    const card = await activeCardOf(deps, aid, nowMs)
     if (card === null) return []
     const names = new Set(rejected.bills.map(nameOf))
     const open = await deps.books.openBills({ aid, mode: 'charge', selection: {}, nowMs })

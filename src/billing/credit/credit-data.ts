@@ -11,12 +11,14 @@ import { sharedRead } from '../../catalog/shared-read.ts'
 import type { Catalogue, RateRevision, SubscriberProfile } from '../../domain/catalogue.ts'
 import { FieldError } from '../../domain/fields.ts'
 import type { TaxContext } from '../../rating/price.ts'
+import type { CustomerLookup } from '../customer-lookup.ts'
 import { keyAfter } from '../cycle-key.ts'
+import { customerProfile } from './customer-profile.ts'
 
 const NOT_DELETED = { deleted: { $ne: true } } as const
 
 /** A period in which a subscriber has a revision. */
-interface Period {
+export interface Period {
   readonly aid: number
   readonly fromMs: number
   readonly toMs: number
@@ -143,17 +145,18 @@ export interface PriceSubject {
   readonly catalogue: Pick<Catalogue, 'plans' | 'services'>
 }
 
-/** Null if the subscriber has no valid revision at that instant. */
+/**
+ * Null if the subscriber has no valid revision at that instant. Rejects with `CustomerSystemError`.
+ */
 export async function readPriceSubject(
-  catalog: Catalog,
+  { catalog, lookup }: { readonly catalog: Catalog; readonly lookup: CustomerLookup },
   sid: number,
   atMs: number,
   options: CompileOptions,
 ): Promise<PriceSubject | null> {
-  const query = { key: 'sid', value: String(sid), atMs }
-  const [found = null] = await findProfiles(catalog, [query], () => false, options)
-  if (found === null || found instanceof Error) return null
-  const { profile } = found
+  const asked = await customerProfile(lookup, sid, atMs, options)
+  const profile = asked === undefined ? await storedProfile(catalog, sid, atMs, options) : asked
+  if (profile === null) return null
   const documents = await readByName(catalog, 'plans', 'name', [profile.plan])
   const plans = compiledEach(documents, (document) => compilePlan(document, options))
   const included = [...plans.values()].flat().flatMap(({ services }) => services)
@@ -163,6 +166,17 @@ export async function readPriceSubject(
     (document) => compileService(document, options),
   )
   return { profile, catalogue: { plans, services } }
+}
+
+async function storedProfile(
+  catalog: Catalog,
+  sid: number,
+  atMs: number,
+  options: CompileOptions,
+): Promise<SubscriberProfile | null> {
+  const query = { key: 'sid', value: String(sid), atMs }
+  const [found = null] = await findProfiles(catalog, [query], () => false, options)
+  return found === null || found instanceof Error ? null : found.profile
 }
 
 /** The revisions of offers by name, oldest first. */

@@ -6,7 +6,9 @@ import type { Config } from '../../config/schema.ts'
 import { exactDecimal, toScale } from '../../domain/money.ts'
 import { PriceRangeError } from '../../domain/tariff.ts'
 import { currencyDigits } from '../currency.ts'
+import type { CustomerLookup } from '../customer-lookup.ts'
 import { activeKey, type BillingCalendar, isCycleKey } from '../cycle-key.ts'
+import { creditCustomers } from './credit-customers.ts'
 import {
   type CreditData,
   type LastKeys,
@@ -21,6 +23,7 @@ import { usageLine } from './usage-price.ts'
 export interface CreditStores {
   readonly catalog: Catalog
   readonly config: Pick<Config, 'rating' | 'billing'>
+  readonly lookup: CustomerLookup
   readonly nowMs: number
 }
 
@@ -44,21 +47,23 @@ export function calendarOf({ rating }: Pick<Config, 'rating'>): BillingCalendar 
 }
 
 /**
- * The lines of each credit; nothing is written. Rejects only if a store is unavailable or the
- * stored settings are invalid.
+ * The lines of each credit; nothing is written. Rejects only if a store or the customer system is
+ * unavailable, or the stored settings are invalid.
  */
 export async function prepareCredits(
   stores: CreditStores,
   requests: readonly CreditRequest[],
 ): Promise<PreparedCredits> {
-  const { catalog, config } = stores
+  const { catalog, config, lookup, nowMs } = stores
+  const customers = await creditCustomers(lookup, requests, nowMs)
+  const isStored = customers === null
   const wanted = {
     rateKeys: requests.map(({ rateKey }) => rateKey),
-    sids: requests.flatMap(({ sid }) => (sid === 0 ? [] : [sid])),
-    aids: requests.flatMap(({ aid, sid }) => (sid === 0 ? [aid] : [])),
+    sids: isStored ? requests.flatMap(({ sid }) => (sid === 0 ? [] : [sid])) : [],
+    aids: isStored ? requests.flatMap(({ aid, sid }) => (sid === 0 ? [aid] : [])) : [],
     allAids: requests.map(({ aid }) => aid),
   }
-  const data = await readCreditData(catalog, wanted, config.rating)
+  const data = { ...(await readCreditData(catalog, wanted, config.rating)), ...customers }
   const prepared: PreparedCredit[] = []
   for (const request of requests) {
     try {
@@ -130,7 +135,7 @@ export function refuseUnknown(
 
 /** Throws `CreditProcessError`. */
 export async function priceUsage(
-  { catalog, config, nowMs }: CreditStores,
+  { catalog, config, lookup, nowMs }: CreditStores,
   { rates, taxation }: CreditData,
   { rateKey, sid, atMs, usagev, kind }: UsageRequest,
   usaget: string,
@@ -147,7 +152,8 @@ export async function priceUsage(
   const options = { isStrict: false, unitDigits }
   const documents = rates.get(rateKey) ?? []
   const rate = rateAt(documents, atMs, options) ?? rateAt(documents, nowMs, options)
-  const subject = sid === 0 ? null : await readPriceSubject(catalog, sid, subscriberAtMs, options)
+  const subject =
+    sid === 0 ? null : await readPriceSubject({ catalog, lookup }, sid, subscriberAtMs, options)
   if (rate === null || (sid !== 0 && subject === null)) {
     throw new CreditProcessError(`sid: the revision of subscriber ${sid} is invalid`)
   }

@@ -12,6 +12,7 @@ import type { FinalCharge, TaxRule } from '../../domain/tax.ts'
 import { Exact, finalChargeOf, roundedPrice } from '../../rating/line-tax.ts'
 import { chooseTaxes } from '../../rating/price.ts'
 import { amountFrom } from '../amount.ts'
+import { creditCustomers } from './credit-customers.ts'
 import { type CreditData, rateAt, readByName, readCreditData } from './credit-data.ts'
 import { roundingOf } from './credit-lines.ts'
 import { CreditProcessError, CreditRefusal } from './credit-request.ts'
@@ -30,19 +31,21 @@ export interface PricedOffer {
 
 /** Throws `CreditRefusal` or `CreditProcessError`. */
 export async function offerPrice(stores: CreditStores, offer: PricedOffer): Promise<FinalCharge> {
-  const { catalog, config, nowMs } = stores
+  const { catalog, config, lookup, nowMs } = stores
   const { kind, name, sid } = offer
   const aids = offer.aid === 0 ? [] : [offer.aid]
-  const data = await readCreditData(
+  const customers = await creditCustomers(lookup, [{ ...offer, atMs: nowMs }], nowMs)
+  const stored = await readCreditData(
     catalog,
     {
       rateKeys: kind === 'rate' ? [name] : [],
-      sids: sid === 0 ? [] : [sid],
-      aids,
+      sids: sid === 0 || customers !== null ? [] : [sid],
+      aids: customers === null ? aids : [],
       allAids: aids,
     },
     config.rating,
   )
+  const data = { ...stored, ...customers }
   const atMs = payerAtMs(data, offer, nowMs)
   if (kind === 'rate') return ratePrice(stores, data, offer, atMs)
   return recurringPrice(data, offer, await revisionAt(catalog, kind, name, nowMs), nowMs)

@@ -131,6 +131,7 @@ const NOBODY: SubscriberProfile = {
   accountCreditLimit: null,
   timeZone: '',
   play: '',
+  facts: {},
   pool: null,
 }
 

@@ -19,6 +19,7 @@ import { immediateKeyAt } from '../cycle-key.ts'
 import { BillingError } from '../errors.ts'
 import { type Adjustment, storeInvoiceBill } from '../invoices/invoice-bill.ts'
 import { type InvoiceSeries, nextInvoiceIds } from '../numbers.ts'
+import type { Customers } from '../run/account-source.ts'
 import { billFieldsOf } from '../run/confirm.ts'
 import { dueDatesOf } from '../run/due-dates.ts'
 import { enqueueMail } from '../run/invoice-mail.ts'
@@ -29,6 +30,8 @@ import { adjustmentsOf, type WantedAdjustment } from './credit-notes.ts'
 
 export interface OneTimeOrder {
   readonly aid: number
+  /** The account at that time, with its subscribers. */
+  readonly customers: Customers
   /** Time of the invoice, epoch ms: its key is the second. */
   readonly atMs: number
   /** Without a cycle, which they get here. */
@@ -185,15 +188,19 @@ function withTotal(document: InvoiceDocument, adjusts: readonly Adjustment[]): I
 
 async function documentOf(
   { catalog, config, nowMs }: OneTimeDeps,
-  { aid, atMs, lines }: OneTimeOrder,
+  { aid, atMs, lines, customers }: OneTimeOrder,
   key: string,
 ): Promise<InvoiceDocument> {
   const sids = [...new Set(lines.map(({ sid }) => sid))].filter((sid) => sid !== 0)
-  const account = await revisionAt(catalog, { type: 'account', aid }, atMs)
+  const find = (of: Holder) =>
+    customers === null
+      ? revisionAt(catalog, of, atMs)
+      : Promise.resolve(customerRevision(customers, of, atMs))
+  const account = await find({ type: 'account', aid })
   if (account === null) throw new BillingError(`aid: there is no account ${aid}`)
   const subscribers: InvoicedSubscriber[] = []
   for (const sid of sids) {
-    const document = await revisionAt(catalog, { type: 'subscriber', sid }, atMs)
+    const document = await find({ type: 'subscriber', aid, sid })
     if (document !== null) subscribers.push({ sid, document })
   }
   const digits = currencyDigits(config.rating.currencyCode)
@@ -216,13 +223,37 @@ async function documentOf(
     : withBalance(document, balance, { currencyDigits: digits })
 }
 
+type Holder =
+  | { readonly type: 'account'; readonly aid: number }
+  | { readonly type: 'subscriber'; readonly aid: number; readonly sid: number }
+
+/** Throws `BillingError` if the customer system has returned data that cannot be used. */
+function customerRevision(
+  customers: NonNullable<Customers>,
+  of: Holder,
+  atMs: number,
+): Fields | null {
+  const customer = customers.find(({ aid }) => aid === of.aid)
+  if (customer === undefined) return null
+  if (customer.problem !== null) throw new BillingError(customer.problem)
+  const { account, subscribers } = customer
+  const own = of.type === 'account' ? account : subscribers.filter(({ sid }) => sid === of.sid)
+  return latestAt(own, atMs)
+}
+
+function latestAt(revisions: readonly (Fields & { from: Date })[], atMs: number): Fields | null {
+  return revisions.findLast(({ from }) => from.getTime() <= atMs) ?? revisions[0] ?? null
+}
+
 /** The revision at an instant; otherwise the newest one before it, or the first one. */
-async function revisionAt(catalog: Catalog, of: object, atMs: number): Promise<Fields | null> {
+async function revisionAt(catalog: Catalog, of: Holder, atMs: number): Promise<Fields | null> {
+  const { aid, ...subscriber } = of
+  const holder = of.type === 'account' ? { type: of.type, aid } : subscriber
   const found = (await catalog.run('read a revision', () =>
     catalog.subscribers
-      .find({ ...of, deleted: { $ne: true } } as never)
+      .find({ ...holder, deleted: { $ne: true } } as never)
       .sort({ from: 1 })
       .toArray(),
   )) as unknown as (Fields & { from: Date })[]
-  return found.findLast(({ from }) => from.getTime() <= atMs) ?? found[0] ?? null
+  return latestAt(found, atMs)
 }

@@ -1,7 +1,22 @@
-/** The accounts of a run, in the order of their numbers. */
+/** Accounts that are stored in MongoDB, in the order of their numbers. */
 import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import { type AccountSource, FIRST_PAGE } from './account-source.ts'
 import type { RunCycle } from './run-cycle.ts'
+
+/** Revisions are read together with the lines, by the thread that computes the invoices. */
+export function storedAccounts(catalog: Catalog): AccountSource {
+  return {
+    isExternal: false,
+    count: (run) => countAccounts(catalog, run),
+    async page(run, { after }, size) {
+      const aids = await accountsAfter(catalog, run, after, size)
+      return { aids, customers: null, next: aids.length === 0 ? null : FIRST_PAGE }
+    },
+    customers: async () => null,
+    customerAt: async () => null,
+  }
+}
 
 /** Revisions of accounts and subscribers that began before the end of the cycle. */
 function revisionsOf({ cycle, invoicingDay, installedDay }: RunCycle): Filter<object> {
@@ -14,7 +29,7 @@ function revisionsOf({ cycle, invoicingDay, installedDay }: RunCycle): Filter<ob
 }
 
 /** With those that have ended: their last usage and credits are still invoiced. */
-export async function countAccounts(catalog: Catalog, run: RunCycle): Promise<number> {
+async function countAccounts(catalog: Catalog, run: RunCycle): Promise<number> {
   const found = await catalog.read('count the accounts', (limits) =>
     catalog.subscribers
       .aggregate<{ count: number }>(
@@ -31,7 +46,7 @@ export async function countAccounts(catalog: Catalog, run: RunCycle): Promise<nu
 }
 
 /** Numbers of the next accounts after `after`, at most `size`. */
-export async function accountsAfter(
+async function accountsAfter(
   catalog: Catalog,
   run: RunCycle,
   after: number,

@@ -6,6 +6,7 @@ import type { Fields } from '../../domain/fields.ts'
 import type { AccountInvoice, StoredRevision } from '../cycle/compute.ts'
 import { invoiceSource } from '../documents/read-invoice.ts'
 import type { InvoiceSource } from '../documents/source.ts'
+import type { OpenAccounts } from './account-source.ts'
 import { dueDatesOf } from './due-dates.ts'
 import { type ComputeAccount, computeOne } from './process-page.ts'
 import { readAccounts } from './read-accounts.ts'
@@ -23,14 +24,30 @@ export interface Expectation {
   readonly nowMs: number
 }
 
-/** Null without anything to invoice. Throws `CycleError` if the account cannot be computed. */
+export interface ExpectedDeps {
+  readonly catalog: Catalog
+  readonly config: RunConfig
+  readonly openAccounts: OpenAccounts
+}
+
+/**
+ * Null without anything to invoice. Throws `CycleError` or `AccountInputError` if the account
+ * cannot be computed; rejects with `CustomerSystemError`.
+ */
 export async function expectedInvoice(
-  { catalog, config }: { readonly catalog: Catalog; readonly config: RunConfig },
+  { catalog, config, openAccounts }: ExpectedDeps,
   compute: ComputeAccount,
   { aid, cycle, ignoresLines, account, subscribers, nowMs }: Expectation,
 ): Promise<AccountInvoice | null> {
   const data = await readRunData(catalog, config)
-  const read = (await readAccounts(catalog, cycle, data, [aid], nowMs)).get(aid)
+  const source = await openAccounts()
+  // Nobody is asked for revisions that are all given.
+  const customers =
+    account !== null && subscribers !== null && source.isExternal
+      ? [{ aid, account, subscribers, merged: [], problem: null }]
+      : await source.customers(cycle, [aid])
+  const accounts = { aids: [aid], customers }
+  const read = (await readAccounts(catalog, cycle, data, accounts, nowMs)).get(aid)
   if (read === undefined) return null
   if (read.input instanceof Error) throw read.input
   const input = {

@@ -6,6 +6,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { CycleLineDocument } from '../../catalog/records/cycle-line.ts'
 import { changedLines } from '../cycle/reconcile.ts'
 import { keyAfter } from '../cycle-key.ts'
+import type { AccountSource } from './account-source.ts'
 import { type Assumed, withAssumed } from './assumed.ts'
 import { type ChangedLine, changeOf, comparableLine, readStoredLines } from './changed-lines.ts'
 import { type ComputeAccount, computeOne } from './process-page.ts'
@@ -24,16 +25,17 @@ export interface EarlierCycles {
   /** Cycles before it. */
   readonly back: number
   readonly aids: readonly number[]
+  readonly source: Pick<AccountSource, 'customers'>
   readonly data: RunData
   readonly assumed: Assumed | null
   readonly nowMs: number
 }
 
-/** By account. Rejects as `catalog.read`. */
+/** By account. Rejects with `CatalogUnavailableError` or `CustomerSystemError`. */
 export async function readUnreturned(
   catalog: Catalog,
   compute: ComputeAccount,
-  { cycle, back, aids, data, assumed, nowMs }: EarlierCycles,
+  { cycle, back, aids, source, data, assumed, nowMs }: EarlierCycles,
 ): Promise<ReadonlyMap<number, UnreturnedLine[]>> {
   const unreturned = new Map<number, UnreturnedLine[]>()
   const { invoicingDay, installedDay, calendar } = cycle
@@ -42,8 +44,9 @@ export async function readUnreturned(
     const confirmed = await confirmedAccounts(catalog, key, aids)
     if (confirmed.length === 0) continue
     const run = runCycleOf({ key, invoicingDay }, { ...calendar, cycleDay: installedDay })
+    const customers = await source.customers(run, confirmed)
     const [inputs, stored] = await Promise.all([
-      readAccounts(catalog, run, data, confirmed, nowMs),
+      readAccounts(catalog, run, data, { aids: confirmed, customers }, nowMs),
       readStoredLines(catalog, key, confirmed),
     ])
     for (const [aid, read] of inputs) {

@@ -8,7 +8,7 @@ import type { CyclePageDocument, CycleRunDocument } from '../../catalog/records/
 import { isDuplicate } from '../../catalog/transactions/duplicate.ts'
 import { realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
-import { accountsAfter } from './accounts.ts'
+import { type AccountSource, type Customers, FIRST_PAGE } from './account-source.ts'
 import type { RunCycle } from './run-cycle.ts'
 import type { RunStores } from './runs.ts'
 
@@ -25,20 +25,32 @@ export class PageLostError extends Error {
 
 type Run = Pick<CycleRunDocument, '_id' | 'generation'>
 
+export interface ClaimedPage {
+  readonly page: CyclePageDocument
+  /** Revisions of its accounts; undefined if the customer system has to be asked again. */
+  readonly customers: Customers | undefined
+}
+
+/** The cycle of a run, and where its accounts come from. */
+export interface PagedRun {
+  readonly cycle: RunCycle
+  readonly source: AccountSource
+}
+
 /**
  * Claims the first abandoned page, otherwise the next new page. Null if no page can be claimed:
- * other processes may still hold the last ones.
+ * other processes may still hold the last ones. Rejects as the source does.
  */
 export async function claimPage(
   stores: RunStores,
   run: Run,
-  cycle: RunCycle,
+  paged: PagedRun,
   size = PAGE_SIZE,
-): Promise<CyclePageDocument | null> {
+): Promise<ClaimedPage | null> {
   for (;;) {
     const abandoned = await claimAbandoned(stores, run)
-    if (abandoned !== null) return abandoned
-    const created = await createPage(stores, run, cycle, size)
+    if (abandoned !== null) return { page: abandoned, customers: undefined }
+    const created = await createPage(stores, run, paged, size)
     if (created !== 'taken') return created
   }
 }
@@ -76,14 +88,17 @@ async function claimAbandoned(
 async function createPage(
   { catalog, clock }: RunStores,
   { _id: run, generation }: Run,
-  cycle: RunCycle,
+  { cycle, source }: PagedRun,
   size: number,
-): Promise<CyclePageDocument | 'taken' | null> {
+): Promise<ClaimedPage | 'taken' | null> {
   const [newest] = await catalog.run('find the newest page', () =>
     catalog.cyclepages.find({ run, generation }).sort({ after: -1 }).limit(1).toArray(),
   )
+  if (newest?.next === null) return null
   const after = newest?.to ?? 0
-  const aids = await accountsAfter(catalog, cycle, after, size)
+  // Pages of earlier versions have no `next`.
+  const place = { after, source: newest?.next ?? FIRST_PAGE }
+  const { aids, customers, next } = await source.page(cycle, place, size)
   const to = aids.at(-1)
   if (to === undefined) return null
   const page: CyclePageDocument = {
@@ -92,7 +107,8 @@ async function createPage(
     generation,
     after,
     to,
-    aids,
+    next,
+    aids: [...aids],
     state: 'claimed',
     ...claimOf(realTimeOf(clock).nowMs()),
     started: new Date(clock.nowMs()),
@@ -101,7 +117,7 @@ async function createPage(
   return catalog.run('claim a page', async () => {
     try {
       await catalog.cyclepages.insertOne(page)
-      return page
+      return { page, customers }
     } catch (error) {
       if (isDuplicate(error)) return 'taken'
       throw error

@@ -2,6 +2,7 @@
  * Works on a run: claims pages, has them processed, and finishes the run after the last one. Any
  * number of processes take part in a run.
  */
+import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { CatalogUnavailableError, EntityConflictError } from '../../catalog/errors.ts'
 import type {
@@ -9,13 +10,24 @@ import type {
   CyclePageDocument,
   CycleRunDocument,
 } from '../../catalog/records/cycle-documents.ts'
+import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { arePagesDone, claimPage, PAGE_SIZE, PageLostError, RENEW_MS, renewPages } from './pages.ts'
+import type { AccountSource } from './account-source.ts'
+import { isCustomerSystemAway } from './external-accounts.ts'
+import {
+  arePagesDone,
+  type ClaimedPage,
+  claimPage,
+  PAGE_SIZE,
+  PageLostError,
+  RENEW_MS,
+  renewPages,
+} from './pages.ts'
 import { readParked } from './parked.ts'
 import type { AwaitTurn, PageTask } from './process-page.ts'
 import type { RunCycle } from './run-cycle.ts'
 import { type RunConfig, type RunData, readRunData } from './run-data.ts'
-import { finishRun, pauseRun, type RunStores, readRun } from './runs.ts'
+import { finishRun, pauseRun, type RunParts, readRun } from './runs.ts'
 
 /** Processes pages, in worker threads or on this one. */
 export interface PageWorkers {
@@ -27,11 +39,14 @@ export interface PageWorkers {
 }
 
 export interface RunWatch {
-  /** After each page, and when it begins or ends to wait for MongoDB (`waiting`: the reason). */
+  /**
+   * After each page, and when it begins or ends to wait for MongoDB or the customer system
+   * (`waiting`: the reason).
+   */
   onProgress?(run: CycleRunDocument, waiting: string): void | Promise<void>
 }
 
-export interface RunDeps extends RunStores {
+export interface RunDeps extends RunParts {
   readonly config: RunConfig
   readonly workers: PageWorkers
   readonly log: Pick<Logger, 'info' | 'warn'>
@@ -46,8 +61,9 @@ const RETRY_MS = 500
 const RETRY_MS_MAX = 15_000
 
 /**
- * Works until the run is finished or paused, or the signal is aborted. Outages of MongoDB are
- * waited for: the run stands still, and `onProgress` says so. Returns the run as it was last read.
+ * Works until the run is finished or paused, or the signal is aborted. Outages of MongoDB and of
+ * the customer system are waited for: the run stands still, and `onProgress` says so. Answers of
+ * the customer system that cannot be used pause it. Returns the run as it was last read.
  */
 export async function participate(
   deps: RunDeps,
@@ -64,7 +80,7 @@ class Participant {
   readonly #signal: AbortSignal
   readonly #watch: RunWatch
   /** Pages that this process holds, in their order; those to be processed again first. */
-  readonly #again: CyclePageDocument[] = []
+  readonly #again: ClaimedPage[] = []
   readonly #held = new Map<string, CyclePageDocument>()
   readonly #running = new Set<Promise<void>>()
   /** Resolves when the page before may be followed. */
@@ -72,6 +88,9 @@ class Participant {
   #outage: Error | null = null
   #failure: unknown = null
   #data: RunData | null = null
+  #source: AccountSource | null = null
+  /** Why the run is to be paused. */
+  #refusal: Error | null = null
   #skipped: ReadonlySet<number> = new Set()
   #run: CycleRunDocument | null = null
 
@@ -90,9 +109,11 @@ class Participant {
           await this.#passes()
           return this.#run
         } catch (error) {
-          if (!isOutage(error)) throw error
-          await this.#waitForStore(error as Error, retryMs)
-          retryMs = Math.min(2 * retryMs, RETRY_MS_MAX)
+          if (isOutage(error)) {
+            await this.#waitForStore(error as Error, retryMs)
+            retryMs = Math.min(2 * retryMs, RETRY_MS_MAX)
+          } else if (error instanceof CustomerSystemError) this.#refusal = error
+          else throw error
         }
       }
     } finally {
@@ -109,12 +130,14 @@ class Participant {
       if (this.#run?.state !== 'running') break
       await this.#report('')
       if (await this.#pauseIfFailing(this.#run)) continue
+      if (await this.#pauseIfRefused(this.#run)) continue
       if (this.#running.size >= this.#deps.workers.pagesAtOnce) {
         await Promise.race(this.#running)
         continue
       }
-      const page = this.#again.shift() ?? (await this.#claim(this.#run))
-      if (page !== null) await this.#start(page)
+      const claimed = this.#again.shift() ?? (await this.#claim(this.#run))
+      if (claimed === null && this.#signal.aborted) break
+      if (claimed !== null) await this.#start(claimed)
       else if (this.#running.size > 0) await Promise.race(this.#running)
       else if (await arePagesDone(this.#deps, this.#run)) await this.#finish(this.#run)
       else await pause(WAIT_MS, undefined, { signal: this.#signal }).catch(() => undefined)
@@ -123,9 +146,16 @@ class Participant {
     this.#throwFailure()
   }
 
-  #claim(run: CycleRunDocument): Promise<CyclePageDocument | null> {
+  async #claim(run: CycleRunDocument): Promise<ClaimedPage | null> {
     const { pageSize = PAGE_SIZE } = this.#deps
-    return claimPage(this.#deps, run, this.#cycle, pageSize)
+    const source = await this.#accounts()
+    const claim = claimPage(this.#deps, run, { cycle: this.#cycle, source }, pageSize)
+    return source.isExternal ? this.#unlessAborted(claim) : claim
+  }
+
+  async #accounts(): Promise<AccountSource> {
+    this.#source ??= await this.#deps.openAccounts()
+    return this.#source
   }
 
   async #finish(run: CycleRunDocument): Promise<void> {
@@ -137,19 +167,19 @@ class Participant {
   }
 
   async #claimInto(run: CycleRunDocument): Promise<'claimed' | 'none'> {
-    const page = await this.#claim(run)
-    if (page === null) return 'none'
-    this.#again.push(page)
+    const claimed = await this.#claim(run)
+    if (claimed === null) return 'none'
+    this.#again.push(claimed)
     return 'claimed'
   }
 
-  async #start(page: CyclePageDocument): Promise<void> {
-    const data = await this.#shared(page)
+  async #start({ page, customers: read }: ClaimedPage): Promise<void> {
+    const { data, customers } = await this.#inputs(page, read)
     this.#held.set(page._id, page)
     const before = this.#turn
     const aids = page.aids.filter((aid) => !this.#skipped.has(aid))
     const generatePdf = this.#run?.generate_pdf === true
-    const task: PageTask = { run: this.#cycle, data, aids, page, generatePdf }
+    const task: PageTask = { run: this.#cycle, data, aids, customers, page, generatePdf }
     // After an outage the later pages wait as well: numbers are taken in the order of the accounts.
     const awaitTurn = async () => {
       await before
@@ -157,7 +187,7 @@ class Participant {
     }
     const done = this.#deps.workers.process(task, awaitTurn).then(
       () => undefined,
-      (error: unknown) => this.#fail(page, error),
+      (error: unknown) => this.#fail({ page, customers }, error),
     )
     this.#turn = before.then(() => done)
     const running = done.finally(() => {
@@ -167,12 +197,31 @@ class Participant {
     this.#running.add(running)
   }
 
-  async #shared(page: CyclePageDocument): Promise<RunData> {
+  /** Null if the work is to end before: an answer of a customer system may take minutes. */
+  async #unlessAborted<T>(result: Promise<T>): Promise<T | null> {
+    const abort = new AbortController()
+    const aborted = once(this.#signal, 'abort', { signal: abort.signal }).then(
+      () => null,
+      () => null,
+    )
+    // Its error is of no interest after the abort.
+    result.catch(() => undefined)
+    try {
+      return this.#signal.aborted ? null : await Promise.race([result, aborted])
+    } finally {
+      abort.abort()
+    }
+  }
+
+  /** The customer system is asked again for a page that another process has left. */
+  async #inputs(page: CyclePageDocument, read: ClaimedPage['customers']) {
     try {
       this.#data ??= await this.#readShared()
-      return this.#data
+      const source = await this.#accounts()
+      const customers = read === undefined ? await source.customers(this.#cycle, page.aids) : read
+      return { data: this.#data, customers }
     } catch (error) {
-      this.#again.unshift(page)
+      this.#again.unshift({ page, customers: read })
       throw error
     }
   }
@@ -184,14 +233,14 @@ class Participant {
   }
 
   /** After an outage the page is processed again; it may have been stored already. */
-  #fail(page: CyclePageDocument, error: unknown): void {
+  #fail(claimed: ClaimedPage, error: unknown): void {
     if (error instanceof PageLostError) return
     if (!isOutage(error)) {
       this.#failure ??= error
       return
     }
-    this.#again.push(page)
-    this.#again.sort((a, b) => a.after - b.after)
+    this.#again.push(claimed)
+    this.#again.sort((a, b) => a.page.after - b.page.after)
     this.#outage ??= error as Error
   }
 
@@ -211,11 +260,21 @@ class Participant {
     return true
   }
 
+  async #pauseIfRefused({ _id }: CycleRunDocument): Promise<boolean> {
+    const error = this.#refusal
+    if (error === null) return false
+    await pauseRun(this.#deps, _id, error.message)
+    this.#refusal = null
+    this.#deps.log.warn({ run: _id, err: error }, 'the run of the cycle is paused')
+    return true
+  }
+
   async #waitForStore(error: Error, retryMs: number): Promise<void> {
     await Promise.allSettled(this.#running)
     this.#outage = null
     const { message } = error
-    this.#deps.log.warn({ err: error }, 'the run of the cycle waits for MongoDB')
+    this.#source = null
+    this.#deps.log.warn({ err: error }, 'the run of the cycle waits')
     await this.#report(message)
     await pause(retryMs, undefined, { signal: this.#signal }).catch(() => undefined)
   }
@@ -225,7 +284,7 @@ class Participant {
   }
 
   #renew(): void {
-    const pages = [...this.#held.values(), ...this.#again]
+    const pages = [...this.#held.values(), ...this.#again.map(({ page }) => page)]
     renewPages(this.#deps, pages).catch((error: unknown) => {
       this.#deps.log.warn({ err: error }, 'cannot renew the pages of the run')
     })
@@ -234,5 +293,9 @@ class Participant {
 
 function isOutage(error: unknown): boolean {
   // Other processes were faster too often: as with an outage, the page is processed again.
-  return error instanceof CatalogUnavailableError || error instanceof EntityConflictError
+  return (
+    error instanceof CatalogUnavailableError ||
+    error instanceof EntityConflictError ||
+    isCustomerSystemAway(error)
+  )
 }

@@ -4,7 +4,13 @@ import { Exact } from '../../catalog/records/exact-amount.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type { CycleCatalogue } from '../cycle/compute.ts'
 import { changedLines } from '../cycle/reconcile.ts'
-import { accountsAfter } from './accounts.ts'
+import {
+  type AccountPage,
+  type AccountSource,
+  FIRST_PAGE,
+  type OpenAccounts,
+  type PagePlace,
+} from './account-source.ts'
 import { type Assumed, assumedData, withAssumed } from './assumed.ts'
 import { type ChangedLine, changeOf, comparableLine, readStoredLines } from './changed-lines.ts'
 import { readUnreturned, type UnreturnedLine } from './not-returned.ts'
@@ -19,6 +25,7 @@ export interface PreviewDeps {
   readonly catalog: Catalog
   readonly config: RunConfig
   readonly compute: ComputeAccount
+  readonly openAccounts: OpenAccounts
 }
 
 export interface PreviewRequest {
@@ -49,35 +56,52 @@ export interface AccountPreview {
   readonly failed?: string
 }
 
-/** In the order of their numbers. Rejects with `CatalogUnavailableError`. */
+/**
+ * In the order of their numbers. Rejects with `CatalogUnavailableError` or `CustomerSystemError`.
+ */
 export async function* previewAccounts(
-  { catalog, config, compute }: PreviewDeps,
+  { catalog, config, compute, openAccounts }: PreviewDeps,
   { aid, ...request }: PreviewRequest,
 ): AsyncGenerator<AccountPreview> {
   const { cycle, assumed } = request
   const stored = await readRunData(catalog, config)
   const data = assumed === null ? stored : assumedData(stored, assumed)
   const otherRule = withOtherRule(data.catalogue)
-  let after = 0
-  for (;;) {
-    const aids = aid === null ? await accountsAfter(catalog, cycle, after, PAGE_SIZE) : [aid]
-    yield* await previewPage(catalog, compute, { ...request, aids, data, otherRule })
-    after = aids.at(-1) ?? 0
-    if (aid !== null || aids.length === 0) return
+  const source = await openAccounts()
+  for await (const { aids, customers } of pagesOf(source, cycle, aid)) {
+    const page = { ...request, source, aids, customers, data, otherRule }
+    yield* await previewPage(catalog, compute, page)
   }
 }
 
-interface Page extends Omit<PreviewRequest, 'aid'> {
-  readonly aids: readonly number[]
+async function* pagesOf(
+  source: AccountSource,
+  cycle: RunCycle,
+  aid: number | null,
+): AsyncGenerator<AccountPage> {
+  if (aid !== null) {
+    yield { aids: [aid], customers: await source.customers(cycle, [aid]), next: null }
+    return
+  }
+  for (let place: PagePlace = { after: 0, source: FIRST_PAGE }; ; ) {
+    const page = await source.page(cycle, place, PAGE_SIZE)
+    yield page
+    if (page.next === null) return
+    place = { after: page.aids.at(-1) ?? 0, source: page.next }
+  }
+}
+
+interface Page extends Omit<PreviewRequest, 'aid'>, Omit<AccountPage, 'next'> {
+  readonly source: AccountSource
   readonly data: RunData
   /** The catalogue with the other rule for prices that change. */
   readonly otherRule: CycleCatalogue
 }
 
 async function previewPage(catalog: Catalog, compute: ComputeAccount, page: Page) {
-  const { cycle, aids, data, assumed, comparedKey, nowMs } = page
+  const { cycle, aids, customers, data, assumed, comparedKey, nowMs } = page
   const [inputs, lines, invoices, unreturned] = await Promise.all([
-    readAccounts(catalog, cycle, data, aids, nowMs),
+    readAccounts(catalog, cycle, data, { aids, customers }, nowMs),
     readStoredLines(catalog, comparedKey, aids),
     readInvoices(catalog, comparedKey, aids),
     readUnreturned(catalog, compute, page),

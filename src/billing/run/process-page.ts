@@ -6,6 +6,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { AccountCycle, AccountInvoice } from '../cycle/compute.ts'
 import { withBalance } from '../cycle/invoice.ts'
+import type { Customers } from './account-source.ts'
 import { inputDigest } from './input-digest.ts'
 import { markedLines } from './input-lines.ts'
 import { writeDrafts } from './invoice-files.ts'
@@ -34,6 +35,7 @@ export interface PageTask {
   readonly data: RunData
   /** Accounts, without those that an operator has skipped. */
   readonly aids: readonly number[]
+  readonly customers: Customers
   /** The claimed page; null for accounts that are computed on their own. */
   readonly page: Pick<CyclePageDocument, '_id' | 'token'> | null
   /** Whether PDF drafts of the invoices are written after they are stored. */
@@ -83,10 +85,10 @@ function isOfStore(error: unknown): boolean {
 
 async function computeAll(
   { catalog, compute }: PageDeps,
-  { run, data, aids }: PageTask,
+  { run, data, aids, customers }: PageTask,
   nowMs: number,
 ): Promise<StoredResult[]> {
-  const inputs = await readAccounts(catalog, run, data, aids, nowMs)
+  const inputs = await readAccounts(catalog, run, data, { aids, customers }, nowMs)
   return [...inputs].map(([aid, read]) => {
     try {
       return { aid, outcome: computeOne(read, compute), left: markedLines(read.lines) }

@@ -8,6 +8,7 @@ import { withoutTaken } from '../cycle/late-usage.ts'
 import type { InvoiceLine } from '../cycle/totals.ts'
 import { keyAfter, keyEndMs } from '../cycle-key.ts'
 import { currentBalances } from '../statements/balances.ts'
+import type { Customers } from './account-source.ts'
 import {
   type InputLine,
   type InputLines,
@@ -55,7 +56,7 @@ const INVOICED_FIELDS = {
 /** Lines of one account; more would not fit into an invoice. */
 const LINES_PER_ACCOUNT_MAX = 100_000
 
-/** An account whose input is too large. */
+/** An account whose input is too large, or not usable. */
 export class AccountInputError extends Error {
   override name = 'AccountInputError'
 }
@@ -75,12 +76,13 @@ export async function readAccounts(
   catalog: Catalog,
   run: RunCycle,
   data: RunData,
-  aids: readonly number[],
+  { aids, customers }: { readonly aids: readonly number[]; readonly customers: Customers },
   nowMs: number,
 ): Promise<Map<number, AccountInput>> {
-  const months = longestPeriod(data.catalogue)
-  const [revisions, lines, written, periods, later, previous, balances] = await Promise.all([
-    readRevisions(catalog, run, months, aids),
+  // A customer system is asked for the cycle only: longer periods are not corrected.
+  const months = customers === null ? longestPeriod(data.catalogue) : 1
+  const [known, lines, written, periods, later, previous, balances] = await Promise.all([
+    customers === null ? readRevisions(catalog, run, months, aids) : customersOf(customers),
     readInputLines(lineReader(catalog), run, aids, INVOICED_FIELDS),
     readWritten(catalog, run, aids),
     months === 1 ? null : readPeriods(catalog, run, months, aids),
@@ -90,10 +92,14 @@ export async function readAccounts(
   ])
   const inputs = new Map<number, AccountInput>()
   for (const aid of aids) {
-    const all = ownRevisions(revisions.get(aid) ?? [])
-    const { account, subscribers } = ownRevisions((revisions.get(aid) ?? []).filter(inWindow(run)))
-    if (!isOfDay(run, account)) continue
+    const own = known.get(aid) ?? (customers === null ? NOTHING : unknownTo(aid))
     const stored = lines.get(aid) ?? NO_LINES
+    if (own.problem !== null) {
+      inputs.set(aid, { input: new AccountInputError(own.problem), lines: stored })
+      continue
+    }
+    const { account, subscribers } = customers === null ? inWindow(run, own) : own
+    if (!isOfDay(run, account)) continue
     const { own: usage, late, taken } = stored
     if (usage.length + late.length > LINES_PER_ACCOUNT_MAX) {
       const reason = `account ${aid}: has more than ${LINES_PER_ACCOUNT_MAX} lines in the cycle`
@@ -111,12 +117,12 @@ export async function readAccounts(
       subscribers,
       catalogue: data.catalogue,
       written: written.get(aid) ?? [],
-      ...(periods !== null && { periods: { ...all, ...periods.of(aid) } }),
+      ...(periods !== null && { periods: { ...revisionsOf(own), ...periods.of(aid) } }),
       hasPreviousRun: previous.has(aid),
       lines: withoutTaken(usage, taken).sort(byTime),
       late: [...late].sort(byTime),
       laterInstallments: installments.sort(byTime),
-      mergedInstallments: [],
+      mergedInstallments: own.merged,
       settings: data.settings,
       ...(data.seller !== null && { seller: data.seller }),
       nowMs,
@@ -124,6 +130,23 @@ export async function readAccounts(
     inputs.set(aid, { input, lines: stored, ...(balance !== undefined && { balance }) })
   }
   return inputs
+}
+
+interface Known {
+  readonly account: readonly StoredRevision[]
+  readonly subscribers: readonly StoredRevision[]
+  readonly merged: readonly number[]
+  readonly problem: string | null
+}
+
+const NOTHING: Known = { account: [], subscribers: [], merged: [], problem: null }
+
+function unknownTo(aid: number): Known {
+  return { ...NOTHING, problem: `account ${aid}: the customer system does not return it` }
+}
+
+function customersOf(customers: NonNullable<Customers>): Map<number, Known> {
+  return new Map(customers.map((each) => [each.aid, each]))
 }
 
 /** The revision in force at the end of the cycle decides; the last one of an account that ended. */
@@ -141,16 +164,15 @@ function byTime(a: InputLine, b: InputLine): number {
   return a.stamp < b.stamp ? -1 : 1
 }
 
-function ownRevisions(revisions: readonly StoredRevision[]) {
-  return {
-    account: revisions.filter(({ type }) => type === 'account'),
-    subscribers: revisions.filter(({ type }) => type === 'subscriber'),
-  }
+function revisionsOf({ account, subscribers }: Known) {
+  return { account, subscribers }
 }
 
-/** Whether a revision is in force in the cycle or the next one. */
-function inWindow({ cycle, next }: RunCycle): (revision: StoredRevision) => boolean {
-  return ({ from, to }) => from.getTime() < next.endMs && to.getTime() > cycle.startMs
+/** The revisions in force in the cycle or the next one. */
+function inWindow({ cycle, next }: RunCycle, { account, subscribers }: Known) {
+  const isIn = ({ from, to }: StoredRevision) =>
+    from.getTime() < next.endMs && to.getTime() > cycle.startMs
+  return { account: account.filter(isIn), subscribers: subscribers.filter(isIn) }
 }
 
 /** `months`: of the longest period, the cycle and the next one may be anywhere in it. */
@@ -159,7 +181,7 @@ async function readRevisions(
   { key, calendar }: RunCycle,
   months: number,
   aids: readonly number[],
-) {
+): Promise<Map<number, Known>> {
   const filter = {
     aid: { $in: [...aids] },
     from: { $lt: new Date(keyEndMs(keyAfter(key, months), calendar)) },
@@ -172,7 +194,14 @@ async function readRevisions(
       .sort({ aid: 1, type: 1, from: 1, sid: 1 })
       .toArray(),
   )
-  return byAccount(found as unknown as (StoredRevision & { aid: number })[])
+  const revisions = byAccount(found as unknown as (StoredRevision & { aid: number })[])
+  return new Map(
+    [...revisions].map(([aid, own]) => {
+      const account = own.filter(({ type }) => type === 'account')
+      const subscribers = own.filter(({ type }) => type === 'subscriber')
+      return [aid, { ...NOTHING, account, subscribers }]
+    }),
+  )
 }
 
 async function readWritten(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {

@@ -7,13 +7,18 @@ import type { RunCycle } from './run-cycle.ts'
 import { readRunData } from './run-data.ts'
 import { NO_COUNTS, readRun } from './runs.ts'
 
-/** Rejects with `CatalogUnavailableError`; pages before it are stored then. */
+type AccountsDeps = Pick<RunDeps, 'catalog' | 'config' | 'openAccounts' | 'workers'>
+
+/**
+ * Rejects with `CatalogUnavailableError` or `CustomerSystemError`; pages before it are stored then.
+ */
 export async function runAccounts(
-  { catalog, config, workers }: Pick<RunDeps, 'catalog' | 'config' | 'workers'>,
+  { catalog, config, openAccounts, workers }: AccountsDeps,
   run: RunCycle,
   aids: readonly number[],
 ): Promise<CycleCounts> {
   const data = await readRunData(catalog, config)
+  const source = await openAccounts()
   const parked = await readParked({ catalog }, { run: run.id })
   const failed = new Set(parked.map(({ aid }) => aid))
   const generatePdf = (await readRun({ catalog }, run.id))?.generate_pdf === true
@@ -22,7 +27,8 @@ export async function runAccounts(
   for (let at = 0; at < sorted.length; at += PAGE_SIZE) {
     const page = sorted.slice(at, at + PAGE_SIZE)
     const retried = page.filter((aid) => failed.has(aid)).length
-    const task = { run, data, aids: page, page: null, retried, generatePdf }
+    const customers = await source.customers(run, page)
+    const task = { run, data, aids: page, customers, page: null, retried, generatePdf }
     total = sumOf(total, await workers.process(task, async () => undefined))
   }
   return total
@@ -30,7 +36,7 @@ export async function runAccounts(
 
 /** Computes the failed accounts of a run again. */
 export async function retryParked(
-  deps: Pick<RunDeps, 'catalog' | 'config' | 'workers'>,
+  deps: AccountsDeps,
   run: RunCycle,
   aids: readonly number[] | null,
 ): Promise<CycleCounts> {

@@ -8,7 +8,7 @@ import type { CycleCounts, CycleRunDocument } from '../../catalog/records/cycle-
 import { type Clock, realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded } from '../../runtime/process-identity.ts'
 import { BillingError } from '../errors.ts'
-import { countAccounts } from './accounts.ts'
+import type { OpenAccounts } from './account-source.ts'
 import { type RunCycle, runIdOf } from './run-cycle.ts'
 import { invoicesOf } from './status.ts'
 
@@ -49,16 +49,20 @@ export async function isAttended(
   return claimed.some(({ expires, holder }) => expires.getTime() > nowMs && !hasEnded(holder))
 }
 
+export interface RunParts extends RunStores {
+  readonly openAccounts: OpenAccounts
+}
+
 /**
  * Begins the run, or continues one that is paused or whose processes have ended. Throws
  * `BillingError` if it is finished and `rerun` is false.
  */
 export async function beginRun(
-  stores: RunStores,
+  stores: RunParts,
   { cycle, rerun, generatePdf, actor }: NewRun,
 ): Promise<CycleRunDocument> {
   const { catalog, clock } = stores
-  const total = await countAccounts(catalog, cycle)
+  const total = await (await stores.openAccounts()).count(cycle)
   return catalog.transaction('begin a run of the cycle', async (session) => {
     const now = new Date(clock.nowMs())
     const found = await catalog.run('read a run of the cycle', () =>
@@ -161,13 +165,15 @@ export async function pauseRun(
 
 export async function finishRun(
   { catalog, clock }: RunStores,
-  { _id, generation }: CycleRunDocument,
+  { _id, generation, total, counts }: CycleRunDocument,
 ): Promise<void> {
   const now = new Date(clock.nowMs())
+  const ended = { state: 'finished', ended: now, changed: now } as const
+  const known = total === 0 ? { total: counts.accounts } : {}
   await catalog.run('finish a run of the cycle', () =>
     catalog.cycleruns.updateOne(
       { _id, generation, state: 'running' },
-      { $set: { state: 'finished', ended: now, changed: now } },
+      { $set: { ...ended, ...known } },
     ),
   )
   await catalog.run('remove pages of earlier runs', () =>

@@ -43,7 +43,7 @@ export function threadWorkers(
   })
   return {
     pagesAtOnce: threads * PAGES_PER_THREAD,
-    async process({ run, aids, page, retried, generatePdf = false }, awaitTurn) {
+    async process({ run, aids, customers, page, retried, generatePdf = false }, awaitTurn) {
       const { port1, port2 } = new MessageChannel()
       // The thread asks for its turn once.
       port1.once('message', () => {
@@ -56,6 +56,7 @@ export function threadWorkers(
       const task: ThreadTask = {
         name: { key, invoicingDay },
         aids: [...aids],
+        customers,
         page,
         retried,
         generatePdf,

@@ -7,6 +7,7 @@ import type { Config } from '../../config/schema.ts'
 import { type ClockOffset, clockWith } from '../../runtime/clock.ts'
 import { calendarOf } from '../credit/credits.ts'
 import { computeAccount } from '../cycle/compute.ts'
+import type { Customers } from './account-source.ts'
 import { PageLostError } from './pages.ts'
 import { type PageDeps, processPage } from './process-page.ts'
 import { type RunName, runCycleOf, runIdOf } from './run-cycle.ts'
@@ -21,6 +22,7 @@ export interface ThreadData {
 export interface ThreadTask {
   readonly name: RunName
   readonly aids: readonly number[]
+  readonly customers: Customers
   readonly page: Pick<CyclePageDocument, '_id' | 'token'> | null
   readonly retried: number | undefined
   readonly generatePdf: boolean
@@ -57,7 +59,7 @@ export async function processInThread(task: ThreadTask): Promise<ThreadAnswer> {
 }
 
 async function run(
-  { name, aids, page, retried, generatePdf, turn }: ThreadTask,
+  { name, aids, customers, page, retried, generatePdf, turn }: ThreadTask,
   warnings: ThreadWarning[],
 ): Promise<CycleCounts> {
   opened ??= openCatalog({
@@ -80,6 +82,7 @@ async function run(
     run: cycle,
     data,
     aids,
+    customers,
     page,
     generatePdf,
     ...(retried !== undefined && { retried }),

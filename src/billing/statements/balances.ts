@@ -3,7 +3,9 @@ import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { BillDocument } from '../../catalog/entities/bill.ts'
 import { Exact, exactAmount } from '../../catalog/records/exact-amount.ts'
+import { type Fields, isObject } from '../../domain/fields.ts'
 import { moneyText, ZERO } from '../amount.ts'
+import type { CustomerLookup } from '../customer-lookup.ts'
 
 /** Without records that take each other back. */
 export const ACTIVE = {
@@ -136,6 +138,7 @@ export interface DebtOptions {
   readonly debtMin: number
   /** Accounts that match: only their debts of which a payment was rejected count. Null: none. */
   readonly rejectionRequired: Readonly<Record<string, unknown>> | null
+  readonly lookup: CustomerLookup
   /** Subtracts unused credits whose due date has passed; only totals of 0 are left out then. */
   readonly withCredits?: boolean
 }
@@ -153,10 +156,13 @@ interface Overdue {
   credits: Exact
 }
 
-/** Debts whose due date has passed; what is only reserved counts as owed. By account. */
+/**
+ * Debts whose due date has passed; what is only reserved counts as owed. By account. Rejects with
+ * `CustomerSystemError` if the accounts are asked for.
+ */
 export async function overdueDebts(
   catalog: Catalog,
-  { aids, nowMs, debtMin, rejectionRequired, withCredits = false }: DebtOptions,
+  { aids, nowMs, debtMin, rejectionRequired, lookup, withCredits = false }: DebtOptions,
 ): Promise<AccountDebt[]> {
   const filter = {
     ...(aids === null ? {} : { aid: { $in: [...aids] } }),
@@ -175,7 +181,7 @@ export async function overdueDebts(
   const flagged =
     rejectionRequired === null
       ? new Set<number>()
-      : await accountsWith(catalog, found, rejectionRequired, nowMs)
+      : await accountsWith({ catalog, lookup }, found, rejectionRequired, nowMs)
   return [...byAccount]
     .map(([aid, { debts, rejected, credits }]) => {
       const owed = flagged.has(aid) ? rejected : debts
@@ -207,11 +213,16 @@ const ACCOUNTS_AT_ONCE = 1_000
 
 /** Those of the accounts whose revision of now matches. */
 async function accountsWith(
-  catalog: Catalog,
+  { catalog, lookup }: Pick<DebtOptions, 'lookup'> & { readonly catalog: Catalog },
   aids: readonly number[],
   filter: Readonly<Record<string, unknown>>,
   nowMs: number,
 ): Promise<Set<number>> {
+  const customers = await lookup.accounts(aids, nowMs)
+  if (customers !== null) {
+    const matching = [...customers].filter(([, account]) => meets(account, filter))
+    return new Set(matching.map(([aid]) => aid))
+  }
   const now = new Date(nowMs)
   const found = new Set<number>()
   for (let index = 0; index < aids.length; index += ACCOUNTS_AT_ONCE) {
@@ -228,4 +239,21 @@ async function accountsWith(
     for (const aid of matching) found.add(Number(aid))
   }
   return found
+}
+
+/** As MongoDB evaluates the conditions of `PaymentSettings.rejectionRequired`. */
+function meets(account: Fields, filter: Readonly<Record<string, unknown>>): boolean {
+  const conditions = filter['$and'] as readonly Readonly<Record<string, Fields>>[]
+  return conditions.every((condition) =>
+    Object.entries(condition).every(([path, operators]) => {
+      let value: unknown = account
+      for (const step of path.split('.')) value = isObject(value) ? value[step] : undefined
+      return Object.entries(operators).every(([operator, wanted]) => {
+        const list = Array.isArray(wanted) ? wanted : [wanted]
+        if (operator === '$exists') return (value !== undefined) === wanted
+        const isIn = [value].flat().some((each) => list.includes(each))
+        return operator === '$eq' || operator === '$in' ? isIn : !isIn
+      })
+    }),
+  )
 }

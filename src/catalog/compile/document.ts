@@ -1,6 +1,6 @@
 /** Common parts of compiling entities. */
 import type { Facts, Revision } from '../../domain/catalogue.ts'
-import { entriesAt, FieldError } from '../../domain/fields.ts'
+import { entriesAt, FieldError, type Fields } from '../../domain/fields.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import type { StoredFields } from '../entities/entity.ts'
 
@@ -46,11 +46,11 @@ const INTERNAL_FIELDS = new Set([
   'creation_time',
 ])
 
-/** The scalar fields of a document. */
-export function factsOf(document: RawDocument): Facts {
+/** The scalar fields of a document, except `without`. */
+export function factsOf(document: Fields, without?: Fields): Facts {
   const facts: Record<string, string | number | boolean> = {}
   for (const [name, value] of Object.entries(document)) {
-    if (INTERNAL_FIELDS.has(name)) continue
+    if (INTERNAL_FIELDS.has(name) || (without !== undefined && name in without)) continue
     const type = typeof value
     if (type === 'string' || type === 'number' || type === 'boolean') {
       facts[name] = value as string | number | boolean

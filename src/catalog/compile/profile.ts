@@ -1,6 +1,8 @@
 /** Subscribers and accounts. Pure. */
 import type {
   AccountProfile,
+  Facts,
+  Revision,
   SubscribedService,
   SubscriberProfile,
 } from '../../domain/catalogue.ts'
@@ -8,6 +10,7 @@ import {
   arrayAt,
   dateAt,
   FieldError,
+  type Fields,
   isEmpty,
   isUnset,
   microsAt,
@@ -19,7 +22,7 @@ import { FOREVER_MS, localTime } from '../../domain/time.ts'
 import { type AccountDocument, AccountSchema } from '../entities/account.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type SubscriberDocument, SubscriberSchema } from '../entities/subscriber.ts'
-import { LENIENT, type RawDocument, revisionOf } from './document.ts'
+import { factsOf, LENIENT, type RawDocument, revisionOf } from './document.ts'
 import { createInterner } from './interner.ts'
 import { overridesAt } from './overrides.ts'
 
@@ -31,9 +34,20 @@ const planNames = createInterner<string>(10_000)
  * The profile without the fields of the account. Throws `FieldError` with the path of the field.
  */
 export function compileSubscriber(document: RawDocument, options = LENIENT): SubscriberProfile {
+  return compileSubscriberFields(document, () => revisionOf(document as DatedDocument), options)
+}
+
+type DatedDocument = RawDocument & { from: Date; to: Date }
+
+/** As `compileSubscriber`, of a revision that is not stored. `revision` is called once checked. */
+export function compileSubscriberFields(
+  document: Fields,
+  revisionIn: () => Revision,
+  options = LENIENT,
+): SubscriberProfile {
   checkSchema(SubscriberSchema, document)
-  const subscriber = document as RawDocument & SubscriberDocument
-  const revision = revisionOf(subscriber)
+  const subscriber = document as Fields & SubscriberDocument
+  const revision = revisionIn()
   const activeFromMs = dateAt(subscriber.activation_date, 'activation_date')
   const activeToMs = dateAt(subscriber.deactivation_date, 'deactivation_date')
   return {
@@ -54,15 +68,34 @@ export function compileSubscriber(document: RawDocument, options = LENIENT): Sub
     accountCreditLimit: null,
     timeZone: zoneAt(subscriber.time_zone, 'time_zone'),
     play: subscriber.play ?? '',
+    facts: customFacts(document),
     pool: null,
   }
 }
 
+const NO_FACTS: Facts = Object.freeze({})
+
+/** Most subscribers have no further fields. */
+function customFacts(document: Fields): Facts {
+  const facts = factsOf(document, SubscriberSchema.properties)
+  for (const _ in facts) return facts
+  return NO_FACTS
+}
+
 /** Throws `FieldError` with the path of the field. */
 export function compileAccount(document: RawDocument, options = LENIENT): AccountProfile {
+  return compileAccountFields(document, () => revisionOf(document as DatedDocument), options)
+}
+
+/** As `compileAccount`, of a revision that is not stored. */
+export function compileAccountFields(
+  document: Fields,
+  revisionIn: () => Revision,
+  options = LENIENT,
+): AccountProfile {
   checkSchema(AccountSchema, document)
-  const account = document as RawDocument & AccountDocument
-  const revision = revisionOf(account)
+  const account = document as Fields & AccountDocument
+  const revision = revisionIn()
   const activeFromMs = dateAt(account.activation_date, 'activation_date')
   return {
     ...revision,

@@ -30,19 +30,45 @@ export const POOL_MEMBERS_MAX = 10_000
  */
 export type NeedsPool = (profile: SubscriberProfile) => boolean
 
-/** Why a single profile cannot be read; other profiles are not affected. */
-export type ProfileError = FieldError | PoolTooLargeError
-
 /** A part of a profile, and the first instant at which it may change. */
-interface Part<T> {
+export interface Part<T> {
   part: T
   untilMs: number
 }
 
 /** An account at an instant. */
-interface AccountAt {
+export interface AccountAt {
   aid: number
   atMs: number
+}
+
+/** The account; null if it has no revision then. */
+export type AccountAnswer = Part<AccountProfile | null> | Error
+export type PoolOf = (instant: AccountAt) => Part<readonly PoolMember[]> | Error
+
+/**
+ * Where profiles are read. An error in place of a result is that of one profile; others are not
+ * affected.
+ */
+export interface ProfileParts {
+  /** In the order of the queries; null for an unknown subscriber. */
+  revisions(queries: readonly SubscriberQuery[]): Promise<(FoundRevision | Error | null)[]>
+  /** For each revision the start of the next one, and of its plan if the revision has none. */
+  nextStarts(found: readonly FoundRevision[]): Promise<readonly number[]>
+  planStarts(found: readonly FoundRevision[]): Promise<readonly (number | undefined)[]>
+  accounts(instants: readonly AccountAt[]): Promise<AccountAnswer[]>
+  pools(instants: readonly AccountAt[]): Promise<PoolOf>
+}
+
+/** Entities of the node. Their errors are `FieldError` and `PoolTooLargeError`. */
+export function storedParts(catalog: Catalog, options: CompileOptions = LENIENT): ProfileParts {
+  return {
+    revisions: (queries) => findRevisions(catalog, queries, options),
+    nextStarts: (found) => nextStarts(catalog, found),
+    planStarts: (found) => planStarts(catalog, found),
+    accounts: (instants) => accountsAt(catalog, instants, options),
+    pools: (instants) => poolsAt(catalog, instants),
+  }
 }
 
 /**
@@ -64,19 +90,28 @@ export async function findProfile(
  * As `findProfile`, for many queries with the same number of reads. Errors of a single profile are
  * returned at its position.
  */
-export async function findProfiles(
+export function findProfiles(
   catalog: Catalog,
   queries: readonly SubscriberQuery[],
   needsPool: NeedsPool,
   options: CompileOptions = LENIENT,
-): Promise<(FoundSubscriber | ProfileError | null)[]> {
-  const revisions = await findRevisions(catalog, queries, options)
+): Promise<(FoundSubscriber | Error | null)[]> {
+  return joinProfiles(storedParts(catalog, options), queries, needsPool)
+}
+
+/** As `findProfiles`, from any parts. */
+export async function joinProfiles(
+  parts: ProfileParts,
+  queries: readonly SubscriberQuery[],
+  needsPool: NeedsPool,
+): Promise<(FoundSubscriber | Error | null)[]> {
+  const revisions = await parts.revisions(queries)
   const found = revisions.filter(isFound)
   const instants = found.map(({ profile, query }) => ({ aid: profile.aid, atMs: query.atMs }))
   const [nextMs, planFromMs, accounts] = await Promise.all([
-    nextStarts(catalog, found),
-    planStarts(catalog, found),
-    accountsAt(catalog, instants, options),
+    parts.nextStarts(found),
+    parts.planStarts(found),
+    parts.accounts(instants),
   ])
   const joined = found.map((revision, index) => {
     const profile = {
@@ -90,7 +125,7 @@ export async function findProfiles(
     return one !== undefined && !(one instanceof Error) && needsPool(one.profile)
   }
   const pooled = instants.filter((_, index) => isPooled(index))
-  const pools = await poolsAt(catalog, pooled)
+  const pools = await parts.pools(pooled)
   const whole = new Map(
     joined.map((one, index) => {
       const pool = isPooled(index) ? pools(instants[index] as AccountAt) : null
@@ -100,18 +135,16 @@ export async function findProfiles(
   return revisions.map((revision) => (isFound(revision) ? (whole.get(revision) ?? null) : revision))
 }
 
-function isFound(revision: FoundRevision | FieldError | null): revision is FoundRevision {
-  return revision !== null && !(revision instanceof FieldError)
+function isFound(revision: FoundRevision | Error | null): revision is FoundRevision {
+  return revision !== null && !(revision instanceof Error)
 }
-
-type Account = Part<AccountProfile | null> | FieldError
 
 function withAccountPart(
   { profile, validUntilMs }: FoundRevision,
   nextMs = Number.POSITIVE_INFINITY,
-  account: Account = { part: null, untilMs: Number.POSITIVE_INFINITY },
-): FoundSubscriber | FieldError {
-  if (account instanceof FieldError) return account
+  account: AccountAnswer = { part: null, untilMs: Number.POSITIVE_INFINITY },
+): FoundSubscriber | Error {
+  if (account instanceof Error) return account
   return {
     profile: withAccount(profile, account.part),
     validUntilMs: Math.min(validUntilMs, nextMs, account.untilMs),
@@ -119,12 +152,11 @@ function withAccountPart(
 }
 
 function withPool(
-  subscriber: FoundSubscriber | FieldError,
-  pool: Part<readonly PoolMember[]> | PoolTooLargeError,
-): FoundSubscriber | ProfileError {
-  if (subscriber instanceof FieldError || pool instanceof PoolTooLargeError) {
-    return subscriber instanceof FieldError ? subscriber : (pool as PoolTooLargeError)
-  }
+  subscriber: FoundSubscriber | Error,
+  pool: Part<readonly PoolMember[]> | Error,
+): FoundSubscriber | Error {
+  if (subscriber instanceof Error) return subscriber
+  if (pool instanceof Error) return pool
   const { profile, validUntilMs } = subscriber
   return {
     profile: { ...profile, pool: pool.part },
@@ -137,7 +169,7 @@ async function accountsAt(
   catalog: Catalog,
   instants: readonly AccountAt[],
   options: CompileOptions,
-): Promise<Account[]> {
+): Promise<AccountAnswer[]> {
   if (instants.length === 0) return []
   const collection = catalog.subscribers as unknown as Collection<AccountDocument>
   const filter = { type: 'account', ...endsAfter(earliestOf(instants)) } as const
@@ -158,7 +190,7 @@ function accountAt(
   documents: readonly AccountDocument[],
   atMs: number,
   options: CompileOptions,
-): Account {
+): AccountAnswer {
   const revisions = documents.filter(({ to }) => to.getTime() > atMs)
   const current = revisions.findLast(({ from }) => from.getTime() <= atMs)
   const later = revisions.flatMap(({ from }) => (from.getTime() > atMs ? [from.getTime()] : []))
@@ -171,8 +203,6 @@ function accountAt(
     throw error
   }
 }
-
-type PoolOf = (instant: AccountAt) => Part<readonly PoolMember[]> | PoolTooLargeError
 
 /** Plans and services of the subscribers of accounts at the instants. */
 async function poolsAt(catalog: Catalog, instants: readonly AccountAt[]): Promise<PoolOf> {
@@ -217,10 +247,24 @@ function poolAt(
   const bySid = new Map(
     holding.map((document) => [document.sid, document as unknown as RawDocument]),
   )
+  return poolOf(
+    [...bySid.values()].map((document) => () => compileSubscriber(document)),
+    nextMs,
+  )
+}
+
+/**
+ * The pool of these subscribers. One that does not compile adds nothing to it, and only its own
+ * requests fail. `nextMs`: start of the next revision of any of them.
+ */
+export function poolOf(
+  compiles: readonly (() => SubscriberProfile)[],
+  nextMs: number,
+): Part<readonly PoolMember[]> {
   const members: PoolMember[] = []
   let untilMs = nextMs
-  for (const document of bySid.values()) {
-    const member = memberOf(document)
+  for (const compile of compiles) {
+    const member = memberOf(compile)
     if (member === null) continue
     const { plan, planFromMs, services, timeZone } = member
     members.push({ plan, planFromMs, services, timeZone })
@@ -243,10 +287,10 @@ function groupedBy<T>(values: readonly T[], keyOf: (value: T) => number): Map<nu
   return groups
 }
 
-/** Null for an invalid document: it adds nothing to the pool, and only its own requests fail. */
-function memberOf(document: RawDocument): SubscriberProfile | null {
+/** Null for an invalid document. */
+function memberOf(compile: () => SubscriberProfile): SubscriberProfile | null {
   try {
-    return compileSubscriber(document)
+    return compile()
   } catch (error) {
     if (error instanceof FieldError) return null
     throw error

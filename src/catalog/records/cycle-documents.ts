@@ -30,7 +30,7 @@ export interface CycleRunDocument {
   state: 'running' | 'paused' | 'finished'
   /** Why it is paused; empty otherwise. */
   reason: string
-  /** Accounts when the run began. */
+  /** Accounts when the run began; 0 until its end if they were not known. */
   total: number
   counts: CycleCounts
   /** `counts` when the run was continued after a pause. */
@@ -51,6 +51,11 @@ export interface CyclePageDocument {
   /** The account before the first one; 0 for the first page. */
   after: number
   to: number
+  /**
+   * Page of the customer system that has the accounts behind this page, and the account before it;
+   * null if no page follows.
+   */
+  next: { number: number; after: number } | null
   aids: number[]
   state: 'claimed' | 'done'
   /** Unique per claim. */

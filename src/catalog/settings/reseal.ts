@@ -3,6 +3,7 @@ import type { Actor } from '../actor.ts'
 import { CLIENTS_CATEGORY } from '../clients/client-settings.ts'
 import { hashOfClient, nameOfClient } from '../clients/clients.ts'
 import type { Catalog } from '../connection.ts'
+import { visitCustomerSecrets } from './customer-secrets.ts'
 import { secretsOf } from './gateway-settings.ts'
 import { nameOf } from './payment-secrets.ts'
 import { visitCards } from './reseal-cards.ts'
@@ -10,7 +11,14 @@ import { isSealed, PLAIN, type Sealer, sealedWith } from './sealing.ts'
 import { changeStoredConfig, readCategory, type StoredCategory } from './stored-config.ts'
 
 export interface StoredSecret {
-  readonly kind: 'client' | 'directory' | 'second factor' | 'gateway' | 'card' | 'charge'
+  readonly kind:
+    | 'client'
+    | 'directory'
+    | 'second factor'
+    | 'gateway'
+    | 'card'
+    | 'charge'
+    | 'customer system'
   readonly name: string
   /** `lost`: no available key can open it. */
   readonly state: 'sealed' | 'old key' | 'clear' | 'lost'
@@ -79,6 +87,11 @@ interface SecretCategory {
 }
 
 const CATEGORIES: readonly SecretCategory[] = [
+  {
+    category: 'subscribers',
+    walk: (value, visit) =>
+      visitCustomerSecrets(value, (name, text) => visit('customer system', name, text)),
+  },
   {
     category: CLIENTS_CATEGORY,
     walk(value, visit, sealer) {

@@ -9,18 +9,20 @@ import { sharedRead } from '../shared-read.ts'
 import { takeRevs } from '../transactions/state.ts'
 import type { ConfigDocument } from './config-document.ts'
 import { archiveVersion } from './config-history.ts'
+import { redactCustomers } from './customer-secrets.ts'
 
 /**
  * Categories that charging follows. `file_types`: a list of documents. `peers`: a list of network
- * elements (peers.ts). `taxation`: an object (taxation-settings.ts).
+ * elements (peers.ts). `taxation`: an object (taxation-settings.ts). `subscribers`: an object with
+ * external customer mode (customer-settings.ts) besides configured fields.
  */
-export const CONFIG_CATEGORIES = ['file_types', 'peers', 'taxation'] as const
+export const CONFIG_CATEGORIES = ['file_types', 'peers', 'taxation', 'subscribers'] as const
 
 export type ConfigCategory = (typeof CONFIG_CATEGORIES)[number]
 
 /**
  * Configured fields of the entity API: objects with lists of them, as `subscriber.fields` and
- * `account.fields` in `subscribers`, as `fields` in the others. Charging does not read them.
+ * `account.fields` in `subscribers`, as `fields` in the others.
  */
 export const FIELD_CATEGORIES = [
   'subscribers',
@@ -107,6 +109,7 @@ export async function readConfigDocuments(
     file_types: stored('file_types'),
     peers: stored('peers'),
     taxation: stored('taxation'),
+    subscribers: stored('subscribers'),
   }
   return { config, revision: revisionOf(documents) }
 }
@@ -223,5 +226,6 @@ function valueForHistory(
   { former }: ConfigChange,
 ): unknown {
   if (former !== undefined) return former(value)
+  if (category === 'subscribers') return redactCustomers(value)
   return SECRET_CATEGORIES.includes(category) ? null : value
 }

@@ -16,6 +16,8 @@ export interface UsageFields {
   timeZone: string
   /** A field of the request by its name there; undefined if it is absent. */
   field(name: string): string | undefined
+  /** A field of the subscriber that the node does not know (`SubscriberProfile.facts`). */
+  subscriberField(name: string): string | undefined
 }
 
 /** Reads a field of a usage; undefined if it is absent. */
@@ -33,12 +35,19 @@ const OWN: Readonly<Record<string, UsageFieldReader>> = {
 /** Name of the event time in rules. */
 export const EVENT_TIME = 'urt'
 
+/** Prefix of fields of the subscriber. */
+const SUBSCRIBER = 'subscriber.'
+
 /**
  * The reader of a `line_key`. With `uf.` or `cf.`, the field of the request takes precedence over
- * the field of the usage with the same name.
+ * the field of the usage with the same name; with `subscriber.` over the field of the subscriber.
  */
 export function readerOf(name: string): UsageFieldReader {
   const bare = requestField(name)
+  if (bare.startsWith(SUBSCRIBER)) {
+    const field = bare.slice(SUBSCRIBER.length)
+    return (usage) => usage.field(bare) ?? usage.subscriberField(field)
+  }
   const own = Object.hasOwn(OWN, bare) ? OWN[bare] : undefined
   if (own === undefined) return (usage) => usage.field(bare)
   return bare === name ? own : (usage) => usage.field(bare) ?? own(usage)

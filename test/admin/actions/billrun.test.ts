@@ -11,6 +11,7 @@ import { createCycle } from '../../../src/admin/cycle/cycle.ts'
 import { confirmHandler, cycleHandler } from '../../../src/admin/cycle/jobs.ts'
 import { jobsDue } from '../../../src/admin/jobs/jobs.ts'
 import { runJob } from '../../../src/admin/jobs/runner.ts'
+import { storedAccounts } from '../../../src/billing/run/accounts.ts'
 import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { type Fields, useActionServer } from '../../support/admin/actions/action-server.ts'
@@ -50,8 +51,9 @@ async function runJobs(): Promise<void> {
   const catalog = api.catalog()
   const clock = { nowMs: api.now }
   const log = createLogger({ name: 'test', level: 'silent' })
+  const openAccounts = async () => storedAccounts(catalog)
   const startWorkers = () => smallWorkers({ catalog, clock })
-  const parts = createCycle({ catalog, clock, config, log, startWorkers })
+  const parts = createCycle({ catalog, clock, config, log, openAccounts, startWorkers })
   const metrics = { cycleRun: () => undefined }
   const handlers = { cycle: cycleHandler(parts, metrics), confirm: confirmHandler(parts) }
   for (const job of await jobsDue({ catalog, clock })) {
@@ -132,7 +134,8 @@ describe('completecycle', () => {
   it('is refused while a process works on the cycle', async () => {
     await complete()
     await api.catalog().cyclepages.insertOne({
-      ...{ _id: 'p', run: KEY, generation: 1, after: 0, to: 1, aids: [1], state: 'claimed' },
+      ...{ _id: 'p', run: KEY, generation: 1, after: 0, to: 1, next: null, aids: [1] },
+      ...{ state: 'claimed' },
       ...{ token: 't', holder: { host: 'elsewhere', pid: 1, instance: 'i' } },
       ...{ expires: new Date(api.now() + 1000), started: new Date(), ended: null },
     })

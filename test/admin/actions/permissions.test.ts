@@ -19,6 +19,7 @@ const LEVELS: Readonly<Record<string, 'read' | 'write' | 'admin'>> = {
   onetimeinvoice: 'write',
   generateexpected: 'read',
   recreateinvoices: 'write',
+  clearcache: 'write',
   querybillrun: 'read',
   'billrun/completecycle': 'admin',
   'billrun/specificcycle': 'admin',

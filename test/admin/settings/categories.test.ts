@@ -142,12 +142,12 @@ describe('values that are refused by path, and change nothing', () => {
   })
 
   it('except unknown values that are already stored: they may stay', async () => {
-    const kept = { billable: { url: 'x' }, account: { more: 1 } }
+    const kept = { customer: { url: 'x' }, account: { more: 1 } }
     const change = { nowMs: 0, by: 'hand' }
     await writeStoredConfig(api.catalog(), 'subscribers', () => kept, change)
     await set('subscribers.subscriber.fields', [{ field_name: 'size' }])
-    expect(await refused('subscribers.billable.url', 'y')).toContain('billable is not known')
-    await api.ok({ action: 'unset', category: 'subscribers.billable' })
+    expect(await refused('subscribers.customer.url', 'y')).toContain('customer is not known')
+    await api.ok({ action: 'unset', category: 'subscribers.customer' })
   })
 })
 

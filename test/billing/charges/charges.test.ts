@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { handleDueCharges } from '../../../src/billing/charges/due.ts'
+import { STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import type { GatewayChargeDocument } from '../../../src/catalog/records/payment-documents.ts'
 import { bundled } from '../../support/billing/bundle.ts'
 import { DAY_MS, NOW_MS } from '../../support/billing/charge-deps.ts'
@@ -52,6 +53,20 @@ describe('a charge of an account', () => {
       payment_gateway: 'sandbox',
       vendor_response: { name: 'sandbox', status: '000' },
     })
+  })
+
+  it('takes the card that the customer system has for it, as it was sent', async () => {
+    const account = newAid()
+    await world.account(account, 'completed')
+    await world.catalog().subscribers.deleteMany({ aid: account } as never)
+    await world.invoice(account, account * 10, '5')
+    const active = { name: 'sandbox', card_token: `sbx_SECRET_${account}` }
+    const found = (fields: object) => async () => new Map([[account, fields as never]])
+    const deps = (fields: object) =>
+      world.deps({ lookup: { ...STORED_CUSTOMERS, accounts: found(fields) } })
+    expect((await world.charge(account, {}, deps({}))).skipped).toBe('no card')
+    const { charges } = await world.charge(account, {}, deps({ payment_gateway: { active } }))
+    expect(charges.map(({ state }) => state)).toEqual(['completed'])
   })
 
   it('makes one payment per bill if told so', async () => {

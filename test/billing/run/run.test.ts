@@ -160,8 +160,9 @@ describe('a run', () => {
     await cycle.addAccounts(25)
     const own = cycle.deps()
     const run = await beginRun(own, { cycle: cut, rerun: false, generatePdf: false, actor: ACTOR })
-    const lost = await claimPage(own, run, cut, 10)
-    expect(lost?.aids).toEqual(range(1, 10))
+    const paged = { cycle: cut, source: await own.openAccounts() }
+    const lost = await claimPage(own, run, paged, 10)
+    expect(lost?.page.aids).toEqual(range(1, 10))
     cycle.at(RUN_MS + 61_000)
     const { signal } = new AbortController()
     await participate(own, cut, signal)

@@ -32,6 +32,7 @@ describe('a subscriber and an account', () => {
       accountCreditLimit: null,
       timeZone: '',
       play: '',
+      facts: {},
       pool: null,
     })
     const services = [{ name: 'TV' }]
@@ -46,6 +47,10 @@ describe('a subscriber and an account', () => {
 
   it.each([
     [{ barred: true }, { barred: true }],
+    [
+      { tier: 'gold', score: 7, vip: true, tags: ['a'], msisdn: '49', creation_time: new Date(0) },
+      { facts: { tier: 'gold', score: 7, vip: true } },
+    ],
     [{ plan_activation: new Date(0) }, { planFromMs: 0 }],
     [
       { activation_date: FROM, deactivation_date: TO },

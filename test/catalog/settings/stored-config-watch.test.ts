@@ -39,13 +39,15 @@ describe('a watch of the stored configuration', () => {
     expect(watch.loaded()).toBe(false)
     expect(await watch.start()).toBe(true)
     expect(watch.loaded()).toBe(true)
-    expect(published).toEqual([{ file_types: [], peers: [], taxation: {} }])
+    expect(published).toEqual([{ file_types: [], peers: [], taxation: {}, subscribers: {} }])
     await watch.pollNow()
     expect(published).toHaveLength(1)
     await write(catalog, ['a'])
     await watch.pollNow()
     await watch.pollNow()
-    expect(published.slice(1)).toEqual([{ file_types: [], peers: ['a'], taxation: {} }])
+    expect(published.slice(1)).toEqual([
+      { file_types: [], peers: ['a'], taxation: {}, subscribers: {} },
+    ])
   })
 
   it('reads no values if nothing has changed', async () => {

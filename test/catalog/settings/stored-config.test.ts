@@ -21,8 +21,13 @@ function append(catalog: Catalog, item: unknown, category: ConfigCategory = 'pee
 describe('the stored configuration', () => {
   it('consists of empty lists if nothing was ever written', async () => {
     const catalog = await store.open()
-    expect(await readStoredConfig(catalog)).toEqual({ file_types: [], peers: [], taxation: {} })
-    expect(await readConfigRevision(catalog)).toBe('0 0 0')
+    expect(await readStoredConfig(catalog)).toEqual({
+      file_types: [],
+      peers: [],
+      taxation: {},
+      subscribers: {},
+    })
+    expect(await readConfigRevision(catalog)).toBe('0 0 0 0')
   })
 
   it('is the result of a change to the previous value, with its author and time', async () => {
@@ -34,6 +39,7 @@ describe('the stored configuration', () => {
       file_types: [{ file_type: 'X' }],
       peers: ['a', 'b'],
       taxation: {},
+      subscribers: {},
     })
     const stored = await catalog.config.findOne({ _id: 'peers' })
     expect(stored).toMatchObject({ changed: new Date(change.nowMs), changed_by: 'test' })

@@ -5,6 +5,7 @@ import type { ChargeDeps } from '../../../src/billing/charges/attempt.ts'
 import { createGateways } from '../../../src/billing/charges/gateways.ts'
 import { createPaymentBooks } from '../../../src/billing/charges/payment-books.ts'
 import { createSandboxStore } from '../../../src/billing/charges/sandbox-store.ts'
+import { type CustomerLookup, STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { createCurrentSettings } from '../../../src/catalog/settings/current-settings.ts'
 import { mergeGateways } from '../../../src/catalog/settings/payment-secrets.ts'
@@ -23,15 +24,22 @@ export interface DepsOptions {
   now(): number
   stripeAddress?: string | undefined
   log?: Pick<Logger, 'warn'>
+  lookup?: CustomerLookup
 }
 
-export function chargeDeps({ catalog, now, stripeAddress, log = SILENT }: DepsOptions): ChargeDeps {
+export function chargeDeps({
+  catalog,
+  now,
+  stripeAddress,
+  log = SILENT,
+  lookup = STORED_CUSTOMERS,
+}: DepsOptions): ChargeDeps {
   const clock = { nowMs: now }
   const settings = createCurrentSettings(catalog, clock, 1)
   const sandboxStore = createSandboxStore(catalog)
   const gateways = createGateways({ settings, sealer: SEALER, sandboxStore, stripeAddress })
   const books = createPaymentBooks(catalog)
-  return { catalog, clock, settings, gateways, books, sealer: SEALER, log }
+  return { catalog, clock, settings, gateways, books, sealer: SEALER, log, lookup }
 }
 
 export async function storeGateways(

@@ -7,6 +7,7 @@ import {
   type AccountInvoice,
   CycleError,
 } from '../../../src/billing/cycle/compute.ts'
+import { storedAccounts } from '../../../src/billing/run/accounts.ts'
 import { inlineWorkers } from '../../../src/billing/run/inline-workers.ts'
 import {
   type PageWorkers,
@@ -79,7 +80,8 @@ export function useCycle(): CycleFixture {
   const log = createLogger({ name: 'test', level: 'silent' })
   const clock = { nowMs: () => nowMs }
   const deps: CycleFixture['deps'] = (compute = computeSmall, pageSize = 10) => {
-    const stores = { catalog, clock, config, log, pageSize }
+    const openAccounts = async () => storedAccounts(catalog)
+    const stores = { catalog, clock, config, log, pageSize, openAccounts }
     return { ...stores, workers: inlineWorkers({ ...stores, compute }) }
   }
   return {

@@ -1,6 +1,7 @@
 /** Cycles with the real calculation: stored accounts of one plan, invoices, confirmation. */
 import type { DestinationStream } from 'pino'
 import { computeAccount } from '../../../src/billing/cycle/compute.ts'
+import { storedAccounts } from '../../../src/billing/run/accounts.ts'
 import {
   type ConfirmDeps,
   type ConfirmResult,
@@ -34,7 +35,8 @@ export async function runReal(
   const log = createLogger({ name: 'test', level: 'warn', destination })
   const config = loadConfig({ env })
   const { catalog, clock } = cycle.deps()
-  const deps = { catalog, clock, config, log }
+  const openAccounts = async () => storedAccounts(catalog)
+  const deps = { catalog, clock, config, log, openAccounts }
   await catalog.plans.insertOne({
     name: 'GOLD',
     from: FROM,

@@ -52,6 +52,9 @@ export function resultOf(url: string, database: string): Promise<unknown> {
       .sort({ stamp: 1 } as never)
       .toArray()
     const run = await catalog.cycleruns.findOne({ _id: KEY })
+    // Revisions of a customer system have the names in another spelling, too.
+    const kept = (name: string, value: unknown) =>
+      name === 'first_name' || name === 'last_name' ? undefined : value
     return JSON.parse(
       JSON.stringify({
         invoices: invoices.map(({ _id: _, creation_time: __, ...rest }) => rest),
@@ -64,6 +67,7 @@ export function resultOf(url: string, database: string): Promise<unknown> {
         counts: run?.counts,
         state: run?.state,
       }),
+      kept,
     ) as unknown
   })
 }

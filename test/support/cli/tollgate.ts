@@ -20,8 +20,8 @@ export interface Tollgate {
   catalog(): Catalog
 }
 
-/** The configuration is deleted after each test. */
-export function useTollgate(): Tollgate {
+/** The configuration is deleted after each test. `environment`: more settings. */
+export function useTollgate(environment: Record<string, string> = {}): Tollgate {
   const folder = mkdtempSync(join(tmpdir(), 'tg-command-'))
   let mongo: TestMongo
   let catalog: Catalog
@@ -45,6 +45,7 @@ export function useTollgate(): Tollgate {
       TOLLGATE_MONGO_DATABASE: mongo.database,
       TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1',
       TOLLGATE_DATA_DIR: folder,
+      ...environment,
     }
     return ended(spawn(process.execPath, [BIN, ...args], { env }), input)
   }

@@ -94,6 +94,7 @@ export function profileOf(more: Partial<SubscriberProfile> = {}): SubscriberProf
     accountCreditLimit: null,
     timeZone: '',
     play: '',
+    facts: {},
     pool: null,
     ...more,
   }

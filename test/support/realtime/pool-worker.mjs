@@ -20,16 +20,18 @@ const release = new Promise((resolve) => {
 export default ({ port }) => serve(port, work)
 
 async function work(task) {
-  const { requests, mayLookUp } = unpackTask(task)
+  const { requests, mayLookUp, mayAsk = false } = unpackTask(task)
+  const kind = mayAsk ? ', asked' : mayLookUp ? ', slow' : ''
   const does = (word) => requests.some(({ sessionId }) => sessionId.startsWith(word))
   if (does('release')) released()
   if (does('exit')) process.exit(3)
   if (does('throw')) throw new Error('a defect')
   if (does('spin')) while (true);
   if (does('wait')) await release
+  if (does('ask-and-wait') && mayAsk) await release
   const outcomes = requests.map((request) => ({
     reason: 'granted',
-    detail: `worker ${workerData.worker}, batch of ${requests.length}${mayLookUp ? ', slow' : ''}`,
+    detail: `worker ${workerData.worker}, batch of ${requests.length}${kind}`,
     aid: Number(request.subscriberValue || 0),
     sid: 0,
     transactionId: request.sessionId,
@@ -40,6 +42,7 @@ async function work(task) {
   if (does('miscount')) outcomes.pop()
   for (const [index, { sessionId }] of requests.entries()) {
     if (sessionId.startsWith('look-up') && !mayLookUp) outcomes[index] = null
+    if (sessionId.startsWith('ask') && !mayAsk) outcomes[index] = null
   }
   const stats = { requests: requests.length, conflicts: 1, ...(does('stale') && { stale: 1 }) }
   return packResult({ outcomes, stats })

@@ -25,6 +25,7 @@ import { openRedis, type RedisConnection, waitForRedis } from '../../../src/stor
 import { createPoolCheck } from '../../../src/workers/pools.ts'
 import { createProcessor, type Processor } from '../../../src/workers/process.ts'
 import { ProfileCache, type ProfileReader } from '../../../src/workers/profiles.ts'
+import type { CustomerReads } from '../../../src/workers/request-profiles.ts'
 import { RuleBook, type RuleSet } from '../../../src/workers/rule-book.ts'
 import { openTestLedger } from '../ledger.ts'
 
@@ -135,6 +136,7 @@ export function profileOf(sid: number): SubscriberProfile | null {
     accountCreditLimit: null,
     timeZone: '',
     play: '',
+    facts: {},
     pool: null,
   }
 }
@@ -188,6 +190,8 @@ export interface ProcessorFixtureOptions {
   findRules?: () => Promise<void>
   /** Replaces the subscribers of `profileOf`. */
   read?: ProfileReader
+  /** Reads are those of no customer system by default. */
+  customers?: CustomerReads
 }
 
 const readProfile: ProfileReader = async ({ value }) => {
@@ -274,6 +278,7 @@ export async function openProcessorFixture(
       nowMs,
     }),
     isCatalogueLoaded: () => true,
+    customers: options.customers ?? { isAsked: false, waitMsMax: 1000, waitingMax: 1000 },
     refusal: options.refusal ?? (() => null),
     ownersCachedMax: options.ownersCachedMax ?? 10_000,
     commitAttemptsMax: 8,
@@ -281,13 +286,9 @@ export async function openProcessorFixture(
     replayMs: REPLAY_MS,
     onDefect: (error) => defects.push(error),
   })
+  const parts = { ledger, redis, processor, profiles, clock, defects }
   return {
-    ledger,
-    redis,
-    processor,
-    profiles,
-    clock,
-    defects,
+    ...parts,
     async charge(...requests) {
       const { outcomes } = await processor.process({ requests, ...WITHOUT_DEADLINE })
       return outcomes.map((outcome) => {

@@ -47,7 +47,11 @@ export const completecycle = action({
     const { actor, catalog, clock } = call
     const { cycle } = state
     const rerun = sent.rerun === true
-    const run = await beginRun(call, { cycle, rerun, generatePdf: pdf === 'true', actor })
+    const { openAccounts } = cycleOf(call)
+    const run = await beginRun(
+      { catalog, clock, openAccounts },
+      { cycle, rerun, generatePdf: pdf === 'true', actor },
+    )
     const job = await beginJob(
       { catalog, clock },
       { kind: 'cycle', subject: cycle.id, options: { ...name }, actor },

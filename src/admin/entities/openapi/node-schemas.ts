@@ -54,6 +54,10 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
       changes: check('Recovery of changes of processes that have died'),
       users: text('`none`: no user can log in.'),
       catalogue: choice(['ok', 'incomplete', 'unknown'], 'Whether charging uses all entities.'),
+      customers: choice(
+        ['ok', 'unavailable'],
+        'In external customer mode: whether the customer system is called.',
+      ),
     },
     ['status', 'redis', 'mongo', 'ledger', 'changes', 'catalogue'],
   ),

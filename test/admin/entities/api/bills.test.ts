@@ -1,5 +1,6 @@
 /** Bills of the books: changes of dates, and postings of their removal. */
 import { describe, expect, it } from 'vitest'
+import { STORED_CUSTOMERS } from '../../../../src/billing/customer-lookup.ts'
 import { storeInvoiceBill } from '../../../../src/billing/invoices/invoice-bill.ts'
 import { cancelPayments, recordPayments } from '../../../../src/billing/payments/operations.ts'
 import { paymentOrder } from '../../../../src/billing/payments/payment-order.ts'
@@ -48,6 +49,7 @@ describe('bills/update', () => {
         nowMs: world.now(),
         debtMin: 0,
         rejectionRequired: null,
+        lookup: STORED_CUSTOMERS,
       })
     expect(await debts()).toEqual([])
     const update = { due_date: '2026-03-01', 'charge.not_before': '2026-03-02' }

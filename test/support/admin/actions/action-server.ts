@@ -1,7 +1,7 @@
 /** `/api` with given actions on a separate server, where the caller is set by a header. */
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
-import type { Action } from '../../../../src/admin/actions/action.ts'
+import type { Action, ActionStores } from '../../../../src/admin/actions/action.ts'
 import { type AdmitAction, addActionRoutes } from '../../../../src/admin/actions/routes.ts'
 import { ADMIN, type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
 import { createCycle } from '../../../../src/admin/cycle/cycle.ts'
@@ -9,6 +9,7 @@ import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entitie
 import { createEntityApi } from '../../../../src/admin/entity-api.ts'
 import { createPayments } from '../../../../src/admin/payments/payments.ts'
 import { createServer } from '../../../../src/admin/server.ts'
+import { createAccounts } from '../../../../src/billing/run/open-accounts.ts'
 import { createAudit } from '../../../../src/catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
 import { createCurrentSettings } from '../../../../src/catalog/settings/current-settings.ts'
@@ -69,6 +70,7 @@ export const NOW_MS = Date.UTC(2026, 5, 15, 12)
 export function useActionServer(
   actions: readonly Action[],
   env: Record<string, string> = {},
+  more: Partial<ActionStores> = {},
 ): ActionServer {
   let mongo: TestMongo
   let catalog: Catalog
@@ -83,13 +85,17 @@ export function useActionServer(
     const ledger = {} as never
     const stores = { catalog: on, ledger, clock, config, log }
     const settings = createCurrentSettings(on, clock, config.catalog.pollMs)
-    const payments = createPayments({ ...stores, settings, entityApi: createEntityApi(stores) })
+    const { openAccounts, lookup } = createAccounts(on, config, clock)
+    const entityApi = createEntityApi(stores)
+    const payments = createPayments({ ...stores, lookup, settings, entityApi })
     const cycle = createCycle({
       ...stores,
+      openAccounts,
       startWorkers: () => smallWorkers(stores),
       compute: computeSmall,
     })
-    addActionRoutes(server, { ...stores, audit, payments, cycle, actions, admit })
+    const served = { ...stores, audit, payments, cycle, lookup, ...more }
+    addActionRoutes(server, { ...served, actions, admit })
     servers.push(server)
     return server.listen({ host: '127.0.0.1', port: 0 })
   }

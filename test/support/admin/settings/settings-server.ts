@@ -59,7 +59,10 @@ const admit: Admit = async ({ headers }, _sent, needed) => {
   return caller
 }
 
-export function useSettingsServer(more: readonly Category[] = []): SettingsServer {
+export function useSettingsServer(
+  more: readonly Category[] = [],
+  env: Record<string, string> = {},
+): SettingsServer {
   let mongo: TestMongo
   let catalog: Catalog
   let server: FastifyInstance
@@ -68,7 +71,7 @@ export function useSettingsServer(more: readonly Category[] = []): SettingsServe
     mongo = await startTestMongo()
     const { url: mongoUrl, database } = mongo
     catalog = await openCatalog({ url: mongoUrl, database, timeoutMs: 20_000, appName: 'test' })
-    const opened = await openSettingsServer(catalog, more)
+    const opened = await openSettingsServer(catalog, more, env)
     server = opened.server
     url = opened.url
   })
@@ -112,10 +115,15 @@ export function useSettingsServer(more: readonly Category[] = []): SettingsServe
   }
 }
 
-export async function openSettingsServer(catalog: Catalog, more: readonly Category[] = []) {
+export async function openSettingsServer(
+  catalog: Catalog,
+  more: readonly Category[] = [],
+  env: Record<string, string> = {},
+) {
   const log = createLogger({ name: 'test', level: 'silent' })
-  const server = createServer(loadConfig({ env: {} }).admin, log)
-  const categories = createCategories(loadConfig({ env: {} }), more)
+  const config = loadConfig({ env })
+  const server = createServer(config.admin, log)
+  const categories = createCategories(config, more)
   const audit = createAudit(catalog)
   const clock = { nowMs: () => NOW_MS }
   addSettingsRoutes(server, { catalog, audit, clock, categories, admit, log })

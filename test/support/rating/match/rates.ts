@@ -42,6 +42,7 @@ export function usageWith(
     serviceIdentifier: '',
     timeZone: 'UTC',
     field: (name) => fields[name],
+    subscriberField: () => undefined,
     ...more,
   }
 }

@@ -1,0 +1,99 @@
+/**
+ * Addresses that outgoing calls may reach: public ones, and private ones that the configuration
+ * allows (`external.privateRanges`). A name is resolved once per connection, and the connection is
+ * made to the checked address, so that a name cannot change its address after the check.
+ */
+import { lookup as resolve } from 'node:dns'
+import { promisify } from 'node:util'
+import ipaddr from 'ipaddr.js'
+import { CustomerSystemError } from './errors.ts'
+
+export interface AddressPolicy {
+  /** Whether an IP address may be connected to. */
+  allows(address: string): boolean
+}
+
+/** `ranges`: IP addresses, and ranges such as `10.0.0.0/8`. */
+export function createAddressPolicy(ranges: readonly string[]): AddressPolicy {
+  const allowed = ranges.map(rangeOf)
+  return {
+    allows(text) {
+      if (!ipaddr.isValid(text)) return false
+      // IPv4-mapped addresses are those of IPv4.
+      const address = ipaddr.process(text)
+      return address.range() === 'unicast' || allowed.some((range) => isIn(address, range))
+    },
+  }
+}
+
+type Address = ipaddr.IPv4 | ipaddr.IPv6
+type Range = readonly [Address, number]
+
+function rangeOf(text: string): Range {
+  if (text.includes('/')) return ipaddr.parseCIDR(text)
+  const address = ipaddr.process(text)
+  return [address, address.kind() === 'ipv4' ? 32 : 128]
+}
+
+/** Addresses of two kinds cannot be compared. */
+function isIn(address: Address, [range, bits]: Range): boolean {
+  if (address.kind() !== range.kind()) return false
+  return (address as ipaddr.IPv6).match(range as ipaddr.IPv6, bits)
+}
+
+/** `net.LookupFunction`; typed here because only listeners import `node:net`. */
+export type Lookup = (
+  hostname: string,
+  options: { all?: boolean | undefined; family?: number | string | undefined },
+  callback: (error: Error | null, address: string | ResolvedAddress[], family?: number) => void,
+) => void
+
+interface ResolvedAddress {
+  address: string
+  family: number
+}
+
+/** Resolves a name to its allowed addresses; it fails if there is none. */
+export function lookupWithin(policy: AddressPolicy): Lookup {
+  return (hostname, options, callback) => {
+    resolve(hostname, { all: true }, (error, addresses) => {
+      if (error !== null) {
+        callback(error, '')
+        return
+      }
+      const [first, ...others] = addresses.filter(({ address }) => policy.allows(address))
+      if (first === undefined) callback(notAllowed(), '')
+      else if (options.all === true) callback(null, [first, ...others])
+      else callback(null, first.address, first.family)
+    })
+  }
+}
+
+/** A host that is an address itself is connected to without a lookup. */
+export function refuseLiteralAddress({ hostname }: URL, policy: AddressPolicy): void {
+  const host = hostname.replace(/^\[|\]$/g, '')
+  if (ipaddr.isValid(host) && !policy.allows(host)) throw notAllowed()
+}
+
+function notAllowed(): CustomerSystemError {
+  return new CustomerSystemError('address', ADDRESS_REASON)
+}
+
+const ADDRESS_REASON =
+  'its address is private: external.privateRanges of the configuration must allow it'
+
+const resolveAll = promisify(resolve)
+
+/** Why the host of a URL must not be called; null if it may be. Resolves its name. */
+export async function addressProblem(url: URL, policy: AddressPolicy): Promise<string | null> {
+  const host = url.hostname.replace(/^\[|\]$/g, '')
+  if (ipaddr.isValid(host)) return policy.allows(host) ? null : REFUSED
+  try {
+    const addresses = await resolveAll(host, { all: true })
+    return addresses.some(({ address }) => policy.allows(address)) ? null : REFUSED
+  } catch {
+    return 'is at a host whose name cannot be resolved'
+  }
+}
+
+const REFUSED = 'is at a private address, which external.privateRanges does not allow'
