@@ -1,0 +1,65 @@
+// Reads the JSON reports of vitest for .ci/run.
+//
+// node .ci/report.mjs files FIRST
+//   prints the test files that failed, one per line, relative to the working directory.
+// node .ci/report.mjs tally DETAILS FIRST [SECOND]
+//   prints "PASSED FAILED". SECOND is the report of the failed files, run a second time alone: a test
+//   counts as failed if it failed in both. DETAILS is a file that receives the failed tests of both
+//   runs by name, with the first lines of their errors.
+import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { relative } from 'node:path'
+
+const NONE = { numPassedTests: 0, numFailedTests: 0, testResults: [] }
+const LINES_OF_ERROR = 12
+
+function report(path) {
+  if (path === undefined || !existsSync(path)) return NONE
+  try {
+    return { ...NONE, ...JSON.parse(readFileSync(path, 'utf8')) }
+  } catch {
+    return NONE
+  }
+}
+
+const fileOf = (result) => relative(process.cwd(), result.name)
+
+/** The failed tests of a report as [id, error]; a file that cannot be loaded counts as one. */
+function failures(found) {
+  return found.testResults.flatMap((result) => {
+    const tests = result.assertionResults.filter((test) => test.status === 'failed')
+    if (tests.length === 0 && result.status === 'failed') return [[fileOf(result), result.message]]
+    return tests.map((test) => [
+      `${fileOf(result)} > ${test.fullName}`,
+      test.failureMessages.join('\n'),
+    ])
+  })
+}
+
+function note(path, heading, list) {
+  for (const [id, error] of list) {
+    const lines = (error ?? '').split('\n').slice(0, LINES_OF_ERROR)
+    appendFileSync(path, `== ${heading}: ${id}\n${lines.map((line) => `   ${line}\n`).join('')}`)
+  }
+}
+
+const [command, ...paths] = process.argv.slice(2)
+if (command === 'files') {
+  const failed = report(paths[0]).testResults.filter((result) => result.status === 'failed')
+  console.log(failed.map(fileOf).join('\n'))
+} else {
+  const [details, firstPath, secondPath] = paths
+  const first = report(firstPath)
+  const again = existsSync(secondPath ?? '') ? report(secondPath) : undefined
+  const failed = failures(first)
+  if (again === undefined) {
+    note(details, 'failed', failed)
+    console.log(first.numPassedTests, Math.max(failed.length, first.numFailedTests))
+  } else {
+    const still = failures(again)
+    const ids = new Set(still.map(([id]) => id))
+    const mended = failed.filter(([id]) => !ids.has(id))
+    note(details, 'failed, and passed when its file ran alone', mended)
+    note(details, 'failed twice', still)
+    console.log(first.numPassedTests + mended.length, still.length)
+  }
+}
