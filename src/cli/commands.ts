@@ -1,5 +1,6 @@
 /** All commands of `tollgate` with their options. */
 import { ACCESS_COMMANDS } from './access-commands.ts'
+import { CARD_COMMANDS } from './card-commands.ts'
 import {
   type CommandSpec,
   common,
@@ -303,6 +304,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...PRIVACY_COMMANDS,
   ...BILLING_COMMANDS,
   ...CYCLE_COMMANDS,
+  ...CARD_COMMANDS,
   {
     name: 'diameter send',
     help: 'Send credit-control requests to a node over Diameter, and show its answers.',

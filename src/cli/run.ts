@@ -26,6 +26,7 @@ export async function runCommandLine(
     }
     if (ACCESS.test(invocation.command.name)) return await access(invocation)
     if (invocation.command.name.startsWith('cycle ')) return await cycle(invocation)
+    if (invocation.command.name.startsWith('card ')) return await card(invocation)
     return await dispatch(invocation, roles, tools)
   } catch (error) {
     printError(`tollgate: ${errorText(error)}`)
@@ -59,6 +60,8 @@ async function dispatch(
       return (await import('./balance-show.ts')).showBalance(options, file)
     case 'balance add':
       return (await import('./balance-add.ts')).addBalance(options, file)
+    case 'autorenew run':
+      return (await import('./autorenew.ts')).runAutorenew(options, file)
     case 'session list':
       return (await import('./session-list.ts')).listSessions(options, file)
     case 'session release':
@@ -167,5 +170,20 @@ async function cycle({ command, options }: Invocation): Promise<ExitCode> {
       return commands.parkedAccounts(options, file)
     default:
       return commands.showCycle(options, file)
+  }
+}
+
+async function card({ command, options }: Invocation): Promise<ExitCode> {
+  const file = optionalText(options, 'config')
+  const commands = await import('./card.ts')
+  switch (command.name) {
+    case 'card create':
+      return commands.createCardBatch(options, file)
+    case 'card update':
+      return commands.updateCardState(options, file)
+    case 'card delete':
+      return commands.deleteCardsOf(options, file)
+    default:
+      return commands.listCards(options, file)
   }
 }

@@ -17,6 +17,7 @@ import { onetimeinvoice } from './onetime-invoice.ts'
 import { pay } from './pay.ts'
 import { querybillrun } from './querybillrun.ts'
 import { recreateinvoices } from './recreate-invoices.ts'
+import { subscribersautorenew } from './subscribersautorenew.ts'
 
 export const ACTIONS: readonly Action[] = [
   credit,
@@ -34,6 +35,7 @@ export const ACTIONS: readonly Action[] = [
   generateexpected,
   querybillrun,
   recreateinvoices,
+  subscribersautorenew,
   completecycle,
   specificcycle,
   resetcycle,

@@ -27,7 +27,7 @@ export interface BalanceDeps {
   ledger: Ledger
   catalog: Catalog
   clock: Clock
-  config: Pick<Config, 'rating' | 'billing' | 'ledger'>
+  config: Pick<Config, 'rating' | 'billing' | 'ledger' | 'secrets' | 'data'>
 }
 
 export type LoadOperation = Credit['mode']

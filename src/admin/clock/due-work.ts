@@ -11,6 +11,7 @@ import { type Clock, monotonicMs } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import { requestRecording } from '../../store/recording-requests.ts'
+import { nextRenewalMs } from '../autorenew/due.ts'
 import { jobsDue, readJob } from '../jobs/jobs.ts'
 import { type JobHandlers, runJob } from '../jobs/runner.ts'
 
@@ -52,6 +53,7 @@ interface JobTiming {
 
 /** Every kind of job. A kind that is added has its row here. */
 const JOBS: Readonly<Record<JobDocument['kind'], JobTiming>> = {
+  autorenew: { everyMs: MINUTE_MS, dueMs: nextRenewalMs },
   payments: { everyMs: MINUTE_MS, dueMs: nextChargeMs },
   charge: { everyMs: MINUTE_MS },
   cycle: { everyMs: MINUTE_MS },
@@ -59,6 +61,7 @@ const JOBS: Readonly<Record<JobDocument['kind'], JobTiming>> = {
   erase: { everyMs: MINUTE_MS },
   retention: { everyMs: DAY_MS },
   syslog: { everyMs: DAY_MS },
+  cards: { everyMs: MINUTE_MS },
 }
 
 /** Everything that becomes due, in the order in which it runs at the same time. */

@@ -3,6 +3,7 @@ import type { Actor } from '../actor.ts'
 import { CLIENTS_CATEGORY } from '../clients/client-settings.ts'
 import { hashOfClient, nameOfClient } from '../clients/clients.ts'
 import type { Catalog } from '../connection.ts'
+import { visitCardKey } from './card-secrets.ts'
 import { secretsOf } from './gateway-settings.ts'
 import { nameOf } from './payment-secrets.ts'
 import { visitCards } from './reseal-cards.ts'
@@ -10,7 +11,7 @@ import { isSealed, PLAIN, type Sealer, sealedWith } from './sealing.ts'
 import { changeStoredConfig, readCategory, type StoredCategory } from './stored-config.ts'
 
 export interface StoredSecret {
-  readonly kind: 'client' | 'directory' | 'second factor' | 'gateway' | 'card' | 'charge'
+  readonly kind: 'client' | 'directory' | 'second factor' | 'gateway' | 'card' | 'charge' | 'cards'
   readonly name: string
   /** `lost`: no available key can open it. */
   readonly state: 'sealed' | 'old key' | 'clear' | 'lost'
@@ -37,6 +38,7 @@ export async function readStoredSecrets(catalog: Catalog, sealer: Sealer): Promi
     for (const text of textsOf(factor)) note('second factor', factor.username, text)
   }
   await visitCards(catalog, note)
+  await visitCardKey(catalog, note)
   return found
 }
 
@@ -62,6 +64,7 @@ export async function resealAll(
   }
   for (const factor of await readFactors(catalog)) await resealFactor(catalog, factor, sealer)
   await visitCards(catalog, (_kind, _name, text) => resealedText(text, sealer))
+  await visitCardKey(catalog, reseal)
   const isOpen = ({ state }: StoredSecret) => state === 'clear' || state === 'old key'
   return {
     sealed: secrets.filter(isOpen).length,

@@ -20,6 +20,7 @@ const LEVELS: Readonly<Record<string, 'read' | 'write' | 'admin'>> = {
   generateexpected: 'read',
   recreateinvoices: 'write',
   querybillrun: 'read',
+  subscribersautorenew: 'write',
   'billrun/completecycle': 'admin',
   'billrun/specificcycle': 'admin',
   'billrun/confirmcycle': 'admin',
