@@ -53,11 +53,6 @@ export type FollowUp = OutboxEntry &
     | { kind: 'prepone'; payload: EarlyPayment }
   )
 
-/** Subject of the entries that must not overlap: loads and transfers of a subscriber's balances. */
-export function balancesOf(sid: number): string {
-  return `balances/${sid}`
-}
-
 type Deps = BalanceDeps & { log: Pick<Logger, 'warn'>; config: MailConfig }
 
 export function followUpHandlers(deps: Deps): Readonly<Record<string, OutboxHandler>> {

@@ -26,7 +26,7 @@ export async function runCommandLine(
     }
     if (ACCESS.test(invocation.command.name)) return await access(invocation)
     if (invocation.command.name.startsWith('cycle ')) return await cycle(invocation)
-    if (invocation.command.name.startsWith('card ')) return await card(invocation)
+    if (PREPAID.test(invocation.command.name)) return await prepaid(invocation)
     return await dispatch(invocation, roles, tools)
   } catch (error) {
     printError(`tollgate: ${errorText(error)}`)
@@ -36,6 +36,9 @@ export async function runCommandLine(
 
 /** Commands for access control, settings, personal data and jobs. */
 const ACCESS = /^(?:user|client|secrets|settings|job) |^(?:erase|check|charge|clock)$/
+
+/** Commands for prepaid cards and auto-renewals. */
+const PREPAID = /^(?:card|autorenew) /
 
 /** Each command is imported on demand, so that a role does not load the modules of others. */
 async function dispatch(
@@ -60,8 +63,6 @@ async function dispatch(
       return (await import('./balance-show.ts')).showBalance(options, file)
     case 'balance add':
       return (await import('./balance-add.ts')).addBalance(options, file)
-    case 'autorenew run':
-      return (await import('./autorenew.ts')).runAutorenew(options, file)
     case 'session list':
       return (await import('./session-list.ts')).listSessions(options, file)
     case 'session release':
@@ -173,10 +174,12 @@ async function cycle({ command, options }: Invocation): Promise<ExitCode> {
   }
 }
 
-async function card({ command, options }: Invocation): Promise<ExitCode> {
+async function prepaid({ command, options }: Invocation): Promise<ExitCode> {
   const file = optionalText(options, 'config')
   const commands = await import('./card.ts')
   switch (command.name) {
+    case 'autorenew run':
+      return (await import('./autorenew.ts')).runAutorenew(options, file)
     case 'card create':
       return commands.createCardBatch(options, file)
     case 'card update':

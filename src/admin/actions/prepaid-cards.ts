@@ -43,12 +43,14 @@ export const CARD_PARAMETERS = {
   ),
   query: param.optional(
     param.object(
-      'update, query, delete: `batch_number`, `serial_number` (numbers, or `{"$gte": 1, "$lte": 9}`), `status`, `secret`.',
+      'update, query, delete: `batch_number`, `serial_number` (numbers, or ranges as ' +
+        '`{"$gte": 1, "$lte": 9}`), `status`, `secret`.',
     ),
   ),
   update: param.optional(
     param.object(
-      'update: `status`, `batch_number`, `serial_number`, `charging_plan_name`, `service_provider`, `to`.',
+      'update: `status`, `batch_number`, `serial_number`, `charging_plan_name`, ' +
+        '`service_provider`, `to`.',
     ),
   ),
   size: param.optional(

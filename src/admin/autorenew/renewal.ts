@@ -3,12 +3,12 @@ import { type Actor, plainActor } from '../../catalog/actor.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { findChargingPlan } from '../balances/charging-plan.ts'
-import { type BalanceDeps, resolveTarget } from '../balances/loads.ts'
+import { wasExecuted } from '../balances/executed.ts'
+import { type BalanceDeps, balancesOf, resolveTarget } from '../balances/loads.ts'
 import { recordFromLedger } from '../balances/operation-audit.ts'
 import { loadPlan } from '../balances/plan-load.ts'
-import { wasRecorded } from '../balances/recorded.ts'
 import { ApiError } from '../entities/errors.ts'
-import { balancesOf, type FollowUp } from '../follow-ups.ts'
+import type { FollowUp } from '../follow-ups.ts'
 
 /** A prepaid group credited to a subscriber. */
 export interface Renewal {
@@ -57,7 +57,7 @@ export async function renew(
   const { log } = deps
   const { actor, sid, aid, operationId } = renewal
   try {
-    const isRefused = !(await wasRecorded(deps, renewal)) && !(await charge(deps, renewal))
+    const isRefused = !(await wasExecuted(deps, renewal)) && !(await charge(deps, renewal))
     if (isRefused) log.warn({ operationId }, 'the charge of an auto-renewal was refused')
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

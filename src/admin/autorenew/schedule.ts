@@ -1,7 +1,7 @@
 /**
- * The due dates of an auto-renewal that has a begin and an end instead of a number of charges. Pure.
- * The first date is the begin itself if that lies ahead; the others are the midnights after each
- * interval. A month that is too short has its date on its last day.
+ * The due dates of an auto-renewal that has a begin and an end instead of a number of charges.
+ * Pure. The first date is the begin itself if that lies ahead; the others are the midnights after
+ * each interval. A month that is too short has its date on its last day.
  */
 import { daysIn, instantOf, type LocalTime, localTime } from '../../domain/time.ts'
 import { anchorOf } from '../entities/rules/autorenew.ts'
@@ -18,7 +18,7 @@ export interface Schedule {
   anchor_day?: number
 }
 
-export interface Span {
+export interface RenewalSpan {
   interval: Interval
   fromMs: number
   /** A date at this instant is within the span. */
@@ -27,7 +27,7 @@ export interface Span {
 
 /** For a span that begins in the past, the dates until now have passed. */
 export function scheduleOf(
-  { interval, fromMs, toMs }: Span,
+  { interval, fromMs, toMs }: RenewalSpan,
   nowMs: number,
   zone: string,
 ): Schedule {
@@ -45,7 +45,7 @@ export function scheduleOf(
 /** Number of dates from a due date on, itself included, until the end. */
 export function remainingFrom(
   nextMs: number,
-  { interval, toMs }: Pick<Span, 'interval' | 'toMs'>,
+  { interval, toMs }: Pick<RenewalSpan, 'interval' | 'toMs'>,
   zone: string,
   anchorDay: number | undefined,
 ): number {

@@ -94,7 +94,7 @@ function endedAt(renewal: RawDocument, now: Date): RevisionWrite {
 }
 
 interface Writes {
-  /** Of the documents that are returned. */
+  /** These documents are returned. */
   writes: readonly RevisionWrite[]
   ended: readonly RevisionWrite[]
 }
@@ -197,7 +197,7 @@ async function writeOf(
   }
 }
 
-/** What was charged stays counted. */
+/** Earlier charges stay counted. */
 function changed(
   stored: RawDocument,
   { interval, operation, to }: Pick<WantedRenewal, 'interval' | 'operation' | 'to'>,

@@ -13,7 +13,7 @@ export interface PlanLoad extends PlanLoadRequest {
   plan: PrepaidGroupDocument
   /** Id of the heading; the buckets have `/1`, `/2`, … after it. */
   operationId: string
-  /** Of every line. */
+  /** Recorded in every line. */
   note: OperationNote
   /** Recorded in the line of the heading. */
   additional?: OperationNote['additional'] | undefined

@@ -233,7 +233,7 @@ export interface PlanOptions extends Pick<PlanLoadRequest, 'operation' | 'expira
   additional: OperationNote['additional'] | undefined
 }
 
-/** What a request determines of the load of a charging plan. Throws `EntityRuleError`. */
+/** The options of a request for the load of a charging plan. Throws `EntityRuleError`. */
 export function planOptionsOf(request: Omit<BalanceUpdate, 'operationId'>): PlanOptions {
   const operation = operationAt(request)
   return { operation, expirationDate: expirationAt(request), additional: additionalOf(request) }

@@ -1,4 +1,4 @@
-/** Creates a batch of prepaid cards with random secrets, which only the file for the printer has. */
+/** Creates batches of prepaid cards. Only the file for the printer has their random secrets. */
 import { randomInt } from 'node:crypto'
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises'
 import { stringify } from 'csv-stringify/sync'

@@ -1,7 +1,7 @@
 /**
  * Redeems prepaid cards. The claim of a card and the outbox entry that loads its charging plan are
- * one transaction, and the load is one commit of the ledger under an operation id of the card: it is
- * loaded once, whichever process ends in between.
+ * one transaction, and the load is one commit of the ledger under an operation id of the card: it
+ * is loaded once, even if processes end in between.
  */
 import { type Actor, plainActor } from '../../catalog/actor.ts'
 import { appendDocuments, unwrittenRecords } from '../../catalog/audit/append.ts'
@@ -18,22 +18,23 @@ import { type BalanceUpdated, REFUSED } from '../balances/committed.ts'
 import {
   type BalanceDeps,
   type BalanceTarget,
+  balancesOf,
   isRefused,
   resolveTarget,
 } from '../balances/loads.ts'
+import { wasExecuted } from '../balances/executed.ts'
 import { operationRecords, recordFromLedger } from '../balances/operation-audit.ts'
 import { loadPlan } from '../balances/plan-load.ts'
-import { wasRecorded } from '../balances/recorded.ts'
 import { type PlanOptions, planOptionsOf } from '../balances/update.ts'
-import { ApiError, EntityRuleError } from '../entities/errors.ts'
-import { balancesOf, type FollowUp } from '../follow-ups.ts'
+import { EntityRuleError } from '../entities/errors.ts'
+import type { FollowUp } from '../follow-ups.ts'
 
 export interface Redemption {
   /** 12 digits. */
   secret: unknown
   /** The subscriber (`sid`), or the account (`aid`) for plans with shared buckets only. */
   query: Fields
-  /** What the charging plan leaves open: `operation`, `expiration_date`. */
+  /** Used where the charging plan leaves them open: `operation`, `expiration_date`. */
   update: Fields
   /** Details for the record; takes precedence over `update.additional`. */
   additional?: unknown
@@ -48,7 +49,7 @@ export interface CardLoad {
   card: ObjectId
   aid: number
   sid: number
-  /** Of the call. */
+  /** Operation id of the call. */
   operationId: string
   options: PlanOptions
 }
@@ -191,6 +192,7 @@ async function loadClaimed(
 ): Promise<BalanceUpdated> {
   const { catalog } = deps
   const done = await creditClaimed(deps, load)
+  if (done === null) throw new EntityRuleError(NO_CARD)
   const records = operationRecords({ actor: load.actor, type: 'update' }, done.operations)
   await catalog.transaction('record a redeemed card', async (session) => {
     if (done.details) await markCredited(deps, session, load, true)
@@ -201,14 +203,13 @@ async function loadClaimed(
   return done
 }
 
-async function creditClaimed(deps: BalanceDeps, load: CardLoad): Promise<BalanceUpdated> {
+/** Null if the card is not claimed by this call any more. */
+async function creditClaimed(deps: BalanceDeps, load: CardLoad): Promise<BalanceUpdated | null> {
   const { catalog, clock } = deps
   const { card: id, sid, options } = load
   const nowMs = clock.nowMs()
   const card = await catalog.run('find a card', () => catalog.cards.findOne({ _id: id }))
-  if (card?.used_by === undefined || !mayLoad(card.used_by, load)) {
-    throw new EntityRuleError(NO_CARD)
-  }
+  if (card?.used_by === undefined || !mayLoad(card.used_by, load)) return null
   // The subscriber may have moved to another account since.
   const query = sid === 0 ? { aid: load.aid } : { sid }
   const target = wholeTarget(await resolveTarget(catalog, query, nowMs))
@@ -268,17 +269,26 @@ export async function completeRedemption(
   const { catalog, log } = deps
   const { actor, aid, sid, card } = load
   const operationId = operationIdOf(card)
-  let isLoaded = await wasRecorded(deps, { aid, sid, operationId })
-  if (!isLoaded) {
-    try {
-      isLoaded = (await creditClaimed(deps, load)).details
-    } catch (error) {
-      if (!(error instanceof ApiError)) throw error
-      log.warn({ err: error, operationId }, 'a claimed card cannot be loaded: it is released')
-    }
-  }
+  const isDone = await wasExecuted(deps, { aid, sid, operationId })
+  const isLoaded = isDone || (await isCredited(deps, load, log))
   await catalog.transaction('finish a redeemed card', async (session) => {
     await (isLoaded ? markCredited(deps, session, load, false) : release(deps, session, load))
   })
   await recordFromLedger(deps, { actor, type: 'update', operationIds: [operationId], aid, sid })
+}
+
+/** False if it cannot be credited, or is not claimed by this call any more. */
+async function isCredited(
+  deps: BalanceDeps,
+  load: CardLoad,
+  log: Pick<Logger, 'warn'>,
+): Promise<boolean> {
+  const operationId = operationIdOf(load.card)
+  try {
+    return (await creditClaimed(deps, load))?.details === true
+  } catch (error) {
+    if (!(error instanceof EntityRuleError)) throw error
+    log.warn({ err: error, operationId }, 'a claimed card cannot be loaded: it is released')
+    return false
+  }
 }

@@ -1,7 +1,7 @@
 /**
  * States of prepaid cards. Clients know two sets of names: `Idle`, `active`, `cancelled`, and
  * `Idle`, `Shipped`, `Active`, `Used`, `Expired`, `Stolen`, `Disqualified`. Both are accepted in
- * any case; `Disqualified` is `cancelled`. Answers have the names of the first set where it has one.
+ * upper and lower case; `Disqualified` is `cancelled`. Answers prefer the first set.
  */
 import type { CardStatus } from '../../catalog/entities/card.ts'
 

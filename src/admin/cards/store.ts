@@ -46,7 +46,7 @@ export class CardExistsError extends EntityRuleError {
   }
 }
 
-/** Of one batch. */
+/** Fields that the cards of a call have in common. */
 const DETAILS = ['batch_number', 'charging_plan_name', 'service_provider', 'to'] as const
 
 /**

@@ -37,9 +37,7 @@
 -- @include directory
 -- @include failure
 
-local BACKOFF_MS = 50
--- In place of a count of operations: none, but the credit of buckets may change.
-local CREDITED = 65535
+local BACKOFF_MS, CREDITED = 50, 65535
 -- No further account is added to an entry of this size.
 local ENTRY_BYTES = 4096
 -- Estimated size of an owner or session name in an entry.

@@ -36,8 +36,10 @@ beforeEach(async () => {
 })
 
 const ask = (method: string, params: Fields) => api.ask('cards', { method, ...params })
-const create = (...more: Fields[]) =>
-  ask('create', { cards: more.map((one) => JSON.stringify({ ...CARD, ...one })) })
+const create = (...more: Fields[]) => {
+  const wanted = more.length === 0 ? [{}] : more
+  return ask('create', { cards: wanted.map((one) => JSON.stringify({ ...CARD, ...one })) })
+}
 const batchOf = (size: number) =>
   Array.from({ length: size }, (_, index) => ({
     serial_number: index + 1,

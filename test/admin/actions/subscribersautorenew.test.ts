@@ -125,7 +125,9 @@ describe('/api/subscribersautorenew update', () => {
 
 describe('/api/subscribersautorenew query', () => {
   beforeEach(async () => {
+    api.at(Date.UTC(2026, 2, 1))
     await update({ from: '2026-03-01' }, { to: '2026-05-31' })
+    api.at(NOW_MS)
     await update({ charging_plan: 'TOPUP50' })
     await update({ charging_plan: 'DATA', from: '2026-09-01' })
   })

@@ -1,4 +1,4 @@
-/** Due auto-renewals are charged once per date, whoever runs and whatever fails. */
+/** Due auto-renewals are charged once per date, by any process and after any failure. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { chargeDueRenewals, nextRenewalMs } from '../../../src/admin/autorenew/due.ts'
 import { followUpHandlers } from '../../../src/admin/follow-ups.ts'

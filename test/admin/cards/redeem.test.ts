@@ -1,4 +1,4 @@
-/** Redemption of prepaid cards: once, whoever tries at the same time and whatever fails. */
+/** Prepaid cards are redeemed once, by concurrent calls and after failures. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { updateBalance } from '../../../src/admin/balances/update.ts'
 import { redeemCard } from '../../../src/admin/cards/redeem.ts'
