@@ -4,6 +4,7 @@ import { updateBalance } from '../../../src/admin/balances/update.ts'
 import { redeemCard } from '../../../src/admin/cards/redeem.ts'
 import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
 import { followUpHandlers } from '../../../src/admin/follow-ups.ts'
+import { openCatalog } from '../../../src/catalog/connection.ts'
 import { cardSecretsOf } from '../../../src/catalog/settings/card-secrets.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import {
@@ -152,11 +153,20 @@ describe('a card', () => {
   })
 })
 
-describe('redeemed by many at once', () => {
+describe('redeemed by many at once, in two processes', () => {
   it('a card is loaded once, and one call succeeds', async () => {
     await seedCard()
-    const sids = [SID, 19, SID, 19, SID, 19]
-    const tried = await Promise.allSettled(sids.map((sid, index) => load(`call-${index}`, sid)))
+    const { url, database } = scene.stores.mongo
+    const other = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'other' })
+    registerHandlers(other)
+    const sids = [SID, SID, 19, 19, SID, SID, 19, 19]
+    const catalogs = [scene.catalog, other]
+    const tried = await Promise.allSettled(
+      sids.map((sid, index) =>
+        load(`call-${index}`, sid, { catalog: catalogs[index % 2] ?? other }),
+      ),
+    )
+    await other.close()
     const sums = [await free(), await free(19)].map((one) => JSON.stringify(one)).sort()
     expect(sums).toEqual(['[10000000,100]', '[]'])
     expect(tried.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
