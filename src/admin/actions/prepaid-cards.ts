@@ -16,10 +16,10 @@ import {
   updateCards,
 } from '../cards/store.ts'
 import { ActionError, EntityRuleError } from '../entities/errors.ts'
-import { dateOf } from '../entities/requests/instant.ts'
 import { parseJson } from '../entities/requests/json-text.ts'
 import { readView } from '../entities/views.ts'
 import { type ActionAnswer, type ActionCall, castOptions } from './action.ts'
+import { dateAt, memberAt, positiveIntegerOf, refuseOthers } from './members.ts'
 import { param } from './parameters.ts'
 
 export const METHODS = ['create', 'update', 'query', 'delete'] as const
@@ -168,12 +168,6 @@ function cardAt(card: Fields, path: string, call: ActionCall): Omit<CardDocument
   }
 }
 
-function given(fields: Fields, name: string, path: string): unknown {
-  const value = fields[name]
-  if (value === undefined || value === null) throw new EntityRuleError(`${path}.${name} is missing`)
-  return value
-}
-
 const SECRET = /^\d{12}$/
 
 /** The text of the error does not quote it. */
@@ -185,32 +179,20 @@ function secretAt(fields: Fields, path: string): string {
   throw new EntityRuleError(`${path} must have 12 digits`)
 }
 
-const NUMBER = /^[1-9]\d{0,15}$/
 const NUMBER_FORM = 'a positive integer without leading zero'
 
-function wholeOf(value: unknown): number | null {
-  const number = typeof value === 'string' && NUMBER.test(value) ? Number(value) : value
-  return Number.isSafeInteger(number) && Number(number) > 0 ? Number(number) : null
-}
-
 function numberAt(fields: Fields, name: string, path: string): number {
-  const number = wholeOf(given(fields, name, path))
+  const number = positiveIntegerOf(memberAt(fields, name, path))
   if (number !== null) return number
   throw new EntityRuleError(`${path}.${name} must be ${NUMBER_FORM}`)
 }
 
 function textAt(fields: Fields, name: string, path: string, lengthMin = 1): string {
-  const value = given(fields, name, path)
+  const value = memberAt(fields, name, path)
   const isText = typeof value === 'string' && !value.includes('\0')
   if (isText && value.length >= lengthMin && value.length <= TEXT_LENGTH_MAX) return value
   const kind = `a text of ${lengthMin} to ${TEXT_LENGTH_MAX} characters`
   throw new EntityRuleError(`${path}.${name} must be ${kind}`)
-}
-
-function dateAt(fields: Fields, name: string, path: string, call: ActionCall): Date {
-  const date = dateOf(given(fields, name, path), castOptions({}, call))
-  if (date !== null) return date
-  throw new EntityRuleError(`${path}.${name} must be a date, as in 2030-01-31 or ISO 8601`)
 }
 
 function statusAt(value: unknown, path: string): CardStatus {
@@ -228,7 +210,7 @@ async function queryOf(
 ): Promise<CardQuery> {
   if (query === undefined) throw new EntityRuleError('query is missing')
   refuseOthers(query, QUERY_FIELDS, 'query')
-  for (const name of required) given(query, name, 'query')
+  for (const name of required) memberAt(query, name, 'query')
   const { serial_number, status, secret } = query
   const [digest] =
     secret === undefined ? [] : await digestsOf([secretAt(query, 'query.secret')], call)
@@ -241,10 +223,10 @@ async function queryOf(
 }
 
 function conditionAt(query: Fields, name: string): NumberCondition {
-  const value = given(query, name, 'query')
+  const value = memberAt(query, name, 'query')
   if (!isObject(value)) return numberAt(query, name, 'query')
-  const from = wholeOf(value['$gte'])
-  const to = wholeOf(value['$lte'])
+  const from = positiveIntegerOf(value['$gte'])
+  const to = positiveIntegerOf(value['$lte'])
   if (from !== null && to !== null && Object.keys(value).length === 2) return { from, to }
   throw new EntityRuleError(`query.${name} must have both $gte and $lte, each ${NUMBER_FORM}`)
 }
@@ -276,12 +258,6 @@ const CHANGE_FIELDS = [
   'service_provider',
   'to',
 ] as const
-
-function refuseOthers(fields: Fields, known: readonly string[], path: string): void {
-  const other = Object.keys(fields).find((name) => !known.includes(name))
-  if (other === undefined) return
-  throw new EntityRuleError(`${path}.${other.slice(0, 64)} is not one of ${known.join(', ')}`)
-}
 
 function digestsOf(secrets: readonly string[], { catalog, config }: ActionCall): Promise<string[]> {
   return cardSecretsOf(catalog, config).digests(secrets)

@@ -11,11 +11,11 @@ import {
   type WantedRenewal,
 } from '../autorenew/upsert.ts'
 import { ActionError, EntityRuleError } from '../entities/errors.ts'
-import { dateOf } from '../entities/requests/instant.ts'
 import { parseJson } from '../entities/requests/json-text.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
 import { readView } from '../entities/views.ts'
-import { type ActionAnswer, type ActionCall, action, castOptions } from './action.ts'
+import { type ActionAnswer, type ActionCall, action } from './action.ts'
+import { dateAt, memberAt, positiveIntegerOf, refuseOthers } from './members.ts'
 import { param } from './parameters.ts'
 
 const METHODS = ['query', 'update', 'bydelta'] as const
@@ -71,7 +71,7 @@ const RUN: Readonly<Record<(typeof METHODS)[number], RunMethod>> = {
   async query({ query }, call) {
     if (query === undefined) throw new EntityRuleError('query is missing')
     refuseOthers(query, ['sid', 'from', 'to'], 'query')
-    const filter = { sid: sidAt(query['sid'], 'query.sid'), ...periodOf(query, call) }
+    const filter = { sid: sidAt(query), ...periodOf(query, call) }
     const found = await findRenewals(call.catalog, filter)
     return { desc: 'Success querying auto renew', details: await viewsOf(found, call) }
   },
@@ -81,9 +81,9 @@ const RUN: Readonly<Record<(typeof METHODS)[number], RunMethod>> = {
     if (upsert === undefined) throw new EntityRuleError('upsert is missing')
     refuseOthers(query, ['sid', 'charging_plan', 'from'], 'query')
     refuseOthers(upsert, ['to', 'interval', 'operation'], 'upsert')
-    const sid = sidAt(query['sid'], 'query.sid')
+    const sid = sidAt(query)
     const plan = planAt(query, 'query')
-    const from = dateAt(query['from'], 'query.from', call)
+    const from = dateAt(query, 'from', 'query', call)
     const stored = await upsertRenewal(call, sid, {
       plan,
       from,
@@ -109,7 +109,7 @@ function wantedAt(entry: unknown, path: string, call: ActionCall): WantedRenewal
   refuseOthers(terms, ['to', 'interval', 'operation'], path)
   return {
     plan: planAt(fields, path),
-    from: from === undefined ? undefined : dateAt(from, `${path}.from`, call),
+    from: from === undefined ? undefined : dateAt(fields, 'from', path, call),
     ...termsOf(terms, path, call),
   }
 }
@@ -125,12 +125,13 @@ const INTERVALS: readonly Interval[] = ['day', 'week', 'month']
 const OPERATIONS = ['inc', 'set'] as const
 
 function termsOf(
-  { to, interval = 'month', operation = 'inc' }: Fields,
+  terms: Fields,
   path: string,
   call: ActionCall,
 ): Pick<WantedRenewal, 'to' | 'interval' | 'operation'> {
+  const { interval = 'month', operation = 'inc' } = terms
   return {
-    to: dateAt(to, `${path}.to`, call),
+    to: dateAt(terms, 'to', path, call),
     interval: choiceAt(interval, `${path}.interval`, INTERVALS),
     operation: choiceAt(operation, `${path}.operation`, OPERATIONS),
   }
@@ -142,46 +143,33 @@ function choiceAt<T extends string>(value: unknown, path: string, choices: reado
   throw new EntityRuleError(`${path} must be one of ${choices.join(', ')}`)
 }
 
-function sidAt(value: unknown, path: string): number {
-  if (value === undefined || value === null) throw new EntityRuleError(`${path} is missing`)
-  const sid = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
-  if (Number.isSafeInteger(sid) && Number(sid) > 0) return Number(sid)
-  throw new EntityRuleError(`${path} must be a positive integer`)
-}
-
-function planAt({ charging_plan: plan }: Fields, path: string): string {
-  if (plan === undefined) throw new EntityRuleError(`${path}.charging_plan is missing`)
+function planAt(fields: Fields, path: string): string {
+  const plan = memberAt(fields, 'charging_plan', path)
   if (typeof plan === 'string' && plan !== '') return plan
   throw new EntityRuleError(`${path}.charging_plan must be the name of a charging plan`)
 }
 
-function dateAt(value: unknown, path: string, call: ActionCall): Date {
-  if (value === undefined || value === null) throw new EntityRuleError(`${path} is missing`)
-  const date = dateOf(value, castOptions({}, call))
-  if (date !== null) return date
-  throw new EntityRuleError(`${path} must be a date, as in 2030-01-31 or ISO 8601`)
-}
-
-function refuseOthers(fields: Fields, known: readonly string[], path: string): void {
-  const other = Object.keys(fields).find((name) => !known.includes(name))
-  if (other === undefined) return
-  throw new EntityRuleError(`${path}.${other.slice(0, 64)} is not one of ${known.join(', ')}`)
+function sidAt(query: Fields): number {
+  const sid = positiveIntegerOf(memberAt(query, 'sid', 'query'))
+  if (sid !== null) return sid
+  throw new EntityRuleError('query.sid must be a positive integer')
 }
 
 const ANY = '*'
 
 /** Those that are open now, or in the period that is given; `*` does not limit that side. */
-function periodOf({ from: givenFrom, to: givenTo }: Fields, call: ActionCall): Fields {
-  const nowMs = call.nowMs
-  const boundAt = (value: unknown, path: string) =>
-    value === undefined || value === ANY ? null : dateAt(value, path, call).getTime()
-  const fromMs = boundAt(givenFrom, 'query.from')
-  const toMs = boundAt(givenTo, 'query.to')
+function periodOf(query: Fields, call: ActionCall): Fields {
+  const { nowMs } = call
+  const boundAt = (name: string) => {
+    const isOpen = query[name] === undefined || query[name] === ANY
+    return isOpen ? null : dateAt(query, name, 'query', call).getTime()
+  }
+  const [fromMs, toMs] = [boundAt('from'), boundAt('to')]
   const earliest = new Date(fromMs ?? Math.min(nowMs, toMs ?? nowMs))
   const latest = new Date(toMs ?? Math.max(nowMs, fromMs ?? nowMs))
   return {
-    ...(givenTo !== ANY && { to: { $gte: earliest } }),
-    ...(givenFrom !== ANY && { from: { $lte: latest } }),
+    ...(query['to'] !== ANY && { to: { $gte: earliest } }),
+    ...(query['from'] !== ANY && { from: { $lte: latest } }),
   }
 }
 
