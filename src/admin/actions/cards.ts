@@ -1,14 +1,7 @@
 /** `cards`: begins the tokenization of a payment card, or, with `method`, acts on prepaid cards. */
 import { type Static, Type } from '@sinclair/typebox'
 import { startTokenization, TokenizeError } from '../../billing/cards/tokenize.ts'
-import {
-  anyValue,
-  either,
-  listOf,
-  mapOf,
-  object,
-  text,
-} from '../../catalog/entities/json-schema.ts'
+import { anyValue } from '../../catalog/entities/json-schema.ts'
 import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
 import { GatewayRefusedError, GatewayUnansweredError } from '../../external/payment/gateway.ts'
 import { ActionError, RequestError } from '../entities/errors.ts'
@@ -49,14 +42,9 @@ export const cards = action({
   body: CARDS_BODY,
   notEchoed: CARD_SECRETS,
   answer: {
-    details: either(
-      'What the method has done.',
-      object('The hosted page.', { url: text('Its address; valid for 4 hours.') }, ['url']),
-      listOf(
-        mapOf(anyValue('A field.'), 'A prepaid card, without its secret.'),
-        'create and query: the cards.',
-      ),
-      { type: 'integer', description: 'update and delete: the number of cards.' },
+    details: anyValue(
+      'The hosted page: `url` is its address, valid for 4 hours. With `method` create and query: ' +
+        'a list of cards without their secrets; update and delete: the number of cards.',
     ),
   },
   example: {

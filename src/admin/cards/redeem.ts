@@ -15,6 +15,7 @@ import type { Fields } from '../../domain/fields.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { findChargingPlan, loadsOfPlan } from '../balances/charging-plan.ts'
 import { type BalanceUpdated, REFUSED } from '../balances/committed.ts'
+import { wasExecuted } from '../balances/executed.ts'
 import {
   type BalanceDeps,
   type BalanceTarget,
@@ -22,7 +23,6 @@ import {
   isRefused,
   resolveTarget,
 } from '../balances/loads.ts'
-import { wasExecuted } from '../balances/executed.ts'
 import { operationRecords, recordFromLedger } from '../balances/operation-audit.ts'
 import { loadPlan } from '../balances/plan-load.ts'
 import { type PlanOptions, planOptionsOf } from '../balances/update.ts'
