@@ -1,5 +1,5 @@
 /** Keyed digests of the secrets of prepaid cards. */
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { CardKeyError, cardSecretsOf } from '../../../src/catalog/settings/card-secrets.ts'
@@ -9,6 +9,7 @@ import { loadConfig } from '../../../src/config/load.ts'
 import { useStore } from '../../support/catalog/store.ts'
 
 const store = useStore()
+const RUN = randomBytes(4).toString('hex')
 const SECRET = '123456789012'
 const [FIRST, SECOND] = ['the first key of this installation', 'another key of this installation']
 const ACTOR = { by: 'cli', id: '', name: 'tester', address: '' } as const
@@ -17,7 +18,7 @@ const ACTOR = { by: 'cli', id: '', name: 'tester', address: '' } as const
 async function processOf(database: string, key: string, oldKeys = '') {
   const env = { TOLLGATE_SECRETS_KEY: key, TOLLGATE_SECRETS_OLD_KEYS: oldKeys }
   const config = loadConfig({ env: oldKeys === '' ? { TOLLGATE_SECRETS_KEY: key } : env })
-  const catalog: Catalog = await store.open(store.url(), database)
+  const catalog: Catalog = await store.open(store.url(), `${database}_${RUN}`)
   const digest = async () => (await cardSecretsOf(catalog, config).digests([SECRET]))[0]
   return { catalog, sealer: sealerOf(config), digest }
 }
