@@ -58,3 +58,18 @@ export function cardExpiryHandler({ catalog, clock, config }: CardExpiryParts): 
     return endOf(DAY, nowMs, config.rating.timeZone)
   }
 }
+
+/** The midnight after the end of the next card; null if there is none. */
+export async function nextCardExpiryMs({
+  catalog,
+  config,
+}: Pick<CardExpiryParts, 'catalog' | 'config'>): Promise<number | null> {
+  const [next] = await catalog.run('find the next card that ends', () =>
+    catalog.cards
+      .find({ status: { $in: [...USABLE] } }, { projection: { to: 1 } })
+      .sort({ to: 1 })
+      .limit(1)
+      .toArray(),
+  )
+  return next === undefined ? null : endOf(DAY, next.to.getTime(), config.rating.timeZone)
+}

@@ -42,7 +42,7 @@ beforeAll(async () => {
   })
 })
 
-it('each date is charged at its midnight, and the card ends in the night after its day', async () => {
+it('each date is charged at its midnight, and a card ends in the night after', async () => {
   const { details } = await world.post({ to: '2024-05-01T12:00:00Z' })
   const ran = details['ran'] as Ran[]
   const within = (text: string | undefined, midnight: string) => {
