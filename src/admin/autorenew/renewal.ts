@@ -1,6 +1,7 @@
 /** One charge of an auto-renewal: the outbox entry that is stored with it, and its handler. */
 import { type Actor, plainActor } from '../../catalog/actor.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
+import type { OutboxEntry } from '../../catalog/transactions/outbox.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { findChargingPlan } from '../balances/charging-plan.ts'
 import { wasExecuted } from '../balances/executed.ts'
@@ -8,7 +9,6 @@ import { type BalanceDeps, balancesOf, resolveTarget } from '../balances/loads.t
 import { recordFromLedger } from '../balances/operation-audit.ts'
 import { loadPlan } from '../balances/plan-load.ts'
 import { ApiError } from '../entities/errors.ts'
-import type { FollowUp } from '../follow-ups.ts'
 
 /** A prepaid group credited to a subscriber. */
 export interface Renewal {
@@ -26,7 +26,11 @@ export interface Renewal {
 }
 
 /** The entry for the charge of a due date. Its operation id is that of the date. */
-export function renewalEntry(autorenew: RawDocument, dueMs: number, actor: Actor): FollowUp {
+export function renewalEntry(
+  autorenew: RawDocument,
+  dueMs: number,
+  actor: Actor,
+): OutboxEntry & { payload: Renewal } {
   const { _id, sid, aid, bucket_group: group, operation } = autorenew
   const id = _id.toHexString()
   const payload: Renewal = {

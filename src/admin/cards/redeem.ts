@@ -9,7 +9,7 @@ import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { ClientSession, ObjectId, WithId } from '../../catalog/collections.ts'
 import type { CardClaim, CardDocument } from '../../catalog/entities/card.ts'
 import { cardSecretsOf } from '../../catalog/settings/card-secrets.ts'
-import { enqueueOutbox, settleOutbox } from '../../catalog/transactions/outbox.ts'
+import { enqueueOutbox, type OutboxEntry, settleOutbox } from '../../catalog/transactions/outbox.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { Logger } from '../../runtime/log.ts'
@@ -27,7 +27,6 @@ import { operationRecords, recordFromLedger } from '../balances/operation-audit.
 import { loadPlan } from '../balances/plan-load.ts'
 import { type PlanOptions, planOptionsOf } from '../balances/update.ts'
 import { EntityRuleError } from '../entities/errors.ts'
-import type { FollowUp } from '../follow-ups.ts'
 
 export interface Redemption {
   /** 12 digits. */
@@ -89,7 +88,7 @@ export async function redeemCard(
   return catalog.dispatcher.perform(stored, () => loadClaimed(deps, load, stored))
 }
 
-function entryOf(payload: CardLoad): FollowUp {
+function entryOf(payload: CardLoad): OutboxEntry & { payload: CardLoad } {
   const { sid, card } = payload
   return { kind: 'card', payload, subject: sid === 0 ? operationIdOf(card) : balancesOf(sid) }
 }
