@@ -12,12 +12,6 @@ const world = useClockServer({
 const HOUR_MS = 3_600_000
 const id = new ObjectId()
 
-interface Ran {
-  job: string
-  at: string
-  counts: Record<string, number>
-}
-
 beforeAll(async () => {
   const { catalog } = world.stores()
   const from = '2024-01-01'
@@ -43,34 +37,27 @@ beforeAll(async () => {
 })
 
 it('each date is charged at its midnight, and a card ends in the night after', async () => {
-  const { details } = await world.post({ to: '2024-05-01T12:00:00Z' })
-  const ran = details['ran'] as Ran[]
-  const within = (text: string | undefined, midnight: string) => {
-    const ms = Date.parse(String(text)) - Date.parse(midnight)
+  expect(await world.post({ to: '2024-05-01T12:00:00Z' })).toMatchObject({ http: 200, status: 1 })
+  const { catalog, ledger } = world.stores()
+  const within = (at: Date | undefined, midnight: string) => {
+    const ms = Number(at?.getTime()) - Date.parse(midnight)
     expect(ms).toBeGreaterThanOrEqual(0)
     expect(ms).toBeLessThan(HOUR_MS)
   }
-  const charged = ran.filter(({ job }) => job === 'autorenew')
-  expect(charged.map(({ counts }) => counts)).toEqual(Array(4).fill({ charged: 1 }))
+  // The runner of the process may be faster than the move, which lists its own runs only.
+  const records = await catalog.audit.find({ type: 'renew' }).sort({ urt: 1 }).toArray()
+  expect(records).toHaveLength(4)
   // Daylight saving begins on 31 March.
-  const midnights = [
-    '2024-01-30T23:00Z',
-    '2024-02-28T23:00Z',
-    '2024-03-30T23:00Z',
-    '2024-04-29T22:00Z',
-  ]
-  for (const [index, midnight] of midnights.entries()) within(charged[index]?.at, midnight)
-  const ended = ran.filter(({ job }) => job === 'cards')
-  expect(ended.map(({ counts }) => counts)).toEqual([{ expired: 1 }])
-  within(ended[0]?.at, '2024-02-10T23:00Z')
-  const { catalog, ledger } = world.stores()
+  const days = ['01-30T23', '02-28T23', '03-30T23', '04-29T22']
+  for (const [index, day] of days.entries()) within(records[index]?.urt, `2024-${day}:00:00Z`)
   expect(await catalog.autorenew.findOne({ _id: id })).toMatchObject({
     cycles_remaining: 8,
     next_renew: new Date('2024-05-30T22:00:00Z'),
   })
   const { buckets } = await loadOwner(ledger, 17, 18)
   expect(buckets.reduce((sum, { credited }) => sum + credited, 0)).toBe(80_000_000)
-  expect(await catalog.cards.findOne({})).toMatchObject({ status: 'Expired' })
-  const lines = await catalog.audit.countDocuments({ collection: 'balances' })
-  expect(lines).toBe(4)
+  expect(await catalog.audit.countDocuments({ collection: 'balances' })).toBe(4)
+  const card = await catalog.cards.findOne({})
+  expect(card?.status).toBe('Expired')
+  within(card?.expired_on, '2024-02-10T23:00:00Z')
 })
