@@ -123,7 +123,7 @@ function accountOf(
             expected: '',
             ttlMs: 3_600_000,
           })),
-    operation: { id: 'first credit', result: creditLine(aid, nowMs) },
+    operation: { result: creditLine(aid, nowMs) },
     lines: [],
     setsBackoffHint: false,
   }

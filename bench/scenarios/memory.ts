@@ -103,7 +103,7 @@ function commitOf(pattern: OwnerState, index: number, nowMs: number): AccountCom
     owners: [{ state: { ...pattern, aid, sid, version: 1 }, fence: -1, sessions: [] }],
     shared: { expectedVersion: -1, state: null },
     registrations: [],
-    operation: { id: 'first credit', result: lineOf(aid, sid, nowMs) },
+    operation: { result: lineOf(aid, sid, nowMs) },
     lines: [],
     setsBackoffHint: false,
   }

@@ -10,6 +10,7 @@ import type { OutboxHandler } from '../catalog/transactions/dispatcher.ts'
 import type { OutboxEntry } from '../catalog/transactions/outbox.ts'
 import type { OperationLine } from '../domain/line.ts'
 import type { Logger } from '../runtime/log.ts'
+import { type Renewal, renew } from './autorenew/renewal.ts'
 import type { BalanceDeps } from './balances/loads.ts'
 import {
   type OperationAudit,
@@ -22,18 +23,7 @@ import {
   type TransferPlan,
   type TransferRequest,
 } from './balances/transfer.ts'
-import { updateBalance } from './balances/update.ts'
-import { ApiError } from './entities/errors.ts'
-
-/** A prepaid group credited to a subscriber. */
-export interface Renewal {
-  /** Actor that created the auto-renewal. */
-  actor: Actor
-  sid: number
-  aid: number
-  group: string
-  operationId: string
-}
+import { type CardLoad, completeRedemption } from './cards/redeem.ts'
 
 /** The installments of a subscriber that was closed. */
 export interface EarlyPayment {
@@ -57,15 +47,11 @@ export type FollowUp = OutboxEntry &
   (
     | { kind: 'transfer'; payload: Transfer }
     | { kind: 'renewal'; payload: Renewal }
+    | { kind: 'card'; payload: CardLoad }
     | { kind: 'balances'; payload: OperationAudit }
     | { kind: 'mend'; payload: MendAudit }
     | { kind: 'prepone'; payload: EarlyPayment }
   )
-
-/** Subject of the entries that must not overlap: loads and transfers of a subscriber's balances. */
-export function balancesOf(sid: number): string {
-  return `balances/${sid}`
-}
 
 type Deps = BalanceDeps & { log: Pick<Logger, 'warn'>; config: MailConfig }
 
@@ -77,6 +63,7 @@ export function followUpHandlers(deps: Deps): Readonly<Record<string, OutboxHand
     },
     transfer: (payload: Transfer, save) => transfer(deps, payload, save),
     renewal: (payload: Renewal) => renew(deps, payload),
+    card: (payload: CardLoad) => completeRedemption(deps, payload),
     balances: (payload: OperationAudit) => recordFromLedger(deps, payload),
     mend: (payload: MendAudit) => recordMend(deps, payload),
     prepone: (payload: EarlyPayment) => payEarly(deps, payload),
@@ -104,24 +91,6 @@ async function payEarly(deps: Deps, { actor, aid, sid }: EarlyPayment): Promise<
   await catalog.transaction('prepone installments', (session) =>
     preponeInstallments(stores, session, { aid, sid, reason: 'the subscriber was closed' }),
   )
-}
-
-/**
- * Refusals are logged and not repeated. The audit records are those of the ledger's operations: an
- * earlier execution may have made some of them, or all.
- */
-async function renew(deps: Deps, { actor, sid, aid, group, operationId }: Renewal): Promise<void> {
-  const { log } = deps
-  const query = { sid, aid, charging_plan: group }
-  try {
-    const { details } = await updateBalance(deps, { query, update: {}, operationId })
-    if (!details) log.warn({ operationId }, 'the first charge of an auto-renewal was refused')
-  } catch (error) {
-    if (!(error instanceof ApiError)) throw error
-    log.warn({ err: error, operationId }, 'the first charge of an auto-renewal cannot be made')
-  }
-  const operationIds = [operationId]
-  await recordFromLedger(deps, { actor, type: 'update', operationIds, aid, sid })
 }
 
 async function recordMend({ catalog, ledger }: Deps, mend: MendAudit): Promise<void> {

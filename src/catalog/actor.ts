@@ -17,3 +17,6 @@ export interface Actor {
 export function plainActor({ by, id, name, address }: Actor): Actor {
   return { by, id, name, address }
 }
+
+/** The node itself, for what no caller has asked for. */
+export const NODE_ACTOR: Actor = { by: 'node', id: '', name: '', address: '' }

@@ -81,7 +81,10 @@ export interface CounterDocument {
   seq: number
 }
 
-/** `ledger`: the epoch of its data (installation.ts). `clock`: see installation-clock.ts. */
+/**
+ * `ledger`: the epoch of its data (installation.ts). `clock`: see installation-clock.ts. `cards`:
+ * see settings/card-secrets.ts.
+ */
 export interface InstallationDocument {
   _id: string
   epoch?: string
@@ -89,6 +92,8 @@ export interface InstallationDocument {
   start?: string | null
   /** Milliseconds by which the clock of the installation is ahead of the system clock. */
   ahead_ms?: number
+  /** Sealed. */
+  key?: string
 }
 
 export interface Collections {

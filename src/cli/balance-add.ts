@@ -1,8 +1,9 @@
 /** `tollgate balance add`: an idempotent operation on one balance. */
 import { randomUUID } from 'node:crypto'
+import { balancesOf } from '../admin/balances/loads.ts'
 import { performAudited } from '../admin/balances/operation-audit.ts'
 import { entityStoresOf } from '../admin/entity-api.ts'
-import { balancesOf, type FollowUp } from '../admin/follow-ups.ts'
+import type { FollowUp } from '../admin/follow-ups.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { PrepaidInclude } from '../domain/catalogue.ts'

@@ -1,5 +1,6 @@
 /** All commands of `tollgate` with their options. */
 import { ACCESS_COMMANDS } from './access-commands.ts'
+import { CARD_COMMANDS } from './card-commands.ts'
 import {
   type CommandSpec,
   common,
@@ -320,6 +321,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...BILLING_COMMANDS,
   ...CYCLE_COMMANDS,
   ...EXTERNAL_COMMANDS,
+  ...CARD_COMMANDS,
   {
     name: 'diameter send',
     help: 'Send credit-control requests to a node over Diameter, and show its answers.',

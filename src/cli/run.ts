@@ -26,6 +26,7 @@ export async function runCommandLine(
     }
     if (ACCESS.test(invocation.command.name)) return await access(invocation)
     if (invocation.command.name.startsWith('cycle ')) return await cycle(invocation)
+    if (PREPAID.test(invocation.command.name)) return await prepaid(invocation)
     return await dispatch(invocation, roles, tools)
   } catch (error) {
     printError(`tollgate: ${errorText(error)}`)
@@ -35,6 +36,9 @@ export async function runCommandLine(
 
 /** Commands for access control, settings, personal data, jobs and the customer system. */
 const ACCESS = /^(?:user|client|secrets|settings|job|external) |^(?:erase|check|charge|clock)$/
+
+/** Commands for prepaid cards and auto-renewals. */
+const PREPAID = /^(?:card|autorenew) /
 
 /** Each command is imported on demand, so that a role does not load the modules of others. */
 async function dispatch(
@@ -169,5 +173,22 @@ async function cycle({ command, options }: Invocation): Promise<ExitCode> {
       return commands.parkedAccounts(options, file)
     default:
       return commands.showCycle(options, file)
+  }
+}
+
+async function prepaid({ command, options }: Invocation): Promise<ExitCode> {
+  const file = optionalText(options, 'config')
+  const commands = await import('./card.ts')
+  switch (command.name) {
+    case 'autorenew run':
+      return (await import('./autorenew.ts')).runAutorenew(options, file)
+    case 'card create':
+      return commands.createCardBatch(options, file)
+    case 'card update':
+      return commands.updateCardState(options, file)
+    case 'card delete':
+      return commands.deleteCardsOf(options, file)
+    default:
+      return commands.listCards(options, file)
   }
 }

@@ -48,13 +48,20 @@ export interface SharedCommit {
   fence?: number
 }
 
+/** A balance operation; its results are stored under their operation ids. */
+export interface CommittedOperation {
+  result: OperationLine
+  /** Results of the operations under a heading, each with an id of its own; none if absent. */
+  parts?: readonly OperationLine[]
+}
+
 /** All changes of one account, committed as a whole or not at all. */
 export interface AccountCommit {
   aid: number
   owners: OwnerCommit[]
   shared: SharedCommit
   registrations: RegistrationCommit[]
-  operation: { id: string; result: OperationLine } | null
+  operation: CommittedOperation | null
   /** Whether the credit of buckets may change without an operation; false by default. */
   mayChangeCredit?: boolean
   /** Lines of segments that ended. Lines of open segments are read from the sessions. */
@@ -126,8 +133,8 @@ class KeyTable {
 /** Kinds of accounts in lua/commit.lua. */
 const KIND = { USUAL: 0, OWNERS: 1, FURTHER_COUNTS: 2 } as const
 
-/** Values of the field that counts operations in lua/commit.lua. */
-const [OPERATION, CREDITED] = [1, 2] as const
+/** In place of the number of operations in lua/commit.lua. */
+const CREDITED = 0xff_ff
 
 function writeAccount(
   commit: AccountCommit,
@@ -139,7 +146,8 @@ function writeAccount(
   const { keys } = settings
   assert(owners.length > 0 || shared.state !== null, 'a commit writes a state')
   const indexWrites = countIndexWrites(owners)
-  const hasRecord = operation !== null || lines.length > 0
+  const operations = resultsOf(operation)
+  const hasRecord = operations.length > 0 || lines.length > 0
   const hasMore =
     indexWrites + registrations.length > 0 ||
     hasRecord ||
@@ -154,7 +162,8 @@ function writeAccount(
   if (hasMore) {
     writer.u16(commit.setsBackoffHint ? 1 : 0)
     writer.u16(shared.state === null ? 0 : 1)
-    writer.u16(operation !== null ? OPERATION : commit.mayChangeCredit === true ? CREDITED : 0)
+    const isCredited = operation === null && commit.mayChangeCredit === true
+    writer.u16(isCredited ? CREDITED : operations.length)
     writer.u16(indexWrites)
     writer.u16(registrations.length)
     writer.u16(hasRecord ? 1 : 0)
@@ -164,10 +173,10 @@ function writeAccount(
     writer.text(`${aid}:0`)
     writeOwnerBlock(writer, shared.state)
   }
-  if (operation !== null) {
-    writer.u16(table.index(keys.operation(aid, operation.id)))
+  for (const result of operations) {
+    writer.u16(table.index(keys.operation(aid, result.operationId)))
     writer.text(wholeMs(settings.operationKeepMs))
-    writer.block(packResult(operation.result))
+    writer.block(packResult(result))
   }
   for (const { state, sessions } of owners) {
     for (const session of sessions) writeIndexWrites(session, aid, state.sid, keys, table, writer)
@@ -178,8 +187,11 @@ function writeAccount(
     writer.text(location)
     writer.text(expected)
   }
-  const operations = operation === null ? [] : [operation.result]
   if (hasRecord) writeRecordBlock(writer, { lines, operations })
+}
+
+function resultsOf(operation: CommittedOperation | null): readonly OperationLine[] {
+  return operation === null ? [] : [operation.result, ...(operation.parts ?? [])]
 }
 
 function writeOwner({ state, fence, sessions }: OwnerCommit, aid: number, writer: Writer): void {

@@ -1,13 +1,15 @@
 /** Balance operations outside the hot path, idempotent by operation id. */
+import { present } from '../domain/assert.ts'
 import {
   type BalanceOperation,
   type OperationResult,
   operate,
 } from '../domain/balance-operations.ts'
+import type { OwnerState } from '../domain/bucket.ts'
 import { BalanceRefusal } from '../domain/credit.ts'
 import type { OperationLine, OperationNote } from '../domain/line.ts'
 import { publishSessionEvent } from '../store/session-events.ts'
-import type { AccountCommit } from './commit-layout.ts'
+import type { AccountCommit, CommittedOperation } from './commit-layout.ts'
 import { formatLocation, type Ledger, type LoadedOwner } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 
@@ -51,15 +53,72 @@ export async function creditBucket(
   settings: OperationSettings,
   nowMs: number,
 ): Promise<OperationLine> {
+  const { result } = await execute(ledger, settings, nowMs, {
+    operation,
+    sids: [operation.sid],
+    draft: ([owner], setsBackoffHint) =>
+      creditCommit(present(owner, 'owner'), operation, nowMs, setsBackoffHint),
+  })
+  return result
+}
+
+/** Operations under a heading, on buckets of its account: all of them are committed, or none. */
+export interface OperationGroup {
+  heading: OperationIdentity
+  parts: readonly CreditOperation[]
+}
+
+/**
+ * Executes a group in one commit. Returns the line of the heading and those of the parts, in their
+ * order; a repetition returns the ones that are still stored. Throws as `creditBucket`; a refusal
+ * of one part refuses all.
+ */
+export async function creditBuckets(
+  ledger: Ledger,
+  group: OperationGroup,
+  settings: OperationSettings,
+  nowMs: number,
+): Promise<OperationLine[]> {
+  const operation: CreditOperation = { ...group.heading, mode: 'heading' }
   const { aid, sid } = operation
-  let loaded = await loadOne(ledger, aid, sid)
+  const { result, parts } = await execute(ledger, settings, nowMs, {
+    operation,
+    sids: [...new Set([sid, ...group.parts.map((part) => part.sid)])],
+    draft: (owners, setsBackoffHint) =>
+      groupCommit(owners, { operation, parts: group.parts }, nowMs, setsBackoffHint),
+  })
+  if (parts !== undefined) return [result, ...parts]
+  const stored = await Promise.all(
+    group.parts.map(({ operationId }) => ledger.findOperation(aid, operationId)),
+  )
+  return [result, ...stored.filter((line) => line !== null)]
+}
+
+interface Execution {
+  /** Its id decides whether the execution is a repetition. */
+  operation: CreditOperation
+  /** The owners in the account that it changes. */
+  sids: readonly number[]
+  /** The commit that executes it on the loaded owners. Throws `BalanceRefusal`. */
+  draft(owners: readonly LoadedOwner[], setsBackoffHint: boolean): AccountCommit
+}
+
+/** Returns what was committed; without parts if it is the result of an earlier execution. */
+async function execute(
+  ledger: Ledger,
+  { attemptsMax }: OperationSettings,
+  nowMs: number,
+  { operation, sids, draft }: Execution,
+): Promise<CommittedOperation> {
+  const { aid, sid } = operation
+  let loaded = await loadAll(ledger, aid, sids)
   let waitedMs = 0
-  for (let attempt = 1; attempt <= settings.attemptsMax; ) {
-    const commit = tryCreditCommit(loaded, operation, nowMs, attempt > 2)
+  for (let attempt = 1; attempt <= attemptsMax; ) {
+    const commit = refusedOr(() => draft(loaded, attempt > 2))
     if (commit instanceof Error) {
       // The operation may have been executed before and be refused because of its own effect.
       const done = await ledger.findOperation(aid, operation.operationId)
-      if (done !== null) return sameOperation(operation, done)
+      if (done !== null) return { result: sameOperation(operation, done) }
       throw commit
     }
     // The time must advance while this waits: otherwise another worker's back-off hint would never
@@ -68,13 +127,15 @@ export async function creditBucket(
     switch (reply?.kind) {
       case 'committed':
         // Not awaited: it only notifies open sessions of the credit sooner.
-        void publishSessionEvent(ledger.redis, { cause: 'credit', aid, sid })
-        return commit.operation!.result
+        for (const each of sids) {
+          void publishSessionEvent(ledger.redis, { cause: 'credit', aid, sid: each })
+        }
+        return present(commit.operation, 'operation')
       case 'repeated':
-        return sameOperation(operation, reply.result)
+        return { result: sameOperation(operation, reply.result) }
       case 'conflict':
         attempt += 1
-        loaded = await loadOne(ledger, aid, sid)
+        loaded = await loadAll(ledger, aid, sids)
         break
       case 'busy':
         await pause(BUSY_PAUSE_MS)
@@ -126,19 +187,21 @@ function pause(durationMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, durationMs))
 }
 
-async function loadOne(ledger: Ledger, aid: number, sid: number): Promise<LoadedOwner> {
-  const [loaded] = await ledger.load([{ aid, sid, sessionKeys: [] }])
-  if (loaded === undefined || loaded instanceof CorruptValueError) {
-    throw loaded ?? new CorruptValueError('an owner is missing', { aid, sid })
-  }
-  return loaded
+async function loadAll(
+  ledger: Ledger,
+  aid: number,
+  sids: readonly number[],
+): Promise<LoadedOwner[]> {
+  const loaded = await ledger.load(sids.map((sid) => ({ aid, sid, sessionKeys: [] })))
+  return loaded.map((owner) => {
+    if (owner instanceof CorruptValueError) throw owner
+    return owner
+  })
 }
 
-function tryCreditCommit(
-  ...draft: Parameters<typeof creditCommit>
-): AccountCommit | BalanceRefusal {
+function refusedOr<T>(act: () => T): T | BalanceRefusal {
   try {
-    return creditCommit(...draft)
+    return act()
   } catch (error) {
     if (error instanceof BalanceRefusal) return error
     throw error
@@ -151,19 +214,66 @@ function creditCommit(
   nowMs: number,
   setsBackoffHint: boolean,
 ): AccountCommit {
-  const { aid, sid, operationId } = operation
   const done = operate(state, operation, nowMs)
+  const owners = [{ owner: done.owner, before: state.version }]
   const result = lineOf(operation, done, nowMs)
-  const { owner } = done
+  return commitOf(operation.aid, owners, { result }, setsBackoffHint)
+}
+
+/** All parts raise the version of an owner once: they are one commit. */
+function groupCommit(
+  loaded: readonly LoadedOwner[],
+  { operation, parts }: { operation: CreditOperation; parts: readonly CreditOperation[] },
+  nowMs: number,
+  setsBackoffHint: boolean,
+): AccountCommit {
+  const states = new Map(loaded.map(({ state }) => [state.sid, state]))
+  const results = parts.map((part) => {
+    const done = operate(present(states.get(part.sid), 'owner'), part, nowMs)
+    states.set(part.sid, done.owner)
+    return { part, done }
+  })
+  const owners = loaded.map(({ state: { sid, version } }) => {
+    const owner = { ...present(states.get(sid), 'owner'), version: version + 1 }
+    states.set(sid, owner)
+    return { owner, before: version }
+  })
+  const heading = present(states.get(operation.sid), 'owner')
+  const committed: CommittedOperation = {
+    result: lineOf(operation, { ...operate(heading, operation, nowMs), owner: heading }, nowMs),
+    parts: results.map(({ part, done }) => {
+      const owner = present(states.get(part.sid), 'owner')
+      // A later part may have extended the bucket.
+      const bucket = owner.buckets.find(({ id }) => id === done.bucket?.id) ?? null
+      return lineOf(part, { ...done, owner, bucket }, nowMs)
+    }),
+  }
+  return commitOf(operation.aid, owners, committed, setsBackoffHint)
+}
+
+/** `before`: the version that was read. */
+interface ChangedOwner {
+  owner: OwnerState
+  before: number
+}
+
+function commitOf(
+  aid: number,
+  changed: readonly ChangedOwner[],
+  operation: CommittedOperation,
+  setsBackoffHint: boolean,
+): AccountCommit {
+  const own = changed.filter(({ owner }) => owner.sid !== 0)
+  const shared = changed.find(({ owner }) => owner.sid === 0)
   return {
     aid,
-    owners: sid === 0 ? [] : [{ state: owner, fence: -1, sessions: [] }],
+    owners: own.map(({ owner }) => ({ state: owner, fence: -1, sessions: [] })),
     shared:
-      sid === 0
-        ? { expectedVersion: state.version, state: owner }
-        : { expectedVersion: -1, state: null },
+      shared === undefined
+        ? { expectedVersion: -1, state: null }
+        : { expectedVersion: shared.before, state: shared.owner },
     registrations: [],
-    operation: { id: operationId, result },
+    operation,
     lines: [],
     setsBackoffHint,
   }

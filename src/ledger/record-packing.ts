@@ -28,8 +28,12 @@ export interface StreamRecord {
   operations: OperationLine[]
 }
 
+type ReadonlyRecord = {
+  readonly [name in keyof StreamRecord]: readonly StreamRecord[name][number][]
+}
+
 /** Writes the length as u32, then the record. */
-export function writeRecordBlock(writer: Writer, record: StreamRecord): void {
+export function writeRecordBlock(writer: Writer, record: ReadonlyRecord): void {
   const openedAt = writer.openLength()
   writeRecord(writer, record)
   writer.closeLength(openedAt)
@@ -44,7 +48,7 @@ export function packRecord(record: StreamRecord): Buffer {
 /** Usual size of a record with a few operations. */
 const RECORD_BYTES = 1024
 
-function writeRecord(writer: Writer, { lines, operations }: StreamRecord): void {
+function writeRecord(writer: Writer, { lines, operations }: ReadonlyRecord): void {
   writer.u8(RECORD_FORMAT)
   writer.number(lines.length)
   for (const line of lines) writeLine(writer, line)

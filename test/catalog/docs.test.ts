@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
 import { compileTerms } from '../../src/catalog/compile/discount.ts'
-import { type RawDocument, STRICT } from '../../src/catalog/compile/document.ts'
+import { type RawDocument, revisionOf, STRICT } from '../../src/catalog/compile/document.ts'
 import { compilePlan, compileService } from '../../src/catalog/compile/offer.ts'
 import { compilePrepaidInclude } from '../../src/catalog/compile/prepaid-include.ts'
 import { compileAccount, compileSubscriber } from '../../src/catalog/compile/profile.ts'
@@ -10,6 +10,7 @@ import { compileRate } from '../../src/catalog/compile/rate.ts'
 import { compileTax } from '../../src/catalog/compile/tax.ts'
 import { withDates } from '../../src/catalog/dates.ts'
 import { ENTITIES, type EntityCollection } from '../../src/catalog/entities/entity-table.ts'
+import { PrepaidGroupEntity } from '../../src/catalog/entities/prepaid-group.ts'
 import { SubscriberEntity } from '../../src/catalog/entities/subscriber.ts'
 import { refusal, stored } from '../support/catalog/compile/stored.ts'
 
@@ -20,6 +21,10 @@ const COMPILERS: Readonly<Record<string, (document: RawDocument) => unknown>> = 
   plans: (document) => compilePlan(document, STRICT),
   services: (document) => compileService(document, STRICT),
   prepaidincludes: compilePrepaidInclude,
+  prepaidgroups(document) {
+    PrepaidGroupEntity.check(document)
+    return revisionOf(document as RawDocument & { from: Date; to: Date })
+  },
   taxes: compileTax,
   discounts: (document) => compileTerms('discount', document, 'UTC'),
   charges: (document) => compileTerms('conditional_charge', document, 'UTC'),

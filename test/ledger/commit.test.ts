@@ -180,7 +180,7 @@ describe('conservation', () => {
     expect(await reply(writing(ownerOf(1, 2, [limited])))).toEqual({ kind: 'committed' })
     const two = [bucketOf(600), bucketOf(400, { id: 2, spent: 500, free: -100, limit: 10 })]
     expect(await reply(writing(ownerOf(1, 3, two)))).toEqual({ kind: 'committed' })
-    const operation = { id: 'o', result: operationOf('o', 1) }
+    const operation = { result: operationOf('o', 1) }
     const beyond = bucketOf(2 ** 53, { free: 2 ** 53 })
     const answer = await reply(writing(ownerOf(2, 1, [beyond]), { operation }))
     expect(answer).toMatchObject({ kind: 'corrupt', detail: expect.stringMatching(/2\^53/) })
@@ -230,7 +230,7 @@ describe('in a batch', () => {
     const closed = { sessionKey, session: sessionOf(1, 'a', { state: 'closed' }), before: 'open' }
     const damaged = writing(
       ownerOf(1, 3, [bucketOf(1001)]),
-      { operation: { id: 'o', result: operationOf('o', 1) } },
+      { operation: { result: operationOf('o', 1) } },
       [closed as never],
     )
     const sound = writing(ownerOf(1, 2, [bucketOf(1000)], 2))

@@ -1,13 +1,21 @@
-/** `cards`: begins the tokenization of a card. */
+/** `cards`: begins the tokenization of a payment card, or, with `method`, acts on prepaid cards. */
 import { type Static, Type } from '@sinclair/typebox'
 import { startTokenization, TokenizeError } from '../../billing/cards/tokenize.ts'
-import { object, text } from '../../catalog/entities/json-schema.ts'
+import { anyValue } from '../../catalog/entities/json-schema.ts'
 import { CHARGE_SETTINGS } from '../../catalog/settings/gateway-settings.ts'
 import { GatewayRefusedError, GatewayUnansweredError } from '../../external/payment/gateway.ts'
 import { ActionError, RequestError } from '../entities/errors.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
+import {
+  CARD_PARAMETERS,
+  CARD_SECRETS,
+  CARDS_BODY,
+  type CardParameters,
+  METHODS,
+  runCardMethod,
+} from './prepaid-cards.ts'
 
 export const CARD_PAGE_PARAMETERS = Type.Object({
   aid: param.optional(param.integer('Number of the account.', { minimum: 1 })),
@@ -23,15 +31,21 @@ export const CARD_PAGE_PARAMETERS = Type.Object({
 export const cards = action({
   name: 'cards',
   level: 'write',
-  about: 'Begin the tokenization of a payment card: returns the address of a hosted page',
+  about: 'Begin the tokenization of a payment card, or act on prepaid cards (`method`)',
   parameters: Type.Object({
     method: param.optional(
-      param.text('Selects operations on prepaid cards; must be absent to tokenize a card.'),
+      param.choice(METHODS, 'Acts on prepaid cards; absent to tokenize a payment card.'),
     ),
+    ...CARD_PARAMETERS,
     ...CARD_PAGE_PARAMETERS.properties,
   }),
+  body: CARDS_BODY,
+  notEchoed: CARD_SECRETS,
   answer: {
-    details: object('The hosted page.', { url: text('Its address; valid for 4 hours.') }, ['url']),
+    details: anyValue(
+      'The hosted page: `url` is its address, valid for 4 hours. With `method` create and query: ' +
+        'a list of cards without their secrets; update and delete: the number of cards.',
+    ),
   },
   example: {
     parameters: { aid: 17, name: 'sandbox', return_url: 'https://shop.example.org/account' },
@@ -39,13 +53,11 @@ export const cards = action({
       details: { url: 'https://billing.example.org/paymentgateways/sandbox/kJ3vX0pQ' },
     },
   },
-  async run({ method, ...page }, call) {
+  async run({ method, cards, query, update, size, page, ...hosted }, call) {
     if (method !== undefined) {
-      throw new ActionError(
-        'method must be absent: this call tokenizes payment cards, not prepaid cards',
-      )
+      return runCardMethod(method, { cards, query, update, size, page } as CardParameters, call)
     }
-    return { details: { url: await openCardPage(page, call) } }
+    return { details: { url: await openCardPage(hosted, call) } }
   },
 })
 

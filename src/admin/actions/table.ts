@@ -18,6 +18,7 @@ import { onetimeinvoice } from './onetime-invoice.ts'
 import { pay } from './pay.ts'
 import { querybillrun } from './querybillrun.ts'
 import { recreateinvoices } from './recreate-invoices.ts'
+import { subscribersautorenew } from './subscribersautorenew.ts'
 
 export const ACTIONS: readonly Action[] = [
   credit,
@@ -36,6 +37,7 @@ export const ACTIONS: readonly Action[] = [
   querybillrun,
   recreateinvoices,
   clearcache,
+  subscribersautorenew,
   completecycle,
   specificcycle,
   resetcycle,

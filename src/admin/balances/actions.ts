@@ -3,13 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { plainActor } from '../../catalog/actor.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine } from '../../domain/line.ts'
+import { redeemCard } from '../cards/redeem.ts'
 import type { RecordActions, RecordWriteRequest } from '../entities/api.ts'
 import type { ActionName } from '../entities/definitions/definition.ts'
-import { balancesOf, type FollowUp } from '../follow-ups.ts'
-import { cardOperationIds } from './card.ts'
+import type { FollowUp } from '../follow-ups.ts'
 import { findBalances } from './find.ts'
 import { locateBalance } from './live.ts'
-import { type BalanceDeps, isGiven } from './loads.ts'
+import { type BalanceDeps, balancesOf, isGiven } from './loads.ts'
 import { type OperationAudit, performAudited } from './operation-audit.ts'
 import { deleteBalance } from './remove.ts'
 import { updateBalance } from './update.ts'
@@ -31,10 +31,18 @@ export function balanceActions(deps: BalanceDeps): RecordActions {
         return { details, entity: null, ...(line && { more: { line } }) }
       }
       const load = () => updateBalance(deps, { query, update, additional, operationId })
-      const done = await withAudit(deps, { action, operationId, write }, load)
+      const done = isCardLoad(query)
+        ? await redeemCard(deps, { ...write, secret: query['secret'], operationId })
+        : await withAudit(deps, { action, operationId, write }, load)
       return { details: done.details, entity: done.entity, more: { line: done.line } }
     },
   }
+}
+
+/** Whether a card determines what is loaded: what else is given takes precedence over it. */
+function isCardLoad({ secret, ...query }: Fields): boolean {
+  const preceding = ['_id', 'pp_includes_external_id', 'charging_plan', 'charging_plan_name']
+  return isGiven(secret) && !preceding.some((name) => isGiven(query[name]))
 }
 
 interface BalanceAction {
@@ -53,15 +61,14 @@ async function withAudit<T extends { operations: readonly OperationLine[] }>(
   act: () => Promise<T>,
 ): Promise<T> {
   const { catalog } = deps
-  const { _id: id, secret } = query
+  const { _id: id } = query
   const location = isGiven(id) ? await locateBalance(catalog, String(id)) : null
   const sid = location?.sid ?? numberOf(query['sid'])
   const aid = location?.aid ?? numberOf(query['aid'])
-  const cards = isGiven(secret) ? await cardOperationIds(deps, secret) : []
   const payload: OperationAudit = {
     actor: plainActor(actor),
     type: action,
-    operationIds: [operationId, ...cards],
+    operationIds: [operationId],
     aid,
     sid,
   }

@@ -21,6 +21,8 @@ export interface PlanLoadRequest {
   target: BalanceTarget
   /** Default for plans and entries that name no operation. */
   operation: LoadOperation
+  /** In place of the operations of the plan and its entries. */
+  override?: LoadOperation | undefined
   expirationDate: unknown
 }
 
@@ -46,7 +48,7 @@ export async function findChargingPlan(
 export async function loadsOfPlan(
   { catalog, config }: BalanceDeps,
   plan: PrepaidGroupDocument,
-  { target, operation, expirationDate }: PlanLoadRequest,
+  { target, operation, override, expirationDate }: PlanLoadRequest,
   nowMs: number,
 ): Promise<Load[]> {
   const entries = Array.isArray(plan.include) ? (plan.include as Fields[]) : []
@@ -68,7 +70,7 @@ export async function loadsOfPlan(
         amount: creditOf(value, include.kind, field),
         fromMs: nowMs,
         toMs: expiryOf(asked, nowMs, config.rating.timeZone),
-        mode: modeOf([entry['operation'], plan.operation, operation]),
+        mode: override ?? modeOf([entry['operation'], plan.operation, operation]),
         ...(freeMax === undefined ? {} : { freeMax }),
       },
     })

@@ -27,7 +27,12 @@ export interface BalanceDeps {
   ledger: Ledger
   catalog: Catalog
   clock: Clock
-  config: Pick<Config, 'rating' | 'billing' | 'ledger'>
+  config: Pick<Config, 'rating' | 'billing' | 'ledger' | 'secrets' | 'data'>
+}
+
+/** Subject of the outbox entries that must not overlap: loads and transfers of its balances. */
+export function balancesOf(sid: number): string {
+  return `balances/${sid}`
 }
 
 export type LoadOperation = Credit['mode']

@@ -63,7 +63,7 @@ export async function recordOperations(
 }
 
 /** One record per changed balance; the same ones for a repeated operation. */
-function operationRecords(
+export function operationRecords(
   { actor, type }: Pick<OperationAudit, 'actor' | 'type'>,
   lines: readonly OperationLine[],
 ): AuditDocument[] {

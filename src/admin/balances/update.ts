@@ -1,27 +1,20 @@
 /**
  * Loads credit into a balance, into the bucket of a prepaid include, or as defined by a charging
- * plan or a card. Credit is negative, as in balances.
+ * plan. Credit is negative, as in balances. Cards: ../cards.
  */
-import { type BalanceLineDocument, balanceLineDocument } from '../../catalog/records/documents.ts'
-import { type Credit, InsufficientBalanceError } from '../../domain/credit.ts'
+import { balanceLineDocument } from '../../catalog/records/documents.ts'
+import type { Credit } from '../../domain/credit.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine, OperationNote } from '../../domain/line.ts'
-import type { SessionLocation } from '../../ledger/ledger.ts'
-import {
-  type CreditOperation,
-  creditBucket,
-  OperationReusedError,
-  operationStamp,
-} from '../../ledger/operations.ts'
+import { type CreditOperation, creditBucket } from '../../ledger/operations.ts'
 import { EntityRuleError } from '../entities/errors.ts'
-import { claimCard, type FoundCard, findCard, finishCard } from './card.ts'
-import { findChargingPlan, loadsOfPlan } from './charging-plan.ts'
+import { findChargingPlan, type PlanLoadRequest } from './charging-plan.ts'
+import { type BalanceUpdated, balancesAfter, nullIfRefused, REFUSED, wasDone } from './committed.ts'
 import { expiryOf } from './expiry.ts'
 import { findInFormerAccounts } from './former-accounts.ts'
-import { bucketAt, documentsOf, findBucket, type LiveBalance } from './live.ts'
+import { documentsOf, findBucket } from './live.ts'
 import {
   type BalanceDeps,
-  type BalanceTarget,
   creditOf,
   includeOf,
   isGiven,
@@ -31,14 +24,13 @@ import {
   ownerFor,
   resolveTarget,
   thresholdOf,
-  toEntityError,
 } from './loads.ts'
+import { loadPlan } from './plan-load.ts'
 
 export interface BalanceUpdate {
   /**
-   * `_id`, `pp_includes_external_id`, `pp_includes_name`, `charging_plan`, `charging_plan_name` or
-   * `secret`: the first one given determines what is loaded. `aid`, `sid`: the owner;
-   * `expiration_date`.
+   * `_id`, `pp_includes_external_id`, `charging_plan`, `charging_plan_name` or `pp_includes_name`:
+   * the first one given determines what is loaded. `aid`, `sid`: the owner; `expiration_date`.
    */
   query: Fields
   /** `value`, `operation` (inc, set, new), `expiration_date`, `additional`. */
@@ -49,18 +41,6 @@ export interface BalanceUpdate {
   operationId: string
 }
 
-export interface BalanceUpdated {
-  /** False if refused: it would deduct more than is available or exceed the plan's limit. */
-  details: boolean
-  /** Current balance; a list if several were loaded, null if none was. */
-  entity: LiveBalance | LiveBalance[] | null
-  /** CDR of the operation; for several loads the CDR of the heading. */
-  line: BalanceLineDocument | null
-  /** Operations executed by the ledger, one per balance. */
-  operations: readonly OperationLine[]
-}
-
-const REFUSED: BalanceUpdated = { details: false, entity: null, line: null, operations: [] }
 const ADDITIONAL_CHARACTERS_MAX = 16_384
 const MODES: readonly unknown[] = ['inc', 'set', 'new']
 
@@ -74,7 +54,7 @@ export async function updateBalance(
 ): Promise<BalanceUpdated> {
   const { query } = request
   const { _id, pp_includes_external_id: externalId, pp_includes_name: name } = query
-  const { charging_plan: plan, charging_plan_name: planName, secret } = query
+  const { charging_plan: plan, charging_plan_name: planName } = query
   const nowMs = deps.clock.nowMs()
   const call = { ...request, additional: additionalOf(request), nowMs }
   if (isGiven(_id)) return loadOne(deps, call, await loadOfBalance(deps, call), 'Id')
@@ -82,9 +62,8 @@ export async function updateBalance(
     return loadOne(deps, call, await loadOfInclude(deps, call, { externalId, name }))
   }
   if (isGiven(plan) || isGiven(planName)) {
-    return loadPlan(deps, call, isGiven(plan) ? plan : planName)
+    return loadChargingPlan(deps, call, isGiven(plan) ? plan : planName)
   }
-  if (isGiven(secret)) return loadCard(deps, call, secret)
   if (isGiven(name)) return loadOne(deps, call, await loadOfInclude(deps, call, { name }))
   throw new EntityRuleError(
     'query must name a balance (_id), a prepaid include, a charging plan or the secret of a card',
@@ -96,7 +75,10 @@ interface Call extends BalanceUpdate {
   nowMs: number
 }
 
-function additionalOf({ additional, update }: BalanceUpdate): Call['additional'] {
+function additionalOf({
+  additional,
+  update,
+}: Pick<BalanceUpdate, 'additional' | 'update'>): Call['additional'] {
   const wanted = isGiven(additional) ? additional : update['additional']
   if (!isGiven(wanted)) return undefined
   if (typeof wanted !== 'object') throw new EntityRuleError('additional must be an object')
@@ -111,14 +93,14 @@ function additionalOf({ additional, update }: BalanceUpdate): Call['additional']
   return Object.keys(plain).length === 0 ? undefined : plain
 }
 
-function operationAt({ update }: Call): LoadOperation {
+function operationAt({ update }: Pick<BalanceUpdate, 'update'>): LoadOperation {
   const { operation = 'inc' } = update
   if (!isGiven(operation) || operation === 'inc') return 'inc'
   if (MODES.includes(operation)) return operation as LoadOperation
   throw new EntityRuleError('operation must be inc, set or new')
 }
 
-function expirationAt({ query, update }: Call): unknown {
+function expirationAt({ query, update }: Pick<BalanceUpdate, 'query' | 'update'>): unknown {
   const { expiration_date: requested } = query
   return isGiven(requested) ? requested : update['expiration_date']
 }
@@ -224,122 +206,35 @@ function operationOf(load: Load, operationId: string, note: OperationNote): Cred
   return { ...load.credit, ...load.owner, operationId, note }
 }
 
-async function wasDone(deps: BalanceDeps, operation: CreditOperation): Promise<boolean> {
-  const { aid, operationId } = operation
-  if ((await deps.ledger.findOperation(aid, operationId)) !== null) return true
-  return (await findInFormerAccounts(deps, operation)) !== null
-}
-
-/** Null if it is refused because of a concurrent change after the check. */
 async function commit(
-  deps: BalanceDeps,
+  { ledger, catalog, config }: BalanceDeps,
   operation: CreditOperation,
   nowMs: number,
 ): Promise<OperationLine | null> {
-  const { ledger, config } = deps
   const settings = { attemptsMax: config.ledger.commitAttemptsMax }
-  const done = await findInFormerAccounts(deps, operation)
-  if (done !== null) return done
-  try {
-    return await creditBucket(ledger, operation, settings, nowMs)
-  } catch (error) {
-    if (error instanceof InsufficientBalanceError) return null
-    if (error instanceof OperationReusedError) throw new EntityRuleError(error.message)
-    throw toEntityError(error)
-  }
+  const done = await findInFormerAccounts({ ledger, catalog }, operation)
+  return done ?? nullIfRefused(creditBucket(ledger, operation, settings, nowMs))
 }
 
-async function balancesAfter(
+async function loadChargingPlan(
   deps: BalanceDeps,
-  lines: readonly OperationLine[],
-): Promise<LiveBalance[]> {
-  const found = await Promise.all(lines.map((line) => bucketAt(deps.ledger, line)))
-  return documentsOf(
-    deps,
-    found.filter((one) => one !== null),
-  )
-}
-
-async function loadPlan(deps: BalanceDeps, call: Call, wanted: unknown): Promise<BalanceUpdated> {
-  const { nowMs, operationId } = call
-  const target = await resolveTarget(deps.catalog, call.query, nowMs)
-  const plan = await findChargingPlan(deps.catalog, wanted, nowMs)
-  const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, target), nowMs)
-  const note = { chargingType: 'Chargingplan', sourceRef: plan.name } as const
-  const work = { loads, owner: headingOwner(loads), operationId, note }
-  const isDone = await wasDone(deps, { mode: 'heading', ...work.owner, operationId })
-  if (!isDone && (await isRefused(deps.ledger, loads, nowMs))) return REFUSED
-  return loadAll(deps, call, work)
-}
-
-function planLoadRequest(call: Call, target: BalanceTarget) {
-  return { target, operation: operationAt(call), expirationDate: expirationAt(call) }
-}
-
-/** Owner of the heading operation: the subscriber, if one is credited. */
-function headingOwner(loads: readonly Load[]): SessionLocation {
-  const location = loads.map((load) => load.owner).find(({ sid }) => sid !== 0) ?? loads[0]?.owner
-  return location ?? { aid: 0, sid: 0 }
-}
-
-interface PlanWork {
-  loads: readonly Load[]
-  owner: SessionLocation
-  operationId: string
-  note: OperationNote
-}
-
-/**
- * Commits the heading first, then each bucket under its own operation id, so that nothing is
- * repeated.
- */
-async function loadAll(
-  deps: BalanceDeps,
-  { additional, nowMs }: Call,
-  { loads, owner, operationId, note }: PlanWork,
+  call: Call,
+  wanted: unknown,
 ): Promise<BalanceUpdated> {
-  const headNote = { ...note, ...(additional === undefined ? {} : { additional }) }
-  const heading = { mode: 'heading', ...owner, operationId, note: headNote } as const
-  const head = (await commit(deps, heading, nowMs)) as OperationLine
-  const parentRef = operationStamp(owner.aid, operationId)
-  const lines: OperationLine[] = []
-  for (const [index, load] of loads.entries()) {
-    const id = `${operationId}/${index + 1}`
-    const line = await commit(deps, operationOf(load, id, { ...note, parentRef }), nowMs)
-    if (line === null) {
-      const done = `${lines.length} of ${loads.length} buckets were loaded`
-      throw new EntityRuleError(`${done}: of ${load.name} less is available than is deducted`)
-    }
-    lines.push(line)
-  }
-  const entity = await balancesAfter(deps, lines)
-  return { details: true, entity, line: balanceLineDocument(head, ''), operations: lines }
+  const { query, operationId, nowMs } = call
+  const target = await resolveTarget(deps.catalog, query, nowMs)
+  const plan = await findChargingPlan(deps.catalog, wanted, nowMs)
+  const note = { chargingType: 'Chargingplan', sourceRef: plan.name } as const
+  const options = planOptionsOf(call)
+  return loadPlan(deps, { plan, target, ...options, operationId, note }, nowMs)
 }
 
-async function loadCard(deps: BalanceDeps, call: Call, secret: unknown): Promise<BalanceUpdated> {
-  const { nowMs } = call
-  const target = await resolveTarget(deps.catalog, call.query, nowMs)
-  const requested = { secret, target, operationId: call.operationId }
-  let card = await findCard(deps, requested, nowMs)
-  const plan = await findChargingPlan(deps.catalog, card.document.charging_plan_name, nowMs)
-  const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, target), nowMs)
-  if (!card.isClaimed) {
-    if (await isRefused(deps.ledger, loads, nowMs)) return REFUSED
-    const isMine = await claimCard(deps, card, target, call.operationId, nowMs)
-    // The claim may be that of an earlier attempt of this call.
-    if (!isMine) card = await findCard(deps, requested, nowMs)
-  }
-  const work = {
-    loads,
-    owner: headingOwner(loads),
-    operationId: card.operationId,
-    note: noteOf(card),
-  }
-  const loaded = await loadAll(deps, call, work)
-  await finishCard(deps, card)
-  return loaded
+export interface PlanOptions extends Pick<PlanLoadRequest, 'operation' | 'expirationDate'> {
+  additional: OperationNote['additional'] | undefined
 }
 
-function noteOf({ document }: FoundCard): OperationNote {
-  return { chargingType: 'Secret', sourceRef: document._id.toHexString() }
+/** The options of a request for the load of a charging plan. Throws `EntityRuleError`. */
+export function planOptionsOf(request: Omit<BalanceUpdate, 'operationId'>): PlanOptions {
+  const operation = operationAt(request)
+  return { operation, expirationDate: expirationAt(request), additional: additionalOf(request) }
 }

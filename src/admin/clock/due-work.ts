@@ -11,6 +11,8 @@ import { type Clock, monotonicMs } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import { requestRecording } from '../../store/recording-requests.ts'
+import { nextRenewalMs } from '../autorenew/due.ts'
+import { nextCardExpiryMs } from '../cards/expiry.ts'
 import { jobsDue, readJob } from '../jobs/jobs.ts'
 import { type JobHandlers, runJob } from '../jobs/runner.ts'
 
@@ -18,7 +20,7 @@ export interface DueParts {
   readonly catalog: Catalog
   readonly ledger: Ledger
   readonly clock: Clock
-  readonly config: Pick<Config, 'sweep' | 'ledger'>
+  readonly config: Pick<Config, 'sweep' | 'ledger' | 'rating'>
   readonly metrics: Pick<Metrics, 'sessionsExpired'>
   readonly handlers: JobHandlers
   readonly log: Pick<Logger, 'info' | 'warn'>
@@ -47,18 +49,20 @@ export const DAY_MS = 24 * 60 * MINUTE_MS
 interface JobTiming {
   readonly everyMs: number
   /** When a job of this kind has work, if it polls for it. */
-  readonly dueMs?: (catalog: Catalog) => Promise<number | null>
+  readonly dueMs?: (parts: DueParts) => Promise<number | null>
 }
 
 /** Every kind of job. A kind that is added has its row here. */
 const JOBS: Readonly<Record<JobDocument['kind'], JobTiming>> = {
-  payments: { everyMs: MINUTE_MS, dueMs: nextChargeMs },
+  autorenew: { everyMs: MINUTE_MS, dueMs: ({ catalog }) => nextRenewalMs(catalog) },
+  payments: { everyMs: MINUTE_MS, dueMs: ({ catalog }) => nextChargeMs(catalog) },
   charge: { everyMs: MINUTE_MS },
   cycle: { everyMs: MINUTE_MS },
   confirm: { everyMs: MINUTE_MS },
   erase: { everyMs: MINUTE_MS },
   retention: { everyMs: DAY_MS },
   syslog: { everyMs: DAY_MS },
+  cards: { everyMs: MINUTE_MS, dueMs: nextCardExpiryMs },
 }
 
 /** Everything that becomes due, in the order in which it runs at the same time. */
@@ -128,7 +132,7 @@ function jobsOf(parts: DueParts, kind: JobDocument['kind']): DueWork {
   return {
     name: kind,
     everyMs,
-    dueMs: () => dueMs(catalog),
+    dueMs: () => dueMs(parts),
     async run(signal) {
       const due = (await jobsDue(parts)).filter((job) => job.kind === kind)
       const done: DoneWork[] = []

@@ -12,7 +12,7 @@ import { liveGateway } from './production.ts'
 
 export interface ClockParts extends DueParts {
   readonly audit: Audit
-  readonly config: Pick<Config, 'clock' | 'sweep' | 'ledger' | 'catalog'>
+  readonly config: Pick<Config, 'clock' | 'sweep' | 'ledger' | 'rating' | 'catalog'>
   readonly charges: Pick<ChargeDeps, 'gateways' | 'sealer'>
 }
 

@@ -7,6 +7,7 @@ import {
   ReadCancelledError,
   SlowReadError,
 } from '../../catalog/errors.ts'
+import { CardKeyError } from '../../catalog/settings/card-secrets.ts'
 import { FieldError } from '../../domain/fields.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { StoreDownError } from '../../store/redis.ts'
@@ -35,6 +36,7 @@ export function apiErrorOf(error: unknown): ApiError | null {
   if (error instanceof CatalogUnavailableError) {
     return new RequestError(503, 'MongoDB is unavailable: a write may have been done')
   }
+  if (error instanceof CardKeyError) return new RequestError(503, error.message)
   if (error instanceof StoreDownError) {
     return new RequestError(503, 'Redis is unavailable: a write may have been done')
   }

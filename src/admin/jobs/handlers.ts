@@ -2,6 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
+import { beginRenewals, renewalsHandler } from '../autorenew/job.ts'
+import { beginCardExpiry, cardExpiryHandler } from '../cards/expiry.ts'
 import type { CycleParts } from '../cycle/cycle.ts'
 import { confirmHandler, cycleHandler } from '../cycle/jobs.ts'
 import type { EntityApi } from '../entities/api.ts'
@@ -25,6 +27,7 @@ export function jobHandlers(
   { config, metrics, payments: { charges }, cycle }: HandlerParts,
 ): JobHandlers {
   const { catalog, ledger, clock } = stores
+  const parts = { catalog, clock, config: stores.config }
   return {
     erase: eraseHandler({ stores, fields }),
     retention: retentionHandler({ catalog, ledger, clock, config, metrics }),
@@ -33,6 +36,8 @@ export function jobHandlers(
     payments: dueChargesHandler(charges),
     cycle: cycleHandler(cycle, metrics),
     confirm: confirmHandler(cycle),
+    autorenew: renewalsHandler(parts),
+    cards: cardExpiryHandler(parts),
   }
 }
 
@@ -52,6 +57,8 @@ export function startStandingJobs(
       try {
         await beginRetention(parts)
         await beginDueCharges(parts)
+        await beginRenewals(parts)
+        await beginCardExpiry(parts)
         return await beginForwarding(parts)
       } catch (error) {
         parts.log.warn({ err: error }, 'cannot begin the standing jobs; retrying')

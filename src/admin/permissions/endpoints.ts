@@ -198,7 +198,6 @@ export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('GET', '/api/plans', READ, 'Plans'),
   planned('GET', '/api/remove', WRITE, 'Remove lines'),
   planned('POST', '/api/subscribers', WRITE, 'Subscribers'),
-  planned('POST', '/api/subscribersautorenew', WRITE, 'Auto-renewals'),
   planned('POST', '/api/balances', WRITE, 'Balances'),
   planned('POST', '/api/statistics', WRITE, 'Statistics'),
 ]

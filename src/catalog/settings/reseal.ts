@@ -3,6 +3,7 @@ import type { Actor } from '../actor.ts'
 import { CLIENTS_CATEGORY } from '../clients/client-settings.ts'
 import { hashOfClient, nameOfClient } from '../clients/clients.ts'
 import type { Catalog } from '../connection.ts'
+import { visitCardKey } from './card-secrets.ts'
 import { visitCustomerSecrets } from './customer-secrets.ts'
 import { secretsOf } from './gateway-settings.ts'
 import { nameOf } from './payment-secrets.ts'
@@ -18,6 +19,7 @@ export interface StoredSecret {
     | 'gateway'
     | 'card'
     | 'charge'
+    | 'cards'
     | 'customer system'
   readonly name: string
   /** `lost`: no available key can open it. */
@@ -45,6 +47,7 @@ export async function readStoredSecrets(catalog: Catalog, sealer: Sealer): Promi
     for (const text of textsOf(factor)) note('second factor', factor.username, text)
   }
   await visitCards(catalog, note)
+  await visitCardKey(catalog, note)
   return found
 }
 
@@ -70,6 +73,7 @@ export async function resealAll(
   }
   for (const factor of await readFactors(catalog)) await resealFactor(catalog, factor, sealer)
   await visitCards(catalog, (_kind, _name, text) => resealedText(text, sealer))
+  await visitCardKey(catalog, reseal)
   const isOpen = ({ state }: StoredSecret) => state === 'clear' || state === 'old key'
   return {
     sealed: secrets.filter(isOpen).length,

@@ -10,13 +10,13 @@
 --         d expected version of the shared owner (-1: any), d expected fence of the account's
 --         profile (-1: any), H key of the account, H owners
 --         further counts: H 1 to set a back-off hint after a conflict; then the counts of what
---                     follows the owners: H shared states, H operations (2: none, but the credit
---                     of buckets may change), H index writes, H registrations, H records
+--                     follows the owners: H shared states, H operations (65535: none, but the
+--                     credit of buckets may change), H index writes, H registrations, H records
 --         per owner:  d expected profile fence (-1: any), H sessions, (name), (field of the
 --                     state), (field of the fence), (state);
 --                     per session: (field), (packed session)
 --         shared:     (name), (state)
---         operation:  H key, (ttl, ms), (result)
+--         per operation: H key, (ttl, ms), (result); nothing is written if one was done before
 --         per index write: H key of expiry or tombstones, (score, ms; empty: remove), (member)
 --         per registration: H key, (ttl, ms), (location), (expected location)
 --         record:     (packed record)
@@ -37,7 +37,7 @@
 -- @include directory
 -- @include failure
 
-local BACKOFF_MS = 50
+local BACKOFF_MS, CREDITED = 50, 65535
 -- No further account is added to an entry of this size.
 local ENTRY_BYTES = 4096
 -- Estimated size of an owner or session name in an entry.
@@ -232,7 +232,7 @@ local function decide()
     is_current = succeeds(state, shared, operations) and is_current
     queue_owner(name, 's:0', state, 0)
   end
-  if operations == 1 then
+  for _ = 1, operations == CREDITED and 0 or operations do
     local result_key, ttl, result
     result_key, ttl, result, position = unpack_at(OPERATION, batch, position)
     local done = call('GET', keys[result_key])

@@ -21,6 +21,7 @@ const LEVELS: Readonly<Record<string, 'read' | 'write' | 'admin'>> = {
   recreateinvoices: 'write',
   clearcache: 'write',
   querybillrun: 'read',
+  subscribersautorenew: 'write',
   'billrun/completecycle': 'admin',
   'billrun/specificcycle': 'admin',
   'billrun/confirmcycle': 'admin',

@@ -4,6 +4,7 @@
  * none.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { renewalId } from '../../../src/admin/autorenew/renewal.ts'
 import { performAudited } from '../../../src/admin/balances/operation-audit.ts'
 import type { EntityApi } from '../../../src/admin/entities/api.ts'
 import { billActions } from '../../../src/admin/entities/records/bills.ts'
@@ -272,7 +273,8 @@ describe('a process that dies', () => {
         isDone: async () => {
           const renewal = await open.catalog.autorenew.findOne({ sid })
           if (renewal === null) return false
-          const operationId = `autorenew-${renewal._id.toHexString()}-1`
+          const chargedMs = Number(renewal.last_renew?.getTime())
+          const operationId = renewalId(renewal._id.toHexString(), chargedMs)
           const parts = [1, 2].map((part) =>
             open.ledger.findOperation(500, `${operationId}/${part}`),
           )

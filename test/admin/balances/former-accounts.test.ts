@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { type BalanceUpdated, updateBalance } from '../../../src/admin/balances/update.ts'
+import type { BalanceUpdated } from '../../../src/admin/balances/committed.ts'
+import { updateBalance } from '../../../src/admin/balances/update.ts'
 import {
   AID,
   type BalanceFixture,

@@ -104,7 +104,7 @@ describe('/api/cards', () => {
   })
 
   it.each([
-    [{ method: 'query', query: '{}' }, /^method must be absent/],
+    [{ method: 'query', query: '{}' }, /^query.batch_number is missing/],
     [{}, 'Following field/s are missing: aid'],
     [{ aid: 'x' }, 'Field aid should be of type Integer'],
     [{ aid: 999_999 }, 'aid: there is no account 999999'],

@@ -131,7 +131,7 @@ export function writing(
 /** Credits a bucket by an operation, as the first version of the owner. */
 export async function seed(ledger: Ledger, sid: number, credited: number, aid = 1): Promise<void> {
   const state = ownerOf(sid, 1, [bucketOf(credited)], aid)
-  const operation = { id: `seed-${aid}-${sid}`, result: operationOf('seed', credited) }
+  const operation = { result: operationOf(`seed-${aid}-${sid}`, credited) }
   const [reply] = await ledger.commit([writing(state, { operation })], NOW_MS)
   if (reply?.kind !== 'committed') throw new Error(`seed: ${JSON.stringify(reply)}`)
 }

@@ -1,11 +1,11 @@
 /** The action `create`. */
-import { type Actor, plainActor } from '../../../catalog/actor.ts'
+import type { Actor } from '../../../catalog/actor.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
 import { takeNumbers } from '../../../catalog/revisions/sequence.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
-import { balancesOf, type FollowUp } from '../../follow-ups.ts'
+import { renewalEntry } from '../../autorenew/renewal.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
@@ -82,21 +82,11 @@ function withFirstCharge<T>(
   actor: Actor,
 ): ChangeDecision<T> {
   if (renewal['immediate'] !== true) return { ...decision, isNew: true }
-  const sid = Number(renewal['sid'])
-  const followUp: FollowUp = {
-    kind: 'renewal',
-    payload: {
-      actor: plainActor(actor),
-      sid,
-      aid: Number(renewal['aid']),
-      group: String(renewal['bucket_group']),
-      operationId: `autorenew-${renewal._id.toHexString()}-1`,
-    },
-    subject: balancesOf(sid),
-  }
+  const { nowMs } = context
+  const followUp = renewalEntry(renewal, nowMs, actor)
   const steps = decision.steps.map((step) => ({
     ...step,
-    document: { ...step.document, ...afterCharge(step.document, context) },
+    document: { ...step.document, ...afterCharge(step.document, nowMs, context) },
   }))
   return { ...decision, steps, followUp, isNew: true }
 }

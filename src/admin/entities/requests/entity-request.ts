@@ -18,7 +18,7 @@ export interface EntityStores extends ChangeStores {
   catalog: Catalog
   ledger: Ledger
   clock: Clock
-  config: Pick<Config, 'rating' | 'billing' | 'ledger' | 'entities' | 'audit'>
+  config: Pick<Config, 'rating' | 'billing' | 'ledger' | 'entities' | 'audit' | 'secrets' | 'data'>
   rules: Readonly<Record<string, CollectionRules>>
   /** Seals the secrets of cards. */
   sealer: Pick<Sealer, 'seal'>

@@ -1,6 +1,7 @@
 /**
  * Rules for auto-renewals: recurring top-ups with prepaid groups. The charge of an `immediate` one
  * is not made here, because nothing is stored yet: its creator charges it and stores `afterCharge`.
+ * The other ones: ../../autorenew.
  */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { ServicePeriod } from '../../../domain/catalogue.ts'
@@ -73,22 +74,20 @@ export function nextRenewMs(
 }
 
 /**
- * The fields that change with a charge. Dates are counted from the one that was due, even if the
- * charge is late; dates that have passed are skipped.
+ * The fields that change with the charge of a due date, which may be late: the next date is counted
+ * from this one, so that each is charged.
  */
-export function afterCharge(renewal: Fields, { nowMs, zone }: Zoned): Fields {
+export function afterCharge(
+  renewal: Fields,
+  dueMs: number,
+  { nowMs, zone }: Zoned,
+): Fields & { next_renew: Date } {
   const interval = String(renewal['interval'] ?? 'month')
-  const dueMs = instantAt(renewal['next_renew'], 'next_renew', { nowMs, zone }) ?? nowMs
-  // A renewal that is charged before it is due starts now.
-  const baseMs = Math.min(dueMs, nowMs)
-  const day = Number(renewal['anchor_day'] ?? localTime(zone, baseMs).day)
-  let nextMs = baseMs
-  do nextMs = nextRenewMs(interval, nextMs, zone, day)
-  while (nextMs <= nowMs)
+  const day = Number(renewal['anchor_day'] ?? localTime(zone, dueMs).day)
   return {
     cycles_remaining: Number(renewal['cycles_remaining']) - 1,
     last_renew: new Date(nowMs),
-    next_renew: new Date(nextMs),
+    next_renew: new Date(nextRenewMs(interval, dueMs, zone, day)),
     ...(interval === 'month' && day > SHORTEST_MONTH && { anchor_day: day }),
   }
 }
@@ -97,7 +96,7 @@ export function afterCharge(renewal: Fields, { nowMs, zone }: Zoned): Fields {
 const SHORTEST_MONTH = 28
 
 /** The day to return to after a shorter month, if the month length matters. */
-function anchorOf(interval: string, atMs: number, zone: string): { anchor_day?: number } {
+export function anchorOf(interval: string, atMs: number, zone: string): { anchor_day?: number } {
   const { day } = localTime(zone, atMs)
   return interval === 'month' && day > SHORTEST_MONTH ? { anchor_day: day } : {}
 }

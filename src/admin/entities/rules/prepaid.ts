@@ -1,6 +1,7 @@
 /** Rules for prepaid includes and prepaid groups. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
+import { USABLE } from '../../cards/states.ts'
 import { EntityRuleError } from '../errors.ts'
 import { exists, findAll, NOT_DELETED, refuseIfUsed, validDuring } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
@@ -66,9 +67,6 @@ export const PREPAID_GROUP_RULES: CollectionRules = {
     refuseIfUsed(what, (await exists(context, 'cards', cards)) ? 'cards that are not used' : null)
   },
 }
-
-/** States of cards that can still be used. */
-const USABLE = ['Idle', 'Shipped', 'Active']
 
 /**
  * Each entry must refer to an existing prepaid include; the rest is validated when the document is

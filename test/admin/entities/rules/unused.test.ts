@@ -213,8 +213,9 @@ describe('a prepaid group', () => {
   it('is kept while there are cards of it', async () => {
     const catalog = await store.open()
     const put = (serial_number: number, status: 'Idle' | 'Used', to: string) => {
-      const card = { secret: `${serial_number}`, batch_number: 1, serial_number, status }
-      const rest = { charging_plan_name: 'TOPUP20', service_provider: '', to: day(to) }
+      const card = { secret_hmac: `${serial_number}`, batch_number: 1, serial_number, status }
+      const texts = { service_provider: '', additional_information: '' }
+      const rest = { charging_plan_name: 'TOPUP20', ...texts, to: day(to) }
       const creation_time = day('2026-01-01')
       return catalog.run('make a card', () =>
         catalog.cards.insertOne({ ...card, ...rest, creation_time }),

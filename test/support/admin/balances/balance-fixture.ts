@@ -33,12 +33,13 @@ export async function openBalanceFixture(): Promise<BalanceFixture> {
   const stores = await startTestStores()
   const { ledger, catalog } = stores
   let nowMs = NOW_MS
-  const { rating, billing, ledger: settings } = loadConfig({ env: {} })
+  const env = { TOLLGATE_SECRETS_KEY: 'a key of these tests, long enough for it' }
+  const { rating, billing, ledger: settings, secrets, data } = loadConfig({ env })
   return {
     stores,
     ledger,
     catalog,
-    config: { rating: { ...rating, timeZone: 'UTC' }, billing, ledger: settings },
+    config: { rating: { ...rating, timeZone: 'UTC' }, billing, ledger: settings, secrets, data },
     clock: {
       nowMs: () => nowMs,
       set(ms) {

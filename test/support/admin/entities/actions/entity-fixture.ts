@@ -31,7 +31,8 @@ export function at(text: string): Date {
 export function storesOf({ catalog, ledger }: TestStores, nowMs = YEAR_MS): EntityStores {
   const clock = { nowMs: () => nowMs }
   const nothing = async () => {}
-  const handlers = { fence: nothing, transfer: nothing, renewal: nothing, balances: nothing }
+  const kinds = ['fence', 'transfer', 'renewal', 'card', 'balances']
+  const handlers = Object.fromEntries(kinds.map((kind) => [kind, nothing]))
   catalog.dispatcher.register(handlers, silent)
   return {
     catalog,

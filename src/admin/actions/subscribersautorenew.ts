@@ -1,0 +1,213 @@
+/** `POST /api/subscribersautorenew`: auto-renewals of a subscriber by charging plan and dates. */
+import { Type } from '@sinclair/typebox'
+import type { RawDocument } from '../../catalog/compile/document.ts'
+import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
+import { type Fields, isObject } from '../../domain/fields.ts'
+import type { Interval } from '../autorenew/schedule.ts'
+import {
+  findRenewals,
+  replaceRenewals,
+  upsertRenewal,
+  type WantedRenewal,
+} from '../autorenew/upsert.ts'
+import { ActionError, EntityRuleError } from '../entities/errors.ts'
+import { parseJson } from '../entities/requests/json-text.ts'
+import { NOT_DELETED } from '../entities/rules/lookups.ts'
+import { readView } from '../entities/views.ts'
+import { type ActionAnswer, type ActionCall, action } from './action.ts'
+import { dateAt, memberAt, positiveIntegerOf, refuseOthers } from './members.ts'
+import { param } from './parameters.ts'
+
+const METHODS = ['query', 'update', 'bydelta'] as const
+
+/** Codes of the errors of each method, in `display.code`. */
+const CODES = { query: 1300, update: 1320, bydelta: 1340 } as const
+
+const PARAMETERS = Type.Object({
+  method: param.choice(METHODS, 'What to do.'),
+  query: param.optional(
+    param.object('query: `sid`, `from`, `to`; update: `sid`, `charging_plan`, `from`.'),
+  ),
+  upsert: param.optional(
+    param.object('update: `to`, `interval` (day, week, month), `operation` (inc, set).'),
+  ),
+  sid: param.optional(param.integer('bydelta: the subscriber.', { minimum: 1 })),
+  expected: param.optional(
+    param.list(
+      anyValue('An object with `charging_plan`, `to`, `from`, `interval`, `operation`.'),
+      'bydelta: all auto-renewals that the subscriber shall have.',
+    ),
+  ),
+})
+
+type Parameters = (typeof PARAMETERS)['static']
+
+export const subscribersautorenew = action({
+  name: 'subscribersautorenew',
+  level: 'write',
+  about: 'Auto-renewals of a subscriber',
+  parameters: PARAMETERS,
+  answer: {
+    details: listOf(mapOf(anyValue('A field.'), 'An auto-renewal.'), 'Auto-renewals, as stored.'),
+  },
+  example: {
+    parameters: { method: 'query', query: { sid: 2 } },
+    answer: { desc: 'Success querying auto renew', details: [] },
+  },
+  async run(parameters, call) {
+    const { method } = parameters
+    try {
+      return await RUN[method](parameters, call)
+    } catch (error) {
+      if (!(error instanceof EntityRuleError)) throw error
+      throw new ActionError(error.message, CODES[method])
+    }
+  },
+})
+
+type RunMethod = (parameters: Parameters, call: ActionCall) => Promise<ActionAnswer>
+
+const RUN: Readonly<Record<(typeof METHODS)[number], RunMethod>> = {
+  async query({ query }, call) {
+    if (query === undefined) throw new EntityRuleError('query is missing')
+    refuseOthers(query, ['sid', 'from', 'to'], 'query')
+    const filter = { sid: sidAt(query), ...periodOf(query, call) }
+    const found = await findRenewals(call.catalog, filter)
+    return { desc: 'Success querying auto renew', details: await viewsOf(found, call) }
+  },
+
+  async update({ query, upsert }, call) {
+    if (query === undefined) throw new EntityRuleError('query is missing')
+    if (upsert === undefined) throw new EntityRuleError('upsert is missing')
+    refuseOthers(query, ['sid', 'charging_plan', 'from'], 'query')
+    refuseOthers(upsert, ['to', 'interval', 'operation'], 'upsert')
+    const sid = sidAt(query)
+    const plan = planAt(query, 'query')
+    const from = dateAt(query, 'from', 'query', call)
+    const stored = await upsertRenewal(call, sid, {
+      plan,
+      from,
+      ...termsOf(upsert, 'upsert', call),
+    })
+    return { desc: 'Success upserting auto renew', details: await viewsOf([stored], call) }
+  },
+
+  async bydelta({ sid, expected }, call) {
+    if (sid === undefined) throw new EntityRuleError('sid is missing')
+    if (expected === undefined) throw new EntityRuleError('expected is missing')
+    const wanted = expected.map((entry, index) => wantedAt(entry, `expected.${index}`, call))
+    refuseRepeated(wanted)
+    const stored = await replaceRenewals(call, sid, wanted)
+    return { desc: 'Success updating auto renew by delta', details: await viewsOf(stored, call) }
+  },
+}
+
+function wantedAt(entry: unknown, path: string, call: ActionCall): WantedRenewal {
+  const fields = typeof entry === 'string' ? parseJson(entry, path) : entry
+  if (!isObject(fields)) throw new EntityRuleError(`${path} must be an object`)
+  const { charging_plan: _, from, ...terms } = fields
+  refuseOthers(terms, ['to', 'interval', 'operation'], path)
+  return {
+    plan: planAt(fields, path),
+    from: from === undefined ? undefined : dateAt(fields, 'from', path, call),
+    ...termsOf(terms, path, call),
+  }
+}
+
+function refuseRepeated(wanted: readonly WantedRenewal[]): void {
+  const plans = wanted.map(({ plan }) => plan)
+  const index = plans.findIndex((plan, at) => plans.indexOf(plan) < at)
+  if (index === -1) return
+  throw new EntityRuleError(`expected.${index}.charging_plan ${plans[index]} is repeated`)
+}
+
+const INTERVALS: readonly Interval[] = ['day', 'week', 'month']
+const OPERATIONS = ['inc', 'set'] as const
+
+function termsOf(
+  terms: Fields,
+  path: string,
+  call: ActionCall,
+): Pick<WantedRenewal, 'to' | 'interval' | 'operation'> {
+  const { interval = 'month', operation = 'inc' } = terms
+  return {
+    to: dateAt(terms, 'to', path, call),
+    interval: choiceAt(interval, `${path}.interval`, INTERVALS),
+    operation: choiceAt(operation, `${path}.operation`, OPERATIONS),
+  }
+}
+
+function choiceAt<T extends string>(value: unknown, path: string, choices: readonly T[]): T {
+  const found = choices.find((choice) => choice === value)
+  if (found !== undefined) return found
+  throw new EntityRuleError(`${path} must be one of ${choices.join(', ')}`)
+}
+
+function planAt(fields: Fields, path: string): string {
+  const plan = memberAt(fields, 'charging_plan', path)
+  if (typeof plan === 'string' && plan !== '') return plan
+  throw new EntityRuleError(`${path}.charging_plan must be the name of a charging plan`)
+}
+
+function sidAt(query: Fields): number {
+  const sid = positiveIntegerOf(memberAt(query, 'sid', 'query'))
+  if (sid !== null) return sid
+  throw new EntityRuleError('query.sid must be a positive integer')
+}
+
+const ANY = '*'
+
+/** Those that are open now, or in the period that is given; `*` does not limit that side. */
+function periodOf(query: Fields, call: ActionCall): Fields {
+  const { nowMs } = call
+  const boundAt = (name: string) => {
+    const isOpen = query[name] === undefined || query[name] === ANY
+    return isOpen ? null : dateAt(query, name, 'query', call).getTime()
+  }
+  const [fromMs, toMs] = [boundAt('from'), boundAt('to')]
+  const earliest = new Date(fromMs ?? Math.min(nowMs, toMs ?? nowMs))
+  const latest = new Date(toMs ?? Math.max(nowMs, fromMs ?? nowMs))
+  return {
+    ...(query['to'] !== ANY && { to: { $gte: earliest } }),
+    ...(query['from'] !== ANY && { from: { $lte: latest } }),
+  }
+}
+
+const DATES = ['last_renew_date', 'next_renew_date']
+
+/** With the names of this call, and what the charging plan includes. */
+async function viewsOf(renewals: readonly RawDocument[], call: ActionCall): Promise<Fields[]> {
+  const { catalog, nowMs, config } = call
+  const names = [...new Set(renewals.map(({ bucket_group: name }) => String(name)))]
+  const at = new Date(nowMs)
+  const filter = { name: { $in: names }, from: { $lte: at }, to: { $gt: at }, ...NOT_DELETED }
+  const plans = await catalog.run('find charging plans', () =>
+    catalog.prepaidgroups.find(filter as object).toArray(),
+  )
+  const byName = new Map(plans.map((plan) => [plan.name, plan as unknown as Fields]))
+  const shape = { timeZone: config.rating.timeZone, dateFields: DATES }
+  return renewals.map((renewal) => {
+    const { bucket_group: name, cycles, cycles_remaining: remain } = renewal
+    const plan = byName.get(String(name))
+    return readView(
+      {
+        _id: renewal._id,
+        aid: renewal['aid'],
+        sid: renewal['sid'],
+        charging_plan_name: name,
+        charging_plan_external_id: plan?.['external_id'] ?? null,
+        interval: renewal['interval'],
+        operation: renewal['operation'] ?? plan?.['operation'] ?? null,
+        from: renewal['from'],
+        to: renewal['to'],
+        creation_time: renewal['creation_time'],
+        last_renew_date: renewal['last_renew'] ?? null,
+        next_renew_date: Number(remain) > 0 ? (renewal['next_renew'] ?? null) : null,
+        done: Number(cycles) - Number(remain),
+        remain,
+        includes: plan?.['include'] ?? [],
+      },
+      shape,
+    )
+  })
+}

@@ -1,0 +1,102 @@
+/**
+ * Digests of the secrets of prepaid cards. A secret has 12 digits only, so its hash alone could be
+ * reversed by trying all of them: it is keyed. The key is stored once, sealed, and is never
+ * replaced, since secrets cannot be digested again.
+ */
+import { createHash, createHmac, randomBytes } from 'node:crypto'
+import type { Catalog } from '../connection.ts'
+import { isDuplicate } from '../transactions/duplicate.ts'
+import { type Sealer, sealedWith } from './sealing.ts'
+import { type SecretSettings, sealerOf } from './secret-keys.ts'
+
+/** The key of the digests cannot be opened with the keys of this process. */
+export class CardKeyError extends Error {
+  override name = 'CardKeyError'
+}
+
+export interface CardSecrets {
+  /**
+   * HMAC-SHA-512 of the SHA-512 of a secret, in hexadecimal: existing systems have the latter.
+   * Rejects with `CardKeyError`, `SecretKeyError` or `CatalogUnavailableError`.
+   */
+  digests(secrets: readonly string[]): Promise<string[]>
+}
+
+const ID = 'cards'
+const KEY_BYTES = 32
+
+/** One per catalogue: the key is read once. */
+const known = new WeakMap<object, CardSecrets>()
+
+export function cardSecretsOf(
+  catalog: Pick<Catalog, 'run' | 'installation'>,
+  config: SecretSettings,
+): CardSecrets {
+  const found = known.get(catalog)
+  if (found !== undefined) return found
+  let key: string | null = null
+  const made: CardSecrets = {
+    async digests(secrets) {
+      key ??= await readKey(catalog, sealerOf(config))
+      const bytes = Buffer.from(key, 'base64url')
+      return secrets.map((secret) =>
+        createHmac('sha512', bytes).update(sha512Of(secret)).digest('hex'),
+      )
+    },
+  }
+  known.set(catalog, made)
+  return made
+}
+
+function sha512Of(secret: string): string {
+  return createHash('sha512').update(secret).digest('hex')
+}
+
+/** The first use creates it; of several processes, one succeeds. */
+async function readKey(
+  catalog: Pick<Catalog, 'run' | 'installation'>,
+  sealer: Sealer,
+): Promise<string> {
+  for (;;) {
+    const stored = await readSealed(catalog)
+    if (stored !== null) return opened(stored, sealer)
+    const key = randomBytes(KEY_BYTES).toString('base64url')
+    const sealed = sealer.seal(key)
+    await catalog.run('store the key of cards', async () => {
+      try {
+        await catalog.installation.insertOne({ _id: ID, key: sealed })
+      } catch (error) {
+        if (!isDuplicate(error)) throw error
+      }
+    })
+  }
+}
+
+function opened(sealed: string, sealer: Sealer): string {
+  const key = sealer.open(sealed)
+  if (key !== null) return key
+  const id = sealedWith(sealed) ?? '-'
+  throw new CardKeyError(
+    `the key of card secrets cannot be opened: it needs key ${id} (secrets.key, secrets.oldKeys)`,
+  )
+}
+
+async function readSealed(catalog: Pick<Catalog, 'run' | 'installation'>): Promise<string | null> {
+  const found = await catalog.run('read the key of cards', () =>
+    catalog.installation.findOne({ _id: ID }),
+  )
+  return found?.key ?? null
+}
+
+/** Passes the sealed key to `visit`, and stores what it returns. */
+export async function visitCardKey(
+  catalog: Catalog,
+  visit: (kind: 'cards', name: string, text: string) => string,
+): Promise<void> {
+  const sealed = await readSealed(catalog)
+  const next = sealed === null ? null : visit('cards', 'secrets of prepaid cards', sealed)
+  if (next === null || next === sealed) return
+  await catalog.run('seal the key of cards', () =>
+    catalog.installation.updateOne({ _id: ID, key: sealed as string }, { $set: { key: next } }),
+  )
+}

@@ -1,0 +1,38 @@
+/** `tollgate autorenew run`: charges the auto-renewals that are due. */
+import { chargeDueRenewals } from '../admin/autorenew/due.ts'
+import { entityStoresOf } from '../admin/entity-api.ts'
+import { loadConfig } from '../config/load.ts'
+import { parseInstant } from '../domain/time.ts'
+import { createLogger } from '../runtime/log.ts'
+import { print } from '../runtime/terminal.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { type OptionValues, optionalText } from './parse.ts'
+import { LEDGER_LOST, withStores } from './stores.ts'
+
+export async function runAutorenew(options: OptionValues, file: string | undefined): Promise<0> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const atMs = instantOf(options, config.rating.timeZone)
+  const charged = await withStores(config, async ({ catalog, ledger, clock, lost }) => {
+    if (lost.length > 0) throw new CommandError(LEDGER_LOST)
+    const log = createLogger({ name: 'cli', level: 'silent' })
+    // The loads follow in this process.
+    entityStoresOf({ catalog, ledger, clock, config, log })
+    let sum = 0
+    const parts = { catalog, clock, config }
+    const never = new AbortController().signal
+    await chargeDueRenewals(parts, atMs ?? clock.nowMs(), never, async (count) => {
+      sum += count
+    })
+    return sum
+  })
+  print(options['json'] === true ? JSON.stringify({ charged }) : `charged ${charged} due dates`)
+  return 0
+}
+
+function instantOf(options: OptionValues, timeZone: string): number | undefined {
+  const text = optionalText(options, 'at')
+  if (text === undefined) return undefined
+  const atMs = parseInstant(text, timeZone)
+  if (atMs !== null) return atMs
+  throw new UsageError(`--at must be a time, as in 2026-01-31T00:00:00Z, not '${text}'`)
+}

@@ -1,0 +1,113 @@
+/** `tollgate card …`: prepaid cards, in batches. */
+import { createBatch } from '../admin/cards/batch.ts'
+import { shownStatus, statusOf } from '../admin/cards/states.ts'
+import { type CardStores, countCards, deleteCards, updateCards } from '../admin/cards/store.ts'
+import { ApiError } from '../admin/entities/errors.ts'
+import { cardSecretsOf } from '../catalog/settings/card-secrets.ts'
+import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { parseInstant } from '../domain/time.ts'
+import { print } from '../runtime/terminal.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { operator } from './operator.ts'
+import { aligned } from './owners.ts'
+import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
+import { withCatalog } from './stores.ts'
+
+const COUNT_MAX = 1_000_000
+
+export async function createCardBatch(options: OptionValues, file: string | undefined): Promise<0> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const { timeZone } = config.rating
+  const count = wholeAt(options, 'count')
+  if (count > COUNT_MAX) throw new UsageError(`--count must be at most ${COUNT_MAX}`)
+  const order = {
+    batch_number: wholeAt(options, 'batch'),
+    count,
+    firstSerial: optionalNumber(options, 'first-serial') ?? 1,
+    charging_plan_name: requiredText(options, 'plan'),
+    service_provider: requiredText(options, 'provider'),
+    to: instantAt(options, timeZone),
+    additional_information: optionalText(options, 'information') ?? '',
+    file: requiredText(options, 'output'),
+  }
+  await withCards(config, (stores) => {
+    const secrets = cardSecretsOf(stores.catalog, config)
+    return createBatch({ ...stores, secrets, timeZone }, order)
+  })
+  print(`created ${count} cards of batch ${order.batch_number}; their secrets are in ${order.file}`)
+  return 0
+}
+
+export async function listCards(options: OptionValues, file: string | undefined): Promise<0> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const batch = wholeAt(options, 'batch')
+  const counts = await withCards(config, ({ catalog }) => countCards(catalog, batch))
+  const shown = counts.map(({ status, count }) => ({ status: shownStatus(status), count }))
+  if (options['json'] === true) print(JSON.stringify(shown))
+  else if (shown.length === 0) print(`there are no cards of batch ${batch}`)
+  else for (const line of aligned(shown.map(rowOf))) print(line)
+  return 0
+}
+
+function rowOf({ status, count }: { status: string; count: number }): string[] {
+  return [status, String(count)]
+}
+
+export async function updateCardState(options: OptionValues, file: string | undefined): Promise<0> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const name = requiredText(options, 'status')
+  const status = statusOf(name)
+  if (status === null) throw new UsageError(`--status is not a state of cards: '${name}'`)
+  const query = queryOf(options)
+  const count = await withCards(config, (stores) => updateCards(stores, query, { status }))
+  print(`${count} cards are ${shownStatus(status)}`)
+  return 0
+}
+
+export async function deleteCardsOf(options: OptionValues, file: string | undefined): Promise<0> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const query = queryOf(options)
+  const count = await withCards(config, (stores) => deleteCards(stores, query))
+  print(`deleted ${count} cards`)
+  return 0
+}
+
+async function withCards<T>(config: Config, act: (stores: CardStores) => Promise<T>): Promise<T> {
+  try {
+    return await withCatalog(config, (catalog, clock) =>
+      act({ catalog, actor: operator(), nowMs: clock.nowMs() }),
+    )
+  } catch (error) {
+    throw error instanceof ApiError ? new CommandError(error.message, { cause: error }) : error
+  }
+}
+
+function queryOf(options: OptionValues) {
+  const serials = optionalText(options, 'serials')
+  return {
+    batchNumber: wholeAt(options, 'batch'),
+    serialNumber: serials === undefined ? undefined : rangeOf(serials),
+  }
+}
+
+function rangeOf(text: string): { from: number; to: number } {
+  const [, from, to] = /^([1-9]\d{0,14})(?:-([1-9]\d{0,14}))?$/.exec(text) ?? []
+  if (from === undefined) {
+    throw new UsageError(`--serials must be a number or a range such as 1-500, not '${text}'`)
+  }
+  return { from: Number(from), to: Number(to ?? from) }
+}
+
+function wholeAt(options: OptionValues, name: string): number {
+  const text = requiredText(options, name)
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+  throw new UsageError(`--${name} must be a positive integer, not '${text}'`)
+}
+
+function instantAt(options: OptionValues, timeZone: string): Date {
+  const text = requiredText(options, 'to')
+  const atMs = parseInstant(text, timeZone)
+  if (atMs !== null) return new Date(atMs)
+  throw new UsageError(`--to must be a date, as in 2030-01-31 or ISO 8601, not '${text}'`)
+}

@@ -1,0 +1,167 @@
+/** Batches of cards for the printer, and their nightly end. */
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parse } from 'csv-parse/sync'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { type BatchOrder, createBatch } from '../../../src/admin/cards/batch.ts'
+import { beginCardExpiry, cardExpiryHandler } from '../../../src/admin/cards/expiry.ts'
+import { countCards } from '../../../src/admin/cards/store.ts'
+import { jobsDue, readJob } from '../../../src/admin/jobs/jobs.ts'
+import { runJob } from '../../../src/admin/jobs/runner.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
+import { type CardSecrets, cardSecretsOf } from '../../../src/catalog/settings/card-secrets.ts'
+import { loadConfig } from '../../../src/config/load.ts'
+import { insertEntity, useStore } from '../../support/catalog/store.ts'
+import { silent } from '../../support/recorder/accounts.ts'
+
+const store = useStore()
+const NOW_MS = Date.UTC(2026, 10, 26, 12)
+const config = loadConfig({
+  env: {
+    TOLLGATE_SECRETS_KEY: 'a key of these tests, long enough for it',
+    TOLLGATE_RATING_TIME_ZONE: 'Europe/Berlin',
+  },
+})
+const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
+let folder: string
+let catalog: Catalog
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tg-cards-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
+beforeEach(async () => {
+  catalog = await store.open()
+  await catalog.ensureIndexes()
+  await insertEntity(catalog, 'prepaidgroups')
+})
+
+const order = (file: string, more: Partial<BatchOrder> = {}): BatchOrder => ({
+  batch_number: 3,
+  count: 2_500,
+  firstSerial: 1,
+  charging_plan_name: 'TOPUP20',
+  service_provider: 'ACME, "Ltd"',
+  to: new Date('2027-12-31T23:00:00Z'),
+  additional_information: '',
+  file: join(folder, file),
+  ...more,
+})
+const create = (wanted: BatchOrder, secrets: CardSecrets = cardSecretsOf(catalog, config)) =>
+  createBatch({ catalog, actor, nowMs: NOW_MS, secrets, timeZone: 'Europe/Berlin' }, wanted)
+
+interface Row {
+  serial_number: string
+  secret: string
+  to: string
+  service_provider: string
+}
+
+describe('a batch', () => {
+  it('has its secrets in a file of its owner only, and digests of them in MongoDB', async () => {
+    const wanted = order('whole.csv')
+    await create(wanted)
+    expect((await stat(wanted.file)).mode & 0o777).toBe(0o600)
+    const text = await readFile(wanted.file, 'utf8')
+    const rows = parse(text, { columns: true }) as Row[]
+    expect(rows).toHaveLength(2_500)
+    expect(rows.every(({ secret }) => /^\d{12}$/.test(secret))).toBe(true)
+    expect(rows[2_499]).toMatchObject({
+      serial_number: '2500',
+      service_provider: 'ACME, "Ltd"',
+      to: '2028-01-01T00:00:00+0100',
+    })
+    const digests = await cardSecretsOf(catalog, config).digests(rows.map(({ secret }) => secret))
+    const stored = await catalog.cards.find().sort({ serial_number: 1 }).toArray()
+    expect(stored.map(({ secret_hmac }) => secret_hmac)).toEqual(digests)
+    expect(await countCards(catalog, 3)).toEqual([{ status: 'Idle', count: 2_500 }])
+    const kept = JSON.stringify([stored, await catalog.audit.find().toArray()])
+    expect(rows.every(({ secret }) => !kept.includes(secret))).toBe(true)
+  })
+
+  it('draws another secret if one exists already', async () => {
+    await create(order('first.csv', { count: 1 }))
+    const real = cardSecretsOf(catalog, config)
+    const [known] = await catalog.cards.find().toArray()
+    let draws = 0
+    const repeating: CardSecrets = {
+      async digests(secrets) {
+        draws += 1
+        return draws === 1 ? [String(known?.secret_hmac)] : real.digests(secrets)
+      },
+    }
+    await create(order('second.csv', { count: 1, firstSerial: 2 }), repeating)
+    expect(draws).toBe(2)
+    expect(await catalog.cards.countDocuments()).toBe(2)
+  })
+
+  it('that fails leaves neither cards nor a file', async () => {
+    const real = cardSecretsOf(catalog, config)
+    let parts = 0
+    const failing: CardSecrets = {
+      async digests(secrets) {
+        parts += 1
+        if (parts === 3) throw new Error('lost')
+        return real.digests(secrets)
+      },
+    }
+    const wanted = order('failed.csv')
+    await expect(create(wanted, failing)).rejects.toThrow('lost')
+    expect(await catalog.cards.countDocuments()).toBe(0)
+    for (const file of [wanted.file, `${wanted.file}.part`]) {
+      await expect(stat(file)).rejects.toThrow('ENOENT')
+    }
+    await create(wanted)
+  })
+
+  it('does not replace a file, or cards', async () => {
+    const wanted = order('exists.csv', { count: 2 })
+    await writeFile(wanted.file, 'others')
+    await expect(create(wanted)).rejects.toThrow('exists.csv exists already')
+    expect(await readFile(wanted.file, 'utf8')).toBe('others')
+    await create(order('numbers.csv', { count: 2 }))
+    const again = create(order('again.csv', { count: 2, firstSerial: 2 }))
+    await expect(again).rejects.toThrow('card 3/2 exists already')
+    expect(await catalog.cards.countDocuments()).toBe(2)
+  })
+
+  it('needs a charging plan', async () => {
+    const wanted = order('plan.csv', { charging_plan_name: 'NONE' })
+    await expect(create(wanted)).rejects.toThrow('there is no charging plan NONE now')
+  })
+})
+
+describe('at night', () => {
+  it('cards whose validity has ended expire, and the next night is awaited', async () => {
+    await create(order('night.csv', { count: 1_200, to: new Date(NOW_MS) }))
+    await create(order('later.csv', { count: 1, firstSerial: 2_000, to: new Date(NOW_MS + 1) }))
+    const states = ['Used', 'Stolen', 'Shipped', 'Active'] as const
+    for (const [index, status] of states.entries()) {
+      await catalog.cards.updateOne({ serial_number: index + 1 }, { $set: { status } })
+    }
+    const clock = { nowMs: () => NOW_MS }
+    await beginCardExpiry({ catalog, clock })
+    const [job] = await jobsDue({ catalog, clock })
+    if (job === undefined) throw new Error('no job')
+    const handlers = { cards: cardExpiryHandler({ catalog, clock, config }) }
+    const options = { catalog, clock, handlers, log: silent }
+    await runJob(options, job, new AbortController().signal)
+    expect(await countCards(catalog, 3)).toEqual([
+      { status: 'Expired', count: 1_198 },
+      { status: 'Idle', count: 1 },
+      { status: 'Stolen', count: 1 },
+      { status: 'Used', count: 1 },
+    ])
+    expect(await catalog.cards.findOne({ serial_number: 3 })).toMatchObject({
+      expired_on: new Date(NOW_MS),
+    })
+    expect(await readJob({ catalog }, job._id)).toMatchObject({
+      state: 'waiting',
+      due: new Date('2026-11-26T23:00:00Z'),
+      counts: { expired: 1_198 },
+    })
+    const records = await catalog.audit.find({ type: 'expire' }).toArray()
+    expect(records.map(({ new: made }) => made)).toEqual([{ count: 1_000 }, { count: 198 }])
+  })
+})
