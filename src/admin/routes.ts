@@ -94,6 +94,7 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     config,
     log,
     payments: parts.payments,
+    entityApi,
     cycle: parts.cycle,
     actions: ACTIONS,
     async admit(request, sent, action) {

@@ -54,7 +54,9 @@ import {
   TOKENIZATION_INDEXES,
   type TokenizationDocument,
 } from './records/payment-documents.ts'
+import { REBALANCE_INDEXES, type RebalanceDocument } from './records/rebalance-document.ts'
 import type { SecondFactorDocument } from './records/second-factor.ts'
+import { STATISTICS_INDEXES, type StatisticsDocument } from './records/statistics-document.ts'
 import type { ConfigDocument } from './settings/config-document.ts'
 import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-document.ts'
 import type { HeadDocument } from './transactions/head-document.ts'
@@ -147,6 +149,10 @@ export interface Collections {
   readonly sandbox: Collection<SandboxDocument>
   /** Second factors of users who log in. */
   readonly secondfactors: Collection<SecondFactorDocument>
+  /** Statistics that clients store. */
+  readonly statistics: Collection<StatisticsDocument>
+  /** Requests to rate lines again. */
+  readonly rebalance: Collection<RebalanceDocument>
   /** Audit records (audit/). */
   readonly audit: Collection<AuditDocument>
   /** Removed ranges of the audit chain, and how far it was forwarded. */
@@ -172,6 +178,8 @@ type RecordCollection =
   | 'gatewaycharges'
   | 'tokenizations'
   | 'outbox'
+  | 'statistics'
+  | 'rebalance'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
@@ -200,6 +208,8 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   gatewaycharges: GATEWAY_CHARGE_INDEXES,
   tokenizations: TOKENIZATION_INDEXES,
   outbox: OUTBOX_INDEXES,
+  statistics: STATISTICS_INDEXES,
+  rebalance: REBALANCE_INDEXES,
 }
 
 export function collectionsOf(db: Db): Collections {
@@ -242,6 +252,8 @@ export function collectionsOf(db: Db): Collections {
     tokenizations: db.collection('tokenizations'),
     sandbox: db.collection('sandbox'),
     secondfactors: db.collection('secondfactors'),
+    statistics: db.collection('statistics'),
+    rebalance: db.collection('rebalance_queue'),
     audit: db.collection('audit'),
     auditchain: db.collection('auditchain'),
   }

@@ -15,6 +15,7 @@ import { idempotencyKeySchema } from '../entities/openapi/components.ts'
 import { content, ERROR_EXAMPLES, response } from '../entities/openapi/errors.ts'
 import { codeSamples, type Operation, type PathItem } from '../entities/openapi/operations.ts'
 import { type Action, IDEMPOTENCY_KEY_LENGTH_MAX, pathsOf } from './action.ts'
+import { type Deprecation, deprecationOf } from './deprecated/deprecations.ts'
 import { envelopeOf } from './envelope.ts'
 
 export const ACTION_TAG = { name: 'actions', description: 'One-off operations' } as const
@@ -56,14 +57,23 @@ function pathItemOf(action: Action, path: string, baseUrl: string): PathItem {
   return { get, post }
 }
 
-function sharedParts({ about, access }: Action) {
+function sharedParts(action: Action) {
+  const { about, access } = action
   const roles = [...new Set([...access, ADMIN])]
+  const deprecation = deprecationOf(action)
+  const more = deprecation === null ? '' : ` ${deprecationText(deprecation)}`
   return {
     tags: [ACTION_TAG.name],
     summary: about,
-    description: `${about}. Needs one of the roles ${roles.join(', ')}.`,
+    description: `${about}. Needs one of the roles ${roles.join(', ')}.${more}`,
     'x-roles': roles,
+    ...(deprecation !== null && deprecation.selectedBy === undefined && { deprecated: true }),
   } as const
+}
+
+function deprecationText({ since, successors, selectedBy }: Deprecation): string {
+  const what = selectedBy === undefined ? 'Deprecated' : `With \`${selectedBy}\` deprecated`
+  return `${what} since version ${since}: use ${successors.join(', ')}.`
 }
 
 /** Without the symbols of TypeBox. */

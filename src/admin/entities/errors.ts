@@ -56,10 +56,19 @@ export class EntityRuleError extends ApiError {
 /** A call of the action API is refused; clients read the text in `message` or in `desc`. */
 export class ActionError extends ApiError {
   override name = 'ActionError'
+  /** Code that existing clients know for this refusal; its text is then also in `display`. */
+  readonly displayCode: number | null
+
+  constructor(message: string, displayCode: number | null = null) {
+    super(message)
+    this.displayCode = displayCode
+  }
 
   override body(): object {
     const { message } = this
-    const display = { code: 999, desc: 'General error.' }
+    const code = this.displayCode
+    const display =
+      code === null ? { code: 999, desc: 'General error.' } : { code, desc: message }
     return { status: 0, code: CODE.rule, message, desc: message, display }
   }
 }

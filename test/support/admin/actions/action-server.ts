@@ -1,4 +1,5 @@
 /** `/api` with given actions on a separate server, where the caller is set by a header. */
+import { randomInt } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
 import type { Action } from '../../../../src/admin/actions/action.ts'
@@ -13,9 +14,14 @@ import { createAudit } from '../../../../src/catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
 import { createCurrentSettings } from '../../../../src/catalog/settings/current-settings.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
+import type { Ledger } from '../../../../src/ledger/ledger.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
+import { openRedis, waitForRedis } from '../../../../src/store/redis.ts'
 import { computeSmall, smallWorkers } from '../../billing/cycle-fixture.ts'
+import { openTestLedger } from '../../ledger.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
+import { LEDGER_SETTINGS } from '../../recorder/accounts.ts'
+import { startTestRedis, type TestRedis } from '../../redis.ts'
 import { createAnswerCheck, DOCUMENT } from '../entities/openapi/answer-check.ts'
 
 export type Fields = Record<string, unknown>
@@ -38,6 +44,8 @@ export interface AskOptions {
 
 export interface ActionServer {
   catalog(): Catalog
+  /** Only with `hasLedger`. */
+  ledger(): Ledger
   now(): number
   /** Sets the clock. */
   at(ms: number): void
@@ -69,10 +77,13 @@ export const NOW_MS = Date.UTC(2026, 5, 15, 12)
 export function useActionServer(
   actions: readonly Action[],
   env: Record<string, string> = {},
+  hasLedger = false,
 ): ActionServer {
   let mongo: TestMongo
   let catalog: Catalog
   let nowMs = NOW_MS
+  let redis: TestRedis | null = null
+  let ledger = {} as Ledger
   const config = loadConfig({ env })
   const log = createLogger({ name: 'test', level: 'silent' })
   const servers: FastifyInstance[] = []
@@ -80,16 +91,16 @@ export function useActionServer(
     const server = createServer(config.admin, log)
     const audit = createAudit(on)
     const clock = { nowMs: () => nowMs }
-    const ledger = {} as never
     const stores = { catalog: on, ledger, clock, config, log }
     const settings = createCurrentSettings(on, clock, config.catalog.pollMs)
-    const payments = createPayments({ ...stores, settings, entityApi: createEntityApi(stores) })
+    const entityApi = createEntityApi(stores)
+    const payments = createPayments({ ...stores, settings, entityApi })
     const cycle = createCycle({
       ...stores,
       startWorkers: () => smallWorkers(stores),
       compute: computeSmall,
     })
-    addActionRoutes(server, { ...stores, audit, payments, cycle, actions, admit })
+    addActionRoutes(server, { ...stores, audit, payments, entityApi, cycle, actions, admit })
     servers.push(server)
     return server.listen({ host: '127.0.0.1', port: 0 })
   }
@@ -99,15 +110,24 @@ export function useActionServer(
     const { url: mongoUrl, database } = mongo
     catalog = await openCatalog({ url: mongoUrl, database, timeoutMs: 20_000, appName: 'test' })
     await catalog.ensureIndexes()
+    if (hasLedger) {
+      redis = await startTestRedis()
+      ledger = await connectLedger(redis.url)
+    }
     url = await open()
   })
   afterAll(async () => {
     for (const server of servers) await server.close()
     await catalog.close()
     await mongo.close()
+    if (redis !== null) {
+      await ledger.redis.close()
+      await redis.close()
+    }
   })
   return {
     catalog: () => catalog,
+    ledger: () => ledger,
     now: () => nowMs,
     at(ms) {
       nowMs = ms
@@ -129,6 +149,13 @@ export function useActionServer(
       }
     },
   }
+}
+
+async function connectLedger(url: string): Promise<Ledger> {
+  const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
+  const redis = openRedis({ url, ...timeouts }, createLogger({ name: 'test', level: 'silent' }))
+  await waitForRedis(redis, 20_000)
+  return openTestLedger(redis, LEDGER_SETTINGS, randomInt(1, 2 ** 47))
 }
 
 export async function askAt(
