@@ -61,7 +61,11 @@ describe('a dump of the existing system', () => {
   it('keeps numbers, dates and revisions', async () => {
     const { subscribers, plans, rates } = stores.catalog
     const account = await subscribers.findOne({ type: 'account' } as never)
-    expect(account).toMatchObject({ aid: 17, email: 'ada@example.org', from: new Date('2026-01-01') })
+    expect(account).toMatchObject({
+      aid: 17,
+      email: 'ada@example.org',
+      from: new Date('2026-01-01'),
+    })
     const subscriber = await subscribers.findOne({ type: 'subscriber' } as never)
     expect(subscriber).toMatchObject({
       ...{ sid: 18, aid: 17, plan: 'GOLD', from: new Date('2026-01-10') },

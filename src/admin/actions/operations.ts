@@ -35,8 +35,7 @@ export const operations = action({
   example: { parameters: { state: 'running' }, answer: { details: [] } },
   async run({ action: kind = '', state, size = SIZE }, call) {
     const found = (await readOperations(call)).filter(
-      (one) =>
-        (kind === '' || one.action === kind) && (state === undefined || one.state === state),
+      (one) => (kind === '' || one.action === kind) && (state === undefined || one.state === state),
     )
     found.sort((a, b) => b.start.getTime() - a.start.getTime())
     return { details: found.slice(0, size).map((one) => operationView(one, call)) }
@@ -53,7 +52,11 @@ async function readOperations({ catalog }: ActionCall): Promise<Operation[]> {
       catalog.cycleruns.find({}, limits).sort({ _id: -1 }).limit(SIZE_MAX).toArray(),
     ),
     catalog.read('read imports', (limits) =>
-      catalog.imports.find({ kind: 'progress' }, limits).sort({ started: -1 }).limit(SIZE_MAX).toArray(),
+      catalog.imports
+        .find({ kind: 'progress' }, limits)
+        .sort({ started: -1 })
+        .limit(SIZE_MAX)
+        .toArray(),
     ),
     catalog.read('read the queue', (limits) =>
       catalog.rebalance.find({}, limits).sort({ _id: -1 }).limit(SIZE_MAX).toArray(),

@@ -67,8 +67,7 @@ export class ActionError extends ApiError {
   override body(): object {
     const { message } = this
     const code = this.displayCode
-    const display =
-      code === null ? { code: 999, desc: 'General error.' } : { code, desc: message }
+    const display = code === null ? { code: 999, desc: 'General error.' } : { code, desc: message }
     return { status: 0, code: CODE.rule, message, desc: message, display }
   }
 }

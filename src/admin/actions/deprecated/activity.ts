@@ -58,8 +58,10 @@ export const activity = action({
         'At least one of include_incoming, include_outgoing, include_sms is needed',
       )
     }
-    const { from_date: from = new Date(call.nowMs - WINDOW_MS), to_date: to = new Date(call.nowMs) } =
-      given
+    const {
+      from_date: from = new Date(call.nowMs - WINDOW_MS),
+      to_date: to = new Date(call.nowMs),
+    } = given
     if (from.getTime() > to.getTime()) throw new ActionError('from_date is after to_date')
     const filter = { sid, usaget: { $in: usagets }, urt: { $gte: from, $lte: to } }
     const rows = await call.catalog.read('read activity', (limits) =>

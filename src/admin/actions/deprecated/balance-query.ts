@@ -40,9 +40,7 @@ export async function queryBalances(sent: SentQuery, call: ActionCall): Promise<
   const aid = await accountOf(call.catalog, sid)
   const found = (await readBalances(call, aid, sid)).filter((one) => isWanted(one) && isValid(one))
   const shown: Fields[] = aggregate ? aggregated(found) : found.map((one) => ({ ...one }))
-  const missing = completes
-    ? await missingBalances(call, { aid, sid }, found.map(includeIdOf))
-    : []
+  const missing = completes ? await missingBalances(call, { aid, sid }, found.map(includeIdOf)) : []
   const all = [...shown, ...missing.filter(isWanted)].sort(order)
   if (all.length === 0) throw new ActionError('Balances not found', CODES.notFound)
   const hidden = DEFINITIONS.get('balances')?.hidden ?? []

@@ -134,7 +134,10 @@ async function planByExternalId(catalog: Catalog, sent: unknown, nowMs: number):
 async function planOfRenewal(catalog: Catalog, sid: number, nowMs: number): Promise<string> {
   const filter = { sid, ...inForce(nowMs) }
   const found = await catalog.run('find auto-renewal', () =>
-    catalog.autorenew.find(filter as object).limit(2).toArray(),
+    catalog.autorenew
+      .find(filter as object)
+      .limit(2)
+      .toArray(),
   )
   const [one] = found
   if (one !== undefined && found.length === 1) return one.bucket_group

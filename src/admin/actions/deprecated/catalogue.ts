@@ -6,9 +6,9 @@ import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import { ActionError } from '../../entities/errors.ts'
 import { badFieldName } from '../../entities/requests/names.ts'
 import type { ActionCall } from '../action.ts'
+import { openFilter } from '../open-query.ts'
 import { param } from '../parameters.ts'
 import { idTextOf } from './entity-calls.ts'
-import { openFilter } from '../open-query.ts'
 
 export const CATALOGUE_PARAMETERS = Type.Object({
   query: param.optional(

@@ -2,7 +2,6 @@
 import { Type } from '@sinclair/typebox'
 import { anyValue, either, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
 import { type Fields, isObject } from '../../../domain/fields.ts'
-import { recordRead } from '../../privacy/read-records.ts'
 import { get } from '../../entities/actions/get.ts'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import type { CollectionDefinition } from '../../entities/definitions/definition.ts'
@@ -10,10 +9,11 @@ import { ActionError } from '../../entities/errors.ts'
 import type { ReadRequest } from '../../entities/requests/entity-request.ts'
 import type { RawParameters } from '../../entities/requests/raw-parameters.ts'
 import { readOptions } from '../../entities/requests/read-options.ts'
+import { recordRead } from '../../privacy/read-records.ts'
 import { type ActionCall, action, type EntityAction } from '../action.ts'
+import { openFilter, refuseHidden } from '../open-query.ts'
 import { param } from '../parameters.ts'
 import { documentView } from './entity-calls.ts'
-import { openFilter, refuseHidden } from '../open-query.ts'
 
 /** Collections of the existing system; null for those of which this system stores nothing. */
 const COLLECTIONS: Readonly<Record<string, string | null>> = {

@@ -46,7 +46,12 @@ export const rates = action({
     const strip = stripOf(sent)
     const found = await readRevisions(call, 'rates', query)
     if (strip === null) return { details: found.map(rateView) }
-    return { details: columnsOf(found.map((row) => documentView(row, call)), strip) }
+    return {
+      details: columnsOf(
+        found.map((row) => documentView(row, call)),
+        strip,
+      ),
+    }
   },
 })
 

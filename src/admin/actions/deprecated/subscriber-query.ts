@@ -1,12 +1,12 @@
 /** Method `query` of `subscribers`. */
 import { type Fields, isEmpty } from '../../../domain/fields.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
-import { recordRead } from '../../privacy/read-records.ts'
 import { NOT_DELETED } from '../../entities/actions/revisions.ts'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
 import { ActionError } from '../../entities/errors.ts'
 import { integerOf } from '../../entities/requests/cast-value.ts'
 import { DATES, dateOf } from '../../entities/requests/instant.ts'
+import { recordRead } from '../../privacy/read-records.ts'
 import type { ActionAnswer, ActionCall } from '../action.ts'
 import { documentView } from './entity-calls.ts'
 

@@ -1,13 +1,17 @@
 /** `GET /api/balance`: XML, cached. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { NOW_MS } from '../../../support/admin/actions/action-server.ts'
-import { addDeprecatedTenant, useDeprecated } from '../../../support/admin/actions/deprecated-tenant.ts'
+import {
+  addDeprecatedTenant,
+  useDeprecated,
+} from '../../../support/admin/actions/deprecated-tenant.ts'
 
 const api = useDeprecated({ TOLLGATE_ACTIONS_BALANCE_CACHE_HOURS: '2' })
 const HOUR_MS = 3_600_000
 const ask = (params: Record<string, unknown>) =>
   api.ask('balance', params, { method: 'GET', as: 'query' })
-const valueOf = (xml: string, name: string) => new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
+const textOf = (xml: string, name: string) =>
+  new RegExp(`<${name}>([^<]*)</${name}>`).exec(xml)?.[1]
 const credit = (sid: number, aprice: number) =>
   api.ask('credit', {
     ...{ aid: 1001, sid, rate: 'FEE_A', usagev: 1, aprice, label: 'a < b & c' },
@@ -30,10 +34,10 @@ describe('GET /api/balance', () => {
     expect(http).toBe(200)
     expect(headers.get('content-type')).toContain('application/xml')
     expect(text).toMatch(/^<\?xml version="1.0" encoding="UTF-8"\?>\n<balance>/)
-    expect(valueOf(text, 'account_id')).toBe('1001')
-    expect(valueOf(text, 'billrun_key')).toBe('202607')
-    expect(Number(valueOf(text, 'total'))).toBeGreaterThan(17.5)
-    expect(valueOf(text, 'total')).toBe(await expectedTotal())
+    expect(textOf(text, 'account_id')).toBe('1001')
+    expect(textOf(text, 'billrun_key')).toBe('202607')
+    expect(Number(textOf(text, 'total'))).toBeGreaterThan(17.5)
+    expect(textOf(text, 'total')).toBe(await expectedTotal())
     expect(text).not.toContain('<subscriber>')
   })
 
@@ -48,8 +52,8 @@ describe('GET /api/balance', () => {
     expect(sids(all.text)).toEqual(expect.arrayContaining(['7', '8']))
     expect(one.text.match(/<line>/g)).toHaveLength(1)
     expect(all.text.match(/<line>/g)).toHaveLength(2)
-    expect(valueOf(one.text, 'final_charge')).toBe('11.7')
-    const totals = [none, one, all].map(({ text }) => valueOf(text, 'total'))
+    expect(textOf(one.text, 'final_charge')).toBe('11.7')
+    const totals = [none, one, all].map(({ text }) => textOf(text, 'total'))
     expect(new Set(totals).size).toBe(1)
   })
 
@@ -65,7 +69,13 @@ describe('GET /api/balance', () => {
   })
 
   it('error: aid is not numeric', async () => {
-    for (const params of [{}, { account_id: '' }, { aid: 'x' }, { account_id: '1,2' }, { aid: -1 }]) {
+    for (const params of [
+      {},
+      { account_id: '' },
+      { aid: 'x' },
+      { account_id: '1,2' },
+      { aid: -1 },
+    ]) {
       const desc = 'aid field is not numeric'
       expect(await ask(params)).toMatchObject({ http: 200, status: 0, desc, message: desc })
     }

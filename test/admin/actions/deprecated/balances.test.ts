@@ -188,7 +188,10 @@ describe('POST /api/balances, method update', () => {
   it('refuses what would take more than there is', async () => {
     await money(5)
     const answer = await money(-6)
-    expect(answer).toMatchObject({ status: 0, desc: expect.stringMatching(/^Balance is not updated/) })
+    expect(answer).toMatchObject({
+      status: 0,
+      desc: expect.stringMatching(/^Balance is not updated/),
+    })
     expect(await query({ pp_includes_external_id: 1 })).toMatchObject([{ balance: { cost: -5 } }])
   })
 
@@ -202,7 +205,10 @@ describe('POST /api/balances, method update', () => {
     [{ query: target }, 'upsert.value is missing'],
     [{ query: target, upsert: { value: 'x' } }, 'Field upsert.value should be of type Float'],
     [{ query: target, upsert: { value: '0.0000001' } }, /6 digits/],
-    [{ query: target, upsert: { value: 1, operation: 'add' } }, /operation must be inc, set or new/],
+    [
+      { query: target, upsert: { value: 1, operation: 'add' } },
+      /operation must be inc, set or new/,
+    ],
     [{ query: target, upsert: { value: 1, expiration_date: 'x' } }, /expiration_date must be/],
     [{ query: target, upsert: { value: 1, expiration_date: '2020-01-01' } }, /future/],
     [{ query: { id: 'x' }, upsert: { value: 1 } }, 'query.id is not an id'],

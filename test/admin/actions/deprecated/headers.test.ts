@@ -1,13 +1,13 @@
 /** Every answer of a deprecated call says what replaces it. */
 import { beforeAll, describe, expect, it } from 'vitest'
+import { pathsOf } from '../../../../src/admin/actions/action.ts'
 import { DEPRECATIONS } from '../../../../src/admin/actions/deprecated/deprecations.ts'
 import { ACTIONS } from '../../../../src/admin/actions/table.ts'
-import { pathsOf } from '../../../../src/admin/actions/action.ts'
+import { ACTION_ENDPOINTS, PLANNED_ENDPOINTS } from '../../../../src/admin/permissions/endpoints.ts'
 import {
-  ACTION_ENDPOINTS,
-  PLANNED_ENDPOINTS,
-} from '../../../../src/admin/permissions/endpoints.ts'
-import { addDeprecatedTenant, useDeprecated } from '../../../support/admin/actions/deprecated-tenant.ts'
+  addDeprecatedTenant,
+  useDeprecated,
+} from '../../../support/admin/actions/deprecated-tenant.ts'
 import { DOCUMENT } from '../../../support/admin/entities/openapi/answer-check.ts'
 
 const api = useDeprecated()

@@ -79,7 +79,12 @@ describe('POST /api/activity', () => {
     expect(answer).toMatchObject({ status: 1, desc: 'success', input: { sid: '7' } })
     expect(answer['details']).toEqual([
       { date: '2026-06-10 10:00:00', called_number: '972501', usagev: 60, usaget: 'call' },
-      { date: '2026-06-11 10:00:00', calling_number: '972502', usagev: 60, usaget: 'incoming_call' },
+      {
+        date: '2026-06-11 10:00:00',
+        calling_number: '972502',
+        usagev: 60,
+        usaget: 'incoming_call',
+      },
       { date: '2026-06-12 10:00:00', called_number: '972503', usagev: 1, usaget: 'sms' },
     ])
   })

@@ -1,7 +1,10 @@
 /** `POST /api/subscribers`: query, update and delete. */
 import { beforeEach, describe, expect, it } from 'vitest'
 import { NOW_MS } from '../../../support/admin/actions/action-server.ts'
-import { addDeprecatedTenant, useDeprecated } from '../../../support/admin/actions/deprecated-tenant.ts'
+import {
+  addDeprecatedTenant,
+  useDeprecated,
+} from '../../../support/admin/actions/deprecated-tenant.ts'
 
 const api = useDeprecated()
 const HOUR_MS = 3_600_000
@@ -14,10 +17,9 @@ beforeEach(async () => {
   }
   await catalog.prepaidgroups.deleteMany({})
   await addDeprecatedTenant(catalog)
-  await catalog.subscribers.updateOne(
-    { sid: 7 },
-    { $set: { imsi: ['4250100'], msisdn: '97250' } } as never,
-  )
+  await catalog.subscribers.updateOne({ sid: 7 }, {
+    $set: { imsi: ['4250100'], msisdn: '97250' },
+  } as never)
   // Operations of the ledger, and revisions, are later than those of the test before.
   hours += 1
   api.at(NOW_MS + hours * HOUR_MS)
@@ -63,8 +65,12 @@ describe('POST /api/subscribers, method query', () => {
     await ask('update', { query: { sid: 7 }, update: { msisdn: '97251' } })
     const query = { sid: 7, from: '2026-01-01T00:00:00Z', to: '2027-01-01T00:00:00Z' }
     const { details } = await ask('query', { query })
-    expect(details).toMatchObject([{ msisdn: '97250', to: /^2026/ }, { msisdn: '97251', to: '' }]
-      .map(({ msisdn, to }) => ({ msisdn, to: to === '' ? '' : expect.stringMatching(to) })))
+    expect(details).toMatchObject(
+      [
+        { msisdn: '97250', to: /^2026/ },
+        { msisdn: '97251', to: '' },
+      ].map(({ msisdn, to }) => ({ msisdn, to: to === '' ? '' : expect.stringMatching(to) })),
+    )
     expect(await ask('query', { query: { sid: 9 } })).toMatchObject({ status: 0 })
     const past = { sid: 9, from: '2026-05-10', to: '2026-05-11' }
     expect(await ask('query', { query: past })).toMatchObject({

@@ -27,7 +27,11 @@ describe('GET /api/remove', () => {
     const answer = await api.ask('remove', { stamps }, { ...byGet, user: 'grace' })
     expect(answer).toMatchObject({ http: 405, desc: 'remove must be sent by POST' })
     const done = await api.ask('remove', { stamps }, { user: 'grace' })
-    expect(done).toMatchObject({ status: 2, desc: 'success', input: { stamps: '["a1","a2","usage1","old1","none"]' } })
+    expect(done).toMatchObject({
+      status: 2,
+      desc: 'success',
+      input: { stamps: '["a1","a2","usage1","old1","none"]' },
+    })
     expect([await exists('a1'), await exists('a2')]).toEqual([false, false])
     expect([await exists('usage1'), await exists('old1')]).toEqual([true, true])
     const audited = (await entries('lines')).filter(({ key }) => key === 'a1' || key === 'a2')

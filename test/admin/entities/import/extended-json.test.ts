@@ -14,8 +14,14 @@ describe('Extended JSON', () => {
     [{ $numberDouble: 'NaN' }, NaN],
     [{ $numberDecimal: '0.1' }, 0.1],
     [{ $numberDecimal: '12345678901234567890.5' }, '12345678901234567890.5'],
-    [{ sec: 1, usec: 2 }, { sec: 1, usec: 2 }],
-    [{ $oid: 'a', b: 1 }, { $oid: 'a', b: 1 }],
+    [
+      { sec: 1, usec: 2 },
+      { sec: 1, usec: 2 },
+    ],
+    [
+      { $oid: 'a', b: 1 },
+      { $oid: 'a', b: 1 },
+    ],
     [[{ a: { $numberInt: '1' } }], [{ a: 1 }]],
     [{}, {}],
     [null, null],

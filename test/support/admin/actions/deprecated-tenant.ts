@@ -1,7 +1,8 @@
 /** The tenant of credits with prepaid includes, charging plans and lines of usage. */
+
+import { ACTIONS } from '../../../../src/admin/actions/table.ts'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
-import { ACTIONS } from '../../../../src/admin/actions/table.ts'
 import { insertEntity } from '../../catalog/store.ts'
 import { type ActionServer, useActionServer } from './action-server.ts'
 import { addTenant, TAXED } from './credit-tenant.ts'
