@@ -1,5 +1,5 @@
-/** `docs/MIGRATING.md`: a dump of the existing system is imported by the commands, in that order. */
-import { spawnSync } from 'node:child_process'
+/** `docs/MIGRATING.md`: the commands import a dump of the existing system, in that order. */
+import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { insertEntity } from '../support/catalog/store.ts'
 import { DUMP, linesOf } from '../support/cli/dump.ts'
+import type { Ended } from '../support/cli/product.ts'
 import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
@@ -31,7 +32,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function run(collection: string, ...args: string[]) {
+function run(collection: string, ...args: string[]): Promise<Ended> {
   const file = join(folder, `${collection}.jsonl`)
   writeFileSync(file, linesOf(collection))
   const env = {
@@ -41,11 +42,16 @@ function run(collection: string, ...args: string[]) {
     TOLLGATE_REDIS_URL: stores.server.url,
     TOLLGATE_LEDGER_PARTITIONS: '4',
   }
-  const done = spawnSync(process.execPath, [BIN, 'import', collection, file, ...args], {
-    env,
-    encoding: 'utf8',
+  const child = spawn(process.execPath, [BIN, 'import', collection, file, ...args], { env })
+  const output = { stdout: '', stderr: '' }
+  for (const name of ['stdout', 'stderr'] as const) {
+    child[name].on('data', (bytes: Buffer) => {
+      output[name] += bytes.toString('utf8')
+    })
+  }
+  return new Promise<Ended>((resolve) => {
+    child.once('close', (code) => resolve({ code, ...output }))
   })
-  return { code: done.status, stdout: done.stdout, stderr: done.stderr }
 }
 
 describe('a dump of the existing system', () => {
@@ -53,7 +59,7 @@ describe('a dump of the existing system', () => {
     'is imported: %s',
     async (collection) => {
       const count = DUMP[collection]?.length
-      const { code, stdout, stderr } = run(collection)
+      const { code, stdout, stderr } = await run(collection)
       expect([code, stdout], stderr).toEqual([0, `${count} of ${count} rows imported, 0 failed\n`])
     },
   )
@@ -92,14 +98,14 @@ describe('a dump of the existing system', () => {
   ]
 
   it('a dry run of balances writes nothing', async () => {
-    const { stdout } = run('balances', '--dry-run')
+    const { stdout } = await run('balances', '--dry-run')
     expect(stdout).toBe('2 of 7 rows would be imported, 5 failed\n')
     expect(await credits()).toEqual([])
   })
 
   it('balances become credit; others are listed with the reason', async () => {
     const failed = join(folder, 'failed.jsonl')
-    const { code, stdout, stderr } = run('balances', '--failed', failed)
+    const { code, stdout, stderr } = await run('balances', '--failed', failed)
     expect([code, stdout], stderr).toEqual([1, '2 of 7 rows imported, 5 failed\n'])
     expect(await credits()).toEqual(CREDITS)
     const reasons = readFileSync(failed, 'utf8')
@@ -117,13 +123,13 @@ describe('a dump of the existing system', () => {
   })
 
   it('importing balances again adds nothing', async () => {
-    const { stdout } = run('balances')
+    const { stdout } = await run('balances')
     expect(stdout).toBe('2 of 7 rows imported, 5 failed\n')
     expect(await credits()).toEqual(CREDITS)
   })
 
-  it.each(['--settings', '--operation', '--resume'])('balances have no %s', (option) => {
-    const { code, stderr } = run('balances', option, 'x')
+  it.each(['--settings', '--operation', '--resume'])('balances have no %s', async (option) => {
+    const { code, stderr } = await run('balances', option, 'x')
     expect(code).toBe(2)
     expect(stderr).toContain(`balances are imported without ${option}`)
   })

@@ -38,6 +38,14 @@ export function refuseHidden(
   if (found !== undefined) throw new ActionError(`${what}: ${found} cannot be used`)
 }
 
+/** Types of fields that all collections have; definitions declare further ones. */
+const TYPES: ReadonlyMap<string, 'dbid' | 'datetime'> = new Map([
+  ['_id', 'dbid'],
+  ['from', 'datetime'],
+  ['to', 'datetime'],
+  ['creation_time', 'datetime'],
+])
+
 /** Names of fields in conditions, also in those on members of lists. */
 function addNames(raw: Fields, prefix: string, into: Record<string, Param>): void {
   for (const [name, value] of Object.entries(raw)) {
@@ -46,7 +54,7 @@ function addNames(raw: Fields, prefix: string, into: Record<string, Param>): voi
       for (const member of members) addNames(member, prefix, into)
     } else if (!name.startsWith('$')) {
       const path = `${prefix}${name}`
-      into[path] = { type: path === '_id' ? 'dbid' : 'json' }
+      into[path] = { type: TYPES.get(path) ?? 'json' }
       addMemberNames(value, path, into)
     }
   }

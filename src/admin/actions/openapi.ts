@@ -134,7 +134,7 @@ function bodyOf(action: Action): Schema {
 const REFUSED = ['actionError', 'fieldsError', 'permissionError', 'loginError'] as const
 
 function responsesOf(action: Action): Record<string, Schema> {
-  const { answer, example, isMoney, isReadByGet, files = [] } = action
+  const { answer, example, isMoney, isReadByGet, writesByGet, files = [] } = action
   const schema = object(
     'The answer.',
     {
@@ -162,7 +162,7 @@ function responsesOf(action: Action): Record<string, Schema> {
     '400': response('unreadable'),
     '401': response('badToken'),
     '403': response('forbidden'),
-    ...(isReadByGet !== true && { '405': response('badMethod') }),
+    ...((isReadByGet !== true || writesByGet === true) && { '405': response('badMethod') }),
     '413': response('tooLarge'),
     '415': response('badType'),
     ...(isMoney && { '500': response('failed') }),

@@ -7,7 +7,7 @@ import { dateText } from '../entities/views.ts'
 import type { ActionCall } from './action.ts'
 
 /** An operation; `filtration` is what it works on. */
-export interface Operation {
+export interface LongOperation {
   readonly action: string
   readonly filtration: unknown
   /** `waiting`: it will begin or continue later; `paused`: an operator has to continue it. */
@@ -17,7 +17,7 @@ export interface Operation {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-export function jobOperation(job: JobDocument): Operation {
+export function jobOperation(job: JobDocument): LongOperation {
   const { kind, subject, state, step, counts, error, created, ended } = job
   return {
     action: kind,
@@ -29,7 +29,7 @@ export function jobOperation(job: JobDocument): Operation {
   }
 }
 
-export function cycleOperation(run: CycleRunDocument): Operation {
+export function cycleOperation(run: CycleRunDocument): LongOperation {
   const { key, invoicing_day: day, state, reason, total, counts, started, ended } = run
   return {
     action: 'completecycle',
@@ -41,7 +41,7 @@ export function cycleOperation(run: CycleRunDocument): Operation {
   }
 }
 
-export function importOperation(progress: ImportProgressDocument): Operation {
+export function importOperation(progress: ImportProgressDocument): LongOperation {
   const { _id, collection, operation, state, rows_total, rows_done, rows_failed } = progress
   return {
     action: 'import',
@@ -53,7 +53,7 @@ export function importOperation(progress: ImportProgressDocument): Operation {
   }
 }
 
-export function rebalanceOperation(queued: RebalanceDocument): Operation {
+export function rebalanceOperation(queued: RebalanceDocument): LongOperation {
   const { aid, billrun_key, conditions, stamp, state, creation_date } = queued
   return {
     action: 'resetlines',
@@ -65,7 +65,7 @@ export function rebalanceOperation(queued: RebalanceDocument): Operation {
   }
 }
 
-export function operationView(operation: Operation, { config }: ActionCall) {
+export function operationView(operation: LongOperation, { config }: ActionCall) {
   const { action, filtration, state, start, end, details } = operation
   const { timeZone } = config.rating
   return {

@@ -7,7 +7,7 @@ import {
   cycleOperation,
   importOperation,
   jobOperation,
-  type Operation,
+  type LongOperation,
   operationView,
   rebalanceOperation,
 } from './operation-view.ts'
@@ -43,7 +43,7 @@ export const operations = action({
 })
 
 /** The newest of each source. */
-async function readOperations({ catalog }: ActionCall): Promise<Operation[]> {
+async function readOperations({ catalog }: ActionCall): Promise<LongOperation[]> {
   const [jobs, runs, imports, queued] = await Promise.all([
     catalog.read('read jobs', (limits) =>
       catalog.jobs.find({}, limits).sort({ _id: -1 }).limit(SIZE_MAX).toArray(),

@@ -1,4 +1,4 @@
-/** A dump of the existing system as `mongoexport` writes it: dates, ids and long numbers extended. */
+/** A dump of the existing system as `mongoexport` writes it, in Extended JSON. */
 
 const id = (digits: number) => ({ $oid: digits.toString(16).padStart(24, '0') })
 const at = (day: string) => ({ $date: `${day}T00:00:00Z` })

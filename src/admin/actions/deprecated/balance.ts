@@ -42,7 +42,8 @@ export const balance = action({
     const aid = sent === undefined || sent === '' ? null : integerOf(sent)
     if (aid === null || aid < 1) throw new ActionError('aid field is not numeric')
     const wanted = wantedSubscribers(subscribers)
-    const xml = await cached(call, `${aid}/${wanted?.join() ?? ''}`, async () =>
+    const shown = wanted === null ? 'none' : wanted.join()
+    const xml = await cached(call, `${aid}/${shown}`, async () =>
       xmlOf(await readBalance(call, aid, wanted)),
     )
     const bytes = Buffer.from(xml)
@@ -106,7 +107,7 @@ async function readBalance(
   }
 }
 
-/** The lines that have been recorded; those of plans and services follow at the end of the cycle. */
+/** The recorded lines; those of plans and services are written at the end of the cycle. */
 async function subscribersOf(
   { catalog, config }: ActionCall,
   balanced: {

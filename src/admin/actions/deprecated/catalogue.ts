@@ -1,4 +1,4 @@
-/** What `rates` and `plans` have in common: their parameters, which revisions, columns. */
+/** Common parts of the actions `rates` and `plans`: parameters, revisions, columns. */
 import { Type } from '@sinclair/typebox'
 import { type Fields, isObject } from '../../../domain/fields.ts'
 import { get } from '../../entities/actions/get.ts'

@@ -1,4 +1,4 @@
-/** What of the action API is deprecated, and what replaces it. */
+/** The deprecated calls of the action API, and their successors. */
 import type { RawParameters } from '../../entities/requests/raw-parameters.ts'
 import { type Action, pathsOf } from '../action.ts'
 

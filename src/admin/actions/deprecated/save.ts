@@ -18,7 +18,7 @@ const ACTIONS = {
 } as const satisfies Record<string, ActionName>
 type SaveType = keyof typeof ACTIONS
 const TYPES = Object.keys(ACTIONS) as SaveType[]
-/** Of a revision, not of the entity that is saved. */
+/** Fields of the stored revision that a copy does not get. */
 const REVISION_FIELDS: readonly string[] = ['_id', 'from', 'to', 'creation_time', 'revision_info']
 
 export const save = action({
@@ -77,7 +77,7 @@ function dataOf(given: unknown): Fields {
   return data
 }
 
-/** The stored revision with the given fields in place of its own; its validity is that of `data`. */
+/** The stored revision with the given fields in place of its own; valid as `data` says. */
 async function duplicateOf(
   call: ActionCall,
   coll: (typeof COLLECTIONS)[number],

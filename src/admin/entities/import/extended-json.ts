@@ -10,7 +10,7 @@ const EXTENDED = new Map<string, (value: unknown) => unknown>([
   ['$numberDecimal', numberIn],
 ])
 
-/** The value with dates as ISO texts, ids as texts, and numbers as numbers where these are exact. */
+/** The value with dates as ISO texts, ids as texts, and exact numbers as numbers. */
 export function plainValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plainValue)
   if (!isObject(value)) return value

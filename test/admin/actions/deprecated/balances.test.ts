@@ -99,7 +99,7 @@ describe('POST /api/balances, method query', () => {
 })
 
 describe('POST /api/balances, method update', () => {
-  it('recharges a prepaid include: credit is positive here, and negative in the balance', async () => {
+  it('recharges a prepaid include: positive here, negative in the balance', async () => {
     const answer = await money('12.50', { expiration_date: '2026-07-20' })
     expect(answer).toMatchObject({
       status: 1,

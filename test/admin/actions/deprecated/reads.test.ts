@@ -270,7 +270,7 @@ describe('GET /api/rates', () => {
     [{ query: { from: 'someday' } }, /query.from/],
     [{ query: { $where: 1 } }, /\$where/],
     [{ strip: ['$a'] }, 'strip must be a list of names of fields'],
-    [{ strip: 7 }, 'strip must be a list of names of fields'],
+    [{ strip: { a: 1 } }, 'strip must be a list of names of fields'],
   ])('refuses %j', async (params, desc) => {
     const text = typeof desc === 'string' ? desc : expect.stringMatching(desc)
     expect(await ask(params)).toMatchObject(refused(text))

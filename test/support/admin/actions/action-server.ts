@@ -21,7 +21,7 @@ import { computeSmall, smallWorkers } from '../../billing/cycle-fixture.ts'
 import { openTestLedger } from '../../ledger.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
 import { LEDGER_SETTINGS } from '../../recorder/accounts.ts'
-import { startTestRedis, type TestRedis } from '../../redis.ts'
+import { startTestRedis } from '../../redis.ts'
 import { createAnswerCheck, DOCUMENT } from '../entities/openapi/answer-check.ts'
 
 export type Fields = Record<string, unknown>
@@ -82,8 +82,7 @@ export function useActionServer(
   let mongo: TestMongo
   let catalog: Catalog
   let nowMs = NOW_MS
-  let redis: TestRedis | null = null
-  let ledger = {} as Ledger
+  let own = NO_LEDGER
   const config = loadConfig({ env })
   const log = createLogger({ name: 'test', level: 'silent' })
   const servers: FastifyInstance[] = []
@@ -91,7 +90,7 @@ export function useActionServer(
     const server = createServer(config.admin, log)
     const audit = createAudit(on)
     const clock = { nowMs: () => nowMs }
-    const stores = { catalog: on, ledger, clock, config, log }
+    const stores = { catalog: on, ledger: own.ledger, clock, config, log }
     const settings = createCurrentSettings(on, clock, config.catalog.pollMs)
     const entityApi = createEntityApi(stores)
     const payments = createPayments({ ...stores, settings, entityApi })
@@ -110,24 +109,18 @@ export function useActionServer(
     const { url: mongoUrl, database } = mongo
     catalog = await openCatalog({ url: mongoUrl, database, timeoutMs: 20_000, appName: 'test' })
     await catalog.ensureIndexes()
-    if (hasLedger) {
-      redis = await startTestRedis()
-      ledger = await connectLedger(redis.url)
-    }
+    if (hasLedger) own = await startLedger()
     url = await open()
   })
   afterAll(async () => {
     for (const server of servers) await server.close()
     await catalog.close()
     await mongo.close()
-    if (redis !== null) {
-      await ledger.redis.close()
-      await redis.close()
-    }
+    await own.close()
   })
   return {
     catalog: () => catalog,
-    ledger: () => ledger,
+    ledger: () => own.ledger,
     now: () => nowMs,
     at(ms) {
       nowMs = ms
@@ -151,11 +144,25 @@ export function useActionServer(
   }
 }
 
-async function connectLedger(url: string): Promise<Ledger> {
-  const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
-  const redis = openRedis({ url, ...timeouts }, createLogger({ name: 'test', level: 'silent' }))
+interface OwnLedger {
+  readonly ledger: Ledger
+  close(): Promise<void>
+}
+
+const NO_LEDGER: OwnLedger = { ledger: {} as Ledger, close: async () => undefined }
+
+async function startLedger(): Promise<OwnLedger> {
+  const server = await startTestRedis()
+  const options = { url: server.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
+  const redis = openRedis(options, createLogger({ name: 'test', level: 'silent' }))
   await waitForRedis(redis, 20_000)
-  return openTestLedger(redis, LEDGER_SETTINGS, randomInt(1, 2 ** 47))
+  return {
+    ledger: await openTestLedger(redis, LEDGER_SETTINGS, randomInt(1, 2 ** 47)),
+    async close() {
+      await redis.close()
+      await server.close()
+    },
+  }
 }
 
 export async function askAt(
