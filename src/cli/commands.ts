@@ -168,10 +168,7 @@ const ENTITY_COMMANDS: readonly CommandSpec[] = [
     name: 'import',
     help: 'Create or change entities from the rows of a file (CSV, or lines of JSON).',
     operands: [
-      {
-        name: 'COLLECTION',
-        help: 'accounts, subscribers, plans, services, rates, discounts, balances',
-      },
+      { name: 'COLLECTION', help: 'accounts, subscribers, plans, services, rates, discounts' },
       { name: 'FILE', help: 'CSV, or .jsonl with an update on each line' },
     ],
     options: {

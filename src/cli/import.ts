@@ -4,7 +4,6 @@
 import { createWriteStream, existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { finished } from 'node:stream/promises'
-import { importBalances } from '../admin/balances/import.ts'
 import { DEFINITIONS, IMPORT_OPERATIONS } from '../admin/entities/definitions/collections.ts'
 import { ApiError } from '../admin/entities/errors.ts'
 import { readSettings } from '../admin/entities/import/answer.ts'
@@ -33,9 +32,8 @@ export async function importFile(
   configFile: string | undefined,
 ): Promise<0 | 1> {
   const definition = DEFINITIONS.get(collection)
-  const isBalances = collection === BALANCES
-  if (definition === undefined || !(isBalances || IMPORT_OPERATIONS.has(collection))) {
-    const known = [...IMPORT_OPERATIONS.keys(), BALANCES].join(', ')
+  if (definition === undefined || !IMPORT_OPERATIONS.has(collection)) {
+    const known = [...IMPORT_OPERATIONS.keys()].join(', ')
     throw new UsageError(`COLLECTION must be one of ${known}, not '${collection}'`)
   }
   if (!existsSync(file))
@@ -48,7 +46,6 @@ export async function importFile(
   try {
     const result = await withStores(config, async ({ catalog, ledger, clock }) => {
       const api = createEntityApi({ catalog, ledger, clock, config, log })
-      if (isBalances) return importBalances(api, balanceRequest(file, options), status)
       const operation = optionalText(options, 'operation') ?? ''
       const given = { ...update, ...(options['dry-run'] === true && { dry_run: true }) }
       const settings = await readSettings(api, definition, given, operation)
@@ -69,15 +66,6 @@ export async function importFile(
   } finally {
     await failed.close()
   }
-}
-
-const BALANCES = 'balances'
-
-/** Throws `UsageError` for options that have no meaning for balances. */
-function balanceRequest(path: string, options: OptionValues) {
-  const given = ['operation', 'settings', 'resume'].find((name) => options[name] !== undefined)
-  if (given !== undefined) throw new UsageError(`balances are imported without --${given}`)
-  return { actor: operator(), path, isDryRun: options['dry-run'] === true }
 }
 
 /** Without settings, the columns are those of an export. */
