@@ -99,6 +99,7 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     config,
     log,
     payments: parts.payments,
+    entityApi,
     cycle: parts.cycle,
     lookup: parts.lookup,
     actions: ACTIONS,

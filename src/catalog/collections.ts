@@ -55,7 +55,9 @@ import {
   TOKENIZATION_INDEXES,
   type TokenizationDocument,
 } from './records/payment-documents.ts'
+import { REBALANCE_INDEXES, type RebalanceDocument } from './records/rebalance-document.ts'
 import type { SecondFactorDocument } from './records/second-factor.ts'
+import { STATISTICS_INDEXES, type StatisticsDocument } from './records/statistics-document.ts'
 import { LATE_LINE_INDEXES } from './records/uninvoiced.ts'
 import type { ConfigDocument } from './settings/config-document.ts'
 import { CONFIG_HISTORY_INDEXES, type ConfigVersionDocument } from './settings/config-document.ts'
@@ -156,6 +158,10 @@ export interface Collections {
   readonly sandbox: Collection<SandboxDocument>
   /** Second factors of users who log in. */
   readonly secondfactors: Collection<SecondFactorDocument>
+  /** Statistics that clients store. */
+  readonly statistics: Collection<StatisticsDocument>
+  /** Requests to rate lines again. */
+  readonly rebalance: Collection<RebalanceDocument>
   /** Audit records (audit/). */
   readonly audit: Collection<AuditDocument>
   /** Removed ranges of the audit chain, and how far it was forwarded. */
@@ -182,6 +188,8 @@ type RecordCollection =
   | 'gatewaycharges'
   | 'tokenizations'
   | 'outbox'
+  | 'statistics'
+  | 'rebalance'
 
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
@@ -212,6 +220,8 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   gatewaycharges: GATEWAY_CHARGE_INDEXES,
   tokenizations: TOKENIZATION_INDEXES,
   outbox: OUTBOX_INDEXES,
+  statistics: STATISTICS_INDEXES,
+  rebalance: REBALANCE_INDEXES,
 }
 
 export function collectionsOf(db: Db): Collections {
@@ -255,6 +265,8 @@ export function collectionsOf(db: Db): Collections {
     tokenizations: db.collection('tokenizations'),
     sandbox: db.collection('sandbox'),
     secondfactors: db.collection('secondfactors'),
+    statistics: db.collection('statistics'),
+    rebalance: db.collection('rebalance_queue'),
     audit: db.collection('audit'),
     auditchain: db.collection('auditchain'),
   }

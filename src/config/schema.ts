@@ -148,6 +148,10 @@ export const ConfigSchema = section({
     importRowsMax: integer(1, 100_000_000),
     importBytesMax: integer(1024, 64 * 1024 * 1024 * 1024),
   }),
+  actions: section({
+    balanceCacheHours: integer(0, 720),
+    remove: Type.Boolean(),
+  }),
   ledger: section({
     partitions: oneOf(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024),
     commitAttemptsMax: integer(1, 100),

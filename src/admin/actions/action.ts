@@ -13,6 +13,8 @@ import type { Logger } from '../../runtime/log.ts'
 import type { CustomerChange } from '../../store/customer-changes.ts'
 import type { RouteAccess } from '../auth/access.ts'
 import type { CycleParts } from '../cycle/cycle.ts'
+import type { EntityApi } from '../entities/api.ts'
+import type { ActionName } from '../entities/definitions/definition.ts'
 import type { JsonLimits } from '../entities/requests/json-limits.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import type { Payments } from '../payments/payments.ts'
@@ -31,6 +33,8 @@ export interface ActionStores {
   readonly log: Pick<Logger, 'warn' | 'error'>
   /** Charges and cards. */
   readonly payments: Payments
+  /** Executes calls of the entity API on behalf of the caller. */
+  readonly entityApi: EntityApi
   /** Runs of the billing cycle; absent on a server without them. */
   readonly cycle?: CycleParts | undefined
   /** Customers of a customer system. */
@@ -45,6 +49,8 @@ export interface ActionCall extends ActionStores {
   readonly nowMs: number
   /** Address at which the caller has reached this server. */
   readonly baseUrl: string
+  /** `Idempotency-Key` of an action that moves no money, passed on to the entity API; else null. */
+  readonly operationId: string | null
 }
 
 /**
@@ -100,9 +106,15 @@ export const DONE_OR_FAILED: Schema = {
   description: '1: success; 0: nothing was done.',
 }
 
-export type ActionFamily = 'api' | 'billrun'
+export type ActionFamily = 'api' | 'billrun' | 'admin'
 
 export type Level = 'read' | 'write' | 'admin'
+
+/** An action of the entity API. */
+export interface EntityAction {
+  readonly collection: string
+  readonly action: ActionName
+}
 
 export interface ActionExample {
   /** Parameters of the call. */
@@ -118,12 +130,16 @@ interface Declaration<P extends TObject> {
   readonly paths?: readonly string[]
   /** First part of the path; `api` if absent. Names are unique within a family. */
   readonly family?: ActionFamily
-  /** Usual role of the callers; `admin` is always sufficient. */
-  readonly level: Level
+  /** Usual role of the callers, or several of which one is needed; `admin` always suffices. */
+  readonly level: Level | readonly Level[]
+  /** Actions of the entity API that the call executes: the caller needs their permissions, too. */
+  entityActions?(raw: RawParameters): readonly EntityAction[]
   /** One sentence for the OpenAPI document and the table of permissions. */
   readonly about: string
   /** Whether it may be sent by GET; false by default. */
   readonly isReadByGet?: true
+  /** A call by GET writes; callers with a session cookie must then use POST. */
+  readonly writesByGet?: true
   readonly parameters: P
   /** Members of the answer by name, besides `status`, `desc` and `input`. */
   readonly answer: Readonly<Record<string, Schema>>
@@ -176,12 +192,16 @@ export function pathsOf({
   return [`/${family}/${name}`, ...paths]
 }
 
+function levelsOf(level: Level | readonly Level[]): readonly Level[] {
+  return typeof level === 'string' ? [level] : level
+}
+
 /** An action that moves no money. */
 export function action<P extends TObject>(declaration: ReadDeclaration<P>): Action {
   const { level, run, ...rest } = declaration
   return {
     ...rest,
-    access: [level],
+    access: levelsOf(level),
     isMoney: false,
     call: (raw, call) => run(castParameters(rest.parameters, raw, castOptions(rest, call)), call),
   }
@@ -201,7 +221,7 @@ export function moneyAction<P extends TObject>(declaration: MoneyDeclaration<P>)
   return {
     ...rest,
     parameters,
-    access: [level],
+    access: levelsOf(level),
     isMoney: true,
     async call(raw, call) {
       const other = special?.(raw, call) ?? null

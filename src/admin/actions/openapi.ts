@@ -15,6 +15,7 @@ import { idempotencyKeySchema } from '../entities/openapi/components.ts'
 import { content, ERROR_EXAMPLES, response } from '../entities/openapi/errors.ts'
 import { codeSamples, type Operation, type PathItem } from '../entities/openapi/operations.ts'
 import { type Action, IDEMPOTENCY_KEY_LENGTH_MAX, pathsOf } from './action.ts'
+import { type Deprecation, deprecationOf } from './deprecated/deprecations.ts'
 import { envelopeOf } from './envelope.ts'
 
 export const ACTION_TAG = { name: 'actions', description: 'One-off operations' } as const
@@ -56,14 +57,23 @@ function pathItemOf(action: Action, path: string, baseUrl: string): PathItem {
   return { get, post }
 }
 
-function sharedParts({ about, access }: Action) {
+function sharedParts(action: Action) {
+  const { about, access } = action
   const roles = [...new Set([...access, ADMIN])]
+  const deprecation = deprecationOf(action)
+  const more = deprecation === null ? '' : ` ${deprecationText(deprecation)}`
   return {
     tags: [ACTION_TAG.name],
     summary: about,
-    description: `${about}. Needs one of the roles ${roles.join(', ')}.`,
+    description: `${about}. Needs one of the roles ${roles.join(', ')}.${more}`,
     'x-roles': roles,
+    ...(deprecation !== null && deprecation.selectedBy === undefined && { deprecated: true }),
   } as const
+}
+
+function deprecationText({ since, successors, selectedBy }: Deprecation): string {
+  const what = selectedBy === undefined ? 'Deprecated' : `With \`${selectedBy}\` deprecated`
+  return `${what} since version ${since}: use ${successors.join(', ')}.`
 }
 
 /** Without the symbols of TypeBox. */
@@ -124,7 +134,7 @@ function bodyOf(action: Action): Schema {
 const REFUSED = ['actionError', 'fieldsError', 'permissionError', 'loginError'] as const
 
 function responsesOf(action: Action): Record<string, Schema> {
-  const { answer, example, isMoney, isReadByGet, files = [] } = action
+  const { answer, example, isMoney, isReadByGet, writesByGet, files = [] } = action
   const schema = object(
     'The answer.',
     {
@@ -152,7 +162,7 @@ function responsesOf(action: Action): Record<string, Schema> {
     '400': response('unreadable'),
     '401': response('badToken'),
     '403': response('forbidden'),
-    ...(isReadByGet !== true && { '405': response('badMethod') }),
+    ...((isReadByGet !== true || writesByGet === true) && { '405': response('badMethod') }),
     '413': response('tooLarge'),
     '415': response('badType'),
     ...(isMoney && { '500': response('failed') }),

@@ -5,7 +5,7 @@ import type { Filter } from '../../catalog/collections.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
 import { ActionError } from '../entities/errors.ts'
-import { action } from './action.ts'
+import { type ActionCall, action } from './action.ts'
 import { invoiceView } from './invoice-view.ts'
 import { param } from './parameters.ts'
 
@@ -27,13 +27,13 @@ export const querybillrun = action({
   async run({ aid: aids, sid: sids, billrun }, call) {
     const { catalog } = call
     const accounts = idsOf(aids, 'aid')
-    if (accounts === null) {
-      throw new ActionError('Require to supply one of the following fields: aid')
-    }
     const subscribers = idsOf(sids, 'sid')
+    if (accounts === null && subscribers === null) {
+      throw new ActionError('Require to supply aid or sid')
+    }
     const keys = keysOf(billrun)
     const filter = {
-      aid: { $in: accounts },
+      aid: { $in: accounts ?? (await accountsOf(call, subscribers ?? [])) },
       ...(subscribers !== null && { 'subs.sid': { $in: subscribers } }),
       ...(keys !== null && { billrun_key: { $in: keys } }),
     }
@@ -48,17 +48,25 @@ export const querybillrun = action({
   },
 })
 
-/** Null if absent or empty. */
+/** Null without any valid number. Throws `ActionError` if only some are valid. */
 function idsOf(sent: unknown, name: string): number[] | null {
   if (sent === undefined || sent === '') return null
   const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent).split(',')
-  if (list.length === 0) return null
   if (list.length > IDS_MAX) throw new ActionError(`Maximum of ${name} is ${IDS_MAX}`)
-  return list.map((each) => {
-    const id = integerFrom(typeof each === 'string' ? each.trim() : each)
-    if (id === null) throw new ActionError(`Field ${name} should be of type Integer`)
-    return id
-  })
+  const ids = list.map((each) => integerFrom(typeof each === 'string' ? each.trim() : each))
+  const valid = ids.filter((id) => id !== null)
+  if (valid.length === 0) return null
+  if (valid.length < ids.length) throw new ActionError(`Field ${name} should be of type Integer`)
+  return valid
+}
+
+/** All accounts to which these subscribers have belonged. */
+async function accountsOf({ catalog }: ActionCall, sids: readonly number[]): Promise<number[]> {
+  const filter = { type: 'subscriber', sid: { $in: sids } } as object
+  const found = await catalog.read('find accounts of subscribers', (limits) =>
+    catalog.subscribers.find(filter, { ...limits, projection: { _id: 0, aid: 1 } }).toArray(),
+  )
+  return [...new Set(found.map(({ aid }) => Number(aid)))]
 }
 
 function keysOf(sent: unknown): string[] | null {

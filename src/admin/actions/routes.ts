@@ -1,11 +1,13 @@
 /** `/api/{action}` over HTTP: every action of the table. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Actor } from '../../catalog/actor.ts'
 import { actorOf, type Caller } from '../auth/caller.ts'
+import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import { RequestError } from '../entities/errors.ts'
 import { readParameters, registerBodies } from '../entities/requests/body.ts'
-import { idempotencyKeyOf } from '../entities/requests/idempotency-key.ts'
+import { idempotencyKeyOf, OPERATION_ID_LENGTH_MAX } from '../entities/requests/idempotency-key.ts'
 import { NO_FILES } from '../entities/requests/multipart.ts'
-import type { SentParameters } from '../entities/requests/raw-parameters.ts'
+import type { RawParameters, SentParameters } from '../entities/requests/raw-parameters.ts'
 import {
   type Action,
   type ActionAnswer,
@@ -17,15 +19,21 @@ import {
   type MoneyCall,
   pathsOf,
 } from './action.ts'
+import { deprecationHeaders } from './deprecated/deprecations.ts'
 import { echoedParameters, envelopeOf } from './envelope.ts'
 import { actionErrorHandler } from './errors.ts'
 import { createMoneyCalls, type MoneyCalls } from './money-calls.ts'
+
+/** `family`: that of the action, or the collection of an action of the entity API. */
+export interface AdmittedAction extends Pick<Action, 'name' | 'access'> {
+  readonly family?: string
+}
 
 /** Authorises a caller for an action, or throws; `action` is null for an unknown one. */
 export type AdmitAction = (
   request: FastifyRequest,
   sent: SentParameters,
-  action: Pick<Action, 'name' | 'access' | 'family'> | null,
+  action: AdmittedAction | null,
 ) => Promise<Caller>
 
 export interface ActionRoutes extends ActionStores {
@@ -43,7 +51,7 @@ export function addActionRoutes(server: FastifyInstance, deps: ActionRoutes): vo
   })
 }
 
-const FAMILIES: readonly ActionFamily[] = ['api', 'billrun']
+const FAMILIES: readonly ActionFamily[] = ['api', 'billrun', 'admin']
 
 /** The names of actions are not case-sensitive. */
 function addFamily(
@@ -103,17 +111,16 @@ async function answer(
   const { body } = action
   const uploads = body === undefined ? NO_FILES : { ...NO_FILES, fieldsBytesMax: body.bytesMax }
   const { values, sent } = await readParameters(request, reply, uploads)
-  const actor = actorOf(await deps.admit(request, sent, action))
-  refuseMethod(action, request, reply)
+  reply.headers(deprecationHeaders(action, values))
+  const actor = actorOf(await admitted(action, deps, request, values, sent))
+  refuseMethod(action, actor, request, reply)
   reply.header('cache-control', 'no-store')
-  const { catalog, ledger, audit, clock, config, log, payments, cycle } = deps
-  const { lookup, customerChanged } = deps
-  const parts = { payments, cycle, lookup, customerChanged }
-  const stores = { catalog, ledger, audit, clock, config, log, ...parts }
+  const { actions: _actions, admit: _admit, ...stores } = deps
   const baseUrl = `${request.protocol}://${request.host}`
-  const call = { ...stores, actor, nowMs: clock.nowMs(), baseUrl }
+  const call = { ...stores, actor, nowMs: deps.clock.nowMs(), baseUrl, operationId: null }
   if (!action.isMoney) {
-    const result = await action.call(values, { ...call, ...NO_MONEY })
+    const operationId = idempotencyKeyOf(request, OPERATION_ID_LENGTH_MAX)
+    const result = await action.call(values, { ...call, operationId, ...NO_MONEY })
     if (result[FILE] !== undefined) return sendFile(reply, result[FILE])
     return envelopeOf(echoedParameters(action, values), result)
   }
@@ -122,6 +129,22 @@ async function answer(
   const file = await action.fileOf?.(values, JSON.parse(text) as ActionAnswer, call)
   if (file !== undefined && file !== null) return sendFile(reply, file)
   return reply.type('application/json; charset=utf-8').send(text)
+}
+
+/** The caller may do the action and what it does through the entity API. */
+async function admitted(
+  action: Action,
+  { admit }: ActionRoutes,
+  request: FastifyRequest,
+  values: RawParameters,
+  sent: SentParameters,
+): Promise<Caller> {
+  const caller = await admit(request, sent, action)
+  for (const { collection: family, action: name } of action.entityActions?.(values) ?? []) {
+    const access = DEFINITIONS.get(family)?.actions[name]?.roles ?? []
+    await admit(request, sent, { family, name, access })
+  }
+  return caller
 }
 
 /** A browser saves it; opened, it runs no script and has no access to this server. */
@@ -134,14 +157,19 @@ function sendFile(reply: FastifyReply, { bytes, mediaType, fileName }: AnswerFil
     .send(bytes)
 }
 
-/** HEAD is served for every GET route. */
+/**
+ * HEAD is served for every GET route. A write by GET would be executed by following a link from
+ * another site, so it is refused if the caller is identified by a cookie.
+ */
 function refuseMethod(
-  { name, isReadByGet }: Action,
+  { name, isReadByGet, writesByGet }: Action,
+  { by }: Actor,
   { method }: FastifyRequest,
   reply: FastifyReply,
 ): void {
   const isRead = method === 'GET' || method === 'HEAD'
-  if (method === 'POST' || (isRead && isReadByGet === true)) return
+  const isSafe = writesByGet !== true || by !== 'session'
+  if (method === 'POST' || (isRead && isReadByGet === true && isSafe)) return
   reply.header('allow', isReadByGet === true ? 'GET, POST' : 'POST')
   throw new RequestError(405, `${name} must be sent by POST`)
 }

@@ -13,11 +13,24 @@ import { charges } from './charges.ts'
 import { chargestatus } from './chargestatus.ts'
 import { clearcache } from './clearcache.ts'
 import { credit } from './credit.ts'
+import { activity } from './deprecated/activity.ts'
+import { balance } from './deprecated/balance.ts'
+import { balances } from './deprecated/balances.ts'
+import { datausage } from './deprecated/datausage.ts'
+import { find } from './deprecated/find.ts'
+import { plans } from './deprecated/plans.ts'
+import { rates } from './deprecated/rates.ts'
+import { remove } from './deprecated/remove.ts'
+import { save } from './deprecated/save.ts'
+import { statistics } from './deprecated/statistics.ts'
+import { subscribers } from './deprecated/subscribers.ts'
 import { generateexpected } from './generate-expected.ts'
 import { onetimeinvoice } from './onetime-invoice.ts'
+import { operations } from './operations.ts'
 import { pay } from './pay.ts'
 import { querybillrun } from './querybillrun.ts'
 import { recreateinvoices } from './recreate-invoices.ts'
+import { resetlines } from './resetlines.ts'
 import { subscribersautorenew } from './subscribersautorenew.ts'
 
 export const ACTIONS: readonly Action[] = [
@@ -45,4 +58,17 @@ export const ACTIONS: readonly Action[] = [
   cycles,
   cycle,
   billrunChargestatus,
+  operations,
+  resetlines,
+  balance,
+  datausage,
+  activity,
+  find,
+  save,
+  rates,
+  plans,
+  remove,
+  subscribers,
+  balances,
+  statistics,
 ]

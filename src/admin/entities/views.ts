@@ -7,7 +7,7 @@ export interface ReadViewOptions {
   /** Time zone of dates that are texts. */
   readonly timeZone: string
   /** Dotted paths of further dates that are texts; lists on the path are traversed. */
-  readonly dateFields: readonly string[]
+  readonly dateFields: readonly string[] | 'all'
   /** Dotted paths that are left out. */
   readonly hidden?: readonly string[]
 }
@@ -21,7 +21,7 @@ const PROTOTYPE_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor'
 interface ViewOptions {
   /** Null for responses to writes, in which all dates are objects. */
   readonly timeZone: string | null
-  readonly dates: ReadonlySet<string>
+  readonly dates: ReadonlySet<string> | 'all'
   readonly hidden: ReadonlySet<string>
 }
 
@@ -30,7 +30,7 @@ export function readView(document: Fields, shape: ReadViewOptions): Record<strin
   const { timeZone, dateFields, hidden = [] } = shape
   const view = documentView(document, {
     timeZone,
-    dates: new Set(dateFields),
+    dates: dateFields === 'all' ? 'all' : new Set(dateFields),
     hidden: new Set(hidden),
   })
   const { invoice_id: invoice } = view
@@ -116,7 +116,8 @@ function dateView(date: Date, key: string, path: string, options: ViewOptions): 
   const atMs = date.getTime()
   if (Number.isNaN(atMs)) return null
   const { timeZone, dates } = options
-  if (timeZone !== null && (TEXT_DATES.has(key) || dates.has(path))) {
+  const isText = dates === 'all' || TEXT_DATES.has(key) || dates.has(path)
+  if (timeZone !== null && isText) {
     return dateText(atMs, timeZone)
   }
   const sec = Math.floor(atMs / 1000)

@@ -189,17 +189,6 @@ export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.flatMap((action) =>
 export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
   planned('GET', '/api/reports', ['read', 'write', 'reports'], 'List saved reports'),
   planned('POST', '/api/report', ['write', 'reports'], 'Run a report'),
-  planned('GET', '/api/balance', READ, 'Balance of an account'),
-  planned('GET', '/api/datausage', READ, 'Data usage of accounts'),
-  planned('POST', '/api/activity', READ, 'Usage of a subscriber'),
-  planned('POST', '/api/find', READ, 'Find documents'),
-  planned('POST', '/admin/save', WRITE, 'Save a plan or a rate'),
-  planned('GET', '/api/rates', READ, 'Rates'),
-  planned('GET', '/api/plans', READ, 'Plans'),
-  planned('GET', '/api/remove', WRITE, 'Remove lines'),
-  planned('POST', '/api/subscribers', WRITE, 'Subscribers'),
-  planned('POST', '/api/balances', WRITE, 'Balances'),
-  planned('POST', '/api/statistics', WRITE, 'Statistics'),
 ]
 
 /** Charging, on its own port, authenticated by the keys of network elements. */

@@ -6,7 +6,7 @@ import { ACTIONS } from '../../../src/admin/actions/table.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addTenant, TAXED } from '../../support/admin/actions/credit-tenant.ts'
 
-const api = useActionServer(ACTIONS, TAXED)
+const api = useActionServer(ACTIONS, { ...TAXED, TOLLGATE_ACTIONS_REMOVE: 'true' }, { hasLedger: true })
 beforeAll(() => addTenant(api.catalog()))
 
 const value = fc.oneof(
@@ -30,11 +30,14 @@ const value = fc.oneof(
   // Words that select operations.
   fc.constantFrom(
     ...['query', 'calculate', 'search', 'run', 'complete', 'charge', 'refund', 'pending'],
+    ...['create', 'update', 'delete', 'new', 'duplicate', 'close_and_new'],
+    ...['lines', 'plans', 'rates', 'subscribers', 'users', 'balances', 'log'],
     ...['one_payment', 'multiple_payments', 'unpaid', 'inv', 'cash', 'split_bill', 'use_deposit'],
   ),
   fc.dictionary(
     fc.constantFrom(
       ...['aid', 'sid', 'rate', 'plan', 'service', 'aprice', 'subscriber', 'account'],
+      ...['$or', '$elemMatch', '_id', 'imsi', 'from', 'to', 'urt', 'value', 'pp_includes_name'],
       ...['name', 'card_token', 'customer_id', 'include_tax_data', 'id', 'amount', 'txid'],
     ),
     fc.oneof(fc.jsonValue({ maxDepth: 1 }), fc.constantFrom<unknown>('FEE_A', 'GOLD', 7, 1001)),
@@ -58,7 +61,8 @@ describe.each(ACTIONS.map((action) => [String(pathsOf(action)[0]).slice(1), acti
             const params = isWhole ? { ...valid, ...fuzzed } : fuzzed
             const answer = await api.ask(name, JSON.parse(JSON.stringify(params)), { as })
             expect([400, 200], answer.text).toContain(answer.http)
-            if (answer['status'] === 0) {
+            const hasRemovedNothing = name === 'api/remove' && answer['desc'] === 'success'
+            if (answer['status'] === 0 && !hasRemovedNothing) {
               expect(answer['desc'], answer.text).toBe(answer['message'])
               expect(String(answer['desc']).length).toBeGreaterThan(4)
             }

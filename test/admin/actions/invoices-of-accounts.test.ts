@@ -46,8 +46,9 @@ describe('querybillrun', () => {
   })
 
   it.each([
-    [{}, 'Require to supply one of the following fields: aid'],
-    [{ aid: 'x' }, 'Field aid should be of type Integer'],
+    [{}, 'Require to supply aid or sid'],
+    [{ aid: 'x' }, 'Require to supply aid or sid'],
+    [{ aid: '1,x' }, 'Field aid should be of type Integer'],
     [{ aid: Array(1001).fill(1).join(',') }, 'Maximum of aid is 1000'],
     [{ aid: 1, billrun: 'x' }, 'Field billrun must be a cycle key such as 202601'],
   ])('refuses %j', async (params, text) => {

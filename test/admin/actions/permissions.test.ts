@@ -1,10 +1,12 @@
 /** The role that each action needs, as clients know it; `admin` is always sufficient. */
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathsOf } from '../../../src/admin/actions/action.ts'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
 
-const LEVELS: Readonly<Record<string, 'read' | 'write' | 'admin'>> = {
+type Level = 'read' | 'write' | 'admin'
+
+const LEVELS: Readonly<Record<string, Level | readonly Level[]>> = {
   credit: 'write',
   bulkcredit: 'admin',
   pay: 'write',
@@ -29,6 +31,20 @@ const LEVELS: Readonly<Record<string, 'read' | 'write' | 'admin'>> = {
   'billrun/cycles': 'read',
   'billrun/cycle': 'read',
   'billrun/chargestatus': 'read',
+  operations: 'read',
+  resetlines: 'write',
+  balance: 'read',
+  datausage: 'read',
+  activity: 'read',
+  find: 'read',
+  'admin/save': 'write',
+  rates: 'read',
+  plans: 'read',
+  remove: 'write',
+  // The operation decides (below).
+  subscribers: ['read', 'write'],
+  balances: ['read', 'write'],
+  statistics: 'write',
 }
 const ROLES = ['-', 'reports', 'read', 'write', 'read,write', 'admin']
 const LACKING = 17575
@@ -48,8 +64,28 @@ it.each(ROLES)('is enforced for %s', async (role) => {
     const { code } = await api.ask(name, {}, { role })
     found[name] = code === LOGGED_OUT ? 'nobody' : code === LACKING ? 'refused' : 'in'
     const roles = role.split(',')
-    const isIn = roles.includes(level) || roles.includes('admin')
+    const isIn = [level, 'admin'].flat().some((needed) => roles.includes(needed))
     wanted[name] = role === '-' ? 'nobody' : isIn ? 'in' : 'refused'
   }
   expect(found).toEqual(wanted)
+})
+
+describe('a call that the entity API executes', () => {
+  const query = JSON.stringify({ sid: 7 })
+  it.each([
+    ['subscribers', { method: 'query', query }, ['read'], ['write', 'reports']],
+    ['subscribers', { method: 'update', query }, ['write'], ['read', 'reports']],
+    ['subscribers', { method: 'delete', query }, ['write'], ['read', 'reports']],
+    ['balances', { method: 'query', sid: 7 }, ['read'], ['write', 'reports']],
+    ['balances', { method: 'update', sid: 7 }, ['write'], ['read', 'reports']],
+    ['find', { collection: 'plans' }, ['read'], ['write', 'reports']],
+    ['admin/save', { coll: 'rates', type: 'new' }, ['write'], ['read', 'reports']],
+  ])('%s %j needs what that API needs', async (name, params, permitted, refused) => {
+    for (const role of permitted) {
+      expect((await api.ask(name, params, { role }))['code']).not.toBe(LACKING)
+    }
+    for (const role of refused) {
+      expect((await api.ask(name, params, { role }))['code'], role).toBe(LACKING)
+    }
+  })
 })

@@ -5,6 +5,7 @@ import { CsvError, parse } from 'csv-parse'
 import type { Fields } from '../../../domain/fields.ts'
 import { EntityRuleError, ExecutionError } from '../errors.ts'
 import { parseJson } from '../requests/json-text.ts'
+import { plainValue } from './extended-json.ts'
 
 /** A row: its cells, its object, or why it cannot be parsed. */
 export interface SourceRow {
@@ -73,7 +74,7 @@ async function* readLines(options: SourceOptions): AsyncGenerator<SourceRow> {
 
 function objectOf(text: string): SourceRow['content'] {
   try {
-    const object = parseJson(text, 'the line')
+    const object = plainValue(parseJson(text, 'the line'))
     const isObject = typeof object === 'object' && object !== null && !Array.isArray(object)
     return isObject ? { object: object as Fields } : { problem: 'the line must be an object' }
   } catch (error) {

@@ -22,6 +22,7 @@ export interface Operation {
   readonly tags: readonly string[]
   readonly summary: string
   readonly description: string
+  readonly deprecated?: boolean
   /** The caller needs one of these roles; `admin` is always sufficient. */
   readonly 'x-roles'?: readonly string[]
   /** Command lines of curl with credentials. */

@@ -1,4 +1,5 @@
 /** `/api` with given actions on a separate server, where the caller is set by a header. */
+import { randomInt } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
 import type { Action, ActionStores } from '../../../../src/admin/actions/action.ts'
@@ -14,9 +15,14 @@ import { createAudit } from '../../../../src/catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
 import { createCurrentSettings } from '../../../../src/catalog/settings/current-settings.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
+import type { Ledger } from '../../../../src/ledger/ledger.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
+import { openRedis, waitForRedis } from '../../../../src/store/redis.ts'
 import { computeSmall, smallWorkers } from '../../billing/cycle-fixture.ts'
+import { openTestLedger } from '../../ledger.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
+import { LEDGER_SETTINGS } from '../../recorder/accounts.ts'
+import { startTestRedis } from '../../redis.ts'
 import { createAnswerCheck, DOCUMENT } from '../entities/openapi/answer-check.ts'
 
 export type Fields = Record<string, unknown>
@@ -39,6 +45,8 @@ export interface AskOptions {
 
 export interface ActionServer {
   catalog(): Catalog
+  /** Only with `hasLedger`. */
+  ledger(): Ledger
   now(): number
   /** Sets the clock. */
   at(ms: number): void
@@ -70,11 +78,12 @@ export const NOW_MS = Date.UTC(2026, 5, 15, 12)
 export function useActionServer(
   actions: readonly Action[],
   env: Record<string, string> = {},
-  more: Partial<ActionStores> = {},
+  { hasLedger = false, ...more }: Partial<ActionStores> & { hasLedger?: boolean } = {},
 ): ActionServer {
   let mongo: TestMongo
   let catalog: Catalog
   let nowMs = NOW_MS
+  let own = NO_LEDGER
   const config = loadConfig({ env })
   const log = createLogger({ name: 'test', level: 'silent' })
   const servers: FastifyInstance[] = []
@@ -82,8 +91,7 @@ export function useActionServer(
     const server = createServer(config.admin, log)
     const audit = createAudit(on)
     const clock = { nowMs: () => nowMs }
-    const ledger = {} as never
-    const stores = { catalog: on, ledger, clock, config, log }
+    const stores = { catalog: on, ledger: own.ledger, clock, config, log }
     const settings = createCurrentSettings(on, clock, config.catalog.pollMs)
     const { openAccounts, lookup } = createAccounts(on, config, clock)
     const entityApi = createEntityApi(stores)
@@ -94,7 +102,7 @@ export function useActionServer(
       startWorkers: () => smallWorkers(stores),
       compute: computeSmall,
     })
-    const served = { ...stores, audit, payments, cycle, lookup, ...more }
+    const served = { ...stores, audit, payments, entityApi, cycle, lookup, ...more }
     addActionRoutes(server, { ...served, actions, admit })
     servers.push(server)
     return server.listen({ host: '127.0.0.1', port: 0 })
@@ -105,15 +113,18 @@ export function useActionServer(
     const { url: mongoUrl, database } = mongo
     catalog = await openCatalog({ url: mongoUrl, database, timeoutMs: 20_000, appName: 'test' })
     await catalog.ensureIndexes()
+    if (hasLedger) own = await startLedger()
     url = await open()
   })
   afterAll(async () => {
     for (const server of servers) await server.close()
     await catalog.close()
     await mongo.close()
+    await own.close()
   })
   return {
     catalog: () => catalog,
+    ledger: () => own.ledger,
     now: () => nowMs,
     at(ms) {
       nowMs = ms
@@ -133,6 +144,27 @@ export function useActionServer(
           await server?.close()
         },
       }
+    },
+  }
+}
+
+interface OwnLedger {
+  readonly ledger: Ledger
+  close(): Promise<void>
+}
+
+const NO_LEDGER: OwnLedger = { ledger: {} as Ledger, close: async () => undefined }
+
+async function startLedger(): Promise<OwnLedger> {
+  const server = await startTestRedis()
+  const options = { url: server.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
+  const redis = openRedis(options, createLogger({ name: 'test', level: 'silent' }))
+  await waitForRedis(redis, 20_000)
+  return {
+    ledger: await openTestLedger(redis, LEDGER_SETTINGS, randomInt(1, 2 ** 47)),
+    async close() {
+      await redis.close()
+      await server.close()
     },
   }
 }

@@ -1,0 +1,98 @@
+/** `activity`: calls and messages of a subscriber. */
+import { Type } from '@sinclair/typebox'
+import { anyValue, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
+import type { Fields } from '../../../domain/fields.ts'
+import { ActionError } from '../../entities/errors.ts'
+import { integerOf } from '../../entities/requests/cast-value.ts'
+import { dateText } from '../../entities/views.ts'
+import { type ActionCall, action } from '../action.ts'
+import { param } from '../parameters.ts'
+import { findAccountOf } from './balance-query.ts'
+
+const ROWS_MAX = 100_000
+/** Window without `from_date`. */
+const WINDOW_MS = 30 * 24 * 3_600_000
+const NOT_EXISTS = 'Subscriber not exists'
+/** Shown if the line has them. */
+const OPTIONAL_FIELDS = [
+  'called_number',
+  'calling_number',
+  'usagev',
+  'usaget',
+  'calling_subs_first_ci',
+  'called_subs_first_ci',
+  'calling_subs_first_lac',
+  'called_subs_first_lac',
+] as const
+const SHOWN = Object.fromEntries(['urt', ...OPTIONAL_FIELDS].map((name) => [name, 1]))
+
+export const activity = action({
+  name: 'activity',
+  level: 'read',
+  about: 'Calls and messages of a subscriber, the oldest first',
+  entityActions: () => [{ collection: 'lines', action: 'get' }],
+  isReadByGet: true,
+  parameters: Type.Object({
+    sid: param.optional(param.json('Number of the subscriber.')),
+    include_incoming: param.optional(param.flag('Received calls.')),
+    include_outgoing: param.optional(param.flag('Calls.')),
+    include_sms: param.optional(param.flag('Messages.')),
+    from_date: param.optional(param.date('Start; 30 days ago by default.')),
+    to_date: param.optional(param.date('End; now by default.')),
+  }),
+  answer: {
+    details: listOf(mapOf(anyValue('A field.'), 'A call or a message.'), `At most ${ROWS_MAX}.`),
+  },
+  example: {
+    parameters: { sid: 7, include_outgoing: true, from_date: '2026-11-01' },
+    answer: { details: [] },
+  },
+  async run(given, call) {
+    const sid = await subscriberOf(given.sid, call)
+    const usagets = [
+      ...(given.include_incoming === true ? ['incoming_call'] : []),
+      ...(given.include_outgoing === true ? ['call'] : []),
+      ...(given.include_sms === true ? ['sms'] : []),
+    ]
+    if (usagets.length === 0) {
+      throw new ActionError(
+        'At least one of include_incoming, include_outgoing, include_sms is needed',
+      )
+    }
+    const {
+      from_date: from = new Date(call.nowMs - WINDOW_MS),
+      to_date: to = new Date(call.nowMs),
+    } = given
+    if (from.getTime() > to.getTime()) throw new ActionError('from_date is after to_date')
+    const filter = { sid, usaget: { $in: usagets }, urt: { $gte: from, $lte: to } }
+    const rows = await call.catalog.read('read activity', (limits) =>
+      call.catalog.lines
+        .find(filter as object, { ...limits, projection: { ...SHOWN, _id: 0 } })
+        .sort({ urt: 1 })
+        .limit(ROWS_MAX)
+        .toArray(),
+    )
+    return { details: rows.map((row) => rowOf(row as unknown as Fields, call)) }
+  },
+})
+
+/** The number of a subscriber that exists or has existed. */
+async function subscriberOf(sent: unknown, call: ActionCall): Promise<number> {
+  if (sent === undefined || sent === '') throw new ActionError(NOT_EXISTS)
+  const sid = integerOf(sent)
+  if (sid === null) throw new ActionError('Field sid should be of type Integer')
+  if ((await findAccountOf(call, sid)) === null) throw new ActionError(NOT_EXISTS)
+  return sid
+}
+
+function rowOf(line: Fields, { config }: ActionCall): object {
+  const shown = OPTIONAL_FIELDS.filter((name) => line[name] !== undefined)
+  const { urt } = line
+  const date = urt instanceof Date ? localText(urt, config.rating.timeZone) : ''
+  return { date, ...Object.fromEntries(shown.map((name) => [name, line[name]])) }
+}
+
+/** `2026-01-31 10:00:00`, in local time. */
+export function localText(date: Date, timeZone: string): string {
+  return dateText(date.getTime(), timeZone).slice(0, 19).replace('T', ' ')
+}

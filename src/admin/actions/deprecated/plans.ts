@@ -1,0 +1,28 @@
+/** `plans`: the plans in force. */
+import { anyValue, either, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
+import { action } from '../action.ts'
+import { CATALOGUE_PARAMETERS, columnsOf, readRevisions, stripOf } from './catalogue.ts'
+import { documentView } from './entity-calls.ts'
+
+export const plans = action({
+  name: 'plans',
+  level: 'read',
+  about: 'Plans',
+  entityActions: () => [{ collection: 'plans', action: 'get' }],
+  isReadByGet: true,
+  parameters: CATALOGUE_PARAMETERS,
+  answer: {
+    details: either(
+      'The plans, or with `strip` lists of values.',
+      listOf(mapOf(anyValue('A field.'), 'A plan.'), 'Plans.'),
+      mapOf(listOf(anyValue('A value.'), 'Values.'), 'By field.'),
+    ),
+  },
+  example: { parameters: { query: { name: 'GOLD' } }, answer: { details: [] } },
+  async run({ query, strip: sent }, call) {
+    const strip = stripOf(sent)
+    const found = await readRevisions(call, 'plans', query)
+    const rows = found.map((row) => documentView(row, call))
+    return { details: strip === null ? rows : columnsOf(rows, strip) }
+  },
+})

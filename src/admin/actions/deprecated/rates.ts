@@ -1,0 +1,103 @@
+/** `rates`: the rates in force, in the form of the first versions of the API. */
+import { anyValue, either, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
+import { type Fields, isObject } from '../../../domain/fields.ts'
+import { action } from '../action.ts'
+import { CATALOGUE_PARAMETERS, columnsOf, readRevisions, stripOf } from './catalogue.ts'
+import { documentView } from './entity-calls.ts'
+
+/** End of a tier without one. */
+const UNLIMITED = 2_147_483_647
+const BASE = 'BASE'
+
+export const rates = action({
+  name: 'rates',
+  level: 'read',
+  about: 'Rates with their prices by usage type',
+  entityActions: () => [{ collection: 'rates', action: 'get' }],
+  isReadByGet: true,
+  parameters: CATALOGUE_PARAMETERS,
+  answer: {
+    details: either(
+      'The rates, or with `strip` lists of values.',
+      listOf(mapOf(anyValue('A field.'), 'A rate: `key`, `rates`, `plans`.'), 'Rates.'),
+      mapOf(listOf(anyValue('A value.'), 'Values.'), 'By field.'),
+    ),
+  },
+  example: {
+    parameters: { query: { key: 'CALL_LOCAL' } },
+    answer: {
+      details: [
+        {
+          key: 'CALL_LOCAL',
+          rates: {
+            call: {
+              unit: 'seconds',
+              category: 'retail',
+              access: 0,
+              rate: [{ duration: UNLIMITED, interval: 60, charge: 0.1 }],
+            },
+          },
+          plans: ['GOLD'],
+        },
+      ],
+    },
+  },
+  async run({ query, strip: sent }, call) {
+    const strip = stripOf(sent)
+    const found = await readRevisions(call, 'rates', query)
+    if (strip === null) return { details: found.map(rateView) }
+    return {
+      details: columnsOf(
+        found.map((row) => documentView(row, call)),
+        strip,
+      ),
+    }
+  },
+})
+
+/** `rates` has an entry for each usage type with a base price; `plans` those with own prices. */
+function rateView({ key, rates: prices, tariff_category: category = 'retail' }: Fields) {
+  const byUsage = isObject(prices) ? Object.entries(prices) : []
+  const plans = byUsage.flatMap(([, byPlan]) => (isObject(byPlan) ? Object.keys(byPlan) : []))
+  const shown = byUsage.map(([usaget, byPlan]) => {
+    const base = isObject(byPlan) ? byPlan[BASE] : undefined
+    return [usaget, priceView(isObject(base) ? base : {}, String(category))] as const
+  })
+  return {
+    key,
+    rates: shown.length === 0 ? [] : Object.fromEntries(shown),
+    plans: [...new Set(plans)].filter((plan) => plan !== BASE),
+  }
+}
+
+function priceView({ access = 0, rate }: Fields, category: string) {
+  const tiers = Array.isArray(rate) ? rate.filter(isObject) : []
+  return {
+    unit: unitOf(tiers),
+    category,
+    access: numberOf(access),
+    rate: tiers.map((tier, index) => tierView(tier, tiers[index - 1])),
+  }
+}
+
+/** The unit in which the price was entered; empty if it is unknown. */
+function unitOf(tiers: readonly Fields[]): string {
+  const display = tiers[0]?.['uom_display']
+  const { interval, range } = isObject(display) ? display : ({} as Fields)
+  return typeof interval === 'string' ? interval : typeof range === 'string' ? range : ''
+}
+
+function tierView({ from, to, interval, price }: Fields, before: Fields | undefined) {
+  const start = numberOf(from ?? before?.['to'] ?? 0)
+  const isEndless = to === 'UNLIMITED' || to === undefined
+  return {
+    duration: isEndless ? UNLIMITED : Math.round(numberOf(to) - start),
+    interval: Math.round(numberOf(interval ?? 1)),
+    charge: numberOf(price),
+  }
+}
+
+function numberOf(value: unknown): number {
+  const number = Number(String(value))
+  return Number.isFinite(number) ? number : 0
+}

@@ -1,0 +1,114 @@
+/** `statistics`: documents that clients store and list. */
+import { Type } from '@sinclair/typebox'
+import { appendAudit } from '../../../catalog/audit/audit.ts'
+import { ObjectId } from '../../../catalog/collections.ts'
+import { anyValue, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
+import type { StatisticsDocument } from '../../../catalog/records/statistics-document.ts'
+import { type Fields, isObject } from '../../../domain/fields.ts'
+import { instantOf } from '../../../domain/time.ts'
+import { ActionError } from '../../entities/errors.ts'
+import { parseJson } from '../../entities/requests/json-text.ts'
+import { FieldProblems } from '../../entities/requests/problems.ts'
+import { storedValue } from '../../entities/requests/stored-value.ts'
+import { dateText } from '../../entities/views.ts'
+import { type ActionAnswer, type ActionCall, action } from '../action.ts'
+import { param } from '../parameters.ts'
+import { methodOf } from './entity-calls.ts'
+
+const METHODS = ['create', 'query'] as const
+const ROWS_MAX = 10_000
+const NOTHING = 'No statistics specified for save!'
+
+export const statistics = action({
+  name: 'statistics',
+  level: 'write',
+  about: 'Store and list statistics of clients',
+  parameters: Type.Object({
+    method: param.optional(param.text(`Operation: ${METHODS.join(', ')}.`)),
+    statistics: param.optional(param.json('Create: an object.')),
+    from: param.optional(param.text('Query: first day, such as 2026-01-31.')),
+    to: param.optional(param.text('Query: last day.')),
+  }),
+  answer: {
+    desc: anyValue('`create`, or as in `details`.'),
+    details: listOf(mapOf(anyValue('A value.'), 'Statistics.'), 'The oldest first.'),
+  },
+  example: {
+    parameters: { method: 'query', from: '2026-11-01' },
+    answer: { desc: [], details: [] },
+  },
+  async run(given, call) {
+    const method = methodOf(given.method, METHODS)
+    return method === 'create' ? create(given.statistics, call) : query(given, call)
+  },
+})
+
+async function create(sent: unknown, call: ActionCall): Promise<ActionAnswer> {
+  const { catalog, nowMs, actor } = call
+  const document: StatisticsDocument = {
+    _id: new ObjectId(),
+    creation_date: new Date(nowMs),
+    statistics: statisticsIn(sent),
+  }
+  await catalog.transaction('store statistics', async (session) => {
+    await catalog.run('insert statistics', () =>
+      catalog.statistics.insertOne(document, { session }),
+    )
+    const key = document._id.toHexString()
+    appendAudit(session, actor, nowMs, { collection: 'statistics', type: 'create', key })
+  })
+  return { desc: 'create', input: viewOf(document, call) }
+}
+
+/** Without names that a store cannot keep. Throws `ApiError`. */
+function statisticsIn(sent: unknown): Fields {
+  if (sent === undefined || sent === '') throw new ActionError(NOTHING)
+  const value = typeof sent === 'string' ? parseJson(sent, 'statistics') : sent
+  const problems = new FieldProblems()
+  storedValue(value, 'statistics', problems)
+  problems.throwIfAny()
+  if (!isObject(value)) throw new ActionError('Field statistics should be of type Object')
+  if (Object.keys(value).length === 0) throw new ActionError(NOTHING)
+  return value
+}
+
+async function query(
+  { from, to }: { readonly from?: string; readonly to?: string },
+  call: ActionCall,
+): Promise<ActionAnswer> {
+  const { catalog } = call
+  const zone = call.config.rating.timeZone
+  const conditions = {
+    ...(from !== undefined && from !== '' && { $gte: dayStart(from, 'from', zone, 0) }),
+    ...(to !== undefined && to !== '' && { $lt: dayStart(to, 'to', zone, 1) }),
+  }
+  const filter = Object.keys(conditions).length === 0 ? {} : { creation_date: conditions }
+  const found = await catalog.read('query statistics', (limits) =>
+    catalog.statistics
+      .find(filter, limits)
+      .sort({ creation_date: 1 })
+      .limit(ROWS_MAX + 1)
+      .toArray(),
+  )
+  if (found.length > ROWS_MAX) throw new ActionError(`Maximum of statistics is ${ROWS_MAX}`)
+  const rows = found.map((document) => viewOf(document, call))
+  // Existing clients read the list from `desc`.
+  return { desc: rows, details: rows }
+}
+
+const DAY = /^(\d{4})-(\d\d)-(\d\d)$/
+
+/** Midnight of a day, in local time, `days` later. */
+function dayStart(text: string, name: string, zone: string, days: number): Date {
+  const [, year, month, day] = (DAY.exec(text.trim()) ?? []).map(Number)
+  const date = new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, day ?? 0))
+  const isDay = year !== undefined && date.toISOString().slice(0, 10) === text.trim()
+  if (!isDay) throw new ActionError(`${name} must be a day such as 2026-01-31`)
+  date.setUTCDate(date.getUTCDate() + days)
+  const [y, m, d] = [date.getUTCFullYear(), date.getUTCMonth() + 1, date.getUTCDate()]
+  return new Date(instantOf(zone, { year: y, month: m, day: d, hour: 0, minute: 0, second: 0 }))
+}
+
+function viewOf({ creation_date: at, statistics: saved }: StatisticsDocument, call: ActionCall) {
+  return { ...saved, creation_date: dateText(at.getTime(), call.config.rating.timeZone) }
+}

@@ -1,0 +1,119 @@
+/** `resetlines`: requests to rate the lines of accounts again. They are queued. */
+import { createHash } from 'node:crypto'
+import { Type } from '@sinclair/typebox'
+import { calendarOf } from '../../billing/credit/credits.ts'
+import { isCycleKey, keyAt } from '../../billing/cycle-key.ts'
+import { appendAudit } from '../../catalog/audit/audit.ts'
+import { ObjectId } from '../../catalog/collections.ts'
+import { anyValue, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
+import type { RebalanceDocument } from '../../catalog/records/rebalance-document.ts'
+import { type Fields, isObject } from '../../domain/fields.ts'
+import { DEFINITIONS } from '../entities/definitions/collections.ts'
+import { ActionError, ApiError } from '../entities/errors.ts'
+import { integerOf } from '../entities/requests/cast-value.ts'
+import { type ActionCall, action } from './action.ts'
+import { openFilter } from './open-query.ts'
+import { rebalanceView } from './operation-view.ts'
+import { param } from './parameters.ts'
+
+const ACCOUNTS_MAX = 1_000
+
+export const resetlines = action({
+  name: 'resetlines',
+  level: 'write',
+  about: 'Queue the lines of accounts for rating again; this version does not run the queue',
+  parameters: Type.Object({
+    aid: param.optional(param.json('Accounts: a list, or numbers separated by commas.')),
+    billrun_key: param.optional(param.text('Key of the cycle; the current one by default.')),
+    query: param.optional(param.json('Conditions on the lines.')),
+  }),
+  answer: {
+    details: listOf(
+      mapOf(anyValue('A field.'), 'A request in the queue.'),
+      'One for each account; an equal one that waits already is not added again.',
+    ),
+  },
+  example: {
+    parameters: { aid: [1001], billrun_key: '202611', query: { usaget: 'data' } },
+    answer: { details: [] },
+  },
+  async run({ aid: sent, billrun_key: given = '', query }, call) {
+    const aids = accountsIn(sent)
+    if (given !== '' && !isCycleKey(given)) throw new ActionError('Illegal billrun key')
+    const key = given === '' ? keyAt(call.nowMs, calendarOf(call.config)) : given
+    const conditions = conditionsIn(query, call)
+    const queued = await enqueue(call, key, aids, conditions)
+    return { details: queued.map((one) => rebalanceView(one, call)) }
+  },
+})
+
+function accountsIn(sent: unknown): readonly number[] {
+  const list: readonly unknown[] = Array.isArray(sent) ? sent : String(sent ?? '').split(',')
+  const given = list.filter((each) => each !== '' && each !== null)
+  if (given.length === 0) throw new ActionError('Please supply at least one aid')
+  if (given.length > ACCOUNTS_MAX) throw new ActionError(`Maximum of aid is ${ACCOUNTS_MAX}`)
+  const aids = given.map((each) => integerOf(typeof each === 'string' ? each.trim() : each))
+  const isLegal = (aid: number | null): aid is number => aid !== null && aid > 0
+  if (!aids.every(isLegal)) throw new ActionError('Illegal aid')
+  return [...new Set(aids)]
+}
+
+/** As sent, if lines can be queried by it. */
+function conditionsIn(sent: unknown, call: ActionCall): Fields {
+  if (sent === undefined || sent === '') return {}
+  if (Array.isArray(sent) && sent.length === 0) return {}
+  const definition = DEFINITIONS.get('lines')
+  if (!isObject(sent) || definition === undefined) throw new ActionError('Illegal query')
+  try {
+    openFilter(sent, definition, call)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    throw new ActionError(`Illegal query: ${error.message}`)
+  }
+  return sent
+}
+
+async function enqueue(
+  { catalog, actor, nowMs }: ActionCall,
+  key: string,
+  aids: readonly number[],
+  conditions: Fields,
+): Promise<readonly RebalanceDocument[]> {
+  const text = JSON.stringify(conditions)
+  const hash = digestOf(text)
+  const wanted = aids.map((aid) => ({ aid, stamp: digestOf(`${aid}/${key}/${hash}`) }))
+  const filter = { stamp: { $in: wanted.map(({ stamp }) => stamp) } }
+  await catalog.transaction('queue lines', async (session) => {
+    const waiting = await catalog.run('read the queue', () =>
+      catalog.rebalance.find(filter, { projection: { stamp: 1 } }).toArray(),
+    )
+    const known = new Set(waiting.map(({ stamp }) => stamp))
+    const added = wanted.filter(({ stamp }) => !known.has(stamp))
+    if (added.length === 0) return
+    const documents = added.map(({ aid, stamp }) => ({
+      _id: new ObjectId(),
+      aid,
+      billrun_key: key,
+      conditions: text,
+      conditions_hash: hash,
+      stamp,
+      state: 'waiting' as const,
+      creation_date: new Date(nowMs),
+    }))
+    await catalog.run('queue lines', () => catalog.rebalance.insertMany(documents, { session }))
+    const entries = documents.map(({ stamp, aid }) => ({
+      collection: 'rebalance_queue',
+      type: 'create',
+      key: stamp,
+      new: { aid, billrun_key: key, conditions },
+    }))
+    appendAudit(session, actor, nowMs, ...entries)
+  })
+  return catalog.run('read the queue', () =>
+    catalog.rebalance.find(filter).sort({ aid: 1 }).toArray(),
+  )
+}
+
+function digestOf(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 32)
+}
