@@ -3,8 +3,10 @@ import type { Collection } from '../store/catalog.ts'
 import type { Records } from '../store/records.ts'
 import { type Doc, encode, isArray, isDoc, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
+import { FieldNames } from '../values/raw-fields.ts'
 import { compileGroup, countValue, Groups } from './accumulator.ts'
 import { compileFilter } from './matcher.ts'
+import { fieldsRead, type StageSpec } from './fields-read.ts'
 import { compileAddFields, compileProjection } from './projection.ts'
 import { type Query, type Results, runQuery, skipAndLimit } from './run-query.ts'
 import { parseSort, Sorter, sortKey } from './sort.ts'
@@ -15,8 +17,6 @@ type Stage = {
   /** Whether the stage only needs the number of documents, not their fields. */
   readonly countsOnly?: boolean
 }
-
-type StageSpec = { readonly name: string; readonly operand: Value }
 
 /**
  * Runs an aggregation pipeline on a collection.
@@ -30,7 +30,9 @@ export function runPipeline(
   const specs = parseStages(pipeline)
   // Compiled first, so that an error in a later stage is found before anything is read.
   const compiled = specs.map(compileStage)
-  const { query, used } = leadingQuery(specs)
+  const { query: leading, used } = leadingQuery(specs)
+  const fields = fieldsRead(specs)
+  const query = { ...leading, fields: fields && new FieldNames(fields) }
   const stages = compiled.slice(used)
   const isCount = stages[0]?.countsOnly === true && Object.keys(query.filter).length === 0
   let docs: Results<Doc>
