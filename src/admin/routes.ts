@@ -28,6 +28,8 @@ import { addMetrics } from './metrics.ts'
 import type { Payments } from './payments/payments.ts'
 import { addPaymentRoutes } from './payments/routes.ts'
 import { NODE_ENDPOINTS, PLANNED_ENDPOINTS } from './permissions/endpoints.ts'
+import type { ReportParts } from './reports/parts.ts'
+import { addReportRoutes } from './reports/routes.ts'
 import { createCategories } from './settings/categories.ts'
 import { addSettingsRoutes } from './settings/routes.ts'
 
@@ -44,6 +46,7 @@ export interface RouteParts {
   readonly entityApi: EntityApi
   readonly payments: Payments
   readonly cycle: CycleParts
+  readonly reports: ReportParts
   readonly health: Pick<
     HealthOptions,
     'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
@@ -95,13 +98,16 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     log,
     payments: parts.payments,
     cycle: parts.cycle,
+    reports: parts.reports,
     actions: ACTIONS,
+    permits: auth.permits,
     async admit(request, sent, action) {
       if (action === null) return admit(request, sent, 'user')
       const { family: collection = 'api', name, access } = action
       return auth.admitAction(request, sent, { collection, name, usual: access })
     },
   })
+  addReportRoutes(server, { ...parts.reports, clock }, log)
   addPaymentRoutes(
     server,
     parts.payments,

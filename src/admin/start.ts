@@ -29,6 +29,7 @@ import { checkListening, listen } from './listening.ts'
 import { createPayments, type Payments } from './payments/payments.ts'
 import { startReseal } from './reseal.ts'
 import { addRoutes } from './routes.ts'
+import { createReports } from './reports/parts.ts'
 import { createServer } from './server.ts'
 
 export interface AdminOptions {
@@ -65,6 +66,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { isRedisFit = () => true, canRedisWrite = () => true, stripeAddress } = options
   const { readTimeoutMs } = config.entities
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin', readTimeoutMs })
+  const reader = await openReader(config)
   const redis = openRedis(config.redis, log)
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
@@ -77,7 +79,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const payments = createPayments({ ...parts, settings, entityApi, stripeAddress })
   const { charges } = payments
   const cycle = createCycle(parts)
-  const handlers = jobHandlers(entityApi, { config, metrics, payments, cycle })
+  const reports = createReports({ catalog, reader, config, fields: entityApi.fields })
+  const handlers = jobHandlers(entityApi, { config, metrics, payments, cycle, reports })
   const clockMover = createClockMover({ ...parts, ledger, metrics, handlers, audit, charges })
   const ends: { stop(): Promise<void> | void }[] = []
   let outbox: OutboxRunner | undefined
@@ -90,7 +93,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await recorder?.stop(drainMs)
     await server.close()
     for (const end of ends) await end.stop()
-    await Promise.all([redis.close(), catalog.close()])
+    await Promise.all([redis.close(), catalog.close(), reader.close()])
   }
   try {
     if (config.clock.test) await refuseLiveGateway(charges)
@@ -108,6 +111,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       entityApi,
       payments,
       cycle,
+      reports,
       health,
     })
     if (!auth.guard.isOpen) {
@@ -129,6 +133,20 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await close(0)
     throw error
   }
+}
+
+/** Few at once: reports wait for each other before they occupy the store. */
+const READER_CONNECTIONS_MAX = 4
+
+/** The connection for reports, so that they take none of the others. */
+function openReader({ mongo, reports, entities }: Config): Promise<Catalog> {
+  return openCatalog({
+    ...mongo,
+    appName: 'tollgate-reports',
+    readTimeoutMs: Math.max(reports.timeoutMs, entities.readTimeoutMs),
+    connectionsMax: READER_CONNECTIONS_MAX,
+    readsReplica: true,
+  })
 }
 
 /** Logins are in real time: moving the clock ends none. */

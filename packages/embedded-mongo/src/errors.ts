@@ -109,6 +109,7 @@ const CODES = {
   Location51108: 51108,
   Location51270: 51270,
   Location51272: 51272,
+  Location4568: 4568,
   Location5107200: 5107200,
   Location5107201: 5107201,
 } as const

@@ -1,9 +1,11 @@
 /** The declaration of an action of `/api`: one file per action, one row in table.ts. */
+import type { Readable } from 'node:stream'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import type { Role } from '../../catalog/entities/api.ts'
 import type { Schema } from '../../catalog/entities/json-schema.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
@@ -14,6 +16,7 @@ import type { CycleParts } from '../cycle/cycle.ts'
 import type { JsonLimits } from '../entities/requests/json-limits.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import type { Payments } from '../payments/payments.ts'
+import type { ReportParts } from '../reports/parts.ts'
 import { type CastOptions, castParameters, param } from './parameters.ts'
 
 /** Limit on the header `Idempotency-Key`. */
@@ -31,6 +34,7 @@ export interface ActionStores {
   readonly payments: Payments
   /** Runs of the billing cycle; absent on a server without them. */
   readonly cycle?: CycleParts | undefined
+  readonly reports: ReportParts
 }
 
 /** One call of an action. */
@@ -39,7 +43,17 @@ export interface ActionCall extends ActionStores {
   readonly nowMs: number
   /** Address at which the caller has reached this server. */
   readonly baseUrl: string
+  /** Whether the caller may do another action, by the rules of the operator or its usual roles. */
+  readonly permits: Permits
+  /** Aborted when the client disconnects before the answer is complete. */
+  readonly signal?: AbortSignal | undefined
 }
+
+export type Permits = (action: {
+  readonly collection: string
+  readonly name: string
+  readonly usual: readonly string[]
+}) => Promise<boolean>
 
 /**
  * Members of the answer besides `input`, in their order. `status` 1 and `desc` `success` are added
@@ -51,10 +65,13 @@ export type ActionAnswer = Readonly<Record<string, unknown>> & { readonly [FILE]
 export const FILE = Symbol('file')
 
 export interface AnswerFile {
-  readonly bytes: Buffer
+  /** Bytes, or a stream of them that is read as fast as the client receives them. */
+  readonly bytes: Buffer | Readable
   readonly mediaType: string
-  /** Letters, digits, `-` and `.` only. */
+  /** Letters, digits, `-`, `_` and `.` only. */
   readonly fileName: string
+  /** `attachment` by default. */
+  readonly disposition?: 'inline'
 }
 
 /** Results of a part of a call that commits in several transactions. */
@@ -114,6 +131,8 @@ interface Declaration<P extends TObject> {
   readonly family?: ActionFamily
   /** Usual role of the callers; `admin` is always sufficient. */
   readonly level: Level
+  /** Further roles that may call it. */
+  readonly roles?: readonly Role[]
   /** One sentence for the OpenAPI document and the table of permissions. */
   readonly about: string
   /** Whether it may be sent by GET; false by default. */
@@ -146,7 +165,7 @@ export interface MoneyDeclaration<P extends TObject> extends Declaration<P> {
 }
 
 /** An action of any parameters, as the routes and the documentation use it. */
-export interface Action extends Omit<Declaration<TObject>, 'level'> {
+export interface Action extends Omit<Declaration<TObject>, 'level' | 'roles'> {
   readonly access: RouteAccess & readonly string[]
   /** Whether it moves money: it takes `Idempotency-Key` and `reason`. */
   readonly isMoney: boolean
@@ -166,10 +185,10 @@ export function pathsOf({
 
 /** An action that moves no money. */
 export function action<P extends TObject>(declaration: ReadDeclaration<P>): Action {
-  const { level, run, ...rest } = declaration
+  const { level, roles = [], run, ...rest } = declaration
   return {
     ...rest,
-    access: [level],
+    access: [level, ...roles],
     isMoney: false,
     call: (raw, call) => run(castParameters(rest.parameters, raw, castOptions(rest, call)), call),
   }
@@ -184,12 +203,12 @@ export const REASON = {
 
 /** An action that moves money. */
 export function moneyAction<P extends TObject>(declaration: MoneyDeclaration<P>): Action {
-  const { level, run, special, ...rest } = declaration
+  const { level, roles = [], run, special, ...rest } = declaration
   const parameters = Type.Object({ ...rest.parameters.properties, ...REASON })
   return {
     ...rest,
     parameters,
-    access: [level],
+    access: [level, ...roles],
     isMoney: true,
     async call(raw, call) {
       const other = special?.(raw, call) ?? null

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { actorOf, type Caller } from '../auth/caller.ts'
 import { RequestError } from '../entities/errors.ts'
+import { clientSignal } from '../entities/requests/client-signal.ts'
 import { readParameters, registerBodies } from '../entities/requests/body.ts'
 import { idempotencyKeyOf } from '../entities/requests/idempotency-key.ts'
 import { NO_FILES } from '../entities/requests/multipart.ts'
@@ -14,6 +15,7 @@ import {
   FILE,
   IDEMPOTENCY_KEY_LENGTH_MAX,
   type MoneyCall,
+  type Permits,
   pathsOf,
 } from './action.ts'
 import { echoedParameters, envelopeOf } from './envelope.ts'
@@ -30,6 +32,8 @@ export type AdmitAction = (
 export interface ActionRoutes extends ActionStores {
   readonly actions: readonly Action[]
   readonly admit: AdmitAction
+  /** Whether a caller may do another action. */
+  readonly permits: (caller: Caller, ...action: Parameters<Permits>) => Promise<boolean>
 }
 
 export function addActionRoutes(server: FastifyInstance, deps: ActionRoutes): void {
@@ -102,13 +106,16 @@ async function answer(
   const { body } = action
   const uploads = body === undefined ? NO_FILES : { ...NO_FILES, fieldsBytesMax: body.bytesMax }
   const { values, sent } = await readParameters(request, reply, uploads)
-  const actor = actorOf(await deps.admit(request, sent, action))
+  const caller = await deps.admit(request, sent, action)
+  const actor = actorOf(caller)
   refuseMethod(action, request, reply)
   reply.header('cache-control', 'no-store')
-  const { catalog, ledger, audit, clock, config, log, payments, cycle } = deps
-  const stores = { catalog, ledger, audit, clock, config, log, payments, cycle }
+  const { catalog, ledger, audit, clock, config, log, payments, cycle, reports } = deps
+  const stores = { catalog, ledger, audit, clock, config, log, payments, cycle, reports }
   const baseUrl = `${request.protocol}://${request.host}`
-  const call = { ...stores, actor, nowMs: clock.nowMs(), baseUrl }
+  const permits: Permits = (wanted) => deps.permits(caller, wanted)
+  const signal = clientSignal(reply)
+  const call = { ...stores, actor, nowMs: clock.nowMs(), baseUrl, permits, signal }
   if (!action.isMoney) {
     const result = await action.call(values, { ...call, ...NO_MONEY })
     if (result[FILE] !== undefined) return sendFile(reply, result[FILE])
@@ -120,10 +127,11 @@ async function answer(
 }
 
 /** A browser saves it; opened, it runs no script and has no access to this server. */
-function sendFile(reply: FastifyReply, { bytes, mediaType, fileName }: AnswerFile): FastifyReply {
+function sendFile(reply: FastifyReply, file: AnswerFile): FastifyReply {
+  const { bytes, mediaType, fileName, disposition = 'attachment' } = file
   return reply
     .type(mediaType)
-    .header('content-disposition', `attachment; filename="${fileName}"`)
+    .header('content-disposition', `${disposition}; filename="${fileName}"`)
     .header('content-security-policy', 'sandbox')
     .header('x-content-type-options', 'nosniff')
     .send(bytes)

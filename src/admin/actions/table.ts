@@ -17,6 +17,8 @@ import { onetimeinvoice } from './onetime-invoice.ts'
 import { pay } from './pay.ts'
 import { querybillrun } from './querybillrun.ts'
 import { recreateinvoices } from './recreate-invoices.ts'
+import { report } from './report.ts'
+import { reports } from './reports.ts'
 
 export const ACTIONS: readonly Action[] = [
   credit,
@@ -34,6 +36,8 @@ export const ACTIONS: readonly Action[] = [
   generateexpected,
   querybillrun,
   recreateinvoices,
+  reports,
+  report,
   completecycle,
   specificcycle,
   resetcycle,

@@ -8,6 +8,8 @@ import type { EntityApi } from '../entities/api.ts'
 import { beginDueCharges, chargeRunHandler, dueChargesHandler } from '../payments/jobs.ts'
 import type { Payments } from '../payments/payments.ts'
 import { eraseHandler } from '../privacy/erase.ts'
+import { reportHandler } from '../reports/job.ts'
+import type { ReportParts } from '../reports/parts.ts'
 import type { RetentionParts } from '../retention/removal.ts'
 import { beginRetention, retentionHandler } from '../retention/retention.ts'
 import { beginForwarding, type ForwardParts, forwardHandler } from '../syslog/forward.ts'
@@ -18,21 +20,26 @@ export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
     readonly metrics: Pick<Metrics, 'cycleRun'>
     readonly payments: Pick<Payments, 'charges'>
     readonly cycle: CycleParts
+    readonly reports: ReportParts
   }
 
 export function jobHandlers(
   { stores, fields }: Pick<EntityApi, 'stores' | 'fields'>,
-  { config, metrics, payments: { charges }, cycle }: HandlerParts,
+  { config, metrics, payments: { charges }, cycle, reports }: HandlerParts,
 ): JobHandlers {
   const { catalog, ledger, clock } = stores
   return {
     erase: eraseHandler({ stores, fields }),
-    retention: retentionHandler({ catalog, ledger, clock, config, metrics }),
+    retention: retentionHandler({
+      ...{ catalog, ledger, clock, config, metrics },
+      files: reports.files,
+    }),
     syslog: forwardHandler({ catalog, clock, config, metrics }),
     charge: chargeRunHandler(charges),
     payments: dueChargesHandler(charges),
     cycle: cycleHandler(cycle, metrics),
     confirm: confirmHandler(cycle),
+    report: reportHandler({ ...reports, clock }),
   }
 }
 

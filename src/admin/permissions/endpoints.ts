@@ -5,6 +5,7 @@
 import { pathsOf } from '../actions/action.ts'
 import { ACTIONS } from '../actions/table.ts'
 import type { RouteAccess } from '../auth/access.ts'
+import { FILES_PATH } from '../reports/job.ts'
 
 export interface Endpoint {
   readonly method: 'GET' | 'POST'
@@ -179,6 +180,16 @@ export const PAYMENT_ENDPOINTS = {
   },
 } as const satisfies Record<string, Endpoint>
 
+/** Files of reports: their addresses are signed. */
+export const REPORT_ENDPOINTS = {
+  file: {
+    method: 'GET',
+    path: `${FILES_PATH}/:id`,
+    access: 'public',
+    about: 'Get the file of a report by its signed address',
+  },
+} as const satisfies Record<string, Endpoint>
+
 /** The actions that are served. */
 export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.flatMap((action) => {
   const { access, about } = action
@@ -187,8 +198,6 @@ export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.flatMap((action) =>
 
 /** The rest of the action API. A row is removed when its action is served. */
 export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
-  planned('GET', '/api/reports', ['read', 'write', 'reports'], 'List saved reports'),
-  planned('POST', '/api/report', ['write', 'reports'], 'Run a report'),
   planned('GET', '/api/balance', READ, 'Balance of an account'),
   planned('GET', '/api/datausage', READ, 'Data usage of accounts'),
   planned('POST', '/api/activity', READ, 'Usage of a subscriber'),

@@ -1,4 +1,4 @@
-/** Removes finished imports and jobs after their retention time. */
+/** Removes finished imports and jobs after their retention time, and expired files of reports. */
 import type { Removal } from './removal.ts'
 
 /** The failed rows of an import are some hundred kilobytes at most. */
@@ -46,5 +46,16 @@ export async function removeJobs(removal: Removal): Promise<void> {
       )
       return deletedCount
     })
+  }
+}
+
+const FILES_BATCH = 100
+
+export async function removeReports(removal: Removal): Promise<void> {
+  const { files, clock, signal, removeBatch } = removal
+  while (!signal.aborted) {
+    const removed = await files.removeExpired(clock.nowMs(), FILES_BATCH)
+    if (removed === 0) return
+    await removeBatch(async () => removed)
   }
 }

@@ -5,7 +5,7 @@ import type { Actor } from '../actor.ts'
 
 export interface JobDocument {
   _id: ObjectId
-  kind: 'erase' | 'retention' | 'syslog' | 'charge' | 'payments' | 'cycle' | 'confirm'
+  kind: 'erase' | 'retention' | 'syslog' | 'charge' | 'payments' | 'cycle' | 'confirm' | 'report'
   /** Subject of the job: `subscribers/17`, `lines`. */
   subject: string
   /** Kind and subject while the job is not done; unique, so there is one such job at a time. */

@@ -129,7 +129,9 @@ const aggregate: Command = async (context, args) => {
     throw new MongoCommandError('FailedToParse', "The 'cursor' option is required")
   }
   const collection = catalog.find(ns)
-  const results = runPipeline(records, collection, args.value('pipeline'))
+  const database = ns.slice(0, ns.indexOf('.'))
+  const source = { records, catalog, database }
+  const results = runPipeline(source, collection, args.value('pipeline'))
   return {
     batch: await cursors.open(results, {
       ns,

@@ -1,5 +1,6 @@
 /** Which fields of the stored documents a pipeline reads, so that others need not be decoded. */
 import { type Doc, isArray, isDoc, type Value } from '../values/document.ts'
+import { isNumeric, toNumber } from '../values/numeric.ts'
 
 export type StageSpec = { readonly name: string; readonly operand: Value }
 
@@ -43,6 +44,11 @@ function addStage(name: string, operand: Value, found: Found): boolean {
       return true
     case '$count':
       return true
+    case '$lookup': {
+      const { localField, as } = operand as Doc
+      for (const path of [localField, as]) found.names.add(topOf(String(path)))
+      return false
+    }
     case '$skip':
     case '$limit':
     case '$unset':
@@ -97,5 +103,5 @@ function addProjection(fields: Doc, found: Found): boolean {
 
 function isOff(value: Value): boolean {
   if (isDoc(value)) return Object.values(value).every(isOff)
-  return value === false || Number(value?.toString()) === 0
+  return value === false || (isNumeric(value) && toNumber(value) === 0)
 }
