@@ -5,6 +5,7 @@ import { ApiError } from '../admin/entities/errors.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
 import { jobHandlers } from '../admin/jobs/handlers.ts'
 import { createCharges } from '../admin/payments/payments.ts'
+import { createReports } from '../admin/reports/parts.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import { loadConfig } from '../config/load.ts'
@@ -55,7 +56,8 @@ function moverOf({ catalog, ledger, clock }: Stores, config: Config): ClockMover
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
   const charges = createCharges({ catalog, clock, config, settings, log })
   const cycle = createCycle({ catalog, clock, config, log })
-  const handlers = jobHandlers(api, { config, metrics, payments: { charges }, cycle })
+  const reports = createReports({ catalog, reader: catalog, config, fields: api.fields })
+  const handlers = jobHandlers(api, { config, metrics, payments: { charges }, cycle, reports })
   const due = { catalog, ledger, clock, config, metrics, handlers, log }
   return createClockMover({ ...due, audit: createAudit(catalog), charges })
 }

@@ -8,6 +8,7 @@ import {
   removeStale,
   SOCKET_PATH_BYTES_MAX,
 } from './data-folder.ts'
+import { Turns } from './commands/turns.ts'
 import type { Clock, FolderLock, Log } from './interfaces.ts'
 import { Connection, closeConnection } from './sessions/clients.ts'
 import { Sessions } from './sessions/sessions.ts'
@@ -95,7 +96,9 @@ function servicesOf(
   const { catalog, records, schema } = store
   const nowMs = () => clock.nowMs()
   const sessions = new Sessions(store, nowMs, transactionLifetimeLimitSeconds)
-  return { schema, catalog, records, cursors: new Cursors(nowMs), sessions, clock, address }
+  const turns = new Turns()
+  const cursors = new Cursors(nowMs, turns)
+  return { schema, catalog, records, cursors, turns, sessions, clock, address }
 }
 
 async function listen(

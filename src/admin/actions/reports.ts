@@ -36,8 +36,8 @@ export const reports = action({
     ),
   },
   example: {
-    parameters: {},
-    answer: { details: [{ key: 'usage_by_plan', entity: 'usage', type: 1 }] },
+    parameters: { action: 'totalRevenue' },
+    answer: { status: true, details: [{ billrun_key: '202605', due: 1250.5 }] },
   },
   async run({ action: name = '' }, call) {
     return name === '' ? saved(call) : dashboard(name, call)

@@ -30,10 +30,7 @@ export function jobHandlers(
   const { catalog, ledger, clock } = stores
   return {
     erase: eraseHandler({ stores, fields }),
-    retention: retentionHandler({
-      ...{ catalog, ledger, clock, config, metrics },
-      files: reports.files,
-    }),
+    retention: retentionHandler({ catalog, ledger, clock, config, metrics }),
     syslog: forwardHandler({ catalog, clock, config, metrics }),
     charge: chargeRunHandler(charges),
     payments: dueChargesHandler(charges),

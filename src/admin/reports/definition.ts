@@ -4,7 +4,13 @@ import type { CollectionDefinition } from '../entities/definitions/definition.ts
 import { EntityRuleError } from '../entities/errors.ts'
 import type { FieldDefinition } from '../entities/fields/field-definition.ts'
 import { integerOf } from '../entities/requests/cast-value.ts'
-import { type ConditionOp, conditionOpOf, type ReportCondition } from './conditions.ts'
+import {
+  type ConditionOp,
+  conditionOpOf,
+  conditionTest,
+  type ReportCondition,
+} from './conditions.ts'
+import { cycleWords } from './cycle-words.ts'
 import { type ColumnFormat, compileFormat } from './formats.ts'
 import { entityNamed, fieldAt, joinOf, type ReportEntity, type ReportField } from './report-entities.ts'
 
@@ -84,7 +90,15 @@ export function parseReport(definition: Fields, configured: ConfiguredFields): R
 export function checkReport(definition: Fields, configured: ConfiguredFields): void {
   const hasParts = PARTS.some((name) => !isEmpty(definition[name]))
   if (!hasParts && isUnset(definition['entity'])) return
-  partsOfReport(definition, entityNamed(definition['entity']), configured)
+  const { conditions } = partsOfReport(definition, entityNamed(definition['entity']), configured)
+  for (const condition of conditions) conditionTest(condition, ANY_TIME)
+}
+
+/** Whether a value can be compared does not depend on the time. */
+const ANY_TIME = {
+  timeZone: 'UTC',
+  nowMs: Date.UTC(2026, 0, 15),
+  cycles: cycleWords('202601', Date.UTC(2026, 0, 15), { zone: 'UTC', cycleDay: 1 }),
 }
 
 const PARTS = ['columns', 'conditions', 'sorts', 'formats'] as const

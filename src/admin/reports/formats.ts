@@ -27,7 +27,7 @@ export interface ColumnFormat {
   readonly needsTax: boolean
 }
 
-const OPS = [
+export const FORMAT_OPS = [
   'date_override',
   'billing_cycle',
   'date_format',
@@ -41,13 +41,13 @@ const OPS = [
   'rename_false',
   'default_empty',
 ] as const
-type FormatOp = (typeof OPS)[number]
+type FormatOp = (typeof FORMAT_OPS)[number]
 
 /** Throws `EntityRuleError`. */
 export function compileFormat(op: unknown, value: unknown, where: string): ColumnFormat {
-  const known = OPS.find((each) => each === op)
+  const known = FORMAT_OPS.find((each) => each === op)
   if (known === undefined) {
-    throw new EntityRuleError(`${where}.op must be one of ${OPS.join(', ')}`)
+    throw new EntityRuleError(`${where}.op must be one of ${FORMAT_OPS.join(', ')}`)
   }
   const at = `${where}.value`
   if (known === 'date_format' || known === 'time_format' || known === 'datetime_format') {

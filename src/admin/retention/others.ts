@@ -1,4 +1,5 @@
 /** Removes finished imports and jobs after their retention time, and expired files of reports. */
+import { createReportFiles } from '../reports/files.ts'
 import type { Removal } from './removal.ts'
 
 /** The failed rows of an import are some hundred kilobytes at most. */
@@ -52,7 +53,8 @@ export async function removeJobs(removal: Removal): Promise<void> {
 const FILES_BATCH = 100
 
 export async function removeReports(removal: Removal): Promise<void> {
-  const { files, clock, signal, removeBatch } = removal
+  const { config, clock, signal, removeBatch } = removal
+  const files = createReportFiles(config)
   while (!signal.aborted) {
     const removed = await files.removeExpired(clock.nowMs(), FILES_BATCH)
     if (removed === 0) return

@@ -5,9 +5,8 @@ import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
-import type { ReportFiles } from '../reports/files.ts'
 
-export type RetentionConfig = Pick<Config, 'retention' | 'audit' | 'secrets' | 'ledger' | 'reports'>
+export type RetentionConfig = Pick<Config, 'retention' | 'audit' | 'secrets' | 'ledger' | 'reports' | 'data'>
 
 export interface RetentionParts {
   catalog: Catalog
@@ -15,8 +14,6 @@ export interface RetentionParts {
   clock: Clock
   config: RetentionConfig
   metrics: Pick<Metrics, 'retentionRemoved' | 'retentionEnded'>
-  /** Files of reports. */
-  files: Pick<ReportFiles, 'removeExpired'>
 }
 
 /** Parameters for the removal from one collection. */

@@ -11,6 +11,7 @@ import {
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
   PLANNED_ENDPOINTS,
+  REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../src/admin/permissions/endpoints.ts'
 import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
@@ -73,6 +74,10 @@ const ENDPOINTS: readonly Case[] = [
     path: endpoint.path.replace(/:\w+/, 'none'),
   })),
   ...Object.values(CLOCK_ENDPOINTS),
+  ...Object.values(REPORT_ENDPOINTS).map((endpoint) => ({
+    ...endpoint,
+    path: endpoint.path.replace(/:\w+/, 'none'),
+  })),
   ...ACTION_ENDPOINTS,
   ...PLANNED_ENDPOINTS,
 ]

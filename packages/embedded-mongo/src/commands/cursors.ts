@@ -2,6 +2,7 @@ import { Long } from 'bson'
 import { MongoCommandError } from '../errors.ts'
 import type { Results } from '../query/run-query.ts'
 import type { CursorBatch } from '../wire/batch.ts'
+import type { Turns } from './turns.ts'
 import type { WorkLimit } from './work-limit.ts'
 
 /** Idle time after which a cursor expires, in milliseconds: ten minutes, as in MongoDB. */
@@ -10,8 +11,6 @@ const CURSOR_IDLE_MS_MAX = 10 * 60 * 1000
 const FIRST_BATCH_DOCS = 101
 /** Maximum size of a batch, in bytes; it may always contain one document. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024
-/** Number of search steps between two yields to other clients. */
-const STEPS_PER_TURN = 4
 
 type Cursor = {
   readonly ns: string
@@ -49,10 +48,12 @@ export type CursorOptions = {
 export class Cursors {
   readonly #cursors = new Map<string, Cursor>()
   readonly #nowMs: () => number
+  readonly #turns: Turns
   #lastId: bigint
 
-  constructor(nowMs: () => number) {
+  constructor(nowMs: () => number, turns: Turns) {
     this.#nowMs = nowMs
+    this.#turns = turns
     // Ids of an earlier process must be unknown and never refer to another cursor.
     this.#lastId = BigInt(nowMs()) << 16n
   }
@@ -164,13 +165,12 @@ export class Cursors {
   ): Promise<{ docs: Uint8Array[]; isDone: boolean }> {
     const docs: Uint8Array[] = []
     let bytes = 0
-    let steps = 0
+    const turn = this.#turns.start()
     while (docs.length < batchSize && cursor.remaining > 0) {
       const doc = cursor.pending ?? this.#next(cursor)
       if (doc === undefined) return { docs, isDone: true }
       if (doc === null) {
-        // A long search yields to other clients.
-        if (++steps % STEPS_PER_TURN === 0) await new Promise(setImmediate)
+        await turn.pass()
         if (cursor.isKilled) throw new MongoCommandError('CursorKilled', 'the cursor was killed')
         work.check()
         continue

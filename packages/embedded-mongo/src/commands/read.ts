@@ -12,6 +12,7 @@ import { visitPath } from '../values/path.ts'
 import { type Args, missingField, parseCount } from './args.ts'
 import type { Command, Commands, Context } from './command.ts'
 import type { CommandReply } from './reply.ts'
+import type { Turns } from './turns.ts'
 import { type WorkLimit, workLimit } from './work-limit.ts'
 
 const FIND_UNSUPPORTED = [
@@ -156,7 +157,8 @@ const count: Command = async (context, args) => {
     return { n: countValue(Math.min(Math.max(0, all - skip), limit)) }
   }
   let n = 0
-  await drain(runQuery(records, collection, { filter, skip, limit }), workOf(context, args), () => {
+  const limits = { turns: context.turns, work: workOf(context, args) }
+  await drain(runQuery(records, collection, { filter, skip, limit }), limits, () => {
     n += 1
   })
   return { n: countValue(n) }
@@ -172,7 +174,7 @@ const distinct: Command = async (context, args) => {
     if (value !== undefined) found.set(keyText(value), value)
   }
   const rows = runQuery(records, catalog.find(args.namespace()), { filter: args.doc('query') })
-  await drain(rows, workOf(context, args), ({ doc }) => {
+  await drain(rows, { turns: context.turns, work: workOf(context, args) }, ({ doc }) => {
     visitPath(doc, parts, (value) => {
       if (isArray(value)) value.forEach(add)
       else add(value)
@@ -188,16 +190,17 @@ function requiredString(args: Args, field: string): string {
   throw missingField(`${args.name}.${field}`)
 }
 
-/** Consumes all results and yields to other clients from time to time. */
+/** Consumes all results and gives way to other clients. */
 export async function drain<T>(
   results: Results<T>,
-  work: WorkLimit,
+  { turns, work }: { readonly turns: Turns; readonly work: WorkLimit },
   use: (result: T) => void,
 ): Promise<void> {
+  const turn = turns.start()
   for (const result of results) {
     if (result !== null) use(result)
     else {
-      await new Promise(setImmediate)
+      await turn.pass()
       work.check()
     }
   }

@@ -2,12 +2,18 @@
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
 import type { Action } from '../../../../src/admin/actions/action.ts'
-import { type AdmitAction, addActionRoutes } from '../../../../src/admin/actions/routes.ts'
+import {
+  type ActionRoutes,
+  type AdmitAction,
+  addActionRoutes,
+} from '../../../../src/admin/actions/routes.ts'
 import { ADMIN, type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
 import { createCycle } from '../../../../src/admin/cycle/cycle.ts'
 import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entities/errors.ts'
 import { createEntityApi } from '../../../../src/admin/entity-api.ts'
 import { createPayments } from '../../../../src/admin/payments/payments.ts'
+import { createReports } from '../../../../src/admin/reports/parts.ts'
+import { addReportRoutes } from '../../../../src/admin/reports/routes.ts'
 import { createServer } from '../../../../src/admin/server.ts'
 import { createAudit } from '../../../../src/catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
@@ -46,6 +52,8 @@ export interface ActionServer {
   /** Sends a body as JSON, unchanged. */
   send(name: string, body: string): Promise<ActionAnswer>
   mongo(): TestMongo
+  /** Base address. */
+  url(): string
   /** Another server on the same stores, as another process would be, or on another connection. */
   again(catalog?: Catalog): Promise<Pick<ActionServer, 'ask'> & { close(): Promise<void> }>
 }
@@ -62,6 +70,11 @@ const admit: AdmitAction = async ({ headers }, _sent, action) => {
     throw new NotAllowedError(`needs ${action.access.join(', ')}`)
   }
   return caller
+}
+
+/** Rules of the operator that a caller is subject to: its name is the action, its role `none`. */
+function rulesOf({ name }: Caller, action: string): readonly string[] | null {
+  return name === action ? ['none'] : null
 }
 
 export const NOW_MS = Date.UTC(2026, 5, 15, 12)
@@ -89,7 +102,12 @@ export function useActionServer(
       startWorkers: () => smallWorkers(stores),
       compute: computeSmall,
     })
-    addActionRoutes(server, { ...stores, audit, payments, cycle, actions, admit })
+    const { fields } = createEntityApi(stores)
+    const reports = createReports({ catalog: on, reader: on, config, fields })
+    const permits: ActionRoutes['permits'] = async (caller, { collection, name, usual }) =>
+      mayDo(caller, rulesOf(caller, `${collection}/${name}`) ?? usual)
+    addActionRoutes(server, { ...stores, audit, payments, cycle, reports, actions, admit, permits })
+    addReportRoutes(server, { ...reports, clock }, log)
     servers.push(server)
     return server.listen({ host: '127.0.0.1', port: 0 })
   }
@@ -118,6 +136,7 @@ export function useActionServer(
       return answerOf(await fetch(`${url}/api/${name}`, { method: 'POST', headers, body }))
     },
     mongo: () => mongo,
+    url: () => url,
     async again(on) {
       const other = await open(on)
       const server = servers.at(-1)
@@ -163,7 +182,7 @@ const check = createAnswerCheck(DOCUMENT)
 /** Each answer of an action conforms to its description. */
 function refuseUndescribed(method: string, name: string, answer: ActionAnswer): void {
   const { http: status, text, headers } = answer
-  const isFile = headers.get('content-disposition')?.startsWith('attachment') === true
+  const isFile = headers.has('content-disposition')
   if (isFile || (method !== 'GET' && method !== 'POST')) return
   const contentType = headers.get('content-type') ?? ''
   const path = `/api/${name.split('?', 1)[0]?.toLowerCase()}`

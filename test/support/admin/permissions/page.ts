@@ -14,6 +14,7 @@ import {
   PAYMENT_ENDPOINTS,
   PLANNED_ENDPOINTS,
   REALTIME_ENDPOINT,
+  REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../../src/admin/permissions/endpoints.ts'
 
@@ -42,7 +43,7 @@ function permissionTables(definitions: ReadonlyMap<string, CollectionDefinition>
     ['Entity API', entityTable(definitions)],
     [
       'Action API',
-      `${endpointTable(ACTION_ENDPOINTS)}\n\n${PLANNED}\n\n${endpointTable(PLANNED_ENDPOINTS)}`,
+      `${endpointTable([...ACTION_ENDPOINTS, ...Object.values(REPORT_ENDPOINTS)])}\n\n${PLANNED}\n\n${endpointTable(PLANNED_ENDPOINTS)}`,
     ],
   ]
   const texts = sections.map(([title, text]) => `### ${title}\n\n${text}\n`)
