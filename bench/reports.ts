@@ -44,12 +44,16 @@ function line(index: number): Record<string, unknown> {
     ...{ plan: `PLAN_${index % PLANS}`, billrun: '202606', usagev: index % 10_000, in_group: 0 },
     ...{ over_group: 0, out_group: index % 10_000, priced_usagev: index % 10_000 },
     arategroups: [],
-    rates: [{ tariff_category: 'retail', key: 'DATA', add_to_retail: true, pricing: { charge: price } }],
+    rates: [
+      { tariff_category: 'retail', key: 'DATA', add_to_retail: true, pricing: { charge: price } },
+    ],
     ...{ price_of: 'BASE', band: '', aprice: price, final_charge: price * 1.17 },
     tax_data: { total_amount: price * 0.17, total_tax: 0.17, taxes: [tax] },
     exact: { aprice: String(price), tax: String(price * 0.17), final_charge: String(price * 1.17) },
     ...{ aprice_micros: (index % 977) * 1000, group_cost: 0, group_cost_micros: 0 },
-    rating: [{ step: 'price', category: 'retail', rate: 'DATA', part: 'charge', amount: String(price) }],
+    rating: [
+      { step: 'price', category: 'retail', rate: 'DATA', part: 'charge', amount: String(price) },
+    ],
     ...{ debt: 0, debt_micros: 0, account_debt_micros: 0, lapsed_usagev: 0, lapsed_micros: 0 },
     payments: [{ owner: 'subscriber', bucket_id: 1, pp_includes_external_id: 1, cost: price }],
     ...{ urt, last_urt: urt },

@@ -27,9 +27,9 @@ import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
 import { startJobRunner } from './jobs/runner.ts'
 import { checkListening, listen } from './listening.ts'
 import { createPayments, type Payments } from './payments/payments.ts'
+import { createReports } from './reports/parts.ts'
 import { startReseal } from './reseal.ts'
 import { addRoutes } from './routes.ts'
-import { createReports } from './reports/parts.ts'
 import { createServer } from './server.ts'
 
 export interface AdminOptions {

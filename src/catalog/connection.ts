@@ -9,8 +9,8 @@ import {
   SlowReadError,
 } from './errors.ts'
 import { isTimeLimitError, outageOf, STANDALONE } from './outages.ts'
-import { OutboxDispatcher } from './transactions/dispatcher.ts'
 import { type BatchCursor, type BatchReadOptions, batchReader } from './read-batches.ts'
+import { OutboxDispatcher } from './transactions/dispatcher.ts'
 import { createTransactions } from './transactions/transaction.ts'
 
 export interface CatalogOptions {

@@ -2,13 +2,13 @@ import { createServer, type Server } from 'node:net'
 import type { Services } from './commands/command.ts'
 import { Cursors } from './commands/cursors.ts'
 import { dispatch } from './commands/dispatch.ts'
+import { Turns } from './commands/turns.ts'
 import {
   createDataFolder,
   lockDataFolder,
   removeStale,
   SOCKET_PATH_BYTES_MAX,
 } from './data-folder.ts'
-import { Turns } from './commands/turns.ts'
 import type { Clock, FolderLock, Log } from './interfaces.ts'
 import { Connection, closeConnection } from './sessions/clients.ts'
 import { Sessions } from './sessions/sessions.ts'

@@ -1,10 +1,10 @@
 /** `GET /api/reports`: the saved reports that the caller may run, and dashboards. */
 import { Type } from '@sinclair/typebox'
 import * as schema from '../../catalog/entities/json-schema.ts'
+import { NOT_DELETED } from '../entities/actions/revisions.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import type { CollectionDefinition } from '../entities/definitions/definition.ts'
 import { ActionError, NotAllowedError } from '../entities/errors.ts'
-import { NOT_DELETED } from '../entities/actions/revisions.ts'
 import { readView } from '../entities/views.ts'
 import { DASHBOARDS } from '../reports/dashboards.ts'
 import { readersOf } from '../reports/definition.ts'

@@ -1,7 +1,14 @@
 /** Runs jobs in the background: due jobs, and those of dead processes. */
 import type { JobDocument } from '../../catalog/records/job-document.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { type ClaimedJob, claimJob, JobFailedError, JobLostError, type JobStores, jobsDue } from './jobs.ts'
+import {
+  type ClaimedJob,
+  claimJob,
+  JobFailedError,
+  JobLostError,
+  type JobStores,
+  jobsDue,
+} from './jobs.ts'
 
 /** Continues a job. Returns when it has to run again (epoch ms); null if it is done. */
 export type JobHandler = (claimed: ClaimedJob, signal: AbortSignal) => Promise<number | null>

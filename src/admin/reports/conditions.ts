@@ -1,10 +1,10 @@
 /** Conditions of a report as filters. */
 import { ObjectId } from '../../catalog/collections.ts'
 import { type Fields, isObject } from '../../domain/fields.ts'
+import { amountOf } from '../actions/parameters.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import { booleanOf, integerOf } from '../entities/requests/cast-value.ts'
 import { dateOf, fullTimestamp, relativeInstant } from '../entities/requests/instant.ts'
-import { amountOf } from '../actions/parameters.ts'
 import type { CycleWords } from './cycle-words.ts'
 import type { ReportField } from './report-entities.ts'
 
@@ -117,7 +117,12 @@ export function needsCycles({ field, op, value }: ReportCondition): boolean {
   return field.kind === 'cycle' && values.some((each) => CYCLE_WORDS.includes(each))
 }
 
-const CYCLE_WORDS: readonly unknown[] = ['current', 'first_unconfirmed', 'last_confirmed', 'confirmed']
+const CYCLE_WORDS: readonly unknown[] = [
+  'current',
+  'first_unconfirmed',
+  'last_confirmed',
+  'confirmed',
+]
 
 /** The values that a sent value means: of a word for cycles, their keys. */
 function operand(
@@ -187,7 +192,9 @@ function castTo(
     }
     case 'any':
       if (typeof value === 'boolean' || typeof value === 'number') return value
-      return typeof value === 'string' ? (fullTimestamp(value) ?? shortText(value, condition)) : shortText(value, condition)
+      return typeof value === 'string'
+        ? (fullTimestamp(value) ?? shortText(value, condition))
+        : shortText(value, condition)
     default:
       return shortText(value, condition)
   }
@@ -205,7 +212,8 @@ function listTest(condition: ReportCondition, context: ConditionContext): Fields
   const { op, value } = condition
   const isList = op === 'in' || op === 'nin'
   // Clients send a list as text with commas, too.
-  const text = isList && typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value
+  const text =
+    isList && typeof value === 'string' ? value.split(',').map((each) => each.trim()) : value
   const sent: readonly unknown[] = isList && Array.isArray(text) ? text : [text]
   if (sent.length > LIST_MAX) throw refused(condition, `must have at most ${LIST_MAX} members`)
   const values = sent.flatMap((each) => operand(condition, each, context))
@@ -217,7 +225,9 @@ function listTest(condition: ReportCondition, context: ConditionContext): Fields
 /** `[low, high]`, or an object of `min` and `max`, or of `from` and `to`; both included. */
 function between(condition: ReportCondition, context: ConditionContext): Fields {
   const { value } = condition
-  const bounds = isObject(value) ? [value['min'] ?? value['from'], value['max'] ?? value['to']] : value
+  const bounds = isObject(value)
+    ? [value['min'] ?? value['from'], value['max'] ?? value['to']]
+    : value
   if (!Array.isArray(bounds) || bounds.length !== 2) {
     throw refused(condition, 'must have two values: min and max')
   }
@@ -263,7 +273,8 @@ function lastTest(condition: ReportCondition, { timeZone, nowMs }: ConditionCont
   if (op === 'last_hours') {
     return { $gte: new Date(nowMs - count * HOUR_MS), $lte: new Date(nowMs) }
   }
-  const day = (before: number) => new Date(relativeInstant(`today -${before} days`, timeZone, nowMs) ?? 0)
+  const day = (before: number) =>
+    new Date(relativeInstant(`today -${before} days`, timeZone, nowMs) ?? 0)
   if (op === 'last_days') return { $gte: day(count), $lt: day(0) }
   return { $gte: day(count), $lte: new Date(nowMs) }
 }

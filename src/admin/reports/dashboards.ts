@@ -138,10 +138,7 @@ async function customers(call: DashboardCall, { keys }: Window): Promise<Fields[
 const STATES = ['existing', 'new', 'churn'] as const
 
 /** Accounts of the last cycle and of the one before: of both, only of the last, of the other. */
-async function customerStates(
-  call: DashboardCall,
-  { last, previous }: Window,
-): Promise<Fields[]> {
+async function customerStates(call: DashboardCall, { last, previous }: Window): Promise<Fields[]> {
   const isIn = (key: string) => ({
     $max: { $cond: [{ $eq: ['$billrun_key', key] }, 1, 0] },
   })
@@ -161,10 +158,7 @@ async function customerStates(
 }
 
 /** Subscribers with a plan in the last cycle, and in the one before. */
-async function planByCustomers(
-  call: DashboardCall,
-  { last, previous }: Window,
-): Promise<Fields[]> {
+async function planByCustomers(call: DashboardCall, { last, previous }: Window): Promise<Fields[]> {
   const found = await grouped(call, 'billrun', [
     { $match: { billrun_key: { $in: [last, previous] } } },
     { $project: { billrun_key: 1, 'subs.plan': 1 } },
@@ -213,6 +207,7 @@ function byPlan(found: readonly Fields[], last: string): PlanRow[] {
     rows.set(plan, { ...row, [name]: row[name].plus(exact(amount)) })
   }
   return [...rows.values()].sort(
-    (a, b) => b.amount.cmp(a.amount) || b.prev_amount.cmp(a.prev_amount) || (a.plan < b.plan ? -1 : 1),
+    (a, b) =>
+      b.amount.cmp(a.amount) || b.prev_amount.cmp(a.prev_amount) || (a.plan < b.plan ? -1 : 1),
   )
 }

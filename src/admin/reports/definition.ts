@@ -12,7 +12,13 @@ import {
 } from './conditions.ts'
 import { cycleWords } from './cycle-words.ts'
 import { type ColumnFormat, compileFormat } from './formats.ts'
-import { entityNamed, fieldAt, joinOf, type ReportEntity, type ReportField } from './report-entities.ts'
+import {
+  entityNamed,
+  fieldAt,
+  joinOf,
+  type ReportEntity,
+  type ReportField,
+} from './report-entities.ts'
 
 export const GROUP_OPS = [
   'group',
@@ -158,7 +164,9 @@ function textIn(part: Fields, name: string, where: string): string {
   const value = part[name]
   if (isUnset(value)) return ''
   if (typeof value === 'string' && value.length <= TEXT_LENGTH_MAX) return value
-  throw new EntityRuleError(`${where}.${name} must be a text of at most ${TEXT_LENGTH_MAX} characters`)
+  throw new EntityRuleError(
+    `${where}.${name} must be a text of at most ${TEXT_LENGTH_MAX} characters`,
+  )
 }
 
 /** The entity of a part, the one of the report by default, and its field. */

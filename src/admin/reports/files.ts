@@ -25,7 +25,10 @@ export interface ReportFiles {
 
 const NAME = /^[\da-f]{24}-(\d{1,16})\.(?:csv|ndjson)(?:\.part)?$/
 
-export function createReportFiles({ reports, data }: Pick<Config, 'reports' | 'data'>): ReportFiles {
+export function createReportFiles({
+  reports,
+  data,
+}: Pick<Config, 'reports' | 'data'>): ReportFiles {
   const folder = reports.folder === '' ? join(resolve(data.dir), 'reports') : reports.folder
   const pathOf = ({ id, format, expiresMs }: ReportFileName) =>
     join(folder, `${id}-${expiresMs}.${format}`)

@@ -1,6 +1,8 @@
 /** Formats of the values of a column, applied in their order. */
-import { type BillingCalendar, isCycleKey, keyEndMs, keyStartMs } from '../../billing/cycle-key.ts'
+
 import { currencyDigits, currencyName } from '../../billing/currency.ts'
+import { Decimal } from 'decimal.js'
+import { type BillingCalendar, isCycleKey, keyEndMs, keyStartMs } from '../../billing/cycle-key.ts'
 import { Exact } from '../../catalog/records/exact-amount.ts'
 import { isUnset } from '../../domain/fields.ts'
 import { amountOf } from '../actions/parameters.ts'
@@ -116,16 +118,22 @@ function billingCycle(value: unknown, where: string): Format {
   const edge = oneOf(value, ['start', 'end'], where)
   return (given, { calendar }) => {
     if (typeof given !== 'string' || !isCycleKey(given)) return given
-    return new Date(edge === 'start' ? keyStartMs(given, calendar) : keyEndMs(given, calendar) - 1000)
+    return new Date(
+      edge === 'start' ? keyStartMs(given, calendar) : keyEndMs(given, calendar) - 1000,
+    )
   }
 }
 
 /** The exact number of a value; null if it is none. */
 function exactOf(value: unknown): Exact | null {
   if (typeof value === 'boolean' || value instanceof Date || isUnset(value)) return null
-  if (typeof value === 'object' && !('_bsontype' in (value as object))) return null
+  if (typeof value === 'object' && !isNumberObject(value as object)) return null
   const amount = amountOf(typeof value === 'number' ? value : plainText(value))
   return amount === null ? null : new Exact(amount)
+}
+
+function isNumberObject(value: object): boolean {
+  return Decimal.isDecimal(value) || '_bsontype' in value
 }
 
 /** Decimals of an amount without tax, which may be infinitely many. */

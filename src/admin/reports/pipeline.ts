@@ -36,10 +36,7 @@ function documentStages(report: Report, options: PipelineOptions): Fields[] {
         { $project: { _id: 1, ...projected(report, other) } },
       ],
     }
-    return [
-      { $lookup },
-      { $unwind: { path: `$${as}`, preserveNullAndEmptyArrays: !isNeeded } },
-    ]
+    return [{ $lookup }, { $unwind: { path: `$${as}`, preserveNullAndEmptyArrays: !isNeeded } }]
   })
   return [...(Object.keys(own).length > 0 ? [{ $match: own }] : []), ...joins]
 }
@@ -51,11 +48,7 @@ function projected({ columns }: Report, { name }: ReportEntity): Fields {
   return Object.fromEntries(tops.map((top) => [top, 1]))
 }
 
-function filterOf(
-  { conditions }: Report,
-  entity: ReportEntity,
-  options: PipelineOptions,
-): Fields {
+function filterOf({ conditions }: Report, entity: ReportEntity, options: PipelineOptions): Fields {
   const own = conditions.filter((condition) => condition.entity === entity.name)
   const hasOwnDates = own.some(({ field }) => field.path === 'from' || field.path === 'to')
   const usual = documentsFilter(entity, options.nowMs, hasOwnDates)
@@ -78,7 +71,8 @@ function simpleStages(report: Report, options: PipelineOptions): Fields[] {
   const { columns, sorts } = report
   const order = sorts.map(({ column, path, direction }) => {
     const sorted = column === null ? null : columns[column]
-    const name = sorted === null || sorted === undefined ? path : expressionOf(sorted, report).slice(1)
+    const name =
+      sorted === null || sorted === undefined ? path : expressionOf(sorted, report).slice(1)
     return [name, direction] as const
   })
   const shown = columns.map((column, index) => [`c${index}`, expressionOf(column, report)] as const)
@@ -97,7 +91,9 @@ function pageStages({ skip, limit }: PipelineOptions): Fields[] {
 function groupStages(report: Report, options: PipelineOptions): Fields[] {
   const { columns, sorts } = report
   const keys = columns.flatMap((column, index) => {
-    return column.op === 'group' ? [[`c${index}`, groupKeyOf(column, report, options)] as const] : []
+    return column.op === 'group'
+      ? [[`c${index}`, groupKeyOf(column, report, options)] as const]
+      : []
   })
   const values = columns.flatMap((column, index) => {
     const { op } = column
@@ -140,7 +136,9 @@ function accumulatorOf(op: Exclude<GroupOp, 'group'>, value: string): Fields {
     case 'sum':
     case 'avg':
       // Stored money may be binary; its decimals are summed exactly.
-      return { [`$${op}`]: { $convert: { input: value, to: 'decimal', onError: null, onNull: null } } }
+      return {
+        [`$${op}`]: { $convert: { input: value, to: 'decimal', onError: null, onNull: null } },
+      }
     default:
       return { [`$${op}`]: value }
   }

@@ -23,14 +23,15 @@ const REPORT = {
   ],
   sorts: [{ field: 'stamp', op: 1 }],
 }
-const csvOf = (report: Fields, more: Fields = {}) => api.ask('report', { report, type: 'csv', ...more })
+const csvOf = (report: Fields, more: Fields = {}) =>
+  api.ask('report', { report, type: 'csv', ...more })
 
 describe('CSV', () => {
   it('has labels, RFC 4180 quoting, exact decimals, local time and no formulas', async () => {
     const { text, headers, http } = await csvOf(REPORT)
     expect([http, headers.get('content-type')]).toEqual([200, 'text/csv; charset=utf-8'])
     expect(headers.get('content-disposition')).toBe('inline; filename="20260615_report.csv"')
-    expect(text.split('\r\n')[0]).toBe("Stamp,\"Called, number\",'=Label,Note,Price,Time,Late,Tax")
+    expect(text.split('\r\n')[0]).toBe('Stamp,"Called, number",\'=Label,Note,Price,Time,Late,Tax')
     expect(text.endsWith('\r\n')).toBe(true)
     expect(text).toContain('"\'=HYPERLINK(""x"")"')
     expect(parse(text, { record_delimiter: '\r\n' })).toEqual([

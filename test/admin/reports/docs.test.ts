@@ -22,7 +22,12 @@ function table(heading: string): string[][] {
   const [, rows = ''] = text.split(`| ${heading} |`)
   const lines = rows.split('\n').slice(2)
   const end = lines.findIndex((line) => !line.startsWith('|'))
-  return lines.slice(0, end).map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()))
+  return lines.slice(0, end).map((line) =>
+    line
+      .split('|')
+      .slice(1, -1)
+      .map((cell) => cell.trim()),
+  )
 }
 const named = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? '')
 const firsts = (heading: string) => table(heading).flatMap(([cell]) => named(cell))
@@ -47,7 +52,7 @@ describe('docs/REPORTS.md', () => {
     expect(firsts('`op` of a column | value').sort()).toEqual([...GROUP_OPS].sort())
     const [conditions, formats] = text.split('## Formats')
     const ops = (part = '') =>
-      (part.split("| `op` | `value` |")[1] ?? '')
+      (part.split('| `op` | `value` |')[1] ?? '')
         .split('\n')
         .filter((line) => line.startsWith('| `'))
         .flatMap((line) => named(line.split('|')[1]))

@@ -113,7 +113,9 @@ describe('a report with more rows than the answer may have', () => {
   it('has a job with its progress, which does not show the key of the address', async () => {
     const { job } = await order()
     await runJobs()
-    const found = await api.catalog().jobs.findOne({ kind: 'report', step: 'done' }, { sort: { created: -1 } })
+    const found = await api
+      .catalog()
+      .jobs.findOne({ kind: 'report', step: 'done' }, { sort: { created: -1 } })
     expect(found).toMatchObject({ state: 'done', error: '', counts: { rows: 4 } })
     expect(job).toMatch(/^[\da-f]{24}$/)
   })
@@ -126,8 +128,18 @@ describe('an address', () => {
     ['a later expiry', (url: URL) => url.searchParams.set('expires', '9999999999999')],
     ['no expiry', (url: URL) => url.searchParams.delete('expires')],
     ['two expiries', (url: URL) => url.searchParams.append('expires', '1')],
-    ['another job', (url: URL) => { url.pathname = url.pathname.replace(/.$/, (c) => (c === 'a' ? 'b' : 'a')) }],
-    ['a path', (url: URL) => { url.pathname = '/api/report/files/..%2f..%2fsecrets.key' }],
+    [
+      'another job',
+      (url: URL) => {
+        url.pathname = url.pathname.replace(/.$/, (c) => (c === 'a' ? 'b' : 'a'))
+      },
+    ],
+    [
+      'a path',
+      (url: URL) => {
+        url.pathname = '/api/report/files/..%2f..%2fsecrets.key'
+      },
+    ],
   ])('with %s is refused', async (_name, change) => {
     const { url } = await order()
     await runJobs()
@@ -145,7 +157,12 @@ describe('an address', () => {
 
 it('a report that cannot be written fails once, and says why', async () => {
   const { url, job } = await order({ type: 'file' })
-  await api.catalog().jobs.updateOne({ kind: 'report', state: 'queued' }, { $set: { 'options.definition': { ...ALL, sorts: [], columns: [{ field_name: 'gone' }] } } })
+  await api
+    .catalog()
+    .jobs.updateOne(
+      { kind: 'report', state: 'queued' },
+      { $set: { 'options.definition': { ...ALL, sorts: [], columns: [{ field_name: 'gone' }] } } },
+    )
   const handlers = { report: reportHandler({ ...parts, clock }) }
   const options = { catalog: api.catalog(), clock, log, handlers }
   for (const due of await jobsDue(options)) await runJob(options, due, new AbortController().signal)
@@ -172,7 +189,10 @@ it('an interrupted report starts again, and the file has each row once', async (
 it('no more than 20 reports wait', async () => {
   for (let index = 0; index < 20; index += 1) await order()
   const refused = await api.ask('report', { report: ALL })
-  expect(refused).toMatchObject({ status: 0, desc: '20 reports are being written: try again later' })
+  expect(refused).toMatchObject({
+    status: 0,
+    desc: '20 reports are being written: try again later',
+  })
   while ((await jobsDue({ catalog: api.catalog(), clock })).length > 0) await runJobs()
 })
 

@@ -6,7 +6,12 @@ import { useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addReportTenant, REPORT_ENV } from '../../support/admin/reports/report-tenant.ts'
 
 const api = useActionServer(ACTIONS, { ...REPORT_ENV, TOLLGATE_AUDIT_READS: 'lines,accounts' })
-const common = () => ({ _id: new ObjectId(), rev: 1, from: new Date(0), to: new Date('2170-01-01') })
+const common = () => ({
+  _id: new ObjectId(),
+  rev: 1,
+  from: new Date(0),
+  to: new Date('2170-01-01'),
+})
 const USAGE = {
   ...common(),
   key: 'BY_PLAN',

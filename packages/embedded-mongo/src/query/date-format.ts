@@ -41,10 +41,7 @@ const PARTS = { ...DAY_PARTS, ...TIME_PARTS }
  * A function that writes an instant (epoch ms) in a time zone.
  * @throws CommandError for an unknown part or time zone
  */
-export function compileDateFormat(
-  format = DEFAULT_FORMAT,
-  zone = 'UTC',
-): (atMs: number) => string {
+export function compileDateFormat(format = DEFAULT_FORMAT, zone = 'UTC'): (atMs: number) => string {
   const parts: Part[] = []
   let isDay = true
   for (const [text, sign] of format.matchAll(/%([\s\S]?)|[^%]+/g)) {

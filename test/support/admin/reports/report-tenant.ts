@@ -1,8 +1,8 @@
 /** Lines, subscribers, accounts and bills to report on. */
 import { ObjectId } from '../../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
-import { storedAmount } from '../../../../src/catalog/records/exact-amount.ts'
-import { Exact } from '../../../../src/catalog/records/exact-amount.ts'
+import { Exact, storedAmount } from '../../../../src/catalog/records/exact-amount.ts'
+import { createSealer } from '../../../../src/catalog/settings/sealing.ts'
 
 export const REPORT_ENV = {
   TOLLGATE_RATING_TIME_ZONE: 'Asia/Kolkata',
@@ -29,7 +29,11 @@ export const LINES: readonly object[] = [
   line('a', {
     ...{ aid: 1, sid: 11, plan: 'GOLD', usaget: 'data', usagev: 100, aprice: 0.1 },
     ...{ billrun: '202607', urt: new Date('2026-06-01T10:00:00Z'), late: false },
-    ...{ called_number: '=HYPERLINK("x")', uf: { note: 'a, "b"\nc' }, tax_data: { total_tax: 0.17 } },
+    ...{
+      called_number: '=HYPERLINK("x")',
+      uf: { note: 'a, "b"\nc' },
+      tax_data: { total_tax: 0.17 },
+    },
   }),
   line('b', {
     ...{ aid: 1, sid: 11, plan: 'GOLD', usaget: 'data', usagev: 200, aprice: 0.2 },
@@ -91,7 +95,7 @@ export async function addReportTenant(catalog: Catalog): Promise<void> {
     subscriber(11, 1, 'Former', { ...ended, to: new Date('2021-01-01') }),
     subscriber(21, 2, 'Bob', { deleted: false }),
     subscriber(31, 2, 'Gone', { deleted: true }),
-    account(1, 'Byron', { payment_gateway: { active: { name: 'x', card_token: 'v2:x:y' } } }),
+    account(1, 'Byron', { payment_gateway: { active: { name: 'x', card_token: createSealer('a key of tests').seal('token') } } }),
     account(2, 'Hopper'),
     account(3, 'Old', ended),
   ])
