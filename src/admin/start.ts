@@ -101,19 +101,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     refuseCrossSite(server, config.admin, listedOrigins(settings))
     const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
-    addRoutes(server, {
-      ...parts,
-      redis,
-      clockMover,
-      metrics,
-      audit,
-      auth,
-      entityApi,
-      payments,
-      cycle,
-      reports,
-      health,
-    })
+    const served = { ...parts, redis, clockMover, metrics, audit, auth, entityApi, payments }
+    addRoutes(server, { ...served, cycle, reports, health })
     if (!auth.guard.isOpen) {
       const first = watchFirstAdmin({ catalog, clock: realTimeOf(clock), log, dataDir })
       ends.push(first)

@@ -1,5 +1,24 @@
 /** Reads the results of a cursor in batches. */
-import type { Catalog, ReadLimits } from './connection.ts'
+
+/** As `ReadLimits` of the catalogue. */
+interface Limits {
+  readonly maxTimeMS: number
+  readonly signal: AbortSignal
+}
+
+/** As `Catalog.read`. */
+type Read = <T>(
+  what: string,
+  operation: (limits: Limits) => Promise<T>,
+  options: { signal?: AbortSignal | undefined; remainingMs: number },
+) => Promise<T>
+
+/** As `Catalog.readBatches`. */
+type ReadBatches = <T>(
+  what: string,
+  open: (limits: Limits) => BatchCursor<T>,
+  options: BatchReadOptions,
+) => AsyncGenerator<T[]>
 
 /** The part of a cursor of the driver that is used. */
 export interface BatchCursor<T> {
@@ -15,10 +34,10 @@ export interface BatchReadOptions {
   limitMs: number
 }
 
-export function batchReader(read: Catalog['read']): Catalog['readBatches'] {
+export function batchReader(read: Read): ReadBatches {
   return async function* readBatches<T>(
     what: string,
-    open: (limits: ReadLimits) => BatchCursor<T>,
+    open: (limits: Limits) => BatchCursor<T>,
     { signal: caller, limitMs }: BatchReadOptions,
   ): AsyncGenerator<T[]> {
     const ended = new AbortController()

@@ -23,8 +23,8 @@ const PAGE_MAX = 1_000_000
 const PARAMETERS = Type.Object({
   action: param.optional(
     param.text(
-      '`generateReport`: `report` as rows; `exportCSVReport`: as CSV; `exportCSV`: the saved report ' +
-        'with the key `report` as CSV; `taxationReport`: taxes of the last confirmed cycle.',
+      '`generateReport`: `report` as rows; `exportCSVReport`: as CSV; `exportCSV`: CSV of the ' +
+        'saved report with the key `report`; `taxationReport`: taxes of the last confirmed cycle.',
     ),
   ),
   key: param.optional(param.text('Key of a saved report.')),
@@ -241,7 +241,7 @@ async function ordered(
   return { file_url: url, file: { url, job: id.toHexString(), format, expires } }
 }
 
-/** What a job stores of a definition. */
+/** The parts of a definition that a job stores. */
 function partsOf(definition: Fields): Fields {
   const { key, entity, type, columns, conditions, sorts, formats } = definition
   return { key, entity, type, columns, conditions, sorts, formats }

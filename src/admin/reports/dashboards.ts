@@ -98,7 +98,7 @@ async function revenue(call: DashboardCall, { keys }: Window): Promise<Fields[]>
   return found.map(({ _id, due }) => ({ billrun_key: _id, due: exact(due) }))
 }
 
-/** What customers owed at the end of each cycle: invoices less payments until then. */
+/** The debt of all customers at the end of each cycle: invoices less payments until then. */
 async function debt(call: DashboardCall, { keys }: Window): Promise<Fields[]> {
   const calendar = calendarOf(call.config)
   const ends = keys.map((key) => new Date(keyEndMs(key, calendar)))

@@ -3,7 +3,7 @@ import { localTime } from '../../domain/time.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 
 /** Parts of a local date. Absent parts are 0; a format does not use them then. */
-export interface DateParts {
+export interface CalendarParts {
   year: number
   month: number
   day: number
@@ -18,11 +18,11 @@ export interface DateParts {
   dayOfYear: number
 }
 
-type Part = keyof DateParts
+type Part = keyof CalendarParts
 
 interface Letter {
   readonly needs: readonly Part[]
-  write(parts: DateParts): string
+  write(parts: CalendarParts): string
 }
 
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']
@@ -85,13 +85,14 @@ const SIGNS: readonly (readonly [Part, string])[] = [
 ]
 
 export interface DateFormat {
-  write(parts: DateParts): string
-  /** Format of `$dateToString` with the parts that the format shows, and the reader of its texts. */
+  write(parts: CalendarParts): string
+  /** Format of `$dateToString` with the parts that this one shows. */
   readonly grouped: string
-  partsOf(text: string): DateParts
+  /** Reads a text in the format `grouped`. */
+  partsOf(text: string): CalendarParts
 }
 
-const NONE: DateParts = {
+const NONE: CalendarParts = {
   year: 0,
   month: 0,
   day: 0,
@@ -110,7 +111,7 @@ export function compileDateText(format: string, where: string): DateFormat {
   if (format === '' || format.length > FORMAT_LENGTH_MAX) {
     throw new EntityRuleError(`${where} must be a format such as 'd/m/Y'`)
   }
-  const parts: ((from: DateParts) => string)[] = []
+  const parts: ((from: CalendarParts) => string)[] = []
   const needed = new Set<Part>()
   for (let at = 0; at < format.length; at += 1) {
     const sign = format[at] as string
@@ -141,7 +142,7 @@ export function compileDateText(format: string, where: string): DateFormat {
 
 const DAY_MS = 86_400_000
 
-export function datePartsAt(atMs: number, zone: string): DateParts {
+export function datePartsAt(atMs: number, zone: string): CalendarParts {
   const local = localTime(zone, atMs)
   const day = Date.UTC(local.year, local.month - 1, local.day)
   const weekday = new Date(day).getUTCDay() || 7

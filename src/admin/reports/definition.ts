@@ -39,7 +39,7 @@ export interface ReportColumn {
   readonly key: string
   /** Heading in files. */
   readonly label: string
-  /** Of grouped reports only. */
+  /** Null in a report that is not grouped. */
   readonly op: GroupOp | null
   /** Name of the entity of the field. */
   readonly entity: string

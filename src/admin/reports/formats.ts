@@ -24,7 +24,7 @@ type Format = (value: unknown, context: FormatContext) => unknown
 
 export interface ColumnFormat {
   readonly apply: Format
-  /** Of a date that becomes text: grouped reports group by what it shows. */
+  /** The format of a date as text, by which grouped reports group; null for other formats. */
   readonly date: DateFormat | null
   readonly needsTax: boolean
 }
@@ -124,7 +124,7 @@ function billingCycle(value: unknown, where: string): Format {
   }
 }
 
-/** The exact number of a value; null if it is none. */
+/** The value as an exact number; null if it is not a number. */
 function exactOf(value: unknown): Exact | null {
   if (typeof value === 'boolean' || value instanceof Date || isUnset(value)) return null
   if (typeof value === 'object' && !isNumberObject(value as object)) return null

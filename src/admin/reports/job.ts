@@ -75,7 +75,7 @@ function signatureOf(id: string, expiresMs: number, secret: string): string {
   return createHmac('sha256', secret).update(`${id}.${expiresMs}`).digest('base64url')
 }
 
-/** What an address of a file gives. */
+/** The parameters of an address of a file. */
 export interface FileRequest {
   readonly id: string
   readonly expires: string

@@ -1,4 +1,4 @@
-/** What reports need, composed in admin/start.ts. */
+/** The dependencies of reports, composed in admin/start.ts. */
 import type { Catalog } from '../../catalog/connection.ts'
 import type { Config } from '../../config/schema.ts'
 import type { CurrentFields } from '../entities/fields/current.ts'

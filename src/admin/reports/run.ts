@@ -15,7 +15,7 @@ import { groupedDate, pipelineOf } from './pipeline.ts'
 import { cellText, jsonValue } from './row-values.ts'
 
 export interface ReportStores {
-  /** Of the installation. */
+  /** The connection for everything but the rows. */
   readonly catalog: Catalog
   /** The connection for reports (admin/start.ts). */
   readonly reader: Catalog

@@ -229,7 +229,7 @@ export function compileGroup(spec: Doc): Grouping {
 
 /** Memory limit of the groups, in bytes, as in MongoDB; nothing is written to temporary files. */
 const GROUPS_BYTES_MAX = 100 * 1024 * 1024
-/** Of a group with its key, and of each of its accumulators. */
+/** Memory of a group without its key, and of each of its accumulators. */
 const GROUP_BYTES = 200
 const STATE_BYTES = 100
 

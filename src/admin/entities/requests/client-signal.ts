@@ -1,4 +1,4 @@
-/** Ends reads that nobody waits for. */
+/** Ends the reads of clients that have disconnected. */
 import type { FastifyReply } from 'fastify'
 
 /** Aborted when the client disconnects before the response is complete. */

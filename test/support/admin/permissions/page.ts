@@ -43,7 +43,7 @@ function permissionTables(definitions: ReadonlyMap<string, CollectionDefinition>
     ['Entity API', entityTable(definitions)],
     [
       'Action API',
-      `${endpointTable([...ACTION_ENDPOINTS, ...Object.values(REPORT_ENDPOINTS)])}\n\n${PLANNED}\n\n${endpointTable(PLANNED_ENDPOINTS)}`,
+      `${endpointTable(SERVED)}\n\n${PLANNED}\n\n${endpointTable(PLANNED_ENDPOINTS)}`,
     ],
   ]
   const texts = sections.map(([title, text]) => `### ${title}\n\n${text}\n`)
@@ -55,6 +55,8 @@ const OPEN = `\`admin.openPaths\` opens paths to anybody: by default \`health\` 
 
 const CHARGING = `The charging port serves the same path to network elements with keys
 (\`tollgate peer\`): [WIRE.md](WIRE.md).`
+
+const SERVED = [...ACTION_ENDPOINTS, ...Object.values(REPORT_ENDPOINTS)]
 
 const PLANNED = 'Guarded, but not served yet: a permitted caller gets 404.'
 

@@ -88,6 +88,7 @@ export async function addReportTenant(catalog: Catalog): Promise<void> {
   const account = (aid: number, lastname: string, more: object = {}) => ({
     ...{ ...common(), type: 'account', aid, lastname, ...more },
   })
+  const card_token = createSealer('a key of tests').seal('token')
   const ended = { to: new Date('2025-01-01') }
   await insert('taxes', [{ ...common(), key: 'DEFAULT_VAT', rate: 0.17, embed_tax: false }])
   await insert('subscribers', [
@@ -95,7 +96,7 @@ export async function addReportTenant(catalog: Catalog): Promise<void> {
     subscriber(11, 1, 'Former', { ...ended, to: new Date('2021-01-01') }),
     subscriber(21, 2, 'Bob', { deleted: false }),
     subscriber(31, 2, 'Gone', { deleted: true }),
-    account(1, 'Byron', { payment_gateway: { active: { name: 'x', card_token: createSealer('a key of tests').seal('token') } } }),
+    account(1, 'Byron', { payment_gateway: { active: { name: 'x', card_token } } }),
     account(2, 'Hopper'),
     account(3, 'Old', ended),
   ])
