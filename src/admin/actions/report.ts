@@ -109,8 +109,10 @@ interface Chosen {
 
 async function definitionOf(given: ReportParameters, call: ActionCall): Promise<Chosen> {
   const { action: name = '', key, _id: id, report: sent } = given
-  const saved = async (by: { key?: unknown; id?: unknown }) =>
-    (await savedReport(call.catalog, by, call.nowMs)) as unknown as Fields
+  const saved = async (by: { key?: unknown; id?: unknown }) => {
+    await refuseDefinitions(call)
+    return (await savedReport(call.catalog, by, call.nowMs)) as unknown as Fields
+  }
   switch (name) {
     case '':
       if (!isUnset(key)) return { definition: await saved({ key }), isCsv: false }
@@ -127,6 +129,14 @@ async function definitionOf(given: ReportParameters, call: ActionCall): Promise<
     default:
       throw new ActionError(`Report controller - cannot find action: ${name.slice(0, 64)}`)
   }
+}
+
+const REPORTS = { collection: 'reports', name: 'get', usual: ['read', 'write', 'reports'] }
+
+/** Throws `NotAllowedError` if the operator's rules do not let the caller read saved reports. */
+export async function refuseDefinitions({ permits }: ActionCall): Promise<void> {
+  if (await permits(REPORTS)) return
+  throw new NotAllowedError('No permission: you may not read saved reports')
 }
 
 function inline(sent: unknown): Fields {
@@ -201,9 +211,10 @@ function storesOf({ catalog, reports, config }: ActionCall) {
 
 async function csv(wanted: Report, options: TextSettings, call: ActionCall): Promise<ActionAnswer> {
   const { config, nowMs, signal } = call
-  const run = { report: wanted, skip: 0, limit: config.reports.fileRowsMax, nowMs, signal }
+  const { fileRowsMax } = config.reports
+  const run = { report: wanted, skip: 0, limit: fileRowsMax + 1, nowMs, signal }
   const rows = await openReport(storesOf(call), run)
-  const texts = reportText(rows, wanted.columns, { ...options, format: 'csv' })
+  const texts = reportText(rows, wanted.columns, { ...options, format: 'csv' }, fileRowsMax)
   await recordReportRead(call, call.actor, wanted, null)
   // Errors of the store must be known before the first byte is sent: the header needs no read.
   const first = options.hasHeader ? [await texts.next(), await texts.next()] : [await texts.next()]

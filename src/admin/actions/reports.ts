@@ -11,6 +11,7 @@ import { readersOf } from '../reports/definition.ts'
 import { entityNamed } from '../reports/report-entities.ts'
 import { type ActionAnswer, type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
+import { refuseDefinitions } from './report.ts'
 
 const REPORTS_MAX = 10_000
 
@@ -63,6 +64,7 @@ function mayRead(definition: CollectionDefinition, { permits }: ActionCall): Pro
 }
 
 async function saved(call: ActionCall): Promise<ActionAnswer> {
+  await refuseDefinitions(call)
   const { catalog, nowMs, config } = call
   const now = new Date(nowMs)
   const found = await catalog.read('list reports', (limits) =>

@@ -40,7 +40,7 @@ export function createReportFiles({
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const file = await open(draft, 'w', 0o600)
       try {
-        for await (const text of texts) await file.write(text)
+        await file.writeFile(texts)
         await file.sync()
       } finally {
         await file.close()

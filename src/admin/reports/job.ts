@@ -23,7 +23,9 @@ export interface ReportOrder extends TextOptions {
   readonly actor: Actor
 }
 
-interface ReportJobOptions extends Omit<ReportOrder, 'actor'> {
+interface ReportJobOptions extends Omit<ReportOrder, 'actor' | 'definition'> {
+  /** Absent once the file is complete: its conditions may have personal data. */
+  readonly definition?: Fields
   readonly expiresMs: number
   /** Key of the signature of the address. */
   readonly secret: string
@@ -115,21 +117,24 @@ const ROWS_PER_UPDATE = 20_000
 
 /** An interrupted report starts again. */
 export function reportHandler(parts: ReportParts & { clock: Clock }): JobHandler {
-  const { config, files, fields, clock } = parts
+  const { catalog, config, files, fields, clock } = parts
   return async (claimed, signal) => {
     const { job } = claimed
     const options = job.options as unknown as ReportJobOptions
     const { format, expiresMs, definition } = options
+    // The file was complete when the process died.
+    if (definition === undefined) return null
     const name = { id: job._id.toHexString(), format: format as ReportFormat, expiresMs }
     job.counts = {}
     try {
       const report = await loadedReport(definition, fields)
-      const limit = config.reports.fileRowsMax
+      const { fileRowsMax } = config.reports
       const nowMs = clock.nowMs()
-      const rows = await openReport(parts, { report, skip: 0, limit, nowMs, signal })
+      const run = { report, skip: 0, limit: fileRowsMax + 1, nowMs, signal }
+      const rows = await openReport(parts, run)
       let unsaved = 0
       const texts = async function* () {
-        for await (const batch of reportText(rows, report.columns, options)) {
+        for await (const batch of reportText(rows, report.columns, options, fileRowsMax)) {
           yield batch.text
           claimed.count('rows', batch.rows)
           unsaved += batch.rows
@@ -139,6 +144,9 @@ export function reportHandler(parts: ReportParts & { clock: Clock }): JobHandler
         }
       }
       await withProgress(claimed.saveProgress, () => files.write(name, texts()))
+      await catalog.run('forget the definition of a report', () =>
+        catalog.jobs.updateOne({ _id: job._id }, { $unset: { 'options.definition': '' } }),
+      )
     } catch (error) {
       // The process stops: another one starts the report again.
       if (signal.aborted) return clock.nowMs()

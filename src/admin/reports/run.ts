@@ -62,8 +62,13 @@ export async function openReport(stores: ReportStores, run: ReportRun): Promise<
       const open = (limits: { maxTimeMS: number; signal: AbortSignal }) =>
         documents.aggregate(pipeline, { ...limits, allowDiskUse: true })
       const options = { signal, limitMs: run.timeoutMs ?? config.reports.timeoutMs }
-      for await (const batch of reader.readBatches(`report on ${entity.name}`, open, options)) {
-        yield batch.map((document) => rowOf(document, columns, context))
+      const what = `report on ${entity.name}`
+      try {
+        for await (const batch of reader.readBatches(what, open, options)) {
+          yield batch.map((document) => rowOf(document, columns, context))
+        }
+      } catch (error) {
+        throw refusalOf(error) ?? error
       }
     },
     json(row) {
@@ -72,6 +77,20 @@ export async function openReport(stores: ReportStores, run: ReportRun): Promise<
     },
     cells: (row) => row.map((value) => cellText(value, timeZone)),
   }
+}
+
+/** Codes of exceeded memory: of groups, of lists in them, of joined documents. */
+const MEMORY_CODES: ReadonlySet<unknown> = new Set([292, 146, 4568])
+
+/** A report that the store refuses; null for other errors, and for sorts, which have their own. */
+function refusalOf(error: unknown): EntityRuleError | null {
+  const isOfStore = error instanceof Error && 'code' in error && typeof error.code === 'number'
+  if (!isOfStore || /^Sort exceeded/.test(error.message)) return null
+  if (MEMORY_CODES.has(error.code)) {
+    return new EntityRuleError('too many groups or values for the memory: add conditions')
+  }
+  const name = 'codeName' in error ? String(error.codeName) : String(error.code)
+  return new EntityRuleError(`the store cannot run this report: ${name}`)
 }
 
 function rowOf(document: Fields, columns: readonly ReportColumn[], context: FormatContext): Row {

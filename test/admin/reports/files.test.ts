@@ -117,6 +117,7 @@ describe('a report with more rows than the answer may have', () => {
       .catalog()
       .jobs.findOne({ kind: 'report', step: 'done' }, { sort: { created: -1 } })
     expect(found).toMatchObject({ state: 'done', error: '', counts: { rows: 4 } })
+    expect(found?.options).not.toHaveProperty('definition')
     expect(job).toMatch(/^[\da-f]{24}$/)
   })
 })
@@ -172,6 +173,18 @@ it('a report that cannot be written fails once, and says why', async () => {
   })
   expect(await jobsDue(options)).toEqual([])
   expect(job).not.toBe('')
+})
+
+it('a report with more rows than a file may have fails', async () => {
+  const { url } = await order()
+  const config = { ...parts.config, reports: { ...parts.config.reports, fileRowsMax: 3 } }
+  const handlers = { report: reportHandler({ ...parts, config, clock }) }
+  const options = { catalog: api.catalog(), clock, log, handlers }
+  for (const job of await jobsDue(options)) await runJob(options, job, new AbortController().signal)
+  expect(await (await fetch(url)).json()).toMatchObject({
+    status: 0,
+    desc: 'the report has more than 3 rows: add conditions',
+  })
 })
 
 it('an interrupted report starts again, and the file has each row once', async () => {

@@ -86,6 +86,7 @@ describe('permissions', () => {
     ['write', 'ada', 1],
     ['read', 'ada', 0],
     ['reports', 'lines/get', 0],
+    ['reports', 'reports/get', 0],
     ['admin', 'lines/get', 1],
   ])('role %s, caller %s: status %i', async (role, user, status) => {
     const answer = await api.ask('report', { key: 'BY_PLAN' }, { role, user })

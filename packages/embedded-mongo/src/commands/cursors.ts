@@ -9,6 +9,8 @@ import type { WorkLimit } from './work-limit.ts'
 const CURSOR_IDLE_MS_MAX = 10 * 60 * 1000
 /** Number of documents in the first batch if the client does not request a size. */
 const FIRST_BATCH_DOCS = 101
+/** Number of search steps between two yields to other clients. */
+const STEPS_PER_TURN = 4
 /** Maximum size of a batch, in bytes; it may always contain one document. */
 const BATCH_BYTES_MAX = 16 * 1024 * 1024
 
@@ -16,6 +18,7 @@ type Cursor = {
   readonly ns: string
   readonly results: Results<Uint8Array>
   readonly noTimeout: boolean
+  readonly givesWay: boolean
   /** Whether the collection of the cursor still exists. */
   readonly isAlive: () => boolean
   /** A document that was read but did not fit into the previous batch. */
@@ -38,6 +41,8 @@ export type CursorOptions = {
   readonly singleBatch: boolean
   /** Whether the cursor never expires. */
   readonly noTimeout?: boolean
+  /** Whether the read waits while others arrive: an aggregation may read millions of documents. */
+  readonly givesWay?: boolean
   /** Whether the collection of the cursor still exists. */
   readonly isAlive: () => boolean
   /** Limit of the first batch; the remaining time is for the later batches. */
@@ -60,11 +65,12 @@ export class Cursors {
 
   async open(results: Results<Uint8Array>, options: CursorOptions): Promise<CursorBatch> {
     const { ns, limit, batchSize = FIRST_BATCH_DOCS, singleBatch } = options
-    const { noTimeout = false, isAlive, work } = options
+    const { noTimeout = false, givesWay = false, isAlive, work } = options
     const cursor: Cursor = {
       ns,
       results,
       noTimeout,
+      givesWay,
       isAlive,
       pending: undefined,
       remaining: limit,
@@ -165,12 +171,14 @@ export class Cursors {
   ): Promise<{ docs: Uint8Array[]; isDone: boolean }> {
     const docs: Uint8Array[] = []
     let bytes = 0
-    const turn = this.#turns.start()
+    const turn = cursor.givesWay ? this.#turns.start() : undefined
+    let steps = 0
     while (docs.length < batchSize && cursor.remaining > 0) {
       const doc = cursor.pending ?? this.#next(cursor)
       if (doc === undefined) return { docs, isDone: true }
       if (doc === null) {
-        await turn.pass()
+        if (turn) await turn.pass()
+        else if (++steps % STEPS_PER_TURN === 0) await new Promise(setImmediate)
         if (cursor.isKilled) throw new MongoCommandError('CursorKilled', 'the cursor was killed')
         work.check()
         continue

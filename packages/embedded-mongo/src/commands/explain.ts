@@ -46,7 +46,7 @@ const explain: Command = async (context, args) => {
   }
   if (verbosity === 'queryPlanner') return { explainVersion: '1', queryPlanner, command }
   let nReturned = 0
-  await drain(rows, { turns: context.turns, work: workOf(context, args) }, () => {
+  await drain(rows, workOf(context, args), () => {
     nReturned += 1
   })
   const executionStats = {

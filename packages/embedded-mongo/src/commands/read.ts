@@ -12,7 +12,6 @@ import { visitPath } from '../values/path.ts'
 import { type Args, missingField, parseCount } from './args.ts'
 import type { Command, Commands, Context } from './command.ts'
 import type { CommandReply } from './reply.ts'
-import type { Turns } from './turns.ts'
 import { type WorkLimit, workLimit } from './work-limit.ts'
 
 const FIND_UNSUPPORTED = [
@@ -139,6 +138,7 @@ const aggregate: Command = async (context, args) => {
       batchSize: parseCount('cursor.batchSize', cursor['batchSize']),
       limit: Number.POSITIVE_INFINITY,
       singleBatch: false,
+      givesWay: true,
       isAlive: () => catalog.find(ns)?.id === collection?.id,
       work: workOf(context, args),
     }),
@@ -157,8 +157,7 @@ const count: Command = async (context, args) => {
     return { n: countValue(Math.min(Math.max(0, all - skip), limit)) }
   }
   let n = 0
-  const limits = { turns: context.turns, work: workOf(context, args) }
-  await drain(runQuery(records, collection, { filter, skip, limit }), limits, () => {
+  await drain(runQuery(records, collection, { filter, skip, limit }), workOf(context, args), () => {
     n += 1
   })
   return { n: countValue(n) }
@@ -174,7 +173,7 @@ const distinct: Command = async (context, args) => {
     if (value !== undefined) found.set(keyText(value), value)
   }
   const rows = runQuery(records, catalog.find(args.namespace()), { filter: args.doc('query') })
-  await drain(rows, { turns: context.turns, work: workOf(context, args) }, ({ doc }) => {
+  await drain(rows, workOf(context, args), ({ doc }) => {
     visitPath(doc, parts, (value) => {
       if (isArray(value)) value.forEach(add)
       else add(value)
@@ -190,17 +189,16 @@ function requiredString(args: Args, field: string): string {
   throw missingField(`${args.name}.${field}`)
 }
 
-/** Consumes all results and gives way to other clients. */
+/** Consumes all results and yields to other clients from time to time. */
 export async function drain<T>(
   results: Results<T>,
-  { turns, work }: { readonly turns: Turns; readonly work: WorkLimit },
+  work: WorkLimit,
   use: (result: T) => void,
 ): Promise<void> {
-  const turn = turns.start()
   for (const result of results) {
     if (result !== null) use(result)
     else {
-      await turn.pass()
+      await new Promise(setImmediate)
       work.check()
     }
   }

@@ -1,9 +1,9 @@
-/** Turns between commands: a long read gives way to the others. */
+/** Turns between commands: an aggregation gives way to the others. */
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Work of a long read before other commands may run, in milliseconds. */
+/** Work of an aggregation before other commands may run, in milliseconds. */
 const TURN_MS = 3
-/** While others arrive, a read waits for so many times its own work. */
+/** While others arrive, it waits for so many times its own work. */
 const WAIT_FACTOR = 3
 const WAIT_MS_MAX = 30
 
@@ -16,13 +16,13 @@ export class Turns {
     this.#begun += 1
   }
 
-  /** The first turn of a read. */
+  /** The first turn of an aggregation. */
   start(): Turn {
     return new Turn(() => this.#begun)
   }
 }
 
-/** The present turn of one long read. */
+/** The present turn of one aggregation. */
 export class Turn {
   readonly #begun: () => number
   #startedMs: number
