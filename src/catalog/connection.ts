@@ -63,9 +63,8 @@ export interface Catalog extends Collections {
     options?: StoreReadOptions,
   ): Promise<T>
   /**
-   * The results of a cursor, one batch at a time: the next one is read when it is asked for, so
-   * that a slow consumer holds nothing. Ending the iteration or `signal` ends the read on the
-   * server. Rejects like `read`.
+   * The results of a cursor, one batch at a time: the next one is read when it is asked for. Ending
+   * the iteration or `signal` ends the read on the server. Rejects like `read`.
    */
   readBatches<T>(
     what: string,

@@ -1,7 +1,7 @@
 /** Formats of the values of a column, applied in their order. */
 
-import { currencyDigits, currencyName } from '../../billing/currency.ts'
 import { Decimal } from 'decimal.js'
+import { currencyDigits, currencyName } from '../../billing/currency.ts'
 import { type BillingCalendar, isCycleKey, keyEndMs, keyStartMs } from '../../billing/cycle-key.ts'
 import { Exact } from '../../catalog/records/exact-amount.ts'
 import { isUnset } from '../../domain/fields.ts'

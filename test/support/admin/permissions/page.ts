@@ -41,10 +41,7 @@ function permissionTables(definitions: ReadonlyMap<string, CollectionDefinition>
     ['Clock', endpointTable(Object.values(CLOCK_ENDPOINTS))],
     ['Payment gateways', endpointTable(Object.values(PAYMENT_ENDPOINTS))],
     ['Entity API', entityTable(definitions)],
-    [
-      'Action API',
-      `${endpointTable(SERVED)}\n\n${PLANNED}\n\n${endpointTable(PLANNED_ENDPOINTS)}`,
-    ],
+    ['Action API', `${endpointTable(SERVED)}\n\n${PLANNED}\n\n${endpointTable(PLANNED_ENDPOINTS)}`],
   ]
   const texts = sections.map(([title, text]) => `### ${title}\n\n${text}\n`)
   return texts.join('\n')
