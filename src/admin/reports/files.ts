@@ -40,7 +40,8 @@ export function createReportFiles({
       await mkdir(folder, { recursive: true, mode: 0o700 })
       const file = await open(draft, 'w', 0o600)
       try {
-        await file.writeFile(texts)
+        // Continues where the last one has ended.
+        for await (const text of texts) await file.writeFile(text)
         await file.sync()
       } finally {
         await file.close()
