@@ -1,5 +1,5 @@
 /** All routes of the control plane with their access rules. */
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { CustomerLookup } from '../billing/customer-lookup.ts'
 import type { Audit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
@@ -13,23 +13,20 @@ import { ACTIONS } from './actions/table.ts'
 import { addApiPages } from './api-pages.ts'
 import type { RouteAccess } from './auth/access.ts'
 import type { Auth } from './auth/auth.ts'
-import type { Caller } from './auth/caller.ts'
 import type { ClockMover } from './clock/move.ts'
 import { addClockRoutes } from './clock/routes.ts'
 import { announceCustomerChange } from './customer-changes.ts'
 import type { CycleParts } from './cycle/cycle.ts'
-import { errorHandler } from './entities/answer.ts'
 import type { EntityApi } from './entities/api.ts'
-import { RequestError } from './entities/errors.ts'
-import { readParameters, registerBodies } from './entities/requests/body.ts'
-import type { SentParameters } from './entities/requests/raw-parameters.ts'
 import { addEntityApi } from './entities/routes.ts'
 import { addHealth, type HealthOptions } from './health.ts'
 import { addHeartbeat } from './heartbeat.ts'
 import { addMetrics } from './metrics.ts'
 import type { Payments } from './payments/payments.ts'
 import { addPaymentRoutes } from './payments/routes.ts'
-import { NODE_ENDPOINTS, PLANNED_ENDPOINTS } from './permissions/endpoints.ts'
+import { NODE_ENDPOINTS } from './permissions/endpoints.ts'
+import type { ReportParts } from './reports/parts.ts'
+import { addReportRoutes } from './reports/routes.ts'
 import { createCategories } from './settings/categories.ts'
 import { addSettingsRoutes } from './settings/routes.ts'
 
@@ -47,6 +44,7 @@ export interface RouteParts {
   readonly payments: Payments
   readonly cycle: CycleParts
   readonly lookup: CustomerLookup
+  readonly reports: ReportParts
   readonly health: Pick<
     HealthOptions,
     'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
@@ -102,13 +100,16 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     entityApi,
     cycle: parts.cycle,
     lookup: parts.lookup,
+    reports: parts.reports,
     actions: ACTIONS,
+    permits: auth.permits,
     async admit(request, sent, action) {
       if (action === null) return admit(request, sent, 'user')
       const { family: collection = 'api', name, access } = action
       return auth.admitAction(request, sent, { collection, name, usual: access })
     },
   })
+  addReportRoutes(server, { ...parts.reports, clock }, log)
   addPaymentRoutes(
     server,
     parts.payments,
@@ -116,42 +117,4 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
       auth.admitAction(request, sent, { collection: 'api', name: 'cards', usual }),
     log,
   )
-  addPlanned(
-    server,
-    (request, sent, name, usual) =>
-      auth.admitAction(request, sent, { collection: 'api', name, usual }),
-    log,
-  )
-}
-
-/** Authorises a caller for an action of the action API, or throws. */
-type AuthorizeAction = (
-  request: FastifyRequest,
-  sent: SentParameters,
-  action: string,
-  usual: RouteAccess,
-) => Promise<Caller>
-
-/** Endpoints of a later version. Unauthorised callers do not learn that they are missing. */
-function addPlanned(
-  server: FastifyInstance,
-  authorize: AuthorizeAction,
-  log: Pick<Logger, 'error'>,
-): void {
-  server.register(async (routes) => {
-    registerBodies(routes)
-    routes.setErrorHandler(errorHandler(log))
-    for (const { method, path, access } of PLANNED_ENDPOINTS) {
-      routes.route({
-        method: method === 'GET' ? ['GET', 'POST'] : 'POST',
-        url: path,
-        config: { access: 'asked' },
-        async handler(request, reply) {
-          const { sent } = await readParameters(request, reply)
-          await authorize(request, sent, path.split('/').at(-1) ?? '', access)
-          throw new RequestError(404, `${path} is not part of this version`)
-        },
-      })
-    }
-  })
 }

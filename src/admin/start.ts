@@ -28,6 +28,7 @@ import { jobHandlers, startStandingJobs } from './jobs/handlers.ts'
 import { startJobRunner } from './jobs/runner.ts'
 import { checkListening, listen } from './listening.ts'
 import { createPayments, type Payments } from './payments/payments.ts'
+import { createReports } from './reports/parts.ts'
 import { startReseal } from './reseal.ts'
 import { addRoutes } from './routes.ts'
 import { createServer } from './server.ts'
@@ -66,6 +67,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { isRedisFit = () => true, canRedisWrite = () => true, stripeAddress } = options
   const { readTimeoutMs } = config.entities
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-admin', readTimeoutMs })
+  const reader = await openReader(config)
   const redis = openRedis(config.redis, log)
   const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
@@ -80,7 +82,8 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const payments = createPayments({ ...parts, lookup, settings, entityApi, stripeAddress })
   const { charges } = payments
   const cycle = createCycle({ ...parts, openAccounts })
-  const handlers = jobHandlers(entityApi, { config, metrics, payments, cycle })
+  const reports = createReports({ catalog, reader, config, fields: entityApi.fields })
+  const handlers = jobHandlers(entityApi, { config, metrics, payments, cycle, reports })
   const clockMover = createClockMover({ ...parts, ledger, metrics, handlers, audit, charges })
   const ends: { stop(): Promise<void> | void }[] = []
   let outbox: OutboxRunner | undefined
@@ -94,7 +97,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await server.close()
     for (const end of ends) await end.stop()
     await accounts.close()
-    await Promise.all([redis.close(), catalog.close()])
+    await Promise.all([redis.close(), catalog.close(), reader.close()])
   }
   try {
     if (config.clock.test) await refuseLiveGateway(charges)
@@ -102,7 +105,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     refuseCrossSite(server, config.admin, listedOrigins(settings))
     const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
-    const apis = { audit, auth, entityApi, payments, cycle, lookup, health }
+    const apis = { audit, auth, entityApi, payments, cycle, reports, lookup, health }
     addRoutes(server, { ...parts, ...apis, redis, clockMover, metrics })
     if (!auth.guard.isOpen) {
       const first = watchFirstAdmin({ catalog, clock: realTimeOf(clock), log, dataDir })
@@ -123,6 +126,20 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await close(0)
     throw error
   }
+}
+
+/** Few at once: reports wait for each other before they occupy the store. */
+const READER_CONNECTIONS_MAX = 4
+
+/** The connection for reports, so that they take none of the others. */
+function openReader({ mongo, reports, entities }: Config): Promise<Catalog> {
+  return openCatalog({
+    ...mongo,
+    appName: 'tollgate-reports',
+    readTimeoutMs: Math.max(reports.timeoutMs, entities.readTimeoutMs),
+    connectionsMax: READER_CONNECTIONS_MAX,
+    readsReplica: true,
+  })
 }
 
 /** Logins are in real time: moving the clock ends none. */

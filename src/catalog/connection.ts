@@ -9,6 +9,7 @@ import {
   SlowReadError,
 } from './errors.ts'
 import { isTimeLimitError, outageOf, STANDALONE } from './outages.ts'
+import { type BatchCursor, type BatchReadOptions, batchReader } from './read-batches.ts'
 import { OutboxDispatcher } from './transactions/dispatcher.ts'
 import { createTransactions } from './transactions/transaction.ts'
 
@@ -24,6 +25,8 @@ export interface CatalogOptions {
   connectionsMax?: number
   /** Time limit of a `read`; `timeoutMs` if absent. */
   readTimeoutMs?: number
+  /** Reads from a replica if there is one; its data may be some seconds old. Not for writes. */
+  readsReplica?: boolean
 }
 
 /** Limits to pass to every operation of a read. */
@@ -59,6 +62,15 @@ export interface Catalog extends Collections {
     operation: (limits: ReadLimits) => Promise<T>,
     options?: StoreReadOptions,
   ): Promise<T>
+  /**
+   * The results of a cursor, one batch at a time: the next one is read when it is asked for. Ending
+   * the iteration or `signal` ends the read on the server. Rejects like `read`.
+   */
+  readBatches<T>(
+    what: string,
+    open: (limits: ReadLimits) => BatchCursor<T>,
+    options: BatchReadOptions,
+  ): AsyncGenerator<T[]>
   /**
    * One transaction for several writes: `operation` passes `session` to each of them. Transactions
    * are serializable, also with respect to what `operation` reads without the session, as long as
@@ -115,6 +127,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     ...collections,
     run,
     read,
+    readBatches: batchReader(read),
     transaction,
     dispatcher,
     ensureIndexes: (identifiers = []) => ensureIndexes(collections, identifiers, run),
@@ -128,7 +141,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
 
 function createClient(options: CatalogOptions): MongoClient {
   const { url, timeoutMs, appName, connectionsMax = CONNECTIONS_MAX } = options
-  const { readTimeoutMs = timeoutMs } = options
+  const { readTimeoutMs = timeoutMs, readsReplica = false } = options
   try {
     return new MongoClient(url, {
       appName,
@@ -138,6 +151,7 @@ function createClient(options: CatalogOptions): MongoClient {
       socketTimeoutMS: Math.max(timeoutMs, readTimeoutMs + READ_GRACE_MS),
       waitQueueTimeoutMS: timeoutMs,
       maxPoolSize: connectionsMax,
+      ...(readsReplica && { readPreference: 'secondaryPreferred' as const }),
       ignoreUndefined: true,
       // Acknowledged writes are deleted here (streams are trimmed), so they must be durable there.
       writeConcern: { w: 'majority', journal: true },

@@ -5,6 +5,7 @@ import { ApiError } from '../admin/entities/errors.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
 import { jobHandlers } from '../admin/jobs/handlers.ts'
 import { createCharges } from '../admin/payments/payments.ts'
+import { createReports } from '../admin/reports/parts.ts'
 import { type Accounts, createAccounts } from '../billing/run/open-accounts.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
@@ -64,7 +65,8 @@ function moverOf(
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
   const charges = createCharges({ catalog, clock, config, settings, log, lookup })
   const cycle = createCycle({ catalog, clock, config, log, openAccounts })
-  const handlers = jobHandlers(api, { config, metrics, payments: { charges }, cycle })
+  const reports = createReports({ catalog, reader: catalog, config, fields: api.fields })
+  const handlers = jobHandlers(api, { config, metrics, payments: { charges }, cycle, reports })
   const due = { catalog, ledger, clock, config, metrics, handlers, log }
   return createClockMover({ ...due, audit: createAudit(catalog), charges })
 }

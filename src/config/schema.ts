@@ -218,6 +218,13 @@ export const ConfigSchema = section({
     files: oneOf('on_demand', 'at_confirmation'),
     formats: Type.Array(oneOf('pdf', 'html', 'json', 'ubl'), { minItems: 1, uniqueItems: true }),
   }),
+  reports: section({
+    folder: Type.String(),
+    rowsMax: integer(1, 1_000_000),
+    fileRowsMax: integer(1, 1_000_000_000),
+    timeoutMs: integer(100, 24 * HOUR_MS),
+    keepHours: integer(1, 8_760),
+  }),
   recorder: section({
     enabled: Type.Boolean(),
     blockMs: integer(1, 60 * SECOND_MS),

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type MongoServer, startMongoServer } from '@tollgate/embedded-mongo'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
 import {
   CatalogUnavailableError,
@@ -69,4 +69,44 @@ it('a catalogue read stops in the server when its caller cancels it', async () =
   const late = catalog.read('look', (limits) => catalog.plans.findOne(nothing, limits), { signal })
   await expect(late).rejects.toThrow(ReadCancelledError)
   expect(await catalog.read('look', () => catalog.plans.countDocuments())).toBe(20_000)
+})
+
+describe('reading in batches', () => {
+  const all = (signal?: AbortSignal, limitMs = 15_000) =>
+    catalog.readBatches('all', (limits) => catalog.plans.find({}, { ...limits, batchSize: 100 }), {
+      signal,
+      limitMs,
+    })
+
+  it('reads all documents, each batch when it is asked for', async () => {
+    let found = 0
+    for await (const batch of all()) found += batch.length
+    expect(found).toBe(20_000)
+  })
+
+  it('closes the cursor on the server when the consumer stops', async () => {
+    const opened = vi.spyOn(catalog.plans, 'find')
+    for await (const batch of all()) {
+      expect(batch).toHaveLength(100)
+      break
+    }
+    const cursor = opened.mock.results[0]?.value as { closed: boolean }
+    expect(cursor.closed).toBe(true)
+    opened.mockRestore()
+  })
+
+  it('ends when the caller cancels, and at the time limit', async () => {
+    const controller = new AbortController()
+    const reading = all(controller.signal)
+    expect((await reading.next()).value).toHaveLength(100)
+    controller.abort()
+    await expect(reading.next()).rejects.toThrow(ReadCancelledError)
+    stepMs = 10_000
+    const search = () => catalog.plans.find(nothing)
+    const open: Parameters<typeof catalog.readBatches>[1] = ({ maxTimeMS }) =>
+      search().maxTimeMS(maxTimeMS)
+    const slow = catalog.readBatches('slow', open, { limitMs: 15_000 })
+    await expect(slow.next()).rejects.toThrow(SlowReadError)
+    stepMs = 0
+  })
 })

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:net'
 import type { Services } from './commands/command.ts'
 import { Cursors } from './commands/cursors.ts'
 import { dispatch } from './commands/dispatch.ts'
+import { Turns } from './commands/turns.ts'
 import {
   createDataFolder,
   lockDataFolder,
@@ -95,7 +96,9 @@ function servicesOf(
   const { catalog, records, schema } = store
   const nowMs = () => clock.nowMs()
   const sessions = new Sessions(store, nowMs, transactionLifetimeLimitSeconds)
-  return { schema, catalog, records, cursors: new Cursors(nowMs), sessions, clock, address }
+  const turns = new Turns()
+  const cursors = new Cursors(nowMs, turns)
+  return { schema, catalog, records, cursors, turns, sessions, clock, address }
 }
 
 async function listen(

@@ -14,6 +14,7 @@ import { planContract } from './contract/plans.ts'
 import { projectionContract } from './contract/projections.ts'
 import { queryContract } from './contract/queries.ts'
 import { refusalContract } from './contract/refusals.ts'
+import { reportContract } from './contract/reports.ts'
 import { retryableContract } from './contract/retryable.ts'
 import { sortContract } from './contract/sorts.ts'
 import { transactionContract } from './contract/transactions.ts'
@@ -56,6 +57,7 @@ export function mongoContract(name: string, start: () => Promise<Server>): void 
     planContract(db)
     explainContract(db)
     aggregateContract(db)
+    reportContract(db)
     typeContract(db)
     refusalContract(db)
     transactionContract(db)

@@ -169,3 +169,15 @@ it('a value that is too long for an index is not found', async () => {
     expect(await named.countDocuments({ key: { $gt: long } })).toBe(0)
   }
 })
+
+it('groups have a memory limit, for their number and for the values in them', async () => {
+  const large = client.db('t').collection('large')
+  for (let n = 0; n < 7; n += 1) await large.insertOne({ text: String(n).repeat(10_000_000) })
+  const grouped = (all: Document) =>
+    large.aggregate([{ $group: { _id: null, all } }, { $project: { all: { $size: '$all' } } }])
+  await expect(grouped({ $push: '$text' }).toArray()).rejects.toMatchObject({ code: 292 })
+  await expect(grouped({ $addToSet: '$text' }).toArray()).rejects.toMatchObject({ code: 292 })
+  expect(await grouped({ $push: '$_id' }).toArray()).toEqual([{ _id: null, all: 7 }])
+  const byText = large.aggregate([{ $group: { _id: '$text' } }, { $count: 'n' }])
+  await expect(byText.toArray()).rejects.toMatchObject({ code: 292 })
+})

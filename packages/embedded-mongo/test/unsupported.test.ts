@@ -79,6 +79,20 @@ const UNSUPPORTED: readonly [what: string, work: () => Promise<unknown>][] = [
         .filter({ a: { $regex: '\\Ax' } })
         .toArray(),
   ],
+  [
+    '$lookup with let',
+    () =>
+      collection()
+        .aggregate([{ $lookup: { from: 'x', let: { a: '$b' }, pipeline: [], as: 'c' } }])
+        .toArray(),
+  ],
+  [
+    '$convert to int',
+    () =>
+      collection()
+        .aggregate([{ $project: { a: { $convert: { input: '$b', to: 'int' } } } }])
+        .toArray(),
+  ],
   ['a capped collection', () => client.db('t').createCollection('x', { capped: true, size: 9 })],
   ['a linearizable read', () => collection().find({}, { readConcern: 'linearizable' }).toArray()],
 ]
@@ -89,7 +103,7 @@ describe('features of a real server only', () => {
   })
 
   it.each([
-    ['$lookup', 40324],
+    ['$graphLookup', 40324],
     ['$facet', 40324],
     ['$out', 40324],
   ])('are refused as unknown: %s', async (stage, code) => {

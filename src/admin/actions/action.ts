@@ -1,10 +1,12 @@
 /** The declaration of an action of `/api`: one file per action, one row in table.ts. */
+import type { Readable } from 'node:stream'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { CustomerLookup } from '../../billing/customer-lookup.ts'
 import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import type { Role } from '../../catalog/entities/api.ts'
 import type { Schema } from '../../catalog/entities/json-schema.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
@@ -18,6 +20,7 @@ import type { ActionName } from '../entities/definitions/definition.ts'
 import type { JsonLimits } from '../entities/requests/json-limits.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import type { Payments } from '../payments/payments.ts'
+import type { ReportParts } from '../reports/parts.ts'
 import { type CastOptions, castParameters, param } from './parameters.ts'
 
 /** Limit on the header `Idempotency-Key`. */
@@ -41,6 +44,7 @@ export interface ActionStores {
   readonly lookup: CustomerLookup
   /** Announces a change in the customer system to workers; absent on a server without Redis. */
   readonly customerChanged?: ((change: CustomerChange) => Promise<void>) | undefined
+  readonly reports: ReportParts
 }
 
 /** One call of an action. */
@@ -51,7 +55,17 @@ export interface ActionCall extends ActionStores {
   readonly baseUrl: string
   /** `Idempotency-Key` of an action that moves no money, passed on to the entity API; else null. */
   readonly operationId: string | null
+  /** Whether the caller may do another action, by the rules of the operator or its usual roles. */
+  readonly permits: Permits
+  /** Aborted when the client disconnects before the answer is complete. */
+  readonly signal?: AbortSignal | undefined
 }
+
+export type Permits = (action: {
+  readonly collection: string
+  readonly name: string
+  readonly usual: readonly string[]
+}) => Promise<boolean>
 
 /**
  * Members of the answer besides `input`, in their order. `status` 1 and `desc` `success` are added
@@ -63,10 +77,13 @@ export type ActionAnswer = Readonly<Record<string, unknown>> & { readonly [FILE]
 export const FILE = Symbol('file')
 
 export interface AnswerFile {
-  readonly bytes: Buffer
+  /** Bytes, or a stream of them that is read as fast as the client receives them. */
+  readonly bytes: Buffer | Readable
   readonly mediaType: string
-  /** Letters, digits, `-` and `.` only. */
+  /** Letters, digits, `-`, `_` and `.` only. */
   readonly fileName: string
+  /** `attachment` by default. */
+  readonly disposition?: 'inline'
 }
 
 /** Results of a part of a call that commits in several transactions. */
@@ -130,8 +147,8 @@ interface Declaration<P extends TObject> {
   readonly paths?: readonly string[]
   /** First part of the path; `api` if absent. Names are unique within a family. */
   readonly family?: ActionFamily
-  /** Usual role of the callers, or several of which one is needed; `admin` always suffices. */
-  readonly level: Level | readonly Level[]
+  /** Usual role of the callers, or several of which one is needed; `admin` is always sufficient. */
+  readonly level: Level | readonly Role[]
   /** Actions of the entity API that the call executes: the caller needs their permissions, too. */
   entityActions?(raw: RawParameters): readonly EntityAction[]
   /** One sentence for the OpenAPI document and the table of permissions. */
@@ -173,7 +190,7 @@ export interface MoneyDeclaration<P extends TObject> extends Declaration<P> {
 }
 
 /** An action of any parameters, as the routes and the documentation use it. */
-export interface Action extends Omit<Declaration<TObject>, 'level'> {
+export interface Action extends Omit<Declaration<TObject>, 'level' | 'roles'> {
   readonly access: RouteAccess & readonly string[]
   /** Whether it moves money: it takes `Idempotency-Key` and `reason`. */
   readonly isMoney: boolean
@@ -192,7 +209,7 @@ export function pathsOf({
   return [`/${family}/${name}`, ...paths]
 }
 
-function levelsOf(level: Level | readonly Level[]): readonly Level[] {
+function rolesOf(level: Level | readonly Role[]): readonly Role[] {
   return typeof level === 'string' ? [level] : level
 }
 
@@ -201,7 +218,7 @@ export function action<P extends TObject>(declaration: ReadDeclaration<P>): Acti
   const { level, run, ...rest } = declaration
   return {
     ...rest,
-    access: levelsOf(level),
+    access: rolesOf(level),
     isMoney: false,
     call: (raw, call) => run(castParameters(rest.parameters, raw, castOptions(rest, call)), call),
   }
@@ -221,7 +238,7 @@ export function moneyAction<P extends TObject>(declaration: MoneyDeclaration<P>)
   return {
     ...rest,
     parameters,
-    access: levelsOf(level),
+    access: rolesOf(level),
     isMoney: true,
     async call(raw, call) {
       const other = special?.(raw, call) ?? null

@@ -5,6 +5,7 @@ import { actorOf, type Caller } from '../auth/caller.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import { RequestError } from '../entities/errors.ts'
 import { readParameters, registerBodies } from '../entities/requests/body.ts'
+import { clientSignal } from '../entities/requests/client-signal.ts'
 import { idempotencyKeyOf, OPERATION_ID_LENGTH_MAX } from '../entities/requests/idempotency-key.ts'
 import { NO_FILES } from '../entities/requests/multipart.ts'
 import type { RawParameters, SentParameters } from '../entities/requests/raw-parameters.ts'
@@ -17,6 +18,7 @@ import {
   FILE,
   IDEMPOTENCY_KEY_LENGTH_MAX,
   type MoneyCall,
+  type Permits,
   pathsOf,
 } from './action.ts'
 import { deprecationHeaders } from './deprecated/deprecations.ts'
@@ -39,6 +41,8 @@ export type AdmitAction = (
 export interface ActionRoutes extends ActionStores {
   readonly actions: readonly Action[]
   readonly admit: AdmitAction
+  /** Whether a caller may do another action. */
+  readonly permits: (caller: Caller, ...action: Parameters<Permits>) => Promise<boolean>
 }
 
 export function addActionRoutes(server: FastifyInstance, deps: ActionRoutes): void {
@@ -112,12 +116,15 @@ async function answer(
   const uploads = body === undefined ? NO_FILES : { ...NO_FILES, fieldsBytesMax: body.bytesMax }
   const { values, sent } = await readParameters(request, reply, uploads)
   reply.headers(deprecationHeaders(action, values))
-  const actor = actorOf(await admitted(action, deps, request, values, sent))
+  const caller = await admitted(action, deps, request, values, sent)
+  const actor = actorOf(caller)
   refuseMethod(action, actor, request, reply)
   reply.header('cache-control', 'no-store')
-  const { actions: _actions, admit: _admit, ...stores } = deps
+  const { actions: _actions, admit: _admit, permits: mayCall, ...stores } = deps
   const baseUrl = `${request.protocol}://${request.host}`
-  const call = { ...stores, actor, nowMs: deps.clock.nowMs(), baseUrl, operationId: null }
+  const permits: Permits = (wanted) => mayCall(caller, wanted)
+  const of = { actor, nowMs: deps.clock.nowMs(), baseUrl, permits, signal: clientSignal(reply) }
+  const call = { ...stores, ...of, operationId: null }
   if (!action.isMoney) {
     const operationId = idempotencyKeyOf(request, OPERATION_ID_LENGTH_MAX)
     const result = await action.call(values, { ...call, operationId, ...NO_MONEY })
@@ -148,10 +155,11 @@ async function admitted(
 }
 
 /** A browser saves it; opened, it runs no script and has no access to this server. */
-function sendFile(reply: FastifyReply, { bytes, mediaType, fileName }: AnswerFile): FastifyReply {
+function sendFile(reply: FastifyReply, file: AnswerFile): FastifyReply {
+  const { bytes, mediaType, fileName, disposition = 'attachment' } = file
   return reply
     .type(mediaType)
-    .header('content-disposition', `attachment; filename="${fileName}"`)
+    .header('content-disposition', `${disposition}; filename="${fileName}"`)
     .header('content-security-policy', 'sandbox')
     .header('x-content-type-options', 'nosniff')
     .send(bytes)

@@ -30,6 +30,8 @@ import { operations } from './operations.ts'
 import { pay } from './pay.ts'
 import { querybillrun } from './querybillrun.ts'
 import { recreateinvoices } from './recreate-invoices.ts'
+import { report } from './report.ts'
+import { reports } from './reports.ts'
 import { resetlines } from './resetlines.ts'
 import { subscribersautorenew } from './subscribersautorenew.ts'
 
@@ -51,6 +53,8 @@ export const ACTIONS: readonly Action[] = [
   recreateinvoices,
   clearcache,
   subscribersautorenew,
+  reports,
+  report,
   completecycle,
   specificcycle,
   resetcycle,

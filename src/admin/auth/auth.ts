@@ -9,7 +9,7 @@ import { PERMISSIONS, rolesFor } from '../permissions/rules.ts'
 import type { RouteAccess } from './access.ts'
 import type { AuthDeps } from './auth-deps.ts'
 import { type AuthGuard, createAuthGuard, identify } from './auth-guard.ts'
-import type { Caller } from './caller.ts'
+import { type Caller, mayDo } from './caller.ts'
 import { setSessionCookie } from './cookies.ts'
 import { tooMany } from './login.ts'
 import { addOAuthRoutes } from './oauth/routes.ts'
@@ -33,6 +33,15 @@ export interface Auth {
     sent: Parameters<AuthGuard['admit']>[1],
     action: { readonly collection: string; readonly name: string; readonly usual: RouteAccess },
   ): Promise<Caller>
+  /** Whether a caller may do an action, likewise. */
+  permits(
+    caller: Caller,
+    action: {
+      readonly collection: string
+      readonly name: string
+      readonly usual: readonly string[]
+    },
+  ): Promise<boolean>
   /** Whether the request carries valid credentials in its headers or query; for public routes. */
   isAuthenticated(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
   addRoutes(server: FastifyInstance): void
@@ -72,6 +81,10 @@ export function createAuth(options: AuthOptions): Auth {
       if (typeof usual === 'string') return caller
       const rules = await settings.get(PERMISSIONS)
       return guard.admit(request, sent, rolesFor(rules, collection, name, usual))
+    },
+    async permits(caller, { collection, name, usual }) {
+      const rules = await settings.get(PERMISSIONS)
+      return mayDo(caller, rolesFor(rules, collection, name, usual))
     },
     async isAuthenticated(request, reply) {
       if (guard.isOpen) return true

@@ -60,6 +60,7 @@ const JOBS: Readonly<Record<JobDocument['kind'], JobTiming>> = {
   cycle: { everyMs: MINUTE_MS },
   confirm: { everyMs: MINUTE_MS },
   erase: { everyMs: MINUTE_MS },
+  report: { everyMs: MINUTE_MS },
   retention: { everyMs: DAY_MS },
   syslog: { everyMs: DAY_MS },
   cards: { everyMs: MINUTE_MS, dueMs: nextCardExpiryMs },

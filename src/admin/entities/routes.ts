@@ -10,6 +10,7 @@ import { NotLoggedInError, RequestError } from './errors.ts'
 import { sendExport } from './export/answer.ts'
 import { answerImport } from './import/answer.ts'
 import { queryParameters, readParameters, registerBodies } from './requests/body.ts'
+import { clientSignal } from './requests/client-signal.ts'
 import { idempotencyKeyOf, OPERATION_ID_LENGTH_MAX } from './requests/idempotency-key.ts'
 import type { SentParameters } from './requests/raw-parameters.ts'
 
@@ -89,15 +90,6 @@ async function answer(
   } finally {
     await parameters.dispose()
   }
-}
-
-/** Aborted when the client disconnects before the response is complete. */
-function clientSignal({ raw }: FastifyReply): AbortSignal {
-  const controller = new AbortController()
-  raw.once('close', () => {
-    if (!raw.writableFinished) controller.abort()
-  })
-  return controller.signal
 }
 
 /** The signature of an import is verified before its body is read, so it covers the URL only. */

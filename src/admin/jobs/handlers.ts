@@ -10,6 +10,8 @@ import type { EntityApi } from '../entities/api.ts'
 import { beginDueCharges, chargeRunHandler, dueChargesHandler } from '../payments/jobs.ts'
 import type { Payments } from '../payments/payments.ts'
 import { eraseHandler } from '../privacy/erase.ts'
+import { reportHandler } from '../reports/job.ts'
+import type { ReportParts } from '../reports/parts.ts'
 import type { RetentionParts } from '../retention/removal.ts'
 import { beginRetention, retentionHandler } from '../retention/retention.ts'
 import { beginForwarding, type ForwardParts, forwardHandler } from '../syslog/forward.ts'
@@ -20,11 +22,12 @@ export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
     readonly metrics: Pick<Metrics, 'cycleRun'>
     readonly payments: Pick<Payments, 'charges'>
     readonly cycle: CycleParts
+    readonly reports: ReportParts
   }
 
 export function jobHandlers(
   { stores, fields }: Pick<EntityApi, 'stores' | 'fields'>,
-  { config, metrics, payments: { charges }, cycle }: HandlerParts,
+  { config, metrics, payments: { charges }, cycle, reports }: HandlerParts,
 ): JobHandlers {
   const { catalog, ledger, clock } = stores
   const parts = { catalog, clock, config: stores.config }
@@ -38,6 +41,7 @@ export function jobHandlers(
     confirm: confirmHandler(cycle),
     autorenew: renewalsHandler(parts),
     cards: cardExpiryHandler(parts),
+    report: reportHandler({ ...reports, clock }),
   }
 }
 

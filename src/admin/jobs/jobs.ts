@@ -95,6 +95,11 @@ function leaseFrom(clock: Clock): Date {
   return new Date(realTimeOf(clock).nowMs() + LEASE_MS)
 }
 
+/** The job cannot succeed, however often it is repeated; its text is shown to the caller. */
+export class JobFailedError extends Error {
+  override name = 'JobFailedError'
+}
+
 /** A job claimed by this process. */
 export interface ClaimedJob {
   readonly job: JobDocument
@@ -111,8 +116,11 @@ export interface ClaimedJob {
     step: string,
     write: (session: ClientSession) => Promise<Readonly<Record<string, number>>>,
   ): Promise<void>
-  /** Finishes the job, or schedules its continuation. Rejects like `saveProgress`. */
-  end(again: { atMs: number; error?: string } | null): Promise<void>
+  /**
+   * Finishes the job, with an error if it has failed for good, or schedules its continuation.
+   * Rejects like `saveProgress`.
+   */
+  end(again: { atMs: number; error?: string } | { failed: string } | null): Promise<void>
 }
 
 /** Null if another process has claimed it or it is not due. */
@@ -178,9 +186,10 @@ function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): Clai
       Object.assign(job, { step, counts })
     },
     end(again) {
-      if (again === null) {
+      if (again === null || 'failed' in again) {
         const ended = new Date(clock.nowMs())
-        return write({ state: 'done', step: 'done', error: '', ended, holder: null })
+        const [step, error] = again === null ? ['done', ''] : ['failed', again.failed]
+        return write({ state: 'done', step, error, ended, holder: null })
       }
       const { atMs, error = '' } = again
       return write({ state: 'waiting', due: new Date(atMs), error, holder: null })

@@ -1,7 +1,14 @@
 /** Runs jobs in the background: due jobs, and those of dead processes. */
 import type { JobDocument } from '../../catalog/records/job-document.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { type ClaimedJob, claimJob, JobLostError, type JobStores, jobsDue } from './jobs.ts'
+import {
+  type ClaimedJob,
+  claimJob,
+  JobFailedError,
+  JobLostError,
+  type JobStores,
+  jobsDue,
+} from './jobs.ts'
 
 /** Continues a job. Returns when it has to run again (epoch ms); null if it is done. */
 export type JobHandler = (claimed: ClaimedJob, signal: AbortSignal) => Promise<number | null>
@@ -86,6 +93,11 @@ export async function runJob(
     if (atMs === null) log.info({ job: id, kind, counts: claimed.job.counts }, 'job done')
   } catch (error) {
     if (error instanceof JobLostError) return
+    if (error instanceof JobFailedError) {
+      log.warn({ err: error, job: id, kind }, 'a job failed')
+      // If this fails, the lease expires, and another attempt fails in the same way.
+      return await claimed.end({ failed: error.message }).catch(() => undefined)
+    }
     log.warn(
       { err: error, job: id, kind, step: claimed.job.step },
       'a job failed; it will be retried',

@@ -5,26 +5,18 @@
 import { pathsOf } from '../actions/action.ts'
 import { ACTIONS } from '../actions/table.ts'
 import type { RouteAccess } from '../auth/access.ts'
+import { FILES_PATH } from '../reports/job.ts'
 
 export interface Endpoint {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly access: RouteAccess
   readonly about: string
-  /** Reserved for a later version; answers with 404 until then. */
-  readonly isPlanned?: true
 }
 
 const READ = ['read'] as const
 const WRITE = ['write'] as const
 const ADMINS = ['admin'] as const
-
-const planned = (
-  method: Endpoint['method'],
-  path: string,
-  access: RouteAccess,
-  about: string,
-): Endpoint => ({ method, path, access, about, isPlanned: true })
 
 /** Authentication endpoints: their callers are not authenticated yet. */
 export const AUTH_ENDPOINTS: readonly Endpoint[] = [
@@ -179,17 +171,21 @@ export const PAYMENT_ENDPOINTS = {
   },
 } as const satisfies Record<string, Endpoint>
 
-/** The actions that are served. */
+/** Files of reports: their addresses are signed. */
+export const REPORT_ENDPOINTS = {
+  file: {
+    method: 'GET',
+    path: `${FILES_PATH}/:id`,
+    access: 'public',
+    about: 'Get the file of a report by its signed address',
+  },
+} as const satisfies Record<string, Endpoint>
+
+/** The actions of the table. */
 export const ACTION_ENDPOINTS: readonly Endpoint[] = ACTIONS.flatMap((action) => {
   const { access, about } = action
   return pathsOf(action).map((path) => ({ method: 'POST', path, access, about }) as const)
 })
-
-/** The rest of the action API. A row is removed when its action is served. */
-export const PLANNED_ENDPOINTS: readonly Endpoint[] = [
-  planned('GET', '/api/reports', ['read', 'write', 'reports'], 'List saved reports'),
-  planned('POST', '/api/report', ['write', 'reports'], 'Run a report'),
-]
 
 /** Charging, on its own port, authenticated by the keys of network elements. */
 export const REALTIME_ENDPOINT: Endpoint = {

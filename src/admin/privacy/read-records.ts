@@ -22,6 +22,24 @@ export interface CompletedRead {
   rows: readonly Readonly<Record<string, unknown>>[] | null
 }
 
+/** The part of a report that its record has. */
+export interface ReadReport {
+  readonly entity: ReadEntity
+  readonly joined: readonly ReadEntity[]
+  readonly columns: readonly ReadField[]
+  readonly conditions: readonly ReadField[]
+}
+
+interface ReadEntity {
+  readonly name: string
+  readonly definition: Pick<CollectionDefinition, 'name'>
+}
+
+interface ReadField {
+  readonly entity: string
+  readonly field: { readonly path: string }
+}
+
 /** Maximum number of keys per record. */
 const KEYS_MAX = 1000
 
@@ -47,6 +65,42 @@ export async function recordRead(
     },
   }
   await appendRecords(catalog, [auditDocument(actor, clock.nowMs(), entry, randomUUID())])
+}
+
+/**
+ * As `recordRead`, of the entities that a report shows. `rows`: null if unknown, as for a file that
+ * is written later.
+ */
+export async function recordReportRead(
+  { catalog, config, clock }: ReadStores,
+  actor: Actor,
+  { entity, joined, columns, conditions }: ReadReport,
+  rows: number | null,
+): Promise<void> {
+  const recorded = new Map(
+    [entity, ...joined]
+      .filter(({ definition }) => config.audit.reads.some((each) => each === definition.name))
+      .map(({ name, definition }) => [definition.name, name]),
+  )
+  const pathsOf = (parts: ReadReport['columns'], name: string) => [
+    ...new Set(parts.filter((part) => part.entity === name).map(({ field }) => field.path)),
+  ]
+  const entries = [...recorded].map(([collection, name]) => ({
+    collection,
+    type: 'report',
+    key: '',
+    new: {
+      queried: pathsOf(conditions, name),
+      shown: pathsOf(columns, name),
+      ...(rows !== null && { rows }),
+    },
+  }))
+  const nowMs = clock.nowMs()
+  if (entries.length === 0) return
+  await appendRecords(
+    catalog,
+    entries.map((entry) => auditDocument(actor, nowMs, entry, randomUUID())),
+  )
 }
 
 function keyOf({ name, keyField }: CollectionDefinition, row: CompletedRead['filter']): string {

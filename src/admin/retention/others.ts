@@ -1,4 +1,5 @@
-/** Removes finished imports and jobs after their retention time. */
+/** Removes finished imports and jobs after their retention time, and expired files of reports. */
+import { createReportFiles } from '../reports/files.ts'
 import type { Removal } from './removal.ts'
 
 /** The failed rows of an import are some hundred kilobytes at most. */
@@ -46,5 +47,17 @@ export async function removeJobs(removal: Removal): Promise<void> {
       )
       return deletedCount
     })
+  }
+}
+
+const FILES_BATCH = 100
+
+export async function removeReports(removal: Removal): Promise<void> {
+  const { config, clock, signal, removeBatch } = removal
+  const files = createReportFiles(config)
+  while (!signal.aborted) {
+    const removed = await files.removeExpired(clock.nowMs(), FILES_BATCH)
+    if (removed === 0) return
+    await removeBatch(async () => removed)
   }
 }

@@ -6,7 +6,10 @@ import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 
-export type RetentionConfig = Pick<Config, 'retention' | 'audit' | 'secrets' | 'ledger'>
+export type RetentionConfig = Pick<
+  Config,
+  'retention' | 'audit' | 'secrets' | 'ledger' | 'reports' | 'data'
+>
 
 export interface RetentionParts {
   catalog: Catalog

@@ -5,15 +5,16 @@ import { monotonicMs } from '../../runtime/clock.ts'
 import { beginJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
 import { removeLines } from './lines.ts'
-import { removeImports, removeJobs } from './others.ts'
+import { removeImports, removeJobs, removeReports } from './others.ts'
 import type { Removal, RetentionConfig, RetentionParts } from './removal.ts'
 
-const COLLECTIONS = ['lines', 'audit', 'imports', 'jobs'] as const
+const COLLECTIONS = ['lines', 'audit', 'imports', 'jobs', 'reports'] as const
 
 type RetainedCollection = (typeof COLLECTIONS)[number]
 
 const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+const HOURS_PER_DAY = 24
+const DAY_MS = HOURS_PER_DAY * HOUR_MS
 const PAUSE_MS_MIN = 20
 const AUDIT_BATCH = 500
 
@@ -22,11 +23,17 @@ const REMOVALS: Readonly<Record<RetainedCollection, (removal: Removal) => Promis
   audit: removeAudit,
   imports: removeImports,
   jobs: removeJobs,
+  reports: removeReports,
 }
 
-function daysOf({ retention, audit }: RetentionConfig): Record<RetainedCollection, number> {
+function daysOf({
+  retention,
+  audit,
+  reports: { keepHours },
+}: RetentionConfig): Record<RetainedCollection, number> {
   const { linesDays: lines, importsDays: imports, jobsDays: jobs } = retention
-  return { lines, audit: audit.keepDays, imports, jobs }
+  const reports = keepHours / HOURS_PER_DAY
+  return { lines, audit: audit.keepDays, imports, jobs, reports }
 }
 
 export function retentionHandler(parts: RetentionParts): JobHandler {

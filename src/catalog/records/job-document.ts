@@ -15,6 +15,7 @@ export interface JobDocument {
     | 'confirm'
     | 'autorenew'
     | 'cards'
+    | 'report'
   /** Subject of the job: `subscribers/17`, `lines`. */
   subject: string
   /** Kind and subject while the job is not done; unique, so there is one such job at a time. */

@@ -6,7 +6,8 @@ import { ACTIONS } from '../../../src/admin/actions/table.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addTenant, TAXED } from '../../support/admin/actions/credit-tenant.ts'
 
-const api = useActionServer(ACTIONS, { ...TAXED, TOLLGATE_ACTIONS_REMOVE: 'true' }, { hasLedger: true })
+const WITH_REMOVE = { ...TAXED, TOLLGATE_ACTIONS_REMOVE: 'true' }
+const api = useActionServer(ACTIONS, WITH_REMOVE, { hasLedger: true })
 beforeAll(() => addTenant(api.catalog()))
 
 const value = fc.oneof(

@@ -10,7 +10,7 @@ import {
   type Endpoint,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
-  PLANNED_ENDPOINTS,
+  REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../src/admin/permissions/endpoints.ts'
 import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
@@ -73,8 +73,11 @@ const ENDPOINTS: readonly Case[] = [
     path: endpoint.path.replace(/:\w+/, 'none'),
   })),
   ...Object.values(CLOCK_ENDPOINTS),
+  ...Object.values(REPORT_ENDPOINTS).map((endpoint) => ({
+    ...endpoint,
+    path: endpoint.path.replace(/:\w+/, 'none'),
+  })),
   ...ACTION_ENDPOINTS,
-  ...PLANNED_ENDPOINTS,
 ]
 
 const ENTITY_ENDPOINTS: readonly Case[] = [...DEFINITIONS.values()].flatMap((definition) =>
@@ -102,7 +105,7 @@ describe('every endpoint', () => {
   }
 
   it('is closed for an invalid token and an invalid cookie', async () => {
-    for (const endpoint of [...PLANNED_ENDPOINTS.slice(0, 3), ...ENTITY_ENDPOINTS.slice(0, 12)]) {
+    for (const endpoint of [...ACTION_ENDPOINTS.slice(0, 3), ...ENTITY_ENDPOINTS.slice(0, 12)]) {
       expect(await ask(endpoint, { authorization: `Bearer ${'a'.repeat(40)}` })).toBe('nobody')
       expect(await ask(endpoint, { cookie: `tollgate_session=${'b'.repeat(43)}` })).toBe('nobody')
     }

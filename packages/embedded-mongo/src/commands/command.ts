@@ -7,6 +7,7 @@ import type { Schema } from '../store/schema.ts'
 import type { Args } from './args.ts'
 import type { Cursors } from './cursors.ts'
 import type { CommandReply } from './reply.ts'
+import type { Turns } from './turns.ts'
 
 /** Resources that all connections share. */
 export type Services = {
@@ -14,6 +15,7 @@ export type Services = {
   readonly catalog: Catalog
   readonly records: Records
   readonly cursors: Cursors
+  readonly turns: Turns
   readonly sessions: Sessions
   readonly clock: Clock
   /** Address of this server as its clients know it. */

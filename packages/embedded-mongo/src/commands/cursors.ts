@@ -2,21 +2,23 @@ import { Long } from 'bson'
 import { MongoCommandError } from '../errors.ts'
 import type { Results } from '../query/run-query.ts'
 import type { CursorBatch } from '../wire/batch.ts'
+import type { Turns } from './turns.ts'
 import type { WorkLimit } from './work-limit.ts'
 
 /** Idle time after which a cursor expires, in milliseconds: ten minutes, as in MongoDB. */
 const CURSOR_IDLE_MS_MAX = 10 * 60 * 1000
 /** Number of documents in the first batch if the client does not request a size. */
 const FIRST_BATCH_DOCS = 101
-/** Maximum size of a batch, in bytes; it may always contain one document. */
-const BATCH_BYTES_MAX = 16 * 1024 * 1024
 /** Number of search steps between two yields to other clients. */
 const STEPS_PER_TURN = 4
+/** Maximum size of a batch, in bytes; it may always contain one document. */
+const BATCH_BYTES_MAX = 16 * 1024 * 1024
 
 type Cursor = {
   readonly ns: string
   readonly results: Results<Uint8Array>
   readonly noTimeout: boolean
+  readonly givesWay: boolean
   /** Whether the collection of the cursor still exists. */
   readonly isAlive: () => boolean
   /** A document that was read but did not fit into the previous batch. */
@@ -39,6 +41,8 @@ export type CursorOptions = {
   readonly singleBatch: boolean
   /** Whether the cursor never expires. */
   readonly noTimeout?: boolean
+  /** Whether the read waits while others arrive: an aggregation may read millions of documents. */
+  readonly givesWay?: boolean
   /** Whether the collection of the cursor still exists. */
   readonly isAlive: () => boolean
   /** Limit of the first batch; the remaining time is for the later batches. */
@@ -49,21 +53,24 @@ export type CursorOptions = {
 export class Cursors {
   readonly #cursors = new Map<string, Cursor>()
   readonly #nowMs: () => number
+  readonly #turns: Turns
   #lastId: bigint
 
-  constructor(nowMs: () => number) {
+  constructor(nowMs: () => number, turns: Turns) {
     this.#nowMs = nowMs
+    this.#turns = turns
     // Ids of an earlier process must be unknown and never refer to another cursor.
     this.#lastId = BigInt(nowMs()) << 16n
   }
 
   async open(results: Results<Uint8Array>, options: CursorOptions): Promise<CursorBatch> {
     const { ns, limit, batchSize = FIRST_BATCH_DOCS, singleBatch } = options
-    const { noTimeout = false, isAlive, work } = options
+    const { noTimeout = false, givesWay = false, isAlive, work } = options
     const cursor: Cursor = {
       ns,
       results,
       noTimeout,
+      givesWay,
       isAlive,
       pending: undefined,
       remaining: limit,
@@ -164,13 +171,14 @@ export class Cursors {
   ): Promise<{ docs: Uint8Array[]; isDone: boolean }> {
     const docs: Uint8Array[] = []
     let bytes = 0
+    const turn = cursor.givesWay ? this.#turns.start() : undefined
     let steps = 0
     while (docs.length < batchSize && cursor.remaining > 0) {
       const doc = cursor.pending ?? this.#next(cursor)
       if (doc === undefined) return { docs, isDone: true }
       if (doc === null) {
-        // A long search yields to other clients.
-        if (++steps % STEPS_PER_TURN === 0) await new Promise(setImmediate)
+        if (turn) await turn.pass()
+        else if (++steps % STEPS_PER_TURN === 0) await new Promise(setImmediate)
         if (cursor.isKilled) throw new MongoCommandError('CursorKilled', 'the cursor was killed')
         work.check()
         continue

@@ -36,6 +36,7 @@ export async function dispatch(
   onFailure: (error: unknown, command: string) => void,
 ): Promise<Uint8Array> {
   let command = 'unknown'
+  services.turns.begin()
   try {
     const args = new Args(request, decode(request.body))
     command = args.name

@@ -129,13 +129,16 @@ const aggregate: Command = async (context, args) => {
     throw new MongoCommandError('FailedToParse', "The 'cursor' option is required")
   }
   const collection = catalog.find(ns)
-  const results = runPipeline(records, collection, args.value('pipeline'))
+  const database = ns.slice(0, ns.indexOf('.'))
+  const source = { records, catalog, database }
+  const results = runPipeline(source, collection, args.value('pipeline'))
   return {
     batch: await cursors.open(results, {
       ns,
       batchSize: parseCount('cursor.batchSize', cursor['batchSize']),
       limit: Number.POSITIVE_INFINITY,
       singleBatch: false,
+      givesWay: true,
       isAlive: () => catalog.find(ns)?.id === collection?.id,
       work: workOf(context, args),
     }),

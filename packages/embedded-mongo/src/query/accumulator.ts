@@ -1,14 +1,16 @@
-import { Double, Int32, Long } from 'bson'
+import { Decimal128, Double, Int32, Long } from 'bson'
 import { MongoCommandError, notImplemented } from '../errors.ts'
 import { compareValues } from '../values/compare.ts'
-import { type Doc, isDoc, type Numeric, type Value } from '../values/document.ts'
+import { DecimalSum } from '../values/decimal-sum.ts'
+import { type Doc, encode, isDoc, type Numeric, type Value } from '../values/document.ts'
 import { keyText } from '../values/key-encoding.ts'
 import { arithmetic, isNumeric } from '../values/numeric.ts'
+import { decimalFrom, decimalInput } from './conversions.ts'
 import { compileExpression, type Evaluate } from './expression.ts'
 import { widened } from './expression-operators.ts'
 
-/** The state of one accumulator of one group. */
-type State = { add(value: Value): void; result(): Value }
+/** The state of one accumulator of one group; `add` returns the bytes that it keeps in addition. */
+type State = { add(value: Value): number; result(): Value }
 
 export type Accumulator = { readonly evaluate: Evaluate; start(): State }
 
@@ -30,6 +32,11 @@ function compileAccumulator(name: string, spec: Value): Accumulator {
   }
   const start = Object.hasOwn(ACCUMULATORS, operator) ? ACCUMULATORS[operator] : undefined
   if (!start) throw new MongoCommandError('Location15952', `unknown group operator '${operator}'`)
+  const input = decimalInput(spec[operator])
+  const isSum = operator === '$sum' || operator === '$avg'
+  if (isSum && input !== undefined) {
+    return { evaluate: compileExpression(input), start: () => decimalTotal(operator === '$avg') }
+  }
   if (operator !== '$count') return { evaluate: compileExpression(spec[operator]), start }
   if (!isDoc(spec[operator]) || Object.keys(spec[operator]).length > 0) {
     throw new MongoCommandError('TypeMismatch', '$count takes no arguments, i.e. $count:{}')
@@ -49,29 +56,78 @@ const ACCUMULATORS: Readonly<Record<string, () => State>> = {
   $addToSet: addToSet,
 }
 
+/** Integers are added as numbers up to here. */
+const EXACT_MAX = 2 ** 52
+
 /**
  * Sums in the widest type met. Doubles are added with a running compensation (Neumaier), so that
  * the order of documents matters as little as in the server.
  */
 function sum(): State {
-  let exact: Numeric = new Int32(0)
+  let ints = 0
+  let longs: Numeric | undefined
   let doubles: { sum: number; rest: number } | undefined
+  let decimals: DecimalSum | undefined
+  const whole = (): Numeric => {
+    if (longs === undefined) return countValue(ints)
+    return widened('add', longs, Long.fromNumber(ints))
+  }
+  const add = (value: Numeric): void => {
+    if (value instanceof Int32) {
+      ints += value.value
+      if (Math.abs(ints) < EXACT_MAX) return
+      longs = widened('add', longs ?? Long.ZERO, Long.fromNumber(ints))
+      ints = 0
+    } else if (value instanceof Decimal128) {
+      decimals ??= new DecimalSum()
+      decimals.add(value)
+    } else if (value instanceof Long) longs = widened('add', longs ?? Long.ZERO, value)
+    else {
+      doubles ??= { sum: 0, rest: 0 }
+      addDouble(doubles, value.value)
+    }
+  }
   return {
     add(value) {
-      if (!isNumeric(value)) return
-      if (!(value instanceof Double)) {
-        exact = widened('add', exact, value)
-        return
-      }
-      doubles ??= { sum: 0, rest: 0 }
-      const total = doubles.sum + value.value
-      const isLarger = Math.abs(doubles.sum) >= Math.abs(value.value)
-      const rest = isLarger ? doubles.sum - total + value.value : value.value - total + doubles.sum
-      if (Number.isFinite(rest)) doubles.rest += rest
-      doubles.sum = total
+      if (isNumeric(value)) add(value)
+      return 0
     },
     result() {
-      return doubles ? widened('add', exact, new Double(doubles.sum + doubles.rest)) : exact
+      const double = doubles && new Double(doubles.sum + doubles.rest)
+      if (!decimals) return double ? widened('add', whole(), double) : whole()
+      decimals.add(whole())
+      if (double) decimals.add(double)
+      return decimals.result()
+    },
+  }
+}
+
+function addDouble(to: { sum: number; rest: number }, value: number): void {
+  const total = to.sum + value
+  const isLarger = Math.abs(to.sum) >= Math.abs(value)
+  const rest = isLarger ? to.sum - total + value : value - total + to.sum
+  if (Number.isFinite(rest)) to.rest += rest
+  to.sum = total
+}
+
+/** The sum or average of values that are converted to decimals; others do not count. */
+function decimalTotal(isAverage: boolean): State {
+  let total: DecimalSum | undefined
+  let count = 0
+  return {
+    add(value) {
+      const isAbsent = value === null || value === undefined
+      const number = isAbsent || isNumeric(value) ? value : decimalFrom(value)
+      if (number === null || number === undefined) return 0
+      total ??= new DecimalSum()
+      total.add(number)
+      count += 1
+      return 0
+    },
+    result() {
+      if (!total) return isAverage ? null : new Int32(0)
+      const sum = total.result()
+      return isAverage ? (arithmetic('divide', sum, new Int32(count)) ?? null) : sum
     },
   }
 }
@@ -81,9 +137,9 @@ function average(): State {
   let count = 0
   return {
     add(value) {
-      if (!isNumeric(value)) return
-      total.add(value)
+      if (!isNumeric(value)) return 0
       count += 1
+      return total.add(value)
     },
     result() {
       const dividend = total.result()
@@ -97,8 +153,11 @@ function extreme(sign: number): State {
   let best: Value = null
   return {
     add(value) {
-      if (value === null || value === undefined) return
-      if (best === null || Math.sign(compareValues(value, best)) === sign) best = value
+      if (value === null || value === undefined) return 0
+      if (best !== null && Math.sign(compareValues(value, best)) !== sign) return 0
+      const added = best === null ? sizeOf(value) : 0
+      best = value
+      return added
     },
     result: () => best,
   }
@@ -108,7 +167,10 @@ function position(which: 'first' | 'last'): State {
   let found: { value: Value } | undefined
   return {
     add(value) {
-      if (!found || which === 'last') found = { value: value ?? null }
+      if (found && which === 'first') return 0
+      const added = found ? 0 : sizeOf(value)
+      found = { value: value ?? null }
+      return added
     },
     result: () => found?.value ?? null,
   }
@@ -118,7 +180,9 @@ function push(): State {
   const values: Value[] = []
   return {
     add(value) {
-      if (value !== undefined) values.push(value)
+      if (value === undefined) return 0
+      values.push(value)
+      return sizeOf(value)
     },
     result: () => values,
   }
@@ -128,12 +192,20 @@ function addToSet(): State {
   const values = new Map<string, Value>()
   return {
     add(value) {
-      if (value === undefined) return
+      if (value === undefined) return 0
       const key = keyText(value)
-      if (!values.has(key)) values.set(key, value)
+      if (values.has(key)) return 0
+      values.set(key, value)
+      return key.length + sizeOf(value)
     },
     result: () => [...values.values()],
   }
+}
+
+/** Bytes of the value in memory, roughly. */
+function sizeOf(value: Value): number {
+  if (typeof value === 'string') return 2 * value.length + 16
+  return typeof value === 'object' && value !== null ? encode({ value }).length : 8
 }
 
 /** `{ _id: expression, name: accumulator, … }` of `$group`. */
@@ -155,10 +227,20 @@ export function compileGroup(spec: Doc): Grouping {
   return { id: compileExpression(spec['_id']), fields }
 }
 
-/** The groups of the documents added so far. */
+/** Memory limit of the groups, in bytes, as in MongoDB; nothing is written to temporary files. */
+const GROUPS_BYTES_MAX = 100 * 1024 * 1024
+/** Memory of a group without its key, and of each of its accumulators. */
+const GROUP_BYTES = 200
+const STATE_BYTES = 100
+
+/**
+ * The groups of the documents added so far.
+ * @throws CommandError if the memory limit is exceeded
+ */
 export class Groups {
   readonly #grouping: Grouping
   readonly #groups = new Map<string, { readonly id: Value; readonly states: State[] }>()
+  #bytes = 0
 
   constructor(grouping: Grouping) {
     this.#grouping = grouping
@@ -173,10 +255,16 @@ export class Groups {
     if (!group) {
       group = { id: value, states: fields.map(([, accumulator]) => accumulator.start()) }
       this.#groups.set(key, group)
+      this.#bytes += GROUP_BYTES + 3 * key.length + STATE_BYTES * fields.length
     }
     for (let i = 0; i < fields.length; i++) {
-      group.states[i]!.add(fields[i]![1].evaluate(doc))
+      this.#bytes += group.states[i]!.add(fields[i]![1].evaluate(doc))
     }
+    if (this.#bytes <= GROUPS_BYTES_MAX) return
+    throw new MongoCommandError(
+      'QueryExceededMemoryLimitNoDiskUseAllowed',
+      `Exceeded memory limit of ${GROUPS_BYTES_MAX} bytes for $group: fewer groups would help`,
+    )
   }
 
   *docs(): Generator<Doc> {
@@ -191,6 +279,6 @@ export class Groups {
 }
 
 /** A count as BSON: an int if it fits, otherwise a long. */
-export function countValue(count: number): Value {
-  return count < 2 ** 31 ? new Int32(count) : Long.fromNumber(count)
+export function countValue(count: number): Int32 | Long {
+  return count < 2 ** 31 && count >= -(2 ** 31) ? new Int32(count) : Long.fromNumber(count)
 }

@@ -3,6 +3,7 @@ import { type ErrorCodeName, MongoCommandError } from '../errors.ts'
 import { compareValues, isTruthy, typeName } from '../values/compare.ts'
 import { isArray, type Numeric, type Value } from '../values/document.ts'
 import { type Arithmetic, arithmetic, isNumeric, toNumber } from '../values/numeric.ts'
+import { isConversion } from './conversions.ts'
 
 type Operator = {
   readonly argsMin: number
@@ -21,7 +22,7 @@ export function operatorOf(name: string): Operator {
 const SPECIAL_FORMS = ['$literal', '$cond']
 
 export function isOperator(name: string): boolean {
-  return SPECIAL_FORMS.includes(name) || Object.hasOwn(OPERATORS, name)
+  return SPECIAL_FORMS.includes(name) || isConversion(name) || Object.hasOwn(OPERATORS, name)
 }
 
 const OPERATORS: Readonly<Record<string, Operator>> = {
@@ -43,6 +44,7 @@ const OPERATORS: Readonly<Record<string, Operator>> = {
   $ifNull: { argsMin: 2, argsMax: Number.POSITIVE_INFINITY, apply: ifNull },
   $concat: { argsMin: 0, argsMax: Number.POSITIVE_INFINITY, apply: concat },
   $in: { argsMin: 2, argsMax: 2, apply: ([a, b]) => isIn(a, b) },
+  $type: { argsMin: 1, argsMax: 1, apply: ([a]) => (a === undefined ? 'missing' : typeName(a)) },
   $size: { argsMin: 1, argsMax: 1, apply: ([a]) => size(a) },
   $arrayElemAt: { argsMin: 2, argsMax: 2, apply: ([a, b]) => elementAt(a, b) },
   $max: { argsMin: 1, argsMax: Number.POSITIVE_INFINITY, apply: (args) => extreme(args, 1) },

@@ -9,6 +9,7 @@ import {
   setField,
   type Value,
 } from '../values/document.ts'
+import { compileConversion, isConversion } from './conversions.ts'
 import { operatorOf } from './expression-operators.ts'
 
 /** The value of an expression for a document; undefined if it is missing. */
@@ -98,6 +99,7 @@ function valueAt(value: Value, parts: readonly string[], from: number): Value {
 function compileOperator(name: string, operand: Value): Evaluate {
   if (name === '$literal') return () => operand
   if (name === '$cond') return compileCond(operand)
+  if (isConversion(name)) return compileConversion(name, operand, compileExpression)
   const operator = operatorOf(name)
   const operands = isArray(operand) ? operand : [operand]
   if (operands.length < operator.argsMin || operands.length > operator.argsMax) {

@@ -1,9 +1,12 @@
 import { MongoCommandError } from '../errors.ts'
-import type { Collection } from '../store/catalog.ts'
+import type { Catalog, Collection } from '../store/catalog.ts'
 import type { Records } from '../store/records.ts'
 import { type Doc, encode, isArray, isDoc, type Value } from '../values/document.ts'
 import { isNumeric, toNumber } from '../values/numeric.ts'
+import { FieldNames } from '../values/raw-fields.ts'
 import { compileGroup, countValue, Groups } from './accumulator.ts'
+import { fieldsRead, type StageSpec } from './fields-read.ts'
+import { compileLookup } from './lookup.ts'
 import { compileFilter } from './matcher.ts'
 import { compileAddFields, compileProjection } from './projection.ts'
 import { type Query, type Results, runQuery, skipAndLimit } from './run-query.ts'
@@ -16,29 +19,60 @@ type Stage = {
   readonly countsOnly?: boolean
 }
 
-type StageSpec = { readonly name: string; readonly operand: Value }
+/** Collections of one database, as a command sees them. */
+export type PipelineSource = {
+  readonly records: Records
+  readonly catalog: Pick<Catalog, 'find'>
+  readonly database: string
+}
 
 /**
  * Runs an aggregation pipeline on a collection.
  * @throws CommandError immediately, for unknown stages and invalid operands
  */
 export function runPipeline(
-  records: Records,
+  source: PipelineSource,
   collection: Collection | undefined,
   pipeline: Value,
 ): Results<Uint8Array> {
+  const { query, stages } = compilePipeline(source, pipeline)
+  if (stages.length === 0) return rowBytes(source.records, collection, query)
+  return encoded(runStages(source, collection, query, stages))
+}
+
+/** As `runPipeline`, decoded. */
+function documentsOf(
+  source: PipelineSource,
+  collection: Collection | undefined,
+  pipeline: Value,
+): Results<Doc> {
+  const { query, stages } = compilePipeline(source, pipeline)
+  return runStages(source, collection, query, stages)
+}
+
+/** The leading stages that can use indexes as a query, and the others. */
+function compilePipeline(source: PipelineSource, pipeline: Value) {
   const specs = parseStages(pipeline)
   // Compiled first, so that an error in a later stage is found before anything is read.
-  const compiled = specs.map(compileStage)
+  const compiled = specs.map((spec) => compileStage(spec, source))
   const { query, used } = leadingQuery(specs)
-  const stages = compiled.slice(used)
+  const fields = fieldsRead(specs)
+  const needed = fields && new FieldNames(fields)
+  return { query: { ...query, fields: needed }, stages: compiled.slice(used) }
+}
+
+function runStages(
+  { records }: PipelineSource,
+  collection: Collection | undefined,
+  query: Query,
+  stages: readonly Stage[],
+): Results<Doc> {
   const isCount = stages[0]?.countsOnly === true && Object.keys(query.filter).length === 0
   let docs: Results<Doc>
   if (isCount && collection && !query.limit) docs = blanks(records.count(collection))
-  else if (stages.length === 0) return rowBytes(records, collection, query)
   else docs = rowDocs(records, collection, query)
   for (const stage of stages) docs = stage.run(docs)
-  return encoded(docs)
+  return docs
 }
 
 function parseStages(pipeline: Value): StageSpec[] {
@@ -98,7 +132,7 @@ function* encoded(docs: Results<Doc>): Results<Uint8Array> {
   for (const doc of docs) yield doc && encode(doc)
 }
 
-function compileStage(spec: StageSpec): Stage {
+function compileStage(spec: StageSpec, source: PipelineSource): Stage {
   switch (spec.name) {
     case '$match': {
       const matches = compileFilter(documentOf(spec))
@@ -127,6 +161,12 @@ function compileStage(spec: StageSpec): Stage {
       return counting(spec)
     case '$group':
       return grouping(documentOf(spec))
+    case '$lookup': {
+      const { catalog, database } = source
+      const find = (from: string, pipeline: Value) =>
+        documentsOf(source, catalog.find(`${database}.${from}`), pipeline)
+      return { run: compileLookup(documentOf(spec), find) }
+    }
     case '$changeStream':
       throw new MongoCommandError(
         'Location40573',

@@ -2,6 +2,7 @@ import type { Collection } from '../store/catalog.ts'
 import { type Plan, planQuery } from '../store/plan.ts'
 import type { Records, Row } from '../store/records.ts'
 import type { Doc } from '../values/document.ts'
+import type { FieldNames } from '../values/raw-fields.ts'
 import { compileFilter } from './matcher.ts'
 import { Sorter, type SortField, sortKey } from './sort.ts'
 
@@ -11,6 +12,8 @@ export type Query = {
   readonly skip?: number
   /** No limit if undefined. */
   readonly limit?: number | undefined
+  /** The only fields of the documents that are read; all if undefined. */
+  readonly fields?: FieldNames | undefined
 }
 
 /**
@@ -33,11 +36,12 @@ export function runQuery(
   query: Query,
   examined: Examined = { keys: 0, docs: 0 },
 ): Results<Row> {
-  const { filter, sort = [], skip = 0, limit = Number.POSITIVE_INFINITY } = query
+  const { filter, sort = [], skip = 0, limit = Number.POSITIVE_INFINITY, fields } = query
   const matches = compileFilter(filter)
   if (!collection) return none()
   const plan = planQuery(collection, filter, sort)
-  const found = matching(candidates(records, collection, plan, examined), matches)
+  const rows = candidates(records, collection, plan, examined)
+  const found = matching(fields ? decodedOnly(rows, fields) : rows, matches)
   const isSorted = sort.length === 0 || (plan.kind === 'index' && plan.sorted)
   const ordered = isSorted ? found : sorted(found, sort, skip + limit)
   return skip === 0 && limit === Number.POSITIVE_INFINITY
@@ -91,6 +95,13 @@ function* recordsOf(records: Records, plan: Plan): Results<number> {
     for (const range of reverse ? [...ranges].reverse() : ranges) {
       yield* records.scanIndex(range, reverse)
     }
+  }
+}
+
+function* decodedOnly(rows: Results<Row>, fields: FieldNames): Results<Row> {
+  for (const row of rows) {
+    row?.decodeOnly(fields)
+    yield row
   }
 }
 

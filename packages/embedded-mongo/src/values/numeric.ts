@@ -98,6 +98,11 @@ function aligned(a: ExactNumber, b: ExactNumber): [bigint, bigint] {
   ]
 }
 
+export function addExact(a: ExactNumber, b: ExactNumber): ExactNumber {
+  const [x, y] = aligned(a, b)
+  return { coefficient: x + y, exponent: Math.min(a.exponent, b.exponent) }
+}
+
 export function subtractExact(a: ExactNumber, b: ExactNumber): ExactNumber {
   const [x, y] = aligned(a, b)
   return { coefficient: x - y, exponent: Math.min(a.exponent, b.exponent) }
@@ -156,7 +161,7 @@ function decimalArithmetic(kind: Arithmetic, a: Numeric, b: Numeric): Decimal128
 /**
  * A double is converted to decimal with the 15 digits that it represents exactly, as in MongoDB.
  */
-function toDecimal(value: Numeric): Decimal128 {
+export function toDecimal(value: Numeric): Decimal128 {
   if (value instanceof Decimal128) return value
   if (value instanceof Double && Number.isFinite(value.value)) {
     return Decimal128.fromString(value.value.toPrecision(15))
@@ -184,7 +189,7 @@ function digitsOf(value: bigint): number {
 }
 
 /** Rounds half to even to the 34 digits of a decimal; exact results get no padding zeros. */
-function decimalOf(exact: ExactNumber): Decimal128 {
+export function decimalOf(exact: ExactNumber): Decimal128 {
   let { coefficient, exponent } = exact
   const excess = digitsOf(coefficient) - Number(DECIMAL_DIGITS)
   if (excess > 0) {

@@ -109,6 +109,19 @@ export class RawFields {
     return doc
   }
 
+  /** A document of all of these fields. */
+  decodeAll(): Doc {
+    const { names } = this.names
+    const doc: Doc = {}
+    for (let slot = 0; slot < names.length; slot++) {
+      const type = this.#ranges[3 * slot]!
+      if (type === 0) continue
+      const start = this.#ranges[3 * slot + 1]!
+      setField(doc, names[slot]!, valueAt(this.bytes, type, start, this.#ranges[3 * slot + 2]!))
+    }
+    return doc
+  }
+
   /** Whether a field has the same type and bytes in two documents, or is missing in both. */
   isSame(slot: number, other: RawFields, otherSlot: number): boolean {
     const at = 3 * slot

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { BSON, type Document } from 'bson'
 import { Cursors } from '../../src/commands/cursors.ts'
 import { dispatch } from '../../src/commands/dispatch.ts'
+import { Turns } from '../../src/commands/turns.ts'
 import { Connection } from '../../src/sessions/clients.ts'
 import { Sessions } from '../../src/sessions/sessions.ts'
 import { entryKey, keysOf, recordBytes } from '../../src/store/index-keys.ts'
@@ -36,10 +37,12 @@ export async function openDirectServer(): Promise<DirectServer> {
   const store = await openStore(folder)
   const { storage, catalog, records } = store
   const clock = { nowMs: () => NOW_MS }
+  const turns = new Turns()
   const services = {
     ...store,
     clock,
-    cursors: new Cursors(() => NOW_MS),
+    cursors: new Cursors(() => NOW_MS, turns),
+    turns,
     sessions: new Sessions(store, () => NOW_MS),
     address: 'direct.sock',
   }

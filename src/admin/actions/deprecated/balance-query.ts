@@ -105,7 +105,7 @@ function orderOf({ sort = '', sortOrder: sent }: SentQuery): (a: Fields, b: Fiel
   }
 }
 
-/** The current account of a subscriber; in MongoDB, that of its last revision. Null if it is unknown. */
+/** The current account of a subscriber (in MongoDB, that of its last revision), or null. */
 export async function findAccountOf(
   { catalog, lookup, nowMs }: Pick<ActionCall, 'catalog' | 'lookup' | 'nowMs'>,
   sid: number,

@@ -12,6 +12,18 @@ type MinimumConfig = Pick<Config, 'rating' | 'entities'>
 /** Keys of invoices outside of cycles are longer; they contain no time. */
 const CYCLE_KEY = /^\d{6}$/
 
+/** The key of the newest billing cycle with a confirmed invoice; null without one. */
+export async function lastConfirmedKey(catalog: Catalog): Promise<string | null> {
+  const [newest] = await catalog.run('find the last confirmed cycle', () =>
+    catalog.billrun
+      .find({ billed: 1, billrun_key: CYCLE_KEY }, { projection: { billrun_key: 1 } })
+      .sort({ billed: -1, billrun_key: -1 })
+      .limit(1)
+      .toArray(),
+  )
+  return newest === undefined ? null : String(newest.billrun_key)
+}
+
 /**
  * The minimum date of documents of a collection, epoch ms: of accounts and subscribers the end of
  * the newest confirmed invoice of the account, of others that of the newest cycle with a confirmed
@@ -74,15 +86,8 @@ function isNumber(value: unknown): value is number {
 }
 
 async function lastConfirmedMs(catalog: Catalog, { rating }: MinimumConfig): Promise<number> {
-  const [newest] = await catalog.run('find the last confirmed cycle', () =>
-    catalog.billrun
-      .find({ billed: 1, billrun_key: CYCLE_KEY }, { projection: { billrun_key: 1 } })
-      .sort({ billed: -1, billrun_key: -1 })
-      .limit(1)
-      .toArray(),
-  )
-  if (newest === undefined) return 0
-  return cycleEndMs(String(newest.billrun_key), rating.timeZone, rating.cycleDay) ?? 0
+  const key = await lastConfirmedKey(catalog)
+  return key === null ? 0 : (cycleEndMs(key, rating.timeZone, rating.cycleDay) ?? 0)
 }
 
 /** End of the newest confirmed invoice of accounts, epoch ms; those without one are absent. */

@@ -70,8 +70,12 @@ function formatOf(text: string): ExportRequest['format'] {
 
 function delimiterOf(text: string): string {
   if (text === '') return ','
-  if (/^[^"\r\n\0]$/u.test(text)) return text
+  if (isDelimiter(text)) return text
   throw new ExecutionError('delimiter must be one character')
+}
+
+export function isDelimiter(text: string): boolean {
+  return /^[^"\r\n\0]$/u.test(text)
 }
 
 const NAME_LENGTH_MAX = 100
@@ -81,9 +85,7 @@ export function exportHeaders(
   raw: RawParameters,
   { format, timeZone, nowMs }: ExportRequest,
 ): Readonly<Record<string, string>> {
-  const given = plainText(raw, 'file_name').slice(0, NAME_LENGTH_MAX)
-  const safe = given.replace(/[^A-Za-z0-9._-]+/g, '_').replace(/^\.+/, '')
-  const name = safe === '' ? `export_${dayOf(timeZone, nowMs)}` : safe
+  const name = safeName(plainText(raw, 'file_name')) || `export_${dayOf(timeZone, nowMs)}`
   return {
     'content-type': `application/${format === 'csv' ? 'csv' : 'x-ndjson'}; charset=UTF-8`,
     'content-disposition': `inline; filename="${name}.${format}"`,
@@ -92,7 +94,14 @@ export function exportHeaders(
   }
 }
 
-function dayOf(timeZone: string, nowMs: number): string {
+/** Letters, digits, dots and dashes only, without a dot at the start; possibly empty. */
+export function safeName(given: string): string {
+  const safe = given.slice(0, NAME_LENGTH_MAX).replace(/[^A-Za-z0-9._-]+/g, '_')
+  return safe.replace(/^\.+/, '')
+}
+
+/** YYYYMMDD. */
+export function dayOf(timeZone: string, nowMs: number): string {
   const { year, month, day } = localTime(timeZone, nowMs)
   return `${year}${String(month).padStart(2, '0')}${String(day).padStart(2, '0')}`
 }

@@ -2,7 +2,6 @@
  * The action `export`: the entities that match a query, as CSV or JSON lines. Pages are read on
  * demand, so reading stops when the client disconnects.
  */
-import { stringify } from 'csv-stringify/sync'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
@@ -11,7 +10,7 @@ import type { ReadRequest } from '../requests/entity-request.ts'
 import { readView } from '../views.ts'
 import { cellOf } from './cells.ts'
 import { columnsOf } from './columns.ts'
-import { neutralCell } from './formula.ts'
+import { csvText } from './csv-text.ts'
 import { type OverridesOf, overridesIn } from './rate-overrides.ts'
 import { rateColumns, rateRows } from './rate-rows.ts'
 import { currentRevisionPages } from './revision-pages.ts'
@@ -43,7 +42,7 @@ async function* csvOf(catalog: Catalog, request: ExportRequest): AsyncGenerator<
   const { definition, fields, delimiter, timeZone, nowMs, hasHeader } = request
   const isRates = definition.name === 'rates'
   const columns = isRates ? rateColumns(definition, fields) : columnsOf(definition, fields)
-  let header = hasHeader ? textOf([columns.map(({ name }) => name)], delimiter) : ''
+  let header = hasHeader ? csvText([columns.map(({ name }) => name)], delimiter) : ''
   const refused = refusedPaths(request)
   for await (const found of currentRevisionPages(catalog, request)) {
     const page = found.map((document) => withoutPaths(document, refused))
@@ -53,7 +52,7 @@ async function* csvOf(catalog: Catalog, request: ExportRequest): AsyncGenerator<
         ? rateRows(document, overrides(document), columns, timeZone)
         : [columns.map((column) => cellOf(document, column, timeZone))],
     )
-    yield header + textOf(rows, delimiter)
+    yield header + csvText(rows, delimiter)
     header = ''
   }
   if (header !== '') yield header
@@ -76,12 +75,6 @@ function without(value: unknown, [name = '', ...rest]: readonly string[]): unkno
   if (!isObject || !Object.hasOwn(value, name)) return value
   const { [name]: inner, ...others } = value as Fields
   return rest.length === 0 ? others : { ...others, [name]: without(inner, rest) }
-}
-
-/** Quotes cells that another program might split. */
-function textOf(rows: readonly (readonly string[])[], delimiter: string): string {
-  const neutral = rows.map((row) => row.map(neutralCell))
-  return stringify(neutral, { delimiter, quoted_match: /^\s|[;\t]|\s$/ })
 }
 
 /** Each line can be imported again, so generated fields are left out. */

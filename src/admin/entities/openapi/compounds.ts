@@ -370,7 +370,8 @@ const TERMS: Readonly<Record<string, Schema>> = {
   reportPart: {
     ...object('A column, condition, sort order or format of a report.', {
       key: text('Name of the part.'),
-      field: text('Name of the field.'),
+      field: text('Name of the field, or key of the column.'),
+      field_name: text('Name of the field of a column.'),
       label: text('Heading.'),
       op: {
         description: 'Comparison operator or sort direction.',

@@ -15,12 +15,14 @@ import {
   type Endpoint,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
+  REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../permissions/endpoints.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
 import { NODE_ANSWERS, type NodeAnswer, unavailableContent } from './node-answers.ts'
 import { codeSamples, type Operation, type PathItem } from './operations.ts'
 import { PAYMENT_ANSWERS, PAYMENT_REQUESTS } from './payment-docs.ts'
+import { REPORT_ANSWERS, REPORT_REQUESTS } from './report-docs.ts'
 import type { Sample } from './samples.ts'
 
 interface NodeRequest {
@@ -134,14 +136,20 @@ function totpRequest(description: string, required: readonly string[] = []): Nod
   return { parameters, required, example: { totp: '287082' }, credentials: ['-b cookies'] }
 }
 
-const PAYMENT: Readonly<Record<string, NodeRequest>> = PAYMENT_REQUESTS
+const OTHER_REQUESTS: Readonly<Record<string, NodeRequest>> = {
+  ...PAYMENT_REQUESTS,
+  ...REPORT_REQUESTS,
+}
 const NO_REQUEST: NodeRequest = { parameters: {}, example: {} }
+
+const ACTION_TAG = 'actions'
 
 /** By path. `baseUrl`: base URL of the node for the examples. */
 export function nodePaths(baseUrl: string): Readonly<Record<string, PathItem>> {
   const listed = [
     ...Object.values(NODE_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'node' })),
     ...Object.values(PAYMENT_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'payments' })),
+    ...Object.values(REPORT_ENDPOINTS).map((endpoint) => ({ endpoint, tag: ACTION_TAG })),
     ...Object.values(CLOCK_ENDPOINTS).map((endpoint) => ({ endpoint, tag: 'node' })),
     ...[...AUTH_ENDPOINTS, ...SETTINGS_ENDPOINTS].map((endpoint) => ({ endpoint, tag: 'access' })),
   ]
@@ -164,8 +172,8 @@ function operation(endpoint: Endpoint, tag: string, baseUrl: string): Operation 
   const { method, path, access, about } = endpoint
   const name = `${method} ${path}`
   const words = path.split(/\W+/).filter(Boolean)
-  const request = REQUESTS[name] ?? PAYMENT[name] ?? NO_REQUEST
-  const answer = NODE_ANSWERS[name] ?? PAYMENT_ANSWERS[name]
+  const request = REQUESTS[name] ?? OTHER_REQUESTS[name] ?? NO_REQUEST
+  const answer = NODE_ANSWERS[name] ?? PAYMENT_ANSWERS[name] ?? REPORT_ANSWERS[name]
   const { inPath, others } = split(path, request)
   const inQuery = method === 'GET' ? Object.entries(others.parameters) : []
   const parameters = [

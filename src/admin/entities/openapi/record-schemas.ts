@@ -204,7 +204,7 @@ const AUDIT: Readonly<Record<string, Schema>> = {
 }
 
 const JOBS: Readonly<Record<string, Schema>> = {
-  kind: text('`erase`, `retention` or `syslog`.'),
+  kind: text('`erase`, `retention`, `syslog`, `report`, …'),
   subject: text('Subject of the job: `subscribers/17`, `lines`.'),
   state: choice(['queued', 'running', 'waiting', 'done'], '`waiting`: continues automatically.'),
   step: text('Current or last step.'),

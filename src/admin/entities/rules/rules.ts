@@ -6,6 +6,7 @@ import { DISCOUNT_RULES } from './discounts.ts'
 import { PLAN_RULES } from './plans.ts'
 import { PREPAID_GROUP_RULES, PREPAID_INCLUDE_RULES } from './prepaid.ts'
 import { RATE_RULES } from './rates.ts'
+import { REPORT_RULES } from './reports.ts'
 import type { CollectionRules } from './rule.ts'
 import { SERVICE_RULES } from './services.ts'
 import { SUBSCRIBER_RULES } from './subscribers.ts'
@@ -32,8 +33,7 @@ export function createRules(
     prepaidincludes: PREPAID_INCLUDE_RULES,
     prepaidgroups: PREPAID_GROUP_RULES,
     taxes: taxRules(settings),
-    // The content of a report is interpreted when it is run.
-    reports: {},
+    reports: REPORT_RULES,
     users: USER_RULES,
     autorenew: AUTORENEW_RULES,
   }

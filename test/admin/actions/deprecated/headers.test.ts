@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { pathsOf } from '../../../../src/admin/actions/action.ts'
 import { DEPRECATIONS } from '../../../../src/admin/actions/deprecated/deprecations.ts'
 import { ACTIONS } from '../../../../src/admin/actions/table.ts'
-import { ACTION_ENDPOINTS, PLANNED_ENDPOINTS } from '../../../../src/admin/permissions/endpoints.ts'
+import { ACTION_ENDPOINTS } from '../../../../src/admin/permissions/endpoints.ts'
 import {
   addDeprecatedTenant,
   useDeprecated,
@@ -31,7 +31,7 @@ describe.each(CALLS)('%s', (path, { successors, selectedBy }) => {
     const { post } = DOCUMENT.paths[path] ?? {}
     if (selectedBy === undefined) expect(post).toMatchObject({ deprecated: true })
     else expect(post).not.toHaveProperty('deprecated')
-    const known = [...ACTION_ENDPOINTS, ...PLANNED_ENDPOINTS].map((endpoint) => endpoint.path)
+    const known = ACTION_ENDPOINTS.map((endpoint) => endpoint.path)
     for (const each of successors) {
       expect(post?.description).toContain(each)
       expect([...Object.keys(DOCUMENT.paths), ...known]).toContain(each)

@@ -14,6 +14,7 @@ import {
   CLOCK_ENDPOINTS,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
+  REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../../src/admin/permissions/endpoints.ts'
 import type { EntityCollection } from '../../../../src/catalog/entities/entity-table.ts'
@@ -59,6 +60,7 @@ describe('the OpenAPI document', () => {
       ...AUTH_ENDPOINTS,
       ...SETTINGS_ENDPOINTS,
       ...Object.values(CLOCK_ENDPOINTS),
+      ...Object.values(REPORT_ENDPOINTS),
       ...ACTION_ENDPOINTS,
     ]
     const wanted = [...DEFINITIONS.values()].flatMap((definition) =>

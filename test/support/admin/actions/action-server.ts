@@ -3,12 +3,18 @@ import { randomInt } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { afterAll, beforeAll } from 'vitest'
 import type { Action, ActionStores } from '../../../../src/admin/actions/action.ts'
-import { type AdmitAction, addActionRoutes } from '../../../../src/admin/actions/routes.ts'
+import {
+  type ActionRoutes,
+  type AdmitAction,
+  addActionRoutes,
+} from '../../../../src/admin/actions/routes.ts'
 import { ADMIN, type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
 import { createCycle } from '../../../../src/admin/cycle/cycle.ts'
 import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entities/errors.ts'
 import { createEntityApi } from '../../../../src/admin/entity-api.ts'
 import { createPayments } from '../../../../src/admin/payments/payments.ts'
+import { createReports } from '../../../../src/admin/reports/parts.ts'
+import { addReportRoutes } from '../../../../src/admin/reports/routes.ts'
 import { createServer } from '../../../../src/admin/server.ts'
 import { createAccounts } from '../../../../src/billing/run/open-accounts.ts'
 import { createAudit } from '../../../../src/catalog/audit/audit.ts'
@@ -16,7 +22,7 @@ import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts
 import { createCurrentSettings } from '../../../../src/catalog/settings/current-settings.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import type { Ledger } from '../../../../src/ledger/ledger.ts'
-import { createLogger } from '../../../../src/runtime/log.ts'
+import { createLogger, type Logger } from '../../../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../../../src/store/redis.ts'
 import { computeSmall, smallWorkers } from '../../billing/cycle-fixture.ts'
 import { openTestLedger } from '../../ledger.ts'
@@ -55,6 +61,8 @@ export interface ActionServer {
   /** Sends a body as JSON, unchanged. */
   send(name: string, body: string): Promise<ActionAnswer>
   mongo(): TestMongo
+  /** Base address. */
+  url(): string
   /** Another server on the same stores, as another process would be, or on another connection. */
   again(catalog?: Catalog): Promise<Pick<ActionServer, 'ask'> & { close(): Promise<void> }>
 }
@@ -73,6 +81,14 @@ const admit: AdmitAction = async ({ headers }, _sent, action) => {
   return caller
 }
 
+/** Rules of the operator that a caller is subject to: its name is the action, its role `none`. */
+function rulesOf({ name }: Caller, action: string): readonly string[] | null {
+  return name === action ? ['none'] : null
+}
+
+const permits: ActionRoutes['permits'] = async (caller, { collection, name, usual }) =>
+  mayDo(caller, rulesOf(caller, `${collection}/${name}`) ?? usual)
+
 export const NOW_MS = Date.UTC(2026, 5, 15, 12)
 
 export function useActionServer(
@@ -89,21 +105,13 @@ export function useActionServer(
   const servers: FastifyInstance[] = []
   const open = async (on = catalog) => {
     const server = createServer(config.admin, log)
-    const audit = createAudit(on)
     const clock = { nowMs: () => nowMs }
-    const stores = { catalog: on, ledger: own.ledger, clock, config, log }
-    const settings = createCurrentSettings(on, clock, config.catalog.pollMs)
-    const { openAccounts, lookup } = createAccounts(on, config, clock)
-    const entityApi = createEntityApi(stores)
-    const payments = createPayments({ ...stores, lookup, settings, entityApi })
-    const cycle = createCycle({
-      ...stores,
-      openAccounts,
-      startWorkers: () => smallWorkers(stores),
-      compute: computeSmall,
-    })
-    const served = { ...stores, audit, payments, entityApi, cycle, lookup, ...more }
-    addActionRoutes(server, { ...served, actions, admit })
+    const served = {
+      ...actionStores({ catalog: on, ledger: own.ledger, clock, config, log }),
+      ...more,
+    }
+    addActionRoutes(server, { ...served, actions, admit, permits })
+    addReportRoutes(server, { ...served.reports, clock }, log)
     servers.push(server)
     return server.listen({ host: '127.0.0.1', port: 0 })
   }
@@ -135,6 +143,7 @@ export function useActionServer(
       return answerOf(await fetch(`${url}/api/${name}`, { method: 'POST', headers, body }))
     },
     mongo: () => mongo,
+    url: () => url,
     async again(on) {
       const other = await open(on)
       const server = servers.at(-1)
@@ -146,6 +155,25 @@ export function useActionServer(
       }
     },
   }
+}
+
+function actionStores(
+  stores: Pick<ActionStores, 'catalog' | 'ledger' | 'clock' | 'config'> & { log: Logger },
+): ActionStores {
+  const { catalog, clock, config } = stores
+  const { openAccounts, lookup } = createAccounts(catalog, config, clock)
+  const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
+  const entityApi = createEntityApi(stores)
+  const payments = createPayments({ ...stores, lookup, settings, entityApi })
+  const cycle = createCycle({
+    ...stores,
+    openAccounts,
+    startWorkers: () => smallWorkers(stores),
+    compute: computeSmall,
+  })
+  const { fields } = entityApi
+  const reports = createReports({ catalog, reader: catalog, config, fields })
+  return { ...stores, audit: createAudit(catalog), payments, entityApi, cycle, lookup, reports }
 }
 
 interface OwnLedger {
@@ -201,7 +229,7 @@ const check = createAnswerCheck(DOCUMENT)
 /** Each answer of an action conforms to its description. */
 function refuseUndescribed(method: string, name: string, answer: ActionAnswer): void {
   const { http: status, text, headers } = answer
-  const isFile = headers.get('content-disposition')?.startsWith('attachment') === true
+  const isFile = headers.has('content-disposition')
   if (isFile || (method !== 'GET' && method !== 'POST')) return
   const contentType = headers.get('content-type') ?? ''
   const path = `/api/${name.split('?', 1)[0]?.toLowerCase()}`

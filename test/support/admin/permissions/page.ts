@@ -12,8 +12,8 @@ import {
   type Endpoint,
   NODE_ENDPOINTS,
   PAYMENT_ENDPOINTS,
-  PLANNED_ENDPOINTS,
   REALTIME_ENDPOINT,
+  REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../../src/admin/permissions/endpoints.ts'
 
@@ -40,10 +40,7 @@ function permissionTables(definitions: ReadonlyMap<string, CollectionDefinition>
     ['Clock', endpointTable(Object.values(CLOCK_ENDPOINTS))],
     ['Payment gateways', endpointTable(Object.values(PAYMENT_ENDPOINTS))],
     ['Entity API', entityTable(definitions)],
-    [
-      'Action API',
-      `${endpointTable(ACTION_ENDPOINTS)}\n\n${PLANNED}\n\n${endpointTable(PLANNED_ENDPOINTS)}`,
-    ],
+    ['Action API', endpointTable(SERVED)],
   ]
   const texts = sections.map(([title, text]) => `### ${title}\n\n${text}\n`)
   return texts.join('\n')
@@ -55,7 +52,7 @@ const OPEN = `\`admin.openPaths\` opens paths to anybody: by default \`health\` 
 const CHARGING = `The charging port serves the same path to network elements with keys
 (\`tollgate peer\`): [WIRE.md](WIRE.md).`
 
-const PLANNED = 'Guarded, but not served yet: a permitted caller gets 404.'
+const SERVED = [...ACTION_ENDPOINTS, ...Object.values(REPORT_ENDPOINTS)]
 
 function endpointTable(endpoints: readonly Endpoint[]): string {
   const rows = endpoints.map(({ method, path, access, about }) =>

@@ -1,0 +1,95 @@
+/** `GET /api/reports`: the saved reports that the caller may run, and dashboards. */
+import { Type } from '@sinclair/typebox'
+import * as schema from '../../catalog/entities/json-schema.ts'
+import { NOT_DELETED } from '../entities/actions/revisions.ts'
+import { DEFINITIONS } from '../entities/definitions/collections.ts'
+import type { CollectionDefinition } from '../entities/definitions/definition.ts'
+import { ActionError, NotAllowedError } from '../entities/errors.ts'
+import { readView } from '../entities/views.ts'
+import { DASHBOARDS } from '../reports/dashboards.ts'
+import { readersOf } from '../reports/definition.ts'
+import { entityNamed } from '../reports/report-entities.ts'
+import { type ActionAnswer, type ActionCall, action } from './action.ts'
+import { param } from './parameters.ts'
+import { refuseDefinitions } from './report.ts'
+
+const REPORTS_MAX = 10_000
+
+export const reports = action({
+  name: 'reports',
+  level: ['read', 'write', 'reports'],
+  about: 'List saved reports, or show a dashboard',
+  isReadByGet: true,
+  parameters: Type.Object({
+    action: param.optional(
+      param.text(`A dashboard instead of the list: ${Object.keys(DASHBOARDS).join(', ')}.`),
+    ),
+  }),
+  answer: {
+    status: {
+      description: '1, or true with a dashboard.',
+      type: ['integer', 'boolean'],
+    },
+    details: schema.listOf(
+      schema.mapOf(schema.anyValue('A value.'), 'A report, or a row.'),
+      'Reports by key, or rows of the dashboard.',
+    ),
+  },
+  example: {
+    parameters: { action: 'totalRevenue' },
+    answer: { status: true, details: [{ billrun_key: '202605', due: 1250.5 }] },
+  },
+  async run({ action: name = '' }, call) {
+    return name === '' ? saved(call) : dashboard(name, call)
+  },
+})
+
+async function dashboard(name: string, call: ActionCall): Promise<ActionAnswer> {
+  const run = Object.hasOwn(DASHBOARDS, name) ? DASHBOARDS[name] : undefined
+  if (run === undefined) {
+    throw new ActionError(`Reports controller - cannot find action: ${name.slice(0, 64)}`)
+  }
+  const bills = DEFINITIONS.get('bills') as CollectionDefinition
+  if (!(await mayRead(bills, call))) {
+    throw new NotAllowedError('No permission: dashboards show bills, which you may not read')
+  }
+  const { reports: parts, config, nowMs, signal, catalog } = call
+  const details = await run({ catalog, reader: parts.reader, config, nowMs, signal })
+  return { status: true, details }
+}
+
+function mayRead(definition: CollectionDefinition, { permits }: ActionCall): Promise<boolean> {
+  return permits({ collection: definition.name, name: 'get', usual: readersOf(definition) })
+}
+
+async function saved(call: ActionCall): Promise<ActionAnswer> {
+  await refuseDefinitions(call)
+  const { catalog, nowMs, config } = call
+  const now = new Date(nowMs)
+  const found = await catalog.read('list reports', (limits) =>
+    catalog.reports
+      .find({ from: { $lte: now }, to: { $gt: now }, ...NOT_DELETED }, limits)
+      .sort({ key: 1 })
+      .limit(REPORTS_MAX)
+      .toArray(),
+  )
+  const visible = new Map<unknown, boolean>()
+  const details: object[] = []
+  for (const each of found) {
+    const { entity } = each
+    if (!visible.has(entity)) visible.set(entity, await isVisible(entity, call))
+    const shape = { timeZone: config.rating.timeZone, dateFields: [] }
+    if (visible.get(entity) === true) details.push(readView(each, shape))
+  }
+  return { details }
+}
+
+/** Whether the caller may read the entity; reports without a usable one show nothing. */
+async function isVisible(entity: unknown, call: ActionCall): Promise<boolean> {
+  try {
+    return await mayRead(entityNamed(entity).definition, call)
+  } catch (error) {
+    if (error instanceof Error && error.name === 'EntityRuleError') return true
+    throw error
+  }
+}
