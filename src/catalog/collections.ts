@@ -38,6 +38,7 @@ import {
   type VoidInvoiceDocument,
 } from './records/cycle-documents.ts'
 import type { LineDocument } from './records/documents.ts'
+import { EVENT_INDEXES, type EventDocument } from './records/event-document.ts'
 import { IDEMPOTENCY_INDEXES, type IdempotencyDocument } from './records/idempotency-document.ts'
 import type { ImportDocument } from './records/import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
@@ -116,6 +117,8 @@ export interface Collections {
   readonly lines: Collection<LineDocument>
   /** Sums of the lines that retention has removed, by owner. */
   readonly carried: Collection<CarriedDocument>
+  /** Notifications that follow from balances; inserted by the recorder. */
+  readonly events: Collection<EventDocument>
   /** Projection of the live balances; written only by the recorder. */
   readonly balances: Collection<BalanceDocument>
   /** Invoices, payments and refunds. */
@@ -172,6 +175,7 @@ export interface Collections {
 type RecordCollection =
   | 'lines'
   | 'carried'
+  | 'events'
   | 'balances'
   | 'bills'
   | 'journal'
@@ -199,6 +203,7 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
     ...LATE_LINE_INDEXES,
   ],
   carried: [{ key: { aid: 1 } }],
+  events: EVENT_INDEXES,
   balances: [
     { key: { aid: 1, sid: 1, bucket_id: 1 }, unique: true },
     { key: { pp_includes_external_id: 1 } },
@@ -240,6 +245,7 @@ export function collectionsOf(db: Db): Collections {
     autorenew: db.collection('autorenew'),
     lines: db.collection('lines'),
     carried: db.collection('carried'),
+    events: db.collection('events'),
     balances: db.collection('balances'),
     bills: db.collection('bills'),
     journal: db.collection('journal'),

@@ -5,6 +5,7 @@
  */
 import { present } from '../domain/assert.ts'
 import { plainOutcome, type Reason } from '../domain/charge-outcome.ts'
+import type { BalanceRuleSet } from '../domain/events/rule-set.ts'
 import type { AccountCommit } from '../ledger/commit-layout.ts'
 import type { CommitReply, Ledger, RegisteredSession } from '../ledger/ledger.ts'
 import { chargeSession, needsProfile } from '../rating/charge-session.ts'
@@ -13,6 +14,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { AccountAttempt, type DirectoryTtl } from './account-attempt.ts'
 import type { AccountBatch, AccountQueue, DecidedBatch } from './account-batch.ts'
+import { CommitEvents } from './commit-events.ts'
 import type { Item } from './item.ts'
 import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
 import { OwnerLoader } from './owner-loader.ts'
@@ -42,6 +44,8 @@ export interface BatchExecutorOptions {
   context: (nowMs: number) => ChargeContext
   /** The cached profile of an item if it satisfies its fences; undefined otherwise. */
   profileOf: (item: Item, owners: FencedOwners, nowMs: number) => CachedProfile | undefined
+  /** The rules for events; null if there are none. */
+  eventRules: () => BalanceRuleSet | null
   commitAttemptsMax: number
   directoryTtl: DirectoryTtl
   count: (name: CountName, by: number) => void
@@ -219,17 +223,21 @@ export class BatchExecutor {
    */
   #decide(batch: AccountBatch, context: ChargeContext): DecidedBatch {
     const shared = present(batch.shared, 'shared owner')
-    const attempt = new AccountAttempt(batch.account.aid, shared, this.#options.directoryTtl)
+    const rules = this.#options.eventRules()
+    const attempt = new AccountAttempt(
+      batch.account.aid,
+      shared,
+      this.#options.directoryTtl,
+      rules === null ? null : new CommitEvents(rules, context),
+    )
     for (const item of batch.items) {
       const owner = present(item.owner, 'owner')
+      const owners = { subscriber: owner, account: shared }
       const { request, isProfileUnavailable } = item
       const view = attempt.view(owner, item)
       let profile: CachedProfile | null = null
       if (needsProfile(request, view.session, isProfileUnavailable)) {
-        const owners = { subscriber: owner, account: shared }
-        const cached = isProfileUnavailable
-          ? undefined
-          : this.#options.profileOf(item, owners, context.nowMs)
+        const cached = this.#profileOf(item, owners, context)
         if (cached === undefined) {
           attempt.defer(item)
           continue
@@ -238,13 +246,26 @@ export class BatchExecutor {
       }
       context.finder = item.rules.finder
       context.profile = profile === null ? null : profile.profile
-      attempt.add(item, chargeSession(view, item, context), profile)
+      const decision = chargeSession(view, item, context)
+      let known = profile
+      if (rules?.needsServices === true && known === null && decision.commit !== null) {
+        known = this.#profileOf(item, owners, context) ?? null
+        if (known === null && !isProfileUnavailable) {
+          attempt.defer(item)
+          continue
+        }
+      }
+      attempt.add(item, view, decision, profile, known)
     }
     return {
       batch,
       attempt,
       commit: attempt.commit(batch.attempt >= BACKOFF_FROM_ATTEMPT),
     }
+  }
+
+  #profileOf(item: Item, owners: FencedOwners, { nowMs }: ChargeContext) {
+    return item.isProfileUnavailable ? undefined : this.#options.profileOf(item, owners, nowMs)
   }
 
   #refresh(batch: AccountBatch): AccountBatch {

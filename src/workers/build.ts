@@ -28,6 +28,7 @@ import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts
 import { startBacklogWatch } from './backlog-watch.ts'
 import { followCustomerChanges } from './customers/customer-changes.ts'
 import { CustomerSystem } from './customers/customer-system.ts'
+import { createEventRules } from './event-rules.ts'
 import { watchFileTypeRules } from './file-type-rules.ts'
 import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
@@ -73,6 +74,7 @@ export async function buildWorker(
   const { profiles, customers } = openProfiles({ ...sources, needsPool })
   feed.onSubscriberChange((change) => dropProfiles(profiles, change))
   const taxes = createTaxRules(config.rating, log)
+  const events = createEventRules(log)
   const fileTypes = watchFileTypeRules({
     catalog,
     config,
@@ -80,6 +82,7 @@ export async function buildWorker(
     rules,
     taxes,
     customers,
+    events,
     onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
   })
   const sessionEvents = worker === 0 ? emitSessionEvents(sources) : null
@@ -98,6 +101,7 @@ export async function buildWorker(
     elapsedMs: processMs,
     context: ratingContexts(config, { feed, taxes, finder }),
     isCatalogueLoaded,
+    eventRules: events.now,
     customers: customerReads(customers, config),
     refusal: backlog.refusal,
     ...config.ledger,

@@ -8,6 +8,7 @@
  *   charge    rate, settle, commit (batch-executor.ts)
  */
 import { plainOutcome } from '../domain/charge-outcome.ts'
+import type { BalanceRuleSet } from '../domain/events/rule-set.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ChargeContext } from '../rating/decision.ts'
@@ -38,6 +39,8 @@ export interface ProcessorOptions {
   context: (nowMs: number) => ChargeContext
   /** False until the catalogue has been read once: an empty one would deny paid usage. */
   isCatalogueLoaded: () => boolean
+  /** The rules for events; null if there are none. */
+  eventRules: () => BalanceRuleSet | null
   customers: CustomerReads
   /** Why new sessions and events are rejected now; null if they are not. */
   refusal: () => string | null
@@ -112,6 +115,7 @@ class BatchProcessor implements Processor {
       elapsedMs,
       context,
       profileOf: (item, owners, nowMs) => this.#profiles.cached(item, owners, nowMs),
+      eventRules: options.eventRules,
       commitAttemptsMax,
       directoryTtl: { openMs: directoryTtlMs, closedMs: options.replayMs * 2 },
       count,

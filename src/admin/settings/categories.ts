@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
 import { BillrunSchema } from '../../catalog/settings/billrun-settings.ts'
-import { EventsSchema } from '../../catalog/settings/event-settings.ts'
+import { checkEventSettings } from '../../catalog/settings/event-settings.ts'
 import { InvoicesSchema } from '../../catalog/settings/invoice-settings.ts'
 import { LinesSchema } from '../../catalog/settings/line-settings.ts'
 import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
@@ -197,9 +197,11 @@ const PERMISSIONS: Category = {
 
 const EVENTS: Category = {
   name: 'events',
-  about: 'Thresholds for notifications. They are only stored: nothing is sent yet.',
+  about:
+    'Rules of balances, which make events (`balance`). Usage patterns (`fraud`) and receivers ' +
+    '(`settings`) are only stored: nothing is sent yet.',
   readRole: 'read',
-  check: (value) => checkAgainstSchema(EventsSchema, value, 'events'),
+  check: checkEventSettings,
 }
 
 const LINES: Category = {

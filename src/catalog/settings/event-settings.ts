@@ -1,8 +1,12 @@
 /**
- * Category `events` of the stored configuration: thresholds that trigger notifications, and their
- * recipients. It is validated and stored, but not used yet.
+ * Category `events` of the stored configuration: rules of balances (`balance`), which make events;
+ * usage patterns (`fraud`) and receivers (`settings`), which are stored only.
  */
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type BalanceRuleDocument, CONDITION_TYPES } from '../../domain/events/rule-documents.ts'
+import { type BalanceRule, compileBalanceRule } from '../../domain/events/rules.ts'
+import { FieldError, isObject } from '../../domain/fields.ts'
+import { checkAgainstSchema } from './settings-schema.ts'
 
 const closed = { additionalProperties: false } as const
 const TEXT_LENGTH_MAX = 1000
@@ -62,18 +66,6 @@ const named = {
   ),
 }
 
-const COMPARISONS = [
-  'is',
-  'is_not',
-  'in',
-  'is_less_than',
-  'is_less_than_or_equal',
-  'is_greater_than',
-  'is_greater_than_or_equal',
-]
-const CHANGES = ['has_changed', 'has_changed_to', 'has_changed_from']
-const CROSSINGS = ['reached_constant', 'reached_constant_recurring', 'reached_percentage']
-
 /** A dotted path into a balance. */
 const path = Type.String({
   pattern: '^[A-Za-z_][\\w-]*(\\.[\\w-]+)*$',
@@ -83,11 +75,17 @@ const path = Type.String({
 
 const Condition = Type.Object(
   {
-    type: oneOf(...COMPARISONS, ...CROSSINGS, ...CHANGES),
+    type: oneOf(...CONDITION_TYPES),
     value: Type.Optional(
-      Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), Type.Number(), Type.Boolean()], {
-        description: 'a text, a number, true or false',
-      }),
+      Type.Union(
+        [
+          Type.String({ maxLength: TEXT_LENGTH_MAX }),
+          Type.Number(),
+          Type.Boolean(),
+          list(Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), Type.Number()]), 'a list'),
+        ],
+        { description: 'a text, a number, true or false, or a list of texts and numbers' },
+      ),
     ),
     unit: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'a text' })),
     usaget: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'a text' })),
@@ -120,10 +118,19 @@ const Condition = Type.Object(
   { ...closed, description: 'an object' },
 )
 
+const names = Type.Optional(list(text(), 'a list of names'))
+
+/** The subscribers that a rule is for. */
+const Filter = Type.Object(
+  { plan: names, service: names, aid: Type.Optional(list(whole(1, 2 ** 53 - 1), 'a list')) },
+  { ...closed, description: 'an object of plan, service and aid' },
+)
+
 const BalanceEvent = Type.Object(
   {
     ...named,
     prepaid: flag(),
+    filter: Type.Optional(Filter),
     conditions: Type.Array(Condition, {
       minItems: 1,
       maxItems: 100,
@@ -195,3 +202,36 @@ export const EventsSchema = Type.Object(
   },
   { ...closed, description: 'an object of balance, fraud and settings' },
 )
+
+/** Throws `FieldError` for the first invalid value. */
+export function checkEventSettings(value: unknown): void {
+  checkAgainstSchema(EventsSchema, value, 'events')
+  const [invalid] = compileEach(value, compileBalanceRule).invalid
+  if (invalid !== undefined) throw invalid
+}
+
+/** The rules of balances. Invalid ones are left out and listed. Never throws. */
+export function balanceRulesIn(value: unknown): { rules: BalanceRule[]; invalid: FieldError[] } {
+  return compileEach(value, (document, at) => {
+    checkAgainstSchema(BalanceEvent, document, at)
+    return compileBalanceRule(document, at)
+  })
+}
+
+function compileEach(
+  value: unknown,
+  compile: (document: BalanceRuleDocument, at: string) => BalanceRule,
+): { rules: BalanceRule[]; invalid: FieldError[] } {
+  const rules: BalanceRule[] = []
+  const invalid: FieldError[] = []
+  const list: unknown = isObject(value) ? value['balance'] : undefined
+  for (const [index, document] of (Array.isArray(list) ? list : []).entries()) {
+    try {
+      rules.push(compile(document as BalanceRuleDocument, `events.balance.${index}`))
+    } catch (error) {
+      if (!(error instanceof FieldError)) throw error
+      invalid.push(error)
+    }
+  }
+  return { rules, invalid }
+}

@@ -14,9 +14,16 @@ import { redactCustomers } from './customer-secrets.ts'
 /**
  * Categories that charging follows. `file_types`: a list of documents. `peers`: a list of network
  * elements (peers.ts). `taxation`: an object (taxation-settings.ts). `subscribers`: an object with
- * external customer mode (customer-settings.ts) besides configured fields.
+ * external customer mode (customer-settings.ts) besides configured fields. `events`: an object with
+ * rules (event-settings.ts).
  */
-export const CONFIG_CATEGORIES = ['file_types', 'peers', 'taxation', 'subscribers'] as const
+export const CONFIG_CATEGORIES = [
+  'file_types',
+  'peers',
+  'taxation',
+  'subscribers',
+  'events',
+] as const
 
 export type ConfigCategory = (typeof CONFIG_CATEGORIES)[number]
 
@@ -48,7 +55,6 @@ const FURTHER_CATEGORIES = [
   'payments',
   'bills',
   'permissions',
-  'events',
   'lines',
   'billrun',
 ] as const
@@ -110,6 +116,7 @@ export async function readConfigDocuments(
     peers: stored('peers'),
     taxation: stored('taxation'),
     subscribers: stored('subscribers'),
+    events: stored('events'),
   }
   return { config, revision: revisionOf(documents) }
 }

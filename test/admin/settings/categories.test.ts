@@ -124,6 +124,14 @@ describe('values that are refused by path, and change nothing', () => {
       'events.balance.0.conditions.0.type must be one of is, is_not',
     ],
     ['events', { fraud: [{ event_code: 'F' }] }, 'events.fraud.0.recurrence is missing'],
+    [
+      'events',
+      {
+        balance: [EVENT, { event_code: 'C', conditions: [{ type: 'is', value: 1, path: 'cost' }] }],
+      },
+      'events.balance.1.conditions.0.path is not a value of a balance: balance.cost',
+    ],
+    ['events', { balance: [{ ...EVENT, filter: { plans: ['A'] } }] }, 'did you mean plan?'],
     ['events.settings.http.url', 'https://ada:pw@crm', 'without user and password'],
     ['events.settings.http.url', 'file:///etc/passwd', 'events.settings.http.url must be an addr'],
     ['taxation', { defalut: 'X' }, 'taxation.defalut is not known'],

@@ -23,7 +23,11 @@ import { compileRules, type RatingRuleSettings } from '../../../src/rating/rules
 import { createLogger } from '../../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../../src/store/redis.ts'
 import { createPoolCheck } from '../../../src/workers/pools.ts'
-import { createProcessor, type Processor } from '../../../src/workers/process.ts'
+import {
+  createProcessor,
+  type Processor,
+  type ProcessorOptions,
+} from '../../../src/workers/process.ts'
 import { ProfileCache, type ProfileReader } from '../../../src/workers/profiles.ts'
 import type { CustomerReads } from '../../../src/workers/request-profiles.ts'
 import { RuleBook, type RuleSet } from '../../../src/workers/rule-book.ts'
@@ -190,6 +194,8 @@ export interface ProcessorFixtureOptions {
   findRules?: () => Promise<void>
   /** Replaces the subscribers of `profileOf`. */
   read?: ProfileReader
+  /** Rules for events; there are none by default. */
+  eventRules?: ProcessorOptions['eventRules']
   /** Reads are those of no customer system by default. */
   customers?: CustomerReads
 }
@@ -278,6 +284,7 @@ export async function openProcessorFixture(
       nowMs,
     }),
     isCatalogueLoaded: () => true,
+    eventRules: options.eventRules ?? (() => null),
     customers: options.customers ?? { isAsked: false, waitMsMax: 1000, waitingMax: 1000 },
     refusal: options.refusal ?? (() => null),
     ownersCachedMax: options.ownersCachedMax ?? 10_000,

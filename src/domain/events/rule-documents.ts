@@ -1,0 +1,67 @@
+/**
+ * Rules as stored in the configuration, after validation of their form (settings category
+ * `events`).
+ */
+
+export const CONDITION_TYPES = [
+  'is',
+  'is_not',
+  'in',
+  'is_less_than',
+  'is_less_than_or_equal',
+  'is_greater_than',
+  'is_greater_than_or_equal',
+  'reached_constant',
+  'reached_constant_recurring',
+  'reached_percentage',
+  'has_changed',
+  'has_changed_to',
+  'has_changed_from',
+] as const
+
+export type ConditionType = (typeof CONDITION_TYPES)[number]
+
+/** A list, or a text with commas between its members, where a condition may have several. */
+export type ConditionValue = string | number | boolean | readonly (string | number)[]
+
+export interface ConditionPath {
+  path: string
+  total_path?: string
+  entity_type?: string
+  which?: 'before' | 'after'
+  related_entities?: readonly { type: string; key: string }[]
+}
+
+/** Its paths are alternatives. */
+export interface BalanceCondition {
+  type: ConditionType
+  value?: ConditionValue
+  unit?: string
+  usaget?: string
+  property_type?: string
+  which?: 'before' | 'after'
+  all_groups?: boolean
+  path?: string
+  paths?: readonly ConditionPath[]
+}
+
+/** Which subscribers a rule is for; a list that is absent restricts nothing. */
+export interface RuleFilter {
+  plan?: readonly string[]
+  service?: readonly string[]
+  aid?: readonly number[]
+}
+
+/** All its conditions must be met by one balance. */
+export interface BalanceRuleDocument {
+  active?: boolean
+  event_code: string
+  event_description?: string
+  prepaid?: boolean
+  filter?: RuleFilter
+  conditions: readonly BalanceCondition[]
+  url?: string
+  method?: 'get' | 'post'
+  decoder?: 'json' | 'xml'
+  notify_by_email?: Readonly<Record<string, unknown>>
+}
