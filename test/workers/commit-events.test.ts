@@ -247,7 +247,7 @@ describe('a postpaid subscriber', () => {
     ])
   })
 
-  it('of a session has its usage counted once, by report, and again nothing at its end', async () => {
+  it('of a session has its usage counted once, by report, and not again at its end', async () => {
     rules = ruleSetOf(changesOf(DATA))
     const sessionId = 'long'
     await scene.charge(request('start', SID, 0, [service(20)], { sessionId }))

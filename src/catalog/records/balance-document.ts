@@ -19,7 +19,7 @@ import { moneyOf, type Total, totalOf } from './money-value.ts'
 /** Usage of the included units or money of a period, counted from 0. */
 export type GroupAmounts = ({ usagev: number } | { cost: number }) & { left: Total; total: Total }
 
-/** Of a usage type: prepaid credit, or one total of usage of a cycle. */
+/** Amounts of a usage type: prepaid credit, or one total of usage of a cycle. */
 export type UsageAmounts =
   | { usagev: number }
   | { cost: number }

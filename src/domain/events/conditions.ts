@@ -1,6 +1,7 @@
 /** Conditions of rules: compiled from the stored configuration, and tested on a changed balance. */
 import { FieldError } from '../fields.ts'
 import { type ChangedBalance, groupOf } from './balance.ts'
+import { type AmountKind, type Constant, constantFrom, reportedAmount } from './constant.ts'
 import { type Movement, reachedConstant, reachedMultiple, reachedPercentage } from './crossings.ts'
 import {
   type AmountPath,
@@ -17,9 +18,8 @@ import type {
   ConditionType,
   ConditionValue,
 } from './rule-documents.ts'
-import { type AmountKind, reportedAmount, type Threshold, thresholdOf } from './threshold.ts'
 
-/** What a matching path of a condition reports. */
+/** A path for which a condition is met, and the reported values. */
 export interface PathMatch {
   path: ConditionPath
   before: ReportedValue
@@ -48,7 +48,7 @@ export interface CompiledPath {
   total: AmountPath | null
 }
 
-export interface Condition {
+export interface CompiledCondition {
   type: ConditionType
   /**
    * Whether it tests a movement; otherwise it holds for a state, and is met again while it lasts.
@@ -58,14 +58,14 @@ export interface Condition {
   /** Values to compare with. */
   expected: readonly Expected[]
   /** The same as numbers, in ascending order; empty if they are not numbers. */
-  thresholds: readonly Threshold[]
+  constants: readonly Constant[]
   /** Each group of the balance that the request changed is a path; its usage type, if any. */
   allGroups: { usaget: string } | null
 }
 
 interface Expected {
   text: string
-  threshold: Threshold | null
+  constant: Constant | null
 }
 
 const NO_VALUE: readonly ConditionType[] = ['has_changed']
@@ -92,13 +92,13 @@ const OF_NUMBERS: readonly ConditionType[] = [
 /**
  * Throws `FieldError` for a path or value that has no meaning; `at` is the path of the condition.
  */
-export function compileCondition(document: BalanceCondition, at: string): Condition {
+export function compileCondition(document: BalanceCondition, at: string): CompiledCondition {
   const { type } = document
   const expected = compileExpected(document, at)
   const allGroups = document.all_groups === true ? { usaget: document.usaget ?? '' } : null
   const paths = allGroups === null ? compilePaths(document, at) : []
-  const thresholds = expected.flatMap(({ threshold }) => threshold ?? [])
-  return { type, isMovement: MOVEMENTS.includes(type), paths, expected, thresholds, allGroups }
+  const constants = expected.flatMap(({ constant }) => constant ?? [])
+  return { type, isMovement: MOVEMENTS.includes(type), paths, expected, constants, allGroups }
 }
 
 function compilePaths(document: BalanceCondition, at: string): CompiledPath[] {
@@ -159,17 +159,17 @@ function compileExpected({ type, value }: BalanceCondition, at: string): Expecte
   if (NO_VALUE.includes(type)) return []
   if (value === undefined) throw new FieldError(`${at}.value`, 'is missing')
   const texts = textsOf(value, OF_LISTS.includes(type))
-  const expected = texts.map((text): Expected => ({ text, threshold: thresholdOf(text) }))
+  const expected = texts.map((text): Expected => ({ text, constant: constantFrom(text) }))
   if (!OF_NUMBERS.includes(type)) return expected
-  for (const { threshold } of expected) {
-    if (threshold === null) {
+  for (const { constant } of expected) {
+    if (constant === null) {
       const list = OF_LISTS.includes(type) ? ', or several with commas between them' : ''
       throw new FieldError(`${at}.value`, `must be a number${list}`)
     }
     const isCounted = type === 'reached_constant_recurring' || type === 'reached_percentage'
-    if (isCounted && !threshold.isPositive) throw new FieldError(`${at}.value`, 'must be above 0')
+    if (isCounted && !constant.isPositive) throw new FieldError(`${at}.value`, 'must be above 0')
   }
-  return expected.sort((a, b) => order(a.threshold as Threshold, b.threshold as Threshold))
+  return expected.sort((a, b) => order(a.constant as Constant, b.constant as Constant))
 }
 
 function textsOf(value: ConditionValue, isList: boolean): string[] {
@@ -178,14 +178,14 @@ function textsOf(value: ConditionValue, isList: boolean): string[] {
   return isList ? text.split(',').map((each) => each.trim()) : [text.trim()]
 }
 
-function order(a: Threshold, b: Threshold): number {
+function order(a: Constant, b: Constant): number {
   const scale = Math.max(a.decimal.scale, b.decimal.scale)
-  const scaled = ({ decimal }: Threshold) => decimal.digits * 10n ** BigInt(scale - decimal.scale)
+  const scaled = ({ decimal }: Constant) => decimal.digits * 10n ** BigInt(scale - decimal.scale)
   return scaled(a) < scaled(b) ? -1 : 1
 }
 
 /** The paths of the balance for which the condition is met. */
-export function matchesOf(condition: Condition, change: BalanceChange): PathMatch[] {
+export function matchesOf(condition: CompiledCondition, change: BalanceChange): PathMatch[] {
   const found: PathMatch[] = []
   for (const path of pathsIn(condition, change)) {
     const match = matchOf(condition, path, change)
@@ -194,7 +194,7 @@ export function matchesOf(condition: Condition, change: BalanceChange): PathMatc
   return found
 }
 
-function pathsIn(condition: Condition, change: BalanceChange): readonly CompiledPath[] {
+function pathsIn(condition: CompiledCondition, change: BalanceChange): readonly CompiledPath[] {
   const { allGroups } = condition
   if (allGroups === null) return condition.paths
   if (allGroups.usaget !== '' && !change.usagets.includes(allGroups.usaget)) return []
@@ -212,7 +212,7 @@ function groupPaths(type: ConditionType, { changed }: ChangedBalance): CompiledP
 }
 
 function matchOf(
-  { type, expected, thresholds }: Condition,
+  { type, expected, constants }: CompiledCondition,
   path: CompiledPath,
   { balance, subscriber }: BalanceChange,
 ): PathMatch | null {
@@ -229,7 +229,7 @@ function matchOf(
   const movement: Movement = { before: before ?? 0, after: after ?? 0, kind }
   const totalAmount = total === null ? undefined : sumAt(total, balance.after)
   const reached = isMovementOfConstants(type)
-    ? reachedIn(type, movement, totalAmount, thresholds)
+    ? reachedIn(type, movement, totalAmount, constants)
     : isAmountMet(type, { before, after, kind, isBefore }, expected) && NOTHING_REACHED
   if (reached === null || reached === false) return null
   return {
@@ -260,10 +260,10 @@ function reachedIn(
   type: ConditionType,
   movement: Movement,
   total: number | undefined,
-  constants: readonly Threshold[],
+  constants: readonly Constant[],
 ): Reached | null {
   if (type === 'reached_constant_recurring') {
-    const reached = reachedMultiple(movement, constants[0] as Threshold)
+    const reached = reachedMultiple(movement, constants[0] as Constant)
     return reached === null ? null : { reached }
   }
   if (type === 'reached_constant') {
@@ -290,7 +290,7 @@ function isAmountMet(
 ): boolean {
   const state = isBefore ? before : after
   const equals = (amount: number | undefined) =>
-    amount !== undefined && expected.some(({ threshold }) => threshold?.compare(amount, kind) === 0)
+    amount !== undefined && expected.some(({ constant }) => constant?.compare(amount, kind) === 0)
   switch (type) {
     case 'has_changed':
       return before !== after
@@ -314,10 +314,10 @@ function isFieldMet(
   value: string | number | boolean,
   expected: readonly Expected[],
 ): boolean {
-  const compare = (one: Threshold) => (typeof value === 'number' ? one.compare(value, 'units') : 1)
-  const equals = expected.some(({ text, threshold }) =>
+  const compare = (one: Constant) => (typeof value === 'number' ? one.compare(value, 'units') : 1)
+  const equals = expected.some(({ text, constant }) =>
     typeof value === 'number'
-      ? threshold !== null && compare(threshold) === 0
+      ? constant !== null && compare(constant) === 0
       : text === String(value),
   )
   switch (type) {
@@ -334,11 +334,11 @@ function isFieldMet(
 function isOrdered(
   type: ConditionType,
   [first]: readonly Expected[],
-  compare: (threshold: Threshold) => number,
+  compare: (constant: Constant) => number,
 ): boolean {
-  const threshold = first?.threshold ?? null
-  if (threshold === null) return false
-  const order = compare(threshold)
+  const constant = first?.constant ?? null
+  if (constant === null) return false
+  const order = compare(constant)
   switch (type) {
     case 'is_less_than':
       return order < 0

@@ -3,7 +3,7 @@
  * before < c <= after, a falling one if after <= c < before; of several, the furthest one in the
  * direction of movement counts.
  */
-import type { AmountKind, Threshold } from './threshold.ts'
+import type { AmountKind, Constant } from './constant.ts'
 
 /** An amount before and after a request, units or micros. */
 export interface Movement {
@@ -15,8 +15,8 @@ export interface Movement {
 /** The constant that is reached; null if there is none. */
 export function reachedConstant(
   { before, after, kind }: Movement,
-  constants: readonly Threshold[],
-): Threshold | null {
+  constants: readonly Constant[],
+): Constant | null {
   if (before === after) return null
   return furthest(constants, before < after, (constant, amount) =>
     constant.compare(amount === 'before' ? before : after, kind),
@@ -27,8 +27,8 @@ export function reachedConstant(
 export function reachedPercentage(
   { before, after }: Movement,
   total: number,
-  percentages: readonly Threshold[],
-): Threshold | null {
+  percentages: readonly Constant[],
+): Constant | null {
   if (before === after || total <= 0) return null
   return furthest(percentages, before < after, (percentage, amount) =>
     percentage.compareShare(amount === 'before' ? before : after, total),
@@ -42,7 +42,7 @@ export function reachedPercentage(
  */
 export function reachedMultiple(
   { before, after, kind }: Movement,
-  constant: Threshold,
+  constant: Constant,
 ): number | null {
   if (before === after) return null
   const from = constant.countIn(before, kind)
@@ -51,15 +51,15 @@ export function reachedMultiple(
   return constant.multiple(before < after ? to : to + 1)
 }
 
-type Compare = (constant: Threshold, amount: 'before' | 'after') => number
+type Compare = (constant: Constant, amount: 'before' | 'after') => number
 
 /** `constants` are in ascending order. */
 function furthest(
-  constants: readonly Threshold[],
+  constants: readonly Constant[],
   isRising: boolean,
   compare: Compare,
-): Threshold | null {
-  let found: Threshold | null = null
+): Constant | null {
+  let found: Constant | null = null
   for (const constant of constants) {
     const before = compare(constant, 'before')
     const after = compare(constant, 'after')

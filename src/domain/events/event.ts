@@ -45,7 +45,7 @@ export interface EventRow {
 }
 
 /** The request whose usage has met a rule. */
-export interface UsageContext {
+export interface ObservedUsage {
   aid: number
   sid: number
   request: Pick<ChargeRequest, 'eventTimeMs'>
@@ -60,7 +60,7 @@ export type UnstampedEvent = Omit<BalanceEvent, 'stamp'>
 
 export function eventOf(
   { rule, balance, match }: RuleMatch,
-  context: UsageContext,
+  context: ObservedUsage,
 ): UnstampedEvent {
   const { document } = rule
   const { url, method, decoder, notify_by_email: email } = document
@@ -93,8 +93,8 @@ export function eventOf(
   }
 }
 
-/** Of several services of a request, one of the usage type that the balance pays for. */
-function rowOf({ uses, sessionKey, session, request }: UsageContext, usaget: string): EventRow {
+/** If a request has several services, one of the usage type that the balance pays for. */
+function rowOf({ uses, sessionKey, session, request }: ObservedUsage, usaget: string): EventRow {
   const use = uses.find((one) => one.usaget === usaget) ?? uses[0]
   return {
     usagev: use?.units ?? 0,

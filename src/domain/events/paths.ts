@@ -3,7 +3,7 @@ import type { Bucket } from '../bucket.ts'
 import { CREDIT, UNLIMITED_TOTAL, usageTotal } from '../counters.ts'
 import { FieldError } from '../fields.ts'
 import { amountOf, type ChangedBalance, groupOf } from './balance.ts'
-import type { AmountKind } from './threshold.ts'
+import type { AmountKind } from './constant.ts'
 import { MEASURES, type Measure, type UsageTotal } from './usage-totals.ts'
 
 /** The subscriber whose usage is settled. */
@@ -69,8 +69,8 @@ export function compileSubscriberPath(path: string, at: string): FieldPath {
 }
 
 const KNOWN =
-  'balance.cost, balance.credit_limit, balance.totals.USAGET.usagev, .cost, .over_group.usagev or ' +
-  '.out_group.usagev, balance.groups.GROUP.usagev, .cost, .left or .total, spent, credited, ' +
+  'balance.cost, balance.credit_limit, balance.totals.USAGET.usagev, .cost, .over_group.usagev ' +
+  'or .out_group.usagev, balance.groups.GROUP.usagev, .cost, .left or .total, spent, credited, ' +
   'connection_type, pp_includes_external_id, charging_by, charging_by_usaget, priority, ' +
   'service_name, service_id, shared, aid, sid'
 

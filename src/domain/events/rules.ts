@@ -8,7 +8,7 @@ import { FieldError } from '../fields.ts'
 import { type ChangedBalance, changedBalances, groupOf } from './balance.ts'
 import {
   type BalanceChange,
-  type Condition,
+  type CompiledCondition,
   compileCondition,
   matchesOf,
   type PathMatch,
@@ -20,7 +20,7 @@ import type { UsageTotal } from './usage-totals.ts'
 export interface BalanceRule {
   document: BalanceRuleDocument
   /** All of them have to be met; the last one decides: its matching paths are reported. */
-  conditions: readonly Condition[]
+  conditions: readonly CompiledCondition[]
   /** Totals that its paths name. */
   totals: readonly UsageTotal[]
   /** The balance changes that may meet it. */
@@ -56,8 +56,8 @@ export function compileBalanceRule(document: BalanceRuleDocument, at: string): B
  * The last condition on a movement decides, without one the last condition on an amount: conditions
  * on other fields only restrict the balances.
  */
-function deciderLast(conditions: readonly Condition[]): Condition[] {
-  const isOfAmounts = ({ paths, allGroups }: Condition) =>
+function deciderLast(conditions: readonly CompiledCondition[]): CompiledCondition[] {
+  const isOfAmounts = ({ paths, allGroups }: CompiledCondition) =>
     allGroups !== null || paths.some(({ value }) => value.kind === 'amount')
   const decider =
     conditions.findLast(({ isMovement }) => isMovement) ??
@@ -71,14 +71,18 @@ function deciderLast(conditions: readonly Condition[]): Condition[] {
  * A movement needs a change of the amount itself; a state is tested after each change of the
  * balance.
  */
-function triggersOf({ isMovement, allGroups, paths }: Condition): (bucket: Bucket) => boolean {
+function triggersOf({
+  isMovement,
+  allGroups,
+  paths,
+}: CompiledCondition): (bucket: Bucket) => boolean {
   if (allGroups !== null) return ({ counter }) => groupOf(counter) !== null
   if (!isMovement) return () => true
   const amounts = paths.flatMap(({ value }) => (value.kind === 'amount' ? value : []))
   return (bucket) => amounts.some((path) => path.matches(bucket))
 }
 
-function totalsOf({ paths }: Condition): UsageTotal[] {
+function totalsOf({ paths }: CompiledCondition): UsageTotal[] {
   const amounts = paths.flatMap(({ value, total }): (AmountPath | null)[] => [
     value.kind === 'amount' ? value : null,
     total,
@@ -145,7 +149,7 @@ const TRIGGERS_MAX = 1_000
 
 function addMatches(found: RuleMatch[], rule: BalanceRule, change: BalanceChange): void {
   const { conditions } = rule
-  const decider = conditions[conditions.length - 1] as Condition
+  const decider = conditions[conditions.length - 1] as CompiledCondition
   const matches = matchesOf(decider, change)
   if (matches.length === 0) return
   for (const condition of conditions) {

@@ -1,4 +1,4 @@
-/** What a request used, by segment: the difference between its session before and after. */
+/** The usage of a request by segment: the difference between its session before and after. */
 import type { ChargeRequest } from '../charge-request.ts'
 import type { Line } from '../line.ts'
 import { groupUnits, serviceTagOf } from '../lines.ts'

@@ -1,18 +1,18 @@
 /** Random walks against a model that moves an amount by the smallest step at a time. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { type Constant, constantFrom } from '../../../src/domain/events/constant.ts'
 import { reachedConstant, reachedMultiple } from '../../../src/domain/events/crossings.ts'
-import { type Threshold, thresholdOf } from '../../../src/domain/events/threshold.ts'
 import { groupBucket, ruleOf, rulesOf, Walk } from '../../support/domain/counter-walk.ts'
 import { propertyRuns } from '../../support/domain/property-runs.ts'
 
 /** Tenths of a unit, so that constants may lie between two amounts. */
 const TENTHS = 10
 
-function constantOf(tenths: number): Threshold {
+function constantOf(tenths: number): Constant {
   const sign = tenths < 0 ? '-' : ''
   const size = Math.abs(tenths)
-  return thresholdOf(`${sign}${Math.floor(size / TENTHS)}.${size % TENTHS}`) as Threshold
+  return constantFrom(`${sign}${Math.floor(size / TENTHS)}.${size % TENTHS}`) as Constant
 }
 
 /** The constants that are met on the way, in order: by a rise when reached, by a fall when left. */
@@ -107,11 +107,11 @@ describe('any walk of an amount', () => {
     const large = Number.MAX_SAFE_INTEGER
     const third = constantOf(1)
     expect(reachedMultiple({ before: large - 1, after: large, kind: 'money' }, third)).toBeNull()
-    const one = thresholdOf('0.000001') as Threshold
+    const one = constantFrom('0.000001') as Constant
     expect(reachedMultiple({ before: large - 1, after: large, kind: 'money' }, one)).toBe(
       Number('9007199254.740991'),
     )
     expect(one.compare(1, 'money')).toBe(0)
-    expect((thresholdOf(String(large)) as Threshold).compare(large - 1, 'units')).toBe(-1)
+    expect((constantFrom(String(large)) as Constant).compare(large - 1, 'units')).toBe(-1)
   })
 })

@@ -1,8 +1,7 @@
 /**
- * What the events in MongoDB must be, from the balances in the ledger alone. Rules report every
- * change of a value: these are steps of one way from 0 to the value in the ledger, so that none is
- * missing and none is there twice. What other rules report must be what their constants say about
- * the steps.
+ * A model of the events in MongoDB, from the balances in the ledger alone. Rules report every change
+ * of a value: these are steps of one way from 0 to the value in the ledger, so that none is missing
+ * and none is there twice. The events of other rules follow from the steps and their constants.
  */
 import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
 
@@ -133,7 +132,7 @@ function exact({ matched_path: path }: Pick<StoredEvent, 'matched_path'>, value:
   return path.endsWith('cost') ? Math.round(value * 1_000_000) : value
 }
 
-/** What the rules of constants reported, compared with the steps. */
+/** The events of rules with constants, compared with the steps. */
 function reachedDifferences(events: readonly StoredEvent[]): string[] {
   const wanted = new Counts()
   const seen = new Counts()

@@ -39,7 +39,7 @@ export async function newEvents(scene: ProcessorFixture): Promise<BalanceEvent[]
   return (await newEntries(scene)).flatMap(({ events = [] }) => events)
 }
 
-/** What an event says: code, movement, constant. */
+/** Code, movement and constant of an event. */
 export function told({ event_code, before, after, reached_constant }: BalanceEvent): string {
   const reached = reached_constant === undefined ? '' : ` reached ${reached_constant}`
   return `${event_code} ${before} ${after}${reached}`

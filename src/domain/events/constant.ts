@@ -16,7 +16,7 @@ export function reportedAmount(amount: number, kind: AmountKind): number {
 }
 
 /** A constant in units or in the currency: `0.1` is 100,000 micros. */
-export class Threshold {
+export class Constant {
   readonly decimal: ExactDecimal
   /** As an integer of that kind; null if it has more decimals, or exceeds 2^53. */
   readonly #units: number | null
@@ -85,10 +85,10 @@ export class Threshold {
 }
 
 /** Null if it is not a decimal number. */
-export function thresholdOf(value: unknown): Threshold | null {
+export function constantFrom(value: unknown): Constant | null {
   if (typeof value !== 'number' && typeof value !== 'string') return null
   const decimal = parseDecimal(value)
-  return decimal === null ? null : new Threshold(decimal)
+  return decimal === null ? null : new Constant(decimal)
 }
 
 /** digits × 10^-scale as the nearest number. */
