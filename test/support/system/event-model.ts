@@ -1,6 +1,6 @@
 /**
- * A model of the events in MongoDB, from the balances in the ledger alone. Rules report every change
- * of a value: these are steps of one way from 0 to the value in the ledger, so that none is missing
+ * A model of the events in MongoDB, from the balances in the ledger alone. Rules report every
+ * change of a value: these are steps of one way from 0 to the value in the ledger, so that none is missing
  * and none is there twice. The events of other rules follow from the steps and their constants.
  */
 import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
@@ -9,6 +9,7 @@ export interface StoredEvent {
   stamp: string
   event_code: string
   matched_path: string
+  based_on: 'usage' | 'monetary'
   before: number
   after: number
   reached_constant?: number
@@ -25,12 +26,33 @@ interface Observed {
   path: string
   multiple: number
   levels: readonly number[]
+  /** A further condition of the rules. */
+  only?: object
 }
+
+const fieldIs = (path: string, value: string) => ({ type: 'is', value, paths: [{ path }] })
 
 /** Paths, with constants in the unit of the path. */
 export const OBSERVED: readonly Observed[] = [
-  { path: 'spent', multiple: 1_000_003, levels: [50_000, 7_000_000, 90_000_000] },
-  { path: 'balance.cost', multiple: 0.37, levels: [0.05, 1, 2.5] },
+  {
+    path: 'spent',
+    multiple: 1_000_003,
+    levels: [50_000, 7_000_000, 90_000_000],
+    only: fieldIs('charging_by', 'usagev'),
+  },
+  {
+    path: 'spent',
+    multiple: 1.37,
+    levels: [0.5, 2, 5.01],
+    only: fieldIs('charging_by', 'total_cost'),
+  },
+  // Prepaid money has no way from 0: top-ups change it.
+  {
+    path: 'balance.cost',
+    multiple: 0.37,
+    levels: [0.05, 1, 2.5],
+    only: fieldIs('connection_type', 'postpaid'),
+  },
   { path: 'balance.groups.MINUTES.usagev', multiple: 211, levels: [100, 1_500] },
   { path: 'balance.groups.DATA.usagev', multiple: 3_000_000, levels: [1, 20_000_000] },
   { path: 'balance.groups.MONEY.cost', multiple: 0.05, levels: [0.001, 0.4] },
@@ -38,16 +60,13 @@ export const OBSERVED: readonly Observed[] = [
   { path: 'balance.totals.call.cost', multiple: 0.11, levels: [0.3] },
 ]
 
-/** Prepaid money has no way from 0: top-ups change it. */
-const POSTPAID = { type: 'is', value: 'postpaid', paths: [{ path: 'connection_type' }] }
-
 /** The value of setting `events`. */
 export function observingRules() {
-  const balance = OBSERVED.flatMap(({ path, multiple, levels }) => {
+  const balance = OBSERVED.flatMap(({ path, multiple, levels, only }) => {
     const paths = [{ path }]
     const rule = (event_code: string, condition: object) => ({
       event_code,
-      conditions: [{ ...condition, paths }, ...(path === 'balance.cost' ? [POSTPAID] : [])],
+      conditions: [{ ...condition, paths }, ...(only === undefined ? [] : [only])],
     })
     return [
       rule(CHANGED, { type: 'has_changed' }),
@@ -128,8 +147,8 @@ function wayDifferences(name: string, steps: readonly StoredEvent[], value: numb
   return [`${name} has ${value} in the ledger; its ${steps.length} events: ${texts.join(', ')}`]
 }
 
-function exact({ matched_path: path }: Pick<StoredEvent, 'matched_path'>, value: number): number {
-  return path.endsWith('cost') ? Math.round(value * 1_000_000) : value
+function exact({ based_on: basedOn }: StoredEvent, value: number): number {
+  return basedOn === 'monetary' ? Math.round(value * 1_000_000) : value
 }
 
 /** The events of rules with constants, compared with the steps. */
@@ -145,7 +164,11 @@ function reachedDifferences(events: readonly StoredEvent[]): string[] {
     }
     const from = exact(event, event.before)
     const to = exact(event, event.after)
-    const of = OBSERVED.find(({ path }) => path === event.matched_path)
+    const isMoney = event.based_on === 'monetary'
+    const of = OBSERVED.find(
+      ({ path, multiple }) =>
+        path === event.matched_path && (path !== 'spent' || isMoney === multiple < 10),
+    )
     if (of === undefined) return [`${where}: a path that no rule names`]
     const multiple = lastMultiple(from, to, exact(event, of.multiple))
     if (multiple !== null) wanted.add(`${MULTIPLE} ${where} reached ${multiple}`)
