@@ -38,23 +38,39 @@ export function changedBalances(
   after: OwnerState | null,
 ): ChangedBalance[] {
   if (after === null || before === after) return NONE
-  let balances: ChangedBalance[] | null = null
-  for (const [index, bucket] of after.buckets.entries()) {
+  let balances = NONE
+  const { buckets } = after
+  for (let index = 0; index < buckets.length; index += 1) {
+    const bucket = buckets[index] as Bucket
     const former = formerOf(bucket, index, before)
     if (former === bucket) continue
-    if (former === undefined ? amountOf(bucket) === 0 : amountOf(former) === amountOf(bucket)) {
-      continue
-    }
-    const key = keyOf(bucket)
-    balances ??= []
-    const known = balances.find((balance) => balance.key === key)
-    if (known === undefined) balances.push(balanceOf(slot, key, bucket, before, after))
-    else known.changed.push(bucket)
+    if (amountOf(bucket) === (former === undefined ? 0 : amountOf(former))) continue
+    balances = withChange(balances, slot, bucket, former, before, after)
   }
-  return balances ?? NONE
+  return balances
 }
 
 const NONE: ChangedBalance[] = []
+
+function withChange(
+  balances: ChangedBalance[],
+  slot: OwnerSlot,
+  bucket: Bucket,
+  former: Bucket | undefined,
+  before: OwnerState | null,
+  after: OwnerState,
+): ChangedBalance[] {
+  const key = keyOf(bucket)
+  const known = balances.find((balance) => balance.key === key)
+  if (known !== undefined) {
+    known.changed.push(bucket)
+    return balances
+  }
+  const balance = balanceOf(slot, key, bucket, former, before, after)
+  if (balances === NONE) return [balance]
+  balances.push(balance)
+  return balances
+}
 
 function formerOf(bucket: Bucket, index: number, before: OwnerState | null): Bucket | undefined {
   const same = before?.buckets[index]
@@ -65,18 +81,25 @@ function balanceOf(
   slot: OwnerSlot,
   key: string,
   bucket: Bucket,
+  former: Bucket | undefined,
   before: OwnerState | null,
   { aid, sid, buckets }: OwnerState,
 ): ChangedBalance {
-  const isMember = (one: Bucket) => keyOf(one) === key
+  const isPrepaid = bucket.counter === ''
+  const changed = [bucket]
+  if (isPrepaid) {
+    const all = former === undefined ? [] : [former]
+    return { slot, aid, sid, key, isPrepaid, bucket, changed, before: all, after: changed }
+  }
+  const isMember = (one: Bucket) => one.counter !== '' && keyOf(one) === key
   return {
     slot,
     aid,
     sid,
     key,
-    isPrepaid: bucket.counter === '',
+    isPrepaid,
     bucket,
-    changed: [bucket],
+    changed,
     before: before?.buckets.filter(isMember) ?? [],
     after: buckets.filter(isMember),
   }

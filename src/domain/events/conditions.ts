@@ -2,7 +2,7 @@
 import { FieldError } from '../fields.ts'
 import { type ChangedBalance, groupOf } from './balance.ts'
 import { type AmountKind, type Constant, constantFrom, reportedAmount } from './constant.ts'
-import { type Movement, reachedConstant, reachedMultiple, reachedPercentage } from './crossings.ts'
+import { reachedConstant, reachedMultiple, reachedPercentage } from './crossings.ts'
 import {
   type AmountPath,
   compilePath,
@@ -12,11 +12,12 @@ import {
   type UsingSubscriber,
   type ValuePath,
 } from './paths.ts'
-import type {
-  BalanceCondition,
-  ConditionPath,
-  ConditionType,
-  ConditionValue,
+import {
+  type BalanceCondition,
+  CONDITION_TYPES,
+  type ConditionPath,
+  type ConditionType,
+  type ConditionValue,
 } from './rule-documents.ts'
 
 /** A path for which a condition is met, and the reported values. */
@@ -93,7 +94,9 @@ const OF_NUMBERS: readonly ConditionType[] = [
  * Throws `FieldError` for a path or value that has no meaning; `at` is the path of the condition.
  */
 export function compileCondition(document: BalanceCondition, at: string): CompiledCondition {
-  const { type } = document
+  // The text of this file: comparing it with the others is faster than with one from a document.
+  const type = CONDITION_TYPES.find((known) => known === document.type)
+  if (type === undefined) throw new FieldError(`${at}.type`, 'is not known')
   const expected = compileExpected(document, at)
   const allGroups = document.all_groups === true ? { usaget: document.usaget ?? '' } : null
   const paths = allGroups === null ? compilePaths(document, at) : []
@@ -185,14 +188,21 @@ function order(a: Constant, b: Constant): number {
 }
 
 /** The paths of the balance for which the condition is met. */
-export function matchesOf(condition: CompiledCondition, change: BalanceChange): PathMatch[] {
-  const found: PathMatch[] = []
+export function matchesOf(
+  condition: CompiledCondition,
+  change: BalanceChange,
+): readonly PathMatch[] {
+  let found: PathMatch[] = NO_MATCHES
   for (const path of pathsIn(condition, change)) {
     const match = matchOf(condition, path, change)
-    if (match !== null) found.push(match)
+    if (match === null) continue
+    if (found === NO_MATCHES) found = [match]
+    else found.push(match)
   }
   return found
 }
+
+const NO_MATCHES: PathMatch[] = []
 
 function pathsIn(condition: CompiledCondition, change: BalanceChange): readonly CompiledPath[] {
   const { allGroups } = condition
@@ -211,31 +221,34 @@ function groupPaths(type: ConditionType, { changed }: ChangedBalance): CompiledP
   return [...paths].map((path) => compileConditionPath(type, { path }, 'after', ''))
 }
 
+/** Most conditions are not met: then nothing is allocated. */
 function matchOf(
-  { type, expected, constants }: CompiledCondition,
+  condition: CompiledCondition,
   path: CompiledPath,
   { balance, subscriber }: BalanceChange,
 ): PathMatch | null {
+  const { type, expected, constants, isMovement } = condition
   const { value, document, isBefore, total } = path
   if (value.kind === 'field') {
     const read = value.read(balance, subscriber)
     if (read === undefined || !isFieldMet(type, read, expected)) return null
     return { path: document, before: read, after: read, basedOn: basedOn(document, null) }
   }
-  const kind = kindAt(value, balance)
-  if (kind === null) return null
   const before = sumAt(value, balance.before)
   const after = sumAt(value, balance.after)
-  const movement: Movement = { before: before ?? 0, after: after ?? 0, kind }
+  if (isMovement && before === after) return null
+  const kind = kindAt(value, balance)
+  if (kind === null) return null
   const totalAmount = total === null ? undefined : sumAt(total, balance.after)
-  const reached = isMovementOfConstants(type)
-    ? reachedIn(type, movement, totalAmount, constants)
-    : isAmountMet(type, { before, after, kind, isBefore }, expected) && NOTHING_REACHED
-  if (reached === null || reached === false) return null
+  let reached: Reached | null = NOTHING_REACHED
+  if (reachesConstants(type)) {
+    reached = reachedIn(type, before ?? 0, after ?? 0, kind, totalAmount, constants)
+  } else if (!isAmountMet(type, before, after, kind, isBefore, expected)) return null
+  if (reached === null) return null
   return {
     path: document,
-    before: reportedAmount(movement.before, kind),
-    after: reportedAmount(movement.after, kind),
+    before: reportedAmount(before ?? 0, kind),
+    after: reportedAmount(after ?? 0, kind),
     basedOn: basedOn(document, kind),
     ...(totalAmount === undefined || value.group === null
       ? {}
@@ -248,44 +261,46 @@ function basedOn({ path }: ConditionPath, kind: AmountKind | null): PathMatch['b
   return kind === 'money' || path.includes('cost') ? 'monetary' : 'usage'
 }
 
-const NOTHING_REACHED = {}
-
-function isMovementOfConstants(type: ConditionType): boolean {
-  return type.startsWith('reached_')
-}
-
 type Reached = Pick<PathMatch, 'reached' | 'percentage'>
+
+const NOTHING_REACHED: Reached = {}
+
+function reachesConstants(type: ConditionType): boolean {
+  return (
+    type === 'reached_constant' ||
+    type === 'reached_constant_recurring' ||
+    type === 'reached_percentage'
+  )
+}
 
 function reachedIn(
   type: ConditionType,
-  movement: Movement,
+  before: number,
+  after: number,
+  kind: AmountKind,
   total: number | undefined,
   constants: readonly Constant[],
 ): Reached | null {
   if (type === 'reached_constant_recurring') {
-    const reached = reachedMultiple(movement, constants[0] as Constant)
+    const reached = reachedMultiple(before, after, kind, constants[0] as Constant)
     return reached === null ? null : { reached }
   }
   if (type === 'reached_constant') {
-    const constant = reachedConstant(movement, constants)
+    const constant = reachedConstant(before, after, kind, constants)
     return constant === null ? null : { reached: constant.reported }
   }
   if (total === undefined) return null
-  const percentage = reachedPercentage(movement, total, constants)
+  const percentage = reachedPercentage(before, after, total, constants)
   if (percentage === null) return null
-  return { reached: percentage.share(total, movement.kind), percentage: percentage.reported }
-}
-
-interface AmountStates {
-  before: number | undefined
-  after: number | undefined
-  kind: AmountKind
-  isBefore: boolean
+  return { reached: percentage.share(total, kind), percentage: percentage.reported }
 }
 
 function isAmountMet(
   type: ConditionType,
-  { before, after, kind, isBefore }: AmountStates,
+  before: number | undefined,
+  after: number | undefined,
+  kind: AmountKind,
+  isBefore: boolean,
   expected: readonly Expected[],
 ): boolean {
   const state = isBefore ? before : after

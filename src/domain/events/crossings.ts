@@ -5,34 +5,39 @@
  */
 import type { AmountKind, Constant } from './constant.ts'
 
-/** An amount before and after a request, units or micros. */
-export interface Movement {
-  before: number
-  after: number
-  kind: AmountKind
-}
-
-/** The constant that is reached; null if there is none. */
+/** The constant of an ascending list that is reached; null if there is none. */
 export function reachedConstant(
-  { before, after, kind }: Movement,
+  before: number,
+  after: number,
+  kind: AmountKind,
   constants: readonly Constant[],
 ): Constant | null {
-  if (before === after) return null
-  return furthest(constants, before < after, (constant, amount) =>
-    constant.compare(amount === 'before' ? before : after, kind),
-  )
+  let found: Constant | null = null
+  for (const constant of constants) {
+    const from = constant.compare(before, kind)
+    const to = constant.compare(after, kind)
+    if (from < 0 && to >= 0) found = constant
+    if (from > 0 && to <= 0) return constant
+  }
+  return found
 }
 
 /** The same for percentages of a total. */
 export function reachedPercentage(
-  { before, after }: Movement,
+  before: number,
+  after: number,
   total: number,
   percentages: readonly Constant[],
 ): Constant | null {
-  if (before === after || total <= 0) return null
-  return furthest(percentages, before < after, (percentage, amount) =>
-    percentage.compareShare(amount === 'before' ? before : after, total),
-  )
+  if (total <= 0) return null
+  let found: Constant | null = null
+  for (const percentage of percentages) {
+    const from = percentage.compareShare(before, total)
+    const to = percentage.compareShare(after, total)
+    if (from < 0 && to >= 0) found = percentage
+    if (from > 0 && to <= 0) return percentage
+  }
+  return found
 }
 
 /**
@@ -41,30 +46,13 @@ export function reachedPercentage(
  * left the interval yet.
  */
 export function reachedMultiple(
-  { before, after, kind }: Movement,
+  before: number,
+  after: number,
+  kind: AmountKind,
   constant: Constant,
 ): number | null {
-  if (before === after) return null
   const from = constant.countIn(before, kind)
   const to = constant.countIn(after, kind)
   if (from === to) return null
-  return constant.multiple(before < after ? to : to + 1)
-}
-
-type Compare = (constant: Constant, amount: 'before' | 'after') => number
-
-/** `constants` are in ascending order. */
-function furthest(
-  constants: readonly Constant[],
-  isRising: boolean,
-  compare: Compare,
-): Constant | null {
-  let found: Constant | null = null
-  for (const constant of constants) {
-    const before = compare(constant, 'before')
-    const after = compare(constant, 'after')
-    if (isRising && before < 0 && after >= 0) found = constant
-    if (!isRising && before > 0 && after <= 0) return constant
-  }
-  return found
+  return constant.multiple(from < to ? to : to + 1)
 }

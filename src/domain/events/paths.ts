@@ -105,31 +105,37 @@ function compileField(path: string): ValuePath | null {
   return read === undefined ? null : { kind: 'field', read }
 }
 
+/** One place that creates them, so that all have one hidden class. */
+function amountPath(
+  matches: AmountPath['matches'],
+  read: AmountPath['read'],
+  group: string | null = null,
+  total: UsageTotal | null = null,
+): AmountPath {
+  return { kind: 'amount', matches, read, group, total }
+}
+
 const isPrepaid = ({ counter }: Bucket) => counter === ''
 const limited = (amount: number, { limit }: Bucket) =>
   limit >= UNLIMITED_TOTAL ? undefined : Math.max(0, amount)
 
 /** Amounts that are not of a usage type or group. */
 function compileCredit(path: string): AmountPath | null {
-  const common = { kind: 'amount', group: null, total: null } as const
   switch (path) {
     case 'spent':
-      return { ...common, matches: isPrepaid, read: ({ spent }) => spent }
+      return amountPath(isPrepaid, ({ spent }) => spent)
     case 'credited':
-      return { ...common, matches: isPrepaid, read: ({ credited }) => credited }
+      return amountPath(isPrepaid, ({ credited }) => credited)
     case 'balance.cost':
-      return {
-        ...common,
-        matches: ({ counter, kind }) =>
-          counter === CREDIT || (counter === '' && kind === 'totalCost'),
-        read: amountOf,
-      }
+      return amountPath(
+        ({ counter, kind }) => counter === CREDIT || (counter === '' && kind === 'totalCost'),
+        amountOf,
+      )
     case 'balance.credit_limit':
-      return {
-        ...common,
-        matches: ({ counter }) => counter === CREDIT,
-        read: (bucket) => limited(bucket.limit, bucket),
-      }
+      return amountPath(
+        ({ counter }) => counter === CREDIT,
+        (bucket) => limited(bucket.limit, bucket),
+      )
     default:
       return null
   }
@@ -144,16 +150,15 @@ function compileTotals(path: string): AmountPath | null {
   const measure = MEASURES.find((name) => field.startsWith(name)) as Measure
   const name = usageTotal(usaget, measure)
   const kind = measure === 'usagev' ? 'units' : measure === 'cost' ? 'cost' : null
-  return {
-    kind: 'amount',
-    matches: (bucket) =>
+  return amountPath(
+    (bucket) =>
       bucket.counter === ''
         ? bucket.kind === kind && bucket.usaget === usaget
         : bucket.counter === name,
-    read: amountOf,
-    group: null,
-    total: { usaget, measure },
-  }
+    amountOf,
+    null,
+    { usaget, measure },
+  )
 }
 
 const GROUPS = /^balance\.groups\.(.+)\.(usagev|cost|left|total)$/
@@ -162,16 +167,14 @@ const GROUPS = /^balance\.groups\.(.+)\.(usagev|cost|left|total)$/
 function compileGroup(path: string): AmountPath | null {
   const [, name, field] = GROUPS.exec(path) ?? []
   if (name === undefined) return null
-  return {
-    kind: 'amount',
-    matches: ({ counter, kind }) =>
+  return amountPath(
+    ({ counter, kind }) =>
       groupOf(counter)?.name === name &&
       (field === 'usagev' ? kind === 'units' : field !== 'cost' || kind !== 'units'),
-    read(bucket) {
+    (bucket) => {
       if (field === 'total') return limited(bucket.limit, bucket)
       return field === 'left' ? limited(bucket.limit - bucket.spent, bucket) : bucket.spent
     },
-    group: name,
-    total: null,
-  }
+    name,
+  )
 }

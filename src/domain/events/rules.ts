@@ -115,19 +115,25 @@ export class SubscriberRules {
     usagets: readonly string[],
   ): RuleMatch[] {
     const found: RuleMatch[] = []
-    for (const balance of [
-      ...changedBalances(0, before.subscriber, after.subscriber),
-      ...changedBalances(1, before.account, after.account),
-    ]) {
-      const change = { balance, subscriber, usagets }
-      for (const rule of this.#rulesOf(balance)) addMatches(found, rule, change)
-    }
+    const context = { subscriber, usagets }
+    this.#addMatches(found, changedBalances(0, before.subscriber, after.subscriber), context)
+    this.#addMatches(found, changedBalances(1, before.account, after.account), context)
     return found
   }
 
+  #addMatches(
+    found: RuleMatch[],
+    balances: readonly ChangedBalance[],
+    { subscriber, usagets }: Pick<BalanceChange, 'subscriber' | 'usagets'>,
+  ): void {
+    for (const balance of balances) {
+      const change = { balance, subscriber, usagets }
+      for (const rule of this.#rulesOf(balance)) addMatches(found, rule, change)
+    }
+  }
+
   #rulesOf({ changed }: ChangedBalance): readonly BalanceRule[] {
-    const [only, ...more] = changed as [Bucket, ...Bucket[]]
-    if (more.length === 0) return this.#triggeredBy(only)
+    if (changed.length === 1) return this.#triggeredBy(changed[0] as Bucket)
     const rules = new Set(changed.flatMap((bucket) => this.#triggeredBy(bucket)))
     return this.rules.filter((rule) => rules.has(rule))
   }

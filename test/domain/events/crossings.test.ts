@@ -42,7 +42,7 @@ describe('any walk of an amount', () => {
         let before = 0
         for (const after of amounts) {
           const met = metOnTheWay(before * TENTHS, after * TENTHS, (at) => tenths.includes(at))
-          const found = reachedConstant({ before, after, kind: 'units' }, compiled)
+          const found = reachedConstant(before, after, 'units', compiled)
           expect(found?.reported ?? null).toBe(met.length === 0 ? null : (met.at(-1) ?? 0) / TENTHS)
           before = after
         }
@@ -62,7 +62,7 @@ describe('any walk of an amount', () => {
           const met =
             from < to ? metOnTheWay(from, to, isMultiple) : leftOnTheWay(from, to, isMultiple)
           const last = met.at(-1)
-          const found = reachedMultiple({ before, after, kind: 'units' }, constant)
+          const found = reachedMultiple(before, after, 'units', constant)
           expect(found === null ? null : found + 0).toBe(
             last === undefined ? null : last / TENTHS + 0,
           )
@@ -106,11 +106,9 @@ describe('any walk of an amount', () => {
   it('is exact for amounts up to 2^53', () => {
     const large = Number.MAX_SAFE_INTEGER
     const third = constantOf(1)
-    expect(reachedMultiple({ before: large - 1, after: large, kind: 'money' }, third)).toBeNull()
+    expect(reachedMultiple(large - 1, large, 'money', third)).toBeNull()
     const one = constantFrom('0.000001') as Constant
-    expect(reachedMultiple({ before: large - 1, after: large, kind: 'money' }, one)).toBe(
-      Number('9007199254.740991'),
-    )
+    expect(reachedMultiple(large - 1, large, 'money', one)).toBe(Number('9007199254.740991'))
     expect(one.compare(1, 'money')).toBe(0)
     expect((constantFrom(String(large)) as Constant).compare(large - 1, 'units')).toBe(-1)
   })
