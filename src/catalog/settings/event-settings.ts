@@ -66,12 +66,8 @@ const named = {
   ),
 }
 
-/** A dotted path into a balance. */
-const path = Type.String({
-  pattern: '^[A-Za-z_][\\w-]*(\\.[\\w-]+)*$',
-  maxLength: TEXT_LENGTH_MAX,
-  description: 'a dotted path of letters, digits, _ and -',
-})
+/** A path of a balance, which contains the name of a group. */
+const path = text('a path')
 
 const Condition = Type.Object(
   {

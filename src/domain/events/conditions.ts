@@ -60,8 +60,8 @@ export interface CompiledCondition {
   expected: readonly Expected[]
   /** The same as numbers, in ascending order; empty if they are not numbers. */
   constants: readonly Constant[]
-  /** Each group of the balance that the request changed is a path; its usage type, if any. */
-  allGroups: { usaget: string } | null
+  /** Each group of the balance that the request changed is a path. */
+  allGroups: Pick<BalanceCondition, 'usaget' | 'which'> | null
 }
 
 interface Expected {
@@ -98,7 +98,7 @@ export function compileCondition(document: BalanceCondition, at: string): Compil
   const type = CONDITION_TYPES.find((known) => known === document.type)
   if (type === undefined) throw new FieldError(`${at}.type`, 'is not known')
   const expected = compileExpected(document, at)
-  const allGroups = document.all_groups === true ? { usaget: document.usaget ?? '' } : null
+  const allGroups = document.all_groups === true ? document : null
   const paths = allGroups === null ? compilePaths(document, at) : []
   const constants = expected.flatMap(({ constant }) => constant ?? [])
   return { type, isMovement: MOVEMENTS.includes(type), paths, expected, constants, allGroups }
@@ -207,18 +207,23 @@ const NO_MATCHES: PathMatch[] = []
 function pathsIn(condition: CompiledCondition, change: BalanceChange): readonly CompiledPath[] {
   const { allGroups } = condition
   if (allGroups === null) return condition.paths
-  if (allGroups.usaget !== '' && !change.usagets.includes(allGroups.usaget)) return []
-  return groupPaths(condition.type, change.balance)
+  const { usaget = '', which } = allGroups
+  if (usaget !== '' && !change.usagets.includes(usaget)) return []
+  return groupPaths(condition.type, which, change.balance)
 }
 
-function groupPaths(type: ConditionType, { changed }: ChangedBalance): CompiledPath[] {
+function groupPaths(
+  type: ConditionType,
+  which: BalanceCondition['which'],
+  { changed }: ChangedBalance,
+): CompiledPath[] {
   const paths = new Set<string>()
   for (const { counter, kind } of changed) {
     const name = groupOf(counter)?.name
     if (name !== undefined)
       paths.add(`balance.groups.${name}.${kind === 'units' ? 'usagev' : 'cost'}`)
   }
-  return [...paths].map((path) => compileConditionPath(type, { path }, 'after', ''))
+  return [...paths].map((path) => compileConditionPath(type, { path }, which, ''))
 }
 
 /** Most conditions are not met: then nothing is allocated. */

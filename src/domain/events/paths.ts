@@ -97,7 +97,7 @@ const FIELDS: Readonly<Record<string, (balance: ChangedBalance) => ReturnType<Fi
 /** The service of a balance of its own. */
 function serviceOf({ bucket }: ChangedBalance) {
   const group = groupOf(bucket.counter)
-  return group !== null && group.serviceId !== 0 ? group : undefined
+  return group !== null && group.serviceId > 0 ? group : undefined
 }
 
 function compileField(path: string): ValuePath | null {
