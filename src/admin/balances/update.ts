@@ -65,8 +65,8 @@ const ADDITIONAL_CHARACTERS_MAX = 16_384
 const MODES: readonly unknown[] = ['inc', 'set', 'new']
 
 /**
- * Throws `EntityRuleError`, `ContentionError`, `CorruptValueError`, `StoreDownError` or
- * `CatalogUnavailableError`. After an outage, repeating it under its operation id completes it.
+ * Throws `EntityRuleError`, `ContentionError`, `CorruptValueError`, `StoreDownError`,
+ * `CatalogUnavailableError` or `CustomerSystemError`. After an outage, repeating it under its operation id completes it.
  */
 export async function updateBalance(
   deps: BalanceDeps,
@@ -145,7 +145,7 @@ async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
   const [document] = await documentsOf(deps, [found])
   const unlimited = document?.unlimited === true
   const include = { externalId, kind, usaget, priority, unlimited }
-  const { plan } = await resolveTarget(deps.catalog, { sid: owner.sid }, nowMs).catch(withoutPlan)
+  const { plan } = await resolveTarget(deps, { sid: owner.sid }, nowMs).catch(withoutPlan)
   const mode = operationAt(call)
   const credit = await creditFor(deps, call, include, plan)
   const which = mode === 'new' ? {} : { bucketId: bucket.id }
@@ -170,7 +170,7 @@ async function loadOfInclude(
 ): Promise<Load> {
   const { query, nowMs } = call
   const include = await includeOf(deps.catalog, wanted, nowMs)
-  const target = await resolveTarget(deps.catalog, query, nowMs)
+  const target = await resolveTarget(deps, query, nowMs)
   const location = ownerFor(include, target)
   return {
     owner: location,
@@ -262,7 +262,7 @@ async function balancesAfter(
 
 async function loadPlan(deps: BalanceDeps, call: Call, wanted: unknown): Promise<BalanceUpdated> {
   const { nowMs, operationId } = call
-  const target = await resolveTarget(deps.catalog, call.query, nowMs)
+  const target = await resolveTarget(deps, call.query, nowMs)
   const plan = await findChargingPlan(deps.catalog, wanted, nowMs)
   const loads = await loadsOfPlan(deps, plan, planLoadRequest(call, target), nowMs)
   const note = { chargingType: 'Chargingplan', sourceRef: plan.name } as const
@@ -318,7 +318,7 @@ async function loadAll(
 
 async function loadCard(deps: BalanceDeps, call: Call, secret: unknown): Promise<BalanceUpdated> {
   const { nowMs } = call
-  const target = await resolveTarget(deps.catalog, call.query, nowMs)
+  const target = await resolveTarget(deps, call.query, nowMs)
   const requested = { secret, target, operationId: call.operationId }
   let card = await findCard(deps, requested, nowMs)
   const plan = await findChargingPlan(deps.catalog, card.document.charging_plan_name, nowMs)

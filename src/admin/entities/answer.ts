@@ -1,5 +1,6 @@
 /** Maps errors to responses: errors of the caller are returned, internal errors are logged. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isCustomerSystemAway } from '../../billing/run/external-accounts.ts'
 import {
   CatalogUnavailableError,
   DuplicateEntityError,
@@ -8,6 +9,7 @@ import {
   SlowReadError,
 } from '../../catalog/errors.ts'
 import { FieldError } from '../../domain/fields.ts'
+import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import { ApiError, DISPLAY, EntityRuleError, RequestError } from './errors.ts'
@@ -37,6 +39,12 @@ export function apiErrorOf(error: unknown): ApiError | null {
   }
   if (error instanceof StoreDownError) {
     return new RequestError(503, 'Redis is unavailable: a write may have been done')
+  }
+  if (error instanceof CustomerSystemError) {
+    const { message } = error
+    return isCustomerSystemAway(error)
+      ? new RequestError(503, message)
+      : new EntityRuleError(message)
   }
   if (error instanceof Error && /Sort exceeded memory limit/.test(error.message)) {
     return new EntityRuleError(

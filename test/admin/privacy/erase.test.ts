@@ -1,4 +1,5 @@
 /** Erasure of people: no collection or key keeps personal data, and the accounts stay balanced. */
+
 import { BSON } from 'mongodb'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createEntityApi } from '../../../src/admin/entity-api.ts'
@@ -7,6 +8,7 @@ import { runJob } from '../../../src/admin/jobs/runner.ts'
 import { eraseHandler } from '../../../src/admin/privacy/erase.ts'
 import { requestErasure } from '../../../src/admin/privacy/request.ts'
 import { insertCredits } from '../../../src/billing/credit/insert-credits.ts'
+import { STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import { recordPayments } from '../../../src/billing/payments/operations.ts'
 import { paymentOrder } from '../../../src/billing/payments/payment-order.ts'
 import { verifyChain } from '../../../src/catalog/audit/verify.ts'
@@ -327,7 +329,8 @@ it('erasing resumes after the death of a process at any operation', async () => 
   let nowMs = world.now() + 3_600_000
   const clock = { nowMs: () => nowMs }
   const runnerOn = (stores: Catalog) => {
-    const api = createEntityApi({ catalog: stores, ledger, clock, config, log: silent })
+    const own = { catalog: stores, ledger, clock, config, log: silent }
+    const api = createEntityApi({ ...own, lookup: STORED_CUSTOMERS })
     return { api, catalog: stores, clock, log: silent, handlers: { erase: eraseHandler(api) } }
   }
   const { api } = runnerOn(catalog)

@@ -86,7 +86,7 @@ export function useActionServer(
     const stores = { catalog: on, ledger, clock, config, log }
     const settings = createCurrentSettings(on, clock, config.catalog.pollMs)
     const { openAccounts, lookup } = createAccounts(on, config, clock)
-    const entityApi = createEntityApi(stores)
+    const entityApi = createEntityApi({ ...stores, lookup })
     const payments = createPayments({ ...stores, lookup, settings, entityApi })
     const cycle = createCycle({
       ...stores,

@@ -1,4 +1,5 @@
 /** Subscriber 18 of account 17 with a plan, definitions of buckets, and both stores. */
+
 import type { BalanceDeps } from '../../../../src/admin/balances/loads.ts'
 import {
   planTransfer,
@@ -6,6 +7,7 @@ import {
   type TransferRequest,
   type Transferred,
 } from '../../../../src/admin/balances/transfer.ts'
+import { STORED_CUSTOMERS } from '../../../../src/billing/customer-lookup.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import type { OwnerState } from '../../../../src/domain/bucket.ts'
 import type { Ledger } from '../../../../src/ledger/ledger.ts'
@@ -38,6 +40,7 @@ export async function openBalanceFixture(): Promise<BalanceFixture> {
     stores,
     ledger,
     catalog,
+    lookup: STORED_CUSTOMERS,
     config: { rating: { ...rating, timeZone: 'UTC' }, billing, ledger: settings },
     clock: {
       nowMs: () => nowMs,
