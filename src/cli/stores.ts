@@ -68,7 +68,7 @@ export interface Connections {
 
 export interface Stores extends Connections {
   ledger: Ledger
-  /** Of MongoDB or a customer system. */
+  /** Accounts and subscribers, of MongoDB or a customer system. */
   accounts: Accounts
   /** The clock of the installation. */
   clock: Clock

@@ -1,5 +1,4 @@
 /** Finds balances by a filter: determines the possible owners, loads their state and filters it. */
-
 import type { CustomerLookup } from '../../billing/customer-lookup.ts'
 import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'

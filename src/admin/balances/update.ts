@@ -66,7 +66,8 @@ const MODES: readonly unknown[] = ['inc', 'set', 'new']
 
 /**
  * Throws `EntityRuleError`, `ContentionError`, `CorruptValueError`, `StoreDownError`,
- * `CatalogUnavailableError` or `CustomerSystemError`. After an outage, repeating it under its operation id completes it.
+ * `CatalogUnavailableError` or `CustomerSystemError`. After an outage, repeating it under its
+ * operation id completes it.
  */
 export async function updateBalance(
   deps: BalanceDeps,

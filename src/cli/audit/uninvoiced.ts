@@ -1,5 +1,4 @@
 /** Looks for usage and credits that no invoice has, and none will have. */
-
 import type { CustomerSource } from '../../billing/customer-lookup.ts'
 import { OtherLinesError } from '../../billing/documents/errors.ts'
 import { loadInvoiceSource } from '../../billing/documents/load-invoice.ts'

@@ -1,5 +1,4 @@
 /** Erasure of people: no collection or key keeps personal data, and the accounts stay balanced. */
-
 import { BSON } from 'mongodb'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { createEntityApi } from '../../../src/admin/entity-api.ts'
@@ -324,18 +323,16 @@ describe('erasing is refused', () => {
 it('erasing resumes after the death of a process at any operation', async () => {
   const { aid, sid } = await person()
   const { catalog, ledger } = world.stores()
-  const config = loadConfig({ env: {} })
-  const subject = { collection: 'accounts', key: aid } as const
   let nowMs = world.now() + 3_600_000
   const clock = { nowMs: () => nowMs }
+  const parts = { ledger, clock, config: loadConfig({ env: {} }), lookup: STORED_CUSTOMERS }
   const runnerOn = (stores: Catalog) => {
-    const own = { catalog: stores, ledger, clock, config, log: silent }
-    const api = createEntityApi({ ...own, lookup: STORED_CUSTOMERS })
+    const api = createEntityApi({ ...parts, catalog: stores, log: silent })
     return { api, catalog: stores, clock, log: silent, handlers: { erase: eraseHandler(api) } }
   }
-  const { api } = runnerOn(catalog)
   const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
-  const { _id } = await requestErasure(api.stores, { subject, force: false, actor })
+  const wanted = { subject: { collection: 'accounts', key: aid }, force: false, actor } as const
+  const { _id } = await requestErasure(runnerOn(catalog).api.stores, wanted)
   let deaths = 0
   for (let operations = 0; operations < 400; operations += 5) {
     const job = await readJob({ catalog }, _id)

@@ -1,5 +1,4 @@
 /** Subscriber 18 of account 17 with a plan, definitions of buckets, and both stores. */
-
 import type { BalanceDeps } from '../../../../src/admin/balances/loads.ts'
 import {
   planTransfer,

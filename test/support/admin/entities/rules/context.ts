@@ -1,5 +1,4 @@
 /** The context of rules: a real catalogue, and times that a test sets. */
-
 import { DISPLAY, EntityRuleError } from '../../../../../src/admin/entities/errors.ts'
 import type { RuleContext } from '../../../../../src/admin/entities/rules/rule.ts'
 import { createRules } from '../../../../../src/admin/entities/rules/rules.ts'
