@@ -93,7 +93,7 @@ describe('a balance of a subscriber of the customer system', () => {
 
   it('can be renewed', async () => {
     const { catalog } = scene
-    await insertEntity(catalog, 'prepaidgroups', { name: 'TOPUP', include: [], from: '2026-01-01' })
+    await insertEntity(catalog, 'prepaidgroups', { name: 'TOPUP' })
     const context = contextOf(catalog, { lookup: accounts.lookup, nowMs: NOW_MS, fromMs: NOW_MS })
     const renewal = {
       sid: SID,
