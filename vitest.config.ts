@@ -22,7 +22,7 @@ export const WITH_PROCESSES = { testTimeout: 300_000 }
  */
 export const LONG: readonly string[] = [
   'test/system/{kill,kill-full-load,prepaid-kill,soak,disk-full,stop-disk-full,cycle-disk-full,cluster,rebuild}.test.ts',
-  'test/system/{auditor,hostile,mend,mass-release,sweep,listeners}.test.ts',
+  'test/system/{auditor,customers,hostile,mend,mass-release,sweep,listeners}.test.ts',
   'test/system/{outages,diameter,dialects,entities,billing}/**/*.test.ts',
   'test/embedded/redis-disk-full.test.ts',
   'packages/embedded-mongo/test/{disk-full,kill}.test.ts',

@@ -45,8 +45,9 @@ export async function importFile(
   const failed = failedFile(optionalText(options, 'failed'))
   const status = new ImportStatus(statusLine(), failed.add)
   try {
-    const result = await withStores(config, async ({ catalog, ledger, clock }) => {
-      const api = createEntityApi({ catalog, ledger, clock, config, log })
+    const result = await withStores(config, async ({ catalog, ledger, clock, accounts }) => {
+      const { lookup } = accounts
+      const api = createEntityApi({ catalog, ledger, clock, config, lookup, log })
       const operation = optionalText(options, 'operation') ?? ''
       const given = { ...update, ...(options['dry-run'] === true && { dry_run: true }) }
       const settings = await readSettings(api, definition, given, operation)

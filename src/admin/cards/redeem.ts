@@ -69,7 +69,7 @@ export async function redeemCard(
   const { catalog, clock } = deps
   const { secret, query, actor, operationId } = redemption
   const nowMs = clock.nowMs()
-  const target = wholeTarget(await resolveTarget(catalog, query, nowMs))
+  const target = wholeTarget(await resolveTarget(deps, query, nowMs))
   const options = planOptionsOf(redemption)
   const card = await findCard(deps, { secret, target, operationId }, nowMs)
   if (card.used_by === undefined && (await isLoadRefused(deps, card, target, options, nowMs))) {
@@ -211,7 +211,7 @@ async function creditClaimed(deps: BalanceDeps, load: CardLoad): Promise<Balance
   if (card?.used_by === undefined || !mayLoad(card.used_by, load)) return null
   // The subscriber may have moved to another account since.
   const query = sid === 0 ? { aid: load.aid } : { sid }
-  const target = wholeTarget(await resolveTarget(catalog, query, nowMs))
+  const target = wholeTarget(await resolveTarget(deps, query, nowMs))
   const plan = await findChargingPlan(catalog, card.charging_plan_name, nowMs)
   const note = { chargingType: 'Secret', sourceRef: id.toHexString() } as const
   const operationId = operationIdOf(id)

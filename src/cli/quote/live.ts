@@ -1,4 +1,7 @@
 /** Quotes usage of a subscriber from the live catalogue, profile and balances; read-only. */
+import { customerProfile } from '../../billing/credit/customer-profile.ts'
+import type { Accounts } from '../../billing/run/open-accounts.ts'
+import { LENIENT } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { createCatalogFeed } from '../../catalog/feed/feed.ts'
 import { findProfile } from '../../catalog/feed/profiles.ts'
@@ -48,10 +51,10 @@ export interface LiveState {
 /** Returns 1 if nothing would be granted. Throws `UsageError` or `CommandError`. */
 export async function quoteLive(options: OptionValues, config: Config): Promise<0 | 1> {
   const usageAt = usageFromOptions(options, config.rating.timeZone)
-  const quoted = await withStores(config, async ({ catalog, ledger, clock }) => {
+  const quoted = await withStores(config, async ({ catalog, ledger, clock, accounts }) => {
     const nowMs = clock.nowMs()
     const usage = usageAt(nowMs)
-    const profile = await profileOf(catalog, usage)
+    const profile = await profileOf(catalog, accounts, usage)
     const [subscriber, account] = await loadOwners(ledger, profile.aid, [usage.sid, 0])
     const catalogue = await readCatalogue(catalog)
     const { value } = await readCategory(catalog, 'taxation')
@@ -142,10 +145,16 @@ function usageFromOptions(options: OptionValues, timeZone: string): (nowMs: numb
   return (nowMs) => ({ ...usage, atMs: atMs ?? nowMs })
 }
 
-async function profileOf(catalog: Catalog, { sid, atMs }: LiveUsage): Promise<SubscriberProfile> {
+async function profileOf(
+  catalog: Catalog,
+  { lookup }: Pick<Accounts, 'lookup'>,
+  { sid, atMs }: LiveUsage,
+): Promise<SubscriberProfile> {
+  const outside = await customerProfile(lookup, sid, atMs, LENIENT)
+  if (outside) return outside
   const query = { key: 'sid', value: String(sid), atMs }
-  const profile = await findProfile(catalog, query, () => true)
-  if (profile !== null) return profile.profile
+  const stored = outside === null ? null : await findProfile(catalog, query, () => true)
+  if (stored !== null) return stored.profile
   throw new CommandError(`there is no subscriber ${sid} at ${new Date(atMs).toISOString()}`)
 }
 

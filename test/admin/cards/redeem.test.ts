@@ -47,9 +47,9 @@ beforeEach(async () => {
 /** As a process of the product does. */
 function registerHandlers(catalog = scene.catalog): void {
   const config = { ...loadConfig({ env: {} }), ...scene.config }
-  const { ledger, clock } = scene
+  const { ledger, clock, lookup } = scene
   catalog.dispatcher.register(
-    followUpHandlers({ catalog, ledger, clock, config, log: silent }),
+    followUpHandlers({ catalog, ledger, clock, config, lookup, log: silent }),
     silent,
   )
 }

@@ -13,6 +13,7 @@ import { reportHandler } from '../../../src/admin/reports/job.ts'
 import { createReports, type ReportParts } from '../../../src/admin/reports/parts.ts'
 import { removeReports } from '../../../src/admin/retention/others.ts'
 import type { Removal } from '../../../src/admin/retention/removal.ts'
+import { STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { type Fields, NOW_MS, useActionServer } from '../../support/admin/actions/action-server.ts'
@@ -30,7 +31,14 @@ beforeAll(async () => {
   await addReportTenant(api.catalog())
   const config = loadConfig({ env: ENV })
   const catalog = api.catalog()
-  const { fields } = createEntityApi({ catalog, ledger: {} as never, clock, config, log })
+  const { fields } = createEntityApi({
+    catalog,
+    ledger: {} as never,
+    clock,
+    config,
+    lookup: STORED_CUSTOMERS,
+    log,
+  })
   parts = createReports({ catalog, reader: catalog, config, fields })
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

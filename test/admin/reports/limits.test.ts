@@ -12,6 +12,7 @@ import { parseReport } from '../../../src/admin/reports/definition.ts'
 import { reportHandler } from '../../../src/admin/reports/job.ts'
 import { createReports } from '../../../src/admin/reports/parts.ts'
 import { openReport } from '../../../src/admin/reports/run.ts'
+import { STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
@@ -90,7 +91,14 @@ describe('a report that takes too long', () => {
   it('fails in a file with the limit of files', async () => {
     const answer = await slow.ask('report', { report, type: 'file' })
     const path = new URL(String(answer['file_url'])).pathname
-    const { fields } = createEntityApi({ catalog, ledger: {} as never, clock, config, log })
+    const { fields } = createEntityApi({
+      catalog,
+      ledger: {} as never,
+      clock,
+      config,
+      lookup: STORED_CUSTOMERS,
+      log,
+    })
     const parts = createReports({ catalog, reader: catalog, config, fields })
     const options = {
       catalog,

@@ -1,4 +1,5 @@
 /** Rules of a collection for its documents, beyond the types of fields. */
+import type { CustomerLookup } from '../../../billing/customer-lookup.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
@@ -9,6 +10,7 @@ import type { RuleCache } from './cache.ts'
 export interface RuleContext {
   catalog: Catalog
   ledger: Ledger
+  lookup: CustomerLookup
   action: ActionName
   nowMs: number
   /** IANA zone of the installation. */

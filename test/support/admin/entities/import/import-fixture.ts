@@ -12,6 +12,7 @@ import {
 } from '../../../../../src/admin/entities/import/import-rows.ts'
 import type { ImportResult } from '../../../../../src/admin/entities/import/result.ts'
 import { createEntityApi } from '../../../../../src/admin/entity-api.ts'
+import { STORED_CUSTOMERS } from '../../../../../src/billing/customer-lookup.ts'
 import type { Catalog } from '../../../../../src/catalog/connection.ts'
 import { loadConfig } from '../../../../../src/config/load.ts'
 import type { Config } from '../../../../../src/config/schema.ts'
@@ -70,6 +71,7 @@ export function useImports(): ImportFixture {
       catalog,
       ledger: stores.ledger,
       clock: { nowMs: () => nowMs },
+      lookup: STORED_CUSTOMERS,
       log: silent,
       config: { ...loadConfig({ env: {} }), ...config },
     })
