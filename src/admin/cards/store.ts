@@ -59,7 +59,19 @@ export async function createCards(
 ): Promise<WithId<CardDocument>[]> {
   await refuseUnknownPlans(catalog, cards, nowMs)
   refuseEqualCards(cards)
-  return catalog.transaction('create cards', async (session) => {
+  return insertCards({ catalog, actor, nowMs }, cards, 'create')
+}
+
+/**
+ * Stores all cards or none, with audit records of this type. Rejects with `CardExistsError` like
+ * `createCards`.
+ */
+export async function insertCards(
+  { catalog, actor, nowMs }: CardStores,
+  cards: readonly CardDocument[],
+  type: 'create' | 'import',
+): Promise<WithId<CardDocument>[]> {
+  return catalog.transaction(`${type} cards`, async (session) => {
     await refuseStoredCards(catalog, session, cards)
     const inserted = cards.map((card) => ({ ...card })) as WithId<CardDocument>[]
     // The driver adds the ids.
@@ -70,7 +82,7 @@ export async function createCards(
       const common = Object.fromEntries(DETAILS.map((name) => [name, first[name]]))
       const range = { from: Math.min(...serials), to: Math.max(...serials) }
       const created = { ...common, serial_numbers: range, count: of.length }
-      const entry = { collection: 'cards', type: 'create', key: String(batch), new: created }
+      const entry = { collection: 'cards', type, key: String(batch), new: created }
       appendAudit(session, actor, nowMs, entry)
     }
     return inserted
@@ -124,17 +136,30 @@ async function refuseStoredCards(
   cards: readonly CardDocument[],
 ): Promise<void> {
   const digests = cards.map(({ secret_hmac }) => secret_hmac)
-  const bySecret = await catalog.run('find cards', () =>
-    catalog.cards.findOne({ secret_hmac: { $in: digests } }, { session }),
-  )
-  if (bySecret !== null) throw secretExists(digests.indexOf(bySecret.secret_hmac))
+  const stored = await storedCards(catalog, cards, session)
+  const bySecret = stored.find(({ secret_hmac }) => digests.includes(secret_hmac))
+  if (bySecret !== undefined) throw secretExists(digests.indexOf(bySecret.secret_hmac))
+  const [byNumber] = stored
+  if (byNumber !== undefined) throw new CardExistsError(`card ${cardKey(byNumber)}`, false)
+}
+
+/** Stored cards that have the secret or the numbers of one of these. */
+export async function storedCards(
+  catalog: Catalog,
+  cards: readonly CardDocument[],
+  session?: ClientSession,
+): Promise<WithId<CardDocument>[]> {
+  const find = (filter: Filter<CardDocument>) =>
+    catalog.run('find cards', () =>
+      catalog.cards.find(filter, session === undefined ? {} : { session }).toArray(),
+    )
+  const digests = cards.map(({ secret_hmac }) => secret_hmac)
+  const stored = await find({ secret_hmac: { $in: digests } })
   for (const [batch_number, of] of groupedByBatch(cards)) {
     const serials = of.map(({ serial_number }) => serial_number)
-    const byNumber = await catalog.run('find cards', () =>
-      catalog.cards.findOne({ batch_number, serial_number: { $in: serials } }, { session }),
-    )
-    if (byNumber !== null) throw new CardExistsError(`card ${cardKey(byNumber)}`, false)
+    stored.push(...(await find({ batch_number, serial_number: { $in: serials } })))
   }
+  return stored
 }
 
 async function insertAll(

@@ -25,6 +25,8 @@ export type OutboxHandler = (
 /** Waiting for earlier entries of the same subject. */
 const WAIT_MS = 10_000
 const PAUSE_MS = 10
+/** Many that wait for the same one must not keep MongoDB busy. */
+const PAUSE_MS_MAX = 160
 const RETRY_MS = 1_000
 const RETRY_MS_MAX = 300_000
 const PASS_MAX = 1_000
@@ -252,7 +254,7 @@ export class OutboxDispatcher {
   async #waitForEarlier({ number, subject }: OutboxDocument): Promise<void> {
     if (subject === null) return
     const giveUpMs = monotonicMs() + WAIT_MS
-    for (;;) {
+    for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
       const earlier = await this.#run('find outbox entries', () =>
         this.#collections.outbox
           .find({ subject, number: { $lt: number }, failures: 0 })
@@ -264,7 +266,7 @@ export class OutboxDispatcher {
       const claimed =
         isClaimable(earlier) && this.handles(earlier.kind) ? await this.#claim(earlier) : null
       if (claimed !== null) await this.#execute(claimed)
-      else if (monotonicMs() < giveUpMs) await pause(PAUSE_MS)
+      else if (monotonicMs() < giveUpMs) await pause(pauseMs)
       else throw new EntityConflictError(`${subject} is being changed by others`)
     }
   }
