@@ -24,6 +24,7 @@ export interface BatchParts extends CardStores {
 
 /** Cards of one transaction. */
 const PART = 1_000
+const MODE = 0o600
 /** `randomInt` allows no larger range. */
 const HALF_DIGITS = SECRET_DIGITS / 2
 /** A secret that exists already is rare among 10^12: after so many the cause must be another. */
@@ -80,7 +81,7 @@ function draftOf(file: string): string {
 async function newDraft({ timeZone }: BatchParts, order: BatchOrder): Promise<Draft> {
   const path = draftOf(order.file)
   await refuseExisting(path, 'its creation was interrupted (--continue), or still runs')
-  const handle = await open(path, 'ax', 0o600)
+  const handle = await open(path, 'ax', MODE)
   return begun({ path, form: new PrinterFile(order, timeZone), handle })
 }
 
@@ -97,7 +98,8 @@ async function reopenDraft(parts: BatchParts, order: BatchOrder): Promise<Draft>
   if (secrets === null) throw new EntityRuleError(`${path} is not the file of these cards`)
   const created = await countStored(parts, order, secrets)
   await refuseCardsAfter(parts, order, created)
-  const handle = await open(path, 'a', 0o600)
+  const handle = await open(path, 'a')
+  await handle.chmod(MODE)
   if (created === 0) {
     await handle.truncate(0)
     return begun({ path, form, handle })
