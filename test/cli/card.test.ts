@@ -61,7 +61,7 @@ describe('tollgate card', () => {
     )
     expect(active).toEqual({ code: 0, stdout: '3 cards are active\n', stderr: '' })
     const list = await product.run('card', 'list', ...of)
-    expect(list.stdout).toBe('active  3\nIdle    2\n')
+    expect(list.stdout).toBe('  active  3\n  Idle    2\n')
     const gone = await product.run('card', 'delete', ...of, '--serials', '104')
     expect(gone.stdout).toBe('deleted 1 cards\n')
     const json = await product.run('card', 'list', ...of, '--json')
