@@ -38,9 +38,9 @@ interface ReadCard {
 type Failures = Map<number, string>
 
 /**
- * Rows that are invalid, or whose secret or numbers another card has, fail; the others are stored in
- * one transaction. A card that was imported before stays as it is. Rejects with `EntityRuleError` if
- * another process creates one of the cards at the same time.
+ * Rows that are invalid, or whose secret or numbers another card has, fail; the others are stored
+ * in one transaction. A card that was imported before stays as it is. Rejects with
+ * `EntityRuleError` if another process creates one of the cards at the same time.
  */
 export async function importCards(
   parts: CardImport,
@@ -111,7 +111,7 @@ function importedCard(given: unknown, zone: string): Omit<ReadCard, 'row'> {
   }
 }
 
-/** Of a secret, or of what existing systems store in its place. */
+/** The secret has 12 digits, or is the SHA-512 that existing systems store. */
 function hashIn({ secret }: Fields): string {
   const text = String(secret ?? '')
   if (/^\d{12}$/.test(text)) return hashOf(text)

@@ -3,7 +3,7 @@ import { stringify } from 'csv-stringify/sync'
 import type { CardDocument } from '../../catalog/entities/card.ts'
 import { dateText } from '../entities/views.ts'
 
-/** What the rows of a file have in common, and their first serial number. */
+/** The cards of a file. */
 export interface PrintedCards
   extends Pick<CardDocument, 'batch_number' | 'charging_plan_name' | 'service_provider' | 'to'> {
   readonly count: number
