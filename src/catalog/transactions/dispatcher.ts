@@ -110,6 +110,25 @@ export class OutboxDispatcher {
     }
   }
 
+  /**
+   * Waits until an entry is done; executes it if nobody else does. Rejects with
+   * `EntityConflictError` if that takes too long.
+   */
+  async complete({ _id, subject }: OutboxDocument): Promise<void> {
+    const giveUpMs = monotonicMs() + WAIT_MS
+    for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
+      const entry = await this.#run('find an outbox entry', () =>
+        this.#collections.outbox.findOne({ _id }),
+      )
+      if (entry === null) return
+      const leftMs = giveUpMs - monotonicMs()
+      if (leftMs <= 0) throw new EntityConflictError(`${subject} is being changed by others`)
+      const claimed = isClaimable(entry) ? await this.#claim(entry) : null
+      if (claimed === null) await pause(pauseMs)
+      else await this.#execute(claimed, leftMs)
+    }
+  }
+
   /** Leaves entries that the caller has held to any process. */
   async release(entries: readonly OutboxDocument[]): Promise<void> {
     for (const entry of entries) await this.#release(entry, null)
