@@ -67,28 +67,50 @@ async function readCards(
   failed: Failures,
 ): Promise<ReadCard[]> {
   const read: ReadCard[] = []
+  const refusals = new Map<string, string | null>()
   for (const { row, value } of rows) {
     try {
-      const { hash, card } = importedCard(value, parts.timeZone)
-      // Others are never loaded again.
-      if (USABLE.includes(card.status)) await refuseUnknownPlans(parts.catalog, [card], parts.nowMs)
-      read.push({ row, hash, card })
+      const found = importedCard(value, parts)
+      const refusal = await refusalOf(parts, found.card, refusals)
+      if (refusal === null) read.push({ row, ...found })
+      else failed.set(row, refusal)
     } catch (error) {
-      if (!(error instanceof FieldError || error instanceof EntityRuleError)) throw error
+      if (!(error instanceof FieldError)) throw error
       failed.set(row, error.message)
     }
   }
   return read
 }
 
+/** Why its charging plan is refused; null if it is not. Cards that are not usable need none. */
+async function refusalOf(
+  { catalog, nowMs }: CardImport,
+  card: ReadCard['card'],
+  refusals: Map<string, string | null>,
+): Promise<string | null> {
+  if (!USABLE.includes(card.status)) return null
+  const { charging_plan_name: name } = card
+  const known = refusals.get(name)
+  if (known !== undefined) return known
+  const refusal = await refuseUnknownPlans(catalog, [card], nowMs).then(
+    () => null,
+    (error: unknown) => {
+      if (error instanceof EntityRuleError) return error.message
+      throw error
+    },
+  )
+  refusals.set(name, refusal)
+  return refusal
+}
+
 /** Throws `FieldError`. */
-function importedCard(given: unknown, zone: string): Omit<ReadCard, 'row'> {
+function importedCard(given: unknown, { timeZone, nowMs }: CardImport): Omit<ReadCard, 'row'> {
   const fields = objectAt(plainValue(given), '')
-  const to = dateIn(fields, 'to', zone)
+  const to = dateIn(fields, 'to', timeZone)
   if (to === undefined) throw new FieldError('to', 'is missing')
-  const created = dateIn(fields, 'creation_time', zone)
-  const activated = dateIn(fields, 'activation_datetime', zone)
-  const expired = dateIn(fields, 'expired_on', zone)
+  const created = dateIn(fields, 'creation_time', timeZone)
+  const activated = dateIn(fields, 'activation_datetime', timeZone)
+  const expired = dateIn(fields, 'expired_on', timeZone)
   const status = statusOf(fields['status'])
   if (status === null) {
     throw new FieldError('status', `must be one of ${STATUS_NAMES.join(', ')}`)
@@ -102,7 +124,7 @@ function importedCard(given: unknown, zone: string): Omit<ReadCard, 'row'> {
       service_provider: textAt(fields['service_provider'], 'service_provider'),
       to,
       status,
-      creation_time: created ?? new Date(0),
+      creation_time: created ?? new Date(nowMs),
       additional_information: informationIn(fields),
       ...(!isUnset(fields['sid']) && { sid: wholeAt(fields['sid'], 'sid', 1) }),
       ...(activated !== undefined && { activation_datetime: activated }),
