@@ -1,13 +1,10 @@
 /** `tollgate autorenew run`. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { insertEntity } from '../support/catalog/store.ts'
+import { runOn } from '../support/cli/tollgate.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { loadOwner, startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
 const UNITS = 100
 let stores: TestStores
 
@@ -35,26 +32,8 @@ beforeEach(async () => {
   })
 })
 
-async function run(...args: string[]) {
-  const { server, mongo, ledger } = stores
-  const env = {
-    PATH: process.env['PATH'],
-    TOLLGATE_MONGO_URL: mongo.url,
-    TOLLGATE_MONGO_DATABASE: mongo.database,
-    TOLLGATE_REDIS_URL: server.url,
-    TOLLGATE_LEDGER_PARTITIONS: String(ledger.keys.partitions),
-    TOLLGATE_RATING_TIME_ZONE: 'UTC',
-  }
-  const child = spawn(process.execPath, [BIN, 'autorenew', 'run', ...args], { env })
-  const output = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].on('data', (bytes: Buffer) => {
-      output[name] += bytes.toString('utf8')
-    })
-  }
-  const [code] = await once(child, 'close')
-  return { code: code as number, ...output }
-}
+const run = (...args: string[]) =>
+  runOn(stores, ['autorenew', 'run', ...args], { TOLLGATE_RATING_TIME_ZONE: 'UTC' })
 
 async function credited(): Promise<number> {
   const { buckets } = await loadOwner(stores.ledger, 7, 70)

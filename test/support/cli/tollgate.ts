@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
+import type { TestStores } from '../recorder/accounts.ts'
 import type { Ended } from './product.ts'
 
 const BIN = fileURLToPath(new URL('../../../bin/tollgate.mjs', import.meta.url))
@@ -63,6 +64,23 @@ export function useTollgate(environment: Record<string, string> = {}): Tollgate 
     },
     catalog: () => catalog,
   }
+}
+
+/** Runs a command on the stores of a test. `environment`: more settings. */
+export function runOn(
+  { server, mongo, ledger }: TestStores,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<Ended> {
+  const env = {
+    PATH: process.env['PATH'],
+    TOLLGATE_MONGO_URL: mongo.url,
+    TOLLGATE_MONGO_DATABASE: mongo.database,
+    TOLLGATE_REDIS_URL: server.url,
+    TOLLGATE_LEDGER_PARTITIONS: String(ledger.keys.partitions),
+    ...environment,
+  }
+  return ended(spawn(process.execPath, [BIN, ...args], { env }), '')
 }
 
 function ended(child: ReturnType<typeof spawn>, input: string): Promise<Ended> {
