@@ -6,7 +6,7 @@ import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type BatchOrder, createBatch } from '../../../src/admin/cards/batch.ts'
 import { beginCardExpiry, cardExpiryHandler } from '../../../src/admin/cards/expiry.ts'
-import { countCards } from '../../../src/admin/cards/store.ts'
+import { countCards, deleteCards, updateCards } from '../../../src/admin/cards/store.ts'
 import { jobsDue, readJob } from '../../../src/admin/jobs/jobs.ts'
 import { runJob } from '../../../src/admin/jobs/runner.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
@@ -174,6 +174,28 @@ describe('a batch', () => {
     const again = create(order('again.csv', { count: 2, firstSerial: 2 }))
     await expect(again).rejects.toThrow('card 3/2 exists already')
     expect(await catalog.cards.countDocuments()).toBe(2)
+  })
+
+  it('is changed and deleted in parts, each with its audit record', async () => {
+    await create(order('parts.csv'))
+    await create(order('next.csv', { batch_number: 4, count: 1_200 }))
+    const stores = { catalog, actor, nowMs: NOW_MS }
+    await catalog.cards.updateOne({ serial_number: 1_500 }, { $set: { status: 'Used' } })
+    expect(await updateCards(stores, { batchNumber: 3 }, { status: 'Active' })).toBe(2_499)
+    const both = { batchNumber: { from: 3, to: 4 } }
+    const to = new Date(NOW_MS)
+    expect(await updateCards(stores, both, { to })).toBe(3_699)
+    expect(await catalog.cards.countDocuments({ to })).toBe(3_699)
+    expect(await updateCards(stores, { batchNumber: 4 }, { batch_number: 5 })).toBe(1_200)
+    expect(await deleteCards(stores, { batchNumber: { from: 3, to: 5 } })).toBe(3_699)
+    expect(await serials()).toEqual([1_500])
+    const records = await catalog.audit.find({ type: { $ne: 'create' } }).toArray()
+    expect(records.map(({ key, old }) => [key, (old as { count: number }).count])).toEqual([
+      ...[1_000, 1_000, 499].map((count) => ['3', count]),
+      ...[1_000, 1_000, 1_000, 699].map((count) => ['3-4', count]),
+      ['4', 1_200],
+      ...[1_000, 1_000, 1_000, 699].map((count) => ['3-5', count]),
+    ])
   })
 
   it('needs a charging plan', async () => {
