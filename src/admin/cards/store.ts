@@ -238,7 +238,7 @@ const PART = 1_000
 interface Selected {
   catalog: Catalog
   query: CardQuery
-  status: Filter<CardDocument>['status']
+  status: { $ne: CardStatus } | { $in: CardStatus[] }
   /** Cards of one transaction; 0 for all of them. */
   size: number
 }
