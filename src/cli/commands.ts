@@ -184,9 +184,9 @@ const ENTITY_COMMANDS: readonly CommandSpec[] = [
     operands: [
       {
         name: 'COLLECTION',
-        help: 'accounts, subscribers, plans, services, rates, discounts; lines of a last run',
+        help: 'accounts, subscribers, plans, services, rates, discounts; cards; lines of a run',
       },
-      { name: 'FILE', help: 'CSV, or .jsonl with an update (for lines: a line) on each line' },
+      { name: 'FILE', help: 'CSV, or .jsonl with an update (or a card, a line) on each line' },
     ],
     options: {
       operation: text('O', 'create, or permanentchange for rates; create if not given'),

@@ -17,7 +17,7 @@ import { createLogger } from '../runtime/log.ts'
 import { print, printError, type StatusLine, statusLine } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
-import { importLineFile } from './import-lines.ts'
+import { DOCUMENT_COLLECTIONS, importDocumentFile } from './import-documents.ts'
 import { operator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { withStores } from './stores.ts'
@@ -32,10 +32,12 @@ export async function importFile(
   options: OptionValues,
   configFile: string | undefined,
 ): Promise<0 | 1> {
-  if (collection === 'lines') return importLinesOf(file, options, configFile)
+  if (DOCUMENT_COLLECTIONS.includes(collection)) {
+    return importDocuments(collection, file, options, configFile)
+  }
   const definition = DEFINITIONS.get(collection)
   if (definition === undefined || !IMPORT_OPERATIONS.has(collection)) {
-    const known = [...IMPORT_OPERATIONS.keys(), 'lines'].join(', ')
+    const known = [...IMPORT_OPERATIONS.keys(), ...DOCUMENT_COLLECTIONS].join(', ')
     throw new UsageError(`COLLECTION must be one of ${known}, not '${collection}'`)
   }
   checkFile(file)
@@ -75,7 +77,8 @@ function checkFile(file: string): void {
   throw new CommandError(`there is no file ${file}; it is read twice, so it cannot be a pipe`)
 }
 
-async function importLinesOf(
+async function importDocuments(
+  collection: string,
   file: string,
   options: OptionValues,
   configFile: string | undefined,
@@ -83,7 +86,7 @@ async function importLinesOf(
   checkFile(file)
   const failed = failedFile(optionalText(options, 'failed'))
   try {
-    return await importLineFile(file, options, configFile, failed.add)
+    return await importDocumentFile(collection, file, options, configFile, failed.add)
   } finally {
     await failed.close()
   }

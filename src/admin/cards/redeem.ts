@@ -78,6 +78,11 @@ export async function redeemCard(
   const [aid, sid] = ownerOf(target)
   const owner = { actor: plainActor(actor), aid, sid }
   const load: CardLoad = { ...owner, card: card._id, operationId, options }
+  const pending = card.used_by === undefined ? null : await findPending(deps, load)
+  if (pending !== null) {
+    await catalog.dispatcher.complete(pending)
+    return redeemCard(deps, redemption)
+  }
   const stored = await catalog.transaction('redeem a card', async (session) => {
     if (card.used_by === undefined && !(await claim(deps, session, card, load))) {
       return null
@@ -91,6 +96,17 @@ export async function redeemCard(
 function entryOf(payload: CardLoad): OutboxEntry & { payload: CardLoad } {
   const { sid, card } = payload
   return { kind: 'card', payload, subject: sid === 0 ? operationIdOf(card) : balancesOf(sid) }
+}
+
+/** The entry of an earlier call, which repetitions wait for: each would add another one. */
+function findPending(
+  { catalog }: BalanceDeps,
+  load: CardLoad,
+): Promise<WithId<OutboxDocument> | null> {
+  const { kind, subject = null } = entryOf(load)
+  return catalog.run('find the load of a card', () =>
+    catalog.outbox.findOne({ subject, kind, 'payload.card': load.card } as object),
+  )
 }
 
 /** Shared buckets of the plan are those of the subscriber's account. */
