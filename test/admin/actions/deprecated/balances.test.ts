@@ -1,5 +1,4 @@
 /** `POST /api/balances`: query and update. */
-import { createHash } from 'node:crypto'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   addDeprecatedTenant,
@@ -173,11 +172,14 @@ describe('POST /api/balances, method update', () => {
 
   it('redeems a card once', async () => {
     const secret = '123456789012'
-    await api.catalog().cards.insertOne({
-      secret: createHash('sha512').update(secret).digest('hex'),
-      ...{ status: 'Active', charging_plan_name: 'TOPUP', to: new Date('2027-01-01') },
-      ...{ batch_number: 1, serial_number: 1 },
-    } as never)
+    const numbers = { batch_number: 1, serial_number: 1 }
+    const card = { charging_plan_name: 'TOPUP', service_provider: 'P', to: '2027-01-01' }
+    const more = { status: 'Idle', creation_time: '2026-01-01', additional_information: 'A' }
+    const cards = [{ ...numbers, ...card, ...more, secret }]
+    const created = await api.ask('cards', { method: 'create', cards })
+    expect(created, created.text).toMatchObject({ status: 1 })
+    const active = { method: 'update', query: numbers, update: { status: 'Active' } }
+    expect(await api.ask('cards', active)).toMatchObject({ status: 1, details: 1 })
     const done = await recharge({ secret }, {}, {}, 'card-1')
     expect(done).toMatchObject({ status: 1 })
     expect(done.text).not.toContain(secret)
