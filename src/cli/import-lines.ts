@@ -19,7 +19,7 @@ export async function importLineFile(
   configFile: string | undefined,
   failed: (row: FailedRow) => void,
 ): Promise<0 | 1> {
-  for (const name of ['operation', 'settings', 'resume']) {
+  for (const name of ['operation', 'settings', 'resume', 'migrate']) {
     if (options[name] !== undefined) throw new UsageError(`--${name} is not for lines`)
   }
   const config = loadConfig(configFile === undefined ? {} : { file: configFile })

@@ -107,7 +107,9 @@ export async function newDocument(
     const text = `create: to must be after ${dateText(begin.getTime(), zone)}, where it begins`
     throw new EntityRuleError(text, DISPLAY.date)
   }
-  const context = ruleContextOf(stores, 'create', begin.getTime(), request.actor)
+  const { isMigrated = false } = request
+  const rules = ruleContextOf(stores, 'create', begin.getTime(), request.actor)
+  const context = { ...rules, isMigrated }
   const custom = customChanges(request, context, null)
   const changes = { ...request.changes, set: { ...custom, ...request.changes.set } }
   const prepare = stores.rules[definition.name]?.prepare
