@@ -68,7 +68,7 @@ export async function migrateBalances(
     const { succeeded, failed } = summary
     watch.onProgress?.({ total, done: succeeded + failed, failed })
   }
-  return summary.result(request.isDryRun ? null : 'balances', [])
+  return summary.result(null, [], request.isDryRun)
 }
 
 async function* batchesOf(rows: AsyncIterable<SourceRow>): AsyncGenerator<SourceRow[]> {

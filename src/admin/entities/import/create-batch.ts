@@ -15,7 +15,8 @@ import { withEarlierAccountStart } from '../actions/account-start.ts'
 import { withAuditEntries } from '../actions/audit-entries.ts'
 import { withSealedCards } from '../actions/card-secrets.ts'
 import { ruleContextOf } from '../actions/commit.ts'
-import { newDocument } from '../actions/create.ts'
+import { checkNotInvoiced, newDocument } from '../actions/create.ts'
+import { confirmedUntilMs } from '../actions/minimum-date.ts'
 import { findDocuments } from '../actions/revisions.ts'
 import type { EntityStores } from '../requests/entity-request.ts'
 import { createRuleCache } from '../rules/cache.ts'
@@ -70,8 +71,8 @@ export async function prepareUnits(
       problems.set(unit, problemOf(error, job))
     }
   }
-  const numbered = job.settings.isMigration ? rows : await assignNumbers(job, rows)
-  return { rows: numbered.map(withDerivedDates(job)), problems }
+  const complete = job.settings.isMigration ? rows : await withGeneratedFields(job, rows)
+  return { rows: complete.map((row) => withSealedSecrets(job, row)), problems }
 }
 
 /** `aid`: the account that the linker has found. Throws `ApiError`. */
@@ -102,25 +103,22 @@ export async function createUnits(
   return all
 }
 
-/**
- * Sets the derived dates of the first revision of an account or subscriber. Those of migrated ones
- * depend on further revisions (migration.ts).
- */
-function withDerivedDates({
-  definition: { name },
-  stores: { sealer },
-  settings: { isMigration },
-}: ImportJob): (row: NewRow) => NewRow {
-  return (row) => {
-    if (!hasNumbers(name)) return row
+/** Adds the number and the derived dates of new accounts and subscribers. */
+async function withGeneratedFields(job: ImportJob, rows: readonly NewRow[]): Promise<NewRow[]> {
+  const numbered = await assignNumbers(job, rows)
+  if (!hasNumbers(job.definition.name)) return numbered
+  const derive = job.definition.name === 'subscribers' ? deriveSubscriber : deriveAccount
+  return numbered.map((row) => {
     const draft = new Draft([row.document])
-    if (!isMigration) {
-      if (name === 'subscribers') deriveSubscriber(draft)
-      else deriveAccount(draft)
-    }
+    derive(draft)
     const [document = row.document] = draft.revisions()
-    return { ...row, document: name === 'accounts' ? withSealedCards(document, sealer) : document }
-  }
+    return { ...row, document }
+  })
+}
+
+function withSealedSecrets({ definition, stores }: ImportJob, row: NewRow): NewRow {
+  if (definition.name !== 'accounts') return row
+  return { ...row, document: withSealedCards(row.document, stores.sealer) }
 }
 
 async function write(
@@ -169,6 +167,7 @@ async function decide(
   const documents = rows.map(({ document }) => document)
   const accountStartsMs =
     definition.name === 'subscribers' ? await accountStarts(job, documents) : new Map()
+  const invoicedUntilMs = await invoicedUntil(job, documents)
   const uniqueness = await buildUniquenessIndex(job, rows, pendingValues ?? new PendingValues())
   const references = await readReferences(stores.catalog, collection, documents)
   const cache = createRuleCache()
@@ -179,7 +178,7 @@ async function decide(
   const early: NewRow[] = []
   for (const row of rows) {
     try {
-      const document = await checked(job, row, { uniqueness, references, cache })
+      const document = await checked(job, row, { uniqueness, references, cache, invoicedUntilMs })
       const beginMs = isMigration ? undefined : accountStartsMs.get(document['aid'])
       const isEarly = beginMs !== undefined && fromOf(document) < beginMs
       const target = isEarly ? early : accepted
@@ -211,15 +210,27 @@ interface RowCheckContext {
   uniqueness: UniquenessIndex
   references: Awaited<ReturnType<typeof readReferences>>
   cache: ReturnType<typeof createRuleCache>
+  /** Of subscribers: end of the confirmed invoices by account. */
+  invoicedUntilMs: ReadonlyMap<unknown, number>
+}
+
+async function invoicedUntil(
+  { definition, stores }: ImportJob,
+  documents: readonly RawDocument[],
+): Promise<ReadonlyMap<unknown, number>> {
+  if (definition.name !== 'subscribers') return new Map()
+  const aids = new Set(documents.map(({ aid }) => Number(aid)))
+  return confirmedUntilMs(stores.catalog, [...aids], stores.config)
 }
 
 async function checked(
   { stores, definition, actor }: ImportJob,
   { unit, document }: NewRow,
-  { uniqueness, references, cache }: RowCheckContext,
+  { uniqueness, references, cache, invoicedUntilMs }: RowCheckContext,
 ): Promise<RawDocument> {
   const timeZone = stores.config.rating.timeZone
   const context = { ...ruleContextOf(stores, 'create', fromOf(document), actor), cache }
+  checkNotInvoiced(document, invoicedUntilMs, timeZone)
   uniqueness.check(document, unit)
   await stores.rules[definition.name]?.check?.(document, null, context)
   const collection = definition.store as EntityCollection
