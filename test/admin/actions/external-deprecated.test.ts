@@ -47,14 +47,13 @@ describe('in external customer mode', () => {
     })
   })
 
-  it('balances shows and recharges those of the subscriber', async () => {
-    const upsert = { value: 5 }
-    const query = { pp_includes_external_id: 1 }
-    const done = await api.ask('balances', { method: 'update', sid: 7, query, upsert })
-    expect(done, done.text).toMatchObject({ status: 1 })
+  it('balances shows those of the subscriber and of its account', async () => {
     const shown = await api.ask('balances', { method: 'query', sid: 7 })
-    expect(shown['details']).toMatchObject([{ balance: { cost: -5 }, aid: 1001 }, {}, {}])
+    const details = [{ pp_includes_name: 'MONEY', aid: 1001, sid: 7 }, {}, { aid: 1001, sid: 0 }]
+    expect(shown['details'], shown.text).toMatchObject(details)
     expect(paths()).toEqual(['/subscribers'])
+    const unknown = await api.ask('balances', { method: 'query', sid: 4711 })
+    expect(unknown['desc']).toBe('Subscriber not found')
   })
 
   it('balance has the total of the account', async () => {
