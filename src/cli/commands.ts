@@ -184,7 +184,7 @@ const ENTITY_COMMANDS: readonly CommandSpec[] = [
     operands: [
       {
         name: 'COLLECTION',
-        help: 'accounts, subscribers, plans, services, rates, discounts, lines; with --migrate more',
+        help: 'accounts, subscribers, plans, services, rates, discounts, lines; see --migrate',
       },
       { name: 'FILE', help: 'CSV, or .jsonl with an update (for lines: a line) on each line' },
     ],

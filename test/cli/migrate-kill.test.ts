@@ -1,4 +1,4 @@
-/** `tollgate import --migrate` is killed, and repeated without `--resume`: nothing is there twice. */
+/** `tollgate import --migrate`, killed and repeated without `--resume`, writes nothing twice. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -107,7 +107,7 @@ describe('an import that is killed', () => {
     expect(await count()).toBe(all)
   })
 
-  it('leaves the derived dates of all revisions, and the numbers, as if it had not been', async () => {
+  it('leaves the derived dates of all revisions, and the numbers, as without it', async () => {
     const derived = {
       activation_date: new Date('2020-01-01'),
       plan_activation: new Date('2020-01-01'),

@@ -34,7 +34,7 @@ interface OldBalance extends SessionLocation {
   toMs: number
 }
 
-/** Nothing if the balance is empty. Throws `EntityRuleError` with the reason why it cannot be kept. */
+/** Empty if the balance is. Throws `EntityRuleError` with the reason why it cannot be kept. */
 export async function migratedParts(row: Fields, stores: MigrationStores): Promise<MigratedPart[]> {
   const nowMs = stores.clock.nowMs()
   const old = balanceOf(row, { timeZone: stores.config.rating.timeZone, nowMs })

@@ -6,8 +6,8 @@ const ID = 'sequence:subscribers'
 
 /**
  * Takes `count` consecutive numbers and returns the first. They are higher than every `aid` and
- * `sid` at the creation of the sequence, and than those of `raiseSequence`; numbers assigned otherwise
- * since then may collide.
+ * `sid` at the creation of the sequence, and than those of `raiseSequence`; numbers assigned
+ * otherwise since then may collide.
  */
 export async function takeNumbers(catalog: Catalog, count: number): Promise<number> {
   const increase = () =>

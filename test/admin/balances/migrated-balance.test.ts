@@ -1,4 +1,4 @@
-/** What balances of the replaced system become: credit, and counters of the current period. */
+/** Balances of the replaced system become credit, or counters of the current period. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import {
   type MigratedPart,

@@ -210,7 +210,7 @@ interface RowCheckContext {
   uniqueness: UniquenessIndex
   references: Awaited<ReturnType<typeof readReferences>>
   cache: ReturnType<typeof createRuleCache>
-  /** Of subscribers: end of the confirmed invoices by account. */
+  /** End of the confirmed invoices by account; empty unless subscribers are imported. */
   invoicedUntilMs: ReadonlyMap<unknown, number>
 }
 
@@ -240,7 +240,7 @@ async function checked(
   return entity
 }
 
-/** An interrupted attempt of the same import, or an earlier migration, may have written some rows. */
+/** An interrupted attempt of this import, or an earlier migration, may have written some rows. */
 async function withoutStored(
   job: ImportJob,
   rows: readonly NewRow[],

@@ -1,6 +1,6 @@
 /**
  * Migration: each row is a revision that the replaced system has stored. Its id, its number and its
- * dates are kept; the revisions of an entity may be in any order, and several files may contain them.
+ * dates are kept; the revisions of an entity may be in any order, and in several files.
  */
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
@@ -17,7 +17,7 @@ import { hasNumbers } from './numbers.ts'
 import type { ImportSettings } from './settings.ts'
 import type { ValidUnit } from './unit.ts'
 
-/** Collections whose revisions can be migrated, in an order in which each finds what it refers to. */
+/** Collections that can be migrated, in an order in which each finds what it refers to. */
 export const MIGRATED: readonly string[] = [
   'taxes',
   'prepaidincludes',

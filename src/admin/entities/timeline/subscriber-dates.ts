@@ -16,7 +16,7 @@ interface Run {
 }
 
 /**
- * Start of an entity, and of its plan, before its first revision: a migration may lack earlier ones.
+ * Start of an entity, and of its plan, before its first revision: migrations may lack earlier ones.
  */
 interface Origin {
   first: RawDocument

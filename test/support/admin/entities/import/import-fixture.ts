@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import type { EntityApi } from '../../../../../src/admin/entities/api.ts'
 import { DEFINITIONS } from '../../../../../src/admin/entities/definitions/collections.ts'
-import type { CollectionDefinition } from '../../../../../src/admin/entities/definitions/definition.ts'
 import { readSettings } from '../../../../../src/admin/entities/import/answer.ts'
 import {
   type ImportRequest,
@@ -124,7 +123,7 @@ export function useImports(): ImportFixture {
   }
 }
 
-function definitionOf(collection: string): CollectionDefinition {
+function definitionOf(collection: string) {
   const definition = DEFINITIONS.get(collection)
   if (definition === undefined) throw new Error(`there is no ${collection}`)
   return definition
