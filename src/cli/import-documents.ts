@@ -61,7 +61,7 @@ export async function importDocumentFile(
   configFile: string | undefined,
   failed: (row: FailedRow) => void,
 ): Promise<0 | 1> {
-  for (const name of ['operation', 'settings', 'resume']) {
+  for (const name of ['operation', 'settings', 'resume', 'migrate']) {
     if (options[name] !== undefined) throw new UsageError(`--${name} is not for ${collection}`)
   }
   const importBatch = DOCUMENTS.get(collection) as ImportBatch

@@ -4,10 +4,13 @@
 import { createWriteStream, existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { finished } from 'node:stream/promises'
+import { migrateBalances } from '../admin/balances/migrate.ts'
 import { DEFINITIONS, IMPORT_OPERATIONS } from '../admin/entities/definitions/collections.ts'
+import type { CollectionDefinition } from '../admin/entities/definitions/definition.ts'
 import { ApiError } from '../admin/entities/errors.ts'
 import { readSettings } from '../admin/entities/import/answer.ts'
 import { type ImportWatch, importRows } from '../admin/entities/import/import-rows.ts'
+import { MIGRATED, migrationSettings } from '../admin/entities/import/migration.ts'
 import { type ImportResult, importEnvelope } from '../admin/entities/import/result.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
 import { loadConfig } from '../config/load.ts'
@@ -32,14 +35,12 @@ export async function importFile(
   options: OptionValues,
   configFile: string | undefined,
 ): Promise<0 | 1> {
+  const isMigration = options['migrate'] === true
   if (DOCUMENT_COLLECTIONS.includes(collection)) {
     return importDocuments(collection, file, options, configFile)
   }
-  const definition = DEFINITIONS.get(collection)
-  if (definition === undefined || !IMPORT_OPERATIONS.has(collection)) {
-    const known = [...IMPORT_OPERATIONS.keys(), ...DOCUMENT_COLLECTIONS].join(', ')
-    throw new UsageError(`COLLECTION must be one of ${known}, not '${collection}'`)
-  }
+  checkCollection(collection, isMigration)
+  if (isMigration) checkMigration(collection, options)
   checkFile(file)
   const update = await settingsIn(optionalText(options, 'settings'))
   const config = loadConfig(configFile === undefined ? {} : { file: configFile })
@@ -50,9 +51,18 @@ export async function importFile(
     const result = await withStores(config, async ({ catalog, ledger, clock, accounts }) => {
       const { lookup } = accounts
       const api = createEntityApi({ catalog, ledger, clock, config, lookup, log })
+      const isDryRun = options['dry-run'] === true
+      // A migration usually precedes the first start.
+      if (isMigration && !isDryRun) await catalog.ensureIndexes()
+      if (collection === BALANCES) {
+        return migrateBalances(api, { actor: operator(), path: file, isDryRun }, status)
+      }
+      const definition = DEFINITIONS.get(collection) as CollectionDefinition
       const operation = optionalText(options, 'operation') ?? ''
-      const given = { ...update, ...(options['dry-run'] === true && { dry_run: true }) }
-      const settings = await readSettings(api, definition, given, operation)
+      const given = { ...update, ...(isDryRun && { dry_run: true }) }
+      const settings = isMigration
+        ? migrationSettings(isDryRun)
+        : await readSettings(api, definition, given, operation)
       const fields = await api.fields.of(definition)
       const importId = optionalText(options, 'resume') ?? null
       const source = { path: file, name: basename(file) }
@@ -70,6 +80,26 @@ export async function importFile(
   } finally {
     await failed.close()
   }
+}
+
+const BALANCES = 'balances'
+
+function checkCollection(collection: string, isMigration: boolean): void {
+  const known = isMigration
+    ? [...MIGRATED, BALANCES]
+    : [...IMPORT_OPERATIONS.keys(), ...DOCUMENT_COLLECTIONS]
+  if (known.includes(collection)) return
+  const which = isMigration ? 'with --migrate, COLLECTION' : 'COLLECTION'
+  throw new UsageError(`${which} must be one of ${known.join(', ')}, not '${collection}'`)
+}
+
+/** Documents of the replaced system have one form. */
+function checkMigration(collection: string, options: OptionValues): void {
+  const others = ['operation', 'settings', ...(collection === BALANCES ? ['resume'] : [])]
+  const other = others.find((name) => options[name] !== undefined)
+  if (other === undefined) return
+  const hint = other === 'resume' ? ': a repetition adds nothing' : ''
+  throw new UsageError(`--${other} is not for ${collection} with --migrate${hint}`)
 }
 
 function checkFile(file: string): void {
@@ -176,6 +206,7 @@ function printResult(result: ImportResult, { listed }: ImportStatus, options: Op
   for (const { row, text } of listed) printError(`row ${row}: ${text}`)
   const { total, succeeded, failed, isDryRun } = result
   if (failed > listed.length) printError(`and ${failed - listed.length} more`)
+  for (const name of result.ignored) printError(`${name} is not a field here: ignored`)
   if (options['json'] === true) {
     print(JSON.stringify(importEnvelope(result)))
     return

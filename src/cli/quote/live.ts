@@ -3,8 +3,8 @@ import { customerProfile } from '../../billing/credit/customer-profile.ts'
 import type { Accounts } from '../../billing/run/open-accounts.ts'
 import { LENIENT } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { createCatalogFeed } from '../../catalog/feed/feed.ts'
 import { findProfile } from '../../catalog/feed/profiles.ts'
+import { readCatalogue } from '../../catalog/feed/read-catalogue.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { type Taxation, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
@@ -17,7 +17,6 @@ import { chargeSession } from '../../rating/charge-session.ts'
 import type { ChargeContext } from '../../rating/decision.ts'
 import { RateFinder } from '../../rating/match/finder.ts'
 import { createTaxMapping } from '../../rating/tax-mapping.ts'
-import { createLogger } from '../../runtime/log.ts'
 import { print } from '../../runtime/terminal.ts'
 import { CommandError, UsageError } from '../errors.ts'
 import { loadOwners } from '../owners.ts'
@@ -156,15 +155,4 @@ async function profileOf(
   const stored = outside === null ? null : await findProfile(catalog, query, () => true)
   if (stored !== null) return stored.profile
   throw new CommandError(`there is no subscriber ${sid} at ${new Date(atMs).toISOString()}`)
-}
-
-async function readCatalogue(catalog: Catalog): Promise<Catalogue> {
-  const log = createLogger({ name: 'cli', level: 'silent' })
-  const feed = createCatalogFeed({ catalog, pollMs: 60_000, log })
-  try {
-    if (await feed.start()) return feed.current()
-    throw new CommandError('the catalogue cannot be read: MongoDB is unavailable')
-  } finally {
-    await feed.stop()
-  }
 }

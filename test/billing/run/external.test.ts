@@ -123,9 +123,7 @@ describe('the same customers', () => {
     await catalog.subscribers.insertMany(customers(more) as never[])
     const line = (aid: number, index: number, fields: Fields) => ({
       stamp: `s${aid}-${index}`,
-      source: 'credit',
-      type: 'credit',
-      usaget: 'charge',
+      ...{ source: 'credit', type: 'credit', usaget: 'charge' },
       aid,
       sid: 10_000 + aid,
       urt: mid,

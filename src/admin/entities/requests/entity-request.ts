@@ -64,6 +64,8 @@ export interface WriteRequest {
   fields: readonly FieldDefinition[]
   /** True if the change is done even if other entities still need what it removes (`force`). */
   isForced?: boolean
+  /** True for a revision of another system, whose dates are kept. */
+  isMigrated?: boolean
 }
 
 export interface WriteResult {

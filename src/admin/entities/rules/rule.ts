@@ -19,6 +19,8 @@ export interface RuleContext {
   cycleDay: number
   /** Instant from which the written data is in effect, epoch ms. */
   fromMs: number
+  /** True for a revision of another system, whose dates are kept. */
+  isMigrated?: boolean
   /** Name of the logged-in user; absent for tokens and signatures. */
   user?: string
   /** Shared by all rows of an import (cache.ts). Absent to read everything. */

@@ -1,5 +1,7 @@
 /** `POST /api/balances`: query and update. */
+
 import { MongoClient } from 'mongodb'
+
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   addDeprecatedTenant,
