@@ -222,7 +222,7 @@ function resultOf(scan: Read, grouped: Read, { alone, beside }: Writes): Scenari
     mib.join(', '),
   ]
   const share = (part: number, whole: number) => round(part / whole, 2)
-  // Of the raw collection perhaps only a part was read.
+  // The scan may have read only a part of the raw collection.
   const perLine = (name: 'seconds' | 'store' | 'client') =>
     grouped[name] / LINES / (scan[name] / SCANNED)
   return {

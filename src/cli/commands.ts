@@ -184,7 +184,7 @@ const ENTITY_COMMANDS: readonly CommandSpec[] = [
     operands: [
       {
         name: 'COLLECTION',
-        help: 'accounts, subscribers, plans, services, rates, discounts; cards; lines; see --migrate',
+        help: 'accounts, subscribers, plans, services, rates, discounts, cards, lines',
       },
       { name: 'FILE', help: 'CSV, or .jsonl with an update (or a card, a line) on each line' },
     ],
