@@ -196,7 +196,7 @@ export function findCards(
 /**
  * Changes the cards that may be changed so, and returns their number: those that were used never
  * change, and a state can be entered from some states only. Many are changed in several
- * transactions. Rejects with `EntityRuleError` if there is none.
+ * transactions. Rejects with `EntityRuleError` without such cards.
  */
 export async function updateCards(
   { catalog, actor, nowMs }: CardStores,
