@@ -56,6 +56,27 @@ describe('in external customer mode', () => {
     expect(unknown['desc']).toBe('Subscriber not found')
   })
 
+  it('balances loads the account of the subscriber, and auto-renewals have it', async () => {
+    const loaded = await api.ask('balances', {
+      ...{ method: 'update', sid: 7, query: { pp_includes_name: 'MONEY' } },
+      upsert: { value: 5, expiration_date: '2027-01-01' },
+    })
+    expect(loaded, loaded.text).toMatchObject({ status: 1, details: [{ aid: 1001, sid: 7 }] })
+    const renewal = { method: 'update', upsert: { to: '2026-12-31' } }
+    const query = { charging_plan: 'TOPUP', from: '2026-06-16' }
+    const stored = await api.ask('subscribersautorenew', {
+      ...renewal,
+      query: { ...query, sid: 7 },
+    })
+    expect(stored, stored.text).toMatchObject({ status: 1 })
+    expect(stored.text).toContain('"aid":1001')
+    const unknown = await api.ask('subscribersautorenew', {
+      ...renewal,
+      query: { ...query, sid: 4711 },
+    })
+    expect(unknown['desc']).toBe('sid: there is no subscriber 4711 now')
+  })
+
   it('balance has the total of the account', async () => {
     const { text, http } = await api.ask('balance', { aid: 1001, subscribers: 0 })
     expect([http, text]).toEqual([200, expect.stringContaining('<account_id>1001</account_id>')])
