@@ -19,12 +19,14 @@ import { createLogger } from '../../../src/runtime/log.ts'
 import { type Fields, NOW_MS, useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addReportTenant, REPORT_ENV } from '../../support/admin/reports/report-tenant.ts'
 
+/** More than a file may have, and more than the rows of a batch. */
+const LINES = 1_701
 const folder = mkdtempSync(join(tmpdir(), 'tg-limits-'))
 const ENV = {
   ...REPORT_ENV,
   TOLLGATE_REPORTS_FOLDER: folder,
   TOLLGATE_REPORTS_TIMEOUT_MS: '7000',
-  TOLLGATE_REPORTS_FILE_ROWS_MAX: '700',
+  TOLLGATE_REPORTS_FILE_ROWS_MAX: String(LINES - 1),
   TOLLGATE_ENTITIES_READ_TIMEOUT_MS: '5000',
 }
 const api = useActionServer(ACTIONS, ENV)
@@ -53,7 +55,11 @@ beforeAll(async () => {
     readTimeoutMs: 60_000,
   })
   await catalog.ensureIndexes()
-  const lines = Array.from({ length: 701 }, (_, index) => ({ stamp: `s${index}`, sid: 1, aid: 1 }))
+  const lines = Array.from({ length: LINES }, (_, index) => ({
+    stamp: `s${index}`,
+    sid: 1,
+    aid: 1,
+  }))
   await catalog.lines.insertMany(lines as never)
   slow = await api.again(catalog)
 })
@@ -164,13 +170,13 @@ describe('memory', () => {
 
 it('rows are read over the connection for reports, from a replica if there is one', async () => {
   const report = parseReport(ALL, () => [])
-  const run = { report, skip: 0, limit: 1_000, nowMs: NOW_MS }
+  const run = { report, skip: 0, limit: 10_000, nowMs: NOW_MS }
   const connection = { url: server.url, database: 'slow', timeoutMs: 20_000, appName: 'test' }
   const reader = await openCatalog({ ...connection, readsReplica: true })
   const rows = await openReport({ catalog: api.catalog(), reader, config }, run)
   let found = 0
   for await (const batch of rows.batches()) found += batch.length
-  expect(found).toBe(701)
+  expect(found).toBe(LINES)
   const modeOf = ({ lines }: Catalog) => lines.readPreference?.mode
   await reader.close()
   expect([modeOf(reader), modeOf(api.catalog())]).toEqual(['secondaryPreferred', 'primary'])
