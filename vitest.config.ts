@@ -22,12 +22,12 @@ export const WITH_PROCESSES = { testTimeout: 300_000 }
  */
 export const LONG: readonly string[] = [
   'test/system/{kill,kill-full-load,prepaid-kill,events-kill,soak,disk-full,stop-disk-full,cycle-disk-full,cluster,rebuild}.test.ts',
-  'test/system/{auditor,hostile,mend,mass-release,sweep,listeners}.test.ts',
+  'test/system/{auditor,customers,hostile,mend,mass-release,sweep,listeners}.test.ts',
   'test/system/{outages,diameter,dialects,entities,billing}/**/*.test.ts',
   'test/embedded/redis-disk-full.test.ts',
   'packages/embedded-mongo/test/{disk-full,kill}.test.ts',
-  'test/cli/{check,client,confined,debt,field,filetype,filetype-check,import}.test.ts',
-  'test/cli/{lost-ledger,npm-start,peer,privacy,readme,readme-invoices,session,settings,start,user}.test.ts',
+  'test/cli/{autorenew,card,check,client,confined,debt,field,filetype,filetype-check,import}.test.ts',
+  'test/cli/{lost-ledger,migrate,migrate-kill,npm-start,peer,privacy,readme,readme-invoices,session,settings,start,user}.test.ts',
   'test/cli/quote/command.test.ts',
   'test/deploy/**/*.test.ts',
   'test/admin/{auth,audit,privacy}/**/*.test.ts',

@@ -12,6 +12,7 @@ import { DEFINITIONS } from '../src/admin/entities/definitions/collections.ts'
 import { readSettings } from '../src/admin/entities/import/answer.ts'
 import { importRows } from '../src/admin/entities/import/import-rows.ts'
 import { createEntityApi } from '../src/admin/entity-api.ts'
+import { STORED_CUSTOMERS } from '../src/billing/customer-lookup.ts'
 import type { Collection } from '../src/catalog/collections.ts'
 import { type Catalog, openCatalog } from '../src/catalog/connection.ts'
 import { seedDemoCatalogue } from '../src/catalog/demo.ts'
@@ -122,7 +123,14 @@ async function main({ redisUrl, mongoUrl, database, folder }: Product): Promise<
     await seedDemoCatalogue(catalog, DEMO_BY)
     const { name } = (await catalog.plans.findOne({})) ?? { name: '' }
     const ledger = createLedger(redis, config.ledger, 1)
-    const api = createEntityApi({ catalog, ledger, clock: systemClock, config, log })
+    const api = createEntityApi({
+      catalog,
+      ledger,
+      clock: systemClock,
+      config,
+      lookup: STORED_CUSTOMERS,
+      log,
+    })
     for (const kind of KINDS) {
       const line = (index: number) => kind.line(index).replace(/PLAN$/, name)
       await measure(api, empty, folder, { ...kind, line })

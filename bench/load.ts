@@ -63,14 +63,18 @@ export async function runLoad(options: LoadOptions): Promise<LoadResult> {
 
 /**
  * Sends a pretended start of every subscriber, so that a node with warm caches is measured, and not
- * its first contact with each subscriber.
+ * its first contact with each subscriber. `first`: their first number; `atOnce`: connections.
  */
-export async function warmSubscribers(port: number, subscribers: number): Promise<void> {
+export async function warmSubscribers(
+  port: number,
+  subscribers: number,
+  { first = FIRST_SID, atOnce = 64 } = {},
+): Promise<void> {
   let next = 0
   const walk = async () => {
     const client = new Client(port)
     while (next < subscribers) {
-      const sid = FIRST_SID + next
+      const sid = first + next
       next += 1
       const service = '"usaget":"data","usagev":1,"pretend":true'
       await client.post(
@@ -79,7 +83,7 @@ export async function warmSubscribers(port: number, subscribers: number): Promis
     }
     client.close()
   }
-  await Promise.all(Array.from({ length: 64 }, walk))
+  await Promise.all(Array.from({ length: atOnce }, walk))
 }
 
 function returnCodeOf(body: string): string {

@@ -1,8 +1,13 @@
 /**
  * A report over many lines, grouped by plan and day, on the embedded store: its time as a ratio to
  * reading the raw collection in the same run, the memory of the store, and what it costs writes.
+ * `npm run bench:report -- --lines N --json FILE`, for `bench:docs`.
  */
-import { readFileSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -10,15 +15,28 @@ import { parseReport } from '../src/admin/reports/definition.ts'
 import { openReport } from '../src/admin/reports/run.ts'
 import { type Catalog, openCatalog } from '../src/catalog/connection.ts'
 import { loadConfig } from '../src/config/load.ts'
-import { startProduct } from '../test/support/product/product.ts'
+import { ROOT } from '../test/support/product/product.ts'
+import { cpuMicros } from './cpu.ts'
+import { median, round } from './measure/load.ts'
+import { emptyResults, writeResults } from './report/results.ts'
+import { resultText } from './report/text.ts'
+import type { ScenarioResult } from './scenario.ts'
 
 const { values } = parseArgs({
   options: {
     lines: { type: 'string', default: '500000' },
+    // Lines of the raw scan; all by default.
+    scan: { type: 'string', default: '' },
     seconds: { type: 'string', default: '8' },
+    // Until the pages of a large collection are on the disk.
+    settle: { type: 'string', default: '2' },
+    json: { type: 'string', default: '' },
+    // Keeps the lines for the next run.
+    data: { type: 'string', default: '' },
   },
 })
 const LINES = Number(values.lines)
+const SCANNED = values.scan === '' ? LINES : Math.min(LINES, Number(values.scan))
 const WRITE_MS = Number(values.seconds) * 1000
 const BATCH = 5_000
 const WRITERS = 4
@@ -41,7 +59,12 @@ function line(index: number): Record<string, unknown> {
     ...{ type: 'realtime', source: 'realtime', state: 'closed', late: false },
     ...{ aid, sid: aid, origin: 'pgw', session_id: `session-${index}`, rating_group: 10 },
     ...{ service_identifier: null, usaget: 'data', called_number: '', arate_key: 'DATA' },
-    ...{ plan: `PLAN_${index % PLANS}`, billrun: '202606', usagev: index % 10_000, in_group: 0 },
+    ...{
+      plan: `PLAN_${Math.floor(index / DAYS) % PLANS}`,
+      billrun: '202606',
+      usagev: index % 10_000,
+      in_group: 0,
+    },
     ...{ over_group: 0, out_group: index % 10_000, priced_usagev: index % 10_000 },
     arategroups: [],
     rates: [
@@ -60,24 +83,26 @@ function line(index: number): Record<string, unknown> {
   }
 }
 
+/** Without the indexes of lines: the report reads all of them, and filling takes half the time. */
 async function fill({ lines }: Catalog): Promise<void> {
-  for (let from = 0; from < LINES; from += BATCH) {
-    const count = Math.min(BATCH, LINES - from)
-    const documents = Array.from({ length: count }, (_, index) => line(from + index))
-    await lines.insertMany(documents as never, { ordered: false, writeConcern: { w: 1 } })
+  let next = 0
+  const filler = async () => {
+    while (next < LINES) {
+      const from = next
+      next = Math.min(next + BATCH, LINES)
+      const documents = Array.from({ length: next - from }, (_, index) => line(from + index))
+      await lines.insertMany(documents as never, { ordered: false, writeConcern: { w: 1 } })
+      if (next % 500_000 === 0) say(`${next} lines`)
+    }
   }
-}
-
-async function timed<T>(work: () => Promise<T>): Promise<[ms: number, result: T]> {
-  const startedMs = performance.now()
-  const result = await work()
-  return [performance.now() - startedMs, result]
+  // One encodes while the store writes the batch of the other.
+  await Promise.all([filler(), filler()])
 }
 
 /** Reads every document as bytes, as a program that scans the collection would. */
 async function scan({ lines }: Catalog): Promise<number> {
   let found = 0
-  const cursor = lines.find({}, { raw: true, batchSize: 10_000 })
+  const cursor = lines.find({}, { raw: true, batchSize: 10_000, limit: SCANNED })
   while (await cursor.hasNext()) found += cursor.readBufferedDocuments().length
   return found
 }
@@ -102,11 +127,16 @@ const REPORT = parseReport(
 
 const config = loadConfig({ env: { TOLLGATE_RATING_TIME_ZONE: ZONE } })
 
-async function report(catalog: Catalog, reader: Catalog): Promise<number> {
-  const run = { report: REPORT, skip: 0, limit: 1_000_000, nowMs: START_MS }
+async function report(catalog: Catalog, reader: Catalog, signal?: AbortSignal): Promise<number> {
+  const run = { report: REPORT, skip: 0, limit: 1_000_000, nowMs: START_MS, signal }
   const rows = await openReport({ catalog, reader, config }, run)
   let groups = 0
-  for await (const batch of rows.batches()) groups += batch.length
+  let lines = 0
+  for await (const batch of rows.batches()) {
+    groups += batch.length
+    for (const row of batch) lines += Number(row.at(-1))
+  }
+  if (lines !== LINES) throw new Error(`the report has ${lines} lines`)
   return groups
 }
 
@@ -116,15 +146,32 @@ function anonymousMib(pid: number): number {
   return Number(kib) / 1024
 }
 
-/** The largest memory of the process while `work` runs. */
-async function peakOf<T>(pid: number, work: () => Promise<T>): Promise<[mib: number, result: T]> {
-  let peak = anonymousMib(pid)
-  const timer = setInterval(() => {
-    peak = Math.max(peak, anonymousMib(pid))
-  }, 100)
+interface Read {
+  readonly seconds: number
+  /** Processor time of the store and of this process, s. */
+  readonly store: number
+  readonly client: number
+  /** The largest memory of the store in each quarter of the time, MiB. */
+  readonly mib: readonly number[]
+  readonly result: number
+}
+
+async function measured(pid: number, work: () => Promise<number>): Promise<Read> {
+  const samples = [anonymousMib(pid)]
+  const timer = setInterval(() => samples.push(anonymousMib(pid)), 50)
+  const [startedMs, store, client] = [performance.now(), cpuMicros(pid), cpuMicros(process.pid)]
   const result = await work()
+  const seconds = (performance.now() - startedMs) / 1000
   clearInterval(timer)
-  return [peak, result]
+  const quarter = Math.ceil(samples.length / 4)
+  const mib = [0, 1, 2, 3].map((at) => samples.slice(at * quarter, (at + 1) * quarter))
+  return {
+    seconds,
+    store: (cpuMicros(pid) - store) / 1e6,
+    client: (cpuMicros(process.pid) - client) / 1e6,
+    mib: mib.map((part) => Math.round(Math.max(...part))),
+    result,
+  }
 }
 
 /** Inserted documents per second by writers that wait for their disk. */
@@ -142,52 +189,151 @@ async function writesPerSecond({ balances }: Catalog, from: number): Promise<num
   return (written * 1000) / WRITE_MS
 }
 
+interface Writes {
+  readonly alone: number
+  readonly beside: number
+}
+
 /** Write rates alone and beside reports, in turns, so that both see the same machine. */
-async function measureWrites(catalog: Catalog, reader: Catalog): Promise<void> {
+async function measureWrites(catalog: Catalog, reader: Catalog): Promise<Writes> {
   const alone: number[] = []
   const beside: number[] = []
   for (let round = 0; round < 3; round += 1) {
     alone.push(await writesPerSecond(catalog, 1_000_000 + round * 20))
-    let isOver = false
+    const ended = new AbortController()
+    const { signal } = ended
     const reports = (async () => {
-      while (!isOver) await report(catalog, reader).catch(() => pause(10))
+      while (!signal.aborted) await report(catalog, reader, signal).catch(() => pause(10))
     })()
     beside.push(await writesPerSecond(catalog, 2_000_000 + round * 20))
-    isOver = true
+    ended.abort()
     await reports
   }
-  const middle = (all: number[]) => all.toSorted((a, b) => a - b)[1] ?? 0
-  const [without, with_] = [middle(alone), middle(beside)]
-  say(`writes: ${without.toFixed(0)}/s alone, ${with_.toFixed(0)}/s beside a running report`)
-  say(`writes beside a report / alone: ${(with_ / without).toFixed(2)}`)
+  return { alone: median(alone), beside: median(beside) }
 }
 
-const product = await startProduct({ roles: [] })
-try {
-  const { mongoUrl: url, database } = product
-  const connection = { url, database, timeoutMs: 10_000, appName: 'bench' }
+function resultOf(scan: Read, grouped: Read, { alone, beside }: Writes): ScenarioResult {
+  const rowOf = (name: string, lines: number, { seconds, store, client, mib }: Read) => [
+    name,
+    round(seconds, 1),
+    Math.round(lines / seconds),
+    round(store, 1),
+    round(client, 1),
+    mib.join(', '),
+  ]
+  const share = (part: number, whole: number) => round(part / whole, 2)
+  // The scan may have read only a part of the raw collection.
+  const perLine = (name: 'seconds' | 'store' | 'client') =>
+    grouped[name] / LINES / (scan[name] / SCANNED)
+  return {
+    figures: { lines: LINES, groups: grouped.result, report_seconds: round(grouped.seconds, 1) },
+    ratios: {
+      scan_to_report: round(1 / perLine('seconds'), 2),
+      scan_to_report_processor: round(1 / perLine('store'), 2),
+      writes_beside_to_alone: share(beside, alone),
+    },
+    goals: [],
+    tables: [
+      {
+        title: `${LINES} lines, ${grouped.result} groups`,
+        columns: [
+          'read',
+          'seconds',
+          'lines/s',
+          'processor time of the store, s',
+          'of the client, s',
+          'memory of the store by quarter, MiB',
+        ],
+        rows: [
+          rowOf(`raw collection, ${SCANNED} lines`, SCANNED, scan),
+          rowOf('report', LINES, grouped),
+          [
+            'report / raw collection, per line',
+            round(perLine('seconds'), 2),
+            '',
+            round(perLine('store'), 2),
+            round(perLine('client'), 3),
+            '',
+          ],
+        ],
+      },
+      {
+        title: 'Writes',
+        columns: ['writes', 'per second'],
+        rows: [
+          ['alone', Math.round(alone)],
+          ['beside reports that run all the time', Math.round(beside)],
+          ['beside reports / alone', share(beside, alone)],
+        ],
+      },
+    ],
+    notes: ['memory: anonymous pages; pages of the file of the store are a cache'],
+  }
+}
+
+interface Store {
+  readonly url: string
+  readonly pid: number
+  stop(): Promise<void>
+}
+
+/** The embedded MongoDB as a process of its own. */
+async function startStore(data: string): Promise<Store> {
+  const program = join(ROOT, 'dist/src/embedded/mongo.js')
+  const socket = join(mkdtempSync(join(tmpdir(), 'tg-')), 'mongo.sock')
+  const child = spawn(process.execPath, [program, '--data', data, '--socket', socket], {
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+  })
+  const [message] = (await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(() => Promise.reject(new Error('embedded mongo did not start'))),
+  ])) as [{ url: string }]
+  return {
+    url: message.url,
+    pid: child.pid as number,
+    async stop() {
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+      rmSync(join(socket, '..'), { recursive: true, force: true })
+    },
+  }
+}
+
+async function measure({ url, pid }: Store): Promise<ScenarioResult> {
+  const connection = { url, database: 'bench', timeoutMs: 10_000, appName: 'bench' }
   const catalog = await openCatalog({ ...connection, readTimeoutMs: 3_600_000 })
   const reader = await openCatalog({ ...connection, readTimeoutMs: 3_600_000, readsReplica: true })
   try {
-    await catalog.ensureIndexes()
-    const [filledMs] = await timed(() => fill(catalog))
-    say(`${LINES} lines in ${(filledMs / 1000).toFixed(0)} s`)
-    const pid = product.pid('mongo')
-    const [scanPeak, [scanMs, found]] = await peakOf(pid, () => timed(() => scan(catalog)))
-    if (found !== LINES) throw new Error(`${found} lines`)
-    const before = anonymousMib(pid)
-    const [peak, [reportMs, groups]] = await peakOf(pid, () => timed(() => report(catalog, reader)))
-    say(`raw scan: ${(scanMs / 1000).toFixed(1)} s, store at most ${scanPeak.toFixed(0)} MiB`)
-    say(
-      `report: ${groups} groups in ${(reportMs / 1000).toFixed(1)} s, ` +
-        `${(LINES / reportMs).toFixed(0)}k lines/s, store ${before.toFixed(0)} MiB before, ` +
-        `at most ${peak.toFixed(0)} MiB`,
-    )
-    say(`report / raw scan: ${(reportMs / scanMs).toFixed(2)}`)
-    await measureWrites(catalog, reader)
+    await catalog.balances.deleteMany({})
+    await catalog.balances.createIndex({ aid: 1, sid: 1, bucket_id: 1 }, { unique: true })
+    const startedMs = performance.now()
+    if ((await catalog.lines.findOne()) === null) {
+      await fill(catalog)
+      say(`${LINES} lines in ${((performance.now() - startedMs) / 1000).toFixed(0)} s`)
+    }
+    await pause(Number(values.settle) * 1000)
+    const scanned = await measured(pid, () => scan(catalog))
+    if (scanned.result !== SCANNED) throw new Error(`${scanned.result} lines`)
+    const grouped = await measured(pid, () => report(catalog, reader))
+    return resultOf(scanned, grouped, await measureWrites(catalog, reader))
   } finally {
     await Promise.all([catalog.close(), reader.close()])
   }
+}
+
+const isKept = values.data !== ''
+const data = isKept ? values.data : mkdtempSync(join(tmpdir(), 'tg-data-'))
+mkdirSync(data, { recursive: true })
+const store = await startStore(data)
+try {
+  const result = await measure(store)
+  say(resultText(result))
+  if (values.json !== '') {
+    const results = emptyResults(Date.now(), false)
+    results.scenarios['report'] = result
+    writeResults(values.json, results)
+  }
 } finally {
-  await product.stop()
+  await store.stop()
+  if (!isKept) rmSync(data, { recursive: true, force: true })
 }

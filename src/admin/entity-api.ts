@@ -1,4 +1,5 @@
 /** Composition of the entity API: stores, rules, and what follows from changes. */
+import type { CustomerLookup } from '../billing/customer-lookup.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { sealerOf } from '../catalog/settings/secret-keys.ts'
 import type { Config } from '../config/schema.ts'
@@ -19,6 +20,8 @@ export interface EntityApiOptions {
   ledger: Ledger
   clock: Clock
   config: Config
+  /** Subscribers of a customer system. */
+  lookup: CustomerLookup
   log: Pick<Logger, 'warn' | 'error' | 'info'>
 }
 
@@ -38,13 +41,14 @@ export function createEntityApi(options: EntityApiOptions): EntityApi {
 
 /** Registers the handlers of the outbox entries that changes of entities add. */
 export function entityStoresOf(options: EntityApiOptions): EntityStores {
-  const { catalog, ledger, clock, config, log } = options
+  const { catalog, ledger, clock, config, lookup, log } = options
   catalog.dispatcher.register(followUpHandlers(options), log)
   return {
     catalog,
     ledger,
     clock,
     config,
+    lookup,
     log,
     sealer: sealerOf(config),
     rules: createRules({ defaultTax: config.rating.defaultTax }),

@@ -76,9 +76,9 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const dataDir = resolve(config.data.dir)
   const auth = openAuth({ catalog, keys, settings, audit, clock, config, log, dataDir })
   const parts = { catalog, clock, config, log }
-  const entityApi = createEntityApi({ ...parts, ledger })
   const accounts = createAccounts(catalog, config, clock)
   const { openAccounts, lookup } = accounts
+  const entityApi = createEntityApi({ ...parts, ledger, lookup })
   const payments = createPayments({ ...parts, lookup, settings, entityApi, stripeAddress })
   const { charges } = payments
   const cycle = createCycle({ ...parts, openAccounts })

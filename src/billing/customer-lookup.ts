@@ -1,4 +1,6 @@
 /** Single accounts and subscribers of the customer system (interface section 4.7). */
+import type { Catalog } from '../catalog/connection.ts'
+import { findSubscriber } from '../catalog/feed/subscribers.ts'
 import type { Fields } from '../domain/fields.ts'
 import { askDetails, type DetailsCall } from '../external/customers/details.ts'
 import { CustomerSystemError } from '../external/customers/errors.ts'
@@ -17,6 +19,30 @@ export interface CustomerLookup {
 export const STORED_CUSTOMERS: CustomerLookup = {
   accounts: async () => null,
   subscribers: async () => null,
+}
+
+/** Where subscribers are: MongoDB, or the customer system. */
+export interface CustomerSource {
+  catalog: Catalog
+  lookup: CustomerLookup
+}
+
+/**
+ * Account and plan of a subscriber at an instant; null if there is no such subscriber then. Rejects
+ * with `CatalogUnavailableError`, `CustomerSystemError`, or `FieldError` for an invalid document.
+ */
+export async function subscriberAt(
+  { catalog, lookup }: CustomerSource,
+  sid: number,
+  atMs: number,
+): Promise<{ readonly aid: number; readonly plan: string } | null> {
+  const outside = await lookup.subscribers([sid], atMs)
+  if (outside === null) {
+    const found = await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs })
+    return found?.profile ?? null
+  }
+  const fields = outside.get(sid)
+  return fields === undefined ? null : { aid: Number(fields['aid']), plan: String(fields['plan']) }
 }
 
 const QUERIES_MAX = 100

@@ -265,7 +265,7 @@ function createRunners(
         return await within(what, maxTimeMS + READ_GRACE_MS, () => operation({ maxTimeMS, signal }))
       } catch (error) {
         if (caller?.aborted) throw new ReadCancelledError(`MongoDB: ${what}: cancelled`)
-        if (isTimeLimitError(error)) throw new SlowReadError(what, readTimeoutMs)
+        if (isTimeLimitError(error)) throw new SlowReadError(what, maxTimeMS)
         throw outageOf(error, what) ?? error
       } finally {
         // Also stops operations that are still running after the deadline.

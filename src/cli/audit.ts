@@ -52,14 +52,15 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
   if (options['expect'] !== undefined) throw new UsageError('--expect requires --records')
   const flags = auditOptions(options)
   const config = loadConfig(file === undefined ? {} : { file })
-  const report = await withStores(config, async ({ ledger, catalog, clock, lost }) => {
+  const report = await withStores(config, async ({ ledger, catalog, accounts, clock, lost }) => {
     // An empty Redis would look like an account without balances.
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
     const different: FoundAccount[] = []
     const books = await auditBooks(catalog, atOf(options, config.rating.timeZone))
     const numbers = await auditNumbers(catalog)
-    const uninvoiced = await auditUninvoiced(catalog, config)
+    const { lookup } = accounts
+    const uninvoiced = await auditUninvoiced({ catalog, lookup }, config)
     const withBooks = (report: AuditReport): AuditReport => ({
       ...report,
       ok: report.ok && books.ok && numbers.ok && uninvoiced.ok,
@@ -78,7 +79,7 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
     }
     if (!flags.json) for (const line of reportLines(first)) print(line)
     const log = createLogger({ name: 'cli', level: 'silent' })
-    entityStoresOf({ catalog, ledger, clock, config, log })
+    entityStoresOf({ catalog, ledger, clock, config, lookup, log })
     const explained = await mendAll(stores, different, settings, flags)
     return { ...withBooks(await auditStores(stores)), explained }
   })

@@ -12,11 +12,11 @@ import { LEDGER_LOST, withStores } from './stores.ts'
 export async function runAutorenew(options: OptionValues, file: string | undefined): Promise<0> {
   const config = loadConfig(file === undefined ? {} : { file })
   const atMs = instantOf(options, config.rating.timeZone)
-  const charged = await withStores(config, async ({ catalog, ledger, clock, lost }) => {
+  const charged = await withStores(config, async ({ catalog, ledger, clock, accounts, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const log = createLogger({ name: 'cli', level: 'silent' })
     // The loads follow in this process.
-    entityStoresOf({ catalog, ledger, clock, config, log })
+    entityStoresOf({ catalog, ledger, clock, config, lookup: accounts.lookup, log })
     let sum = 0
     const parts = { catalog, clock, config }
     const never = new AbortController().signal

@@ -17,7 +17,14 @@ import { print } from '../runtime/terminal.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
-import { accountOf, amountText, loadOwners, type OwnerSelector, ownerSelector } from './owners.ts'
+import {
+  accountOf,
+  amountText,
+  type CustomerStores,
+  loadOwners,
+  type OwnerSelector,
+  ownerSelector,
+} from './owners.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
 import { findInclude } from './seed.ts'
 import { type Stores, withStores } from './stores.ts'
@@ -41,12 +48,13 @@ export async function addBalance(options: OptionValues, file: string | undefined
 
 /** The operation and its audit record, which another process completes if this one ends. */
 export async function addCredit(
-  { catalog, ledger, clock }: Pick<Stores, 'catalog' | 'ledger' | 'clock'>,
+  stores: Pick<Stores, 'ledger' | 'clock'> & CustomerStores,
   config: Config,
   command: CreditCommand,
 ): Promise<OperationLine> {
+  const { catalog, ledger, accounts, clock } = stores
   const nowMs = clock.nowMs()
-  const operation = await operationFor({ catalog, ledger }, command, nowMs)
+  const operation = await operationFor(stores, command, nowMs)
   const { operationId, aid, sid } = operation
   const settings = { attemptsMax: config.ledger.commitAttemptsMax }
   entityStoresOf({
@@ -54,6 +62,7 @@ export async function addCredit(
     ledger,
     clock,
     config,
+    lookup: accounts.lookup,
     log: createLogger({ name: 'cli', level: 'silent' }),
   })
   const payload = { actor: operator(), type: 'update', operationIds: [operationId], aid, sid }
@@ -104,13 +113,14 @@ function instant(options: OptionValues, name: string, config: Config): number | 
 }
 
 async function operationFor(
-  { catalog, ledger }: Pick<Stores, 'catalog' | 'ledger'>,
+  stores: Pick<Stores, 'ledger'> & CustomerStores,
   command: CreditCommand,
   nowMs: number,
 ): Promise<CreditOperation> {
+  const { catalog, ledger } = stores
   const include = await findInclude(catalog, command.includeId, nowMs)
   const { sid, aid } = command.owner
-  const account = aid ?? (await accountOf(catalog, sid ?? 0, nowMs))
+  const account = aid ?? (await accountOf(stores, sid ?? 0, nowMs))
   checkOwner(include, sid, account)
   const owner = sid ?? 0
   const [state] = await loadOwners(ledger, account, [owner])

@@ -10,9 +10,10 @@ import { withStores } from './stores.ts'
 export async function showBalance(options: OptionValues, file: string | undefined): Promise<0> {
   const { sid, aid } = ownerSelector(options)
   const config = loadConfig(file === undefined ? {} : { file })
-  const result = await withStores(config, async ({ catalog, ledger, clock }) => {
+  const result = await withStores(config, async (stores) => {
+    const { catalog, ledger, clock } = stores
     const nowMs = clock.nowMs()
-    const account = aid ?? (await accountOf(catalog, sid ?? 0, nowMs))
+    const account = aid ?? (await accountOf(stores, sid ?? 0, nowMs))
     const owners = await loadOwners(ledger, account, sid === undefined ? [0] : [sid, 0])
     return { nowMs, owners, nameOf: await namesFor(catalog, owners) }
   })

@@ -1,5 +1,5 @@
 /** The commands `tollgate card …` and `tollgate autorenew …`. */
-import { type CommandSpec, common, json, text } from './command-spec.ts'
+import { type CommandSpec, common, json, text, toggle } from './command-spec.ts'
 
 const batch = text('N', 'number of the batch')
 const serials = text('N-M', 'serial numbers; all of the batch if not given')
@@ -17,6 +17,7 @@ export const CARD_COMMANDS: readonly CommandSpec[] = [
       to: text('TIME', 'end of validity'),
       information: text('TEXT', 'additional information'),
       output: text('FILE', 'CSV for the printer, readable by its owner only; must not exist'),
+      continue: toggle('continue a creation that was interrupted, with the same options'),
       ...common,
     },
   },

@@ -7,7 +7,7 @@ import { cardSecretsOf } from '../catalog/settings/card-secrets.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { parseInstant } from '../domain/time.ts'
-import { print } from '../runtime/terminal.ts'
+import { print, statusLine } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
@@ -30,11 +30,16 @@ export async function createCardBatch(options: OptionValues, file: string | unde
     to: instantAt(options, timeZone),
     additional_information: optionalText(options, 'information') ?? '',
     file: requiredText(options, 'output'),
+    isContinued: options['continue'] === true,
   }
+  const line = statusLine()
   await withCards(config, (stores) => {
     const secrets = cardSecretsOf(stores.catalog, config)
-    return createBatch({ ...stores, secrets, timeZone }, order)
-  })
+    const onProgress = (created: number) => {
+      if (line.isTerminal) line.show(`${created} of ${count} cards`)
+    }
+    return createBatch({ ...stores, secrets, timeZone, onProgress }, order)
+  }).finally(() => line.clear())
   print(`created ${count} cards of batch ${order.batch_number}; their secrets are in ${order.file}`)
   return 0
 }

@@ -28,8 +28,7 @@ export async function charge(options: OptionValues, file: string | undefined): P
     const wanted = { kind: 'charge', subject, options: run, actor: operator() } as const
     const begun = await beginJob({ catalog, clock }, wanted)
     const runner = { catalog, clock, log, handlers: { charge: chargeRunHandler(charges) } }
-    await runJob(runner, begun, new AbortController().signal)
-    await accounts.close()
+    await runJob(runner, begun, new AbortController().signal).finally(() => accounts.close())
     return (await readJob({ catalog }, begun._id)) ?? begun
   })
   if (options['json'] === true) print(JSON.stringify(jobJson(job)))

@@ -6,7 +6,6 @@ import { createEntityApi } from '../admin/entity-api.ts'
 import { jobHandlers } from '../admin/jobs/handlers.ts'
 import { createCharges } from '../admin/payments/payments.ts'
 import { createReports } from '../admin/reports/parts.ts'
-import { type Accounts, createAccounts } from '../billing/run/open-accounts.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import { loadConfig } from '../config/load.ts'
@@ -26,20 +25,16 @@ export async function clock(options: OptionValues, file: string | undefined): Pr
   const toMs = instantOf(options, config.rating.timeZone)
   const isJson = options['json'] === true
   await withStores(config, async (stores) => {
-    const accounts = createAccounts(stores.catalog, config, stores.clock)
-    const mover = moverOf(stores, config, accounts)
+    const mover = moverOf(stores, config)
     if (toMs === undefined) {
       if (isJson) print(JSON.stringify(mover.show()))
       else print(shownText(mover))
       return
     }
     if (stores.lost.length > 0) throw new CommandError(LEDGER_LOST)
-    const moved = await mover
-      .move(toMs, operator())
-      .catch((error: unknown) => {
-        throw error instanceof ApiError ? new CommandError(error.message, { cause: error }) : error
-      })
-      .finally(() => accounts.close())
+    const moved = await mover.move(toMs, operator()).catch((error: unknown) => {
+      throw error instanceof ApiError ? new CommandError(error.message, { cause: error }) : error
+    })
     if (isJson) print(JSON.stringify(moved))
     else for (const line of movedText(moved)) print(line)
   })
@@ -54,14 +49,11 @@ function instantOf(options: OptionValues, timeZone: string): number | undefined 
   throw new UsageError(`--to must be a time, as in 2026-01-31T12:00:00Z, not '${text}'`)
 }
 
-function moverOf(
-  { catalog, ledger, clock }: Stores,
-  config: Config,
-  { openAccounts, lookup }: Accounts,
-): ClockMover {
+function moverOf({ catalog, ledger, clock, accounts }: Stores, config: Config): ClockMover {
+  const { openAccounts, lookup } = accounts
   const log = createLogger({ name: 'cli', level: 'silent' })
   const metrics = createMetrics({ node: '', role: 'admin' })
-  const api = createEntityApi({ catalog, ledger, clock, config, log })
+  const api = createEntityApi({ catalog, ledger, clock, config, lookup, log })
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
   const charges = createCharges({ catalog, clock, config, settings, log, lookup })
   const cycle = createCycle({ catalog, clock, config, log, openAccounts })

@@ -184,13 +184,14 @@ const ENTITY_COMMANDS: readonly CommandSpec[] = [
     operands: [
       {
         name: 'COLLECTION',
-        help: 'accounts, subscribers, plans, services, rates, discounts; lines of a last run',
+        help: 'accounts, subscribers, plans, services, rates, discounts, cards, lines',
       },
-      { name: 'FILE', help: 'CSV, or .jsonl with an update (for lines: a line) on each line' },
+      { name: 'FILE', help: 'CSV, or .jsonl with an update (or a card, a line) on each line' },
     ],
     options: {
       operation: text('O', 'create, or permanentchange for rates; create if not given'),
       settings: text('FILE', 'map etc. (JSON or YAML); columns as in an export if not given'),
+      migrate: toggle('rows are documents of the system that is replaced: keep them as they are'),
       'dry-run': toggle('check every row, and write nothing'),
       resume: text('ID', 'continue an interrupted import'),
       failed: text('FILE', 'file for all failed rows, as lines of JSON'),

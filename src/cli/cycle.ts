@@ -184,6 +184,12 @@ class Progress {
   }
 }
 
+/** Percent of the accounts; if their number is not known yet, those processed so far. */
+export function shareText(run: CycleRunDocument | null): string {
+  const isUnknown = run !== null && run.total === 0 && run.state !== 'finished'
+  return isUnknown ? `${run.counts.accounts} accounts` : `${completionPercent(run).toFixed(2)} %`
+}
+
 export function progressText(run: CycleRunDocument, waiting: string): string {
   const { counts, total } = run
   if (total === 0) return withReason(`${counts.accounts} accounts${failedText(counts)}`, waiting)
@@ -238,7 +244,7 @@ export function showCycle(options: OptionValues, file: string | undefined): Prom
     }
     if (options['json'] === true) print(JSON.stringify(shown))
     else {
-      print(`cycle ${shown.key} ${status}, ${shown.percent.toFixed(2)} %`)
+      print(`cycle ${shown.key} ${status}, ${shareText(run)}`)
       print(`invoices ${invoices}, confirmed ${confirmed}, failed accounts ${shown.parked}`)
       if (run !== null) print(countsText(run.counts))
       if (shown.reason !== '') print(`paused: ${shown.reason}`)

@@ -24,9 +24,10 @@ export async function erase(options: OptionValues, file: string | undefined): Pr
   const subject = subjectOf(options)
   const config = loadConfig(file === undefined ? {} : { file })
   const log = createLogger({ name: 'cli', level: 'silent' })
-  const job = await withStores(config, async ({ catalog, ledger, clock, lost }) => {
+  const job = await withStores(config, async ({ catalog, ledger, clock, accounts, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
-    const api = createEntityApi({ catalog, ledger, clock, config, log })
+    const { lookup } = accounts
+    const api = createEntityApi({ catalog, ledger, clock, config, lookup, log })
     const request = { subject, force: options['force'] === true, actor: operator() }
     const begun = await requestErasure(api.stores, request).catch((error: unknown) => {
       throw error instanceof ApiError ? new CommandError(error.message, { cause: error }) : error

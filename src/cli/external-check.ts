@@ -87,7 +87,8 @@ function numberIn(options: OptionValues, name: string): number {
 }
 
 function linesOf({ call, asked, milliseconds, findings }: CheckedCall): string[] {
-  const verdict = findings.length === 0 ? 'ok' : `${findings.length} findings`
+  const count = findings.length
+  const verdict = count === 0 ? 'ok' : `${count} finding${count === 1 ? '' : 's'}`
   return [
     `${call} (${asked}): ${verdict}, ${milliseconds} ms`,
     ...findings.map(({ level, field, problem }) => {

@@ -4,10 +4,13 @@
 import { createWriteStream, existsSync } from 'node:fs'
 import { basename } from 'node:path'
 import { finished } from 'node:stream/promises'
+import { migrateBalances } from '../admin/balances/migrate.ts'
 import { DEFINITIONS, IMPORT_OPERATIONS } from '../admin/entities/definitions/collections.ts'
+import type { CollectionDefinition } from '../admin/entities/definitions/definition.ts'
 import { ApiError } from '../admin/entities/errors.ts'
 import { readSettings } from '../admin/entities/import/answer.ts'
 import { type ImportWatch, importRows } from '../admin/entities/import/import-rows.ts'
+import { MIGRATED, migrationSettings } from '../admin/entities/import/migration.ts'
 import { type ImportResult, importEnvelope } from '../admin/entities/import/result.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
 import { loadConfig } from '../config/load.ts'
@@ -17,7 +20,7 @@ import { createLogger } from '../runtime/log.ts'
 import { print, printError, type StatusLine, statusLine } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
-import { importLineFile } from './import-lines.ts'
+import { DOCUMENT_COLLECTIONS, importDocumentFile } from './import-documents.ts'
 import { operator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { withStores } from './stores.ts'
@@ -32,12 +35,12 @@ export async function importFile(
   options: OptionValues,
   configFile: string | undefined,
 ): Promise<0 | 1> {
-  if (collection === 'lines') return importLinesOf(file, options, configFile)
-  const definition = DEFINITIONS.get(collection)
-  if (definition === undefined || !IMPORT_OPERATIONS.has(collection)) {
-    const known = [...IMPORT_OPERATIONS.keys(), 'lines'].join(', ')
-    throw new UsageError(`COLLECTION must be one of ${known}, not '${collection}'`)
+  const isMigration = options['migrate'] === true
+  if (DOCUMENT_COLLECTIONS.includes(collection)) {
+    return importDocuments(collection, file, options, configFile)
   }
+  checkCollection(collection, isMigration)
+  if (isMigration) checkMigration(collection, options)
   checkFile(file)
   const update = await settingsIn(optionalText(options, 'settings'))
   const config = loadConfig(configFile === undefined ? {} : { file: configFile })
@@ -45,11 +48,21 @@ export async function importFile(
   const failed = failedFile(optionalText(options, 'failed'))
   const status = new ImportStatus(statusLine(), failed.add)
   try {
-    const result = await withStores(config, async ({ catalog, ledger, clock }) => {
-      const api = createEntityApi({ catalog, ledger, clock, config, log })
+    const result = await withStores(config, async ({ catalog, ledger, clock, accounts }) => {
+      const { lookup } = accounts
+      const api = createEntityApi({ catalog, ledger, clock, config, lookup, log })
+      const isDryRun = options['dry-run'] === true
+      // A migration usually precedes the first start.
+      if (isMigration && !isDryRun) await catalog.ensureIndexes()
+      if (collection === BALANCES) {
+        return migrateBalances(api, { actor: operator(), path: file, isDryRun }, status)
+      }
+      const definition = DEFINITIONS.get(collection) as CollectionDefinition
       const operation = optionalText(options, 'operation') ?? ''
-      const given = { ...update, ...(options['dry-run'] === true && { dry_run: true }) }
-      const settings = await readSettings(api, definition, given, operation)
+      const given = { ...update, ...(isDryRun && { dry_run: true }) }
+      const settings = isMigration
+        ? migrationSettings(isDryRun)
+        : await readSettings(api, definition, given, operation)
       const fields = await api.fields.of(definition)
       const importId = optionalText(options, 'resume') ?? null
       const source = { path: file, name: basename(file) }
@@ -69,12 +82,33 @@ export async function importFile(
   }
 }
 
+const BALANCES = 'balances'
+
+function checkCollection(collection: string, isMigration: boolean): void {
+  const known = isMigration
+    ? [...MIGRATED, BALANCES]
+    : [...IMPORT_OPERATIONS.keys(), ...DOCUMENT_COLLECTIONS]
+  if (known.includes(collection)) return
+  const which = isMigration ? 'with --migrate, COLLECTION' : 'COLLECTION'
+  throw new UsageError(`${which} must be one of ${known.join(', ')}, not '${collection}'`)
+}
+
+/** Documents of the replaced system have one form. */
+function checkMigration(collection: string, options: OptionValues): void {
+  const others = ['operation', 'settings', ...(collection === BALANCES ? ['resume'] : [])]
+  const other = others.find((name) => options[name] !== undefined)
+  if (other === undefined) return
+  const hint = other === 'resume' ? ': a repetition adds nothing' : ''
+  throw new UsageError(`--${other} is not for ${collection} with --migrate${hint}`)
+}
+
 function checkFile(file: string): void {
   if (existsSync(file)) return
   throw new CommandError(`there is no file ${file}; it is read twice, so it cannot be a pipe`)
 }
 
-async function importLinesOf(
+async function importDocuments(
+  collection: string,
   file: string,
   options: OptionValues,
   configFile: string | undefined,
@@ -82,7 +116,7 @@ async function importLinesOf(
   checkFile(file)
   const failed = failedFile(optionalText(options, 'failed'))
   try {
-    return await importLineFile(file, options, configFile, failed.add)
+    return await importDocumentFile(collection, file, options, configFile, failed.add)
   } finally {
     await failed.close()
   }
@@ -172,6 +206,7 @@ function printResult(result: ImportResult, { listed }: ImportStatus, options: Op
   for (const { row, text } of listed) printError(`row ${row}: ${text}`)
   const { total, succeeded, failed, isDryRun } = result
   if (failed > listed.length) printError(`and ${failed - listed.length} more`)
+  for (const name of result.ignored) printError(`${name} is not a field here: ignored`)
   if (options['json'] === true) {
     print(JSON.stringify(importEnvelope(result)))
     return

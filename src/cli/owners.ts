@@ -1,12 +1,12 @@
 /** Owner selection of the balance commands, and the text form of balances. */
-import type { Catalog } from '../catalog/connection.ts'
-import { findSubscriber } from '../catalog/feed/subscribers.ts'
+import { subscriberAt } from '../billing/customer-lookup.ts'
 import { type Bucket, debtOf, freeAt, hasEnded, type OwnerState } from '../domain/bucket.ts'
 import { decimalText } from '../domain/money.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { type OptionValues, optionalNumber } from './parse.ts'
+import type { Stores } from './stores.ts'
 
 export interface OwnerSelector {
   /** Undefined if the owner is the account. */
@@ -24,12 +24,21 @@ export function ownerSelector(options: OptionValues): OwnerSelector {
   return { sid, aid }
 }
 
+/** The stores that know accounts and subscribers. */
+export interface CustomerStores extends Pick<Stores, 'catalog'> {
+  readonly accounts: Pick<Stores['accounts'], 'lookup'>
+}
+
 /** The current account of a subscriber. Throws `CommandError` if there is no such subscriber. */
-export async function accountOf(catalog: Catalog, sid: number, atMs: number): Promise<number> {
-  const query = { key: 'sid', value: String(sid), atMs } as const
-  const subscriber = await findSubscriber(catalog, query)
+export async function accountOf(
+  { catalog, accounts }: CustomerStores,
+  sid: number,
+  atMs: number,
+): Promise<number> {
+  const { lookup } = accounts
+  const subscriber = await subscriberAt({ catalog, lookup }, sid, atMs)
   if (subscriber === null) throw new CommandError(`there is no subscriber ${sid} now`)
-  return subscriber.profile.aid
+  return subscriber.aid
 }
 
 /** The live state of owners of one account. Throws `CorruptValueError` or `StoreDownError`. */

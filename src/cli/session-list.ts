@@ -17,9 +17,10 @@ export async function listSessions(options: OptionValues, file: string | undefin
     throw new UsageError('give --sid for a subscriber, or --aid for an account')
   }
   const config = loadConfig(file === undefined ? {} : { file })
-  const sessions = await withStores(config, async ({ catalog, ledger, clock, lost }) => {
+  const sessions = await withStores(config, async (stores) => {
+    const { ledger, clock, lost } = stores
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
-    const account = aid ?? (await accountOf(catalog, sid ?? 0, clock.nowMs()))
+    const account = aid ?? (await accountOf(stores, sid ?? 0, clock.nowMs()))
     const found: Session[] = []
     for await (const { session } of openSessionsOf(ledger, { aid: account, sid: sid ?? 0 })) {
       found.push(session)

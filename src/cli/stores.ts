@@ -4,12 +4,14 @@
 import { randomInt } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Accounts, createAccounts } from '../billing/run/open-accounts.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError, SlowReadError } from '../catalog/errors.ts'
 import { epochRecordOf } from '../catalog/installation.ts'
 import { clockOf } from '../catalog/installation-clock.ts'
 import type { Config } from '../config/schema.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
+import { CustomerSystemError } from '../external/customers/errors.ts'
 import { LedgerLostError } from '../ledger/epochs.ts'
 import { ensureLedger } from '../ledger/install.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
@@ -66,6 +68,8 @@ export interface Connections {
 
 export interface Stores extends Connections {
   ledger: Ledger
+  /** Accounts and subscribers, of MongoDB or a customer system. */
+  accounts: Accounts
   /** The clock of the installation. */
   clock: Clock
   /** Partitions that Redis has lost. */
@@ -110,7 +114,11 @@ async function openStores(config: Config): Promise<Stores> {
     const lost = await ensureLedger(redis, partitions, epochRecordOf(catalog))
     const ledger = createLedger(redis, config.ledger, randomInt(1, TOKEN_MAX))
     const clock = await clockOf(catalog, config)
-    return { ...connections, ledger, clock, lost }
+    const accounts = createAccounts(catalog, config, clock)
+    const close = async () => {
+      await Promise.all([accounts.close(), connections.close()])
+    }
+    return { ...connections, ledger, accounts, clock, lost, close }
   } catch (error) {
     await connections.close()
     throw outageAsCommandError(error)
@@ -119,10 +127,13 @@ async function openStores(config: Config): Promise<Stores> {
 
 export const LEDGER_LOST = "redis has lost the ledger: run 'tollgate ledger rebuild'"
 
-/** Converts an outage to a `CommandError` with advice; returns other errors unchanged. */
+/**
+ * Converts an outage, and an error of a customer system, to a `CommandError`; returns other errors
+ * unchanged.
+ */
 export function outageAsCommandError(error: unknown): unknown {
   if (error instanceof LedgerLostError) return new CommandError(LEDGER_LOST, { cause: error })
-  const outages = [StoreDownError, CatalogUnavailableError, SlowReadError]
+  const outages = [StoreDownError, CatalogUnavailableError, SlowReadError, CustomerSystemError]
   const isOutage = error instanceof Error && outages.some((kind) => error instanceof kind)
   return isOutage ? new CommandError(error.message, { cause: error }) : error
 }

@@ -14,7 +14,7 @@ export interface WorkerTask {
   mayLookUp: boolean
   /**
    * True if it may also wait for a customer system. Such requests are in batches of their own, so
-   * that it delays no request that needs it not.
+   * that it does not delay the others.
    */
   mayAsk?: boolean
   /**

@@ -24,17 +24,21 @@ import {
 } from './active-products.ts'
 import { endOfService, termsSince } from './periods.ts'
 
-export interface GroupQuery {
+/** The products of a subscriber at an instant. */
+export interface OfferQuery {
   catalogue: Catalogue
   calendar: InstallationCalendar
   profile: SubscriberProfile
   products: ActiveProducts
+  cycle: Cycle
+  atMs: number
+}
+
+export interface GroupQuery extends OfferQuery {
   rateKey: string
   usaget: string
-  cycle: Cycle
   /** Start of the oldest cycle that still receives events. */
   oldestMs: number
-  atMs: number
 }
 
 export interface IncludedUsage {
@@ -69,6 +73,23 @@ export function includedFor(query: GroupQuery): IncludedUsage {
   return { counters: withoutDuplicates(found.flatMap(({ counters }) => counters)), hasGroups }
 }
 
+/**
+ * The counters of the groups of a name in these offers, in order of use, whatever usage they
+ * include.
+ */
+export function countersNamed(
+  name: string,
+  offers: readonly OfferInstance[],
+  query: OfferQuery,
+): RequiredCounter[] {
+  const counters = offers.flatMap((offer) =>
+    offer.groups
+      .filter((group) => offer.isActive && group.name === name)
+      .map((group) => counterOf(group, offer, periodOf(offer, query), query)),
+  )
+  return withoutDuplicates(counters)
+}
+
 /** Several instances of one service share the one counter of their account. */
 function withoutDuplicates(counters: RequiredCounter[]): RequiredCounter[] {
   if (counters.length < 2) return counters
@@ -101,7 +122,7 @@ interface Period {
 }
 
 /** A service with its own period is counted from its begin to its end. */
-function periodOf({ period, fromMs, toMs }: OfferInstance, { cycle }: GroupQuery): Period {
+function periodOf({ period, fromMs, toMs }: OfferInstance, { cycle }: OfferQuery): Period {
   return period === null ? { fromMs: cycle.fromMs, toMs: cycle.toMs } : { fromMs, toMs }
 }
 
@@ -109,7 +130,7 @@ function counterOf(
   group: IncludedGroup,
   offer: OfferInstance,
   { fromMs, toMs }: Period,
-  query: GroupQuery,
+  query: OfferQuery,
 ): RequiredCounter {
   const isOwn = group.sharing === 'none'
   const owner: OwnerSlot = isOwn ? offer.slot : 1
@@ -122,7 +143,7 @@ function counterOf(
 }
 
 /** The factor by which the amount of the group is multiplied. */
-function sharesOf(group: IncludedGroup, offer: OfferInstance, query: GroupQuery): number {
+function sharesOf(group: IncludedGroup, offer: OfferInstance, query: OfferQuery): number {
   const { pool } = query.profile
   if (group.sharing !== 'pool' || pool === null) return group.isPerQuantity ? offer.quantity : 1
   return pool.reduce((sum, member) => sum + sharesOfMember(member, group, offer, query), 0)
@@ -132,7 +153,7 @@ function sharesOfMember(
   member: PoolMember,
   group: IncludedGroup,
   offer: OfferInstance,
-  { catalogue, calendar, profile, atMs }: GroupQuery,
+  { catalogue, calendar, profile, atMs }: OfferQuery,
 ): number {
   const { plan, services } = member
   if (offer.kind === 'plan') return plan === offer.name ? 1 : 0

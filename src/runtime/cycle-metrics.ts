@@ -35,7 +35,7 @@ export function createCycleMetrics(registers: Registry[]): CycleMetrics {
   })
   const paused = new Gauge({
     name: 'tollgate_cycle_paused',
-    help: '1 if the newest run of the billing cycle is paused, or waits for MongoDB',
+    help: '1 if the newest run of the billing cycle is paused, or waits for another system',
     labelNames,
     registers,
   })

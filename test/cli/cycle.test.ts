@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import type { CycleRunDocument } from '../../src/catalog/records/cycle-documents.ts'
-import { parkedAccounts, progressText, runCycle, showCycle } from '../../src/cli/cycle.ts'
+import {
+  parkedAccounts,
+  progressText,
+  runCycle,
+  shareText,
+  showCycle,
+} from '../../src/cli/cycle.ts'
 import { UsageError } from '../../src/cli/errors.ts'
 import { addAccounts, KEY } from '../support/billing/cycle-fixture.ts'
 import { useTollgate } from '../support/cli/tollgate.ts'
@@ -33,6 +39,14 @@ describe('progress', () => {
       '[#######.......................] 25.00 %, 100 of 400 accounts, 3 failed',
     )
     expect(progressText(run, 'MongoDB: no answer')).toMatch(/; paused: MongoDB: no answer$/)
+    expect(shareText(run)).toBe('25.00 %')
+  })
+
+  it('is the number of accounts so far, if a customer system has not named them all yet', () => {
+    const outside = { ...run, total: 0 }
+    expect(progressText(outside, '')).toBe('100 accounts, 3 failed')
+    expect(shareText(outside)).toBe('100 accounts')
+    expect(shareText({ ...outside, state: 'finished' })).toBe('100.00 %')
   })
 })
 

@@ -1,6 +1,3 @@
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import {
@@ -8,6 +5,7 @@ import {
   subscribeToSessionEvents,
 } from '../../src/store/session-events.ts'
 import { insertEntity } from '../support/catalog/store.ts'
+import { runOn } from '../support/cli/tollgate.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import {
   openSession,
@@ -18,7 +16,6 @@ import {
 } from '../support/recorder/accounts.ts'
 import { waitUntil } from '../support/wait.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
 const GY = 'diameter:net/gy'
 const EXPIRES_MS = Date.UTC(2100, 0, 1)
 const hints: PublishedSessionEvent[] = []
@@ -49,25 +46,7 @@ beforeEach(async () => {
   hints.length = 0
 })
 
-async function run(...args: string[]) {
-  const { server, mongo, ledger } = stores
-  const env = {
-    PATH: process.env['PATH'],
-    TOLLGATE_MONGO_URL: mongo.url,
-    TOLLGATE_MONGO_DATABASE: mongo.database,
-    TOLLGATE_REDIS_URL: server.url,
-    TOLLGATE_LEDGER_PARTITIONS: String(ledger.keys.partitions),
-  }
-  const child = spawn(process.execPath, [BIN, ...args], { env })
-  const output = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].on('data', (bytes: Buffer) => {
-      output[name] += bytes.toString('utf8')
-    })
-  }
-  const [code] = await once(child, 'close')
-  return { code: code as number, ...output }
-}
+const run = (...args: string[]) => runOn(stores, args)
 
 /** A session that has reserved 100 units. */
 function open(sid: number, sessionId: string, origin: string) {

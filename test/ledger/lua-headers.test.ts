@@ -76,7 +76,9 @@ describe.each(names)('%s.lua', (name) => {
   it('uses no reply name that is not in the table, and no bare number as a reply', () => {
     const constants = new Set(body.match(/\b[A-Z][A-Z_]{3,}\b/g))
     const known = new Set([...Object.keys(REPLY), 'KEYS', 'ARGV'])
-    for (const [, local] of body.matchAll(/local ([A-Z][A-Z_]+) =/g)) known.add(local ?? '')
+    for (const [, locals = ''] of body.matchAll(/local ([A-Z][A-Z_, ]+) =/g)) {
+      for (const local of locals.split(', ')) known.add(local)
+    }
     expect([...constants].filter((constant) => !known.has(constant))).toEqual([])
     const bare = body.replaceAll(/^local [A-Z]+ = \d+$/gm, '')
     expect(bare).not.toMatch(/return \{ *\d|replies\[[^\]]*\] = \{? *\d/)

@@ -150,6 +150,8 @@ describe(`kill -9 during redemptions and renewals, seed ${seed}`, () => {
       )
       const loaded = VALUE * (CARDS_PER_ROUND + RENEWALS)
       expect(await credited()).toEqual(before.map((sum) => sum + loaded))
+      const log = readFileSync(join(product.folder, 'admin.log'), 'utf8')
+      expect(secrets.filter((secret) => log.includes(secret))).toEqual([])
     })
   }
 

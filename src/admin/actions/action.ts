@@ -165,8 +165,8 @@ interface Declaration<P extends TObject> {
   readonly files?: readonly string[]
   /** Limits on the body, if it may be larger than usual. */
   readonly body?: { readonly bytesMax: number; readonly json: JsonLimits }
-  /** Parameters that are too long to be returned in `input`. */
-  readonly notEchoed?: readonly string[]
+  /** Parameters that `input` does not return: they are too long, or have secrets. */
+  readonly notEchoed?: readonly string[] | ((raw: RawParameters) => readonly string[])
 }
 
 export interface ReadDeclaration<P extends TObject> extends Declaration<P> {

@@ -16,7 +16,8 @@ export function echoedParameters(
   { notEchoed = [] }: Pick<Action, 'notEchoed'>,
   raw: RawParameters,
 ): Record<string, unknown> {
-  const isShown = (name: string) => !CREDENTIALS.has(name) && !notEchoed.includes(name)
+  const hidden = typeof notEchoed === 'function' ? notEchoed(raw) : notEchoed
+  const isShown = (name: string) => !CREDENTIALS.has(name) && !hidden.includes(name)
   return Object.fromEntries([...raw].filter(([name]) => isShown(name)))
 }
 

@@ -2,8 +2,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { BillingError } from '../../billing/errors.ts'
 import { CallRunningError, KeyReusedError } from '../../billing/idempotency.ts'
-import { isCustomerSystemAway } from '../../billing/run/external-accounts.ts'
-import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { apiErrorOf } from '../entities/answer.ts'
 import { ActionError, type ApiError, EntityRuleError, RequestError } from '../entities/errors.ts'
@@ -12,10 +10,6 @@ import { ActionError, type ApiError, EntityRuleError, RequestError } from '../en
 export function actionErrorOf(error: unknown): ApiError | null {
   if (error instanceof BillingError) return new ActionError(error.message)
   if (error instanceof KeyReusedError) return new ActionError(error.message)
-  if (error instanceof CustomerSystemError) {
-    const { message } = error
-    return isCustomerSystemAway(error) ? new RequestError(503, message) : new ActionError(message)
-  }
   if (error instanceof CallRunningError) return new RequestError(503, error.message)
   const found = apiErrorOf(error)
   return found instanceof EntityRuleError ? new ActionError(found.message) : found

@@ -1,6 +1,8 @@
 /** `GET /api/reports`: the saved reports that the caller may run, and dashboards. */
 import { Type } from '@sinclair/typebox'
 import * as schema from '../../catalog/entities/json-schema.ts'
+import type { ReportDocument } from '../../catalog/entities/report.ts'
+import { isObject } from '../../domain/fields.ts'
 import { NOT_DELETED } from '../entities/actions/revisions.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import type { CollectionDefinition } from '../entities/definitions/definition.ts'
@@ -75,13 +77,21 @@ async function saved(call: ActionCall): Promise<ActionAnswer> {
   )
   const visible = new Map<unknown, boolean>()
   const details: object[] = []
+  const shape = { timeZone: config.rating.timeZone, dateFields: [] }
   for (const each of found) {
-    const { entity } = each
-    if (!visible.has(entity)) visible.set(entity, await isVisible(entity, call))
-    const shape = { timeZone: config.rating.timeZone, dateFields: [] }
-    if (visible.get(entity) === true) details.push(readView(each, shape))
+    const entities = shownEntities(each)
+    for (const entity of entities) {
+      if (!visible.has(entity)) visible.set(entity, await isVisible(entity, call))
+    }
+    if (entities.every((entity) => visible.get(entity))) details.push(readView(each, shape))
   }
   return { details }
+}
+
+/** The entity of a report, and those that its columns and conditions join. */
+function shownEntities({ entity, columns = [], conditions = [] }: ReportDocument): unknown[] {
+  const named = [...columns, ...conditions].map((part) => isObject(part) && part['entity'])
+  return [...new Set([entity, ...named.filter(Boolean)])]
 }
 
 /** Whether the caller may read the entity; reports without a usable one show nothing. */

@@ -12,9 +12,10 @@ import {
 } from '../autorenew/upsert.ts'
 import { ActionError, EntityRuleError } from '../entities/errors.ts'
 import { parseJson } from '../entities/requests/json-text.ts'
+import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
 import { readView } from '../entities/views.ts'
-import { type ActionAnswer, type ActionCall, action } from './action.ts'
+import { type ActionAnswer, type ActionCall, action, type EntityAction } from './action.ts'
 import { dateAt, memberAt, positiveIntegerOf, refuseOthers } from './members.ts'
 import { param } from './parameters.ts'
 
@@ -44,8 +45,9 @@ type Parameters = (typeof PARAMETERS)['static']
 
 export const subscribersautorenew = action({
   name: 'subscribersautorenew',
-  level: 'write',
-  about: 'Auto-renewals of a subscriber',
+  level: ['read', 'write'],
+  about: 'Query and change auto-renewals of a subscriber',
+  entityActions: entityActionsOf,
   parameters: PARAMETERS,
   answer: {
     details: listOf(mapOf(anyValue('A field.'), 'An auto-renewal.'), 'Auto-renewals, as stored.'),
@@ -64,6 +66,17 @@ export const subscribersautorenew = action({
     }
   },
 })
+
+function entityActionsOf(raw: RawParameters): readonly EntityAction[] {
+  const collection = 'autorenew'
+  const method = raw.get('method')
+  if (method === 'query') return [{ collection, action: 'get' }]
+  if (method !== 'update' && method !== 'bydelta') return []
+  return [
+    { collection, action: 'create' },
+    { collection, action: 'update' },
+  ]
+}
 
 type RunMethod = (parameters: Parameters, call: ActionCall) => Promise<ActionAnswer>
 

@@ -112,7 +112,7 @@ function decide(
   return { change: { ...change, cycles_remaining, last_renew }, isCharged: false }
 }
 
-/** When the next one is due; null if none is. */
+/** When the next one is due, or null. */
 export async function nextRenewalMs(catalog: Catalog): Promise<number | null> {
   const [next] = await catalog.run('find the next auto-renewal', () =>
     catalog.autorenew

@@ -76,7 +76,7 @@ async function charge(deps: BalanceDeps, renewal: Renewal): Promise<boolean> {
   const { catalog, clock } = deps
   const { sid, aid, group, operation: override, operationId, autorenew, due } = renewal
   const nowMs = clock.nowMs()
-  const target = await resolveTarget(catalog, { sid, aid }, nowMs)
+  const target = await resolveTarget(deps, { sid, aid }, nowMs)
   const plan = await findChargingPlan(catalog, group, nowMs)
   const note = { chargingType: 'Chargingplan', sourceRef: plan.name } as const
   const additional = { autorenew, due: due.toISOString() }

@@ -2,11 +2,11 @@
  * Auto-renewals of a subscriber, written by charging plan and dates: as one, or all of them at
  * once. They are the entities of `/billapi/autorenew`.
  */
+import { type CustomerSource, subscriberAt } from '../../billing/customer-lookup.ts'
 import type { Actor } from '../../catalog/actor.ts'
 import { ObjectId } from '../../catalog/collections.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { findSubscriber } from '../../catalog/feed/subscribers.ts'
 import { checkedEntity } from '../../catalog/revisions/check.ts'
 import { type ChangeDecision, changeEntities } from '../../catalog/revisions/entity-changes.ts'
 import type { RevisionWrite } from '../../catalog/revisions/store-revisions.ts'
@@ -19,8 +19,7 @@ import { NOT_DELETED } from '../entities/rules/lookups.ts'
 import { dateText } from '../entities/timeline/dates.ts'
 import { type Interval, remainingFrom, scheduleOf } from './schedule.ts'
 
-export interface UpsertStores {
-  catalog: Catalog
+export interface UpsertStores extends CustomerSource {
   clock: Clock
   config: Pick<Config, 'rating'>
   actor: Actor
@@ -50,13 +49,14 @@ export async function upsertRenewal(
   sid: number,
   wanted: WantedRenewal & { from: Date },
 ): Promise<RawDocument> {
+  const owner = await ownerOf(stores, sid)
   const [stored] = await change(stores, sid, 'update', async (known) => {
     const zone = stores.config.rating.timeZone
     const day = dayText(wanted.from, zone)
     const same = known.find(
       (one) => one['bucket_group'] === wanted.plan && dayText(one['from'] as Date, zone) === day,
     )
-    return { writes: [await writeOf(stores, sid, wanted, same)], ended: [] }
+    return { writes: [await writeOf(stores, owner, wanted, same)], ended: [] }
   })
   return stored as RawDocument
 }
@@ -72,13 +72,14 @@ export async function replaceRenewals(
   expected: readonly WantedRenewal[],
 ): Promise<RawDocument[]> {
   const now = new Date(stores.clock.nowMs())
+  const owner = await ownerOf(stores, sid)
   return change(stores, sid, 'bydelta', async (known) => {
     const open = known.filter(({ to }) => (to as Date).getTime() > now.getTime())
     const writes: RevisionWrite[] = []
     for (const [index, wanted] of expected.entries()) {
       const same = open.find(({ bucket_group: group }) => group === wanted.plan)
       const at = `expected.${index}.`
-      writes.push(await writeOf(stores, sid, { ...wanted, from: wanted.from ?? now }, same, at))
+      writes.push(await writeOf(stores, owner, { ...wanted, from: wanted.from ?? now }, same, at))
     }
     const plans = new Set(expected.map(({ plan }) => plan))
     const ended = open.filter(({ bucket_group: group }) => !plans.has(String(group)))
@@ -149,10 +150,22 @@ export async function findRenewals(catalog: Catalog, filter: object): Promise<Ra
   return found as unknown as RawDocument[]
 }
 
+/** The subscriber, and its account now; null if it has none. */
+interface Owner {
+  sid: number
+  aid: number | null
+}
+
+/** A customer system is asked before the transaction begins. */
+async function ownerOf(stores: UpsertStores, sid: number): Promise<Owner> {
+  const found = await subscriberAt(stores, sid, stores.clock.nowMs())
+  return { sid, aid: found?.aid ?? null }
+}
+
 /** `at`: path of the wanted one in errors. */
 async function writeOf(
   stores: UpsertStores,
-  sid: number,
+  { sid, aid }: Owner,
   wanted: WantedRenewal & { from: Date },
   same: RawDocument | undefined,
   at = '',
@@ -175,6 +188,7 @@ async function writeOf(
     const next = dateText(nextMs, zone)
     throw new EntityRuleError(`${at}to: there is no renewal until then; the first is on ${next}`)
   }
+  if (aid === null) throw new EntityRuleError(`sid: there is no subscriber ${sid} now`)
   return {
     mode: 'insert',
     document: {
@@ -183,7 +197,7 @@ async function writeOf(
       from: wanted.from,
       to,
       creation_time: new Date(nowMs),
-      aid: await accountOf(catalog, sid, nowMs),
+      aid,
       sid,
       bucket_group: wanted.plan,
       cycles,
@@ -221,12 +235,6 @@ function changed(
     next_renew: new Date(nextMs),
     anchor_day: anchorDay,
   }
-}
-
-async function accountOf(catalog: Catalog, sid: number, nowMs: number): Promise<number> {
-  const found = await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs: nowMs })
-  if (found === null) throw new EntityRuleError(`sid: there is no subscriber ${sid} now`)
-  return found.profile.aid
 }
 
 function dayText(at: Date, zone: string): string {

@@ -1,4 +1,5 @@
 /** Finds balances by a filter: determines the possible owners, loads their state and filters it. */
+import type { CustomerLookup } from '../../billing/customer-lookup.ts'
 import type { Catalog, ReadLimits } from '../../catalog/connection.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { formatLocation, type SessionLocation } from '../../ledger/ledger.ts'
@@ -21,6 +22,10 @@ export interface FoundBalances {
   hasMore: boolean
 }
 
+interface BalanceSources extends BalanceStores {
+  lookup: CustomerLookup
+}
+
 /** Conditions of a filter on the owner; each list is a set of alternatives. */
 interface Target {
   ids: readonly string[] | null
@@ -37,18 +42,18 @@ const TIES = { aid: 1, sid: 1, bucket_id: 1 } as const
 /**
  * Matching balances in their current state. `filter` is a MongoDB filter with cast values and
  * permitted fields. A filter without an owner is answered in the order of the projection. Throws
- * `EntityRuleError` for filters that cannot be answered, `CorruptValueError`, `StoreDownError` or
- * `CatalogUnavailableError`.
+ * `EntityRuleError` for filters that cannot be answered, `CorruptValueError`, `StoreDownError`,
+ * `CatalogUnavailableError` or `CustomerSystemError`.
  */
 export async function findBalances(
-  stores: BalanceStores,
+  stores: BalanceSources,
   filter: Fields,
   page: BalancePage,
 ): Promise<FoundBalances> {
   const matches = compileMatcher(filter)
   const targets = targetsOf(filter)
   if (targets === null) return findByProjection(stores, filter, matches, page)
-  const found = await liveBalances(stores, await targetOwners(stores.catalog, targets))
+  const found = await liveBalances(stores, await targetOwners(stores, targets))
   const fitting = found.filter((one) => matches({ ...one })).sort(orderOf(page.sort))
   const end = page.skip + page.limit
   return { balances: fitting.slice(page.skip, end), hasMore: fitting.length > end }
@@ -112,12 +117,12 @@ function numbersIn(values: readonly unknown[] | null): number[] | null {
 }
 
 async function targetOwners(
-  catalog: Catalog,
+  sources: BalanceSources,
   targets: readonly Target[],
 ): Promise<SessionLocation[]> {
   const owners = new Map<string, SessionLocation>()
   for (const target of targets) {
-    for (const { aid, sid } of await ownersOfTarget(catalog, target)) {
+    for (const { aid, sid } of await ownersOfTarget(sources, target)) {
       owners.set(formatLocation({ aid, sid }), { aid, sid })
       if (owners.size > OWNERS_MAX)
         throw new EntityRuleError(`query finds more than ${OWNERS_MAX} owners`)
@@ -127,9 +132,10 @@ async function targetOwners(
 }
 
 async function ownersOfTarget(
-  catalog: Catalog,
+  sources: BalanceSources,
   { ids, aids, sids }: Target,
 ): Promise<SessionLocation[]> {
+  const { catalog } = sources
   if (ids !== null) {
     const locations = await Promise.all(ids.map((id) => locateBalance(catalog, id)))
     return locations.filter((location) => location !== null)
@@ -140,15 +146,30 @@ async function ownersOfTarget(
     }
     return aids.flatMap((aid) => sids.map((sid) => ({ aid, sid })))
   }
-  if (aids === null) return subscribersWhere(catalog, { sid: { $in: sids ?? [] } })
+  if (aids === null) return subscribersOf(sources, sids ?? [])
   const byAccount = { aid: { $in: aids } }
-  const fields = { projection: { _id: 0, aid: 1, sid: 1 } }
   // Includes balances that a subscriber has left behind in the account.
-  const recorded = await catalog.run('find owners of balances', () =>
-    catalog.balances.find(byAccount, fields).toArray(),
-  )
+  const recorded = await recordedWhere(catalog, byAccount)
   const shared = aids.map((aid) => ({ aid, sid: 0 }))
   return [...shared, ...recorded, ...(await subscribersWhere(catalog, byAccount))]
+}
+
+/** Subscribers with all accounts that may hold a balance of them. */
+async function subscribersOf(
+  { catalog, clock, lookup }: BalanceSources,
+  sids: readonly number[],
+): Promise<SessionLocation[]> {
+  const outside = await lookup.subscribers(sids, clock.nowMs())
+  if (outside === null) return subscribersWhere(catalog, { sid: { $in: [...sids] } })
+  const current = [...outside].map(([sid, fields]) => ({ aid: Number(fields['aid']), sid }))
+  return [...(await recordedWhere(catalog, { sid: { $in: [...sids] } })), ...current]
+}
+
+async function recordedWhere(catalog: Catalog, filter: object): Promise<SessionLocation[]> {
+  const fields = { projection: { _id: 0, aid: 1, sid: 1 } }
+  return catalog.run('find owners of balances', () =>
+    catalog.balances.find(filter, fields).toArray(),
+  )
 }
 
 /** Subscribers with all accounts of their revision history. */

@@ -1,8 +1,8 @@
 /** Resolves a request to load balances: owner, bucket, amount and expiry. */
+import { type CustomerSource, subscriberAt } from '../../billing/customer-lookup.ts'
 import type { RawDocument } from '../../catalog/compile/document.ts'
 import { compilePrepaidInclude } from '../../catalog/compile/prepaid-include.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { findSubscriber } from '../../catalog/feed/subscribers.ts'
 import type { Config } from '../../config/schema.ts'
 import { flipCreditSign } from '../../domain/balance-sign.ts'
 import type { BucketKind, OwnerState } from '../../domain/bucket.ts'
@@ -23,9 +23,8 @@ import { EntityRuleError } from '../entities/errors.ts'
 import { loadOwners } from './live.ts'
 
 /** Dependencies of balance operations. */
-export interface BalanceDeps {
+export interface BalanceDeps extends CustomerSource {
   ledger: Ledger
-  catalog: Catalog
   clock: Clock
   config: Pick<Config, 'rating' | 'billing' | 'ledger' | 'secrets' | 'data'>
 }
@@ -45,7 +44,7 @@ export interface Load {
   credit: Credit
 }
 
-/** Account and subscriber of a request, resolved in the catalogue. */
+/** Account and subscriber of a request. */
 export interface BalanceTarget {
   sid: number | null
   /** As given in the request. */
@@ -56,18 +55,18 @@ export interface BalanceTarget {
   plan: string
 }
 
-/** Looks up the subscriber's account. Throws `EntityRuleError`. */
+/** Looks up the subscriber's account. Rejects with `EntityRuleError`, and as `subscriberAt`. */
 export async function resolveTarget(
-  catalog: Catalog,
+  source: CustomerSource,
   request: { aid?: unknown; sid?: unknown },
   nowMs: number,
 ): Promise<BalanceTarget> {
   const aid = ownerAt(request.aid, 'aid')
   const sid = ownerAt(request.sid, 'sid')
   if (sid === null) return { sid, aid, account: aid, plan: '' }
-  const found = await findSubscriber(catalog, { key: 'sid', value: String(sid), atMs: nowMs })
+  const found = await subscriberAt(source, sid, nowMs)
   if (found === null) throw new EntityRuleError(`there is no subscriber ${sid} now`)
-  const { aid: account, plan } = found.profile
+  const { aid: account, plan } = found
   if (aid !== null && aid !== account) {
     throw new EntityRuleError(`subscriber ${sid} belongs to account ${account}, not ${aid}`)
   }

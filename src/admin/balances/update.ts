@@ -45,8 +45,9 @@ const ADDITIONAL_CHARACTERS_MAX = 16_384
 const MODES: readonly unknown[] = ['inc', 'set', 'new']
 
 /**
- * Throws `EntityRuleError`, `ContentionError`, `CorruptValueError`, `StoreDownError` or
- * `CatalogUnavailableError`. After an outage, repeating it under its operation id completes it.
+ * Throws `EntityRuleError`, `ContentionError`, `CorruptValueError`, `StoreDownError`,
+ * `CatalogUnavailableError` or `CustomerSystemError`. After an outage, repeating it under its
+ * operation id completes it.
  */
 export async function updateBalance(
   deps: BalanceDeps,
@@ -127,7 +128,7 @@ async function loadOfBalance(deps: BalanceDeps, call: Call): Promise<Load> {
   const [document] = await documentsOf(deps, [found])
   const unlimited = document?.unlimited === true
   const include = { externalId, kind, usaget, priority, unlimited }
-  const { plan } = await resolveTarget(deps.catalog, { sid: owner.sid }, nowMs).catch(withoutPlan)
+  const { plan } = await resolveTarget(deps, { sid: owner.sid }, nowMs).catch(withoutPlan)
   const mode = operationAt(call)
   const credit = await creditFor(deps, call, include, plan)
   const which = mode === 'new' ? {} : { bucketId: bucket.id }
@@ -152,7 +153,7 @@ async function loadOfInclude(
 ): Promise<Load> {
   const { query, nowMs } = call
   const include = await includeOf(deps.catalog, wanted, nowMs)
-  const target = await resolveTarget(deps.catalog, query, nowMs)
+  const target = await resolveTarget(deps, query, nowMs)
   const location = ownerFor(include, target)
   return {
     owner: location,
@@ -222,7 +223,7 @@ async function loadChargingPlan(
   wanted: unknown,
 ): Promise<BalanceUpdated> {
   const { query, operationId, nowMs } = call
-  const target = await resolveTarget(deps.catalog, query, nowMs)
+  const target = await resolveTarget(deps, query, nowMs)
   const plan = await findChargingPlan(deps.catalog, wanted, nowMs)
   const note = { chargingType: 'Chargingplan', sourceRef: plan.name } as const
   const options = planOptionsOf(call)

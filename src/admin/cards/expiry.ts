@@ -59,7 +59,7 @@ export function cardExpiryHandler({ catalog, clock, config }: CardExpiryParts): 
   }
 }
 
-/** The midnight after the end of the next card; null if there is none. */
+/** The midnight after the end of the next card, or null. */
 export async function nextCardExpiryMs({
   catalog,
   config,

@@ -69,7 +69,7 @@ export async function redeemCard(
   const { catalog, clock } = deps
   const { secret, query, actor, operationId } = redemption
   const nowMs = clock.nowMs()
-  const target = wholeTarget(await resolveTarget(catalog, query, nowMs))
+  const target = wholeTarget(await resolveTarget(deps, query, nowMs))
   const options = planOptionsOf(redemption)
   const card = await findCard(deps, { secret, target, operationId }, nowMs)
   if (card.used_by === undefined && (await isLoadRefused(deps, card, target, options, nowMs))) {
@@ -78,6 +78,11 @@ export async function redeemCard(
   const [aid, sid] = ownerOf(target)
   const owner = { actor: plainActor(actor), aid, sid }
   const load: CardLoad = { ...owner, card: card._id, operationId, options }
+  const pending = card.used_by === undefined ? null : await findPending(deps, load)
+  if (pending !== null) {
+    await catalog.dispatcher.complete(pending)
+    return redeemCard(deps, redemption)
+  }
   const stored = await catalog.transaction('redeem a card', async (session) => {
     if (card.used_by === undefined && !(await claim(deps, session, card, load))) {
       return null
@@ -91,6 +96,17 @@ export async function redeemCard(
 function entryOf(payload: CardLoad): OutboxEntry & { payload: CardLoad } {
   const { sid, card } = payload
   return { kind: 'card', payload, subject: sid === 0 ? operationIdOf(card) : balancesOf(sid) }
+}
+
+/** The entry of an earlier call, which repetitions wait for: each would add another one. */
+function findPending(
+  { catalog }: BalanceDeps,
+  load: CardLoad,
+): Promise<WithId<OutboxDocument> | null> {
+  const { kind, subject = null } = entryOf(load)
+  return catalog.run('find the load of a card', () =>
+    catalog.outbox.findOne({ subject, kind, 'payload.card': load.card } as object),
+  )
 }
 
 /** Shared buckets of the plan are those of the subscriber's account. */
@@ -211,7 +227,7 @@ async function creditClaimed(deps: BalanceDeps, load: CardLoad): Promise<Balance
   if (card?.used_by === undefined || !mayLoad(card.used_by, load)) return null
   // The subscriber may have moved to another account since.
   const query = sid === 0 ? { aid: load.aid } : { sid }
-  const target = wholeTarget(await resolveTarget(catalog, query, nowMs))
+  const target = wholeTarget(await resolveTarget(deps, query, nowMs))
   const plan = await findChargingPlan(catalog, card.charging_plan_name, nowMs)
   const note = { chargingType: 'Secret', sourceRef: id.toHexString() } as const
   const operationId = operationIdOf(id)

@@ -59,7 +59,19 @@ export async function createCards(
 ): Promise<WithId<CardDocument>[]> {
   await refuseUnknownPlans(catalog, cards, nowMs)
   refuseEqualCards(cards)
-  return catalog.transaction('create cards', async (session) => {
+  return insertCards({ catalog, actor, nowMs }, cards, 'create')
+}
+
+/**
+ * Stores all cards or none, with audit records of this type. Rejects with `CardExistsError` like
+ * `createCards`.
+ */
+export async function insertCards(
+  { catalog, actor, nowMs }: CardStores,
+  cards: readonly CardDocument[],
+  type: 'create' | 'import',
+): Promise<WithId<CardDocument>[]> {
+  return catalog.transaction(`${type} cards`, async (session) => {
     await refuseStoredCards(catalog, session, cards)
     const inserted = cards.map((card) => ({ ...card })) as WithId<CardDocument>[]
     // The driver adds the ids.
@@ -70,7 +82,7 @@ export async function createCards(
       const common = Object.fromEntries(DETAILS.map((name) => [name, first[name]]))
       const range = { from: Math.min(...serials), to: Math.max(...serials) }
       const created = { ...common, serial_numbers: range, count: of.length }
-      const entry = { collection: 'cards', type: 'create', key: String(batch), new: created }
+      const entry = { collection: 'cards', type, key: String(batch), new: created }
       appendAudit(session, actor, nowMs, entry)
     }
     return inserted
@@ -124,17 +136,30 @@ async function refuseStoredCards(
   cards: readonly CardDocument[],
 ): Promise<void> {
   const digests = cards.map(({ secret_hmac }) => secret_hmac)
-  const bySecret = await catalog.run('find cards', () =>
-    catalog.cards.findOne({ secret_hmac: { $in: digests } }, { session }),
-  )
-  if (bySecret !== null) throw secretExists(digests.indexOf(bySecret.secret_hmac))
+  const stored = await storedCards(catalog, cards, session)
+  const bySecret = stored.find(({ secret_hmac }) => digests.includes(secret_hmac))
+  if (bySecret !== undefined) throw secretExists(digests.indexOf(bySecret.secret_hmac))
+  const [byNumber] = stored
+  if (byNumber !== undefined) throw new CardExistsError(`card ${cardKey(byNumber)}`, false)
+}
+
+/** Stored cards that have the secret or the numbers of one of these. */
+export async function storedCards(
+  catalog: Catalog,
+  cards: readonly CardDocument[],
+  session?: ClientSession,
+): Promise<WithId<CardDocument>[]> {
+  const find = (filter: Filter<CardDocument>) =>
+    catalog.run('find cards', () =>
+      catalog.cards.find(filter, session === undefined ? {} : { session }).toArray(),
+    )
+  const digests = cards.map(({ secret_hmac }) => secret_hmac)
+  const stored = await find({ secret_hmac: { $in: digests } })
   for (const [batch_number, of] of groupedByBatch(cards)) {
     const serials = of.map(({ serial_number }) => serial_number)
-    const byNumber = await catalog.run('find cards', () =>
-      catalog.cards.findOne({ batch_number, serial_number: { $in: serials } }, { session }),
-    )
-    if (byNumber !== null) throw new CardExistsError(`card ${cardKey(byNumber)}`, false)
+    stored.push(...(await find({ batch_number, serial_number: { $in: serials } })))
   }
+  return stored
 }
 
 async function insertAll(
@@ -170,8 +195,8 @@ export function findCards(
 
 /**
  * Changes the cards that may be changed so, and returns their number: those that were used never
- * change, and a state can be entered from some states only. Rejects with `EntityRuleError` if there
- * is none.
+ * change, and a state can be entered from some states only. Many are changed in several
+ * transactions. Rejects with `EntityRuleError` without such cards.
  */
 export async function updateCards(
   { catalog, actor, nowMs }: CardStores,
@@ -184,33 +209,84 @@ export async function updateCards(
   }
   const before = status === undefined ? undefined : statesBefore(status)
   const allowed = before === undefined ? { $ne: 'Used' as const } : { $in: [...before] }
-  const filter: Filter<CardDocument> = { $and: [filterOf(query), { status: allowed }] }
-  return catalog.transaction('update cards', async (session) => {
-    const { modifiedCount, matchedCount } = await catalog.run('update cards', async () => {
-      try {
-        return await catalog.cards.updateMany(filter, { $set: change }, { session })
-      } catch (error) {
-        if (isDuplicate(error)) throw new EntityRuleError('update: such a card exists already')
-        throw error
-      }
+  const isRenumbered = change.batch_number !== undefined || change.serial_number !== undefined
+  const updated = await inParts(
+    { catalog, query, status: allowed, size: isRenumbered ? 0 : PART },
+    async (session, cards) => {
+      const { modifiedCount, matchedCount } = await catalog.run('update cards', async () => {
+        try {
+          return await catalog.cards.updateMany(cards, { $set: change }, { session })
+        } catch (error) {
+          if (isDuplicate(error)) throw new EntityRuleError('update: such a card exists already')
+          throw error
+        }
+      })
+      const { batchNumber, serialNumber, status: from } = query
+      const old = { serial_numbers: serialNumber, status: from, count: modifiedCount }
+      const entry = { collection: 'cards', type: 'update', key: keyOf(batchNumber) }
+      appendAudit(session, actor, nowMs, { ...entry, old, new: change })
+      return matchedCount
+    },
+  )
+  if (updated === 0) throw await whyNone(catalog, query, status)
+  return updated
+}
+
+/** Cards of one transaction. */
+const PART = 1_000
+
+interface Selected {
+  catalog: Catalog
+  query: CardQuery
+  status: { $ne: CardStatus } | { $in: CardStatus[] }
+  /** Cards of one transaction; 0 for all of them. */
+  size: number
+}
+
+/** Calls `act` with a filter for each part, in its transaction; returns the sum of its results. */
+async function inParts(
+  { catalog, query, status, size }: Selected,
+  act: (session: ClientSession, cards: Filter<CardDocument>) => Promise<number>,
+): Promise<number> {
+  let sum = 0
+  let last: WithId<CardDocument> | undefined
+  do {
+    const after = last === undefined ? {} : positionAfter(query, last)
+    const filter: Filter<CardDocument> = { $and: [filterOf(query), { status }, after] }
+    const part = await catalog.transaction('change cards', async (session) => {
+      const found = await catalog.run('find cards', () =>
+        catalog.cards
+          .find(filter, { session, projection: { batch_number: 1, serial_number: 1 } })
+          .sort({ batch_number: 1, serial_number: 1 })
+          .limit(size)
+          .toArray(),
+      )
+      const ids = found.map(({ _id }) => _id)
+      const count = ids.length === 0 ? 0 : await act(session, { _id: { $in: ids }, status })
+      return { found, count }
     })
-    if (matchedCount === 0) throw await whyNone(catalog, session, query, status)
-    const entry = { collection: 'cards', type: 'update', key: keyOf(query.batchNumber) }
-    const what = { serial_numbers: query.serialNumber, status: query.status, count: modifiedCount }
-    appendAudit(session, actor, nowMs, { ...entry, old: what, new: change })
-    return matchedCount
-  })
+    sum += part.count
+    last = part.found.length === size ? part.found.at(-1) : undefined
+  } while (last !== undefined)
+  return sum
+}
+
+/** In the order of the numbers. */
+function positionAfter(
+  { batchNumber }: CardQuery,
+  { batch_number, serial_number }: CardDocument,
+): Filter<CardDocument> {
+  const within = { batch_number, serial_number: { $gt: serial_number } }
+  if (typeof batchNumber === 'number') return within
+  return { $or: [within, { batch_number: { $gt: batch_number } }] }
 }
 
 async function whyNone(
   catalog: Catalog,
-  session: ClientSession,
   query: CardQuery,
   status: CardStatus | undefined,
 ): Promise<EntityRuleError> {
-  const found = await catalog.run('find cards', () =>
-    catalog.cards.findOne(filterOf(query), { session }),
-  )
+  const found = await catalog.run('find cards', () => catalog.cards.findOne(filterOf(query)))
   if (found === null) return new EntityRuleError(NONE)
   if (status === undefined) return new EntityRuleError('cards that were used cannot be changed')
   const [from, to] = [shownStatus(found.status), shownStatus(status)]
@@ -220,28 +296,28 @@ async function whyNone(
 
 export const NONE = 'there is no such card'
 
-/** Returns the number of deleted cards. Those that were used stay: they are records of loads. */
+/**
+ * Returns the number of deleted cards, of which many are deleted in several transactions. Those
+ * that were used stay: they are records of loads.
+ */
 export async function deleteCards(
   { catalog, actor, nowMs }: CardStores,
   query: CardQuery,
 ): Promise<number> {
-  const filter: Filter<CardDocument> = { $and: [filterOf(query), { status: { $ne: 'Used' } }] }
-  return catalog.transaction('delete cards', async (session) => {
+  const selected = { catalog, query, status: { $ne: 'Used' as const }, size: PART }
+  const deleted = await inParts(selected, async (session, cards) => {
     const { deletedCount } = await catalog.run('delete cards', () =>
-      catalog.cards.deleteMany(filter, { session }),
+      catalog.cards.deleteMany(cards, { session }),
     )
-    if (deletedCount === 0) {
-      const used = await catalog.run('find cards', () =>
-        catalog.cards.findOne(filterOf(query), { session }),
-      )
-      throw new EntityRuleError(used === null ? NONE : 'cards that were used cannot be deleted')
-    }
     const { batchNumber, serialNumber, status } = query
     const old = { serial_numbers: serialNumber, status, count: deletedCount }
     const entry = { collection: 'cards', type: 'delete', key: keyOf(batchNumber), old }
     appendAudit(session, actor, nowMs, entry)
     return deletedCount
   })
+  if (deleted > 0) return deleted
+  const used = await catalog.run('find cards', () => catalog.cards.findOne(filterOf(query)))
+  throw new EntityRuleError(used === null ? NONE : 'cards that were used cannot be deleted')
 }
 
 function keyOf(condition: NumberCondition): string {

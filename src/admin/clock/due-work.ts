@@ -61,7 +61,7 @@ const JOBS: Readonly<Record<JobDocument['kind'], JobTiming>> = {
   confirm: { everyMs: MINUTE_MS },
   erase: { everyMs: MINUTE_MS },
   report: { everyMs: MINUTE_MS },
-  retention: { everyMs: DAY_MS },
+  retention: { everyMs: DAY_MS, dueMs: nextRetentionMs },
   syslog: { everyMs: DAY_MS },
   cards: { everyMs: MINUTE_MS, dueMs: nextCardExpiryMs },
 }
@@ -170,15 +170,25 @@ function doneBetween(before: JobDocument, after: JobDocument): DoneWork {
   return { subject, counts: Object.fromEntries(added), ...(error !== '' && { error }) }
 }
 
-async function nextJobMs(catalog: Catalog, kind: JobDocument['kind']): Promise<number | null> {
+async function nextJobMs(
+  catalog: Catalog,
+  kind: JobDocument['kind'],
+  more: { subject?: { $ne: string } } = {},
+): Promise<number | null> {
   const next = await catalog.run('find the next job', () =>
     catalog.jobs
-      .find({ kind, state: { $in: ['queued', 'waiting'] } })
+      .find({ kind, state: { $in: ['queued', 'waiting'] }, ...more })
       .sort({ due: 1 })
       .limit(1)
       .toArray(),
   )
   return next[0]?.due.getTime() ?? null
+}
+
+/** Files of reports are removed where there are any: a long move would look for them every day. */
+async function nextRetentionMs({ catalog }: DueParts): Promise<number | null> {
+  const report = await catalog.run('find a report', () => catalog.jobs.findOne({ kind: 'report' }))
+  return nextJobMs(catalog, 'retention', report === null ? { subject: { $ne: 'reports' } } : {})
 }
 
 /** Retries and questions to gateways. */

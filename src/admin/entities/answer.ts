@@ -1,5 +1,6 @@
 /** Maps errors to responses: errors of the caller are returned, internal errors are logged. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isCustomerSystemAway } from '../../billing/run/external-accounts.ts'
 import {
   CatalogUnavailableError,
   DuplicateEntityError,
@@ -9,6 +10,7 @@ import {
 } from '../../catalog/errors.ts'
 import { CardKeyError } from '../../catalog/settings/card-secrets.ts'
 import { FieldError } from '../../domain/fields.ts'
+import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { StoreDownError } from '../../store/redis.ts'
 import { ApiError, DISPLAY, EntityRuleError, RequestError } from './errors.ts'
@@ -39,6 +41,12 @@ export function apiErrorOf(error: unknown): ApiError | null {
   if (error instanceof CardKeyError) return new RequestError(503, error.message)
   if (error instanceof StoreDownError) {
     return new RequestError(503, 'Redis is unavailable: a write may have been done')
+  }
+  if (error instanceof CustomerSystemError) {
+    const { message } = error
+    return isCustomerSystemAway(error)
+      ? new RequestError(503, message)
+      : new EntityRuleError(message)
   }
   if (error instanceof Error && /Sort exceeded memory limit/.test(error.message)) {
     return new EntityRuleError(

@@ -1,4 +1,8 @@
-/** The folder with the files of reports. Their names have the time at which they expire. */
+/**
+ * The folder with the files of reports. Their names have the time at which they expire, so that
+ * drafts of processes that died are removed then, too.
+ */
+import { randomBytes } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -23,7 +27,8 @@ export interface ReportFiles {
   removeExpired(nowMs: number, max: number): Promise<number>
 }
 
-const NAME = /^[\da-f]{24}-(\d{1,16})\.(?:csv|ndjson)(?:\.part)?$/
+const NAME = /^[\da-f]{24}-(\d{1,16})\.(?:csv|ndjson)(?:\.[\da-f]{16}\.part)?$/
+const DRAFT_BYTES = 8
 
 export function createReportFiles({
   reports,
@@ -35,18 +40,16 @@ export function createReportFiles({
   return {
     async write(name, texts) {
       const path = pathOf(name)
-      // A repeated job starts again, so that its draft is overwritten.
-      const draft = `${path}.part`
+      // A process that has lost the job may still be writing, so each attempt has its own draft.
+      const draft = `${path}.${randomBytes(DRAFT_BYTES).toString('hex')}.part`
       await mkdir(folder, { recursive: true, mode: 0o700 })
-      const file = await open(draft, 'w', 0o600)
       try {
-        // Continues where the last one has ended.
-        for await (const text of texts) await file.writeFile(text)
-        await file.sync()
-      } finally {
-        await file.close()
+        await writeDraft(draft, texts)
+        await rename(draft, path)
+      } catch (error) {
+        await rm(draft, { force: true })
+        throw error
       }
-      await rename(draft, path)
     },
     async read(name) {
       const path = pathOf(name)
@@ -70,6 +73,17 @@ export function createReportFiles({
       for (const name of expired.slice(0, max)) await rm(join(folder, name), { force: true })
       return Math.min(expired.length, max)
     },
+  }
+}
+
+async function writeDraft(path: string, texts: AsyncIterable<string>): Promise<void> {
+  const file = await open(path, 'wx', 0o600)
+  try {
+    // Continues where the last one has ended.
+    for await (const text of texts) await file.writeFile(text)
+    await file.sync()
+  } finally {
+    await file.close()
   }
 }
 

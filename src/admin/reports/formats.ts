@@ -16,7 +16,7 @@ export interface FormatContext {
   readonly calendar: BillingCalendar
   /** ISO 4217 number. */
   readonly currencyCode: number
-  /** Rate of the default tax, a fraction; null if there is none. */
+  /** Rate of the default tax, a fraction, or null. */
   readonly taxRate: Exact | null
 }
 

@@ -60,7 +60,7 @@ export async function openReport(stores: ReportStores, run: ReportRun): Promise<
     async *batches() {
       const documents = documentsOf(reader, entity.definition)
       const open = (limits: { maxTimeMS: number; signal: AbortSignal }) =>
-        documents.aggregate(pipeline, { ...limits, allowDiskUse: true })
+        documents.aggregate(pipeline, { ...limits, batchSize: BATCH_ROWS, allowDiskUse: true })
       const options = { signal, limitMs: run.timeoutMs ?? config.reports.timeoutMs }
       const what = `report on ${entity.name}`
       try {
@@ -78,6 +78,9 @@ export async function openReport(stores: ReportStores, run: ReportRun): Promise<
     cells: (row) => row.map((value) => cellText(value, timeZone)),
   }
 }
+
+/** MongoDB's own limit of a batch is 16 MiB, which would be in memory for each slow client. */
+const BATCH_ROWS = 1_000
 
 /** Codes of exceeded memory: of groups, of lists in them, of joined documents. */
 const MEMORY_CODES: ReadonlySet<unknown> = new Set([292, 146, 4568])

@@ -90,7 +90,7 @@ async function planOf(
   return { charges, skipped: null }
 }
 
-/** Repeats a rejected charge for those of its bills that are still open; null if none is. */
+/** Repeats a rejected charge for those of its bills that are still open, or returns null. */
 export async function repeatCharge(
   deps: ChargeDeps,
   rejected: GatewayChargeDocument,

@@ -26,7 +26,7 @@ export interface AccountPage {
   /** In the order of their numbers; empty behind the last page. */
   readonly aids: readonly number[]
   readonly customers: Customers
-  /** Has the accounts of the next page; null if there is none. */
+  /** Has the accounts of the next page, or null. */
   readonly next: SourcePage | null
 }
 

@@ -41,7 +41,7 @@ export async function expectedInvoice(
 ): Promise<AccountInvoice | null> {
   const data = await readRunData(catalog, config)
   const source = await openAccounts()
-  // Nobody is asked for revisions that are all given.
+  // Revisions that are all given need not be asked for.
   const customers =
     account !== null && subscribers !== null && source.isExternal
       ? [{ aid, account, subscribers, merged: [], problem: null }]

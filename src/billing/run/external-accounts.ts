@@ -166,20 +166,22 @@ function only(aids: readonly number[]) {
 
 type Kind = CustomerSystemError['kind']
 
-/** A repetition would wait as long again, or meet the same settings. */
+/** A repetition would wait as long again, or be refused again. */
 const NOT_REPEATED: ReadonlySet<Kind> = new Set([
   'timeout',
   'circuit open',
   'queue full',
   'settings',
   'address',
+  'request',
+  'token',
+  'unauthorized',
 ])
 
 const AWAY: ReadonlySet<Kind> = new Set([
   'unreachable',
   'timeout',
   'status',
-  'token',
   'circuit open',
   'queue full',
 ])

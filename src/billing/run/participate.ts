@@ -110,7 +110,7 @@ class Participant {
           return this.#run
         } catch (error) {
           if (isOutage(error)) {
-            await this.#waitForStore(error as Error, retryMs)
+            await this.#standStill(error as Error, retryMs)
             retryMs = Math.min(2 * retryMs, RETRY_MS_MAX)
           } else if (error instanceof CustomerSystemError) this.#refusal = error
           else throw error
@@ -269,13 +269,13 @@ class Participant {
     return true
   }
 
-  async #waitForStore(error: Error, retryMs: number): Promise<void> {
+  async #standStill(error: Error, retryMs: number): Promise<void> {
     await Promise.allSettled(this.#running)
     this.#outage = null
-    const { message } = error
+    // The settings of the customer system may be corrected meanwhile.
     this.#source = null
     this.#deps.log.warn({ err: error }, 'the run of the cycle waits')
-    await this.#report(message)
+    await this.#report(error.message)
     await pause(retryMs, undefined, { signal: this.#signal }).catch(() => undefined)
   }
 

@@ -13,7 +13,7 @@ export interface CardClaim {
   at: Date
   /** The buckets of its charging plan have been loaded. */
   credited?: boolean
-  /** The call was told so. */
+  /** The caller has been answered so. */
   answered?: boolean
 }
 

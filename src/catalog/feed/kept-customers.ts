@@ -85,7 +85,6 @@ export async function keptCustomers(
   )
   return questions.map(({ key, value, atMs, limit }) => {
     if (limit !== 1) return null
-
     const inForce = found
       .filter(({ _id, keys: own }) => _id.startsWith(kind) && own.includes(`${key}:${value}`))
       .flatMap(({ revisions }) => revisions as unknown as Revision[])

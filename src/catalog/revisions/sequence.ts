@@ -6,7 +6,8 @@ const ID = 'sequence:subscribers'
 
 /**
  * Takes `count` consecutive numbers and returns the first. They are higher than every `aid` and
- * `sid` at the creation of the sequence; numbers assigned otherwise since then may collide.
+ * `sid` at the creation of the sequence, and than those of `raiseSequence`; numbers assigned
+ * otherwise since then may collide.
  */
 export async function takeNumbers(catalog: Catalog, count: number): Promise<number> {
   const increase = () =>
@@ -24,6 +25,18 @@ export async function takeNumbers(catalog: Catalog, count: number): Promise<numb
   }
   if (counter === null) throw new Error('the sequence of numbers was not returned')
   return counter.seq - count + 1
+}
+
+/** Numbers up to this one, which another system has assigned, are not taken. */
+export async function raiseSequence(catalog: Catalog, number: number): Promise<void> {
+  const raise = () =>
+    catalog.run('raise the sequence', () =>
+      catalog.counters.updateOne({ _id: ID }, { $max: { seq: number } }),
+    )
+  const { matchedCount } = await raise()
+  if (matchedCount > 0) return
+  await begin(catalog)
+  await raise()
 }
 
 async function begin(catalog: Catalog): Promise<void> {

@@ -20,6 +20,8 @@ export interface CardSecrets {
    * Rejects with `CardKeyError`, `SecretKeyError` or `CatalogUnavailableError`.
    */
   digests(secrets: readonly string[]): Promise<string[]>
+  /** The same, of what `hashOf` returns. */
+  digestsOfHashes(hashes: readonly string[]): Promise<string[]>
 }
 
 const ID = 'cards'
@@ -35,20 +37,21 @@ export function cardSecretsOf(
   const found = known.get(catalog)
   if (found !== undefined) return found
   let key: string | null = null
+  const digestsOfHashes = async (hashes: readonly string[]) => {
+    key ??= await readKey(catalog, sealerOf(config))
+    const bytes = Buffer.from(key, 'base64url')
+    return hashes.map((hash) => createHmac('sha512', bytes).update(hash).digest('hex'))
+  }
   const made: CardSecrets = {
-    async digests(secrets) {
-      key ??= await readKey(catalog, sealerOf(config))
-      const bytes = Buffer.from(key, 'base64url')
-      return secrets.map((secret) =>
-        createHmac('sha512', bytes).update(sha512Of(secret)).digest('hex'),
-      )
-    },
+    digestsOfHashes,
+    digests: (secrets) => digestsOfHashes(secrets.map(hashOf)),
   }
   known.set(catalog, made)
   return made
 }
 
-function sha512Of(secret: string): string {
+/** SHA-512 in hexadecimal. */
+export function hashOf(secret: string): string {
   return createHash('sha512').update(secret).digest('hex')
 }
 

@@ -25,6 +25,8 @@ export type OutboxHandler = (
 /** Waiting for earlier entries of the same subject. */
 const WAIT_MS = 10_000
 const PAUSE_MS = 10
+/** Many that wait for the same one must not keep MongoDB busy. */
+const PAUSE_MS_MAX = 160
 const RETRY_MS = 1_000
 const RETRY_MS_MAX = 300_000
 const PASS_MAX = 1_000
@@ -73,10 +75,11 @@ export class OutboxDispatcher {
    */
   async dispatch(entries: readonly OutboxDocument[]): Promise<boolean> {
     for (const [index, entry] of entries.entries()) {
+      const { kind, subject } = entry
       try {
-        await this.#execute(entry)
+        if (await this.#execute(entry, WAIT_MS)) continue
+        this.#log?.warn({ kind, subject }, 'an outbox entry waits for earlier ones')
       } catch (error) {
-        const { kind, subject } = entry
         this.#log?.warn({ err: error, kind, subject }, 'an outbox entry waits for a store')
         for (const other of entries.slice(index + 1)) await this.#release(other, null)
         return false
@@ -88,16 +91,41 @@ export class OutboxDispatcher {
   /**
    * Waits until the earlier entries of its subject are done, and calls `act` instead of the handler
    * of this entry, which `act` or the caller removes. If `act` fails, the handler is executed: it
-   * finds out what was done.
+   * finds out what was done. Rejects with `EntityConflictError` if the earlier entries take too
+   * long: the handler is executed after them.
    */
   async perform<T>(entry: OutboxDocument, act: () => Promise<T>): Promise<T> {
     try {
-      await this.#waitForEarlier(entry)
+      await this.#waitForEarlier(entry, WAIT_MS)
+    } catch (error) {
+      await this.#release(entry, null)
+      throw error
+    }
+    try {
       return await this.#holding(entry, act)
     } catch (error) {
       if (isStoreOutage(error)) await this.#release(entry, null)
-      else await this.#execute(entry).catch(() => undefined)
+      else await this.#execute(entry, WAIT_MS).catch(() => undefined)
       throw error
+    }
+  }
+
+  /**
+   * Waits until an entry is done; executes it if nobody else does. Rejects with
+   * `EntityConflictError` if that takes too long.
+   */
+  async complete({ _id, subject }: OutboxDocument): Promise<void> {
+    const giveUpMs = monotonicMs() + WAIT_MS
+    for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
+      const entry = await this.#run('find an outbox entry', () =>
+        this.#collections.outbox.findOne({ _id }),
+      )
+      if (entry === null) return
+      const leftMs = giveUpMs - monotonicMs()
+      if (leftMs <= 0) throw new EntityConflictError(`${subject} is being changed by others`)
+      const claimed = isClaimable(entry) ? await this.#claim(entry) : null
+      if (claimed === null) await pause(pauseMs)
+      else await this.#execute(claimed, leftMs)
     }
   }
 
@@ -114,7 +142,10 @@ export class OutboxDispatcher {
     return (await this.#recover(false)) + (await this.#recover(true))
   }
 
-  /** Entries that are not slow are executed one after the other. */
+  /**
+   * Entries that are not slow are executed one after the other; those that have to wait for others
+   * are left to the next time.
+   */
   async #recover(isSlow: boolean, signal?: AbortSignal): Promise<number> {
     const found = await this.#run('find outbox entries', () =>
       this.#collections.outbox.find({ isSlow }).sort({ number: 1 }).limit(PASS_MAX).toArray(),
@@ -128,8 +159,7 @@ export class OutboxDispatcher {
         const claimed = await this.#claim(entry)
         if (claimed === null) continue
         try {
-          await this.#execute(claimed)
-          executed += 1
+          if (await this.#execute(claimed, 0)) executed += 1
         } catch (error) {
           outage = error
         }
@@ -225,8 +255,11 @@ export class OutboxDispatcher {
     return matchedCount === 1 ? { ...entry, ...claim } : null
   }
 
-  /** Rejects with errors of stores that are unavailable; the entry is left to any process then. */
-  async #execute(entry: OutboxDocument): Promise<void> {
+  /**
+   * False if earlier entries of its subject take longer than `waitMs`. Rejects with errors of
+   * stores that are unavailable. In both cases the entry is left to any process.
+   */
+  async #execute(entry: OutboxDocument, waitMs: number): Promise<boolean> {
     const { _id, kind, payload, subject } = entry
     const handler = this.#handlers.get(kind) as OutboxHandler
     const save = async (next: unknown) => {
@@ -235,24 +268,31 @@ export class OutboxDispatcher {
       )
     }
     try {
-      await this.#waitForEarlier(entry)
+      await this.#waitForEarlier(entry, waitMs)
+    } catch (error) {
+      await this.#release(entry, null)
+      if (error instanceof EntityConflictError) return false
+      throw error
+    }
+    try {
       await this.#holding(entry, () => handler(payload as never, save))
     } catch (error) {
       const isOutage = isStoreOutage(error)
       await this.#release(entry, isOutage ? null : error)
       if (isOutage) throw error
       this.#log?.error({ err: error, kind, subject }, 'an outbox entry failed: it is retried later')
-      return
+      return true
     }
     if (subject === null) this.#deleteLater(_id)
     else await this.#delete([_id])
+    return true
   }
 
   /** Entries that have failed before do not delay the others of their subject. */
-  async #waitForEarlier({ number, subject }: OutboxDocument): Promise<void> {
+  async #waitForEarlier({ number, subject }: OutboxDocument, waitMs: number): Promise<void> {
     if (subject === null) return
-    const giveUpMs = monotonicMs() + WAIT_MS
-    for (;;) {
+    const giveUpMs = monotonicMs() + waitMs
+    for (let pauseMs = PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
       const earlier = await this.#run('find outbox entries', () =>
         this.#collections.outbox
           .find({ subject, number: { $lt: number }, failures: 0 })
@@ -263,8 +303,8 @@ export class OutboxDispatcher {
       if (earlier === null) return
       const claimed =
         isClaimable(earlier) && this.handles(earlier.kind) ? await this.#claim(earlier) : null
-      if (claimed !== null) await this.#execute(claimed)
-      else if (monotonicMs() < giveUpMs) await pause(PAUSE_MS)
+      if (claimed !== null) await this.#execute(claimed, waitMs)
+      else if (monotonicMs() < giveUpMs) await pause(pauseMs)
       else throw new EntityConflictError(`${subject} is being changed by others`)
     }
   }

@@ -1,4 +1,5 @@
 /** Looks for usage and credits that no invoice has, and none will have. */
+import type { CustomerSource } from '../../billing/customer-lookup.ts'
 import { OtherLinesError } from '../../billing/documents/errors.ts'
 import { loadInvoiceSource } from '../../billing/documents/load-invoice.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -33,11 +34,12 @@ const PAGE_SIZE = 1_000
 
 /** Throws `CatalogUnavailableError`. */
 export async function auditUninvoiced(
-  catalog: Catalog,
+  source: CustomerSource,
   config: Pick<Config, 'rating'>,
 ): Promise<UninvoicedReport> {
   const report: UninvoicedReport = { ok: true, waiting: 0, lost: [], skipped: [], leftOut: 0 }
-  await findMarked(catalog, report)
+  const { catalog } = source
+  await findMarked(source, report)
   for (const key of await confirmedKeys(catalog)) {
     await compareInvoices(catalog, config, key, report)
     await findSkipped(catalog, key, report)
@@ -46,8 +48,15 @@ export async function auditUninvoiced(
   return report
 }
 
-/** Late lines of accounts that exist are in the next run. */
-async function findMarked(catalog: Catalog, report: UninvoicedReport): Promise<void> {
+/**
+ * Late lines of accounts that exist are in the next run; a customer system decides when it is asked
+ * for the accounts of the run.
+ */
+async function findMarked(
+  { catalog, lookup }: CustomerSource,
+  report: UninvoicedReport,
+): Promise<void> {
+  const isOutside = (await lookup.accounts([], 0)) !== null
   for (let after = -1; ; ) {
     const found = await catalog.read('find late lines', (limits) =>
       catalog.lines
@@ -67,7 +76,7 @@ async function findMarked(catalog: Catalog, report: UninvoicedReport): Promise<v
       catalog.subscribers.distinct('aid', { aid: { $in: aids }, deleted: { $ne: true } } as never),
     )
     for (const { _id: aid, count, cycle } of found) {
-      if ((known as number[]).includes(aid)) report.waiting += count
+      if (isOutside || (known as number[]).includes(aid)) report.waiting += count
       else add(report, 'lost', { aid, cycle, reason: NO_ACCOUNT })
     }
     if (found.length < PAGE_SIZE) return

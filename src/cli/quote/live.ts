@@ -1,7 +1,10 @@
 /** Quotes usage of a subscriber from the live catalogue, profile and balances; read-only. */
+import { customerProfile } from '../../billing/credit/customer-profile.ts'
+import type { Accounts } from '../../billing/run/open-accounts.ts'
+import { LENIENT } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
-import { createCatalogFeed } from '../../catalog/feed/feed.ts'
 import { findProfile } from '../../catalog/feed/profiles.ts'
+import { readCatalogue } from '../../catalog/feed/read-catalogue.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { type Taxation, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
@@ -14,7 +17,6 @@ import { chargeSession } from '../../rating/charge-session.ts'
 import type { ChargeContext } from '../../rating/decision.ts'
 import { RateFinder } from '../../rating/match/finder.ts'
 import { createTaxMapping } from '../../rating/tax-mapping.ts'
-import { createLogger } from '../../runtime/log.ts'
 import { print } from '../../runtime/terminal.ts'
 import { CommandError, UsageError } from '../errors.ts'
 import { loadOwners } from '../owners.ts'
@@ -48,10 +50,10 @@ export interface LiveState {
 /** Returns 1 if nothing would be granted. Throws `UsageError` or `CommandError`. */
 export async function quoteLive(options: OptionValues, config: Config): Promise<0 | 1> {
   const usageAt = usageFromOptions(options, config.rating.timeZone)
-  const quoted = await withStores(config, async ({ catalog, ledger, clock }) => {
+  const quoted = await withStores(config, async ({ catalog, ledger, clock, accounts }) => {
     const nowMs = clock.nowMs()
     const usage = usageAt(nowMs)
-    const profile = await profileOf(catalog, usage)
+    const profile = await profileOf(catalog, accounts, usage)
     const [subscriber, account] = await loadOwners(ledger, profile.aid, [usage.sid, 0])
     const catalogue = await readCatalogue(catalog)
     const { value } = await readCategory(catalog, 'taxation')
@@ -142,20 +144,15 @@ function usageFromOptions(options: OptionValues, timeZone: string): (nowMs: numb
   return (nowMs) => ({ ...usage, atMs: atMs ?? nowMs })
 }
 
-async function profileOf(catalog: Catalog, { sid, atMs }: LiveUsage): Promise<SubscriberProfile> {
+async function profileOf(
+  catalog: Catalog,
+  { lookup }: Pick<Accounts, 'lookup'>,
+  { sid, atMs }: LiveUsage,
+): Promise<SubscriberProfile> {
+  const outside = await customerProfile(lookup, sid, atMs, LENIENT)
+  if (outside) return outside
   const query = { key: 'sid', value: String(sid), atMs }
-  const profile = await findProfile(catalog, query, () => true)
-  if (profile !== null) return profile.profile
+  const stored = outside === null ? null : await findProfile(catalog, query, () => true)
+  if (stored !== null) return stored.profile
   throw new CommandError(`there is no subscriber ${sid} at ${new Date(atMs).toISOString()}`)
-}
-
-async function readCatalogue(catalog: Catalog): Promise<Catalogue> {
-  const log = createLogger({ name: 'cli', level: 'silent' })
-  const feed = createCatalogFeed({ catalog, pollMs: 60_000, log })
-  try {
-    if (await feed.start()) return feed.current()
-    throw new CommandError('the catalogue cannot be read: MongoDB is unavailable')
-  } finally {
-    await feed.stop()
-  }
 }

@@ -53,7 +53,7 @@ interface ResolvedAddress {
   family: number
 }
 
-/** Resolves a name to its allowed addresses; it fails if there is none. */
+/** Resolves a name to its allowed addresses; it fails without one. */
 export function lookupWithin(policy: AddressPolicy): Lookup {
   return (hostname, options, callback) => {
     resolve(hostname, { all: true }, (error, addresses) => {

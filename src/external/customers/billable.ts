@@ -39,7 +39,7 @@ type Revision = CustomerRevision['fields']
 
 export interface BillableAccount {
   readonly aid: number
-  /** Sorted by `from`; the last one before the window if none is in it. */
+  /** Sorted by `from`; without one in the window, the last one before it. */
   readonly account: readonly Revision[]
   /** Sorted by `from`, then by `sid`. */
   readonly subscribers: readonly Revision[]

@@ -1,6 +1,6 @@
 /**
- * Stops calls to a system that fails: after some failures in a row none is made for a while, then a
- * single one as a probe. Its success closes the circuit; its failure doubles the time.
+ * Stops calls to a system that fails: after some failures in a row no call is made for a while,
+ * then a single one as a probe. Its success closes the circuit; its failure doubles the time.
  */
 export type CircuitState = 'closed' | 'open' | 'half-open'
 

@@ -11,9 +11,11 @@ export type CustomerErrorKind =
   /** The answer was not complete within the time limit. */
   | 'timeout'
   | 'redirect'
-  /** Another HTTP status than 2xx. */
+  /** A status of 4xx that a repetition does not change: the settings or the request are wrong. */
+  | 'request'
+  /** Any other HTTP status than 2xx. */
   | 'status'
-  /** No token was issued. */
+  /** The token address refuses to issue a token, or its answer has none. */
   | 'token'
   /** 401, also with a new token. */
   | 'unauthorized'

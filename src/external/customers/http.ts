@@ -118,7 +118,7 @@ class UndiciHttp implements CustomerHttp {
       return await this.#send({ url, ca, body: { form: data }, headers: {} }, limits)
     } catch (error) {
       const { kind, reason } = translated(error, limits.signal, timeoutMs)
-      const isRefusal = kind === 'status' || kind === 'unauthorized' || kind === 'not JSON'
+      const isRefusal = kind === 'request' || kind === 'unauthorized'
       throw new CustomerSystemError(isRefusal ? 'token' : kind, `token address: ${reason}`)
     }
   }
@@ -235,8 +235,15 @@ function statusError(status: number): CustomerSystemError {
   if (status === 401) {
     return new CustomerSystemError('unauthorized', 'it refuses the authentication (401)')
   }
-  return new CustomerSystemError('status', `it answers with status ${status}`)
+  const isRequest = status >= 400 && status <= 499 && !TEMPORARY_STATUS.has(status)
+  return new CustomerSystemError(
+    isRequest ? 'request' : 'status',
+    `it answers with status ${status}`,
+  )
 }
+
+/** Statuses of 4xx that ask for a repetition: time-out, too early, too many requests. */
+const TEMPORARY_STATUS: ReadonlySet<number> = new Set([408, 425, 429])
 
 function isUnauthorized(error: unknown): boolean {
   return error instanceof CustomerSystemError && error.kind === 'unauthorized'

@@ -22,7 +22,6 @@ const LEVELS: Readonly<Record<string, string>> = {
   recreateinvoices: 'write',
   clearcache: 'write',
   querybillrun: 'read',
-  subscribersautorenew: 'write',
   reports: 'read,write,reports',
   report: 'write,reports',
   'billrun/completecycle': 'admin',
@@ -45,6 +44,7 @@ const LEVELS: Readonly<Record<string, string>> = {
   // The operation decides (below).
   subscribers: 'read,write',
   balances: 'read,write',
+  subscribersautorenew: 'read,write',
   statistics: 'write',
 }
 const ROLES = ['-', 'reports', 'read', 'write', 'read,write', 'admin']
@@ -79,6 +79,9 @@ describe('a call that the entity API executes', () => {
     ['subscribers', { method: 'delete', query }, ['write'], ['read', 'reports']],
     ['balances', { method: 'query', sid: 7 }, ['read'], ['write', 'reports']],
     ['balances', { method: 'update', sid: 7 }, ['write'], ['read', 'reports']],
+    ['subscribersautorenew', { method: 'query', query }, ['read'], ['write', 'reports']],
+    ['subscribersautorenew', { method: 'update', query }, ['write'], ['read', 'reports']],
+    ['subscribersautorenew', { method: 'bydelta', sid: 7 }, ['write'], ['read', 'reports']],
     ['find', { collection: 'plans' }, ['read'], ['write', 'reports']],
     ['admin/save', { coll: 'rates', type: 'new' }, ['write'], ['read', 'reports']],
   ])('%s %j needs what that API needs', async (name, params, permitted, refused) => {

@@ -10,6 +10,7 @@ import type { EntityApi } from '../../../src/admin/entities/api.ts'
 import { billActions } from '../../../src/admin/entities/records/bills.ts'
 import { createEntityApi, entityStoresOf } from '../../../src/admin/entity-api.ts'
 import type { MendAudit } from '../../../src/admin/follow-ups.ts'
+import { STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { addCredit } from '../../../src/cli/balance-add.ts'
@@ -43,7 +44,8 @@ afterAll(() => open.close())
 function apiOn(catalog: Catalog, nowMs = YEAR_MS): EntityApi {
   const config = { ...loadConfig({ env: {} }) }
   const clock = { nowMs: () => nowMs }
-  return createEntityApi({ catalog, ledger: open.ledger, clock, config, log: silent })
+  const stores = { catalog, ledger: open.ledger, clock, config, log: silent }
+  return createEntityApi({ ...stores, lookup: STORED_CUSTOMERS })
 }
 
 /** Runs as another process, after every lease has expired. */
@@ -52,7 +54,7 @@ async function repair(): Promise<void> {
   await catalog.outbox.updateMany({}, { $set: { expires: new Date(0) } })
   const clock = { nowMs: () => YEAR_MS + 120_000 }
   const config = loadConfig({ env: {} })
-  entityStoresOf({ catalog, ledger, clock, config, log: silent })
+  entityStoresOf({ catalog, ledger, clock, config, lookup: STORED_CUSTOMERS, log: silent })
   await catalog.dispatcher.recover()
 }
 
@@ -256,7 +258,11 @@ describe('a process that dies', () => {
       const config = loadConfig({ env: {} })
       return {
         act: ({ stores: { catalog, clock } }) =>
-          addCredit({ catalog, ledger, clock }, config, command),
+          addCredit(
+            { catalog, ledger, clock, accounts: { lookup: STORED_CUSTOMERS } },
+            config,
+            command,
+          ),
         isDone: async () => (await ledger.findOperation(500, operationId)) !== null,
         records: 1,
       }

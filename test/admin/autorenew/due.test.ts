@@ -43,9 +43,9 @@ beforeEach(async () => {
 
 function register(catalog: Catalog): void {
   const config = { ...loadConfig({ env: {} }), ...scene.config }
-  const { ledger, clock } = scene
+  const { ledger, clock, lookup } = scene
   catalog.dispatcher.register(
-    followUpHandlers({ catalog, ledger, clock, config, log: silent }),
+    followUpHandlers({ catalog, ledger, clock, config, lookup, log: silent }),
     silent,
   )
 }

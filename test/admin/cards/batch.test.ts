@@ -1,12 +1,12 @@
 /** Batches of cards for the printer, and their nightly end. */
-import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type BatchOrder, createBatch } from '../../../src/admin/cards/batch.ts'
 import { beginCardExpiry, cardExpiryHandler } from '../../../src/admin/cards/expiry.ts'
-import { countCards } from '../../../src/admin/cards/store.ts'
+import { countCards, deleteCards, updateCards } from '../../../src/admin/cards/store.ts'
 import { jobsDue, readJob } from '../../../src/admin/jobs/jobs.ts'
 import { runJob } from '../../../src/admin/jobs/runner.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
@@ -24,6 +24,7 @@ const config = loadConfig({
   },
 })
 const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
+const END = '2028-01-01T00:00:00+0100'
 let folder: string
 let catalog: Catalog
 
@@ -46,10 +47,48 @@ const order = (file: string, more: Partial<BatchOrder> = {}): BatchOrder => ({
   to: new Date('2027-12-31T23:00:00Z'),
   additional_information: '',
   file: join(folder, file),
+  isContinued: false,
   ...more,
 })
 const create = (wanted: BatchOrder, secrets: CardSecrets = cardSecretsOf(catalog, config)) =>
   createBatch({ catalog, actor, nowMs: NOW_MS, secrets, timeZone: 'Europe/Berlin' }, wanted)
+
+/** Digests that call `act` before those of a part are returned. */
+function whenPart(part: number, act: () => unknown): CardSecrets {
+  const real = cardSecretsOf(catalog, config)
+  let parts = 0
+  return {
+    ...real,
+    async digests(secrets) {
+      parts += 1
+      if (parts === part) await act()
+      return real.digests(secrets)
+    },
+  }
+}
+
+async function insertCard(serial_number: number): Promise<void> {
+  const { file: _, count: __, firstSerial: ___, isContinued: ____, ...common } = order('')
+  const states = { status: 'Idle', creation_time: new Date(0) } as const
+  await catalog.cards.insertOne({ ...common, ...states, serial_number, secret_hmac: 'other' })
+}
+
+async function serials(): Promise<number[]> {
+  const found = await catalog.cards.find().sort({ serial_number: 1 }).toArray()
+  return found.map(({ serial_number }) => serial_number)
+}
+
+/** The file has the secrets of all cards, which are stored. */
+async function expectWhole({ file, count, firstSerial }: BatchOrder): Promise<void> {
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  const rows = parse(await readFile(file, 'utf8'), { columns: true }) as Row[]
+  expect(rows.map((row) => Number(row.serial_number))).toEqual(
+    Array.from({ length: count }, (_, index) => firstSerial + index),
+  )
+  const digests = await cardSecretsOf(catalog, config).digests(rows.map(({ secret }) => secret))
+  const stored = await catalog.cards.find().sort({ serial_number: 1 }).toArray()
+  expect(stored.map(({ secret_hmac }) => secret_hmac)).toEqual(digests)
+}
 
 interface Row {
   serial_number: string
@@ -70,7 +109,7 @@ describe('a batch', () => {
     expect(rows[2_499]).toMatchObject({
       serial_number: '2500',
       service_provider: 'ACME, "Ltd"',
-      to: '2028-01-01T00:00:00+0100',
+      to: END,
     })
     const digests = await cardSecretsOf(catalog, config).digests(rows.map(({ secret }) => secret))
     const stored = await catalog.cards.find().sort({ serial_number: 1 }).toArray()
@@ -86,33 +125,44 @@ describe('a batch', () => {
     const [known] = await catalog.cards.find().toArray()
     let draws = 0
     const repeating: CardSecrets = {
+      ...real,
       async digests(secrets) {
         draws += 1
         return draws === 1 ? [String(known?.secret_hmac)] : real.digests(secrets)
       },
     }
     await create(order('second.csv', { count: 1, firstSerial: 2 }), repeating)
-    expect(draws).toBe(2)
+    // The last digest is that of the row in the file.
+    expect(draws).toBe(3)
     expect(await catalog.cards.countDocuments()).toBe(2)
   })
 
-  it('that fails leaves neither cards nor a file', async () => {
-    const real = cardSecretsOf(catalog, config)
-    let parts = 0
-    const failing: CardSecrets = {
-      async digests(secrets) {
-        parts += 1
-        if (parts === 3) throw new Error('lost')
-        return real.digests(secrets)
-      },
-    }
-    const wanted = order('failed.csv')
-    await expect(create(wanted, failing)).rejects.toThrow('lost')
-    expect(await catalog.cards.countDocuments()).toBe(0)
+  it('that is refused leaves neither cards nor a file', async () => {
+    const wanted = order('refused.csv')
+    const failing = whenPart(3, () => insertCard(2_001))
+    await expect(create(wanted, failing)).rejects.toThrow('card 3/2001 exists already')
+    expect(await serials()).toEqual([2_001])
     for (const file of [wanted.file, `${wanted.file}.part`]) {
       await expect(stat(file)).rejects.toThrow('ENOENT')
     }
+    await catalog.cards.deleteMany({})
     await create(wanted)
+  })
+
+  it('that draws again has only the last secrets in its file', async () => {
+    const wanted = order('drawn.csv', { count: 1_001 })
+    const real = cardSecretsOf(catalog, config)
+    let draws = 0
+    await create(wanted, {
+      ...real,
+      async digests(secrets) {
+        draws += 1
+        const digests = await real.digests(secrets)
+        const [stored] = draws === 2 ? await catalog.cards.find().toArray() : []
+        return stored === undefined ? digests : [stored.secret_hmac]
+      },
+    })
+    await expectWhole(wanted)
   })
 
   it('does not replace a file, or cards', async () => {
@@ -126,9 +176,108 @@ describe('a batch', () => {
     expect(await catalog.cards.countDocuments()).toBe(2)
   })
 
+  it('is changed and deleted in parts, each with its audit record', async () => {
+    await create(order('parts.csv'))
+    await create(order('next.csv', { batch_number: 4, count: 1_200 }))
+    const stores = { catalog, actor, nowMs: NOW_MS }
+    await catalog.cards.updateOne({ serial_number: 1_500 }, { $set: { status: 'Used' } })
+    expect(await updateCards(stores, { batchNumber: 3 }, { status: 'Active' })).toBe(2_499)
+    const both = { batchNumber: { from: 3, to: 4 } }
+    const to = new Date(NOW_MS)
+    expect(await updateCards(stores, both, { to })).toBe(3_699)
+    expect(await catalog.cards.countDocuments({ to })).toBe(3_699)
+    expect(await updateCards(stores, { batchNumber: 4 }, { batch_number: 5 })).toBe(1_200)
+    expect(await deleteCards(stores, { batchNumber: { from: 3, to: 5 } })).toBe(3_699)
+    expect(await serials()).toEqual([1_500])
+    const records = await catalog.audit.find({ type: { $ne: 'create' } }).toArray()
+    expect(records.map(({ key, old }) => [key, (old as { count: number }).count])).toEqual([
+      ...[1_000, 1_000, 499].map((count) => ['3', count]),
+      ...[1_000, 1_000, 1_000, 699].map((count) => ['3-4', count]),
+      ['4', 1_200],
+      ...[1_000, 1_000, 1_000, 699].map((count) => ['3-5', count]),
+    ])
+  })
+
   it('needs a charging plan', async () => {
     const wanted = order('plan.csv', { charging_plan_name: 'NONE' })
     await expect(create(wanted)).rejects.toThrow('there is no charging plan NONE now')
+  })
+})
+
+describe('a batch that was interrupted', () => {
+  /** Two of three parts are stored and written. */
+  async function interrupted(file: string): Promise<{ wanted: BatchOrder; text: string }> {
+    const wanted = order(file)
+    const failing = whenPart(3, () => {
+      throw new Error('lost')
+    })
+    await expect(create(wanted, failing)).rejects.toThrow('lost')
+    expect(await catalog.cards.countDocuments()).toBe(2_000)
+    await expect(stat(wanted.file)).rejects.toThrow('ENOENT')
+    return { wanted, text: await readFile(`${wanted.file}.part`, 'utf8') }
+  }
+  const resume = (wanted: BatchOrder) => create({ ...wanted, isContinued: true })
+
+  it('is continued: what is stored keeps its secrets', async () => {
+    const { wanted, text } = await interrupted('continued.csv')
+    await expect(create(wanted)).rejects.toThrow('continued.csv.part exists already')
+    const part = `${wanted.file}.part`
+    // Also with rows whose cards were not stored, and a row of which a part was written.
+    await writeFile(part, `${text}3,2001,123456789012,TOPUP20,"ACME, ""Ltd""",${END}\n3,2002,98`)
+    await resume(wanted)
+    expect((await readFile(wanted.file, 'utf8')).startsWith(text)).toBe(true)
+    await expectWhole(wanted)
+    await expect(stat(part)).rejects.toThrow('ENOENT')
+  })
+
+  it.each([
+    ['nothing', ''],
+    ['a part of the header', 'batch_num'],
+  ])('is continued with %s written', async (_name, text) => {
+    const wanted = order('begun.csv', { count: 3 })
+    await writeFile(`${wanted.file}.part`, text)
+    await resume(wanted)
+    await expectWhole(wanted)
+    await rm(wanted.file)
+  })
+
+  it('is continued when all cards are stored', async () => {
+    const wanted = order('named.csv', { count: 3 })
+    await create(wanted)
+    await rename(wanted.file, `${wanted.file}.part`)
+    await resume(wanted)
+    await expectWhole(wanted)
+  })
+
+  it('is not continued as another one, and stays as it is', async () => {
+    const { wanted, text } = await interrupted('other.csv')
+    const others = [
+      { batch_number: 4 },
+      { count: 1_999 },
+      { firstSerial: 2 },
+      { charging_plan_name: 'OTHER' },
+      { service_provider: 'ACME' },
+      { to: new Date(0) },
+    ]
+    for (const other of others) {
+      const resumed = resume({ ...wanted, ...other })
+      await expect(resumed).rejects.toThrow('other.csv.part is not the file of these cards')
+    }
+    const without = resume(order('nowhere.csv'))
+    await expect(without).rejects.toThrow(/there is no .*nowhere.csv.part to continue/)
+    await catalog.cards.deleteOne({ serial_number: 1_500 })
+    await expect(resume(wanted)).rejects.toThrow('card 3/1501 exists already')
+    expect(await readFile(`${wanted.file}.part`, 'utf8')).toBe(text)
+    expect(await catalog.cards.countDocuments()).toBe(1_999)
+  })
+
+  it('does not get a file that lacks the secrets of cards', async () => {
+    const { wanted } = await interrupted('changed.csv')
+    const part = `${wanted.file}.part`
+    const changing = whenPart(3, () => writeFile(part, ''))
+    const resumed = create({ ...wanted, isContinued: true }, changing)
+    await expect(resumed).rejects.toThrow('changed.csv.part was changed by another process')
+    await expect(stat(wanted.file)).rejects.toThrow('ENOENT')
   })
 })
 

@@ -19,6 +19,7 @@ import {
 } from '../../support/admin/balances/balance-fixture.ts'
 import { dyingAfter as dyingCatalog } from '../../support/catalog/dying.ts'
 import { silent } from '../../support/recorder/accounts.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 let scene: BalanceFixture
 const SECRET = '123456789012'
@@ -47,9 +48,9 @@ beforeEach(async () => {
 /** As a process of the product does. */
 function registerHandlers(catalog = scene.catalog): void {
   const config = { ...loadConfig({ env: {} }), ...scene.config }
-  const { ledger, clock } = scene
+  const { ledger, clock, lookup } = scene
   catalog.dispatcher.register(
-    followUpHandlers({ catalog, ledger, clock, config, log: silent }),
+    followUpHandlers({ catalog, ledger, clock, config, lookup, log: silent }),
     silent,
   )
 }
@@ -208,6 +209,28 @@ describe('a redemption whose process dies', () => {
     expect((await load('c')).details).toBe(true)
     await expect(load('d')).rejects.toThrow(NO_CARD)
     expect([await free(), await free(19)]).toEqual([[10_000_000, 100], []])
+  })
+
+  it('is waited for by other calls of its subscriber, which add no entries', async () => {
+    await seedCard()
+    let isHeld = true
+    const slow: BalanceFixture['ledger'] = {
+      ...scene.ledger,
+      async commit(...args) {
+        await waitUntil('it may end', () => !isHeld)
+        return scene.ledger.commit(...args)
+      },
+    }
+    const first = load('a', SID, { ledger: slow })
+    await waitUntil('the card is claimed', async () => (await card())?.status === 'Used')
+    const others = ['b', 'c', 'd'].map((id) => load(id).catch((error: Error) => error.message))
+    await scene.catalog.dispatcher.recover()
+    expect(await outbox()).toBe(1)
+    isHeld = false
+    expect((await first).details).toBe(true)
+    expect(await Promise.all(others)).toEqual([NO_CARD, NO_CARD, NO_CARD])
+    expect(await free()).toEqual([10_000_000, 100])
+    expect(await outbox()).toBe(0)
   })
 
   it('is not repeated when the ledger has forgotten its result', async () => {

@@ -7,6 +7,7 @@ import { runJob } from '../../../src/admin/jobs/runner.ts'
 import { eraseHandler } from '../../../src/admin/privacy/erase.ts'
 import { requestErasure } from '../../../src/admin/privacy/request.ts'
 import { insertCredits } from '../../../src/billing/credit/insert-credits.ts'
+import { STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import { recordPayments } from '../../../src/billing/payments/operations.ts'
 import { paymentOrder } from '../../../src/billing/payments/payment-order.ts'
 import { verifyChain } from '../../../src/catalog/audit/verify.ts'
@@ -322,17 +323,16 @@ describe('erasing is refused', () => {
 it('erasing resumes after the death of a process at any operation', async () => {
   const { aid, sid } = await person()
   const { catalog, ledger } = world.stores()
-  const config = loadConfig({ env: {} })
-  const subject = { collection: 'accounts', key: aid } as const
   let nowMs = world.now() + 3_600_000
   const clock = { nowMs: () => nowMs }
+  const parts = { ledger, clock, config: loadConfig({ env: {} }), lookup: STORED_CUSTOMERS }
   const runnerOn = (stores: Catalog) => {
-    const api = createEntityApi({ catalog: stores, ledger, clock, config, log: silent })
+    const api = createEntityApi({ ...parts, catalog: stores, log: silent })
     return { api, catalog: stores, clock, log: silent, handlers: { erase: eraseHandler(api) } }
   }
-  const { api } = runnerOn(catalog)
   const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
-  const { _id } = await requestErasure(api.stores, { subject, force: false, actor })
+  const wanted = { subject: { collection: 'accounts', key: aid }, force: false, actor } as const
+  const { _id } = await requestErasure(runnerOn(catalog).api.stores, wanted)
   let deaths = 0
   for (let operations = 0; operations < 400; operations += 5) {
     const job = await readJob({ catalog }, _id)

@@ -1,9 +1,11 @@
 /** Reports that are written to files in the background. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { EventEmitter, once } from 'node:events'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
+import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
 import { createEntityApi } from '../../../src/admin/entity-api.ts'
 import { jobsDue } from '../../../src/admin/jobs/jobs.ts'
 import { runJob } from '../../../src/admin/jobs/runner.ts'
@@ -11,6 +13,7 @@ import { reportHandler } from '../../../src/admin/reports/job.ts'
 import { createReports, type ReportParts } from '../../../src/admin/reports/parts.ts'
 import { removeReports } from '../../../src/admin/retention/others.ts'
 import type { Removal } from '../../../src/admin/retention/removal.ts'
+import { STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { type Fields, NOW_MS, useActionServer } from '../../support/admin/actions/action-server.ts'
@@ -28,7 +31,14 @@ beforeAll(async () => {
   await addReportTenant(api.catalog())
   const config = loadConfig({ env: ENV })
   const catalog = api.catalog()
-  const { fields } = createEntityApi({ catalog, ledger: {} as never, clock, config, log })
+  const { fields } = createEntityApi({
+    catalog,
+    ledger: {} as never,
+    clock,
+    config,
+    lookup: STORED_CUSTOMERS,
+    log,
+  })
   parts = createReports({ catalog, reader: catalog, config, fields })
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -119,6 +129,9 @@ describe('a report with more rows than the answer may have', () => {
     expect(found).toMatchObject({ state: 'done', error: '', counts: { rows: 4 } })
     expect(found?.options).not.toHaveProperty('definition')
     expect(job).toMatch(/^[\da-f]{24}$/)
+    // The key of the signature: with it any reader of jobs could make the address.
+    expect(found?.options).toHaveProperty('secret')
+    expect(DEFINITIONS.get('jobs')?.hidden).toContain('options')
   })
 })
 
@@ -154,6 +167,14 @@ describe('an address', () => {
       message: 'the address of the report is not valid',
     })
   })
+})
+
+it('the signature of one file does not open another one', async () => {
+  const [mine, other] = [new URL((await order()).url), new URL((await order()).url)]
+  await runJobs()
+  expect((await fetch(other)).status).toBe(200)
+  mine.pathname = other.pathname
+  expect((await fetch(mine)).status).toBe(403)
 })
 
 it('a report that cannot be written fails once, and says why', async () => {
@@ -199,6 +220,49 @@ it('an interrupted report starts again, and the file has each row once', async (
   expect((await (await fetch(url)).text()).split('\r\n')).toHaveLength(6)
 })
 
+it('a process that stops in the middle of a file leaves the report to another one', async () => {
+  const { url, job: id } = await order()
+  const catalog = api.catalog()
+  const steps = new EventEmitter()
+  const begun = once(steps, 'begun')
+  const released = once(steps, 'released')
+  // Stops after the header; later it writes something else, and dies.
+  const files: ReportParts['files'] = {
+    ...parts.files,
+    write: (name, texts) =>
+      parts.files.write(
+        name,
+        (async function* () {
+          for await (const text of texts) {
+            yield text
+            steps.emit('begun')
+            await released
+            yield 'x'.repeat(100)
+            throw new Error('the process died')
+          }
+        })(),
+      ),
+  }
+  const handlers = { report: reportHandler({ ...parts, files, clock }) }
+  const options = { catalog, clock, log, handlers }
+  const [due] = await jobsDue(options)
+  if (due === undefined) throw new Error('no job')
+  const stopped = runJob(options, due, new AbortController().signal)
+  await begun
+  await runJobs()
+  expect((await fetch(url)).status).toBe(202)
+  // Its lease ends.
+  await catalog.jobs.updateOne({ _id: due._id }, { $set: { expires: new Date(0) } })
+  await runJobs()
+  const text = 'Stamp,Price\r\na,0.1\r\nb,0.2\r\nc,1.15\r\nd,-0.3\r\n'
+  expect(await (await fetch(url)).text()).toBe(text)
+  steps.emit('released')
+  await stopped
+  expect(await (await fetch(url)).text()).toBe(text)
+  const left = readdirSync(folder).filter((name) => name.startsWith(id))
+  expect(left).toEqual([expect.stringMatching(/\.csv$/)])
+})
+
 it('no more than 20 reports wait', async () => {
   for (let index = 0; index < 20; index += 1) await order()
   const refused = await api.ask('report', { report: ALL })
@@ -220,6 +284,8 @@ it('expired files are removed, others stay', async () => {
       signal: new AbortController().signal,
       removeBatch: async (work: () => Promise<number>) => removed.push(await work()),
     } as unknown as Removal)
+  const draft = `${'0'.repeat(24)}-${NOW_MS + 24 * HOUR_MS}.csv.0123456789abcdef.part`
+  writeFileSync(join(folder, draft), 'left by a process that died')
   const before = readdirSync(folder)
   expect(before.length).toBeGreaterThan(1)
   expect(readFileSync(join(folder, before[0] ?? ''), 'utf8')).not.toBe('')

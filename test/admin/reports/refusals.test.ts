@@ -58,6 +58,12 @@ const WRONG: readonly [report: Fields, text: string][] = [
   [where('urt', 'lt_constant', 'never'), 'conditions.0.value must be one of current_time'],
   [where('billrun', 'lt', 'confirmed'), 'conditions.0.value is not one cycle'],
   [{ ...BASE, conditions: Array(101).fill({}) }, 'conditions must have at most 100 members'],
+  [{ ...BASE, sorts: Array(21).fill({}) }, 'sorts must have at most 20 members'],
+  [{ ...BASE, formats: Array(201).fill({}) }, 'formats must have at most 200 members'],
+  [where('stamp', '$where', 'sleep(1000)'), 'Invalid filter operator $where'],
+  [where('stamp', 'eq', { $function: {} }), 'conditions.0.value must be a text'],
+  [where('uf.note', 'eq', { $regex: '(a+)+$' }), 'conditions.0.value must be a text'],
+  [where('stamp', 'like', { $regex: '(a+)+$' }), 'conditions.0.value must be a text'],
   [{ ...BASE, sorts: [{ field: 's', op: 2 }] }, 'sorts.0.op must be 1 or -1'],
   [{ ...BASE, sorts: [{ field: 'no', op: 1 }] }, 'sorts.0.field: no is not a field of usage'],
   [

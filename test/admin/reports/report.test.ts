@@ -199,7 +199,12 @@ const CONDITIONS: readonly [field: string, op: string, value: unknown, stamps: s
   ['urt', 'last_hours', 330, 'b'],
   ['urt', 'last_hours', 339, 'ab'],
   ['urt', 'lt_constant', 'current_start', 'cd'],
-  ['urt', 'gte_constant', 'last_confirmed_start', 'cdab'.split('').sort().join('')],
+  ['urt', 'gte_constant', 'last_confirmed_start', 'abcd'],
+  ['urt', 'lte_constant', 'last_confirmed_end', 'cd'],
+  ['urt', 'lt_constant', 'current_end', 'abcd'],
+  ['urt', 'gt_constant', 'first_unconfirmed_end', ''],
+  ['urt', 'eq_constant', 'current_time', ''],
+  ['urt', 'ne_constant', 'current_time', 'abcd'],
   ['urt', 'lt_constant', 'first_unconfirmed_start', 'cd'],
   ['urt', 'gt_constant', 'current_time', ''],
   ['billrun', 'eq', 'current', 'ab'],
@@ -212,6 +217,23 @@ const CONDITIONS: readonly [field: string, op: string, value: unknown, stamps: s
 
 it.each(CONDITIONS)('condition: %s %s %j', async (field, op, value, expected) => {
   expect(await stamps([{ field, op, value }])).toBe(expected)
+})
+
+it.each([
+  ['in_range', '2026-05-01', ['Ada']],
+  ['in_range', '2026-06-01', []],
+  ['nin_range', '2026-06-01', ['Ada', 'Bob']],
+])('condition on a list of periods: %s %s', async (op, value, expected) => {
+  const services = [{ name: 'TV', from: new Date('2026-05-01'), to: new Date('2026-06-01') }]
+  await api.catalog().subscribers.updateOne({ firstname: 'Ada' } as never, { $set: { services } })
+  const conditions = [
+    { field: 'services', op, value: `${value}T00:00:00Z` },
+    { field: 'firstname', op: 'in', value: 'Ada,Bob' },
+  ]
+  const columns = [column('firstname')]
+  const sorts = [{ field: 'firstname', op: 1 }]
+  const rows = await rowsOf({ entity: 'subscription', columns, conditions, sorts })
+  expect(rows.map(({ firstname }) => firstname)).toEqual(expected)
 })
 
 it('all conditions hold, also several on one field', async () => {

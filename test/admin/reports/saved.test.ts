@@ -25,13 +25,20 @@ const USAGE = {
   conditions: [{ field: 'type', op: 'eq', value: 'realtime' }],
   sorts: [{ field: 'plan', op: 1 }],
 }
+const JOINED = {
+  ...common(),
+  key: 'JOINED',
+  entity: 'usage',
+  columns: [{ field_name: 'stamp' }],
+  conditions: [{ field: 'lastname', entity: 'customer', op: 'exists', value: true }],
+}
 const BILLS = { ...common(), key: 'BILLS', entity: 'bills', columns: [{ field_name: 'due' }] }
 
 beforeAll(async () => {
   await addReportTenant(api.catalog())
   const ended = { ...USAGE, ...common(), key: 'ENDED', to: new Date('2021-01-01') }
   const deleted = { ...USAGE, ...common(), key: 'DELETED', deleted: true }
-  await api.catalog().reports.insertMany([USAGE, BILLS, ended, deleted])
+  await api.catalog().reports.insertMany([USAGE, BILLS, JOINED, ended, deleted])
 })
 
 const ROWS = [
@@ -71,12 +78,14 @@ describe('GET /api/reports', () => {
     expect(details).toMatchObject([
       { key: 'BILLS', entity: 'bills', _id: { $id: BILLS._id.toHexString() } },
       { key: 'BY_PLAN', type: 1, columns: USAGE.columns, from: '1970-01-01T05:30:00+0530' },
+      { key: 'JOINED' },
     ])
   })
 
   it('lists what the caller may read only', async () => {
-    expect(await list({ role: 'reports', user: 'bills/get' })).toEqual(['BY_PLAN'])
+    expect(await list({ role: 'reports', user: 'bills/get' })).toEqual(['BY_PLAN', 'JOINED'])
     expect(await list({ role: 'reports', user: 'lines/get' })).toEqual(['BILLS'])
+    expect(await list({ role: 'reports', user: 'accounts/get' })).toEqual(['BILLS', 'BY_PLAN'])
   })
 })
 

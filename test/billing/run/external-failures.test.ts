@@ -1,4 +1,5 @@
 /** Runs of the cycle with a customer system that is away, slow, or wrong. */
+import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { readParked } from '../../../src/billing/run/parked.ts'
 import { retryParked, runAccounts } from '../../../src/billing/run/run-accounts.ts'
@@ -16,6 +17,11 @@ const numbers = async () => (await cycle.invoices()).map(({ invoice_id: id }) =>
 
 async function customers(count: number): Promise<void> {
   for (const aid of range(1, count)) external.crm().revisions.push(account(aid), subscriber(aid))
+}
+
+function answersStatus(response: ServerResponse, status: number): true {
+  response.writeHead(status).end()
+  return true
 }
 
 describe('a page that breaks the rules pauses the run', () => {
@@ -74,6 +80,17 @@ describe('a page that breaks the rules pauses the run', () => {
     external.crm().disturb = null
     expect(await external.run()).toMatchObject({ state: 'finished', counts: { invoices: 6 } })
     expect(await numbers()).toEqual(range(101, 6))
+  })
+
+  it.each([400, 401, 403, 404, 413])('status %i, without asking again', async (status) => {
+    await customers(1)
+    await external.configure()
+    external.crm().disturb = (_, response) => answersStatus(response, status)
+    const paused = await external.run()
+    expect(paused).toMatchObject({ state: 'paused', reason: expect.stringContaining(`${status}`) })
+    expect(external.crm().asked).toHaveLength(1)
+    external.crm().disturb = null
+    expect(await external.run()).toMatchObject({ state: 'finished', counts: { invoices: 1 } })
   })
 
   it('a huge answer is not read to its end', async () => {
@@ -140,14 +157,10 @@ describe('a customer system that is away', () => {
       },
       /its answer was not complete within 150 ms/,
     ],
-    [
-      'overloaded',
-      (_, response) => {
-        response.writeHead(503).end()
-        return true
-      },
-      /status 503/,
-    ],
+    ['failing', (_, response) => answersStatus(response, 500), /status 500/],
+    ['overloaded', (_, response) => answersStatus(response, 503), /status 503/],
+    ['busy', (_, response) => answersStatus(response, 429), /status 429/],
+    ['late', (_, response) => answersStatus(response, 408), /status 408/],
   ])('%s, is waited for', async (_, disturb, reason) => {
     await customers(3)
     await external.configure({ billable: { timeout_ms: 150 } })

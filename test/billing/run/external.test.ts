@@ -63,12 +63,12 @@ describe('the same customers', () => {
     })
   }
 
-  /** Plans, services, overrides, discounts, changes and ends, usage, credits and installments. */
-  async function populate(): Promise<void> {
+  const price = (amount: number) => [{ from: 0, to: 'UNLIMITED', price: amount }]
+
+  async function addOffers(): Promise<void> {
     const catalog = cycle.catalog()
     const forever = { from: FROM, to: TO, rev: 1 }
     const tax = [{ type: 'vat', taxation: 'global' }]
-    const price = (amount: number) => [{ from: 0, to: 'UNLIMITED', price: amount }]
     const offer = { ...forever, recurrence: { frequency: 1, start: 1 }, tax }
     await catalog.taxes.insertOne({
       _id: new ObjectId('6a0000000000000000000001'),
@@ -93,6 +93,12 @@ describe('the same customers', () => {
       },
       subject: { plan: { GOLD: { value: 0.1 } } },
     } as never)
+  }
+
+  /** Plans, services, overrides, discounts, changes and ends, usage, credits and installments. */
+  async function populate(): Promise<void> {
+    const catalog = cycle.catalog()
+    await addOffers()
     const mid = new Date('2026-05-11T00:00:00Z')
     const more: Record<number, Fields[]> = {
       2: [{ plan: 'AHEAD' }],
@@ -117,9 +123,7 @@ describe('the same customers', () => {
     await catalog.subscribers.insertMany(customers(more) as never[])
     const line = (aid: number, index: number, fields: Fields) => ({
       stamp: `s${aid}-${index}`,
-      source: 'credit',
-      type: 'credit',
-      usaget: 'charge',
+      ...{ source: 'credit', type: 'credit', usaget: 'charge' },
       aid,
       sid: 10_000 + aid,
       urt: mid,

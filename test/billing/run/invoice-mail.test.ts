@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { SMTPServer } from 'smtp-server'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type ConfirmDeps, confirmInvoices } from '../../../src/billing/run/confirm.ts'
 import { closeMail, MAIL_KIND, mailHandler } from '../../../src/billing/run/invoice-mail.ts'
@@ -13,40 +12,9 @@ import { createLogger } from '../../../src/runtime/log.ts'
 import { ACTOR } from '../../support/billing/books.ts'
 import { cycleOf, KEY, useCycle } from '../../support/billing/cycle-fixture.ts'
 import { runReal } from '../../support/billing/real-cycle.ts'
+import { type MailServer, startMailServer } from '../../support/mail-server.ts'
 
 const cycle = useCycle()
-
-interface MailServer {
-  readonly url: string
-  /** Messages that were accepted, as text. */
-  readonly messages: string[]
-  close(): Promise<void>
-}
-
-async function startMailServer(port = 0, accepts = () => true): Promise<MailServer> {
-  const messages: string[] = []
-  const server = new SMTPServer({
-    authOptional: true,
-    disabledCommands: ['STARTTLS'],
-    onData(stream, _session, done) {
-      const parts: Buffer[] = []
-      stream.on('data', (part: Buffer) => parts.push(part))
-      stream.on('end', () => {
-        if (!accepts()) return done(new Error('try again later'))
-        messages.push(Buffer.concat(parts).toString('utf8'))
-        done()
-      })
-    },
-  })
-  server.on('error', () => undefined)
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
-  const { port: bound } = server.server.address() as AddressInfo
-  return {
-    url: `smtp://127.0.0.1:${bound}`,
-    messages,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
-  }
-}
 
 const servers: MailServer[] = []
 afterEach(async () => {

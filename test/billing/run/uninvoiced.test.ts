@@ -1,5 +1,6 @@
 /** `tollgate audit`: lines that no invoice has. */
 import { beforeEach, describe, expect, it } from 'vitest'
+import { STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import { auditUninvoiced, uninvoicedLines } from '../../../src/cli/audit/uninvoiced.ts'
 import { config, KEY, RUN_MS, useCycle } from '../../support/billing/cycle-fixture.ts'
 import { addPlan, useLateUsage } from '../../support/billing/late-usage.ts'
@@ -16,7 +17,8 @@ describe('tollgate audit', () => {
     tax_data: { total_amount: 0, total_tax: 0, taxes: [] },
     ...more,
   })
-  const audit = () => auditUninvoiced(cycle.catalog(), config)
+  const audit = () =>
+    auditUninvoiced({ catalog: cycle.catalog(), lookup: STORED_CUSTOMERS }, config)
 
   beforeEach(async () => {
     await addPlan(cycle.catalog())

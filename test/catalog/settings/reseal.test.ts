@@ -4,8 +4,9 @@ import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startReseal } from '../../../src/admin/reseal.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
+import { visitCustomerSecrets } from '../../../src/catalog/settings/customer-secrets.ts'
 import { readStoredSecrets, resealAll } from '../../../src/catalog/settings/reseal.ts'
-import { createSealer } from '../../../src/catalog/settings/sealing.ts'
+import { createSealer, type Sealer } from '../../../src/catalog/settings/sealing.ts'
 import { sealerOf } from '../../../src/catalog/settings/secret-keys.ts'
 import { readCategory, writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { recordingLog, useStore } from '../../support/catalog/store.ts'
@@ -41,6 +42,12 @@ async function fill(catalog: Catalog, seal: (text: string) => string): Promise<v
   })
   const params = { api_key: seal('sk'), currency: 'eur' }
   await writeStoredConfig(catalog, 'payment_gateways', () => [{ name: 'stripe', params }], by)
+  const oauth2 = { type: 'oauth2', access_token_url: 'https://crm.example.net/token' }
+  const customers = {
+    external_authentication: { ...oauth2, data: { client_id: 'c', client_secret: seal('cs') } },
+    billable: { authentication: { type: 'basic', data: { username: 'u', password: seal('bp') } } },
+  }
+  await writeStoredConfig(catalog, 'subscribers', () => customers, by)
   const active = { name: 'stripe', card_token: seal('pm'), four_digits: '4242' }
   await catalog.subscribers.insertOne({
     type: 'account',
@@ -50,6 +57,16 @@ async function fill(catalog: Catalog, seal: (text: string) => string): Promise<v
     payment_gateway: { active },
   } as never)
   await catalog.gatewaycharges.insertOne({ _id: 'tg_1', card: seal('{}') } as never)
+}
+
+/** The secrets of the customer system, in clear. */
+async function openedCustomers(catalog: Catalog, sealer: Pick<Sealer, 'open'>) {
+  const found: (string | null)[] = []
+  visitCustomerSecrets((await readCategory(catalog, 'subscribers')).value, (_, text) => {
+    found.push(sealer.open(text))
+    return text
+  })
+  return found
 }
 
 describe('stored secrets', () => {
@@ -62,11 +79,13 @@ describe('stored secrets', () => {
     const known = () => ({ seals: 'the new key', others: ['the old key'] })
     const sealer = createSealer({ available: known, current: () => 'the new key' })
     const done = await resealAll(catalog, sealer, { nowMs: NOW_MS, actor: node })
-    expect(done).toEqual({ sealed: 7, lost: [] })
+    expect(done).toEqual({ sealed: 9, lost: [] })
     const states = (await readStoredSecrets(catalog, createSealer('the new key'))).map(
       ({ kind, name, state }) => [kind, name, state],
     )
     expect(states).toEqual([
+      ['customer system', 'external_authentication.client_secret', 'sealed'],
+      ['customer system', 'billable.authentication.password', 'sealed'],
       ['client', 'crm', 'sealed'],
       ['directory', 'corp', 'sealed'],
       ['gateway', 'stripe', 'sealed'],
@@ -75,6 +94,7 @@ describe('stored secrets', () => {
       ['card', 'account 7', 'sealed'],
       ['charge', 'tg_1', 'sealed'],
     ])
+    expect(await openedCustomers(catalog, sealer)).toEqual(['cs', 'bp'])
     const { value } = await readCategory(catalog, 'shared_secret')
     expect(value).toMatchObject([{ hash: expect.stringMatching(/^[0-9a-f]{64}$/) }, {}])
     expect(JSON.stringify([value, await catalog.audit.find().toArray()])).not.toMatch(/plain:|kkk/)
@@ -82,7 +102,7 @@ describe('stored secrets', () => {
       sealed: 0,
       lost: [],
     })
-    expect(await catalog.audit.countDocuments({ type: 'reseal' })).toBe(3)
+    expect(await catalog.audit.countDocuments({ type: 'reseal' })).toBe(4)
   })
 
   it('are sealed at the start of the control plane, with a generated key', async () => {
@@ -95,7 +115,7 @@ describe('stored secrets', () => {
     const watch = startReseal({ catalog, config, log, clock: { nowMs: () => NOW_MS } })
     await expect
       .poll(async () => (await readStoredSecrets(catalog, sealerOf(config))).map((s) => s.state))
-      .toEqual(Array.from({ length: 7 }, () => 'sealed'))
+      .toEqual(Array.from({ length: 9 }, () => 'sealed'))
     await watch.stop()
     expect(JSON.stringify(records)).toContain('sealed stored secrets')
   })
@@ -108,7 +128,17 @@ describe('stored secrets', () => {
     const { lost, sealed } = await resealAll(catalog, sealer, { nowMs: NOW_MS, actor: node })
     expect([sealed, lost.map(({ name }) => name)]).toEqual([
       0,
-      ['crm', 'corp', 'stripe', 'ops', 'ops', 'account 7', 'tg_1'],
+      [
+        'external_authentication.client_secret',
+        'billable.authentication.password',
+        'crm',
+        'corp',
+        'stripe',
+        'ops',
+        'ops',
+        'account 7',
+        'tg_1',
+      ],
     ])
     expect(await readCategory(catalog, 'shared_secret')).toEqual(before)
   })

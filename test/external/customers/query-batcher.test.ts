@@ -138,7 +138,7 @@ describe('the circuit', () => {
     }
   })
 
-  it('rejects what waits when it opens', async () => {
+  it('rejects waiting questions when it opens', async () => {
     const batcher = open({ questionsMax: 1, callsMax: 1, waitingMax: 10 })
     await fail(batcher, 2)
     const answers = [1, 2, 3].map(batcher.ask)

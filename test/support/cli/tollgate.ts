@@ -1,5 +1,5 @@
 /** The built command line with its own MongoDB, for commands that need no other store. */
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
+import type { TestStores } from '../recorder/accounts.ts'
 import type { Ended } from './product.ts'
 
 const BIN = fileURLToPath(new URL('../../../bin/tollgate.mjs', import.meta.url))
@@ -15,6 +16,8 @@ export interface Tollgate {
   run(...args: string[]): Promise<Ended>
   /** Runs a command with standard input. */
   pipe(input: string, ...args: string[]): Promise<Ended>
+  /** A command that the test ends. */
+  start(...args: string[]): ChildProcess
   /** Writes a file and returns its path. */
   file(name: string, text: string): string
   catalog(): Catalog
@@ -38,7 +41,7 @@ export function useTollgate(environment: Record<string, string> = {}): Tollgate 
     await mongo.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const pipe = (input: string, ...args: string[]) => {
+  const start = (...args: string[]) => {
     const env = {
       PATH: process.env['PATH'],
       TOLLGATE_MONGO_URL: mongo.url,
@@ -47,9 +50,11 @@ export function useTollgate(environment: Record<string, string> = {}): Tollgate 
       TOLLGATE_DATA_DIR: folder,
       ...environment,
     }
-    return ended(spawn(process.execPath, [BIN, ...args], { env }), input)
+    return spawn(process.execPath, [BIN, ...args], { env })
   }
+  const pipe = (input: string, ...args: string[]) => ended(start(...args), input)
   return {
+    start,
     pipe,
     run: (...args) => pipe('', ...args),
     file(name, text) {
@@ -59,6 +64,23 @@ export function useTollgate(environment: Record<string, string> = {}): Tollgate 
     },
     catalog: () => catalog,
   }
+}
+
+/** Runs a command on the stores of a test. `environment`: more settings. */
+export function runOn(
+  { server, mongo, ledger }: TestStores,
+  args: readonly string[],
+  environment: Record<string, string> = {},
+): Promise<Ended> {
+  const env = {
+    PATH: process.env['PATH'],
+    TOLLGATE_MONGO_URL: mongo.url,
+    TOLLGATE_MONGO_DATABASE: mongo.database,
+    TOLLGATE_REDIS_URL: server.url,
+    TOLLGATE_LEDGER_PARTITIONS: String(ledger.keys.partitions),
+    ...environment,
+  }
+  return ended(spawn(process.execPath, [BIN, ...args], { env }), '')
 }
 
 function ended(child: ReturnType<typeof spawn>, input: string): Promise<Ended> {

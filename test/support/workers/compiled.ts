@@ -8,7 +8,8 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-const MODULES = 'config domain ledger rating rating/match runtime store workers'.split(' ')
+const MODULES =
+  'config domain external/customers ledger rating rating/match runtime store workers'.split(' ')
 
 const OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,

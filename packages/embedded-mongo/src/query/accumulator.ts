@@ -8,6 +8,7 @@ import { arithmetic, isNumeric } from '../values/numeric.ts'
 import { decimalFrom, decimalInput } from './conversions.ts'
 import { compileExpression, type Evaluate } from './expression.ts'
 import { widened } from './expression-operators.ts'
+import { compileGroupKey, type GroupKey } from './group-key.ts'
 
 /** The state of one accumulator of one group; `add` returns the bytes that it keeps in addition. */
 type State = { add(value: Value): number; result(): Value }
@@ -209,7 +210,7 @@ function sizeOf(value: Value): number {
 }
 
 /** `{ _id: expression, name: accumulator, … }` of `$group`. */
-export type Grouping = { readonly id: Evaluate; readonly fields: [string, Accumulator][] }
+export type Grouping = { readonly key: GroupKey; readonly fields: [string, Accumulator][] }
 
 export function compileGroup(spec: Doc): Grouping {
   if (!('_id' in spec)) {
@@ -224,7 +225,7 @@ export function compileGroup(spec: Doc): Grouping {
     if (name.startsWith('$')) throw notImplemented(`the group option ${name}`)
     fields.push([name, compileAccumulator(name, spec[name])])
   }
-  return { id: compileExpression(spec['_id']), fields }
+  return { key: compileGroupKey(spec['_id']), fields }
 }
 
 /** Memory limit of the groups, in bytes, as in MongoDB; nothing is written to temporary files. */
@@ -247,15 +248,13 @@ export class Groups {
   }
 
   add(doc: Doc): void {
-    const { id, fields } = this.#grouping
-    // Documents without the field belong to the group of null.
-    const value = id(doc) ?? null
-    const key = keyText(value)
-    let group = this.#groups.get(key)
+    const { key, fields } = this.#grouping
+    const text = key.text(doc)
+    let group = this.#groups.get(text)
     if (!group) {
-      group = { id: value, states: fields.map(([, accumulator]) => accumulator.start()) }
-      this.#groups.set(key, group)
-      this.#bytes += GROUP_BYTES + 3 * key.length + STATE_BYTES * fields.length
+      group = { id: key.id(doc), states: fields.map(([, accumulator]) => accumulator.start()) }
+      this.#groups.set(text, group)
+      this.#bytes += GROUP_BYTES + 3 * text.length + STATE_BYTES * fields.length
     }
     for (let i = 0; i < fields.length; i++) {
       this.#bytes += group.states[i]!.add(fields[i]![1].evaluate(doc))

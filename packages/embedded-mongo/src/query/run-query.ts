@@ -41,7 +41,7 @@ export function runQuery(
   if (!collection) return none()
   const plan = planQuery(collection, filter, sort)
   const rows = candidates(records, collection, plan, examined)
-  const found = matching(fields ? decodedOnly(rows, fields) : rows, matches)
+  const found = matching(rows, matches, fields)
   const isSorted = sort.length === 0 || (plan.kind === 'index' && plan.sorted)
   const ordered = isSorted ? found : sorted(found, sort, skip + limit)
   return skip === 0 && limit === Number.POSITIVE_INFINITY
@@ -98,15 +98,13 @@ function* recordsOf(records: Records, plan: Plan): Results<number> {
   }
 }
 
-function* decodedOnly(rows: Results<Row>, fields: FieldNames): Results<Row> {
+function* matching(
+  rows: Results<Row>,
+  matches: (doc: Doc) => boolean,
+  fields: FieldNames | undefined,
+): Results<Row> {
   for (const row of rows) {
-    row?.decodeOnly(fields)
-    yield row
-  }
-}
-
-function* matching(rows: Results<Row>, matches: (doc: Doc) => boolean): Results<Row> {
-  for (const row of rows) {
+    if (row !== null && fields) row.decodeOnly(fields)
     if (row === null || matches(row.doc)) yield row
   }
 }

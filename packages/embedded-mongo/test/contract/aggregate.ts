@@ -58,6 +58,20 @@ const PIPELINES: readonly [pipeline: Document[], expected: Document[]][] = [
       },
     ],
   ],
+  // One field of the key is not mistaken for a part of another one.
+  [
+    [
+      { $match: { _id: { $lte: 3 } } },
+      { $project: { a: { $cond: [{ $eq: ['$_id', 1] }, 'x1:y', 'x'] }, n: 1, tags: 1 } },
+      { $addFields: { b: { $cond: [{ $eq: ['$_id', 1] }, '', '1:y'] } } },
+      { $group: { _id: { a: '$a', b: '$b' }, n: { $sum: 1 } } },
+      { $sort: { n: 1 } },
+    ],
+    [
+      { _id: { a: 'x1:y', b: '' }, n: 1 },
+      { _id: { a: 'x', b: '1:y' }, n: 2 },
+    ],
+  ],
   [
     [{ $group: { _id: { k: '$k', p: '$o.p' }, n: { $sum: 1 } } }, { $sort: { _id: 1 } }],
     [

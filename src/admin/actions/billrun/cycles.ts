@@ -149,7 +149,7 @@ const STATE: Readonly<Record<string, TSchema | object>> = {
   confirmation_percentage: { type: 'number', description: 'Of the invoices, after the run.' },
   generate_pdf: flag('As given to the run: it writes PDF files into `invoices.folder`.'),
   state: text('`running`, `paused` or `finished`; empty before the run.'),
-  reason: text('Why the run is paused, or waits for MongoDB.'),
+  reason: text('Why the run is paused, or waits for MongoDB or the customer system.'),
   accounts: anyValue('Accounts of the run, by result.'),
   parked: integer('Accounts that failed and are not skipped.'),
   parked_accounts: anyValue('The first of them: `aid`, `reason`, `tries`.'),

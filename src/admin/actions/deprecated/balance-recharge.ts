@@ -46,15 +46,8 @@ export async function recharge(sent: SentRecharge, call: ActionCall): Promise<Ac
   const details: readonly unknown[] = Array.isArray(entity) ? entity : [entity]
   return {
     desc: 'Success updating balances',
-    ...maskedInput(sent),
     details: details.filter(isObject).map((one) => withTextDates(one, call) as object),
   }
-}
-
-/** Secrets of cards are not returned. */
-function maskedInput({ query = {}, ...sent }: SentRecharge): object {
-  if (isEmpty(query['secret'])) return {}
-  return { input: { method: 'update', ...sent, query: { secret: '***' } } }
 }
 
 /** How the entity API names what is loaded. */

@@ -38,6 +38,7 @@ export const balances = action({
     ),
     additional: param.optional(param.object('Update: stored in the line.')),
   }),
+  notEchoed: secretParameters,
   answer: {
     details: listOf(mapOf(anyValue('A field.'), 'A balance.'), 'Balances; credit is negative.'),
   },
@@ -55,6 +56,13 @@ export const balances = action({
     return method === 'query' ? queryBalances(given, call) : recharge(given, call)
   },
 })
+
+/** `query` if it may have the secret of a card, also as JSON text with escape sequences. */
+function secretParameters(raw: RawParameters): readonly string[] {
+  const sent = raw.get('query')
+  const text = typeof sent === 'string' ? sent : JSON.stringify(sent ?? null)
+  return /secret|\\u/.test(text) ? ['query'] : []
+}
 
 function entityActionsOf(raw: RawParameters): readonly EntityAction[] {
   const method = raw.get('method')

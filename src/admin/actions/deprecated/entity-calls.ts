@@ -35,7 +35,7 @@ export async function callEntity(
 
 type Collection = 'subscribers' | 'plans' | 'rates'
 
-/** The revision of an entity in force, by fields that identify it; null if there is none. */
+/** The revision of an entity in force, by fields that identify it, or null. */
 export async function currentRevision(
   { catalog, nowMs }: ActionCall,
   collection: Collection,
@@ -47,7 +47,7 @@ export async function currentRevision(
   return found
 }
 
-/** A revision by its id; null if there is none. */
+/** A revision by its id, or null. */
 export function revisionById(
   { catalog }: ActionCall,
   collection: Collection,

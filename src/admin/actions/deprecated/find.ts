@@ -1,6 +1,6 @@
 /** `find`: documents of a collection by any of their fields. */
 import { Type } from '@sinclair/typebox'
-import { anyValue, either, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
+import { anyValue, either, listOf, ref } from '../../../catalog/entities/json-schema.ts'
 import { type Fields, isObject } from '../../../domain/fields.ts'
 import { get } from '../../entities/actions/get.ts'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
@@ -51,7 +51,7 @@ export const find = action({
     next_page: { type: 'boolean', description: 'Whether there are more documents.' },
     details: either(
       'The documents by their ids.',
-      mapOf(mapOf(anyValue('A field.'), 'A document.'), 'By id.'),
+      ref('documentsById'),
       listOf(anyValue('None.'), 'An empty list if there are none.'),
     ),
   },

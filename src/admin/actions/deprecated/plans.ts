@@ -1,5 +1,5 @@
 /** `plans`: the plans in force. */
-import { anyValue, either, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
+import { anyValue, either, listOf, mapOf, ref } from '../../../catalog/entities/json-schema.ts'
 import { action } from '../action.ts'
 import { CATALOGUE_PARAMETERS, columnsOf, readRevisions, stripOf } from './catalogue.ts'
 import { documentView } from './entity-calls.ts'
@@ -15,7 +15,7 @@ export const plans = action({
     details: either(
       'The plans, or with `strip` lists of values.',
       listOf(mapOf(anyValue('A field.'), 'A plan.'), 'Plans.'),
-      mapOf(listOf(anyValue('A value.'), 'Values.'), 'By field.'),
+      ref('valuesByField'),
     ),
   },
   example: { parameters: { query: { name: 'GOLD' } }, answer: { details: [] } },

@@ -1,5 +1,5 @@
 /** `rates`: the rates in force, in the form of the first versions of the API. */
-import { anyValue, either, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
+import { anyValue, either, listOf, mapOf, ref } from '../../../catalog/entities/json-schema.ts'
 import { type Fields, isObject } from '../../../domain/fields.ts'
 import { action } from '../action.ts'
 import { CATALOGUE_PARAMETERS, columnsOf, readRevisions, stripOf } from './catalogue.ts'
@@ -20,7 +20,7 @@ export const rates = action({
     details: either(
       'The rates, or with `strip` lists of values.',
       listOf(mapOf(anyValue('A field.'), 'A rate: `key`, `rates`, `plans`.'), 'Rates.'),
-      mapOf(listOf(anyValue('A value.'), 'Values.'), 'By field.'),
+      ref('valuesByField'),
     ),
   },
   example: {

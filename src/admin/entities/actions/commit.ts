@@ -26,10 +26,11 @@ export function ruleContextOf(
   fromMs: number,
   actor: Actor,
 ): RuleContext {
-  const { catalog, ledger, clock, config } = stores
+  const { catalog, ledger, lookup, clock, config } = stores
   const { timeZone: zone, cycleDay } = config.rating
   const user = actor.by === 'session' ? { user: actor.name } : {}
-  return { catalog, ledger, action, nowMs: clock.nowMs(), zone, cycleDay, fromMs, ...user }
+  const sources = { catalog, ledger, lookup }
+  return { ...sources, action, nowMs: clock.nowMs(), zone, cycleDay, fromMs, ...user }
 }
 
 /** The configured fields of the request, checked; undefined removes a field. */

@@ -32,7 +32,11 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
     const numbered = await withAssignedNumber(stores, definition, document)
     const draft = new Draft([])
     const added = draft.add(numbered)
-    if (definition.name === 'subscribers') await checkNotInvoiced(stores, added)
+    if (definition.name === 'subscribers') {
+      const { catalog, config } = stores
+      const untilMs = await confirmedUntilMs(catalog, [Number(added['aid'])], config)
+      checkNotInvoiced(added, untilMs, config.rating.timeZone)
+    }
     const context = ruleContextOf(stores, 'create', fromOf(added), request.actor)
     const decision = await decisionOf(stores, request, draft, context, added._id)
     const whole = await withRelatedWrites(stores, request, decision, added, context)
@@ -45,15 +49,19 @@ export async function create(stores: EntityStores, request: WriteRequest): Promi
   return { details: isSilent ? null : true, entity, ...warnings }
 }
 
-/** A subscriber cannot begin in a time whose invoice is confirmed: it would never be charged. */
-async function checkNotInvoiced(
-  { catalog, config }: EntityStores,
+/**
+ * A subscriber cannot begin in a time whose invoice is confirmed: it would never be charged.
+ * `untilMs`: end of the confirmed invoices by account. Throws `EntityRuleError`.
+ */
+export function checkNotInvoiced(
   subscriber: RawDocument,
-): Promise<void> {
-  const aid = Number(subscriber['aid'])
-  const untilMs = (await confirmedUntilMs(catalog, [aid], config)).get(aid) ?? 0
-  if (fromOf(subscriber) >= untilMs) return
-  const date = dateText(untilMs, config.rating.timeZone)
+  untilMs: ReadonlyMap<unknown, number>,
+  zone: string,
+): void {
+  const { aid } = subscriber
+  const invoicedMs = untilMs.get(aid) ?? 0
+  if (fromOf(subscriber) >= invoicedMs) return
+  const date = dateText(invoicedMs, zone)
   const text = `create: from must not be before ${date}, until which account ${aid} is invoiced`
   throw new EntityRuleError(text, DISPLAY.date)
 }
@@ -107,7 +115,9 @@ export async function newDocument(
     const text = `create: to must be after ${dateText(begin.getTime(), zone)}, where it begins`
     throw new EntityRuleError(text, DISPLAY.date)
   }
-  const context = ruleContextOf(stores, 'create', begin.getTime(), request.actor)
+  const { isMigrated = false } = request
+  const rules = ruleContextOf(stores, 'create', begin.getTime(), request.actor)
+  const context = { ...rules, isMigrated }
   const custom = customChanges(request, context, null)
   const changes = { ...request.changes, set: { ...custom, ...request.changes.set } }
   const prepare = stores.rules[definition.name]?.prepare

@@ -3,29 +3,32 @@
  * all of them, and all are stored with one write.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { EntityCollection } from '../../../catalog/entities/entity-table.ts'
 import { DuplicateEntityError, EntityConflictError } from '../../../catalog/errors.ts'
 import { checkedEntityWith } from '../../../catalog/revisions/check.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
 import { readReferences } from '../../../catalog/revisions/references.ts'
+import { raiseSequence } from '../../../catalog/revisions/sequence.ts'
 import type { RevisionWrite } from '../../../catalog/revisions/store-revisions.ts'
 import { withEarlierAccountStart } from '../actions/account-start.ts'
 import { withAuditEntries } from '../actions/audit-entries.ts'
 import { withSealedCards } from '../actions/card-secrets.ts'
 import { ruleContextOf } from '../actions/commit.ts'
-import { newDocument } from '../actions/create.ts'
+import { checkNotInvoiced, newDocument } from '../actions/create.ts'
+import { confirmedUntilMs } from '../actions/minimum-date.ts'
 import { findDocuments } from '../actions/revisions.ts'
+import type { EntityStores } from '../requests/entity-request.ts'
 import { createRuleCache } from '../rules/cache.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
 import { accountStarts, linkedAccounts } from './accounts.ts'
 import { documentIdOf, type ImportJob, type NewRow, withCache } from './job.ts'
+import { checkStoredRevision, migratedRow, stepsWithDerivedDates } from './migration.ts'
 import { assignNumbers, hasNumbers } from './numbers.ts'
 import { PendingValues } from './pending-values.ts'
 import { problemOf } from './problems.ts'
-import { createRequest } from './requests.ts'
+import { createRequest, migrationRequest } from './requests.ts'
 import { taxCheck } from './taxes.ts'
 import { buildUniquenessIndex, type UniquenessIndex } from './uniqueness-index.ts'
 import type { ValidUnit } from './unit.ts'
@@ -63,15 +66,27 @@ export async function prepareUnits(
     if (index % ROWS_PER_TURN === ROWS_PER_TURN - 1) await nextTurn()
     try {
       checkTax(unit)
-      const request = createRequest(job, unit, accountOf(unit))
-      const document = await newDocument(cached, request)
-      rows.push({ unit, document: { ...document, _id: documentIdOf(job.importId, unit) } })
+      rows.push({ unit, document: await documentOf(job, unit, { cached, aid: accountOf(unit) }) })
     } catch (error) {
       problems.set(unit, problemOf(error, job))
     }
   }
-  const numbered = await assignNumbers(job, rows)
-  return { rows: numbered.map(withDerivedDates(job)), problems }
+  const complete = job.settings.isMigration ? rows : await withGeneratedFields(job, rows)
+  return { rows: complete.map((row) => withSealedSecrets(job, row)), problems }
+}
+
+/** `aid`: the account that the linker has found. Throws `ApiError`. */
+async function documentOf(
+  job: ImportJob,
+  unit: ValidUnit,
+  { cached, aid }: { cached: EntityStores; aid: number | null },
+): Promise<RawDocument> {
+  if (job.settings.isMigration) {
+    const { update, kept } = migratedRow(job, unit)
+    return { ...(await newDocument(cached, migrationRequest(job, update))), ...kept }
+  }
+  const document = await newDocument(cached, createRequest(job, unit, aid))
+  return { ...document, _id: documentIdOf(job.importId, unit) }
 }
 
 /**
@@ -88,19 +103,22 @@ export async function createUnits(
   return all
 }
 
-/** Sets the derived dates of the first revision of an account or subscriber. */
-function withDerivedDates({
-  definition: { name },
-  stores: { sealer },
-}: ImportJob): (row: NewRow) => NewRow {
-  return (row) => {
-    if (!hasNumbers(name)) return row
+/** Adds the number and the derived dates of new accounts and subscribers. */
+async function withGeneratedFields(job: ImportJob, rows: readonly NewRow[]): Promise<NewRow[]> {
+  const numbered = await assignNumbers(job, rows)
+  if (!hasNumbers(job.definition.name)) return numbered
+  const derive = job.definition.name === 'subscribers' ? deriveSubscriber : deriveAccount
+  return numbered.map((row) => {
     const draft = new Draft([row.document])
-    if (name === 'subscribers') deriveSubscriber(draft)
-    else deriveAccount(draft)
+    derive(draft)
     const [document = row.document] = draft.revisions()
-    return { ...row, document: name === 'accounts' ? withSealedCards(document, sealer) : document }
-  }
+    return { ...row, document }
+  })
+}
+
+function withSealedSecrets({ definition, stores }: ImportJob, row: NewRow): NewRow {
+  if (definition.name !== 'accounts') return row
+  return { ...row, document: withSealedCards(row.document, stores.sealer) }
 }
 
 async function write(
@@ -144,45 +162,75 @@ async function decide(
 ): Promise<BatchDecision> {
   const { stores, definition, pendingValues } = job
   const collection = definition.store as EntityCollection
-  const rows = await withoutStored(job, given)
+  const { isMigration } = job.settings
+  const rows = await withoutStored(job, given, problems)
   const documents = rows.map(({ document }) => document)
   const accountStartsMs =
     definition.name === 'subscribers' ? await accountStarts(job, documents) : new Map()
+  const invoicedUntilMs = await invoicedUntil(job, documents)
   const uniqueness = await buildUniquenessIndex(job, rows, pendingValues ?? new PendingValues())
   const references = await readReferences(stores.catalog, collection, documents)
   const cache = createRuleCache()
   // Fills the cache for the account check of the subscriber rules, which these reads have already
   // made.
   for (const aid of accountStartsMs.keys()) await cache.of(`accounts/${aid}`, async () => true)
-  const steps: RevisionWrite[] = []
+  const accepted: NewRow[] = []
   const early: NewRow[] = []
   for (const row of rows) {
     try {
-      const document = await checked(job, row, { uniqueness, references, cache })
-      const beginMs = accountStartsMs.get(document['aid'])
-      if (beginMs !== undefined && fromOf(document) < beginMs) early.push({ ...row, document })
-      else steps.push({ mode: 'insert', document })
+      const document = await checked(job, row, { uniqueness, references, cache, invoicedUntilMs })
+      const beginMs = isMigration ? undefined : accountStartsMs.get(document['aid'])
+      const isEarly = beginMs !== undefined && fromOf(document) < beginMs
+      const target = isEarly ? early : accepted
+      target.push({ ...row, document })
     } catch (error) {
       problems.set(row.unit, problemOf(error, job))
     }
   }
-  const decided = { collection, steps, isNew: true, result: null }
+  const decided = { collection, ...(await writesOf(job, accepted)), result: null }
   return { ...withAuditEntries(decided, job, 'create', null), early }
+}
+
+/** The writes of accepted rows. */
+async function writesOf(
+  job: ImportJob,
+  rows: readonly NewRow[],
+): Promise<Pick<ChangeDecision<null>, 'steps' | 'before' | 'isNew'>> {
+  const { definition, settings, stores, pendingValues } = job
+  if (!settings.isMigration || !hasNumbers(definition.name) || rows.length === 0) {
+    return { steps: rows.map(({ document }) => ({ mode: 'insert', document })), isNew: true }
+  }
+  const numbers = rows.map(({ document }) => Number(document[definition.keyField]))
+  if (pendingValues === null) await raiseSequence(stores.catalog, Math.max(...numbers))
+  const { steps, before } = await stepsWithDerivedDates(job, rows)
+  return { steps, before, isNew: before.length === 0 }
 }
 
 interface RowCheckContext {
   uniqueness: UniquenessIndex
   references: Awaited<ReturnType<typeof readReferences>>
   cache: ReturnType<typeof createRuleCache>
+  /** End of the confirmed invoices by account; empty unless subscribers are imported. */
+  invoicedUntilMs: ReadonlyMap<unknown, number>
+}
+
+async function invoicedUntil(
+  { definition, stores }: ImportJob,
+  documents: readonly RawDocument[],
+): Promise<ReadonlyMap<unknown, number>> {
+  if (definition.name !== 'subscribers') return new Map()
+  const aids = new Set(documents.map(({ aid }) => Number(aid)))
+  return confirmedUntilMs(stores.catalog, [...aids], stores.config)
 }
 
 async function checked(
   { stores, definition, actor }: ImportJob,
   { unit, document }: NewRow,
-  { uniqueness, references, cache }: RowCheckContext,
+  { uniqueness, references, cache, invoicedUntilMs }: RowCheckContext,
 ): Promise<RawDocument> {
   const timeZone = stores.config.rating.timeZone
   const context = { ...ruleContextOf(stores, 'create', fromOf(document), actor), cache }
+  checkNotInvoiced(document, invoicedUntilMs, timeZone)
   uniqueness.check(document, unit)
   await stores.rules[definition.name]?.check?.(document, null, context)
   const collection = definition.store as EntityCollection
@@ -192,23 +240,27 @@ async function checked(
   return entity
 }
 
-/** An interrupted attempt of the same import may have written some of the rows. */
+/** An interrupted attempt of this import, or an earlier migration, may have written some rows. */
 async function withoutStored(
-  { stores, definition }: ImportJob,
+  job: ImportJob,
   rows: readonly NewRow[],
+  problems: UnitProblems,
 ): Promise<readonly NewRow[]> {
+  const { stores, definition, settings } = job
   const ids = rows.map(({ document }) => document._id)
-  const stored = await storedIds(stores, definition, ids)
-  return rows.filter(({ document }) => !stored.has(document._id.toHexString()))
-}
-
-async function storedIds(
-  { catalog }: ImportJob['stores'],
-  definition: ImportJob['definition'],
-  ids: readonly ObjectId[],
-): Promise<ReadonlySet<string>> {
-  const found = await findDocuments(catalog, definition, { _id: { $in: ids } }, ids.length)
-  return new Set(found.map(({ _id: id }) => id.toHexString()))
+  const filter = { _id: { $in: ids } }
+  const found = await findDocuments(stores.catalog, definition, filter, ids.length)
+  const stored = new Map(found.map((document) => [document._id.toHexString(), document]))
+  return rows.filter(({ unit, document }) => {
+    const before = stored.get(document._id.toHexString())
+    if (before === undefined) return true
+    try {
+      if (settings.isMigration) checkStoredRevision(job, document, before)
+    } catch (error) {
+      problems.set(unit, problemOf(error, job))
+    }
+    return false
+  })
 }
 
 /** Writes a subscriber that starts before its account together with the change of the account. */

@@ -39,7 +39,8 @@ export async function prescan(options: PrescanOptions): Promise<Prescan> {
     hash.update(chunk)
     checkText(decoder, chunk)
   }
-  const lines = definition.name === 'rates' ? new RateLines() : null
+  const hasLines = definition.name === 'rates' && !settings.isMigration
+  const lines = hasLines ? new RateLines() : null
   let map = format === 'jsonl' ? createMapper({ ...options, ...nameOf(file), header: null }) : null
   let rows = 0
   const source = { path: file.path, format, delimiter: settings.delimiter, watch }

@@ -23,6 +23,11 @@ export function createRequest(job: ImportJob, unit: ValidUnit, aid: number | nul
   return requestOf(job, new Map([['update', given]]))
 }
 
+/** The request for a revision of another system, with the fields of a create. Throws `ApiError`. */
+export function migrationRequest(job: ImportJob, update: Fields): WriteRequest {
+  return { ...requestOf(job, new Map([['update', update]])), isMigrated: true }
+}
+
 /** Throws `ApiError`. */
 export function changeRequest(job: ImportJob, unit: ValidUnit): WriteRequest {
   const { definition, settings } = job

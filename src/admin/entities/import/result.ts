@@ -5,7 +5,7 @@ import { FAILURES_MAX, type Failure } from './progress.ts'
 const DETAILS_MAX = 10_000
 
 export interface ImportResult {
-  /** Null in a dry run, which stores nothing. */
+  /** Null if the import cannot be resumed. */
   importId: string | null
   total: number
   succeeded: number
@@ -45,11 +45,15 @@ export class ResultSummary {
     this.failed += count
   }
 
-  result(importId: string | null, ignored: readonly string[]): ImportResult {
+  result(
+    importId: string | null,
+    ignored: readonly string[],
+    isDryRun = importId === null,
+  ): ImportResult {
     const { succeeded, failed } = this
     const total = this.#total
     const details = this.#details
-    return { importId, total, succeeded, failed, details, isDryRun: importId === null, ignored }
+    return { importId, total, succeeded, failed, details, isDryRun, ignored }
   }
 }
 
@@ -68,6 +72,7 @@ export function importEnvelope(result: ImportResult): Record<string, unknown> {
     total,
     succeeded,
     failed,
-    ...(isDryRun ? { dry_run: true } : { import_id: importId }),
+    ...(isDryRun && { dry_run: true }),
+    ...(importId !== null && { import_id: importId }),
   }
 }

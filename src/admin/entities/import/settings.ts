@@ -40,6 +40,8 @@ export interface ImportSettings {
   updater: RowLink | null
   listActions: ReadonlyMap<string, ListAction>
   isDryRun: boolean
+  /** The rows are revisions of another system (migration.ts). Only on the command line. */
+  isMigration: boolean
 }
 
 export interface SettingsContext {
@@ -76,6 +78,7 @@ export function importSettings(
     updater: linkOf(fields['updater'], 'updater'),
     listActions: listActions(fields['multi_field_action']),
     isDryRun: fields['dry_run'] === true,
+    isMigration: false,
   }
 }
 

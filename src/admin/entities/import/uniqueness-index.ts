@@ -6,6 +6,7 @@ import { formsOf, valueName } from '../actions/uniqueness.ts'
 import { EntityRuleError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
 import { uniqueValues } from '../fields/check.ts'
+import { dateText } from '../timeline/dates.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
 import { overlap } from '../timeline/spans.ts'
 import type { ImportJob, NewRow } from './job.ts'
@@ -32,11 +33,18 @@ export async function buildUniquenessIndex(
   rows: readonly NewRow[],
   pendingValues: PendingValues,
 ): Promise<UniquenessIndex> {
-  const { definition, fields } = job
-  const { keyField, name } = definition
-  const hasKey = !hasNumbers(name)
+  const { definition, fields, settings, stores } = job
+  const { keyField, name, duplicate } = definition
+  const { isMigration } = settings
+  const hasKey = isMigration || !hasNumbers(name)
   const unique = fields.filter(({ field_name: field }) => field !== keyField)
-  const valuesOf = (document: Fields) => uniqueValues(unique, document)
+  const furtherKeys = duplicate.by === 'any' ? duplicate.fields : []
+  const valuesOf = (document: Fields) => [
+    ...uniqueValues(unique, document),
+    ...furtherKeys.flatMap((field) =>
+      field === keyField ? [] : [{ field, value: document[field] }],
+    ),
+  ]
   const valuesByField = new Map<string, Set<unknown>>()
   for (const { document } of rows) {
     const values = valuesOf(document)
@@ -52,15 +60,21 @@ export async function buildUniquenessIndex(
     holders.set(field, await holdersOf(job, field, values))
 
   // A predefined import of rates contains several revisions of the same rate.
-  const isByTime = name === 'rates' && job.settings.type === 'predefined_mapping'
+  const isByTime = isMigration || (name === 'rates' && settings.type === 'predefined_mapping')
   return {
     check(document, unit) {
       const claim = claimOf(document, unit)
       for (const { value } of keyOf(document)) {
         const others = holders.get(keyField)?.get(valueName(value)) ?? []
-        const isTaken = others.some((other) => !isByTime || overlap(other, claim))
+        const other = others.find((each) => !isByTime || overlap(each, claim))
+        if (other !== undefined && isMigration) {
+          const begin = dateText(other.fromMs, stores.config.rating.timeZone)
+          const text = `it overlaps the revision of ${keyField} ${value} from ${begin}`
+          throw new EntityRuleError(text)
+        }
         const row = pendingValues.holderOf(keyField, value, claim, !isByTime)
-        if (isTaken) throw new EntityRuleError(`create: ${name} has ${keyField} ${value} already`)
+        if (other !== undefined)
+          throw new EntityRuleError(`create: ${name} has ${keyField} ${value} already`)
         if (row !== undefined)
           throw new EntityRuleError(`create: row ${row} has ${keyField} ${value} too`)
       }

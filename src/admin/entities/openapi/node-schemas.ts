@@ -34,6 +34,8 @@ const succeeded = (description: string, details: Readonly<Record<string, Schema>
 
 /** OpenAPI components. */
 export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
+  documentsById: mapOf(mapOf(anyValue('A field.'), 'A document.'), 'Documents by their ids.'),
+  valuesByField: mapOf(listOf(anyValue('A value.'), 'Values.'), 'Values by field.'),
   heartbeat: object(
     'Whether the stores answer.',
     {

@@ -198,7 +198,7 @@ const AUDIT: Readonly<Record<string, Schema>> = {
   user: ref('auditUser', 'Author of the action.'),
   ip: text('IP address of the client; empty for the local machine.'),
   old: anyValue('The document before the action; null if there was none.'),
-  new: anyValue('The document after the action; null if there is none.'),
+  new: anyValue('The document after the action, or null.'),
   operation_id: text('Id of the operation on a balance.'),
   stamp: text('Unique id of the entry.'),
 }

@@ -1,4 +1,5 @@
 /** Requests of the entity API, parsed and validated against the definition of their action. */
+import type { CustomerLookup } from '../../../billing/customer-lookup.ts'
 import type { Actor } from '../../../catalog/actor.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { ChangeStores } from '../../../catalog/revisions/entity-changes.ts'
@@ -22,6 +23,7 @@ export interface EntityStores extends ChangeStores {
   rules: Readonly<Record<string, CollectionRules>>
   /** Seals the secrets of cards. */
   sealer: Pick<Sealer, 'seal'>
+  lookup: CustomerLookup
   log: Pick<Logger, 'warn' | 'error'>
 }
 
@@ -62,6 +64,8 @@ export interface WriteRequest {
   fields: readonly FieldDefinition[]
   /** True if the change is done even if other entities still need what it removes (`force`). */
   isForced?: boolean
+  /** True for a revision of another system, whose dates are kept. */
+  isMigrated?: boolean
 }
 
 export interface WriteResult {

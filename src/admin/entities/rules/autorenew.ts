@@ -126,8 +126,12 @@ async function checkGroup(document: RawDocument, context: RuleContext): Promise<
 /** An immediate renewal requires that the subscriber exists now. */
 async function checkHolder(document: RawDocument, context: RuleContext): Promise<void> {
   const { sid, aid, immediate } = document
+  const atMs = immediate === true ? context.nowMs : Math.max(context.nowMs, fromOf(document))
+  const outside = await context.lookup.subscribers([Number(sid)], atMs)
+  if (outside !== null && outside.get(Number(sid))?.['aid'] === aid) return
   const when = immediate === true ? validAt(context.nowMs) : {}
-  if (await exists(context, 'subscribers', { type: 'subscriber', sid, aid, ...when })) return
+  const stored = { type: 'subscriber', sid, aid, ...when }
+  if (outside === null && (await exists(context, 'subscribers', stored))) return
   throw new EntityRuleError(
     `sid: there is no subscriber ${sid} of account ${aid}${immediate === true ? ' now' : ''}`,
   )

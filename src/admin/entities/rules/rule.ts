@@ -1,4 +1,5 @@
 /** Rules of a collection for its documents, beyond the types of fields. */
+import type { CustomerLookup } from '../../../billing/customer-lookup.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Ledger } from '../../../ledger/ledger.ts'
@@ -9,6 +10,7 @@ import type { RuleCache } from './cache.ts'
 export interface RuleContext {
   catalog: Catalog
   ledger: Ledger
+  lookup: CustomerLookup
   action: ActionName
   nowMs: number
   /** IANA zone of the installation. */
@@ -17,6 +19,8 @@ export interface RuleContext {
   cycleDay: number
   /** Instant from which the written data is in effect, epoch ms. */
   fromMs: number
+  /** True for a revision of another system, whose dates are kept. */
+  isMigrated?: boolean
   /** Name of the logged-in user; absent for tokens and signatures. */
   user?: string
   /** Shared by all rows of an import (cache.ts). Absent to read everything. */

@@ -22,6 +22,7 @@ interface Work {
   context: RuleContext
   /** Determines the end of services. */
   calendar: HolderCalendar
+  /** Services begin with a new entity at the earliest. */
   isNew: boolean
   /** Entries of the stored revision. */
   stored: readonly Fields[]
@@ -38,7 +39,8 @@ export async function prepareServices(
   const isSent = changes.set['time_zone'] !== undefined
   const ownZone = isSent ? changes.set['time_zone'] : target?.['time_zone']
   const calendar = calendarOf(context, kind, ownZone)
-  const work = { context, calendar, isNew: target === null, stored }
+  const isNew = target === null && context.isMigrated !== true
+  const work = { context, calendar, isNew, stored }
   const { services } = changes.set
   const set =
     services === undefined

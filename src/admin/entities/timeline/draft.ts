@@ -28,7 +28,11 @@ export class Draft {
   }
 
   add(fields: Fields): RawDocument {
-    const document = { ...fields, _id: new ObjectId(), rev: 0 }
+    return this.insert({ ...fields, _id: new ObjectId(), rev: 0 })
+  }
+
+  /** Adds a new revision that has an id. */
+  insert(document: RawDocument): RawDocument {
     this.#entries.push({ document, stored: null, isDeleted: false })
     return document
   }

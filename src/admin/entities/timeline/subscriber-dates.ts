@@ -15,22 +15,55 @@ interface Run {
   toMs: number
 }
 
-/** Updates the derived fields of all revisions of a subscriber. */
-export function deriveSubscriber(draft: Draft): void {
+/**
+ * Start of an entity, and of its plan, before its first revision: migrations may lack earlier ones.
+ */
+interface Origin {
+  first: RawDocument
+  activation: unknown
+  /** Null if the plan begins with the first revision. */
+  planActivation: unknown
+}
+
+/** `known`: revisions with the dates that are kept if they are before the first one. */
+function originOf(known: readonly RawDocument[], draft: Draft): Origin | null {
+  const [first] = [...known].sort((a, b) => fromOf(a) - fromOf(b))
+  const [current] = draft.revisions()
+  if (first === undefined || current === undefined || !first._id.equals(current._id)) return null
+  if (fromOf(first) !== fromOf(current)) return null
+  const earlier = (name: string) => {
+    const date = first[name]
+    return date instanceof Date && date.getTime() < fromOf(first) ? date : null
+  }
+  const [activation, planActivation] = [earlier('activation_date'), earlier('plan_activation')]
+  if (activation === null && planActivation === null) return null
+  return { first, activation: activation ?? planActivation, planActivation }
+}
+
+/**
+ * Updates the derived fields of all revisions of a subscriber. `known`: as they were before, or as
+ * another system has them.
+ */
+export function deriveSubscriber(draft: Draft, known = draft.before()): void {
   const revisions = draft.revisions()
   const runs = runsOf(revisions)
-  const activation = revisions[0]?.['from']
+  const origin = originOf(known, draft)
+  const activation = origin?.activation ?? revisions[0]?.['from']
   const deactivation = revisions.at(-1)?.['to']
   for (const [index, run] of runs.entries()) {
     const before = runs[index - 1]
-    const former = before !== undefined && before.toMs === run.fromMs ? before.plan : undefined
+    const isFollowing = before !== undefined && before.toMs === run.fromMs
+    const isFromBefore = index === 0 && origin !== null && origin.first['plan'] === run.plan
+    const kept = isFromBefore ? origin.first['former_plan'] : undefined
+    const former = isFollowing ? before.plan : kept
+    const planActivation = isFromBefore ? origin.planActivation : null
     for (const revision of run.revisions) {
       const { former_plan: _, ...rest } = revision
       put(draft, revision, {
         ...rest,
         activation_date: activation,
         deactivation_date: deactivation,
-        plan_activation: new Date(run.fromMs),
+        plan_activation: planActivation ?? new Date(run.fromMs),
         plan_deactivation: new Date(run.toMs),
         ...(former === undefined ? {} : { former_plan: former }),
       })
@@ -39,9 +72,9 @@ export function deriveSubscriber(draft: Draft): void {
 }
 
 /** Updates the derived dates of all revisions of an account, which has no plan. */
-export function deriveAccount(draft: Draft): void {
+export function deriveAccount(draft: Draft, known = draft.before()): void {
   const revisions = draft.revisions()
-  const activation = revisions[0]?.['from']
+  const activation = originOf(known, draft)?.activation ?? revisions[0]?.['from']
   const deactivation = revisions.at(-1)?.['to']
   for (const revision of revisions) {
     const dates = { activation_date: activation, deactivation_date: deactivation }

@@ -1,5 +1,7 @@
 /** `POST /api/balances`: query and update. */
-import { createHash } from 'node:crypto'
+
+import { MongoClient } from 'mongodb'
+
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   addDeprecatedTenant,
@@ -29,6 +31,19 @@ const query = async (params: object = {}) => {
   const answer = await api.ask('balances', { method: 'query', sid: 7, ...params })
   expect(answer, answer.text).toMatchObject({ status: 1, desc: 'Success querying balances' })
   return answer['details'] as Shown[]
+}
+
+/** All documents of MongoDB. */
+async function storedText(): Promise<string> {
+  const { url, database } = api.mongo()
+  const client = await MongoClient.connect(url)
+  try {
+    const collections = await client.db(database).collections()
+    expect(collections.length).toBeGreaterThan(10)
+    return JSON.stringify(await Promise.all(collections.map((one) => one.find().toArray())))
+  } finally {
+    await client.close()
+  }
 }
 
 describe('POST /api/balances, method query', () => {
@@ -171,18 +186,54 @@ describe('POST /api/balances, method update', () => {
     expect(audited.length).toBeGreaterThan(0)
   })
 
-  it('redeems a card once', async () => {
+  describe('redeems a card', () => {
     const secret = '123456789012'
-    await api.catalog().cards.insertOne({
-      secret: createHash('sha512').update(secret).digest('hex'),
-      ...{ status: 'Active', charging_plan_name: 'TOPUP', to: new Date('2027-01-01') },
-      ...{ batch_number: 1, serial_number: 1 },
-    } as never)
-    const done = await recharge({ secret }, {}, {}, 'card-1')
-    expect(done).toMatchObject({ status: 1 })
-    expect(done.text).not.toContain(secret)
-    expect(await recharge({ secret }, {}, {}, 'card-2')).toMatchObject({ status: 0 })
-    expect(await query({ pp_includes_external_id: 1 })).toMatchObject([{ balance: { cost: -20 } }])
+    beforeEach(async () => {
+      await api.catalog().cards.deleteMany({})
+      const answer = await api.ask('cards', {
+        method: 'create',
+        cards: [
+          {
+            ...{ secret, batch_number: 1, serial_number: 1, charging_plan_name: 'TOPUP' },
+            ...{ service_provider: 'ACME', to: '2027-01-01', additional_information: '' },
+          },
+        ],
+      })
+      expect(answer.text).toContain('Success creating cards')
+      await api.ask('cards', {
+        ...{ method: 'update', query: { batch_number: 1, serial_number: 1 } },
+        update: { status: 'active' },
+      })
+    })
+
+    it('once, also if it is redeemed twice at once', async () => {
+      const answers = await Promise.all([1, 2, 3].map(() => recharge({ secret })))
+      expect(answers.map(({ status }) => status).sort()).toEqual([0, 0, 1])
+      expect(await recharge({ secret })).toMatchObject({
+        status: 0,
+        desc: 'there is no active card with this secret',
+      })
+      const [money] = await query({ pp_includes_external_id: 1 })
+      expect(money).toMatchObject({ balance: { cost: -20 } })
+    })
+
+    it.each([
+      ['an object', { secret }],
+      ['JSON', JSON.stringify({ secret })],
+      ['JSON with escape sequences', `{"secr\\u0065t":"${secret}"}`],
+    ])('without its secret in answers or stores, sent as %s', async (_name, sent) => {
+      const ask = () => api.ask('balances', { method: 'update', sid: 7, query: sent })
+      const done = await ask()
+      expect(done).toMatchObject({ status: 1, input: { method: 'update', sid: '7' } })
+      const others = [
+        await ask(),
+        await api.ask('balances', { method: 'query', sid: 7, query: sent }),
+        await api.ask('balances', { method: 'update', sid: 7, query: { secret, id: '1' } }),
+        await api.ask('balances', { method: 'update', sid: 8_888, query: sent }),
+      ]
+      for (const { text } of [done, ...others]) expect(text).not.toContain(secret)
+      expect(await storedText()).not.toContain(secret)
+    })
   })
 
   it('refuses what would take more than there is', async () => {

@@ -20,7 +20,7 @@ async function tokenOf(name: string, secret: string): Promise<string> {
 }
 
 describe('a token by client credentials', () => {
-  it('is issued by HTTP Basic, a form and JSON, in the shape that clients know', async () => {
+  it('is issued by HTTP Basic, a form and JSON, for 3600 seconds', async () => {
     const secret = await scene.client({ name: 'crm' })
     const json = { ...GRANT, client_id: 'crm', client_secret: secret, scope: null }
     const answers = await Promise.all([

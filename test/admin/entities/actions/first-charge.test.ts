@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { findBalances } from '../../../../src/admin/balances/find.ts'
 import { entityStoresOf } from '../../../../src/admin/entity-api.ts'
+import { STORED_CUSTOMERS } from '../../../../src/billing/customer-lookup.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import { act, at, expectNoEntries } from '../../../support/admin/entities/actions/entity-fixture.ts'
 import { insertEntity } from '../../../support/catalog/store.ts'
@@ -17,7 +18,8 @@ const NOON = Date.UTC(2026, 2, 10, 12)
 function storesAt(nowMs: number) {
   const { catalog, ledger } = open
   const clock = { nowMs: () => nowMs }
-  return entityStoresOf({ catalog, ledger, clock, config: loadConfig({ env: {} }), log: silent })
+  const config = loadConfig({ env: {} })
+  return entityStoresOf({ catalog, ledger, clock, config, lookup: STORED_CUSTOMERS, log: silent })
 }
 
 const GROUP = {

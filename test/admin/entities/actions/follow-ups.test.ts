@@ -4,6 +4,7 @@ import type { EntityStores } from '../../../../src/admin/entities/requests/entit
 import { createRules } from '../../../../src/admin/entities/rules/rules.ts'
 import type { ObjectId } from '../../../../src/catalog/collections.ts'
 import { enqueueOutbox } from '../../../../src/catalog/transactions/outbox.ts'
+import type { OutboxDocument } from '../../../../src/catalog/transactions/outbox-document.ts'
 import {
   act,
   at,
@@ -40,6 +41,15 @@ function storesWith(transfer: (move: never) => Promise<void>): EntityStores {
   return stores
 }
 
+/** Stores an entry that this process holds. */
+function holdMove(sid: number, toAid: number): Promise<OutboxDocument> {
+  return open.catalog.transaction('move', async (session) => {
+    const payload = { sid, fromAid: 70, toAid, operationId: 'x', buckets: null }
+    const entry = { kind: 'transfer', payload, subject: `balances/${sid}`, isHeld: true }
+    return enqueueOutbox(session, entry)
+  })
+}
+
 describe('what follows from a change', () => {
   it('blocks no other change if it fails, and is done later', async () => {
     const _id = await subscriberOf(70, 71)
@@ -61,6 +71,39 @@ describe('what follows from a change', () => {
     await expect.poll(() => open.catalog.dispatcher.recover(), { timeout: 10_000 }).toBe(1)
     expect(followed).toEqual([kept?.payload])
     await expectNoEntries(open.catalog)
+  })
+
+  it('waits for an earlier one that a process still does, which is no failure', async () => {
+    const done: unknown[] = []
+    const { catalog } = open
+    storesWith(async ({ toAid }: { toAid: number }) => {
+      done.push(toAid)
+    })
+    const held = await holdMove(77, 1)
+    for (const toAid of [2, 3]) await catalog.dispatcher.release([await holdMove(77, toAid)])
+    expect(await catalog.dispatcher.recover()).toBe(0)
+    const waiting = { subject: 'balances/77', holder: null, failures: 0 }
+    expect(await catalog.outbox.countDocuments(waiting)).toBe(2)
+    await catalog.dispatcher.release([held])
+    await catalog.dispatcher.recover()
+    expect(done).toEqual([1, 2, 3])
+    await expectNoEntries(catalog)
+  })
+
+  it('is done after the caller has given up waiting for earlier ones', async () => {
+    const done: unknown[] = []
+    const { catalog } = open
+    storesWith(async ({ toAid }: { toAid: number }) => {
+      done.push(toAid)
+    })
+    const [held, next] = [await holdMove(78, 1), await holdMove(78, 2)]
+    const performed = catalog.dispatcher.perform(next, async () => done.push('caller'))
+    await expect(performed).rejects.toThrow('balances/78 is being changed by others')
+    expect(await catalog.outbox.findOne({ _id: next._id })).toMatchObject({ failures: 0 })
+    await catalog.dispatcher.release([held])
+    await catalog.dispatcher.recover()
+    expect(done).toEqual([1, 2])
+    await expectNoEntries(catalog)
   })
 
   it('is done in the order of the changes of a subscriber', async () => {

@@ -134,6 +134,9 @@ describe('stored fields', () => {
     await writeStoredConfig(catalog, 'plans', put, change)
     expect((await readFieldSettings(catalog)).plans).toEqual({ fields: [{ field_name: 'a' }] })
     expect(await readConfigRevision(catalog)).toBe(before)
-    expect(await readStoredConfig(catalog)).toEqual({ file_types: [], peers: [], taxation: {} })
+    expect(await readStoredConfig(catalog)).toEqual({
+      ...{ file_types: [], peers: [] },
+      ...{ taxation: {}, subscribers: {} },
+    })
   })
 })

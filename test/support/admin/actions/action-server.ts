@@ -163,7 +163,7 @@ function actionStores(
   const { catalog, clock, config } = stores
   const { openAccounts, lookup } = createAccounts(catalog, config, clock)
   const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
-  const entityApi = createEntityApi(stores)
+  const entityApi = createEntityApi({ ...stores, lookup })
   const payments = createPayments({ ...stores, lookup, settings, entityApi })
   const cycle = createCycle({
     ...stores,

@@ -6,6 +6,7 @@ import {
   type TransferRequest,
   type Transferred,
 } from '../../../../src/admin/balances/transfer.ts'
+import { STORED_CUSTOMERS } from '../../../../src/billing/customer-lookup.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import type { OwnerState } from '../../../../src/domain/bucket.ts'
 import type { Ledger } from '../../../../src/ledger/ledger.ts'
@@ -39,6 +40,7 @@ export async function openBalanceFixture(): Promise<BalanceFixture> {
     stores,
     ledger,
     catalog,
+    lookup: STORED_CUSTOMERS,
     config: { rating: { ...rating, timeZone: 'UTC' }, billing, ledger: settings, secrets, data },
     clock: {
       nowMs: () => nowMs,

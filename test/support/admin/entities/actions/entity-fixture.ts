@@ -11,6 +11,7 @@ import type {
   EntityStores,
   WriteResult,
 } from '../../../../../src/admin/entities/requests/entity-request.ts'
+import { STORED_CUSTOMERS } from '../../../../../src/billing/customer-lookup.ts'
 import { ObjectId } from '../../../../../src/catalog/collections.ts'
 import { createSealer } from '../../../../../src/catalog/settings/sealing.ts'
 import { loadConfig } from '../../../../../src/config/load.ts'
@@ -39,6 +40,7 @@ export function storesOf({ catalog, ledger }: TestStores, nowMs = YEAR_MS): Enti
     ledger,
     clock,
     config: loadConfig({ env: {} }),
+    lookup: STORED_CUSTOMERS,
     rules: {},
     sealer: createSealer('test'),
     log: silent,

@@ -7,11 +7,14 @@ import type { EntityApi } from '../../../../../src/admin/entities/api.ts'
 import { DEFINITIONS } from '../../../../../src/admin/entities/definitions/collections.ts'
 import { readSettings } from '../../../../../src/admin/entities/import/answer.ts'
 import {
+  type ImportRequest,
   type ImportWatch,
   importRows,
 } from '../../../../../src/admin/entities/import/import-rows.ts'
+import { migrationSettings } from '../../../../../src/admin/entities/import/migration.ts'
 import type { ImportResult } from '../../../../../src/admin/entities/import/result.ts'
 import { createEntityApi } from '../../../../../src/admin/entity-api.ts'
+import { STORED_CUSTOMERS } from '../../../../../src/billing/customer-lookup.ts'
 import type { Catalog } from '../../../../../src/catalog/connection.ts'
 import { loadConfig } from '../../../../../src/config/load.ts'
 import type { Config } from '../../../../../src/config/schema.ts'
@@ -37,10 +40,21 @@ export interface ImportFixture {
   mongo(): TestStores['mongo']
   api(options?: { catalog?: Catalog; nowMs?: number; config?: Partial<Config> }): EntityApi
   run(imported: Imported): Promise<ImportResult>
+  /** Imports documents of the replaced system. */
+  migrate(collection: string, rows: readonly object[], isDryRun?: boolean): Promise<ImportResult>
   file(text: string | Buffer): string
 }
 
-const WRITTEN = ['subscribers', 'plans', 'services', 'rates', 'discounts', 'taxes'] as const
+const WRITTEN = [
+  'subscribers',
+  'plans',
+  'services',
+  'rates',
+  'discounts',
+  'taxes',
+  'prepaidincludes',
+  'billrun',
+] as const
 
 /** Stores of one test file; they are emptied after each test. */
 export function useImports(): ImportFixture {
@@ -70,6 +84,7 @@ export function useImports(): ImportFixture {
       catalog,
       ledger: stores.ledger,
       clock: { nowMs: () => nowMs },
+      lookup: STORED_CUSTOMERS,
       log: silent,
       config: { ...loadConfig({ env: {} }), ...config },
     })
@@ -79,6 +94,17 @@ export function useImports(): ImportFixture {
     writeFileSync(path, text)
     return path
   }
+  const importFrom = async (
+    collection: string,
+    given: EntityApi,
+    request: Pick<ImportRequest, 'settings' | 'file' | 'importId'>,
+    watch: ImportWatch,
+  ) => {
+    const definition = definitionOf(collection)
+    const fields = await given.fields.of(definition)
+    const actor = { by: 'cli', id: '', name: 'importer', address: '' } as const
+    return importRows(given.stores, { actor, definition, fields, ...request }, watch)
+  }
   return {
     catalog: () => stores.catalog,
     mongo: () => stores.mongo,
@@ -86,16 +112,23 @@ export function useImports(): ImportFixture {
     file,
     async run({ collection, text, update = {}, operation = '', ...more }) {
       const { name = 'rows.csv', importId = null, watch = {}, api: given = api() } = more
-      const definition = DEFINITIONS.get(collection)
-      if (definition === undefined) throw new Error(`there is no ${collection}`)
-      const settings = await readSettings(given, definition, update, operation)
-      const fields = await given.fields.of(definition)
+      const settings = await readSettings(given, definitionOf(collection), update, operation)
       const source = { path: file(text), name }
-      const actor = { by: 'cli', id: '', name: 'importer', address: '' } as const
-      const request = { actor, definition, fields, settings, file: source, importId }
-      return importRows(given.stores, request, watch)
+      return importFrom(collection, given, { settings, file: source, importId }, watch)
+    },
+    async migrate(collection, rows, isDryRun = false) {
+      const text = rows.map((row) => JSON.stringify(row)).join('\n')
+      const source = { path: file(text), name: 'rows.jsonl' }
+      const settings = migrationSettings(isDryRun)
+      return importFrom(collection, api(), { settings, file: source, importId: null }, {})
     },
   }
+}
+
+function definitionOf(collection: string) {
+  const definition = DEFINITIONS.get(collection)
+  if (definition === undefined) throw new Error(`there is no ${collection}`)
+  return definition
 }
 
 /** A map of columns by their order. */

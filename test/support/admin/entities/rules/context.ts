@@ -3,6 +3,7 @@ import { DISPLAY, EntityRuleError } from '../../../../../src/admin/entities/erro
 import type { RuleContext } from '../../../../../src/admin/entities/rules/rule.ts'
 import { createRules } from '../../../../../src/admin/entities/rules/rules.ts'
 import type { FieldChanges } from '../../../../../src/admin/entities/timeline/set-fields.ts'
+import { STORED_CUSTOMERS } from '../../../../../src/billing/customer-lookup.ts'
 import { ObjectId } from '../../../../../src/catalog/collections.ts'
 import type { RawDocument } from '../../../../../src/catalog/compile/document.ts'
 import type { Catalog } from '../../../../../src/catalog/connection.ts'
@@ -20,6 +21,7 @@ export function contextOf(catalog: Catalog, more: Partial<RuleContext> = {}): Ru
     catalog,
     // No rule reads it.
     ledger: null as unknown as Ledger,
+    lookup: STORED_CUSTOMERS,
     action: 'create',
     nowMs: NOW_MS,
     zone: 'UTC',

@@ -1,34 +1,77 @@
-/** `tollgate import lines`: the lines of another system's last run, before the first run here. */
+/**
+ * `tollgate import` of documents that are no entities: the lines of another system's last run,
+ * before the first run here, and prepaid cards.
+ */
 import { createReadStream } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { importCards } from '../admin/cards/import.ts'
+import { ApiError } from '../admin/entities/errors.ts'
 import { BillingError } from '../billing/errors.ts'
-import { type FailedRow, importLines, type LineRow } from '../billing/run/import-lines.ts'
+import {
+  type FailedRow,
+  type ImportedRows,
+  importLines,
+  type LineRow,
+} from '../billing/run/import-lines.ts'
+import type { Catalog } from '../catalog/connection.ts'
+import { cardSecretsOf } from '../catalog/settings/card-secrets.ts'
 import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import type { Clock } from '../runtime/clock.ts'
 import { print, printError } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
+import { operator } from './operator.ts'
 import type { OptionValues } from './parse.ts'
 import { withCatalog } from './stores.ts'
 
 const BATCH = 1_000
 const LISTED_MAX = 20
 
+interface Target {
+  readonly catalog: Catalog
+  readonly clock: Clock
+  readonly config: Config
+  readonly isDry: boolean
+}
+
+type ImportBatch = (target: Target, rows: readonly LineRow[]) => Promise<ImportedRows>
+
+const DOCUMENTS: ReadonlyMap<string, ImportBatch> = new Map([
+  [
+    'lines',
+    ({ catalog, config, isDry }, rows) => importLines(catalog, rows, config.rating.timeZone, isDry),
+  ],
+  [
+    'cards',
+    ({ catalog, clock, config, isDry }, rows) => {
+      const stores = { catalog, actor: operator(), nowMs: clock.nowMs() }
+      const secrets = cardSecretsOf(catalog, config)
+      return importCards({ ...stores, secrets, timeZone: config.rating.timeZone, isDry }, rows)
+    },
+  ],
+])
+
+export const DOCUMENT_COLLECTIONS: readonly string[] = [...DOCUMENTS.keys()]
+
 /** `failed`: writes all failed rows. Returns 0 if all rows succeeded, otherwise 1. */
-export async function importLineFile(
+export async function importDocumentFile(
+  collection: string,
   file: string,
   options: OptionValues,
   configFile: string | undefined,
   failed: (row: FailedRow) => void,
 ): Promise<0 | 1> {
-  for (const name of ['operation', 'settings', 'resume']) {
-    if (options[name] !== undefined) throw new UsageError(`--${name} is not for lines`)
+  for (const name of ['operation', 'settings', 'resume', 'migrate']) {
+    if (options[name] !== undefined) throw new UsageError(`--${name} is not for ${collection}`)
   }
+  const importBatch = DOCUMENTS.get(collection) as ImportBatch
   const config = loadConfig(configFile === undefined ? {} : { file: configFile })
   const isDry = options['dry-run'] === true
   const total = { rows: 0, imported: 0, failed: 0 }
-  await withCatalog(config, async (catalog) => {
+  await withCatalog(config, async (catalog, clock) => {
     for await (const rows of batchesOf(file)) {
       const parsed = rows.filter(({ text }) => text === null)
-      const result = await importLines(catalog, parsed, config.rating.timeZone, isDry)
+      const result = await importBatch({ catalog, clock, config, isDry }, parsed)
       const invalid = rows.flatMap(({ row, text }) => (text === null ? [] : [{ row, text }]))
       for (const each of [...invalid, ...result.failed]) {
         if (total.failed < LISTED_MAX) printError(`row ${each.row}: ${each.text}`)
@@ -39,8 +82,8 @@ export async function importLineFile(
       total.imported += result.imported
     }
   }).catch((error: unknown) => {
-    if (error instanceof BillingError) throw new CommandError(error.message, { cause: error })
-    throw error
+    if (!(error instanceof BillingError || error instanceof ApiError)) throw error
+    throw new CommandError(error.message, { cause: error })
   })
   if (total.failed > LISTED_MAX) printError(`and ${total.failed - LISTED_MAX} more`)
   const done = isDry ? 'would be imported' : 'imported'
