@@ -2,6 +2,7 @@
 import { emptyOwner } from '../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../src/domain/catalogue.ts'
 import { credit } from '../../src/domain/credit.ts'
+import type { OperationLine } from '../../src/domain/line.ts'
 import { FOREVER_MS } from '../../src/domain/time.ts'
 import { type AccountCommit, layOut } from '../../src/ledger/commit-layout.ts'
 import { createKeys, sessionKeyOf } from '../../src/ledger/keys.ts'
@@ -47,7 +48,7 @@ export async function measureScript(
   await redis.guard(redis.client.set(epoch.key, epoch.text))
   const commits = Array.from({ length: OWNERS }, (_, index) => commitOf(index + 1, nowMs()))
   const openings = commits.map((commit) => {
-    const operation = { id: `bench-${commit.aid}`, result: commit as never }
+    const operation = { result: openingOf(commit, nowMs()) }
     return layOut([{ ...commit, operation }], settings, epoch, nowMs())
   })
   const commit = (call: CommitCall) => runScript(redis, commitScript, call)
@@ -141,6 +142,30 @@ async function pipelined<Call>(
     }
   }
   await Promise.all(Array.from({ length: PIPELINES }, runPipeline))
+}
+
+/** The operation that creates the balance of a commit: without one, it cannot be created. */
+function openingOf({ aid }: AccountCommit, atMs: number): OperationLine {
+  return {
+    stamp: `bench-${aid}`,
+    aid,
+    sid: 1,
+    operationId: `bench-${aid}`,
+    operation: 'inc',
+    bucketId: 1,
+    prepaidIncludeId: 1,
+    kind: 'money',
+    usaget: '',
+    amount: 1e9,
+    before: 0,
+    after: 1e9,
+    repaid: 0,
+    atMs,
+    version: 1,
+    priority: 10,
+    fromMs: 0,
+    toMs: FOREVER_MS,
+  }
 }
 
 export function commitOf(aid: number, nowMs: number): AccountCommit {
