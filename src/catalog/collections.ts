@@ -38,7 +38,7 @@ import {
   type VoidInvoiceDocument,
 } from './records/cycle-documents.ts'
 import type { LineDocument } from './records/documents.ts'
-import { EVENT_INDEXES, type EventDocument } from './records/event-document.ts'
+import { EVENT_INDEXES, type NotificationDocument } from './records/event-document.ts'
 import { IDEMPOTENCY_INDEXES, type IdempotencyDocument } from './records/idempotency-document.ts'
 import type { ImportDocument } from './records/import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
@@ -117,8 +117,8 @@ export interface Collections {
   readonly lines: Collection<LineDocument>
   /** Sums of the lines that retention has removed, by owner. */
   readonly carried: Collection<CarriedDocument>
-  /** Notifications that follow from balances; inserted by the recorder. */
-  readonly events: Collection<EventDocument>
+  /** Notifications; those of balances are inserted by the recorder. */
+  readonly events: Collection<NotificationDocument>
   /** Projection of the live balances; written only by the recorder. */
   readonly balances: Collection<BalanceDocument>
   /** Invoices, payments and refunds. */

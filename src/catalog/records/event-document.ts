@@ -1,24 +1,59 @@
-/** The document of an event that the recorder stores, and the pure mapping from the event. */
+/** Documents of events, and the pure mapping from an event of a balance. */
 import type { IndexDescription } from 'mongodb'
 import type { BalanceEvent, EventRow } from '../../domain/events/event.ts'
 import type { BalanceCondition } from '../../domain/events/rule-documents.ts'
 
 /**
- * Its delivery: `pending` until a receiver has accepted it. `due`: when it is to be sent next.
- * `attempts`: how often it was sent.
+ * `pending`: to be sent when it is `due`. `delivered`: the receiver has accepted it. `dead`: every
+ * attempt failed. `unaddressed`: neither its rule nor the settings have a receiver.
  */
+export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'unaddressed'
+
 export interface EventDelivery {
-  state: 'pending'
+  state: DeliveryState
+  /** When it is sent next, or a claimed event is free again; without meaning once not pending. */
   due: Date
+  /** How often it was sent. */
   attempts: number
+  /** Why the last attempt failed. */
+  error?: string
 }
 
-/** The fields of a notification, with times as dates, and those that only the node reads. */
-export interface EventDocument {
+/** An event of money; written in the transaction of the money. */
+export type MoneyEventType =
+  | 'invoice_confirmed'
+  | 'invoice_parked'
+  | 'payment_completed'
+  | 'payment_rejected'
+  | 'payment_pending'
+  | 'credit_note'
+  | 'overdue'
+
+/** The fields of every notification, with times as dates, and those that only the node reads. */
+export interface NotificationDocument {
   stamp: string
-  event_type: BalanceEvent['event_type']
+  event_type: BalanceEvent['event_type'] | 'fraud' | MoneyEventType
   event_code: string
   event_description: string
+  before?: BalanceEvent['before']
+  after?: BalanceEvent['after']
+  based_on?: BalanceEvent['based_on']
+  creation_time: Date
+  /** When the attempt began that is under way, or was the last one. */
+  start_notify_time?: Date
+  /** When the receiver accepted it, and its answer. */
+  notify_time?: Date
+  returned_value?: unknown
+  extra_params: { aid: number; sid: number; row: object }
+  conditions: readonly object[]
+  /** Not sent: where the rule wants the event to be sent. */
+  receiver: BalanceEvent['receiver']
+  delivery: EventDelivery
+}
+
+/** An event of a balance. */
+export interface EventDocument extends NotificationDocument {
+  event_type: BalanceEvent['event_type']
   matched_path: string
   related_entities?: BalanceEvent['related_entities']
   before: BalanceEvent['before']
@@ -27,13 +62,10 @@ export interface EventDocument {
   group_total?: number
   reached_constant?: number
   reached_constant_percentage?: number
-  creation_time: Date
   extra_params: { aid: number; sid: number; row: EventRow }
   conditions: readonly BalanceCondition[]
-  /** Not sent: the balance, and where the rule wants the event to be sent. */
+  /** Not sent: the balance. */
   balance_ref: BalanceEvent['balance']
-  receiver: BalanceEvent['receiver']
-  delivery: EventDelivery
 }
 
 export const EVENT_INDEXES: readonly IndexDescription[] = [
