@@ -199,6 +199,8 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   lines: [
     { key: { stamp: 1 }, unique: true },
     { key: { sid: 1, urt: 1 } },
+    // Windows of usage patterns.
+    { key: { urt: 1 } },
     { key: { aid: 1, billrun: 1 } },
     ...LATE_LINE_INDEXES,
   ],

@@ -10,6 +10,8 @@ import type { EntityApi } from '../entities/api.ts'
 import { beginDueCharges, chargeRunHandler, dueChargesHandler } from '../payments/jobs.ts'
 import type { Payments } from '../payments/payments.ts'
 import { eraseHandler } from '../privacy/erase.ts'
+import { beginFraudRules, fraudHandler } from '../event-jobs/fraud-job.ts'
+import { beginOverdue, overdueHandler } from '../event-jobs/overdue-job.ts'
 import { reportHandler } from '../reports/job.ts'
 import type { ReportParts } from '../reports/parts.ts'
 import type { RetentionParts } from '../retention/removal.ts'
@@ -42,6 +44,8 @@ export function jobHandlers(
     autorenew: renewalsHandler(parts),
     cards: cardExpiryHandler(parts),
     report: reportHandler({ ...reports, clock }),
+    overdue: overdueHandler(parts),
+    fraud: fraudHandler(parts),
   }
 }
 
@@ -63,6 +67,8 @@ export function startStandingJobs(
         await beginDueCharges(parts)
         await beginRenewals(parts)
         await beginCardExpiry(parts)
+        await beginOverdue(parts)
+        await beginFraudRules(parts)
         return await beginForwarding(parts)
       } catch (error) {
         parts.log.warn({ err: error }, 'cannot begin the standing jobs; retrying')

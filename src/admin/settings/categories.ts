@@ -198,8 +198,8 @@ const PERMISSIONS: Category = {
 const EVENTS: Category = {
   name: 'events',
   about:
-    'Rules of balances, which make events (`balance`). Usage patterns (`fraud`) and receivers ' +
-    '(`settings`) are only stored: nothing is sent yet.',
+    'Rules that make events: of balances (`balance`), money (`money`) and usage patterns ' +
+    '(`fraud`). Receivers (`settings`) are only stored: nothing is sent yet.',
   readRole: 'read',
   check: checkEventSettings,
 }

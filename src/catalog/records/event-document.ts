@@ -1,6 +1,7 @@
 /** Documents of events, and the pure mapping from an event of a balance. */
 import type { IndexDescription } from 'mongodb'
 import type { BalanceEvent, EventRow } from '../../domain/events/event.ts'
+import type { MoneyEventType } from '../../domain/events/money.ts'
 import type { BalanceCondition } from '../../domain/events/rule-documents.ts'
 
 /**
@@ -18,16 +19,6 @@ export interface EventDelivery {
   /** Why the last attempt failed. */
   error?: string
 }
-
-/** An event of money; written in the transaction of the money. */
-export type MoneyEventType =
-  | 'invoice_confirmed'
-  | 'invoice_parked'
-  | 'payment_completed'
-  | 'payment_rejected'
-  | 'payment_pending'
-  | 'credit_note'
-  | 'overdue'
 
 /** The fields of every notification, with times as dates, and those that only the node reads. */
 export interface NotificationDocument {
@@ -71,6 +62,8 @@ export interface EventDocument extends NotificationDocument {
 export const EVENT_INDEXES: readonly IndexDescription[] = [
   { key: { stamp: 1 }, unique: true },
   { key: { 'extra_params.aid': 1, creation_time: 1 } },
+  // Those of a usage pattern by the lines that they count.
+  { key: { rule_ref: 1, max_urt: 1 }, partialFilterExpression: { event_type: 'fraud' } },
   // Few are pending.
   {
     key: { 'delivery.due': 1 },

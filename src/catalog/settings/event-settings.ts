@@ -1,8 +1,22 @@
 /**
- * Category `events` of the stored configuration: rules of balances (`balance`), which make events;
- * usage patterns (`fraud`) and receivers (`settings`), which are stored only.
+ * Category `events` of the stored configuration: rules of balances (`balance`), money (`money`) and
+ * usage patterns (`fraud`), which make events; receivers (`settings`), which are stored only.
  */
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import {
+  compileFraudRule,
+  type FraudRule,
+  type FraudRuleDocument,
+  LINE_FIELDS,
+  SUM_FIELDS,
+  THRESHOLD_OPS,
+} from '../../domain/events/fraud.ts'
+import {
+  MONEY_EVENT_TYPES,
+  type MoneyRule,
+  type MoneyRuleDocument,
+  moneyRuleCompiler,
+} from '../../domain/events/money.ts'
 import { type BalanceRuleDocument, CONDITION_TYPES } from '../../domain/events/rule-documents.ts'
 import { type BalanceRule, compileBalanceRule } from '../../domain/events/rules.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
@@ -115,10 +129,11 @@ const Condition = Type.Object(
 )
 
 const names = Type.Optional(list(text(), 'a list of names'))
+const aids = Type.Optional(list(whole(1, 2 ** 53 - 1), 'a list'))
 
 /** The subscribers that a rule is for. */
 const Filter = Type.Object(
-  { plan: names, service: names, aid: Type.Optional(list(whole(1, 2 ** 53 - 1), 'a list')) },
+  { plan: names, service: names, aid: aids },
   { ...closed, description: 'an object of plan, service and aid' },
 )
 
@@ -132,6 +147,18 @@ const BalanceEvent = Type.Object(
       maxItems: 100,
       description: 'a list of conditions, not empty',
     }),
+  },
+  { ...closed, description: 'an object' },
+)
+
+const MoneyEvent = Type.Object(
+  {
+    ...named,
+    event_type: oneOf(...MONEY_EVENT_TYPES),
+    event_code: Type.Optional(text('a text that is not empty')),
+    filter: Type.Optional(
+      Type.Object({ aid: aids }, { ...closed, description: 'an object of aid' }),
+    ),
   },
   { ...closed, description: 'an object' },
 )
@@ -156,9 +183,6 @@ const filter = (fields: readonly string[], ops: readonly string[]) =>
     { ...closed, description: 'an object' },
   )
 
-const CONDITION_FIELDS = ['usaget', 'type', 'subscriber.plan', 'arate_key']
-const SUM_FIELDS = ['usagev', 'aprice', 'final_charge', 'in_group', 'over_group', 'out_group']
-
 const FraudEvent = Type.Object(
   {
     ...named,
@@ -166,10 +190,10 @@ const FraudEvent = Type.Object(
     date_range: within('minutely', 'hourly', 'daily'),
     lines_overlap: flag(),
     conditions: Type.Optional(
-      list(list(filter(CONDITION_FIELDS, ['in', 'nin']), 'a list'), 'a list of lists'),
+      list(list(filter(Object.keys(LINE_FIELDS), ['in', 'nin']), 'a list'), 'a list of lists'),
     ),
     threshold_conditions: Type.Array(
-      list(filter(SUM_FIELDS, ['in', 'nin', 'gt', 'gte', 'lt', 'lte']), 'a list'),
+      list(filter(SUM_FIELDS, THRESHOLD_OPS), 'a list'),
       { minItems: 1, maxItems: 100, description: 'a list of lists, not empty' },
     ),
   },
@@ -183,6 +207,7 @@ export const EventsSchema = Type.Object(
   {
     balance: Type.Optional(Type.Array(BalanceEvent, { maxItems: 1000, description: 'a list' })),
     fraud: Type.Optional(Type.Array(FraudEvent, { maxItems: 1000, description: 'a list' })),
+    money: Type.Optional(Type.Array(MoneyEvent, { maxItems: 1000, description: 'a list' })),
     settings: section({
       http: section({ url, method, decoder, num_of_tries: Type.Optional(whole(1, 100)) }),
       email: section({ global_addresses: emails }),
@@ -196,34 +221,63 @@ export const EventsSchema = Type.Object(
       }),
     }),
   },
-  { ...closed, description: 'an object of balance, fraud and settings' },
+  { ...closed, description: 'an object of balance, fraud, money and settings' },
 )
 
 /** Throws `FieldError` for the first invalid value. */
 export function checkEventSettings(value: unknown): void {
   checkAgainstSchema(EventsSchema, value, 'events')
-  const [invalid] = compileEach(value, compileBalanceRule).invalid
+  const [invalid] = [
+    ...compileEach(value, 'balance', compileBalanceRule).invalid,
+    ...compileEach(value, 'fraud', compileFraudRule).invalid,
+    ...compileEach(value, 'money', moneyRuleCompiler()).invalid,
+  ]
   if (invalid !== undefined) throw invalid
 }
 
+interface CompiledRules<Rule> {
+  rules: Rule[]
+  invalid: FieldError[]
+}
+
 /** The rules of balances. Invalid ones are left out and listed. Never throws. */
-export function balanceRulesIn(value: unknown): { rules: BalanceRule[]; invalid: FieldError[] } {
-  return compileEach(value, (document, at) => {
+export function balanceRulesIn(value: unknown): CompiledRules<BalanceRule> {
+  return compileEach(value, 'balance', (document: BalanceRuleDocument, at) => {
     checkAgainstSchema(BalanceEvent, document, at)
     return compileBalanceRule(document, at)
   })
 }
 
-function compileEach(
+/** The active rules of money, as above. */
+export function moneyRulesIn(value: unknown): CompiledRules<MoneyRule> {
+  const compile = moneyRuleCompiler()
+  return compileEach(value, 'money', (document: MoneyRuleDocument, at) => {
+    checkAgainstSchema(MoneyEvent, document, at)
+    return compile(document, at)
+  })
+}
+
+/** The active rules of usage patterns, as above. */
+export function fraudRulesIn(value: unknown): CompiledRules<FraudRule> {
+  return compileEach(value, 'fraud', (document: FraudRuleDocument, at) => {
+    checkAgainstSchema(FraudEvent, document, at)
+    return compileFraudRule(document, at)
+  })
+}
+
+/** `compile` returns null for a rule that is not active. */
+function compileEach<Document, Rule>(
   value: unknown,
-  compile: (document: BalanceRuleDocument, at: string) => BalanceRule,
-): { rules: BalanceRule[]; invalid: FieldError[] } {
-  const rules: BalanceRule[] = []
+  name: 'balance' | 'fraud' | 'money',
+  compile: (document: Document, at: string) => Rule | null,
+): CompiledRules<Rule> {
+  const rules: Rule[] = []
   const invalid: FieldError[] = []
-  const list: unknown = isObject(value) ? value['balance'] : undefined
+  const list: unknown = isObject(value) ? value[name] : undefined
   for (const [index, document] of (Array.isArray(list) ? list : []).entries()) {
     try {
-      rules.push(compile(document as BalanceRuleDocument, `events.balance.${index}`))
+      const rule = compile(document as Document, `events.${name}.${index}`)
+      if (rule !== null) rules.push(rule)
     } catch (error) {
       if (!(error instanceof FieldError)) throw error
       invalid.push(error)

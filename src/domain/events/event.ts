@@ -1,7 +1,7 @@
 /** An event: a rule that a balance of a subscriber has met, as it is committed with the balance. */
 import type { ChargeRequest } from '../charge-request.ts'
 import type { Session } from '../session.ts'
-import type { BalanceCondition, BalanceRuleDocument } from './rule-documents.ts'
+import { type BalanceCondition, type Receiver, receiverOf } from './rule-documents.ts'
 import type { RuleMatch } from './rules.ts'
 import { stampOf, type Use } from './uses.ts'
 
@@ -31,7 +31,7 @@ export interface BalanceEvent {
   balance: { sid: number; bucket_id?: number }
   conditions: readonly BalanceCondition[]
   /** Where the rule says the event is sent, in place of the settings. */
-  receiver: Pick<BalanceRuleDocument, 'url' | 'method' | 'decoder' | 'notify_by_email'>
+  receiver: Receiver
 }
 
 /** The usage that has met the rule. */
@@ -63,7 +63,6 @@ export function eventOf(
   context: ObservedUsage,
 ): UnstampedEvent {
   const { document } = rule
-  const { url, method, decoder, notify_by_email: email } = document
   const { path, related_entities: related } = match.path
   const { isPrepaid, sid, bucket } = balance
   return {
@@ -84,12 +83,7 @@ export function eventOf(
     row: rowOf(context, bucket.usaget),
     balance: isPrepaid ? { sid, bucket_id: bucket.id } : { sid },
     conditions: document.conditions,
-    receiver: {
-      ...(url === undefined ? {} : { url }),
-      ...(method === undefined ? {} : { method }),
-      ...(decoder === undefined ? {} : { decoder }),
-      ...(email === undefined ? {} : { notify_by_email: email }),
-    },
+    receiver: receiverOf(document),
   }
 }
 

@@ -52,16 +52,43 @@ export interface RuleFilter {
   aid?: readonly number[]
 }
 
+/** Where the events of a rule are sent, in place of the settings. */
+export interface Receiver {
+  url?: string
+  method?: 'get' | 'post'
+  decoder?: 'json' | 'xml'
+  notify_by_email?: Readonly<Record<string, unknown>>
+}
+
 /** All its conditions must be met by one balance. */
-export interface BalanceRuleDocument {
+export interface BalanceRuleDocument extends Receiver {
   active?: boolean
   event_code: string
   event_description?: string
   prepaid?: boolean
   filter?: RuleFilter
   conditions: readonly BalanceCondition[]
-  url?: string
-  method?: 'get' | 'post'
-  decoder?: 'json' | 'xml'
-  notify_by_email?: Readonly<Record<string, unknown>>
+}
+
+/** What the events of a rule have in common. */
+export interface EventRule {
+  readonly code: string
+  readonly description: string
+  readonly receiver: Receiver
+}
+
+export function eventRuleOf(
+  document: Receiver & { readonly event_code: string; readonly event_description?: string },
+): EventRule {
+  const { event_code: code, event_description: description = '' } = document
+  return { code, description, receiver: receiverOf(document) }
+}
+
+export function receiverOf({ url, method, decoder, notify_by_email: email }: Receiver): Receiver {
+  return {
+    ...(url === undefined ? {} : { url }),
+    ...(method === undefined ? {} : { method }),
+    ...(decoder === undefined ? {} : { decoder }),
+    ...(email === undefined ? {} : { notify_by_email: email }),
+  }
 }

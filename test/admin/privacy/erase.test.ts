@@ -126,7 +126,8 @@ async function addRecords(aid: number, sid: number): Promise<void> {
       lines: [{ ...credit, reason }],
       lastKeys: () => null,
     })
-    const writer = { catalog, session, actor: TESTER, nowMs: urt.getTime(), reason }
+    const cause = { actor: TESTER, nowMs: urt.getTime(), reason }
+    const writer = { catalog, session, currencyCode: 978, ...cause }
     const order = paymentOrder({ aid, amount: 5, note: 'by Ms Quimby' }, 'cash', RULES)
     await recordPayments(writer, [order])
   })

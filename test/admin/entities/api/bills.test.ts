@@ -15,7 +15,7 @@ const world = useApiServer()
 const catalog = () => world.stores().catalog
 const write = <T>(act: (writer: Parameters<typeof recordPayments>[0]) => Promise<T>): Promise<T> =>
   catalog().transaction('test', (session: ClientSession) =>
-    act({ catalog: catalog(), session, actor: ACTOR, nowMs: world.now() }),
+    act({ catalog: catalog(), session, currencyCode: 978, actor: ACTOR, nowMs: world.now() }),
   )
 
 async function storeInvoice(aid: number, invoiceId: number, due: number): Promise<string> {
