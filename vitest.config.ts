@@ -55,7 +55,7 @@ export const PROPERTIES: readonly string[] = [
 
 /** Billing on real stores; the rest of it is pure. */
 const STORED_BILLING = [
-  'test/billing/charges/{charges,refunds}.test.ts',
+  'test/billing/charges/{charge-events,charges,refunds}.test.ts',
   'test/billing/{books-store,money-group,statements}.test.ts',
   'test/billing/run/*.test.ts',
 ]

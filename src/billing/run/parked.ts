@@ -33,7 +33,11 @@ export async function parkAccounts(
   await loadMoneyRules(catalog, session)
   if (hasMoneyRules(session)) {
     const added = await newlyParked(catalog, session, run, failures)
-    writeMoneyEvents(session, added.map((failure) => parkedEvent(session, { run, key }, failure)), nowMs)
+    writeMoneyEvents(
+      session,
+      added.map((failure) => parkedEvent(session, { run, key }, failure)),
+      nowMs,
+    )
   }
   const writes: AnyBulkWriteOperation<ParkedAccountDocument>[] = failures.map(
     ({ aid, reason }) => ({

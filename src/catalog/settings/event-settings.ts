@@ -174,9 +174,10 @@ const filter = (fields: readonly string[], ops: readonly string[]) =>
     {
       field: oneOf(...fields),
       op: oneOf(...ops),
-      value: Type.Union([Type.String(), number, list(Type.String(), 'a list of texts')], {
-        description: 'a text, a number, or a list of texts',
-      }),
+      value: Type.Union(
+        [Type.String(), number, list(Type.Union([Type.String(), Type.Number()]), 'a list')],
+        { description: 'a text, a number, or a list of them' },
+      ),
       unit: Type.Optional(Type.String()),
       usaget: Type.Optional(Type.Union([Type.String(), list(Type.String(), 'a list of texts')])),
     },
@@ -192,10 +193,11 @@ const FraudEvent = Type.Object(
     conditions: Type.Optional(
       list(list(filter(Object.keys(LINE_FIELDS), ['in', 'nin']), 'a list'), 'a list of lists'),
     ),
-    threshold_conditions: Type.Array(
-      list(filter(SUM_FIELDS, THRESHOLD_OPS), 'a list'),
-      { minItems: 1, maxItems: 100, description: 'a list of lists, not empty' },
-    ),
+    threshold_conditions: Type.Array(list(filter(SUM_FIELDS, THRESHOLD_OPS), 'a list'), {
+      minItems: 1,
+      maxItems: 100,
+      description: 'a list of lists, not empty',
+    }),
   },
   { ...closed, description: 'an object' },
 )
