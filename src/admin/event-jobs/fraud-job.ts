@@ -24,7 +24,17 @@ import type { Fields } from '../../domain/fields.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { beginJob, type ClaimedJob, JobLostError } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
-import { fraudPipeline, type ReportedSubscriber, type SubscriberSums } from './fraud-sums.ts'
+import {
+  ALL_SUBSCRIBERS,
+  fraudPipeline,
+  linesAfter,
+  linesOf,
+  partsOf,
+  type ReportedSubscriber,
+  type SubscriberShare,
+  sidsIn,
+  type WindowSums,
+} from './fraud-sums.ts'
 import { readPosition } from './position.ts'
 
 export interface FraudParts {
@@ -105,29 +115,60 @@ interface NamedRule {
   readonly rule: FraudRule
 }
 
-async function evaluate(run: Run, named: NamedRule, window: FraudWindow): Promise<void> {
-  const { linesOverlap } = named.rule
-  for await (const found of sumsIn(run, fraudPipeline(named.rule, window))) {
+/**
+ * If the subscribers are too many for the memory of the server, they are evaluated in shares. What
+ * is repeated has the same stamps.
+ */
+async function evaluate(
+  run: Run,
+  named: NamedRule,
+  window: FraudWindow,
+  share: SubscriberShare = ALL_SUBSCRIBERS,
+): Promise<void> {
+  try {
+    await evaluateShare(run, named, window, share)
+  } catch (error) {
+    const parts = exceedsMemory(error) ? partsOf(share) : []
+    if (parts.length === 0) throw error
+    for (const part of parts) await evaluate(run, named, window, part)
+  }
+}
+
+/** MongoDB's code of a group that may not use the disk, as in the embedded server. */
+function exceedsMemory(error: unknown): boolean {
+  return error instanceof Error && (error as Error & { code?: unknown }).code === 292
+}
+
+async function evaluateShare(
+  run: Run,
+  named: NamedRule,
+  window: FraudWindow,
+  share: SubscriberShare,
+): Promise<void> {
+  const { rule } = named
+  const { linesOverlap } = rule
+  // Of all subscribers only the sums that are compared, which are few.
+  const all = fraudPipeline(rule, window, { sid: sidsIn(share) }, [])
+  for await (const found of sumsIn(run, all)) {
     const known = linesOverlap ? [] : await reportedAmong(run, named, window, found)
     const isKnown = new Set(known.map(({ _id }) => keyOf(_id)))
     const others = found.filter(({ _id }) => !isKnown.has(keyOf(_id)))
-    await report(run, named, window, others)
+    if (others.length > 0) await report(run, named, window, linesOf(others))
   }
   if (linesOverlap) return
-  for await (const reported of readReported(run, named, window)) {
-    const pipeline = fraudPipeline(named.rule, window, reported)
-    for await (const found of sumsIn(run, pipeline)) await report(run, named, window, found)
+  for await (const reported of readReported(run, named, window, share)) {
+    await report(run, named, window, linesAfter(reported))
   }
 }
 
 function sumsIn(
   { catalog, signal }: Run,
   pipeline: readonly Fields[],
-): AsyncGenerator<SubscriberSums[]> {
+): AsyncGenerator<WindowSums[]> {
   return catalog.readBatches(
     'add up lines',
     (limits) =>
-      catalog.lines.aggregate<SubscriberSums>([...pipeline], {
+      catalog.lines.aggregate<WindowSums>([...pipeline], {
         ...limits,
         allowDiskUse: true,
         batchSize: BATCH,
@@ -157,8 +198,10 @@ function readReported(
   { catalog, signal }: Run,
   named: NamedRule,
   window: FraudWindow,
+  share: SubscriberShare,
 ): AsyncGenerator<ReportedSubscriber[]> {
-  const pipeline = [{ $match: earlierEvents(named, window) }, BY_SUBSCRIBER]
+  const match = { ...earlierEvents(named, window), 'extra_params.sid': sidsIn(share) }
+  const pipeline = [{ $match: match }, BY_SUBSCRIBER]
   return catalog.readBatches(
     'find reported subscribers',
     (limits) =>
@@ -175,7 +218,7 @@ function reportedAmong(
   { catalog }: Run,
   named: NamedRule,
   window: FraudWindow,
-  found: readonly SubscriberSums[],
+  found: readonly Pick<WindowSums, '_id'>[],
 ): Promise<ReportedSubscriber[]> {
   const sids = found.map(({ _id }) => _id.sid)
   const match = { ...earlierEvents(named, window), 'extra_params.sid': { $in: sids } }
@@ -190,25 +233,28 @@ function keyOf({ aid, sid }: ReportedSubscriber['_id']): string {
   return `${aid}/${sid}`
 }
 
+/** Reports those subscribers that meet the thresholds by the selected lines. */
 async function report(
-  { claimed, nowMs }: Run,
+  run: Run,
   named: NamedRule,
   window: FraudWindow,
-  found: readonly SubscriberSums[],
+  selected: Fields,
 ): Promise<void> {
-  if (found.length === 0) return
-  const events = found.map((sums) => fraudEvent(named, window, sums, nowMs))
-  await claimed.commitBatch(STEP, async (session) => {
-    stateOf(session).writes.addOnce('events', events)
-    return { events: events.length }
-  })
+  const pipeline = fraudPipeline(named.rule, window, selected, SUM_FIELDS)
+  for await (const found of sumsIn(run, pipeline)) {
+    const events = found.map((sums) => fraudEvent(named, window, sums, run.nowMs))
+    await run.claimed.commitBatch(STEP, async (session) => {
+      stateOf(session).writes.addOnce('events', events)
+      return { events: events.length }
+    })
+  }
 }
 
 /** Once per rule, subscriber and window. */
 function fraudEvent(
   { id, rule }: NamedRule,
   { fromMs, toMs }: FraudWindow,
-  { _id: { aid, sid }, max_urt, ...sums }: SubscriberSums,
+  { _id: { aid, sid }, max_urt, ...sums }: WindowSums,
   nowMs: number,
 ): FraudEventDocument {
   const row = Object.fromEntries(

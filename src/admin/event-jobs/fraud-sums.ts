@@ -1,12 +1,6 @@
 /** Sums of the lines of subscribers within a window, added up by MongoDB. */
 import { Exact, storedAmount } from '../../catalog/records/exact-amount.ts'
-import {
-  type FraudRule,
-  type FraudWindow,
-  SUM_FIELDS,
-  type SumField,
-  type Threshold,
-} from '../../domain/events/fraud.ts'
+import type { FraudRule, FraudWindow, SumField, SumThreshold } from '../../domain/events/fraud.ts'
 import type { Fields } from '../../domain/fields.ts'
 
 /** A subscriber, and the latest line of it that was reported. */
@@ -20,42 +14,77 @@ export interface Subscriber {
   readonly sid: number
 }
 
-/** What a window has of a subscriber: exact sums, as MongoDB returns decimals. */
-export interface SubscriberSums extends Readonly<Record<SumField, unknown>> {
+/** Exact sums of the lines of a subscriber in a window, as MongoDB returns decimals. */
+export interface WindowSums extends Readonly<Record<SumField, unknown>> {
   readonly _id: Subscriber
   readonly max_urt: Date
 }
 
+/** The subscribers whose number has this remainder. */
+export interface SubscriberShare {
+  readonly divisor: number
+  readonly remainder: number
+}
+
+export const ALL_SUBSCRIBERS: SubscriberShare = { divisor: 1, remainder: 0 }
+
+const PARTS = 8
+const DIVISOR_MAX = PARTS ** 6
+
+/** Smaller shares that add up to this one; none if it is small already. */
+export function partsOf({ divisor, remainder }: SubscriberShare): SubscriberShare[] {
+  if (divisor >= DIVISOR_MAX) return []
+  return Array.from({ length: PARTS }, (_, index) => {
+    return { divisor: divisor * PARTS, remainder: remainder + divisor * index }
+  })
+}
+
+/** Selects the numbers of a share; 0 is the account. */
+export function sidsIn({ divisor, remainder }: SubscriberShare): Fields {
+  return { $gt: 0, ...(divisor > 1 && { $mod: [divisor, remainder] }) }
+}
+
+/** Selects the lines of subscribers. */
+export function linesOf(subscribers: readonly Pick<ReportedSubscriber, '_id'>[]): Fields {
+  const each = subscribers.map(({ _id: { aid, sid } }) => ({ aid, sid }))
+  return { sid: { $in: each.map(({ sid }) => sid) }, $or: each }
+}
+
+/** Selects the lines of subscribers after those that were reported. */
+export function linesAfter(reported: readonly ReportedSubscriber[]): Fields {
+  const each = reported.map(({ _id: { aid, sid }, max_urt: last }) => {
+    return { aid, sid, urt: { $gt: last } }
+  })
+  return { sid: { $in: each.map(({ sid }) => sid) }, $or: each }
+}
+
 /**
- * The pipeline of a window: subscribers that meet the thresholds of the rule. With `reported` only
- * these, by their lines after those that were reported.
+ * The pipeline of a window: subscribers that meet the thresholds of the rule, by those lines that
+ * `selected` (a filter without `urt` and `$and`) matches. `fields`: sums that are returned.
  */
 export function fraudPipeline(
   rule: FraudRule,
   { fromMs, toMs }: FraudWindow,
-  reported?: readonly ReportedSubscriber[],
+  selected: Fields,
+  fields: readonly SumField[],
 ): Fields[] {
   const urt = { $gte: new Date(fromMs), $lt: new Date(toMs) }
   const { conditions, thresholds } = rule
-  const subscribers = reported === undefined ? { sid: { $gt: 0 } } : afterReported(reported)
   const lines = conditions.map((all) => ({
     $and: all.map(({ field, op, values }) => ({ [field]: { [`$${op}`]: values } })),
   }))
   const all = thresholds.flat()
-  const nameOf = (threshold: Threshold) =>
+  const nameOf = (threshold: SumThreshold) =>
     threshold.usagets === null ? threshold.field : `t${all.indexOf(threshold)}`
-  const ofUsagets = all.flatMap((threshold) => {
-    const { field, usagets } = threshold
-    return usagets === null ? [] : [[nameOf(threshold), sumOf(field, usagets)] as const]
-  })
+  const compared = all.map((one) => [nameOf(one), sumOf(one.field, one.usagets)] as const)
   return [
-    { $match: { urt, ...subscribers, ...(lines.length > 0 && { $and: [{ $or: lines }] }) } },
+    { $match: { ...selected, urt, ...(lines.length > 0 && { $and: [{ $or: lines }] }) } },
     {
       $group: {
         _id: { aid: '$aid', sid: '$sid' },
         max_urt: { $max: '$urt' },
-        ...Object.fromEntries(SUM_FIELDS.map((field) => [field, sumOf(field, null)])),
-        ...Object.fromEntries(ofUsagets),
+        ...Object.fromEntries(fields.map((field) => [field, sumOf(field, null)])),
+        ...Object.fromEntries(compared),
       },
     },
     {
@@ -65,16 +94,8 @@ export function fraudPipeline(
         })),
       },
     },
-    { $project: { max_urt: 1, ...Object.fromEntries(SUM_FIELDS.map((field) => [field, 1])) } },
+    { $project: { max_urt: 1, ...Object.fromEntries(fields.map((field) => [field, 1])) } },
   ]
-}
-
-function afterReported(reported: readonly ReportedSubscriber[]): Fields {
-  const sids = reported.map(({ _id }) => _id.sid)
-  const each = reported.map(({ _id: { aid, sid }, max_urt: last }) => {
-    return { aid, sid, urt: { $gt: last } }
-  })
-  return { sid: { $in: sids }, $or: each }
 }
 
 /** Money may be stored as binary fractions; its decimals are added exactly. */
@@ -84,7 +105,7 @@ function sumOf(field: SumField, usagets: readonly string[] | null): Fields {
   return { $sum: { $cond: [{ $in: ['$usaget', usagets] }, decimal, null] } }
 }
 
-function comparison({ op, values }: Threshold): Fields {
+function comparison({ op, values }: SumThreshold): Fields {
   const decimals = values.map((text) => storedAmount(new Exact(text)))
   return { [`$${op}`]: op === 'in' || op === 'nin' ? decimals : decimals[0] }
 }

@@ -30,7 +30,7 @@ import { postingDocument } from './journal.ts'
 
 /** A transaction of the catalogue, and why it is made. */
 export interface BooksWriter extends Cause {
-  /** Of all bills, numeric. */
+  /** Numeric code of the currency of all bills. */
   readonly currencyCode: number
   readonly catalog: Catalog
   readonly session: ClientSession

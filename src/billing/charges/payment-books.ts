@@ -33,7 +33,7 @@ const OPEN = { paid: { $in: ['0', '2'] } } as const
 const PAGE_SIZE = 500
 const NODE = { by: 'node', id: '', name: '', address: '' } as const
 
-/** `currencyCode`: of all bills, numeric. */
+/** `currencyCode`: the numeric code of all bills. */
 export function createPaymentBooks(catalog: Catalog, currencyCode: number): PaymentBooks {
   const writerOf = (
     session: Session,

@@ -1,4 +1,4 @@
-/** What an event says about its bill. */
+/** The fields of an event that describe its bill. */
 import { exactAmount } from '../../catalog/records/exact-amount.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { type Bill, isUnusedDeposit } from '../books/bill.ts'

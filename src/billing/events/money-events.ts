@@ -14,7 +14,7 @@ export interface MoneyEvent {
   /** The document, and its state if it can be in it several times. */
   readonly identity: readonly (string | number)[]
   readonly aid: number
-  /** What the account owes, before and after. */
+  /** Balance of the account before and after; positive if the customer owes it. */
   readonly before?: Exact
   readonly after?: Exact
   readonly row: Fields

@@ -55,7 +55,7 @@ interface OverdueContext {
   readonly currencyCode: number
 }
 
-/** Those of the bills that are overdue now get their events, in the transaction. Returns how many. */
+/** Adds the events of those bills that are overdue to the transaction; returns how many are. */
 export async function reportOverdue(
   catalog: Catalog,
   session: ClientSession,

@@ -16,7 +16,7 @@ export interface FraudEventDocument extends NotificationDocument {
   rule_ref: string
 }
 
-/** What a rule reports. */
+/** An event that a rule asks for. */
 export interface RuleEvent {
   readonly type: NotificationDocument['event_type']
   /** With type and code of the rule identifies the event. */

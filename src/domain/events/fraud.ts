@@ -65,7 +65,7 @@ export interface LineCondition {
   readonly values: readonly string[]
 }
 
-export interface Threshold {
+export interface SumThreshold {
   readonly field: SumField
   /** Only lines of these usage types are added up; null: all that the conditions select. */
   readonly usagets: readonly string[] | null
@@ -82,9 +82,9 @@ export interface FraudRule extends EventRule {
   readonly rangeMs: number
   /** Lines count in each window that contains them; otherwise not again once reported. */
   readonly linesOverlap: boolean
-  /** Empty: all lines. */
+  /** Without any, all lines count. */
   readonly conditions: AnyOfAll<LineCondition>
-  readonly thresholds: AnyOfAll<Threshold>
+  readonly thresholds: AnyOfAll<SumThreshold>
   /** As stored, for the event. */
   readonly stored: readonly (readonly ThresholdDocument[])[]
   /** Equal for rules with the same code that count the same. */
@@ -153,7 +153,7 @@ function lineCondition({ field, op, value }: LineConditionDocument, at: string):
   return { field: LINE_FIELDS[field], op, values: listOf(value, `${at}.value`) }
 }
 
-function threshold({ field, op, value, usaget }: ThresholdDocument, at: string): Threshold {
+function threshold({ field, op, value, usaget }: ThresholdDocument, at: string): SumThreshold {
   const path = `${at}.value`
   const texts = listOf(value, path)
   const isList = op === 'in' || op === 'nin'

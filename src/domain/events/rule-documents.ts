@@ -70,7 +70,7 @@ export interface BalanceRuleDocument extends Receiver {
   conditions: readonly BalanceCondition[]
 }
 
-/** What the events of a rule have in common. */
+/** The common parts of the events of a rule. */
 export interface EventRule {
   readonly code: string
   readonly description: string

@@ -132,7 +132,7 @@ describe('a payment', () => {
     ])
   })
 
-  it('makes none if no money moves: used deposits, cancellations, write-offs, split bills', async () => {
+  it('makes none for used deposits, cancellations, write-offs and split bills', async () => {
     const aid = server.newAccount()
     await rules(ALL_TYPES.filter(({ event_type }) => event_type !== 'invoice_confirmed'))
     await server.invoice(aid, 100)

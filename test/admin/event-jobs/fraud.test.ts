@@ -197,7 +197,7 @@ describe('conditions', () => {
     })
     const sms = await found(of('usagev', 'gte', 120, { usaget: ['sms'] }))
     expect(sms).toEqual([2])
-    // Of usage type sms the others have used nothing.
+    // The others have no usage of type sms.
     expect(await found(of('usagev', 'lt', 1, { usaget: 'sms' }))).toEqual([1, 3, 4])
     const exactly = (op: string, value: unknown) => found(of('aprice', op, value))
     // 0.1 + 0.1 + 0.1 is above 0.3 in binary fractions.
@@ -208,7 +208,7 @@ describe('conditions', () => {
 })
 
 describe('the job', () => {
-  it('evaluates each window once, also after a pause, and tells when the next one is due', async () => {
+  it('evaluates each window once, also after a pause, and knows the next one', async () => {
     expect(await nextFraudWindowMs({ catalog, clock })).toBeNull()
     await rules({ ...CALLS, ...QUARTER, date_range: QUARTER.recurrence })
     expect(await nextFraudWindowMs({ catalog, clock })).toBe(nowMs)
@@ -249,7 +249,29 @@ describe('the job', () => {
     expect(await reported()).toHaveLength(900)
   })
 
-  it('goes on with the other rules if one is invalid, and forgets those that are gone', async () => {
+  it('evaluates subscribers in shares if the server has not the memory for all', async () => {
+    await rules(CALLS, { ...CALLS, event_code: 'ONCE', lines_overlap: false })
+    const sids = Array.from({ length: 40 }, (_, index) => index + 1)
+    await insert(...sids.map((sid) => line(sid, 2, { usagev: 200 })))
+    await runAt(1)
+    let refused = 0
+    const aggregate = (pipeline: readonly object[], options: object) => {
+      const { sid } = (pipeline[0] as { $match: { sid: { $gt?: 0; $mod?: [number, number] } } })
+        .$match
+      if (sid.$gt !== undefined && (sid.$mod?.[0] ?? 1) < 64) {
+        refused += 1
+        throw Object.assign(new Error('Exceeded memory limit for $group'), { code: 292 })
+      }
+      return catalog.lines.aggregate([...pipeline], options)
+    }
+    const small = { ...catalog, lines: { aggregate } } as unknown as Catalog
+    nowMs = at(16).getTime()
+    await run(small)
+    expect(refused).toBe(2 * (1 + 8))
+    expect(await reported()).toHaveLength(80)
+  })
+
+  it('evaluates the others if a rule is invalid, and forgets rules that are gone', async () => {
     await rules({ ...CALLS, threshold_conditions: [[]] }, CALLS)
     await insert(line(7, 2), line(7, 3))
     await runAt(1, 16)

@@ -62,7 +62,7 @@ describe('an account that cannot be computed', () => {
     expect(await types(1)).toEqual([])
   })
 
-  it('makes another one when it is parked by a later run, at the same time of the clock', async () => {
+  it('makes another one when a later run parks it, at the same time of the clock', async () => {
     await rules([{ event_type: 'invoice_parked' }])
     await cycle.addAccounts(3)
     await cycle.run({ compute: failing })

@@ -11,7 +11,7 @@ export async function storeEventRules(catalog: Catalog, rules: object): Promise<
   await changeStoredConfig(catalog, 'events', () => rules, { by: 'test', nowMs: 0 })
 }
 
-/** Of an account, in the order of their creation. */
+/** The events of an account, in the order of their creation. */
 export function eventsOf(catalog: Catalog, aid: number): Promise<NotificationDocument[]> {
   return catalog.events.find({ 'extra_params.aid': aid }).sort({ _id: 1 }).toArray()
 }

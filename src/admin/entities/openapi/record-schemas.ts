@@ -208,6 +208,7 @@ const JOBS: Readonly<Record<string, Schema>> = {
   subject: text('Subject of the job: `subscribers/17`, `lines`.'),
   state: choice(['queued', 'running', 'waiting', 'done'], '`waiting`: continues automatically.'),
   step: text('Current or last step.'),
+  position: mapOf(date('Until then.'), 'How far a standing job has come.'),
   counts: mapOf(integer('Documents.'), 'Number of documents by operation.'),
   error: text('Error of the last attempt; empty if it succeeded.'),
   due: date('Time when it starts or continues.'),
