@@ -7,7 +7,9 @@ import type { BalanceCondition } from '../../domain/events/rule-documents.ts'
  * `pending`: to be sent when it is `due`. `delivered`: the receiver has accepted it. `dead`: every
  * attempt failed. `unaddressed`: neither its rule nor the settings have a receiver.
  */
-export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'unaddressed'
+export const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'unaddressed'] as const
+
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
 export interface EventDelivery {
   state: DeliveryState
@@ -20,19 +22,26 @@ export interface EventDelivery {
 }
 
 /** An event of money; written in the transaction of the money. */
-export type MoneyEventType =
-  | 'invoice_confirmed'
-  | 'invoice_parked'
-  | 'payment_completed'
-  | 'payment_rejected'
-  | 'payment_pending'
-  | 'credit_note'
-  | 'overdue'
+export const MONEY_EVENT_TYPES = [
+  'invoice_confirmed',
+  'invoice_parked',
+  'payment_completed',
+  'payment_rejected',
+  'payment_pending',
+  'credit_note',
+  'overdue',
+] as const
+
+export type MoneyEventType = (typeof MONEY_EVENT_TYPES)[number]
+
+export const EVENT_TYPES = ['balance', 'balancePrepaid', 'fraud', ...MONEY_EVENT_TYPES] as const
+
+export type EventType = (typeof EVENT_TYPES)[number]
 
 /** The fields of every notification, with times as dates, and those that only the node reads. */
 export interface NotificationDocument {
   stamp: string
-  event_type: BalanceEvent['event_type'] | 'fraud' | MoneyEventType
+  event_type: EventType
   event_code: string
   event_description: string
   before?: BalanceEvent['before']
@@ -71,6 +80,9 @@ export interface EventDocument extends NotificationDocument {
 export const EVENT_INDEXES: readonly IndexDescription[] = [
   { key: { stamp: 1 }, unique: true },
   { key: { 'extra_params.aid': 1, creation_time: 1 } },
+  { key: { 'extra_params.sid': 1, creation_time: 1 } },
+  { key: { 'delivery.state': 1, creation_time: 1 } },
+  { key: { creation_time: 1 } },
   // Few are pending.
   {
     key: { 'delivery.due': 1 },
