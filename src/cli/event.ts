@@ -1,6 +1,7 @@
 /** `tollgate event list`, `event resend`: events and their delivery. */
-import type { WithId } from '../catalog/collections.ts'
+
 import { type Resent, resendEvents } from '../admin/events/resend.ts'
+import type { WithId } from '../catalog/collections.ts'
 import {
   DELIVERY_STATES,
   EVENT_TYPES,

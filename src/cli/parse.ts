@@ -97,7 +97,8 @@ function operandsOf(
   isHelp: boolean,
 ): Record<string, string> {
   const extra = given[operands.length]
-  if (extra !== undefined && rest === undefined) throw new UsageError(`${name}: Unexpected argument '${extra}'`)
+  if (extra !== undefined && rest === undefined)
+    throw new UsageError(`${name}: Unexpected argument '${extra}'`)
   const missing = operands[given.length]
   if (missing !== undefined && !isHelp) throw new UsageError(`${name}: ${missing.name} is missing`)
   const named = given.slice(0, operands.length)

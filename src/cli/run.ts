@@ -185,7 +185,12 @@ async function event({ command, operands, rest, options }: Invocation, tools: To
     case 'event resend':
       return (await import('./event.ts')).resend(rest, options, file)
     default:
-      return (await import('./event-test.ts')).testRule(operands['RULE'] ?? '', options, file, tools)
+      return (await import('./event-test.ts')).testRule(
+        operands['RULE'] ?? '',
+        options,
+        file,
+        tools,
+      )
   }
 }
 

@@ -138,7 +138,10 @@ export function* activeServices(
 }
 
 /** The plan of the latest usage; null if there is none. */
-export function planOf({ session: before }: ChargeView, { session, lines }: ChargeCommit): string | null {
+export function planOf(
+  { session: before }: ChargeView,
+  { session, lines }: ChargeCommit,
+): string | null {
   const { services } = session
   for (let index = services.length - 1; index >= 0; index -= 1) {
     const segment = services[index]?.segment

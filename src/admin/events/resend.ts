@@ -1,7 +1,8 @@
 /** Makes stored events pending again, whatever became of them. */
-import type { ClientSession } from '../../catalog/collections.ts'
+
 import type { Actor } from '../../catalog/actor.ts'
 import { appendAudit } from '../../catalog/audit/audit.ts'
+import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 
 export interface Resent {

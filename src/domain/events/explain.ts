@@ -1,7 +1,6 @@
 /** Why a rule is met by a changed balance, or not: each condition with its paths and their values. */
 import type { Reason } from '../charge-outcome.ts'
 import type { ChangedBalance } from './balance.ts'
-import { reportedAmount } from './constant.ts'
 import {
   type BalanceChange,
   type CompiledCondition,
@@ -11,6 +10,7 @@ import {
   pathsIn,
   type ReportedValue,
 } from './conditions.ts'
+import { reportedAmount } from './constant.ts'
 import type { BalanceEvent } from './event.ts'
 import { kindAt, sumAt } from './paths.ts'
 import type { ConditionType } from './rule-documents.ts'
@@ -101,7 +101,9 @@ function explainPath(
     before: reportedAmount(sumAt(value, balance.before) ?? 0, kind),
     after: reportedAmount(sumAt(value, balance.after) ?? 0, kind),
     constants: isShare
-      ? condition.constants.map((one) => (whole === undefined ? 'no total' : one.share(whole, kind)))
+      ? condition.constants.map((one) =>
+          whole === undefined ? 'no total' : one.share(whole, kind),
+        )
       : constants,
     match,
   }

@@ -98,6 +98,7 @@ const FOUND: Readonly<Record<string, Values>> = {
   users: { username: 'ops@example.org' },
   autorenew: { sid: 2 },
   audit: { collection: 'plans', urt: { $gte: '2026-03-01' } },
+  events: { 'extra_params.aid': 1, creation_time: { $gte: '2026-03-01' } },
 }
 
 /** Subjects of erasures. */
@@ -144,6 +145,8 @@ export function exampleOf(collection: string, action: ActionName): Values {
       return { query: ID }
     case 'erase':
       return { query: ERASED[collection] ?? {}, update: { force: false } }
+    case 'resend':
+      return { query: { 'delivery.state': 'dead', event_code: 'MINUTES_80' } }
     case 'export':
       return { query: from, states: [0, 1], format: 'csv' }
     default:
@@ -212,6 +215,8 @@ const BALANCE: Values = {
   limit: 0,
   debt: 0,
 }
+
+const EVENT_STAMP = '9f86d081884c7d659a2feaa0c55ad015'
 
 const TOP_UP_LINE: Values = {
   stamp: 'op-1-top-up-4711',
@@ -284,10 +289,39 @@ const RECORDS: Readonly<Record<string, Values>> = {
     new: { description: 'Another one' },
     stamp: '0d1c1f5f3b7a4c3b9d0b5f1c2a3b4c5d',
   },
+  events: {
+    stamp: EVENT_STAMP,
+    event_code: 'MINUTES_80',
+    event_type: 'balance',
+    event_description: '80 % of the minutes are used',
+    matched_path: 'balance.groups.CALLS100.usagev',
+    before: 4740,
+    after: 4860,
+    based_on: 'usage',
+    group_total: 6000,
+    reached_constant: 4800,
+    reached_constant_percentage: 80,
+    creation_time: BEGIN_S,
+    extra_params: {
+      aid: 1,
+      sid: 2,
+      row: { usagev: 120, urt: BEGIN_S - 2, usaget: 'call', stamp: '5fFqYNJy3eWXZ5ACzCDWTw-1' },
+    },
+    conditions: [
+      {
+        type: 'reached_percentage',
+        value: '80',
+        paths: [{ path: 'balance.groups.CALLS100.usagev' }],
+      },
+    ],
+    balance_ref: { sid: 2 },
+    receiver: { url: 'https://crm.example.net/events' },
+    delivery: { state: 'dead', due: BEGIN_S, attempts: 10, error: 'HTTP status 503' },
+  },
 }
 
 const NEVER_SHOWN: ReadonlySet<string> = new Set(['password'])
-const WITHOUT_REVISIONS: ReadonlySet<string> = new Set(['lines', 'bills', 'audit'])
+const WITHOUT_REVISIONS: ReadonlySet<string> = new Set(['lines', 'bills', 'audit', 'events'])
 
 /** A document in a response. */
 export function responseExample(
@@ -313,7 +347,7 @@ export function responseExample(
   return { _id: { $id: HEX }, ...Object.fromEntries(fields) }
 }
 
-const DATES = /^(?:from|to|urt|.*_(?:time|date|activation|deactivation|renew))$/
+const DATES = /^(?:from|to|urt|due|.*_(?:time|date|activation|deactivation|renew))$/
 const DATE_TEXTS: Readonly<Record<number, string>> = {
   [BEGIN_S]: '2026-01-01T00:00:00+0000',
   [FOREVER_S]: '2170-01-01T00:00:00+0000',
@@ -323,6 +357,7 @@ const ALWAYS_TEXTS = ['from', 'to', 'creation_time']
 const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
   autorenew: ['next_renew'],
   audit: ['urt'],
+  events: ['due'],
 }
 
 function responseValue(
@@ -372,10 +407,11 @@ export function writeResponseExample(definition: CollectionDefinition, action: A
   const entity =
     action === 'erase'
       ? jobExample(definition)
-      : action === 'delete'
+      : action === 'delete' || action === 'resend'
         ? null
         : responseExample(definition, 'written')
   const done = { status: 1, details: isSilent ? null : true, entity }
+  if (action === 'resend') return { ...done, resent: [EVENT_STAMP], left: [], more: false }
   if (action === 'permanentchange') return { ...done, totalUpdated: 1, totalCreated: 1 }
   if (name !== 'balances') return done
   const line = Object.entries(TOP_UP_LINE).map(([field, value]) => {
