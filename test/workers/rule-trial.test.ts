@@ -1,4 +1,4 @@
-/** What `tollgate event test` shows is what the next request does. */
+/** The result of `tollgate event test` is that of the next request. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { PlanRevision } from '../../src/domain/catalogue.ts'

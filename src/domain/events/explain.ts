@@ -1,4 +1,4 @@
-/** Why a rule is met by a changed balance, or not: each condition with its paths and their values. */
+/** Explains a rule on a changed balance: each condition with its paths, their values, the result. */
 import type { Reason } from '../charge-outcome.ts'
 import type { ChangedBalance } from './balance.ts'
 import {
@@ -21,7 +21,7 @@ export interface PathExplanation {
   /** Undefined if the balance does not have the value. */
   before?: ReportedValue
   after?: ReportedValue
-  /** What the value is compared with; percentages as shares of the total. */
+  /** Compared with the value; percentages as shares of the total. */
   constants: readonly (number | string)[]
   /** Null if the condition is not met for the path. */
   match: PathMatch | null
@@ -43,9 +43,9 @@ export interface BalanceExplanation {
   conditions: readonly ConditionExplanation[]
 }
 
-/** What a rule finds in usage that is settled in one request. */
+/** The result of a rule for usage that is settled in one request. */
 export interface RuleTrial {
-  /** Of the request: nothing is settled unless it is granted. */
+  /** Outcome of the request: nothing is settled unless it is granted. */
   reason: Reason
   detail: string
   /** Why the rule is not for the subscriber: it is off, or a list of its filter; null if it is. */

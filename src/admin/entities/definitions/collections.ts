@@ -43,7 +43,7 @@ const ALL: readonly CollectionDefinition[] = [
   events,
 ]
 
-/** By name in the URL path, in the order of the interface; `audit`, `jobs` and `events` come last. */
+/** By name in the URL path, in the order of the interface; those of Tollgate come last. */
 export const DEFINITIONS: ReadonlyMap<string, CollectionDefinition> = new Map(
   ALL.map((definition) => [definition.name, definition]),
 )
