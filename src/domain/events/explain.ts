@@ -1,4 +1,4 @@
-/** Explains a rule on a changed balance: each condition with its paths, their values, the result. */
+/** Explains a rule on a changed balance: each condition with its paths and their values. */
 import type { Reason } from '../charge-outcome.ts'
 import type { ChangedBalance } from './balance.ts'
 import {
