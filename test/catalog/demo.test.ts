@@ -9,7 +9,9 @@ import { createCatalogFeed } from '../../src/catalog/feed/feed.ts'
 import { findSubscriber } from '../../src/catalog/feed/subscribers.ts'
 import { checkEventSettings } from '../../src/catalog/settings/event-settings.ts'
 import { readCategory, writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import { charge } from '../../src/domain/tariff.ts'
+import { addressProblem, createAddressPolicy } from '../../src/external/customers/address-policy.ts'
 import { DEMO_BY, insertEntity, recordingLog, useStore } from '../support/catalog/store.ts'
 
 const store = useStore()
@@ -101,6 +103,10 @@ describe('the rules of the demo', () => {
   it('are valid settings, stored once', async () => {
     const catalog = await store.open()
     checkEventSettings(DEMO_EVENTS)
+    const policy = createAddressPolicy(loadConfig({ env: {} }).external.privateRanges)
+    for (const { url } of DEMO_EVENTS.balance) {
+      expect(await addressProblem(new URL(url), policy)).toBeNull()
+    }
     for (let times = 1; times <= 2; times += 1) await seedDemoEvents(catalog, DEMO_BY)
     expect((await readCategory(catalog, 'events')).value).toEqual(DEMO_EVENTS)
     expect(await catalog.audit.find().toArray()).toMatchObject([{ type: 'set', key: 'events' }])
