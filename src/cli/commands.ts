@@ -238,7 +238,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   { name: 'recorder', help: 'Run the recorder alone.', options: common },
   {
     name: 'seed demo',
-    help: 'Create the demo catalogue with initial credits, if there are no entities yet.',
+    help: 'Create the demo catalogue with credits and a rule for events, if there are no entities.',
     options: common,
   },
   {

@@ -1,7 +1,6 @@
 /** The result of `tollgate event test` is that of the next request. */
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { PlanRevision } from '../../src/domain/catalogue.ts'
 import type { BalanceEvent } from '../../src/domain/events/event.ts'
 import type { RuleTrial } from '../../src/domain/events/explain.ts'
 import type { BalanceRuleDocument } from '../../src/domain/events/rule-documents.ts'
@@ -9,19 +8,24 @@ import type { BalanceRuleSet } from '../../src/domain/events/rule-set.ts'
 import { compileBalanceRule } from '../../src/domain/events/rules.ts'
 import { tryRule } from '../../src/workers/rule-trial.ts'
 import { emptyLedger } from '../support/ledger.ts'
-import { groupOf, serviceOf, subscribedTo } from '../support/rating/offers.ts'
+import { subscribedTo } from '../support/rating/offers.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import { changesOf, newEvents, reaching, ruleSetOf, told } from '../support/workers/event-scene.ts'
+import {
+  changesOf,
+  eventCatalogue,
+  FIRST_POSTPAID,
+  newEvents,
+  reaching,
+  ruleSetOf,
+  told,
+} from '../support/workers/event-scene.ts'
 import {
   aidOf,
-  catalogueOf,
   DATA_UNITS,
-  flat,
   MONEY,
   NOW_MS,
   openProcessorFixture,
   type ProcessorFixture,
-  plan,
   profileOf,
   request,
   SHARED_DATA,
@@ -31,22 +35,6 @@ import {
 let redis: TestRedis
 let scene: ProcessorFixture
 let rules: BalanceRuleSet | null = null
-
-/** Subscribers from here on are postpaid, with a group of 100 units of data. */
-const FIRST_POSTPAID = 5_000
-const POSTPAID: PlanRevision = {
-  ...plan,
-  id: 'POST',
-  name: 'POST',
-  connectionType: 'postpaid',
-  groups: [groupOf('G', 100, { usagets: new Set(['data']) })],
-}
-const usual = catalogueOf({ DATA: { data: flat(1, 1_000) }, CALL: { call: flat(1, 500_000) } })
-const catalogue = {
-  ...usual,
-  plans: new Map([...usual.plans, ['POST', [POSTPAID]]]),
-  services: new Map([['EXTRA', [serviceOf('EXTRA')]]]),
-}
 
 function subscriberOf(sid: number) {
   const found = profileOf(sid)
@@ -62,7 +50,7 @@ function subscriberOf(sid: number) {
 beforeAll(async () => {
   redis = await startTestRedis({ appendfsync: 'everysec' })
   scene = await openProcessorFixture(redis.url, {
-    catalogue,
+    catalogue: eventCatalogue,
     eventRules: () => rules,
     async read({ value }) {
       const profile = subscriberOf(Number(value))

@@ -1,5 +1,4 @@
 /** Makes stored events pending again, whatever became of them. */
-
 import type { Actor } from '../../catalog/actor.ts'
 import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
