@@ -10,6 +10,7 @@ import {
   type Quote,
   type Reason,
   reasons,
+  type ServiceAction,
   type ServiceOutcome,
 } from './charge-outcome.ts'
 import type {
@@ -55,7 +56,9 @@ const HAS_CLIENT = 256
 /** Flags of a requested service. */
 const [TOTAL, UNTAXED, CHECKS_CREDIT, HAS_IDENTIFIER, HAS_PARTS] = [1, 2, 4, 8, 16] as const
 /** Flags of the outcome of a service. */
-const [FINAL_UNIT, QUOTE, OF_IDENTIFIER, PART_GRANTS] = [1, 2, 4, 8] as const
+const [FINAL_UNIT, QUOTE, OF_IDENTIFIER, PART_GRANTS, REDIRECT, THROTTLE] = [
+  1, 2, 4, 8, 16, 32,
+] as const
 
 /** Numbers of tasks that may look up, and of those that may also ask a customer system. */
 const [LOOK_UP, ASK] = [1, 2] as const
@@ -308,11 +311,12 @@ function readOutcome(reader: TaskReader, nextQuote: () => Quote): ChargeOutcome 
 }
 
 function writeServiceOutcome(service: ServiceOutcome, quotes: Quote[]): void {
-  const { quote, serviceIdentifier, parts } = service
+  const { quote, serviceIdentifier, parts, action } = service
   if (quote !== null) quotes.push(quote)
   let bits = (service.finalUnit ? FINAL_UNIT : 0) + (quote === null ? 0 : QUOTE)
   if (serviceIdentifier !== '') bits += OF_IDENTIFIER
   if (parts !== null) bits += PART_GRANTS
+  if (action !== null) bits += action.type === 'redirect' ? REDIRECT : THROTTLE
   writer.number(bits)
   writer.number(service.ratingGroup)
   if (serviceIdentifier !== '') writer.name(serviceIdentifier)
@@ -323,6 +327,7 @@ function writeServiceOutcome(service: ServiceOutcome, quotes: Quote[]): void {
   writer.number(service.validityMs)
   writer.number(service.tariffChangeMs)
   writer.number(service.cost)
+  if (action !== null) writer.name(action.type === 'redirect' ? action.address : action.policy)
 }
 
 function writePartGrants(parts: readonly PartGrant[]): void {
@@ -363,9 +368,15 @@ function readServiceOutcome(reader: TaskReader, nextQuote: () => Quote): Service
     validityMs,
     tariffChangeMs,
     finalUnit: (bits & FINAL_UNIT) !== 0,
+    action: readAction(reader, bits),
     cost,
     quote: (bits & QUOTE) === 0 ? null : nextQuote(),
   }
+}
+
+function readAction(reader: TaskReader, bits: number): ServiceAction | null {
+  if (bits & REDIRECT) return { type: 'redirect', address: reader.text() }
+  return bits & THROTTLE ? { type: 'throttle', policy: reader.text() } : null
 }
 
 function writeBalance(balance: BalanceReport): void {

@@ -1,6 +1,6 @@
 /**
- * Emits events on which the main thread re-authorizes or terminates open sessions: top-ups and
- * releases by operators are published in Redis, changes of the catalogue and of subscribers come
+ * Emits events on which the main thread re-authorizes or terminates open sessions: top-ups, actions
+ * of event rules and releases by operators are published in Redis, changes of the catalogue and of subscribers come
  * from the feed.
  */
 import type { CatalogFeed } from '../catalog/feed/feed.ts'
@@ -72,8 +72,10 @@ export function watchSessionEvents(options: SessionEventsOptions): SessionEvents
 }
 
 function sessionEventOf(published: PublishedSessionEvent): SessionEvent {
-  if (published.cause === 'credit')
-    return { kind: 'reauthorize', aid: published.aid, sid: published.sid }
+  if (published.cause === 'credit') {
+    const { cause, ...owner } = published
+    return { kind: 'reauthorize', ...owner }
+  }
   return { kind: 'release', origin: published.origin, sessionId: published.sessionId }
 }
 

@@ -97,6 +97,11 @@ const serviceOutcome: fc.Arbitrary<ServiceOutcome> = fc.record({
   validityMs: number,
   tariffChangeMs: number,
   finalUnit: fc.boolean(),
+  action: fc.oneof(
+    fc.constant(null),
+    fc.record({ type: fc.constant('redirect' as const), address: text }),
+    fc.record({ type: fc.constant('throttle' as const), policy: text }),
+  ),
   cost: number,
   quote,
 })

@@ -3,7 +3,11 @@
  * usage patterns (`fraud`) and receivers (`settings`), which are stored only.
  */
 import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
-import { type BalanceRuleDocument, CONDITION_TYPES } from '../../domain/events/rule-documents.ts'
+import {
+  ACTION_TYPES,
+  type BalanceRuleDocument,
+  CONDITION_TYPES,
+} from '../../domain/events/rule-documents.ts'
 import { type BalanceRule, compileBalanceRule } from '../../domain/events/rules.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
 import { checkAgainstSchema } from './settings-schema.ts'
@@ -122,6 +126,23 @@ const Filter = Type.Object(
   { ...closed, description: 'an object of plan, service and aid' },
 )
 
+/** What a rule does to further usage. */
+const Action = Type.Object(
+  {
+    type: oneOf(...ACTION_TYPES),
+    policy: Type.Optional(text('the name of a policy')),
+    address: Type.Optional(text('an address')),
+    usaget: Type.Optional(
+      Type.Array(text('a usage type'), {
+        minItems: 1,
+        maxItems: 100,
+        description: 'a list of usage types, not empty',
+      }),
+    ),
+  },
+  { ...closed, description: 'an object of type, policy, address and usaget' },
+)
+
 const BalanceEvent = Type.Object(
   {
     ...named,
@@ -132,6 +153,7 @@ const BalanceEvent = Type.Object(
       maxItems: 100,
       description: 'a list of conditions, not empty',
     }),
+    action: Type.Optional(Action),
   },
   { ...closed, description: 'an object' },
 )

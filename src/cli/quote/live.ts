@@ -5,6 +5,7 @@ import { LENIENT } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { findProfile } from '../../catalog/feed/profiles.ts'
 import { readCatalogue } from '../../catalog/feed/read-catalogue.ts'
+import { balanceRulesIn } from '../../catalog/settings/event-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { type Taxation, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
@@ -12,6 +13,7 @@ import type { OwnerState } from '../../domain/bucket.ts'
 import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'
 import { type ChargeRequest, serviceRequest } from '../../domain/charge-request.ts'
 import { digestOf } from '../../domain/digest.ts'
+import { BalanceRuleSet } from '../../domain/events/rule-set.ts'
 import { parseInstant } from '../../domain/time.ts'
 import { chargeSession } from '../../rating/charge-session.ts'
 import type { ChargeContext } from '../../rating/decision.ts'
@@ -45,6 +47,8 @@ export interface LiveState {
   subscriber: OwnerState
   account: OwnerState
   taxation: Taxation
+  /** The event rules with actions; null if there are none. */
+  actionRules: BalanceRuleSet | null
 }
 
 /** Returns 1 if nothing would be granted. Throws `UsageError` or `CommandError`. */
@@ -58,7 +62,10 @@ export async function quoteLive(options: OptionValues, config: Config): Promise<
     const catalogue = await readCatalogue(catalog)
     const { value } = await readCategory(catalog, 'taxation')
     const taxation = taxationOf(value, config.rating)
-    const state = { catalogue, profile, subscriber, account, taxation } as LiveState
+    const events = await readCategory(catalog, 'events')
+    const { withActions: actionRules } = new BalanceRuleSet(balanceRulesIn(events.value).rules)
+    const known = { catalogue, profile, subscriber, account }
+    const state = { ...known, taxation, actionRules } as LiveState
     return { state, usage, nowMs }
   })
   const { state, usage, nowMs } = quoted
@@ -70,7 +77,7 @@ export async function quoteLive(options: OptionValues, config: Config): Promise<
 
 /** Pure. The same decision as for a request with `pretend`. `nowMs`: the node's clock. */
 function quoteUsage(
-  { catalogue, profile, subscriber, account, taxation }: LiveState,
+  { catalogue, profile, subscriber, account, taxation, actionRules }: LiveState,
   usage: LiveUsage,
   settings: QuoteSettings,
   nowMs: number,
@@ -87,6 +94,7 @@ function quoteUsage(
     defaultTax: taxation.defaultTax,
     mapTax: createTaxMapping(taxation.taxPriorities, catalogue.taxes),
     isFreeNumber: settings.isFreeNumber,
+    actionRules,
     settings: {
       validityMs: 1000,
       graceMs: 0,

@@ -1,7 +1,7 @@
 /** An event: a rule that a balance of a subscriber has met, as it is committed with the balance. */
 import type { ChargeRequest } from '../charge-request.ts'
 import type { Session } from '../session.ts'
-import type { BalanceCondition, BalanceRuleDocument } from './rule-documents.ts'
+import type { BalanceCondition, BalanceRuleDocument, RuleActionDocument } from './rule-documents.ts'
 import type { RuleMatch } from './rules.ts'
 import { stampOf, type Use } from './uses.ts'
 
@@ -30,6 +30,8 @@ export interface BalanceEvent {
   /** The balance: sid 0 is the account; bucket of prepaid credit. */
   balance: { sid: number; bucket_id?: number }
   conditions: readonly BalanceCondition[]
+  /** What the rule does to further usage. */
+  action?: RuleActionDocument
   /** Where the rule says the event is sent, in place of the settings. */
   receiver: Pick<BalanceRuleDocument, 'url' | 'method' | 'decoder' | 'notify_by_email'>
 }
@@ -84,6 +86,7 @@ export function eventOf(
     row: rowOf(context, bucket.usaget),
     balance: isPrepaid ? { sid, bucket_id: bucket.id } : { sid },
     conditions: document.conditions,
+    ...(document.action === undefined ? {} : { action: document.action }),
     receiver: {
       ...(url === undefined ? {} : { url }),
       ...(method === undefined ? {} : { method }),

@@ -52,6 +52,22 @@ export interface RuleFilter {
   aid?: readonly number[]
 }
 
+/** In the order in which they apply: the first one in force counts. */
+export const ACTION_TYPES = ['bar', 'redirect', 'throttle'] as const
+
+export type ActionType = (typeof ACTION_TYPES)[number]
+
+/** What is done to further usage while a balance is in the state of the conditions. */
+export interface RuleActionDocument {
+  type: ActionType
+  /** Of `throttle`: the name of a policy that the network element knows. */
+  policy?: string
+  /** Of `redirect`: a URL. */
+  address?: string
+  /** Absent for all usage types. */
+  usaget?: readonly string[]
+}
+
 /** All its conditions must be met by one balance. */
 export interface BalanceRuleDocument {
   active?: boolean
@@ -60,6 +76,7 @@ export interface BalanceRuleDocument {
   prepaid?: boolean
   filter?: RuleFilter
   conditions: readonly BalanceCondition[]
+  action?: RuleActionDocument
   url?: string
   method?: 'get' | 'post'
   decoder?: 'json' | 'xml'

@@ -1,0 +1,197 @@
+/**
+ * Actions of rules: what is done to further usage while the conditions of a rule describe the state
+ * of a balance. Nothing is stored: whether an action is in force follows from the balances alone.
+ */
+import type { ServiceAction } from '../charge-outcome.ts'
+import type { CounterOwners } from '../counters.ts'
+import { FieldError } from '../fields.ts'
+import { type ChangedBalance, currentBalances } from './balance.ts'
+import {
+  type CompiledCondition,
+  type CompiledPath,
+  isAmountMet,
+  isFieldMet,
+  reachesConstants,
+} from './conditions.ts'
+import type { Constant } from './constant.ts'
+import { kindAt, sumAt, type UsingSubscriber } from './paths.ts'
+import type { ActionType, BalanceRuleDocument, RuleActionDocument } from './rule-documents.ts'
+import type { BalanceRule } from './rules.ts'
+
+export interface RuleAction {
+  type: ActionType
+  /** What answers tell the network element; null for `bar`. */
+  told: ServiceAction | null
+  /** Null for all usage types. */
+  usagets: ReadonlySet<string> | null
+  /** Whether the deciding value is one of a group. */
+  isOfGroup: boolean
+}
+
+/** An action in force for a subscriber. */
+export interface ActionInForce {
+  rule: BalanceRule
+  action: RuleAction
+  /** Owner of the balance that is in the state; 0 if one of the account is. */
+  sid: number
+  /** When the first of these balances ends, epoch ms. */
+  untilMs: number
+}
+
+/**
+ * The action of a rule; null without one. `conditions`: the last one decides. Throws `FieldError`;
+ * `at` is the path of the rule.
+ */
+export function compileAction(
+  { action, conditions: documents }: BalanceRuleDocument,
+  conditions: readonly CompiledCondition[],
+  at: string,
+): RuleAction | null {
+  if (action === undefined) return null
+  for (const [index, { type, all_groups: all, which, paths = [] }] of documents.entries()) {
+    const where = `${at}.conditions.${index}`
+    if (type.startsWith('has_changed')) {
+      throw new FieldError(`${where}.type`, 'describes no state, which the action of a rule needs')
+    }
+    if (all === true) throw new FieldError(`${where}.all_groups`, 'cannot be used with an action')
+    if (which === 'before' || paths.some((path) => path.which === 'before')) {
+      throw new FieldError(`${where}.which`, 'cannot be before in a rule with an action')
+    }
+  }
+  const isOfGroup =
+    conditions.at(-1)?.paths.some(({ value }) => value.kind === 'amount' && value.group !== null) ??
+    false
+  return {
+    type: action.type,
+    told: toldBy(action, `${at}.action`),
+    usagets: action.usaget === undefined ? null : new Set(action.usaget),
+    isOfGroup,
+  }
+}
+
+const ADDRESS = /^https?:\/\/[^\s/@?#]+(?:[/?#]\S*)?$/
+
+function toldBy({ type, policy, address }: RuleActionDocument, at: string): ServiceAction | null {
+  const unused = { bar: { policy, address }, redirect: { policy }, throttle: { address } }[type]
+  for (const [key, value] of Object.entries(unused)) {
+    if (value !== undefined) {
+      throw new FieldError(`${at}.${key}`, `does not apply to the action ${type}`)
+    }
+  }
+  if (type === 'bar') return null
+  if (type === 'throttle') {
+    if (policy === undefined) throw new FieldError(`${at}.policy`, 'is missing')
+    return { type, policy }
+  }
+  if (address === undefined) throw new FieldError(`${at}.address`, 'is missing')
+  if (ADDRESS.test(address) && URL.canParse(address)) return { type, address }
+  throw new FieldError(
+    `${at}.address`,
+    'must be an address that begins with http:// or https://, without user and password',
+  )
+}
+
+/** The actions in force at an instant, in the order of the rules, which must have actions. */
+export function actionsInForce(
+  rules: readonly BalanceRule[],
+  { subscriber, account }: CounterOwners,
+  using: UsingSubscriber,
+  atMs: number,
+): ActionInForce[] {
+  const balances = [...currentBalances(0, subscriber, atMs), ...currentBalances(1, account, atMs)]
+  const found: ActionInForce[] = []
+  for (const rule of rules) {
+    const inForce = rule.action === null ? null : inForceOf(rule, rule.action, balances, using)
+    if (inForce !== null) found.push(inForce)
+  }
+  return found
+}
+
+function inForceOf(
+  rule: BalanceRule,
+  action: RuleAction,
+  balances: readonly ChangedBalance[],
+  using: UsingSubscriber,
+): ActionInForce | null {
+  let found: ActionInForce | null = null
+  for (const balance of balances) {
+    if (rule.document.prepaid === true && !balance.isPrepaid) continue
+    const state = stateOf(rule, balance, using)
+    if (state === 'absent') continue
+    if (state === 'unmet') {
+      // Usage can still be paid from this credit, or be included in this group.
+      if (balance.isPrepaid || action.isOfGroup) return null
+      continue
+    }
+    const { sid, bucket } = balance
+    const untilMs = Math.min(found?.untilMs ?? bucket.toMs, bucket.toMs)
+    found = { rule, action, sid: found === null ? sid : Math.min(found.sid, sid), untilMs }
+  }
+  return found
+}
+
+/** `absent`: it is not the balance that is meant, or has no such value. */
+type State = 'met' | 'unmet' | 'absent'
+
+function stateOf(
+  { conditions }: BalanceRule,
+  balance: ChangedBalance,
+  using: UsingSubscriber,
+): State {
+  let state: State = 'met'
+  for (const condition of conditions) {
+    const one = conditionState(condition, balance, using)
+    if (one === 'absent') return one
+    if (one === 'unmet') state = one
+  }
+  return state
+}
+
+/** Paths are alternatives. */
+function conditionState(
+  condition: CompiledCondition,
+  balance: ChangedBalance,
+  using: UsingSubscriber,
+): State {
+  let state: State = 'absent'
+  for (const path of condition.paths) {
+    const one = pathState(condition, path, balance, using)
+    if (one === 'met') return one
+    if (one === 'unmet') state = one
+  }
+  return state
+}
+
+function pathState(
+  condition: CompiledCondition,
+  path: CompiledPath,
+  balance: ChangedBalance,
+  using: UsingSubscriber,
+): State {
+  const { type, expected } = condition
+  const { value } = path
+  if (value.kind === 'field') {
+    const read = value.read(balance, using)
+    return read !== undefined && isFieldMet(type, read, expected) ? 'met' : 'absent'
+  }
+  const { after } = balance
+  const amount = sumAt(value, after)
+  const kind = kindAt(value, balance)
+  if (amount === undefined || kind === null) return 'absent'
+  if (!reachesConstants(type)) {
+    return isAmountMet(type, amount, amount, kind, false, expected) ? 'met' : 'unmet'
+  }
+  const constant = firstReached(condition, value.falls)
+  let order = 0
+  if (type === 'reached_percentage') {
+    const total = path.total === null ? undefined : sumAt(path.total, after)
+    if (total === undefined || total <= 0) return 'absent'
+    order = constant.compareShare(amount, total)
+  } else order = constant.compare(amount, kind)
+  return (value.falls ? order <= 0 : order >= 0) ? 'met' : 'unmet'
+}
+
+/** Of several constants, the one that usage reaches first. */
+function firstReached({ constants }: CompiledCondition, falls: boolean): Constant {
+  return constants.at(falls ? -1 : 0) as Constant
+}
