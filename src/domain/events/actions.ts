@@ -113,21 +113,34 @@ function inForceOf(
   balances: readonly ChangedBalance[],
   using: UsingSubscriber,
 ): ActionInForce | null {
-  let found: ActionInForce | null = null
+  const prepaid = new Found()
+  const postpaid = new Found()
   for (const balance of balances) {
     if (rule.document.prepaid === true && !balance.isPrepaid) continue
-    const state = stateOf(rule, balance, using)
-    if (state === 'absent') continue
-    if (state === 'unmet') {
-      // Usage can still be paid from this credit, or be included in this group.
-      if (balance.isPrepaid || action.isOfGroup) return null
-      continue
-    }
-    const { sid, bucket } = balance
-    const untilMs = Math.min(found?.untilMs ?? bucket.toMs, bucket.toMs)
-    found = { rule, action, sid: found === null ? sid : Math.min(found.sid, sid), untilMs }
+    const found = balance.isPrepaid ? prepaid : postpaid
+    found.add(stateOf(rule, balance, using), balance)
   }
-  return found
+  // Usage can still be paid from credit, or be included in a group, that is in another state.
+  if (prepaid.isUnmet) prepaid.sid = null
+  if (postpaid.isUnmet && action.isOfGroup) postpaid.sid = null
+  const { sid, untilMs } = prepaid.sid === null ? postpaid : prepaid
+  return sid === null ? null : { rule, action, sid, untilMs }
+}
+
+/** The balances of a kind that are in the state of a rule. */
+class Found {
+  /** Null if there is none; 0 if one of the account is. */
+  sid: number | null = null
+  untilMs = Number.POSITIVE_INFINITY
+  /** Whether another one is not. */
+  isUnmet = false
+
+  add(state: State, { sid, bucket }: ChangedBalance): void {
+    if (state === 'unmet') this.isUnmet = true
+    if (state !== 'met') return
+    this.sid = Math.min(this.sid ?? sid, sid)
+    this.untilMs = Math.min(this.untilMs, bucket.toMs)
+  }
 }
 
 /** `absent`: it is not the balance that is meant, or has no such value. */
