@@ -56,7 +56,7 @@ export interface PartGrant {
   granted: number
 }
 
-/** What an event rule in force tells the network element to do with the usage of a service. */
+/** An instruction of an event rule for the usage of a service. */
 export type ServiceAction =
   /** `address` is a URL. Nothing is granted. */
   | { type: 'redirect'; address: string }

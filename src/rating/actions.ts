@@ -5,7 +5,7 @@
 import type { ServiceOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
-import { type ActionInForce, actionsInForce } from '../domain/events/actions.ts'
+import { type ActionInForce, actionsInForce } from '../domain/events/actions-in-force.ts'
 import type { SubscriberRules } from '../domain/events/rules.ts'
 import { usesOf } from '../domain/events/uses.ts'
 import type { Session } from '../domain/session.ts'

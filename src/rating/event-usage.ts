@@ -1,4 +1,4 @@
-/** What event rules need to know of a subscriber and its usage (domain/events). */
+/** Services and usage of a subscriber, as event rules read them (domain/events). */
 import type { OwnerState } from '../domain/bucket.ts'
 import { revisionAt, type SubscriberProfile } from '../domain/catalogue.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'

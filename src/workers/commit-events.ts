@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import type { OwnerState } from '../domain/bucket.ts'
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { CounterOwners } from '../domain/counters.ts'
-import { type ActionInForce, actionsInForce } from '../domain/events/actions.ts'
+import { type ActionInForce, actionsInForce } from '../domain/events/actions-in-force.ts'
 import {
   type BalanceEvent,
   eventOf,

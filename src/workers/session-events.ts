@@ -1,7 +1,7 @@
 /**
  * Emits events on which the main thread re-authorizes or terminates open sessions: top-ups, actions
- * of event rules and releases by operators are published in Redis, changes of the catalogue and of subscribers come
- * from the feed.
+ * of event rules and releases by operators are published in Redis, changes of the catalogue and of
+ * subscribers come from the feed.
  */
 import type { CatalogFeed } from '../catalog/feed/feed.ts'
 import type { SubscriberChange } from '../catalog/feed/subscriber-watch.ts'

@@ -15,7 +15,8 @@ import {
   type ServiceRequest,
   serviceRequest,
 } from '../../src/domain/charge-request.ts'
-import { packResult, packTask, unpackResult, unpackTask } from '../../src/domain/worker-protocol.ts'
+import { packResult, unpackResult } from '../../src/domain/packed-outcomes.ts'
+import { packTask, unpackTask } from '../../src/domain/worker-protocol.ts'
 import type { WorkerResult, WorkerTask } from '../../src/domain/worker-task.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 

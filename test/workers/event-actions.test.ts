@@ -101,7 +101,7 @@ describe('a bar of prepaid credit', () => {
     await scene.credit(1, DATA_UNITS, 100)
   })
 
-  it('denies grants at every node once the balance is there, and settles what was used', async () => {
+  it('denies grants at every node once it is reached, and settles what was used', async () => {
     await scene.charge(start(1, 'a', 30))
     await other.charge(start(1, 'b', 30))
     expect(told(await scene.charge(update(1, 'a', 1, 25)))).toEqual(['granted', 10, null])
@@ -136,7 +136,7 @@ describe('a bar of prepaid credit', () => {
     expect(asked.map(({ sid }) => sid)).toEqual([1, 1])
   })
 
-  it('is decided on the balance of the attempt that commits, although nodes meet conflicts', async () => {
+  it('is decided on the balance that is committed, although nodes meet conflicts', async () => {
     const nodes = [scene, other]
     const events = Array.from({ length: 40 }, (_, index) =>
       nodes[index % 2]!.charge(

@@ -126,7 +126,7 @@ const Filter = Type.Object(
   { ...closed, description: 'an object of plan, service and aid' },
 )
 
-/** What a rule does to further usage. */
+/** The action of a rule on further usage. */
 const Action = Type.Object(
   {
     type: oneOf(...ACTION_TYPES),

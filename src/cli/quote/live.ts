@@ -106,9 +106,12 @@ function quoteUsage(
   const request = requestOf(usage)
   const identified = { request, sessionKey: request.sessionId, digest: digestOf(request) }
   const { outcome } = chargeSession({ subscriber, account, session: null }, identified, context)
-  const line = outcome.services[0]?.quote?.line ?? null
+  const service = outcome.services[0]
+  const line = service?.quote?.line ?? null
+  const action = service?.action ?? null
   if (outcome.reason !== 'granted') return deniedResult(outcome.reason, outcome.detail)
-  return usedResult(line === null ? [] : [line], 0)
+  const result = usedResult(line === null ? [] : [line], 0)
+  return action === null ? result : { ...result, action }
 }
 
 function requestOf({ sid, usaget, usagev, calledNumber, rateKey, atMs }: LiveUsage): ChargeRequest {

@@ -30,7 +30,7 @@ export interface BalanceEvent {
   /** The balance: sid 0 is the account; bucket of prepaid credit. */
   balance: { sid: number; bucket_id?: number }
   conditions: readonly BalanceCondition[]
-  /** What the rule does to further usage. */
+  /** The action of the rule on further usage. */
   action?: RuleActionDocument
   /** Where the rule says the event is sent, in place of the settings. */
   receiver: Pick<BalanceRuleDocument, 'url' | 'method' | 'decoder' | 'notify_by_email'>

@@ -57,12 +57,12 @@ export const ACTION_TYPES = ['bar', 'redirect', 'throttle'] as const
 
 export type ActionType = (typeof ACTION_TYPES)[number]
 
-/** What is done to further usage while a balance is in the state of the conditions. */
+/** Applies to further usage while a balance is in the state of the conditions. */
 export interface RuleActionDocument {
   type: ActionType
-  /** Of `throttle`: the name of a policy that the network element knows. */
+  /** For `throttle`: the name of a policy that the network element knows. */
   policy?: string
-  /** Of `redirect`: a URL. */
+  /** A URL, for `redirect`. */
   address?: string
   /** Absent for all usage types. */
   usaget?: readonly string[]

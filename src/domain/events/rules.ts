@@ -22,7 +22,7 @@ export interface BalanceRule {
   document: BalanceRuleDocument
   /** All of them have to be met; the last one decides: its matching paths are reported. */
   conditions: readonly CompiledCondition[]
-  /** What it does to further usage; null if it makes events only. */
+  /** Its action on further usage; null if it makes events only. */
   action: RuleAction | null
   /** Totals that its paths name. */
   totals: readonly UsageTotal[]

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Bucket } from '../../../src/domain/bucket.ts'
-import { actionsInForce } from '../../../src/domain/events/actions.ts'
+import { actionsInForce } from '../../../src/domain/events/actions-in-force.ts'
 import type {
   BalanceCondition,
   BalanceRuleDocument,
