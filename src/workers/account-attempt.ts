@@ -11,6 +11,7 @@ import type { Session } from '../domain/session.ts'
 import type { AccountCommit, RegistrationCommit, SessionCommit } from '../ledger/commit-layout.ts'
 import { formatLocation } from '../ledger/ledger.ts'
 import type { ChargeCommit, ChargeDecision, ChargeView } from '../rating/decision.ts'
+import type { CreditEvent } from '../store/session-events.ts'
 import type { CommitEvents } from './commit-events.ts'
 import type { Item } from './item.ts'
 import { type CachedOwner, keepSession } from './owner-cache.ts'
@@ -219,6 +220,11 @@ export class AccountAttempt {
     return { sessionKey, location, expected, ttlMs }
   }
 
+  /** See `CommitEvents`. */
+  get changedActions(): Iterable<CreditEvent> {
+    return this.#events === null ? NO_CHANGES : this.#events.changed
+  }
+
   /** Updates the cache after the commit succeeded. */
   accept(commit: AccountCommit): void {
     let at = 0
@@ -236,6 +242,7 @@ export class AccountAttempt {
 const NO_REGISTRATIONS: RegistrationCommit[] = []
 const NO_LINES: Line[] = []
 const NO_EVENTS: BalanceEvent[] = []
+const NO_CHANGES: CreditEvent[] = []
 
 function isSequenceError(reason: Reason): boolean {
   switch (reason) {

@@ -5,7 +5,6 @@
  */
 import { present } from '../domain/assert.ts'
 import { plainOutcome, type Reason } from '../domain/charge-outcome.ts'
-import type { BalanceRuleSet } from '../domain/events/rule-set.ts'
 import type { AccountCommit } from '../ledger/commit-layout.ts'
 import type { CommitReply, Ledger, RegisteredSession } from '../ledger/ledger.ts'
 import { chargeSession, needsProfile } from '../rating/charge-session.ts'
@@ -14,7 +13,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { AccountAttempt, type DirectoryTtl } from './account-attempt.ts'
 import type { AccountBatch, AccountQueue, DecidedBatch } from './account-batch.ts'
-import { CommitEvents } from './commit-events.ts'
+import { CommitEvents, type EventOptions } from './commit-events.ts'
 import type { Item } from './item.ts'
 import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
 import { OwnerLoader } from './owner-loader.ts'
@@ -34,7 +33,7 @@ export interface FencedOwners {
   account: CachedOwner
 }
 
-export interface BatchExecutorOptions {
+export interface BatchExecutorOptions extends EventOptions {
   ledger: Ledger
   owners: OwnerCache
   clock: Clock
@@ -44,8 +43,6 @@ export interface BatchExecutorOptions {
   context: (nowMs: number) => ChargeContext
   /** The cached profile of an item if it satisfies its fences; undefined otherwise. */
   profileOf: (item: Item, owners: FencedOwners, nowMs: number) => CachedProfile | undefined
-  /** The rules for events; null if there are none. */
-  eventRules: () => BalanceRuleSet | null
   commitAttemptsMax: number
   directoryTtl: DirectoryTtl
   count: (name: CountName, by: number) => void
@@ -289,6 +286,7 @@ export class BatchExecutor {
     if (commit !== null) {
       attempt.accept(commit)
       this.#options.count('reservations', attempt.reservations)
+      for (const change of attempt.changedActions) this.#options.reauthorize(change)
     }
     for (const item of batch.items) item.resolve(item.tentativeOutcome)
     this.#release(batch)

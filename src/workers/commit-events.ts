@@ -5,8 +5,9 @@
  */
 import { createHash } from 'node:crypto'
 import type { OwnerState } from '../domain/bucket.ts'
-import { revisionAt, type SubscriberProfile } from '../domain/catalogue.ts'
-import { type Cycle, cycleAt, cycleEndMs } from '../domain/cycle.ts'
+import type { SubscriberProfile } from '../domain/catalogue.ts'
+import type { CounterOwners } from '../domain/counters.ts'
+import { type ActionInForce, actionsInForce } from '../domain/events/actions-in-force.ts'
 import {
   type BalanceEvent,
   eventOf,
@@ -14,15 +15,22 @@ import {
   type UnstampedEvent,
 } from '../domain/events/event.ts'
 import type { BalanceRuleSet } from '../domain/events/rule-set.ts'
-import type { SubscriberRules } from '../domain/events/rules.ts'
-import { addToTotals } from '../domain/events/usage-totals.ts'
-import { type Use, usesOf } from '../domain/events/uses.ts'
-import { activeProductsAt } from '../rating/active-products.ts'
+import { usesOf } from '../domain/events/uses.ts'
 import type { ChargeCommit, ChargeContext, ChargeView } from '../rating/decision.ts'
+import { activeServices, withUsageTotals } from '../rating/event-usage.ts'
+import type { CreditEvent } from '../store/session-events.ts'
 import type { Item } from './item.ts'
 
 /** The request of which the usage is observed. */
 export type ObservedRequest = Pick<Item, 'request' | 'sessionKey'>
+
+/** Rules for events, and the effect of their actions. */
+export interface EventOptions {
+  /** The rules for events; null if there are none. */
+  eventRules: () => BalanceRuleSet | null
+  /** Asks for the re-authorization of open sessions; does not wait for it. */
+  reauthorize: (event: CreditEvent) => void
+}
 
 interface PendingEvent {
   event: UnstampedEvent
@@ -33,6 +41,7 @@ export class CommitEvents {
   readonly #rules: BalanceRuleSet
   readonly #context: ChargeContext
   #pending: PendingEvent[] | null = null
+  readonly #changed = new Map<number, CreditEvent>()
 
   constructor(rules: BalanceRuleSet, context: ChargeContext) {
     this.#rules = rules
@@ -54,16 +63,23 @@ export class CommitEvents {
     const { aid, sid } = subscriber
     const plan = planOf(view, commit)
     if (plan === null) return subscriber
-    const services = () => activeServices(this.#context, item, profile)
-    const rules = this.#rules.of({ aid, plan, services })
+    const subject = { aid, plan, services: () => activeServices(this.#context, item, profile) }
+    const rules = this.#rules.of(subject)
     if (rules === null) return subscriber
     const uses = usesOf(view.session, commit, item)
     if (uses.length === 0) return subscriber
-    const counted = this.#withTotals(subscriber, rules, uses, item)
+    const counted = withUsageTotals(this.#context, subscriber, rules.totals, uses, item)
     const before = { subscriber: view.subscriber, account: view.account }
     const after = { subscriber: counted, account }
+    const using = { aid, sid, plan }
+    const acting = this.#rules.withActions?.of(subject) ?? null
+    if (acting !== null) {
+      const at = (owners: CounterOwners) =>
+        actionsInForce(acting.rules, owners, using, item.request.eventTimeMs)
+      this.#addChange(at(before), at(after), item, using)
+    }
     const usagets = uses.map(({ usaget }) => usaget)
-    const found = rules.matches(before, after, { aid, sid, plan }, usagets)
+    const found = rules.matches(before, after, using, usagets)
     if (found.length === 0) return counted
     const { request, sessionKey } = item
     const { nowMs } = this.#context
@@ -74,6 +90,35 @@ export class CommitEvents {
       this.#pending.push({ event, identity: identityOf(event, match.balance.key) })
     }
     return counted
+  }
+
+  /**
+   * The owners of balances that have brought an action of a rule into force, or out of it: their
+   * open sessions are to be re-authorized after the commit.
+   */
+  get changed(): Iterable<CreditEvent> {
+    return this.#changed.values()
+  }
+
+  #addChange(
+    before: readonly ActionInForce[],
+    after: readonly ActionInForce[],
+    { request }: ObservedRequest,
+    { aid, sid }: Pick<OwnerState, 'aid' | 'sid'>,
+  ): void {
+    const isIn = (all: readonly ActionInForce[], one: ActionInForce) =>
+      all.some((other) => other.rule === one.rule && other.sid === one.sid)
+    const changed = [
+      ...after.filter((one) => !isIn(before, one)),
+      ...before.filter((one) => !isIn(after, one)),
+    ]
+    if (changed.length === 0) return
+    const owner = changed.some((one) => one.sid === 0) ? 0 : sid
+    const { origin, sessionId } = request
+    const change = { cause: 'credit', aid, sid: owner } as const
+    // The session of the request has its answer, unless another one has changed it again.
+    const isFirst = !this.#changed.has(owner)
+    this.#changed.set(owner, isFirst ? { ...change, origin, sessionId } : change)
   }
 
   /** The events, if the commit writes this version of a subscriber. */
@@ -88,52 +133,6 @@ export class CommitEvents {
       seen.set(text, count + 1)
       return { stamp: digestOf(`${text} ${count}`), ...event }
     })
-  }
-
-  #withTotals(
-    subscriber: OwnerState,
-    { totals }: SubscriberRules,
-    uses: readonly Use[],
-    { request }: ObservedRequest,
-  ): OwnerState {
-    if (totals.length === 0) return subscriber
-    let owner = subscriber
-    const { cycleAt: openCycleAt, nowMs } = this.#context
-    const { eventTimeMs } = request
-    const { cycle, oldestMs } = openCycleAt(eventTimeMs, nowMs)
-    for (const use of uses) {
-      if (!this.#isPostpaid(use.plan, eventTimeMs)) continue
-      const itsCycle = use.cycle === cycle.key ? cycle : this.#cycleOf(use.cycle)
-      // The totals of closed cycles have been dropped.
-      if (itsCycle === null || itsCycle.toMs <= oldestMs) continue
-      owner = addToTotals(owner, totals, use, itsCycle, oldestMs)
-    }
-    return owner
-  }
-
-  /** Prepaid balances have no cycle. */
-  #isPostpaid(plan: string, atMs: number): boolean {
-    const revision = revisionAt(this.#context.catalogue.plans.get(plan), atMs)
-    return revision?.connectionType === 'postpaid'
-  }
-
-  #cycleOf(key: string): Cycle | null {
-    const { zone, cycleDay } = this.#context.calendar
-    const endMs = cycleEndMs(key, zone, cycleDay)
-    return endMs === null ? null : cycleAt(endMs - 1, zone, cycleDay)
-  }
-}
-
-/** Names of the services that the subscriber has at the event time; none without a profile. */
-export function* activeServices(
-  { catalogue, calendar }: ChargeContext,
-  { request }: ObservedRequest,
-  profile: SubscriberProfile | null,
-): Iterable<string> {
-  if (profile === null) return
-  const products = activeProductsAt(catalogue, profile, request.eventTimeMs, calendar)
-  for (const { kind, name, isActive } of products?.offers ?? []) {
-    if (kind === 'service' && isActive) yield name
   }
 }
 

@@ -8,12 +8,12 @@
  *   charge    rate, settle, commit (batch-executor.ts)
  */
 import { plainOutcome } from '../domain/charge-outcome.ts'
-import type { BalanceRuleSet } from '../domain/events/rule-set.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { ChargeContext } from '../rating/decision.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { BatchExecutor, type CountName } from './batch-executor.ts'
+import type { EventOptions } from './commit-events.ts'
 import { Item } from './item.ts'
 import { OwnerCache } from './owner-cache.ts'
 import type { PoolCheck } from './pools.ts'
@@ -24,7 +24,7 @@ import { SessionLocationCache } from './session-location-cache.ts'
 import { SessionLocator } from './session-locator.ts'
 import { type WarmUpOptions, warmUp } from './warm-up.ts'
 
-export interface ProcessorOptions {
+export interface ProcessorOptions extends EventOptions {
   ledger: Ledger
   profiles: ProfileCache
   rules: Pick<RuleBook, 'of' | 'own'>
@@ -39,8 +39,6 @@ export interface ProcessorOptions {
   context: (nowMs: number) => ChargeContext
   /** False until the catalogue has been read once: an empty one would deny paid usage. */
   isCatalogueLoaded: () => boolean
-  /** The rules for events; null if there are none. */
-  eventRules: () => BalanceRuleSet | null
   customers: CustomerReads
   /** Why new sessions and events are rejected now; null if they are not. */
   refusal: () => string | null
@@ -116,6 +114,7 @@ class BatchProcessor implements Processor {
       context,
       profileOf: (item, owners, nowMs) => this.#profiles.cached(item, owners, nowMs),
       eventRules: options.eventRules,
+      reauthorize: options.reauthorize,
       commitAttemptsMax,
       directoryTtl: { openMs: directoryTtlMs, closedMs: options.replayMs * 2 },
       count,

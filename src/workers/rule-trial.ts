@@ -12,7 +12,8 @@ import { usesOf } from '../domain/events/uses.ts'
 import { sessionKeyOf } from '../ledger/keys.ts'
 import { chargeSession } from '../rating/charge-session.ts'
 import type { ChargeContext, ChargeView } from '../rating/decision.ts'
-import { activeServices, CommitEvents, planOf } from './commit-events.ts'
+import { activeServices } from '../rating/event-usage.ts'
+import { CommitEvents, planOf } from './commit-events.ts'
 
 /** `context` has the profile of the subscriber. */
 export function tryRule(

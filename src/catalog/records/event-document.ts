@@ -61,6 +61,8 @@ export interface EventDocument extends NotificationDocument {
   reached_constant_percentage?: number
   extra_params: { aid: number; sid: number; row: EventRow }
   conditions: readonly BalanceCondition[]
+  /** The action of the rule on further usage. */
+  action?: BalanceEvent['action']
   /** Not sent: the balance. */
   balance_ref: BalanceEvent['balance']
 }

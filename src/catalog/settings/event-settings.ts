@@ -17,7 +17,11 @@ import {
   type MoneyRuleDocument,
   moneyRuleCompiler,
 } from '../../domain/events/money.ts'
-import { type BalanceRuleDocument, CONDITION_TYPES } from '../../domain/events/rule-documents.ts'
+import {
+  ACTION_TYPES,
+  type BalanceRuleDocument,
+  CONDITION_TYPES,
+} from '../../domain/events/rule-documents.ts'
 import { type BalanceRule, compileBalanceRule } from '../../domain/events/rules.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
 import { checkAgainstSchema } from './settings-schema.ts'
@@ -137,6 +141,23 @@ const Filter = Type.Object(
   { ...closed, description: 'an object of plan, service and aid' },
 )
 
+/** The action of a rule on further usage. */
+const Action = Type.Object(
+  {
+    type: oneOf(...ACTION_TYPES),
+    policy: Type.Optional(text('the name of a policy')),
+    address: Type.Optional(text('an address')),
+    usaget: Type.Optional(
+      Type.Array(text('a usage type'), {
+        minItems: 1,
+        maxItems: 100,
+        description: 'a list of usage types, not empty',
+      }),
+    ),
+  },
+  { ...closed, description: 'an object of type, policy, address and usaget' },
+)
+
 const BalanceEvent = Type.Object(
   {
     ...named,
@@ -147,6 +168,7 @@ const BalanceEvent = Type.Object(
       maxItems: 100,
       description: 'a list of conditions, not empty',
     }),
+    action: Type.Optional(Action),
   },
   { ...closed, description: 'an object' },
 )

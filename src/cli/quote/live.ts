@@ -5,6 +5,7 @@ import { LENIENT } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { findProfile } from '../../catalog/feed/profiles.ts'
 import { readCatalogue } from '../../catalog/feed/read-catalogue.ts'
+import { balanceRulesIn } from '../../catalog/settings/event-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { type Taxation, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
@@ -12,6 +13,7 @@ import type { OwnerState } from '../../domain/bucket.ts'
 import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'
 import { type ChargeRequest, serviceRequest } from '../../domain/charge-request.ts'
 import { digestOf } from '../../domain/digest.ts'
+import { BalanceRuleSet } from '../../domain/events/rule-set.ts'
 import { parseInstant } from '../../domain/time.ts'
 import { chargeSession } from '../../rating/charge-session.ts'
 import type { ChargeContext, ChargeView } from '../../rating/decision.ts'
@@ -45,6 +47,8 @@ export interface LiveState {
   subscriber: OwnerState
   account: OwnerState
   taxation: Taxation
+  /** The event rules with actions; null if there are none. */
+  actionRules: BalanceRuleSet | null
 }
 
 /** Returns 1 if nothing would be granted. Throws `UsageError` or `CommandError`. */
@@ -76,7 +80,9 @@ export async function readLiveState(
   const catalogue = await readCatalogue(catalog)
   const { value } = await readCategory(catalog, 'taxation')
   const taxation = taxationOf(value, rating)
-  return { catalogue, profile, subscriber, account, taxation } as LiveState
+  const events = await readCategory(catalog, 'events')
+  const { withActions: actionRules } = new BalanceRuleSet(balanceRulesIn(events.value).rules)
+  return { catalogue, profile, subscriber, account, taxation, actionRules } as LiveState
 }
 
 /** Pure. The same decision as for a request with `pretend`. `nowMs`: the node's clock. */
@@ -90,9 +96,12 @@ function quoteUsage(
   const request: ChargeRequest = { ...liveRequest(usage, 'start'), pretend: true }
   const identified = { request, sessionKey: request.sessionId, digest: digestOf(request) }
   const { outcome } = chargeSession(liveView(state), identified, context)
-  const line = outcome.services[0]?.quote?.line ?? null
+  const service = outcome.services[0]
+  const line = service?.quote?.line ?? null
+  const action = service?.action ?? null
   if (outcome.reason !== 'granted') return deniedResult(outcome.reason, outcome.detail)
-  return usedResult(line === null ? [] : [line], 0)
+  const result = usedResult(line === null ? [] : [line], 0)
+  return action === null ? result : { ...result, action }
 }
 
 /** The states on which a request that opens a session is decided. */
@@ -102,7 +111,7 @@ export function liveView({ subscriber, account }: LiveState): ChargeView {
 
 /** The context of a decision by the rules of the installation. */
 export function liveContext(
-  { catalogue, profile, taxation }: LiveState,
+  { catalogue, profile, taxation, actionRules }: LiveState,
   settings: QuoteSettings,
   nowMs: number,
 ): ChargeContext {
@@ -118,6 +127,7 @@ export function liveContext(
     defaultTax: taxation.defaultTax,
     mapTax: createTaxMapping(taxation.taxPriorities, catalogue.taxes),
     isFreeNumber: settings.isFreeNumber,
+    actionRules,
     settings: {
       validityMs: 1000,
       graceMs: 0,

@@ -50,6 +50,23 @@ export function changedBalances(
   return balances
 }
 
+/** The balances of an owner in force at an instant, as if a request had left them as they are. */
+export function currentBalances(
+  slot: OwnerSlot,
+  owner: OwnerState | null,
+  atMs: number,
+): ChangedBalance[] {
+  if (owner === null) return NONE
+  const balances: ChangedBalance[] = []
+  for (const bucket of owner.buckets) {
+    if (atMs < bucket.fromMs || atMs >= bucket.toMs) continue
+    const key = keyOf(bucket)
+    if (balances.some((balance) => balance.key === key)) continue
+    balances.push(balanceOf(slot, key, bucket, bucket, owner, owner))
+  }
+  return balances
+}
+
 const NONE: ChangedBalance[] = []
 
 function withChange(

@@ -64,7 +64,7 @@ export interface CompiledCondition {
   allGroups: Pick<BalanceCondition, 'usaget' | 'which'> | null
 }
 
-interface Expected {
+export interface Expected {
   text: string
   constant: Constant | null
 }
@@ -274,7 +274,7 @@ type Reached = Pick<PathMatch, 'reached' | 'percentage'>
 
 const NOTHING_REACHED: Reached = {}
 
-function reachesConstants(type: ConditionType): boolean {
+export function reachesConstants(type: ConditionType): boolean {
   return (
     type === 'reached_constant' ||
     type === 'reached_constant_recurring' ||
@@ -304,7 +304,7 @@ function reachedIn(
   return { reached: percentage.share(total, kind), percentage: percentage.reported }
 }
 
-function isAmountMet(
+export function isAmountMet(
   type: ConditionType,
   before: number | undefined,
   after: number | undefined,
@@ -333,7 +333,7 @@ function isAmountMet(
 }
 
 /** `before` and `after` are the same: a field never changes. */
-function isFieldMet(
+export function isFieldMet(
   type: ConditionType,
   value: string | number | boolean,
   expected: readonly Expected[],

@@ -1,7 +1,12 @@
 /** An event: a rule that a balance of a subscriber has met, as it is committed with the balance. */
 import type { ChargeRequest } from '../charge-request.ts'
 import type { Session } from '../session.ts'
-import { type BalanceCondition, type Receiver, receiverOf } from './rule-documents.ts'
+import {
+  type BalanceCondition,
+  type Receiver,
+  type RuleActionDocument,
+  receiverOf,
+} from './rule-documents.ts'
 import type { RuleMatch } from './rules.ts'
 import { stampOf, type Use } from './uses.ts'
 
@@ -30,6 +35,8 @@ export interface BalanceEvent {
   /** The balance: sid 0 is the account; bucket of prepaid credit. */
   balance: { sid: number; bucket_id?: number }
   conditions: readonly BalanceCondition[]
+  /** The action of the rule on further usage. */
+  action?: RuleActionDocument
   /** Where the rule says the event is sent, in place of the settings. */
   receiver: Receiver
 }
@@ -83,6 +90,7 @@ export function eventOf(
     row: rowOf(context, bucket.usaget),
     balance: isPrepaid ? { sid, bucket_id: bucket.id } : { sid },
     conditions: document.conditions,
+    ...(document.action === undefined ? {} : { action: document.action }),
     receiver: receiverOf(document),
   }
 }

@@ -19,6 +19,8 @@ export interface AmountPath {
   matches(bucket: Bucket): boolean
   /** Undefined if the bucket has no such value, as an unlimited one has no total. */
   read(bucket: Bucket): number | undefined
+  /** Whether usage lowers the value. */
+  falls: boolean
   /** The group with this name; null if it is not a path of a group. */
   group: string | null
   /** The total that has to be kept for the path; null if the ledger has it anyway. */
@@ -111,8 +113,9 @@ function amountPath(
   read: AmountPath['read'],
   group: string | null = null,
   total: UsageTotal | null = null,
+  falls = false,
 ): AmountPath {
-  return { kind: 'amount', matches, read, group, total }
+  return { kind: 'amount', matches, read, falls, group, total }
 }
 
 const isPrepaid = ({ counter }: Bucket) => counter === ''
@@ -176,5 +179,7 @@ function compileGroup(path: string): AmountPath | null {
       return field === 'left' ? limited(bucket.limit - bucket.spent, bucket) : bucket.spent
     },
     name,
+    null,
+    field === 'left',
   )
 }

@@ -60,6 +60,22 @@ export interface Receiver {
   notify_by_email?: Readonly<Record<string, unknown>>
 }
 
+/** In the order in which they apply: the first one in force counts. */
+export const ACTION_TYPES = ['bar', 'redirect', 'throttle'] as const
+
+export type ActionType = (typeof ACTION_TYPES)[number]
+
+/** Applies to further usage while a balance is in the state of the conditions. */
+export interface RuleActionDocument {
+  type: ActionType
+  /** For `throttle`: the name of a policy that the network element knows. */
+  policy?: string
+  /** A URL, for `redirect`. */
+  address?: string
+  /** Absent for all usage types. */
+  usaget?: readonly string[]
+}
+
 /** All its conditions must be met by one balance. */
 export interface BalanceRuleDocument extends Receiver {
   active?: boolean
@@ -68,6 +84,7 @@ export interface BalanceRuleDocument extends Receiver {
   prepaid?: boolean
   filter?: RuleFilter
   conditions: readonly BalanceCondition[]
+  action?: RuleActionDocument
 }
 
 /** The common parts of the events of a rule. */

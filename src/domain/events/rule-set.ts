@@ -1,4 +1,5 @@
 /** All rules of the installation, and the selection for a subscriber. */
+import { ACTION_TYPES } from './rule-documents.ts'
 import { type BalanceRule, SubscriberRules } from './rules.ts'
 
 export interface RuleSubject {
@@ -19,9 +20,14 @@ export class BalanceRuleSet {
   /** Services that a rule names. */
   readonly #services: readonly string[]
   readonly #selections = new Map<string, SubscriberRules | null>()
+  readonly #active: readonly BalanceRule[]
+  /** The rules with actions, in the order in which they apply; null if there are none. */
+  readonly withActions: BalanceRuleSet | null
 
   constructor(rules: readonly BalanceRule[]) {
     const active = rules.filter(({ document }) => document.active !== false)
+    this.#active = active
+    this.withActions = this.#ofActions(inOrderOfActions(active))
     const accountsOf = ({ document }: BalanceRule) => document.filter?.aid
     this.#common = active.filter((rule) => accountsOf(rule) === undefined)
     for (const rule of active) {
@@ -32,6 +38,14 @@ export class BalanceRuleSet {
     this.#services = [...new Set(active.flatMap(({ document }) => document.filter?.service ?? []))]
   }
 
+  #ofActions(rules: readonly BalanceRule[]): BalanceRuleSet | null {
+    if (rules.length === 0) return null
+    const isThis =
+      rules.length === this.#active.length &&
+      rules.every((rule, index) => rule === this.#active[index])
+    return isThis ? this : new BalanceRuleSet(rules)
+  }
+
   get isEmpty(): boolean {
     return this.#common.length === 0 && this.#byAccount.size === 0
   }
@@ -39,6 +53,11 @@ export class BalanceRuleSet {
   /** Whether the services of a subscriber have to be known. */
   get needsServices(): boolean {
     return this.#services.length > 0
+  }
+
+  #inOrder(rules: readonly BalanceRule[]): BalanceRule[] {
+    const wanted = new Set(rules)
+    return this.#active.filter((rule) => wanted.has(rule))
   }
 
   /** Null if no rule is for the subscriber. */
@@ -54,17 +73,22 @@ export class BalanceRuleSet {
     }
     const known = this.#selections.get(key)
     if (known !== undefined) return known
-    const rules = [...this.#common, ...(ofAccount ?? [])].filter(
-      ({ document: { filter = {} } }) => {
-        if (filter.plan !== undefined && !filter.plan.includes(plan)) return false
-        return filter.service === undefined || filter.service.some((name) => services.has(name))
-      },
-    )
+    const candidates =
+      ofAccount === undefined ? this.#common : this.#inOrder([...this.#common, ...ofAccount])
+    const rules = candidates.filter(({ document: { filter = {} } }) => {
+      if (filter.plan !== undefined && !filter.plan.includes(plan)) return false
+      return filter.service === undefined || filter.service.some((name) => services.has(name))
+    })
     const selection = rules.length === 0 ? null : new SubscriberRules(rules)
     if (this.#selections.size >= SELECTIONS_MAX) this.#selections.clear()
     this.#selections.set(key, selection)
     return selection
   }
+}
+
+/** The rules with actions, by type of action, within a type in the order of the settings. */
+function inOrderOfActions(rules: readonly BalanceRule[]): BalanceRule[] {
+  return ACTION_TYPES.flatMap((type) => rules.filter(({ action }) => action?.type === type))
 }
 
 const NONE: Set<string> = new Set()

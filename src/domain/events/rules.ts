@@ -5,6 +5,7 @@
 import type { Bucket } from '../bucket.ts'
 import type { CounterOwners } from '../counters.ts'
 import { FieldError } from '../fields.ts'
+import { compileAction, type RuleAction } from './actions.ts'
 import { type ChangedBalance, changedBalances, groupOf } from './balance.ts'
 import {
   type BalanceChange,
@@ -21,6 +22,8 @@ export interface BalanceRule {
   document: BalanceRuleDocument
   /** All of them have to be met; the last one decides: its matching paths are reported. */
   conditions: readonly CompiledCondition[]
+  /** Its action on further usage; null if it makes events only. */
+  action: RuleAction | null
   /** Totals that its paths name. */
   totals: readonly UsageTotal[]
   /** The balance changes that may meet it. */
@@ -47,6 +50,7 @@ export function compileBalanceRule(document: BalanceRuleDocument, at: string): B
   return {
     document,
     conditions,
+    action: compileAction(document, conditions, at),
     totals: isPrepaidOnly ? [] : compiled.flatMap(totalsOf),
     isTriggeredBy: (bucket) => !(isPrepaidOnly && bucket.counter !== '') && triggers(bucket),
   }

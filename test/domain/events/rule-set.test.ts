@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { RuleFilter } from '../../../src/domain/events/rule-documents.ts'
+import type { RuleActionDocument, RuleFilter } from '../../../src/domain/events/rule-documents.ts'
 import { BalanceRuleSet } from '../../../src/domain/events/rule-set.ts'
 import { compileBalanceRule } from '../../../src/domain/events/rules.ts'
 import { ruleOf } from '../../support/domain/counter-walk.ts'
@@ -31,7 +31,7 @@ describe('the rules of a subscriber', () => {
     expect(codesFor(set, 'P', 3)).toEqual(['ALL', 'PLAN'])
     expect(codesFor(set, 'R', 1)).toEqual(['ALL', 'ACCOUNT'])
     expect(codesFor(set, 'R', 3, ['T', 'U'])).toEqual(['ALL', 'SERVICE'])
-    expect(codesFor(set, 'P', 1, ['S'])).toEqual(['ALL', 'PLAN', 'SERVICE', 'ACCOUNT', 'BOTH'])
+    expect(codesFor(set, 'P', 1, ['S'])).toEqual(['ALL', 'PLAN', 'ACCOUNT', 'SERVICE', 'BOTH'])
     expect(codesFor(set, 'P', 1, ['U'])).toEqual(['ALL', 'PLAN', 'ACCOUNT'])
   })
 
@@ -41,6 +41,32 @@ describe('the rules of a subscriber', () => {
     expect(set.of(subject(1))).toBe(set.of(subject(2)))
     expect(codesFor(set, 'Q')).toBeNull()
     expect(set.needsServices).toBe(false)
+  })
+
+  it('with actions apply by type, then in the order of the settings', () => {
+    const of = (event_code: string, action?: RuleActionDocument, aid?: number[]) => ({
+      ...ruleOf({ type: 'reached_constant', value: 1 }, 'balance.cost'),
+      event_code,
+      ...(action === undefined ? {} : { action }),
+      ...(aid === undefined ? {} : { filter: { aid } }),
+    })
+    const slow = { type: 'throttle', policy: 'SLOW' } as const
+    const page = { type: 'redirect', address: 'https://example.net/' } as const
+    const documents = [
+      of('EVENT'),
+      of('SLOW', slow),
+      of('PAGE_1', page, [1]),
+      of('PAGE_2', page),
+      of('BAR', { type: 'bar' }),
+    ]
+    const rules = documents.map((document, index) =>
+      compileBalanceRule(document, `events.balance.${index}`),
+    )
+    const set = new BalanceRuleSet(rules)
+    expect(codesFor(set.withActions!, 'P', 1)).toEqual(['BAR', 'PAGE_1', 'PAGE_2', 'SLOW'])
+    expect(codesFor(set.withActions!, 'P', 2)).toEqual(['BAR', 'PAGE_2', 'SLOW'])
+    expect(codesFor(set, 'P', 2)).toEqual(['EVENT', 'SLOW', 'PAGE_2', 'BAR'])
+    expect(new BalanceRuleSet(rules.slice(0, 1)).withActions).toBeNull()
   })
 
   it('are none if no rule is active', () => {

@@ -199,6 +199,8 @@ export interface ProcessorFixtureOptions {
   read?: ProfileReader
   /** Rules for events; there are none by default. */
   eventRules?: ProcessorOptions['eventRules']
+  /** Receives the sessions to re-authorize. */
+  reauthorize?: ProcessorOptions['reauthorize']
   /** Reads are those of no customer system by default. */
   customers?: CustomerReads
 }
@@ -273,6 +275,7 @@ export async function openProcessorFixture(
     defaultTax: null,
     mapTax: () => null,
     isFreeNumber: () => false,
+    actionRules: options.eventRules?.()?.withActions ?? null,
     finder,
     profile: null,
     settings: CHARGE_SETTINGS,
@@ -289,6 +292,7 @@ export async function openProcessorFixture(
     context,
     isCatalogueLoaded: () => true,
     eventRules: options.eventRules ?? (() => null),
+    reauthorize: options.reauthorize ?? (() => undefined),
     customers: options.customers ?? { isAsked: false, waitMsMax: 1000, waitingMax: 1000 },
     refusal: options.refusal ?? (() => null),
     ownersCachedMax: options.ownersCachedMax ?? 10_000,
