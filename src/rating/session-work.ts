@@ -123,24 +123,27 @@ export class SessionWork implements UnitWork<WorkState> {
    */
   #charge(): ServiceOutcome[] {
     const { services } = this.#request
+    if (this.#context.actionRules === null || this.#hasExpired) {
+      return services.map((service) => this.#service(service))
+    }
     const before = this.state()
-    const outcomes = services.map((service) => this.#service(service))
-    const actions = this.#hasExpired ? null : this.#actionsOn(outcomes)
+    let outcomes = services.map((service) => this.#service(service))
+    const actions = this.#actionsOn(outcomes)
     if (actions === null) return outcomes
-    const isStopped = actions.map(grantsNothing)
-    if (isStopped.includes(true)) this.restore(before)
-    return services.map((service, index) => {
-      let outcome = outcomes[index] as ServiceOutcome
-      if (isStopped.includes(true)) {
-        this.#isStopped = isStopped[index] === true
-        outcome = this.#service(service)
-      }
-      const action = actions[index] ?? null
-      if (action === null) return outcome
+    if (actions.some(grantsNothing)) {
+      this.restore(before)
+      outcomes = services.map((service, index) => {
+        this.#isStopped = grantsNothing(actions[index] ?? null)
+        return this.#service(service)
+      })
+    }
+    for (const [index, action] of actions.entries()) {
+      const outcome = outcomes[index]
+      if (action === null || outcome === undefined) continue
       applyAction(outcome, action, this.#request, this.#context)
       if (outcome.reason === 'capReached') this.#barredBy ||= action.rule.document.event_code
-      return outcome
-    })
+    }
+    return outcomes
   }
 
   #actionsOn(outcomes: readonly ServiceOutcome[]) {
@@ -186,7 +189,8 @@ export class SessionWork implements UnitWork<WorkState> {
 
   /** Determines whether one unit could be granted, without granting it. */
   #checkCredit(wanted: ServiceRequest, outcome: ServiceOutcome): void {
-    if (outcome.reason !== 'granted' || this.#hasExpired || this.#isStopped) return
+    const isWithoutGrant = this.#hasExpired || this.#isStopped || this.#request.kind === 'release'
+    if (outcome.reason !== 'granted' || isWithoutGrant) return
     const before = this.state()
     const effective = withVolumes(wanted, 1, 0, -1, wanted.calledNumber)
     const { reason, validityMs, finalUnit } = this.#settleReport(

@@ -90,7 +90,7 @@ describe('bar', () => {
     expect(scene.lines).toHaveLength(lines)
   })
 
-  it('does not concern free numbers, barred subscribers or price enquiries of other plans', () => {
+  it('does not concern free numbers, and does not replace other denials', () => {
     const scene = sceneWith(atLeft(200, BAR))
     scene.isFreeNumber = (number) => number === '112'
     const start = (calledNumber: string, sessionId: string) =>

@@ -126,6 +126,15 @@ describe('a bar of prepaid credit', () => {
     expect(told(await other.charge(start(1, 'b')))).toEqual(['granted', 10, null])
   })
 
+  it('denies a check of credit, which asks whether units could be granted', async () => {
+    await scene.charge(start(1, 'a'))
+    const check = service(0, 0, { checksCredit: true })
+    const ask = (number: number, used: number) =>
+      scene.charge(request('update', 1, number, [{ ...check, used }], { sessionId: 'a' }))
+    expect(told(await ask(1, 49))).toEqual(['granted', 0, null])
+    expect(told(await ask(2, 1))).toEqual(['capReached', 0, null])
+  })
+
   it('is lifted by a refund', async () => {
     const event = request('event', 1, 0, [service(50)], { sessionId: 'e' })
     await scene.charge(event)
