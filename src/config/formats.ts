@@ -17,8 +17,8 @@ export const FORMATS = {
   'private-range': {
     test: (text) => isAddressRange(text) || addressWithPort(text) !== null,
     expects:
-      'must be a list of different IP addresses, ranges as in 10.0.0.0/8, or addresses with a port ' +
-      'as in 127.0.0.1:8183',
+      'must be a list of different IP addresses, ranges as in 10.0.0.0/8, ' +
+      'or addresses with a port as in 127.0.0.1:8183',
   },
   'redis-url': {
     test: (text) =>
