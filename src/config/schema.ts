@@ -210,7 +210,7 @@ export const ConfigSchema = section({
     unknownTtlMs: integer(0, HOUR_MS),
   }),
   external: section({
-    privateRanges: Type.Array(text('address-range'), { maxItems: 100, uniqueItems: true }),
+    privateRanges: Type.Array(text('private-range'), { maxItems: 100, uniqueItems: true }),
   }),
   invoices: section({
     folder: Type.String(),

@@ -21,6 +21,9 @@ import { activeProductsAt } from '../rating/active-products.ts'
 import type { ChargeCommit, ChargeContext, ChargeView } from '../rating/decision.ts'
 import type { Item } from './item.ts'
 
+/** The request of which the usage is observed. */
+export type ObservedRequest = Pick<Item, 'request' | 'sessionKey'>
+
 interface PendingEvent {
   event: UnstampedEvent
   identity: string
@@ -42,7 +45,7 @@ export class CommitEvents {
    * rules need.
    */
   observe(
-    item: Item,
+    item: ObservedRequest,
     view: ChargeView,
     commit: ChargeCommit,
     profile: SubscriberProfile | null,
@@ -51,7 +54,8 @@ export class CommitEvents {
     const { aid, sid } = subscriber
     const plan = planOf(view, commit)
     if (plan === null) return subscriber
-    const rules = this.#rules.of({ aid, plan, services: () => this.#servicesOf(item, profile) })
+    const services = () => activeServices(this.#context, item, profile)
+    const rules = this.#rules.of({ aid, plan, services })
     if (rules === null) return subscriber
     const uses = usesOf(view.session, commit, item)
     if (uses.length === 0) return subscriber
@@ -86,20 +90,11 @@ export class CommitEvents {
     })
   }
 
-  *#servicesOf({ request }: Item, profile: SubscriberProfile | null): Iterable<string> {
-    if (profile === null) return
-    const { catalogue, calendar } = this.#context
-    const products = activeProductsAt(catalogue, profile, request.eventTimeMs, calendar)
-    for (const { kind, name, isActive } of products?.offers ?? []) {
-      if (kind === 'service' && isActive) yield name
-    }
-  }
-
   #withTotals(
     subscriber: OwnerState,
     { totals }: SubscriberRules,
     uses: readonly Use[],
-    { request }: Item,
+    { request }: ObservedRequest,
   ): OwnerState {
     if (totals.length === 0) return subscriber
     let owner = subscriber
@@ -129,8 +124,24 @@ export class CommitEvents {
   }
 }
 
+/** Names of the services that the subscriber has at the event time; none without a profile. */
+export function* activeServices(
+  { catalogue, calendar }: ChargeContext,
+  { request }: ObservedRequest,
+  profile: SubscriberProfile | null,
+): Iterable<string> {
+  if (profile === null) return
+  const products = activeProductsAt(catalogue, profile, request.eventTimeMs, calendar)
+  for (const { kind, name, isActive } of products?.offers ?? []) {
+    if (kind === 'service' && isActive) yield name
+  }
+}
+
 /** The plan of the latest usage; null if there is none. */
-function planOf({ session: before }: ChargeView, { session, lines }: ChargeCommit): string | null {
+export function planOf(
+  { session: before }: ChargeView,
+  { session, lines }: ChargeCommit,
+): string | null {
   const { services } = session
   for (let index = services.length - 1; index >= 0; index -= 1) {
     const segment = services[index]?.segment

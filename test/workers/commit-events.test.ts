@@ -1,11 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { PlanRevision } from '../../src/domain/catalogue.ts'
 import type { BalanceRuleSet } from '../../src/domain/events/rule-set.ts'
 import { emptyLedger } from '../support/ledger.ts'
-import { groupOf, serviceOf, subscribedTo } from '../support/rating/offers.ts'
+import { subscribedTo } from '../support/rating/offers.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   changesOf,
+  eventCatalogue,
+  FIRST_POSTPAID,
   newEntries,
   newEvents,
   reaching,
@@ -14,14 +15,11 @@ import {
 } from '../support/workers/event-scene.ts'
 import {
   aidOf,
-  catalogueOf,
   DATA_UNITS,
-  flat,
   MONEY,
   NOW_MS,
   openProcessorFixture,
   type ProcessorFixture,
-  plan,
   profileOf,
   request,
   SHARED_DATA,
@@ -36,25 +34,8 @@ let rules: BalanceRuleSet | null = null
 let services: readonly string[] = []
 let isMongoUp = true
 
-/** Postpaid, with a group of 100 units of data. */
-const POSTPAID: PlanRevision = {
-  ...plan,
-  id: 'POST',
-  name: 'POST',
-  connectionType: 'postpaid',
-  groups: [groupOf('G', 100, { usagets: new Set(['data']) })],
-}
-const FIRST_POSTPAID = 5_000
-
-const usual = catalogueOf({ DATA: { data: flat(1, 1_000) }, CALL: { call: flat(1, 500_000) } })
-const catalogue = {
-  ...usual,
-  plans: new Map([...usual.plans, ['POST', [POSTPAID]]]),
-  services: new Map([['EXTRA', [serviceOf('EXTRA')]]]),
-}
-
 const options = {
-  catalogue,
+  catalogue: eventCatalogue,
   eventRules: () => rules,
   async read({ value }: { value: string }) {
     if (!isMongoUp) throw Object.assign(new Error('down'), { name: 'CatalogUnavailableError' })

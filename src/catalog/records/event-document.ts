@@ -1,14 +1,16 @@
 /** Documents of events, and the pure mapping from an event of a balance. */
 import type { IndexDescription } from 'mongodb'
 import type { BalanceEvent, EventRow } from '../../domain/events/event.ts'
-import type { MoneyEventType } from '../../domain/events/money.ts'
+import { MONEY_EVENT_TYPES } from '../../domain/events/money.ts'
 import type { BalanceCondition } from '../../domain/events/rule-documents.ts'
 
 /**
  * `pending`: to be sent when it is `due`. `delivered`: the receiver has accepted it. `dead`: every
  * attempt failed. `unaddressed`: neither its rule nor the settings have a receiver.
  */
-export type DeliveryState = 'pending' | 'delivered' | 'dead' | 'unaddressed'
+export const DELIVERY_STATES = ['pending', 'delivered', 'dead', 'unaddressed'] as const
+
+export type DeliveryState = (typeof DELIVERY_STATES)[number]
 
 export interface EventDelivery {
   state: DeliveryState
@@ -20,10 +22,14 @@ export interface EventDelivery {
   error?: string
 }
 
+export const EVENT_TYPES = ['balance', 'balancePrepaid', 'fraud', ...MONEY_EVENT_TYPES] as const
+
+export type EventType = (typeof EVENT_TYPES)[number]
+
 /** The fields of every notification, with times as dates, and those that only the node reads. */
 export interface NotificationDocument {
   stamp: string
-  event_type: BalanceEvent['event_type'] | 'fraud' | MoneyEventType
+  event_type: EventType
   event_code: string
   event_description: string
   before?: BalanceEvent['before']
@@ -64,6 +70,9 @@ export const EVENT_INDEXES: readonly IndexDescription[] = [
   { key: { 'extra_params.aid': 1, creation_time: 1 } },
   // Those of a usage pattern by the lines that they count.
   { key: { rule_ref: 1, max_urt: 1 }, partialFilterExpression: { event_type: 'fraud' } },
+  { key: { 'extra_params.sid': 1, creation_time: 1 } },
+  { key: { 'delivery.state': 1, creation_time: 1 } },
+  { key: { creation_time: 1 } },
   // Few are pending.
   {
     key: { 'delivery.due': 1 },

@@ -204,7 +204,11 @@ export function matchesOf(
 
 const NO_MATCHES: PathMatch[] = []
 
-function pathsIn(condition: CompiledCondition, change: BalanceChange): readonly CompiledPath[] {
+/** The paths that a condition tests on a changed balance. */
+export function pathsIn(
+  condition: CompiledCondition,
+  change: BalanceChange,
+): readonly CompiledPath[] {
   const { allGroups } = condition
   if (allGroups === null) return condition.paths
   const { usaget = '', which } = allGroups
@@ -226,8 +230,8 @@ function groupPaths(
   return [...paths].map((path) => compileConditionPath(type, { path }, which, ''))
 }
 
-/** Most conditions are not met: then nothing is allocated. */
-function matchOf(
+/** Null if the condition is not met for the path; most are not, and then nothing is allocated. */
+export function matchOf(
   condition: CompiledCondition,
   path: CompiledPath,
   { balance, subscriber }: BalanceChange,

@@ -1,4 +1,5 @@
 /** Processors with rules for events on one ledger, and the events in its streams. */
+import type { Catalogue, PlanRevision } from '../../../src/domain/catalogue.ts'
 import type { BalanceEvent } from '../../../src/domain/events/event.ts'
 import type { BalanceRuleDocument } from '../../../src/domain/events/rule-documents.ts'
 import { BalanceRuleSet } from '../../../src/domain/events/rule-set.ts'
@@ -6,7 +7,26 @@ import { compileBalanceRule } from '../../../src/domain/events/rules.ts'
 import type { StreamEntry } from '../../../src/ledger/stream-entries.ts'
 import { openStreamReader } from '../../../src/ledger/streams.ts'
 import { READ_BYTES } from '../ledger.ts'
-import type { ProcessorFixture } from './processor-fixture.ts'
+import { groupOf, serviceOf } from '../rating/offers.ts'
+import { catalogueOf, flat, type ProcessorFixture, plan } from './processor-fixture.ts'
+
+/** Postpaid, with a group of 100 units of data. */
+const POSTPAID: PlanRevision = {
+  ...plan,
+  id: 'POST',
+  name: 'POST',
+  connectionType: 'postpaid',
+  groups: [groupOf('G', 100, { usagets: new Set(['data']) })],
+}
+
+/** Plan POST for these subscribers, plan PLAN for others; service EXTRA. */
+export const FIRST_POSTPAID = 5_000
+const usual = catalogueOf({ DATA: { data: flat(1, 1_000) }, CALL: { call: flat(1, 500_000) } })
+export const eventCatalogue: Catalogue = {
+  ...usual,
+  plans: new Map([...usual.plans, ['POST', [POSTPAID]]]),
+  services: new Map([['EXTRA', [serviceOf('EXTRA')]]]),
+}
 
 export function ruleSetOf(...documents: BalanceRuleDocument[]): BalanceRuleSet {
   return new BalanceRuleSet(

@@ -18,6 +18,7 @@ import { type Tariff, UNLIMITED } from '../../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
+import type { ChargeContext } from '../../../src/rating/decision.ts'
 import { RateFinder } from '../../../src/rating/match/finder.ts'
 import { compileRules, type RatingRuleSettings } from '../../../src/rating/rules.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
@@ -156,6 +157,8 @@ export interface ProcessorFixture {
   profiles: ProfileCache
   clock: { nowMs: () => number; set(nowMs: number): void }
   defects: unknown[]
+  /** The context of its decisions, without a profile. */
+  context(nowMs: number): ChargeContext
   /** The outcomes of requests sent in one batch. */
   charge(...requests: ChargeRequest[]): Promise<ChargeOutcome[]>
   credit(sid: number, includeId: number, amount: number, operationId?: string): Promise<void>
@@ -263,6 +266,18 @@ export async function openProcessorFixture(
     entriesMax: options.profilesCachedMax ?? 100_000,
     unknownTtlMs: options.unknownTtlMs ?? 1000,
   })
+  const context = (nowMs: number): ChargeContext => ({
+    catalogue,
+    cycleAt: createCycleFinder('UTC', 1),
+    calendar: { zone: 'UTC', cycleDay: 1 },
+    defaultTax: null,
+    mapTax: () => null,
+    isFreeNumber: () => false,
+    finder,
+    profile: null,
+    settings: CHARGE_SETTINGS,
+    nowMs,
+  })
   const processor = createProcessor({
     ledger,
     profiles,
@@ -271,18 +286,7 @@ export async function openProcessorFixture(
     needsPool: createPoolCheck(() => catalogue),
     clock,
     elapsedMs: clock.nowMs,
-    context: (nowMs) => ({
-      catalogue,
-      cycleAt: createCycleFinder('UTC', 1),
-      calendar: { zone: 'UTC', cycleDay: 1 },
-      defaultTax: null,
-      mapTax: () => null,
-      isFreeNumber: () => false,
-      finder,
-      profile: null,
-      settings: CHARGE_SETTINGS,
-      nowMs,
-    }),
+    context,
     isCatalogueLoaded: () => true,
     eventRules: options.eventRules ?? (() => null),
     customers: options.customers ?? { isAsked: false, waitMsMax: 1000, waitingMax: 1000 },
@@ -293,7 +297,7 @@ export async function openProcessorFixture(
     replayMs: REPLAY_MS,
     onDefect: (error) => defects.push(error),
   })
-  const parts = { ledger, redis, processor, profiles, clock, defects }
+  const parts = { ledger, redis, processor, profiles, clock, defects, context }
   return {
     ...parts,
     async charge(...requests) {
