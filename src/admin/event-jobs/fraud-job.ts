@@ -147,7 +147,7 @@ async function evaluateShare(
 ): Promise<void> {
   const { rule } = named
   const { linesOverlap } = rule
-  // Of all subscribers only the sums that are compared, which are few.
+  // All subscribers are many: the other sums are added up for the found ones only.
   const all = fraudPipeline(rule, window, { sid: sidsIn(share) }, [])
   for await (const found of sumsIn(run, all)) {
     const known = linesOverlap ? [] : await reportedAmong(run, named, window, found)

@@ -240,6 +240,11 @@ const EVENT: Readonly<Record<string, Schema>> = {
     row: mapOf(anyValue('A value.'), 'The usage, or the document of money.'),
   }),
   conditions: listOf(mapOf(anyValue('A value.'), 'A condition.'), 'Conditions of the rule.'),
+  thresholds: listOf(anyValue('A list of thresholds.'), 'Thresholds of a usage pattern.'),
+  from: date('Begin of its window.'),
+  to: date('End of its window.'),
+  max_urt: date('The latest line that counts.'),
+  rule_ref: text('Digest of the rule of a usage pattern.'),
   balance_ref: mapOf(integer('A number.'), 'The balance: `sid` and `bucket_id`.'),
   receiver: mapOf(anyValue('A value.'), 'Where the rule sends it; absent keys: the settings.'),
   delivery: object('Its delivery.', {
