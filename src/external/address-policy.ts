@@ -6,7 +6,7 @@
 import { lookup as resolve } from 'node:dns'
 import { promisify } from 'node:util'
 import ipaddr from 'ipaddr.js'
-import { CustomerSystemError } from './errors.ts'
+import { CallError } from './call-error.ts'
 
 export interface AddressPolicy {
   /** Whether an IP address may be connected to. */
@@ -75,8 +75,8 @@ export function refuseLiteralAddress({ hostname }: URL, policy: AddressPolicy): 
   if (ipaddr.isValid(host) && !policy.allows(host)) throw notAllowed()
 }
 
-function notAllowed(): CustomerSystemError {
-  return new CustomerSystemError('address', ADDRESS_REASON)
+function notAllowed(): CallError {
+  return new CallError('address', ADDRESS_REASON)
 }
 
 const ADDRESS_REASON =

@@ -1,0 +1,27 @@
+/** Category `events`: rules that make events, and the receivers of notifications. */
+import { checkEventSettings } from '../../catalog/settings/event-settings.ts'
+import {
+  mergeNotifications,
+  receiverUrlsIn,
+  redactNotifications,
+} from '../../catalog/settings/notification-settings.ts'
+import type { Sealer } from '../../catalog/settings/sealing.ts'
+import { createAddressPolicy } from '../../external/address-policy.ts'
+import type { Category } from './category.ts'
+import { refuseNewAddresses } from './outgoing-addresses.ts'
+
+export function eventsCategory(sealer: Sealer, privateRanges: readonly string[]): Category {
+  const policy = createAddressPolicy(privateRanges)
+  return {
+    name: 'events',
+    about:
+      'Rules of balances, which make events (`balance`), and to whom they are sent (`settings`; ' +
+      'docs/EVENTS.md). Usage patterns (`fraud`) are only stored.',
+    readRole: 'read',
+    check: checkEventSettings,
+    verify: (value, stored) =>
+      refuseNewAddresses(receiverUrlsIn(value), receiverUrlsIn(stored), policy),
+    view: redactNotifications,
+    merge: (value, stored) => mergeNotifications(stored, value, sealer),
+  }
+}
