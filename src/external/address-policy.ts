@@ -92,8 +92,10 @@ export async function addressProblem(url: URL, policy: AddressPolicy): Promise<s
     const addresses = await resolveAll(host, { all: true })
     return addresses.some(({ address }) => policy.allows(address)) ? null : REFUSED
   } catch {
-    return 'is at a host whose name cannot be resolved'
+    return UNRESOLVED
   }
 }
 
+/** A problem that may be temporary. */
+export const UNRESOLVED = 'is at a host whose name cannot be resolved'
 const REFUSED = 'is at a private address, which external.privateRanges does not allow'

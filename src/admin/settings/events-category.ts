@@ -19,8 +19,9 @@ export function eventsCategory(sealer: Sealer, privateRanges: readonly string[])
       'docs/EVENTS.md). Usage patterns (`fraud`) are only stored.',
     readRole: 'read',
     check: checkEventSettings,
+    // Each connection is checked again. Rules for receivers that do not exist yet may be stored.
     verify: (value, stored) =>
-      refuseNewAddresses(receiverUrlsIn(value), receiverUrlsIn(stored), policy),
+      refuseNewAddresses(receiverUrlsIn(value), receiverUrlsIn(stored), policy, true),
     view: redactNotifications,
     merge: (value, stored) => mergeNotifications(stored, value, sealer),
   }

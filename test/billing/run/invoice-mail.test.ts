@@ -132,7 +132,7 @@ describe('a confirmed invoice', () => {
 
   it('is sent later if the mail server is not there, or refuses', async () => {
     let accepts = false
-    const server = await startMailServer(0, () => accepts)
+    const server = await startMailServer({ accepts: () => accepts })
     servers.push(server)
     await cycle.addAccounts(1)
     await cycle.run()
