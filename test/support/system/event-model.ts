@@ -1,7 +1,7 @@
 /**
  * A model of the events in MongoDB, from the balances in the ledger alone. Rules report every
- * change of a value: these are steps of one way from 0 to the value in the ledger, so that none is missing
- * and none is there twice. The events of other rules follow from the steps and their constants.
+ * change of a value: these are steps of one way from 0 to the value in the ledger, so that no step
+ * can be missing or repeated. The events of other rules follow from the steps and their constants.
  */
 import type { Bucket, OwnerState } from '../../../src/domain/bucket.ts'
 
