@@ -23,7 +23,7 @@ export interface OutgoingCall {
 export interface CallLimits {
   /** Limits the whole call, until the last byte of the answer. */
   readonly signal: AbortSignal
-  /** Of the answer. */
+  /** Limit of the answer. */
   readonly bytesMax: number
 }
 
@@ -42,7 +42,7 @@ export interface Outgoing {
 
 /** An idle connection is closed before most servers do it. */
 const KEEP_ALIVE_MS = 4_000
-/** Of the body of a refusal, which is not used. */
+/** Limit of the body of a refusal, which is not used. */
 const REFUSAL_BYTES_MAX = 64 * 1024
 
 export function createOutgoing(options: OutgoingOptions): Outgoing {

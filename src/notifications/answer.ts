@@ -1,4 +1,4 @@
-/** What the answer of a receiver means. Pure. */
+/** Decides whether the answer of a receiver accepts an event. Pure. */
 import { SaxesParser } from 'saxes'
 import { isObject } from '../domain/fields.ts'
 import { DeliveryError } from './failure.ts'

@@ -32,7 +32,7 @@ export interface Delivery {
 
 /** Receivers looked at by one poll; the next one continues. */
 const RECEIVERS_MAX = 100
-/** Of one receiver: the limit of the settings. */
+/** Connections to one receiver: the limit of the settings. */
 const CONNECTIONS_MAX = 100
 
 const TEXTS = {

@@ -46,8 +46,8 @@ interface Digest {
 
 export interface Digests {
   /**
-   * Sends the digests that are due, and returns their number. If one fails, the others are sent, its
-   * events wait for the next call, and this rejects with the failure.
+   * Sends the digests that are due, and returns their number. If one fails, the others are sent,
+   * its events wait for the next call, and this rejects with the failure.
    */
   send(settings: Email): Promise<number>
 }

@@ -19,7 +19,7 @@ export interface PendingReceiver {
 }
 
 /** An event that this process may send until the claim ends. */
-export interface Claim {
+export interface EventClaim {
   readonly event: StoredEvent
   /** Number of the attempt, from 1. */
   readonly attempt: number
@@ -72,7 +72,7 @@ export async function claimEvent(
   { _id, delivery }: StoredEvent,
   startMs: number,
   leaseMs: number,
-): Promise<Claim | null> {
+): Promise<EventClaim | null> {
   const endMs = startMs + leaseMs
   const claimed = await catalog.run('claim an event', () =>
     catalog.events.findOneAndUpdate(
@@ -91,7 +91,7 @@ export async function claimEvent(
 /** Also if the claim has ended meanwhile: the receiver has the event. */
 export async function storeDelivered(
   catalog: Catalog,
-  { event: { _id } }: Claim,
+  { event: { _id } }: EventClaim,
   nowMs: number,
   returned: string,
 ): Promise<void> {
@@ -107,7 +107,7 @@ export async function storeDelivered(
 /** `dueMs`: of the next attempt; null if it was the last one. */
 export async function storeFailed(
   catalog: Catalog,
-  claim: Claim,
+  claim: EventClaim,
   error: string,
   dueMs: number | null,
 ): Promise<void> {
@@ -121,7 +121,7 @@ export async function storeFailed(
 }
 
 /** Gives a claim back whose attempt was broken off. */
-export async function releaseClaim(catalog: Catalog, claim: Claim): Promise<void> {
+export async function releaseClaim(catalog: Catalog, claim: EventClaim): Promise<void> {
   await catalog.run('release an event', () =>
     catalog.events.updateOne(mine(claim), {
       $set: { 'delivery.due': new Date(claim.startMs) },
@@ -130,7 +130,7 @@ export async function releaseClaim(catalog: Catalog, claim: Claim): Promise<void
   )
 }
 
-function mine({ event: { _id }, endMs }: Claim) {
+function mine({ event: { _id }, endMs }: EventClaim) {
   return { _id, ...PENDING, 'delivery.due': new Date(endMs) }
 }
 

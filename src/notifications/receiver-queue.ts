@@ -13,9 +13,9 @@ import { acceptanceIn } from './answer.ts'
 import { retryDelayMs } from './back-off.ts'
 import { DeliveryError } from './failure.ts'
 import {
-  type Claim,
   claimEvent,
   dueEvents,
+  type EventClaim,
   OF_SETTINGS,
   releaseClaim,
   type StoredEvent,
@@ -99,7 +99,7 @@ export class ReceiverQueue {
     if (this.#circuit.state !== 'closed') this.#showCircuit('closed')
   }
 
-  /** Null: the settings have none. */
+  /** Null if the settings have no address. */
   #urlNow(): string | null {
     return this.#key === OF_SETTINGS ? this.#parts.settings().http.url : this.#key
   }
@@ -183,7 +183,7 @@ export class ReceiverQueue {
   }
 
   async #attempt(
-    claim: Claim,
+    claim: EventClaim,
     receiver: Receiver,
     now: NotificationSettings,
     circuit: CircuitBreaker,
@@ -205,7 +205,7 @@ export class ReceiverQueue {
   }
 
   async #failed(
-    claim: Claim,
+    claim: EventClaim,
     host: string,
     error: DeliveryError,
     { http }: NotificationSettings,
@@ -225,7 +225,11 @@ export class ReceiverQueue {
   }
 
   /** The answer. Rejects with `DeliveryError`. */
-  async #send(claim: Claim, receiver: Receiver, { http }: NotificationSettings): Promise<string> {
+  async #send(
+    claim: EventClaim,
+    receiver: Receiver,
+    { http }: NotificationSettings,
+  ): Promise<string> {
     const { outgoing, clock, signal: ending } = this.#parts
     const signedMs = realTimeOf(clock).nowMs()
     const { startMs, event } = claim
@@ -250,7 +254,7 @@ export class ReceiverQueue {
   }
 
   /** Writes a result, again during an outage of MongoDB as long as the claim lasts. */
-  async #written({ endMs }: Claim, write: () => Promise<void>): Promise<void> {
+  async #written({ endMs }: EventClaim, write: () => Promise<void>): Promise<void> {
     const { clock, signal } = this.#parts
     for (;;) {
       try {

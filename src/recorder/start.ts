@@ -32,8 +32,8 @@ const CLAIM_IDLE_MS = 5_000
 const TOKEN_MAX = 2 ** 47
 
 /**
- * Starts the recorder: drain, sweep, delivery of events and gauges. The stores need not be available; it waits for
- * them. Throws `CatalogUrlError` for an invalid MongoDB URL.
+ * Starts the recorder: drain, sweep, delivery of events and gauges. The stores need not be
+ * available; it waits for them. Throws `CatalogUrlError` for an invalid MongoDB URL.
  */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const { config, log, metrics, clock } = options

@@ -44,8 +44,8 @@ export interface BatchExecutorOptions {
   context: (nowMs: number) => ChargeContext
   /** The cached profile of an item if it satisfies its fences; undefined otherwise. */
   profileOf: (item: Item, owners: FencedOwners, nowMs: number) => CachedProfile | undefined
-  /** The rules for events; null if there are none. */
-  eventRules: () => BalanceRuleSet | null
+  /** Null if there are none; undefined until they are read, which commits nothing meanwhile. */
+  eventRules: () => BalanceRuleSet | null | undefined
   commitAttemptsMax: number
   directoryTtl: DirectoryTtl
   count: (name: CountName, by: number) => void
@@ -228,7 +228,7 @@ export class BatchExecutor {
       batch.account.aid,
       shared,
       this.#options.directoryTtl,
-      rules === null ? null : new CommitEvents(rules, context),
+      rules ? new CommitEvents(rules, context) : null,
     )
     for (const item of batch.items) {
       const owner = present(item.owner, 'owner')
@@ -236,7 +236,7 @@ export class BatchExecutor {
       const { request, isProfileUnavailable } = item
       const view = attempt.view(owner, item)
       let profile: CachedProfile | null = null
-      if (needsProfile(request, view.session, isProfileUnavailable)) {
+      if (rules === undefined || needsProfile(request, view.session, isProfileUnavailable)) {
         const cached = this.#profileOf(item, owners, context)
         if (cached === undefined) {
           attempt.defer(item)

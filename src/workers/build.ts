@@ -101,7 +101,7 @@ export async function buildWorker(
     elapsedMs: processMs,
     context: ratingContexts(config, { feed, taxes, finder }),
     isCatalogueLoaded,
-    eventRules: events.now,
+    eventRules: () => (fileTypes.loaded() ? events.now() : undefined),
     customers: customerReads(customers, config),
     refusal: backlog.refusal,
     ...config.ledger,

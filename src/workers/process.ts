@@ -39,8 +39,8 @@ export interface ProcessorOptions {
   context: (nowMs: number) => ChargeContext
   /** False until the catalogue has been read once: an empty one would deny paid usage. */
   isCatalogueLoaded: () => boolean
-  /** The rules for events; null if there are none. */
-  eventRules: () => BalanceRuleSet | null
+  /** The rules for events; null if there are none, undefined until they have been read. */
+  eventRules: () => BalanceRuleSet | null | undefined
   customers: CustomerReads
   /** Why new sessions and events are rejected now; null if they are not. */
   refusal: () => string | null

@@ -23,7 +23,7 @@ export interface DigestJobParts {
 const POLL_MS = 60_000
 /** An e-mail may take longer than the lease of a job. */
 const RENEW_MS = 20_000
-/** Of the settings only those of e-mails are used. */
+/** The job uses only the settings of e-mails. */
 const WITHOUT_SECRET = { open: () => '' }
 
 /** Begins the standing job, unless there is one. */

@@ -1,6 +1,6 @@
 /**
  * Category `events` of the stored configuration: rules of balances (`balance`), which make events;
- * usage patterns (`fraud`), which are stored only; receivers (`settings`, notification-settings.ts).
+ * usage patterns (`fraud`), which are stored only; receivers (notification-settings.ts).
  */
 import { type TSchema, Type } from '@sinclair/typebox'
 import { type BalanceRuleDocument, CONDITION_TYPES } from '../../domain/events/rule-documents.ts'

@@ -31,7 +31,7 @@ const period = () =>
     }),
   )
 
-/** Of rules, and of the settings. */
+/** Fields of rules and of the settings. */
 export const receiverFields = {
   url: Type.Optional(
     Type.String({
@@ -82,13 +82,13 @@ export interface NotificationSettings {
     readonly url: string | null
     readonly method: 'get' | 'post'
     readonly decoder: 'json' | 'xml'
-    /** Of a POST. */
+    /** Form of the body of a POST. */
     readonly encoding: 'form' | 'json'
     readonly timeoutMs: number
     readonly triesMax: number
     /** Before the second attempt; each further one waits twice as long. */
     readonly retryMs: number
-    /** Of one receiver and process. */
+    /** Requests under way to one receiver, per process. */
     readonly concurrency: number
     readonly ratePerSecond: number
     /** Key of the signature; null: notifications are not signed. */

@@ -20,7 +20,6 @@ import { type Fields, useApiServer } from '../../support/admin/entities/api/api-
 import { make } from '../../support/admin/entities/api/creators.ts'
 import { RULES } from '../../support/billing/books.ts'
 import { dyingAfter } from '../../support/catalog/dying.ts'
-import { eventOf } from '../../support/notifications/scene.ts'
 import { openSession, silent, topUp } from '../../support/recorder/accounts.ts'
 
 const world = useApiServer()
@@ -136,11 +135,6 @@ async function addRecords(aid: number, sid: number): Promise<void> {
   const attributes = { firstname: 'Annabel', fullname: 'Annabel Quimby', invoice_type: 'regular' }
   await catalog.billrun.insertOne({ aid, billrun_key: '202604', attributes, totals: 5 })
   await catalog.gatewaycharges.insertOne({ aid, reason, due: null, task: null } as never)
-  await catalog.events.insertOne({
-    ...eventOf(`e-${sid}`, { aid, sid, event_code: 'TOLD' }),
-    extra_params: { aid, sid, row: { amount: 5, reason: 'Annabel has called' } },
-    returned_value: '{"success":true,"name":"Quimby"}',
-  } as never)
   const text = `msisdn must be unique: 4917000${last} belongs to sid ${sid}`
   await catalog.imports.insertOne({
     _id: `import-${sid}/0`,
@@ -151,7 +145,7 @@ async function addRecords(aid: number, sid: number): Promise<void> {
 
 async function documentsOf(catalog: Catalog): Promise<Record<string, string>> {
   const names = [
-    ...(['subscribers', 'lines', 'bills', 'billrun', 'gatewaycharges', 'events'] as const),
+    ...(['subscribers', 'lines', 'bills', 'billrun', 'gatewaycharges'] as const),
     ...(['imports', 'audit', 'jobs'] as const),
   ]
   const more = [
@@ -207,15 +201,7 @@ const isDone = (subject: string) =>
 
 beforeEach(async () => {
   const { catalog } = world.stores()
-  for (const name of [
-    'lines',
-    'bills',
-    'journal',
-    'billrun',
-    'imports',
-    'jobs',
-    'events',
-  ] as const) {
+  for (const name of ['lines', 'bills', 'journal', 'billrun', 'imports', 'jobs'] as const) {
     await (catalog[name] as never as Catalog['jobs']).deleteMany({})
   }
   await catalog.subscribers.deleteMany({})
@@ -255,12 +241,6 @@ it('erasing an account removes it and its subscribers; statistics and money stay
     totals: 5,
     attributes: { invoice_type: 'regular' },
   })
-  expect(await catalog.events.findOne({ stamp: `e-${sid}` })).toMatchObject({
-    event_code: 'TOLD',
-    extra_params: { aid, sid, row: { amount: 5, reason: '(erased)' } },
-    returned_value: '(erased)',
-    delivery: { state: 'pending' },
-  })
   const report = await verifyChain(catalog, { key: '' })
   expect(report).toMatchObject({ ok: true, problems: [] })
   expect(report.erased).toBeGreaterThan(3)
@@ -270,15 +250,9 @@ it('erasing an account removes it and its subscribers; statistics and money stay
 
 it('erasing a subscriber keeps the account; a repetition finds nothing', async () => {
   const { aid, sid } = await person()
-  const { catalog } = world.stores()
-  const returned = { returned_value: 'of another subscriber' }
-  await catalog.events.insertOne({ ...eventOf('other', { aid, sid: sid + 1 }), ...returned })
   await erase('subscribers', { sid })
   await isDone(`subscribers/${sid}`)
-  expect(await catalog.events.findOne({ stamp: 'other' })).toMatchObject(returned)
-  expect(await catalog.events.findOne({ stamp: `e-${sid}` })).toMatchObject({
-    returned_value: '(erased)',
-  })
+  const { catalog } = world.stores()
   const [account] = await catalog.subscribers.find({ type: 'account', aid }).toArray()
   expect(account).toMatchObject({ lastname: 'Quimby' })
   const counts = (await jobOf(`subscribers/${sid}`))?.['counts']

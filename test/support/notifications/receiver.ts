@@ -8,7 +8,7 @@ export interface Received {
   readonly target: string
   readonly headers: IncomingMessage['headers']
   readonly body: string
-  /** Of the query, or of the form in the body. */
+  /** The parameters in the query, or in the form of the body. */
   readonly params: Readonly<Record<string, string>>
 }
 

@@ -196,6 +196,7 @@ export interface ProcessorFixtureOptions {
   read?: ProfileReader
   /** Rules for events; there are none by default. */
   eventRules?: ProcessorOptions['eventRules']
+  isCatalogueLoaded?: ProcessorOptions['isCatalogueLoaded']
   /** Reads are those of no customer system by default. */
   customers?: CustomerReads
 }
@@ -283,7 +284,7 @@ export async function openProcessorFixture(
       settings: CHARGE_SETTINGS,
       nowMs,
     }),
-    isCatalogueLoaded: () => true,
+    isCatalogueLoaded: options.isCatalogueLoaded ?? (() => true),
     eventRules: options.eventRules ?? (() => null),
     customers: options.customers ?? { isAsked: false, waitMsMax: 1000, waitingMax: 1000 },
     refusal: options.refusal ?? (() => null),
