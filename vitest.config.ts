@@ -97,7 +97,7 @@ export default defineConfig({
         test: {
           name: 'stores',
           include: [
-            'test/{stores,ledger,catalog,workers,recorder,embedded,store}/**/*.test.ts',
+            'test/{stores,ledger,catalog,workers,recorder,embedded,store,notifications}/**/*.test.ts',
             'packages/*/test/**/*.test.ts',
             ...STORED_BILLING,
           ],

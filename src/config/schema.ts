@@ -139,6 +139,7 @@ export const ConfigSchema = section({
     linesDays: integer(0, 36_500),
     importsDays: integer(0, 36_500),
     jobsDays: integer(0, 36_500),
+    eventsDays: integer(0, 36_500),
   }),
   entities: section({
     pageSize: integer(1, 100_000),

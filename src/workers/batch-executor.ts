@@ -225,7 +225,7 @@ export class BatchExecutor {
       batch.account.aid,
       shared,
       this.#options.directoryTtl,
-      rules === null ? null : new CommitEvents(rules, context),
+      rules ? new CommitEvents(rules, context) : null,
     )
     for (const item of batch.items) {
       const owner = present(item.owner, 'owner')
@@ -233,7 +233,7 @@ export class BatchExecutor {
       const { request, isProfileUnavailable } = item
       const view = attempt.view(owner, item)
       let profile: CachedProfile | null = null
-      if (needsProfile(request, view.session, isProfileUnavailable)) {
+      if (rules === undefined || needsProfile(request, view.session, isProfileUnavailable)) {
         const cached = this.#profileOf(item, owners, context)
         if (cached === undefined) {
           attempt.defer(item)

@@ -102,7 +102,7 @@ export async function buildWorker(
     elapsedMs: processMs,
     context: ratingContexts(config, { feed, taxes, finder, events }),
     isCatalogueLoaded,
-    eventRules: events.now,
+    eventRules: () => (fileTypes.loaded() ? events.now() : undefined),
     // Not awaited: it only notifies open sessions sooner.
     reauthorize: (event) => void publishSessionEvent(redis, event),
     customers: customerReads(customers, config),

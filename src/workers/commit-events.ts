@@ -26,8 +26,8 @@ export type ObservedRequest = Pick<Item, 'request' | 'sessionKey'>
 
 /** Rules for events, and the effect of their actions. */
 export interface EventOptions {
-  /** The rules for events; null if there are none. */
-  eventRules: () => BalanceRuleSet | null
+  /** Null if there are none; undefined until they are read, which commits nothing meanwhile. */
+  eventRules: () => BalanceRuleSet | null | undefined
   /** Asks for the re-authorization of open sessions; does not wait for it. */
   reauthorize: (event: CreditEvent) => void
 }

@@ -11,7 +11,7 @@ import { checkEventSettings } from '../../src/catalog/settings/event-settings.ts
 import { readCategory, writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import { loadConfig } from '../../src/config/load.ts'
 import { charge } from '../../src/domain/tariff.ts'
-import { addressProblem, createAddressPolicy } from '../../src/external/customers/address-policy.ts'
+import { addressProblem, createAddressPolicy } from '../../src/external/address-policy.ts'
 import { DEMO_BY, insertEntity, recordingLog, useStore } from '../support/catalog/store.ts'
 
 const store = useStore()

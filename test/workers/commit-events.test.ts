@@ -33,10 +33,13 @@ let rules: BalanceRuleSet | null = null
 /** Services of the subscribers, in MongoDB. */
 let services: readonly string[] = []
 let isMongoUp = true
+/** Whether the rules, as the catalogue, have been read once. */
+let isLoaded = true
 
 const options = {
   catalogue: eventCatalogue,
-  eventRules: () => rules,
+  eventRules: () => (isLoaded ? rules : undefined),
+  isCatalogueLoaded: () => isLoaded,
   async read({ value }: { value: string }) {
     if (!isMongoUp) throw Object.assign(new Error('down'), { name: 'CatalogUnavailableError' })
     const found = profileOf(Number(value))
@@ -307,6 +310,22 @@ describe('rules are for certain subscribers', () => {
     const [outcome] = await other.charge(request('release', 1, 1, [service(-1, 10)]))
     expect(outcome?.reason).toBe('granted')
     expect(await newEvents(scene)).toEqual([])
+  })
+})
+
+describe('rules that have not been read yet', () => {
+  it('let no release pass without its events: its repetition is settled later', async () => {
+    rules = ruleSetOf(changesOf('spent'))
+    await scene.credit(1, DATA_UNITS, 100)
+    await scene.charge(request('start', 1, 0, [service(50)]))
+    isLoaded = false
+    const release = request('release', 1, 1, [service(-1, 10)])
+    const [refused] = await other.charge(release)
+    expect(refused?.reason).toBe('storeDown')
+    isLoaded = true
+    const [outcome] = await other.charge(release)
+    expect(outcome?.reason).toBe('granted')
+    expect((await newEvents(scene)).map(told)).toEqual(['CHANGED 0 10'])
   })
 })
 

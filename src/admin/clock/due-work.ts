@@ -7,6 +7,7 @@ import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { firstExpiryMs, streamBacklog } from '../../ledger/streams.ts'
 import { sweepPartition } from '../../ledger/sweep.ts'
+import { firstUnmailedMs } from '../../notifications/digest.ts'
 import { type Clock, monotonicMs } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
@@ -68,6 +69,7 @@ const JOBS: Readonly<Record<JobDocument['kind'], JobTiming>> = {
   syslog: { everyMs: DAY_MS },
   cards: { everyMs: MINUTE_MS, dueMs: nextCardExpiryMs },
   fraud: { everyMs: MINUTE_MS, dueMs: nextFraudWindowMs },
+  digest: { everyMs: DAY_MS, dueMs: ({ catalog }) => firstUnmailedMs(catalog) },
 }
 
 /** Everything that becomes due, in the order in which it runs at the same time. */

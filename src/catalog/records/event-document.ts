@@ -46,6 +46,9 @@ export interface NotificationDocument {
   /** Not sent: where the rule wants the event to be sent. */
   receiver: BalanceEvent['receiver']
   delivery: EventDelivery
+  /** Not sent: to whom it was sent by e-mail, and when no more e-mails with it are due. */
+  emailed_to?: string[]
+  email_time?: Date
 }
 
 /** An event of a balance. */
@@ -75,10 +78,15 @@ export const EVENT_INDEXES: readonly IndexDescription[] = [
   { key: { 'extra_params.sid': 1, creation_time: 1 } },
   { key: { 'delivery.state': 1, creation_time: 1 } },
   { key: { creation_time: 1 } },
-  // Few are pending.
+  // By receiver, so that events of one do not stand before those of others. The state is part of
+  // the key because it makes the index the best one for its queries.
   {
-    key: { 'delivery.due': 1 },
+    key: { 'delivery.state': 1, 'receiver.url': 1, 'delivery.due': 1 },
     partialFilterExpression: { 'delivery.state': 'pending' },
+  },
+  {
+    key: { email_time: 1, creation_time: 1 },
+    partialFilterExpression: { 'receiver.notify_by_email.notify': true },
   },
 ]
 

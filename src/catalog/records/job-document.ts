@@ -18,6 +18,7 @@ export interface JobDocument {
     | 'report'
     | 'overdue'
     | 'fraud'
+    | 'digest'
   /** Subject of the job: `subscribers/17`, `lines`. */
   subject: string
   /** Kind and subject while the job is not done; unique, so there is one such job at a time. */

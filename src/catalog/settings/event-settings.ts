@@ -1,8 +1,8 @@
 /**
  * Category `events` of the stored configuration: rules of balances (`balance`), money (`money`) and
- * usage patterns (`fraud`), which make events; receivers (`settings`), which are stored only.
+ * usage patterns (`fraud`), which make events; receivers (notification-settings.ts).
  */
-import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import {
   compileFraudRule,
   type FraudRule,
@@ -24,6 +24,7 @@ import {
 } from '../../domain/events/rule-documents.ts'
 import { type BalanceRule, compileBalanceRule } from '../../domain/events/rules.ts'
 import { FieldError, isObject } from '../../domain/fields.ts'
+import { emails, NotificationSection, receiverFields } from './notification-settings.ts'
 import { checkAgainstSchema } from './settings-schema.ts'
 
 const closed = { additionalProperties: false } as const
@@ -47,35 +48,12 @@ const number = Type.Union([Type.Number(), Type.String({ pattern: '^-?\\d+(\\.\\d
   description: 'a number',
 })
 
-const url = Type.Optional(
-  Type.String({
-    // A password in the URL would be visible to everyone who may read the settings.
-    pattern: '^https?://[^\\s/@?#]+([/?#]\\S*)?$',
-    maxLength: TEXT_LENGTH_MAX,
-    description: 'an address that begins with http:// or https://, without user and password',
-  }),
-)
-const method = Type.Optional(oneOf('get', 'post'))
-const decoder = Type.Optional(oneOf('json', 'xml'))
-const emails = Type.Optional(
-  list(
-    Type.String({
-      pattern: '^[^\\s@]+@[^\\s@]+$',
-      maxLength: 254,
-      description: 'an e-mail address',
-    }),
-    'a list of e-mail addresses',
-  ),
-)
-
 /** Common fields of events. */
 const named = {
   active: flag(),
   event_code: text('a text that is not empty'),
   event_description: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
-  url,
-  method,
-  decoder,
+  ...receiverFields,
   notify_by_email: Type.Optional(
     Type.Object(
       { notify: flag(), use_global_addresses: flag(), additional_addresses: emails },
@@ -224,26 +202,12 @@ const FraudEvent = Type.Object(
   { ...closed, description: 'an object' },
 )
 
-const section = <T extends TProperties>(fields: T) =>
-  Type.Optional(Type.Object(fields, { ...closed, description: 'an object' }))
-
 export const EventsSchema = Type.Object(
   {
     balance: Type.Optional(Type.Array(BalanceEvent, { maxItems: 1000, description: 'a list' })),
     fraud: Type.Optional(Type.Array(FraudEvent, { maxItems: 1000, description: 'a list' })),
     money: Type.Optional(Type.Array(MoneyEvent, { maxItems: 1000, description: 'a list' })),
-    settings: section({
-      http: section({ url, method, decoder, num_of_tries: Type.Optional(whole(1, 100)) }),
-      email: section({ global_addresses: emails }),
-      notify: section({
-        notify_orphan_time: Type.Optional(
-          Type.String({
-            pattern: '^\\d{1,4} (second|minute|hour|day)s?$',
-            description: "a time as '1 hour'",
-          }),
-        ),
-      }),
-    }),
+    settings: NotificationSection,
   },
   { ...closed, description: 'an object of balance, fraud, money and settings' },
 )

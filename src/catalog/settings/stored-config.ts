@@ -10,6 +10,7 @@ import { takeRevs } from '../transactions/state.ts'
 import type { ConfigDocument } from './config-document.ts'
 import { archiveVersion } from './config-history.ts'
 import { redactCustomers } from './customer-secrets.ts'
+import { redactNotifications } from './notification-settings.ts'
 
 /**
  * Categories that charging follows. `file_types`: a list of documents. `peers`: a list of network
@@ -234,5 +235,6 @@ function valueForHistory(
 ): unknown {
   if (former !== undefined) return former(value)
   if (category === 'subscribers') return redactCustomers(value)
+  if (category === 'events') return redactNotifications(value)
   return SECRET_CATEGORIES.includes(category) ? null : value
 }

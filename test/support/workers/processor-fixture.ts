@@ -201,6 +201,7 @@ export interface ProcessorFixtureOptions {
   eventRules?: ProcessorOptions['eventRules']
   /** Receives the sessions to re-authorize. */
   reauthorize?: ProcessorOptions['reauthorize']
+  isCatalogueLoaded?: ProcessorOptions['isCatalogueLoaded']
   /** Reads are those of no customer system by default. */
   customers?: CustomerReads
 }
@@ -290,7 +291,7 @@ export async function openProcessorFixture(
     clock,
     elapsedMs: clock.nowMs,
     context,
-    isCatalogueLoaded: () => true,
+    isCatalogueLoaded: options.isCatalogueLoaded ?? (() => true),
     eventRules: options.eventRules ?? (() => null),
     reauthorize: options.reauthorize ?? (() => undefined),
     customers: options.customers ?? { isAsked: false, waitMsMax: 1000, waitingMax: 1000 },

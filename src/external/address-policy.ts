@@ -6,8 +6,8 @@
 import { lookup as resolve } from 'node:dns'
 import { promisify } from 'node:util'
 import ipaddr from 'ipaddr.js'
-import { addressWithPort } from '../../config/hosts.ts'
-import { CustomerSystemError } from './errors.ts'
+import { addressWithPort } from '../config/hosts.ts'
+import { CallError } from './call-error.ts'
 
 export interface AddressPolicy {
   /**
@@ -100,8 +100,8 @@ function portOf({ port, protocol }: URL): number {
   return protocol === 'https:' ? 443 : 80
 }
 
-function notAllowed(): CustomerSystemError {
-  return new CustomerSystemError('address', ADDRESS_REASON)
+function notAllowed(): CallError {
+  return new CallError('address', ADDRESS_REASON)
 }
 
 const ADDRESS_REASON =
@@ -117,8 +117,10 @@ export async function addressProblem(url: URL, policy: AddressPolicy): Promise<s
     const addresses = await resolveAll(host, { all: true })
     return addresses.some(({ address }) => policy.allows(address)) ? null : REFUSED
   } catch {
-    return 'is at a host whose name cannot be resolved'
+    return UNRESOLVED
   }
 }
 
+/** A problem that may be temporary. */
+export const UNRESOLVED = 'is at a host whose name cannot be resolved'
 const REFUSED = 'is at a private address, which external.privateRanges does not allow'
