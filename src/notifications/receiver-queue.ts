@@ -23,7 +23,7 @@ import {
   storeFailed,
   storeUnaddressed,
 } from './pending-events.ts'
-import { type Receiver, receiverOf, requestOf } from './request.ts'
+import { type ResolvedReceiver, requestOf, resolveReceiver } from './request.ts'
 
 /** Events of a receiver that are in memory besides those under way. */
 const BATCH = 16
@@ -146,7 +146,7 @@ export class ReceiverQueue {
     const { catalog, metrics, log, settings } = this.#parts
     const { problem } = settings()
     if (problem !== null) return
-    const unaddressed = events.filter((event) => receiverOf(event, settings()) === null)
+    const unaddressed = events.filter((event) => resolveReceiver(event, settings()) === null)
     if (unaddressed.length === 0) return
     const count = await storeUnaddressed(catalog, unaddressed)
     metrics.notifications('', 'unaddressed', count)
@@ -167,7 +167,7 @@ export class ReceiverQueue {
   async #begin(event: StoredEvent): Promise<void> {
     const { catalog, clock, settings } = this.#parts
     const now = settings()
-    const receiver = receiverOf(event, now)
+    const receiver = resolveReceiver(event, now)
     if (receiver === null) return
     const leaseMs = Math.max(now.orphanMs, now.http.timeoutMs + CLAIM_MARGIN_MS)
     const claim = await claimEvent(catalog, event, clock.nowMs(), leaseMs)
@@ -184,7 +184,7 @@ export class ReceiverQueue {
 
   async #attempt(
     claim: EventClaim,
-    receiver: Receiver,
+    receiver: ResolvedReceiver,
     now: NotificationSettings,
     circuit: CircuitBreaker,
   ): Promise<void> {
@@ -227,7 +227,7 @@ export class ReceiverQueue {
   /** The answer. Rejects with `DeliveryError`. */
   async #send(
     claim: EventClaim,
-    receiver: Receiver,
+    receiver: ResolvedReceiver,
     { http }: NotificationSettings,
   ): Promise<string> {
     const { outgoing, clock, signal: ending } = this.#parts

@@ -7,7 +7,7 @@ import { DeliveryError } from './failure.ts'
 import { formOf, payloadOf } from './payload.ts'
 
 /** Receiver and form of an event: its rule comes before the settings. */
-export interface Receiver {
+export interface ResolvedReceiver {
   readonly url: string
   readonly method: 'get' | 'post'
   readonly decoder: 'json' | 'xml'
@@ -15,10 +15,10 @@ export interface Receiver {
 }
 
 /** Null if neither the rule nor the settings have an address. */
-export function receiverOf(
+export function resolveReceiver(
   { receiver = {} }: Pick<NotificationDocument, 'receiver'>,
   { http }: Pick<NotificationSettings, 'http'>,
-): Receiver | null {
+): ResolvedReceiver | null {
   const url = receiver.url ?? http.url
   if (url === null) return null
   const { encoding } = http
@@ -42,7 +42,7 @@ export interface AttemptTimes {
 /** Throws `DeliveryError` if the address of the receiver is not a URL. */
 export function requestOf(
   event: NotificationDocument,
-  receiver: Receiver,
+  receiver: ResolvedReceiver,
   secret: string | null,
   { startMs, signedMs }: AttemptTimes,
 ): OutgoingCall {

@@ -8,15 +8,14 @@ import type { Use } from '../domain/events/uses.ts'
 import { activeProductsAt } from './active-products.ts'
 import type { ChargeContext } from './decision.ts'
 
-/** A request whose usage is observed. */
-export interface ObservedRequest {
+interface DatedRequest {
   request: Pick<ChargeRequest, 'eventTimeMs'>
 }
 
 /** Names of the services that the subscriber has at the event time; none without a profile. */
 export function* activeServices(
   { catalogue, calendar }: ChargeContext,
-  { request }: ObservedRequest,
+  { request }: DatedRequest,
   profile: SubscriberProfile | null,
 ): Iterable<string> {
   if (profile === null) return
@@ -32,7 +31,7 @@ export function withUsageTotals(
   subscriber: OwnerState,
   totals: readonly UsageTotal[],
   uses: readonly Use[],
-  { request }: ObservedRequest,
+  { request }: DatedRequest,
 ): OwnerState {
   if (totals.length === 0) return subscriber
   let owner = subscriber

@@ -7,10 +7,10 @@ import { acceptanceIn } from '../../src/notifications/answer.ts'
 import { retryDelayMs } from '../../src/notifications/back-off.ts'
 import { DeliveryError } from '../../src/notifications/failure.ts'
 import { payloadOf } from '../../src/notifications/payload.ts'
-import { type Receiver, requestOf } from '../../src/notifications/request.ts'
+import { type ResolvedReceiver, requestOf } from '../../src/notifications/request.ts'
 import { eventOf, NOW_MS } from '../support/notifications/scene.ts'
 
-const GET: Receiver = {
+const GET: ResolvedReceiver = {
   url: 'https://crm.example.net/told',
   method: 'get',
   decoder: 'json',
@@ -119,7 +119,7 @@ describe('a POST', () => {
   })
 
   it('is JSON by its setting', () => {
-    const receiver: Receiver = { ...GET, method: 'post', encoding: 'json' }
+    const receiver: ResolvedReceiver = { ...GET, method: 'post', encoding: 'json' }
     const { body = '', headers } = requestOf(eventOf('s1'), receiver, null, TIMES)
     expect(headers['content-type']).toBe('application/json')
     expect(JSON.parse(body)).toEqual(payloadOf(eventOf('s1'), TIMES.startMs))

@@ -257,6 +257,26 @@ async function openLedger(url: string, options: ProcessorFixtureOptions) {
   return { redis, ledger: await openTestLedger(redis, LEDGER, randomInt(1, 2 ** 47)) }
 }
 
+function contextsOf(
+  { eventRules }: ProcessorFixtureOptions,
+  catalogue: Catalogue,
+  finder: RateFinder,
+): (nowMs: number) => ChargeContext {
+  return (nowMs) => ({
+    catalogue,
+    cycleAt: createCycleFinder('UTC', 1),
+    calendar: { zone: 'UTC', cycleDay: 1 },
+    defaultTax: null,
+    mapTax: () => null,
+    isFreeNumber: () => false,
+    actionRules: eventRules?.()?.withActions ?? null,
+    finder,
+    profile: null,
+    settings: CHARGE_SETTINGS,
+    nowMs,
+  })
+}
+
 export async function openProcessorFixture(
   url: string,
   options: ProcessorFixtureOptions = {},
@@ -269,19 +289,7 @@ export async function openProcessorFixture(
     entriesMax: options.profilesCachedMax ?? 100_000,
     unknownTtlMs: options.unknownTtlMs ?? 1000,
   })
-  const context = (nowMs: number): ChargeContext => ({
-    catalogue,
-    cycleAt: createCycleFinder('UTC', 1),
-    calendar: { zone: 'UTC', cycleDay: 1 },
-    defaultTax: null,
-    mapTax: () => null,
-    isFreeNumber: () => false,
-    actionRules: options.eventRules?.()?.withActions ?? null,
-    finder,
-    profile: null,
-    settings: CHARGE_SETTINGS,
-    nowMs,
-  })
+  const context = contextsOf(options, catalogue, finder)
   const processor = createProcessor({
     ledger,
     profiles,
