@@ -64,7 +64,7 @@ afterAll(async () => {
   await receiver?.close()
 })
 
-/** Of 30 requests one is refused, one is answered by HTML, and one connection is reset. */
+/** One of 30 requests is refused, one is answered by HTML, and one connection is reset. */
 function answerMostly(random: Random): Respond {
   return (response) => {
     const fate = random.below(30)
