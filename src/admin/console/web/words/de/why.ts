@@ -1,6 +1,6 @@
-import type { WHY_EN } from './why-en.ts'
+import type { WHY as EN } from '../en/why.ts'
 
-export const WHY_DE: Readonly<Record<keyof typeof WHY_EN, string>> = {
+export const WHY: Readonly<Record<keyof typeof EN, string>> = {
   'why.sentence': '{text}.',
   'why.computed': '{head}: {parts}',
   'why.price.charge': '{counted} {usaget} zum Tarif {rate} ({category}, {source}) kosten {amount}',
@@ -48,4 +48,11 @@ export const WHY_DE: Readonly<Record<keyof typeof WHY_EN, string>> = {
   'why.name.begun': 'Bezahlter Takt',
   'why.name.beyond': 'Jenseits der Stufen',
   'why.name.access': 'Zugang',
+  'why.chart':
+    'Preis der Zeile in Einheiten, Geld und Zahlern; Pfeiltasten wechseln zwischen den Teilen',
+  'why.bandUnits': 'Einheiten',
+  'why.bandMoney': 'Geld',
+  'why.bandPayers': 'Bezahlt von',
+  'why.point':
+    'Auf ein Teil zeigen oder mit den Pfeiltasten wechseln, um zu sehen, was zusammengehört.',
 }

@@ -1,5 +1,5 @@
 /** Texts of the explanation of a price: one for each kind of step, and its pieces. */
-export const WHY_EN = {
+export const WHY = {
   'why.sentence': '{text}.',
   'why.computed': '{head}: {parts}',
   'why.price.charge': '{counted} of {usaget} at rate {rate} ({category}, {source}) cost {amount}',
@@ -47,4 +47,9 @@ export const WHY_EN = {
   'why.name.begun': 'Paid interval',
   'why.name.beyond': 'Beyond the tiers',
   'why.name.access': 'Access',
+  'why.chart': 'Price of the line in units, money and payers; arrow keys move between the pieces',
+  'why.bandUnits': 'Units',
+  'why.bandMoney': 'Money',
+  'why.bandPayers': 'Paid by',
+  'why.point': 'Point at a piece, or move with the arrow keys, to see what belongs to it.',
 } as const

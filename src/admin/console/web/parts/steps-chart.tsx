@@ -1,0 +1,114 @@
+/**
+ * Three bands of one usage: units, money, payers. The pieces that belong together are lit together,
+ * by the pointer or by the arrow keys; the table of steps beside it has the same as text.
+ */
+import './steps-chart.css'
+import { useState } from 'preact/hooks'
+import { t } from '../words/words.ts'
+import type { Explanation, Piece } from './explain/explain.ts'
+
+interface Placed {
+  readonly piece: Piece
+  /** Percent. */
+  readonly x: number
+  readonly width: number
+}
+
+const WIDTH_MIN = 6
+
+/** By their sizes, but none too small to be pointed at. */
+export function placed(pieces: readonly Piece[]): Placed[] {
+  const whole = pieces.reduce((length, { size }) => length + size, 0)
+  const wide = pieces.map(({ size }) => Math.max(whole === 0 ? 0 : size / whole, WIDTH_MIN / 100))
+  const sum = wide.reduce((length, width) => length + width, 0)
+  let x = 0
+  return pieces.map((piece, index) => {
+    const width = ((wide[index] ?? 0) / sum) * 100
+    const place = { piece, x, width }
+    x += width
+    return place
+  })
+}
+
+/** Whether a piece belongs to the active one. */
+export function isLit({ key, related }: Piece, active: Piece | null): boolean {
+  return active !== null && (key === active.key || related.includes(active.key))
+}
+
+export function StepsChart({ explanation }: { readonly explanation: Explanation }) {
+  const { units, money, payers } = explanation
+  const all = [...units, ...money, ...payers]
+  const [index, setIndex] = useState<number | null>(null)
+  const active = index === null ? null : (all[index] ?? null)
+  const move = (event: KeyboardEvent) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key]
+    if (step === undefined || all.length === 0) return
+    event.preventDefault()
+    const from = index ?? (step > 0 ? -1 : 0)
+    setIndex((from + step + all.length) % all.length)
+  }
+  const band = (title: string, pieces: readonly Piece[]) =>
+    pieces.length > 0 && (
+      <Band
+        title={title}
+        pieces={pieces}
+        active={active}
+        onPoint={(piece) => setIndex(piece === null ? null : all.indexOf(piece))}
+      />
+    )
+  return (
+    <div
+      class="steps-chart"
+      role="group"
+      aria-label={t('why.chart')}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move between its pieces.
+      tabIndex={0}
+      onKeyDown={move}
+      onBlur={() => setIndex(null)}
+    >
+      {band(t('why.bandUnits'), units)}
+      {band(t('why.bandMoney'), money)}
+      {band(t('why.bandPayers'), payers)}
+      <p class="steps-said" aria-live="polite">
+        {active === null ? t('why.point') : active.sentence}
+      </p>
+    </div>
+  )
+}
+
+interface BandProps {
+  readonly title: string
+  readonly pieces: readonly Piece[]
+  readonly active: Piece | null
+  readonly onPoint: (piece: Piece | null) => void
+}
+
+function Band({ title, pieces, active, onPoint }: BandProps) {
+  const label = `${title}: ${pieces.map(({ name, amount }) => `${name} ${amount}`).join(', ')}`
+  return (
+    <div class="steps-band">
+      <h3>{title}</h3>
+      <svg role="img" aria-label={label}>
+        {placed(pieces).map(({ piece, x, width }) => (
+          <g
+            key={piece.key}
+            class={isLit(piece, active) ? 'steps-piece lit' : 'steps-piece'}
+            data-mark={piece.mark}
+            onPointerEnter={() => onPoint(piece)}
+            onPointerLeave={() => onPoint(null)}
+          >
+            <svg x={`${x}%`} width={`${width}%`} height="40">
+              <rect x="0.5" y="0.5" width="100%" height="39" />
+              <text x="4" y="16">
+                {piece.amount}
+              </text>
+              <text x="4" y="33">
+                {piece.name}
+              </text>
+            </svg>
+          </g>
+        ))}
+      </svg>
+    </div>
+  )
+}
