@@ -93,9 +93,13 @@ export function Bar({ pieces, scale, label, isExpiring = false }: BarProps) {
         />
       )}
       {isExpiring && last !== undefined && (
-        <svg x={`${last.x + last.width}%`} overflow="visible">
-          <rect class="bar-expiring" x="-4" y="0" width="4" height="16" />
-        </svg>
+        <line
+          class="bar-expiring"
+          x1={`${last.x + last.width}%`}
+          x2={`${last.x + last.width}%`}
+          y1="0"
+          y2="16"
+        />
       )}
     </svg>
   )

@@ -57,6 +57,7 @@ export function StepsChart({ explanation }: { readonly explanation: Explanation 
       />
     )
   return (
+    // biome-ignore lint/a11y/useSemanticElements: it has no fields.
     <div
       class="steps-chart"
       role="group"
@@ -97,7 +98,7 @@ function Band({ title, pieces, active, onPoint }: BandProps) {
             onPointerEnter={() => onPoint(piece)}
             onPointerLeave={() => onPoint(null)}
           >
-            <svg x={`${x}%`} width={`${width}%`} height="40">
+            <svg x={`${x}%`} width={`${width}%`} height="40" aria-hidden="true">
               <rect x="0.5" y="0.5" width="100%" height="39" />
               <text x="4" y="16">
                 {piece.amount}
