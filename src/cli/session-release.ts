@@ -45,9 +45,9 @@ export async function release(
   return 0
 }
 
-/** What the options of the command can do about a refusal. */
+/** Adds how the command can be repeated after a refusal. */
 function withHint(error: unknown): unknown {
-  if (!(error instanceof SessionEndError)) return withRetryAdvice(error)
+  if (!(error instanceof SessionEndError)) return error
   const hint = {
     ambiguous: ': say which with --origin',
     unreachable: ': use --now',
@@ -70,7 +70,10 @@ async function releaseNow(
   nowMs: number,
 ): Promise<string[]> {
   const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger
-  const { session, isPublished } = await endNow(ledger, found, { attemptsMax, replayMs }, nowMs)
+  const ending = endNow(ledger, found, { attemptsMax, replayMs }, nowMs)
+  const { session, isPublished } = await ending.catch((error: unknown) => {
+    throw withRetryAdvice(error)
+  })
   const done = `ended session ${nameOf(found)}; released: ${reservationText(session)}`
   if (isPublished === null) return [done]
   return [

@@ -85,7 +85,7 @@ function namesIn(listed: readonly unknown[]): readonly Named[] {
   })
 }
 
-/** A session that cannot be ended does not keep the others. */
+/** A session that cannot be ended is reported, and the others are still ended. */
 async function release(named: Named, reason: string, isImmediate: boolean, call: ActionCall) {
   const { ledger, audit, actor, nowMs, config } = call
   const { commitAttemptsMax: attemptsMax, replayMs } = config.ledger

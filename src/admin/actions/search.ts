@@ -109,7 +109,6 @@ interface Found extends Condition {
 function conditionsOf(sent: string): readonly Condition[] {
   const q = sent.trim().normalize('NFC')
   if (q === '') throw new ActionError('Field q must not be empty')
-  // Digits as people write them: +44 (0)7700 900-123 has further rules, so parentheses stay out.
   if (/^\+?[\d\s.-]+$/.test(q)) {
     const conditions = numberConditions(q)
     if (conditions.length > 0) return conditions
@@ -152,7 +151,7 @@ function prefixCondition(collection: Collection, field: SearchField, q: string):
 
 type FindCustomers = (condition: Condition) => Promise<readonly Found[]>
 
-/** Of MongoDB, or of the customer system, which is asked by number only. */
+/** Customers are read from MongoDB, or from the customer system, which is asked by number only. */
 async function customersOf(call: ActionCall): Promise<FindCustomers> {
   const { lookup, nowMs } = call
   const outside = {

@@ -14,7 +14,7 @@ const SERVICES = listOf(
     rating_group: integer('Rating group; -1 without one.'),
     service_identifier: {
       type: ['integer', 'array', 'null'],
-      items: { type: 'integer' },
+      items: integer('An identifier.'),
       description: 'Service identifier, or several; null without one.',
     },
     usaget: text('Usage type.'),

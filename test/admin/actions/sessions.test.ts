@@ -113,7 +113,7 @@ describe('releasesessions', () => {
     expect(records[0]).toMatchObject({ type: 'release', key: 'two', new: { reason: 'stolen' } })
   })
 
-  it('asks network elements; what cannot be asked or is unknown does not keep the others', async () => {
+  it('asks network elements, and refuses the others one by one', async () => {
     await api.catalog().audit.deleteMany({})
     const none = { session_id: 'none', origin: GY }
     const { details } = await release({ sessions: [two, none, one], reason: 'stuck' })
