@@ -15,6 +15,7 @@ import type { RouteAccess } from './auth/access.ts'
 import type { Auth } from './auth/auth.ts'
 import type { ClockMover } from './clock/move.ts'
 import { addClockRoutes } from './clock/routes.ts'
+import { addConsole } from './console/files.ts'
 import { announceCustomerChange } from './customer-changes.ts'
 import type { CycleParts } from './cycle/cycle.ts'
 import type { EntityApi } from './entities/api.ts'
@@ -67,6 +68,7 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     { fields, access: accessTo('docs'), isAuthenticated: auth.isAuthenticated },
     log,
   )
+  addConsole(server)
   auth.addRoutes(server)
   const categories = createCategories(config)
   const admit = auth.guard.admit

@@ -11,6 +11,7 @@ import type { OperationLine } from '../domain/line.ts'
 import { microsFrom, parseDecimal, toScale } from '../domain/money.ts'
 import { FOREVER_MS, parseInstant } from '../domain/time.ts'
 import { LedgerLostError } from '../ledger/epochs.ts'
+import { loadOwners } from '../ledger/loading.ts'
 import { type CreditOperation, creditBucket } from '../ledger/operations.ts'
 import { createLogger } from '../runtime/log.ts'
 import { print } from '../runtime/terminal.ts'
@@ -21,7 +22,6 @@ import {
   accountOf,
   amountText,
   type CustomerStores,
-  loadOwners,
   type OwnerSelector,
   ownerSelector,
 } from './owners.ts'

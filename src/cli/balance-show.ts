@@ -2,8 +2,9 @@
 import type { Catalog } from '../catalog/connection.ts'
 import { loadConfig } from '../config/load.ts'
 import { debtOf, type OwnerState } from '../domain/bucket.ts'
+import { loadOwners } from '../ledger/loading.ts'
 import { print } from '../runtime/terminal.ts'
-import { accountOf, loadOwners, ownerJson, ownerSelector, ownerText } from './owners.ts'
+import { accountOf, ownerJson, ownerSelector, ownerText } from './owners.ts'
 import type { OptionValues } from './parse.ts'
 import { withStores } from './stores.ts'
 

@@ -1,5 +1,13 @@
 /** `tollgate event test`: what a rule of balances finds in usage, without charging it. */
 import { existsSync } from 'node:fs'
+import {
+  type LiveUsage,
+  liveContext,
+  liveRequest,
+  liveView,
+  readLiveState,
+} from '../billing/quote/live.ts'
+import { settingsOf } from '../billing/quote/settings.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { eventDocument } from '../catalog/records/event-document.ts'
 import { balanceRulesIn } from '../catalog/settings/event-settings.ts'
@@ -20,15 +28,7 @@ import { print } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError } from './errors.ts'
 import type { OptionValues } from './parse.ts'
-import {
-  type LiveUsage,
-  liveContext,
-  liveRequest,
-  liveView,
-  readLiveState,
-  usageFromOptions,
-} from './quote/live.ts'
-import { settingsOf } from './quote/settings.ts'
+import { liveSource, usageFromOptions } from './quote/live.ts'
 import { withStores } from './stores.ts'
 import type { Tools } from './tools.ts'
 
@@ -56,8 +56,9 @@ export async function testRule(
     const rules = await rulesNamed(name, stores.catalog)
     const nowMs = stores.clock.nowMs()
     const usage = usageAt(nowMs)
-    const state = await readLiveState(stores, config, usage)
-    const context = liveContext(state, settingsOf(config.rating), nowMs)
+    const settings = settingsOf(config.rating)
+    const state = await readLiveState(liveSource(stores, settings), config, usage)
+    const context = liveContext(state, settings, nowMs)
     const request = liveRequest(usage, 'event')
     const tests: TestedRule[] = []
     for (const rule of rules) {

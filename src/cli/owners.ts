@@ -3,7 +3,6 @@ import { subscriberAt } from '../billing/customer-lookup.ts'
 import { type Bucket, debtOf, freeAt, hasEnded, type OwnerState } from '../domain/bucket.ts'
 import { decimalText } from '../domain/money.ts'
 import { FOREVER_MS } from '../domain/time.ts'
-import type { Ledger } from '../ledger/ledger.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { type OptionValues, optionalNumber } from './parse.ts'
 import type { Stores } from './stores.ts'
@@ -39,19 +38,6 @@ export async function accountOf(
   const subscriber = await subscriberAt({ catalog, lookup }, sid, atMs)
   if (subscriber === null) throw new CommandError(`there is no subscriber ${sid} now`)
   return subscriber.aid
-}
-
-/** The live state of owners of one account. Throws `CorruptValueError` or `StoreDownError`. */
-export async function loadOwners(
-  ledger: Ledger,
-  aid: number,
-  sids: readonly number[],
-): Promise<OwnerState[]> {
-  const loaded = await ledger.load(sids.map((sid) => ({ aid, sid, sessionKeys: [] })))
-  return loaded.map((owner) => {
-    if (owner instanceof Error) throw owner
-    return owner.state
-  })
 }
 
 /** Units as an integer, money as a decimal. */

@@ -1,10 +1,10 @@
 /** `tollgate quote`: the price of usage, from a file of cases or from the live catalogue. */
+import { settingsOf } from '../billing/quote/settings.ts'
 import { loadConfig } from '../config/load.ts'
 import { UsageError } from './errors.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { quoteCases } from './quote/cases.ts'
 import { quoteLive } from './quote/live.ts'
-import { settingsOf } from './quote/settings.ts'
 
 const LIVE_OPTIONS = ['sid', 'usaget', 'usagev', 'called-number', 'rate', 'urt', 'json']
 

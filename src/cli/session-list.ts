@@ -1,9 +1,9 @@
 /** `tollgate session list`: open sessions. */
 import { loadConfig } from '../config/load.ts'
 import { decimalText } from '../domain/money.ts'
-import type { ServiceSession, Session } from '../domain/session.ts'
-import { identifierValue } from '../domain/session-services.ts'
+import type { Session } from '../domain/session.ts'
 import { openSessionsOf } from '../ledger/open-sessions.ts'
+import { reservedMicros, sessionView } from '../ledger/session-view.ts'
 import { print } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { accountOf, aligned } from './owners.ts'
@@ -27,31 +27,9 @@ export async function listSessions(options: OptionValues, file: string | undefin
     }
     return found.sort((one, other) => one.openedMs - other.openedMs)
   })
-  if (options['json'] === true) print(JSON.stringify(sessions.map(sessionJson)))
+  if (options['json'] === true) print(JSON.stringify(sessions.map(sessionView)))
   else for (const line of sessionsText(sessions)) print(line)
   return 0
-}
-
-/** JSON of a session: times in ISO 8601, units as integers, money as decimals. */
-function sessionJson(session: Session) {
-  return {
-    origin: session.origin,
-    session_id: session.sessionId,
-    aid: session.aid,
-    sid: session.sid,
-    opened: new Date(session.openedMs).toISOString(),
-    expires: new Date(session.expiresMs).toISOString(),
-    // Some message formats have no request number.
-    request_num: session.lastNumber < 0 ? null : session.lastNumber,
-    services: session.services.map((service) => ({
-      rating_group: service.ratingGroup,
-      service_identifier: identifierValue(service.serviceIdentifier),
-      usaget: service.usaget,
-      reserved: service.reservation.units,
-      reserved_money: Number(decimalText(reservedMicros(service))),
-      used: service.usedTotal,
-    })),
-  }
 }
 
 function sessionsText(sessions: readonly Session[]): string[] {
@@ -79,8 +57,4 @@ export function reservationText({ services }: Session): string {
     return `${name}: ${reservation.units} ${usaget || 'units'}${money}`
   })
   return reservations.length === 0 ? 'nothing' : reservations.join(', ')
-}
-
-function reservedMicros({ reservation }: ServiceSession): number {
-  return reservation.money.reduce((sum, { micros }) => sum + micros, 0)
 }

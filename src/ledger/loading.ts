@@ -44,6 +44,19 @@ export type LoadReply = LoadedOwner | CorruptValueError | StoreDownError
 
 export type LoadEach = (queries: readonly OwnerQuery[]) => Promise<LoadReply[]>
 
+/** States of owners of one account. Rejects with `CorruptValueError` or `StoreDownError`. */
+export async function loadOwners(
+  { load }: { readonly load: LoadEach },
+  aid: number,
+  sids: readonly number[],
+): Promise<OwnerState[]> {
+  const loaded = await load(sids.map((sid) => ({ aid, sid, sessionKeys: [] })))
+  return loaded.map((owner) => {
+    if (owner instanceof Error) throw owner
+    return owner.state
+  })
+}
+
 export function createLoadEach(redis: RedisConnection, epochs: Epochs, keys: LedgerKeys): LoadEach {
   const partitionOf = ({ aid }: OwnerQuery) => keys.partitionOf(aid)
   return (queries) =>

@@ -3,7 +3,7 @@
  * so that Redis is not blocked, so changes made meanwhile may be missed.
  */
 import type { Session } from '../domain/session.ts'
-import { parseMember, sessionField, sessionKeyOf } from './keys.ts'
+import { indexMember, parseMember, sessionField, sessionKeyOf } from './keys.ts'
 import type { Ledger, SessionLocation } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { unpackSession } from './session-packing.ts'
@@ -156,5 +156,76 @@ function tryUnpack({ aid, sid, sessionKey }: LocatedSession, packed: Buffer): Se
   } catch (error) {
     if (error instanceof CorruptValueError) return null
     throw error
+  }
+}
+
+/** A place among the open sessions of all partitions: after the session `member`. */
+export interface SessionPosition {
+  readonly partition: number
+  /** Expiry of that session, epoch ms. */
+  readonly score: number
+  /** Empty at the begin of a partition. */
+  readonly member: string
+}
+
+const beginOf = (partition: number): SessionPosition => ({ partition, score: 0, member: '' })
+
+export const FIRST_SESSION = beginOf(0)
+
+/**
+ * One step through the open sessions of all partitions, by expiry within a partition: reads at most
+ * `SCAN_COUNT` sessions; damaged ones are skipped. `next` is null at the end. A session that is
+ * renewed meanwhile may be found again. Throws `StoreDownError`.
+ */
+export async function stepOpenSessions(
+  ledger: Ledger,
+  from: SessionPosition,
+): Promise<{ readonly found: readonly PlacedSession[]; readonly next: SessionPosition | null }> {
+  const { partition } = from
+  const places = await placesAfter(ledger, from)
+  const read = await readSessions(
+    ledger,
+    places.flatMap(({ member }) => parseMember(member) ?? []),
+    true,
+  )
+  const byMember = new Map(places.map((place) => [place.member, place]))
+  const found = read.flatMap((each) => {
+    const place = byMember.get(indexMember(each.aid, each.sid, each.sessionKey))
+    return place === undefined || each.session.state !== 'open' ? [] : [{ ...each, place }]
+  })
+  const last = places.at(-1)
+  if (last !== undefined) return { found, next: last }
+  const following = partition + 1
+  return { found, next: following < ledger.keys.partitions ? beginOf(following) : null }
+}
+
+export interface PlacedSession extends FoundSession {
+  readonly place: SessionPosition
+}
+
+/** Members of equal score are in the order of their bytes. */
+async function placesAfter(
+  { keys, redis }: Ledger,
+  { partition, score: least, member: after }: SessionPosition,
+): Promise<SessionPosition[]> {
+  const index = keys.expiry(partition)
+  for (let offset = 0; ; offset += SCAN_COUNT) {
+    const reading = redis.client.zrangebyscore(
+      index,
+      least,
+      '+inf',
+      'WITHSCORES',
+      'LIMIT',
+      offset,
+      SCAN_COUNT,
+    )
+    const entries = await redis.guard(reading)
+    const places: SessionPosition[] = []
+    for (let at = 0; at < entries.length; at += 2) {
+      const member = entries[at] ?? ''
+      const score = Number(entries[at + 1])
+      if (score > least || member > after) places.push({ partition, score, member })
+    }
+    if (places.length > 0 || entries.length < 2 * SCAN_COUNT) return places
   }
 }

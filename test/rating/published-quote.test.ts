@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { quoteCase } from '../../src/cli/quote/quote-case.ts'
+import { quoteCase } from '../../src/billing/quote/quote-case.ts'
 import { PAYER_CASES } from '../support/rating/model/agreed-payers.ts'
 import { differences } from '../support/rating/model/compare.ts'
 import { INCLUDE_CASES } from '../support/rating/model/published-includes.ts'

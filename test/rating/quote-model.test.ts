@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, it } from 'vitest'
-import { quoteCase } from '../../src/cli/quote/quote-case.ts'
+import { quoteCase } from '../../src/billing/quote/quote-case.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 import { differences } from '../support/rating/model/compare.ts'
 import { quoteCases } from '../support/rating/model/generate.ts'

@@ -30,9 +30,12 @@ import { operations } from './operations.ts'
 import { pay } from './pay.ts'
 import { querybillrun } from './querybillrun.ts'
 import { recreateinvoices } from './recreate-invoices.ts'
+import { releasesessions } from './release-sessions.ts'
 import { report } from './report.ts'
 import { reports } from './reports.ts'
 import { resetlines } from './resetlines.ts'
+import { search } from './search.ts'
+import { sessions } from './sessions.ts'
 import { subscribersautorenew } from './subscribersautorenew.ts'
 
 export const ACTIONS: readonly Action[] = [
@@ -63,6 +66,9 @@ export const ACTIONS: readonly Action[] = [
   cycle,
   billrunChargestatus,
   operations,
+  search,
+  sessions,
+  releasesessions,
   resetlines,
   balance,
   datausage,

@@ -120,6 +120,10 @@ export const SubscriberEntity = defineEntity({
     { key: { aid: 1, from: 1 }, partialFilterExpression: { type: 'account' } },
     { key: { msisdn: 1 } },
     { key: { imsi: 1 } },
+    // Search by the begin of a name or an e-mail address.
+    { key: { firstname: 1 } },
+    { key: { lastname: 1 } },
+    { key: { email: 1 } },
     // Before a plan or service is deleted, its users are looked up.
     { key: { plan: 1 } },
     { key: { 'services.name': 1 } },

@@ -1,9 +1,14 @@
 /** A file with one case per line, read and answered line by line to bound memory. */
 import { createReadStream } from 'node:fs'
+import {
+  brokenCase,
+  type QuoteResult,
+  quoteCase,
+  quoteLine,
+} from '../../billing/quote/quote-case.ts'
+import type { QuoteSettings } from '../../billing/quote/settings.ts'
 import { print, printError, standardInput, stopWithoutReader } from '../../runtime/terminal.ts'
 import { CommandError } from '../errors.ts'
-import { brokenCase, type QuoteResult, quoteCase, quoteLine } from './quote-case.ts'
-import type { QuoteSettings } from './settings.ts'
 
 /** Bytes of one line; a case with a catalogue of 100,000 rates has 30 million. */
 const LINE_BYTES_MAX = 2 ** 27

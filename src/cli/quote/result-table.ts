@@ -1,7 +1,8 @@
 /** A quote as text for the terminal. */
+
+import type { EventResult } from '../../billing/quote/event-result.ts'
 import type { PaymentStep, RatingStep } from '../../domain/explain.ts'
 import { aligned } from '../owners.ts'
-import type { EventResult } from './event-result.ts'
 
 export function resultTable(result: EventResult, usage: { usaget: string; usagev: number }) {
   const { usaget, usagev } = usage

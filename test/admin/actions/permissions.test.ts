@@ -32,6 +32,9 @@ const LEVELS: Readonly<Record<string, string>> = {
   'billrun/cycle': 'read',
   'billrun/chargestatus': 'read',
   operations: 'read',
+  search: 'read',
+  sessions: 'read',
+  releasesessions: 'write',
   resetlines: 'write',
   balance: 'read',
   datausage: 'read',
@@ -51,7 +54,7 @@ const ROLES = ['-', 'reports', 'read', 'write', 'read,write', 'admin']
 const LACKING = 17575
 const LOGGED_OUT = 17574
 
-const api = useActionServer(ACTIONS)
+const api = useActionServer(ACTIONS, {}, { hasLedger: true })
 
 it('has a level for each action', () => {
   const names = ACTIONS.map((action) => String(pathsOf(action)[0]).slice(1).replace('api/', ''))

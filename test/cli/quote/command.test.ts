@@ -3,8 +3,8 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { prepaid, quoteCaseOf } from '../../support/billing/quote/case-builder.ts'
 import { createProduct, type Product, type Started, shell } from '../../support/cli/product.ts'
-import { prepaid, quoteCaseOf } from '../../support/cli/quote/case-builder.ts'
 
 let product: Product
 let folder: string

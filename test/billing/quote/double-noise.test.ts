@@ -1,6 +1,6 @@
 import { Decimal128 } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { quoteCase } from '../../../src/cli/quote/quote-case.ts'
+import { quoteCase } from '../../../src/billing/quote/quote-case.ts'
 import {
   call,
   eventFields,
@@ -10,7 +10,7 @@ import {
   rate,
   resultsOf,
   wallet,
-} from '../../support/cli/quote/case-builder.ts'
+} from '../../support/billing/quote/case-builder.ts'
 
 /** 0.3 with the rounding error of doubles. */
 const NOISE = 0.1 * 3

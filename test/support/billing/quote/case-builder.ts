@@ -1,5 +1,5 @@
 /** Builds cases of the tariff bench. */
-import { type QuoteResult, quoteCase } from '../../../../src/cli/quote/quote-case.ts'
+import { type QuoteResult, quoteCase } from '../../../../src/billing/quote/quote-case.ts'
 
 export type Json = Record<string, unknown>
 

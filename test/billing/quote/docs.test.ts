@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { quoteCase, quoteLine } from '../../../src/cli/quote/quote-case.ts'
+import { quoteCase, quoteLine } from '../../../src/billing/quote/quote-case.ts'
 
 const BLOCK = /^```json (case|answer|mismatches)=(\S+)\n([\s\S]*?)\n```$/gm
 

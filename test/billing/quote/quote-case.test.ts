@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { quoteCase } from '../../../src/cli/quote/quote-case.ts'
+import { quoteCase } from '../../../src/billing/quote/quote-case.ts'
 import {
   call,
   eventFields,
@@ -10,7 +10,7 @@ import {
   resultsOf,
   WALLET,
   wallet,
-} from '../../support/cli/quote/case-builder.ts'
+} from '../../support/billing/quote/case-builder.ts'
 
 const AMOUNTS = ['granted', 'aprice', 'in_group', 'over_group', 'out_group'] as const
 

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { call, eventFields, type Json, quoteCaseOf } from '../../support/cli/quote/case-builder.ts'
+import {
+  call,
+  eventFields,
+  type Json,
+  quoteCaseOf,
+} from '../../support/billing/quote/case-builder.ts'
 
 /** Two weeks of 100 units from 5 January; calls beyond them cost 0.01. */
 function pack(dates: readonly [string, number][], more: Json = {}): unknown[] {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { STANDARD, settingsOf } from '../../../src/cli/quote/settings.ts'
+import { STANDARD, settingsOf } from '../../../src/billing/quote/settings.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 
 it('quote defaults are the values of config/default.yaml', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { quoteCase } from '../../../src/cli/quote/quote-case.ts'
-import { call, quoteCaseOf } from '../../support/cli/quote/case-builder.ts'
+import { quoteCase } from '../../../src/billing/quote/quote-case.ts'
+import { call, quoteCaseOf } from '../../support/billing/quote/case-builder.ts'
 
 /** The differences found; null if the case is as expected. */
 function verdict(...expected: object[]) {

@@ -1,5 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { call, eventFields, type Json, quoteCaseOf } from '../../support/cli/quote/case-builder.ts'
+import {
+  call,
+  eventFields,
+  type Json,
+  quoteCaseOf,
+} from '../../support/billing/quote/case-builder.ts'
 
 const GROUPS = { groups: { G: { value: 100, usage_types: ['call'] } } }
 const LIMITED = { name: 'S', limit_cycles: 1, price: [{ from: 0, to: 1, price: 5 }] }

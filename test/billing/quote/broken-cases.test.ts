@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { quoteCase, quoteLine } from '../../../src/billing/quote/quote-case.ts'
+import { STANDARD } from '../../../src/billing/quote/settings.ts'
 import { quoteText } from '../../../src/cli/quote/cases.ts'
-import { quoteCase, quoteLine } from '../../../src/cli/quote/quote-case.ts'
-import { STANDARD } from '../../../src/cli/quote/settings.ts'
 import {
   call,
   type Json,
@@ -9,7 +9,7 @@ import {
   prepaid,
   quoteCaseOf,
   rate,
-} from '../../support/cli/quote/case-builder.ts'
+} from '../../support/billing/quote/case-builder.ts'
 
 const tier = (more: Json) => ({ from: 0, to: 'UNLIMITED', interval: 1, price: 1, ...more })
 const priced = (...tiers: Json[]) =>

@@ -27,9 +27,22 @@ export interface CaseError {
  * the installation; `name`: for a case without one.
  */
 export function quoteCase(caseValue: unknown, defaults = STANDARD, name = ''): QuoteResult {
+  const steps = caseSteps(caseValue, defaults, name)
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
+
+/** Like `quoteCase`, pausing before each event. */
+export function* caseSteps(
+  caseValue: unknown,
+  defaults: QuoteSettings,
+  name: string,
+): Generator<undefined, QuoteResult> {
   const shownName = nameOf(caseValue, name)
   try {
-    return { name: shownName, ...play(caseValue, defaults) }
+    return { name: shownName, ...(yield* play(caseValue, defaults)) }
   } catch (error) {
     if (error instanceof FieldError) {
       return brokenCase(shownName, { field: error.path, why: error.reason })
@@ -42,19 +55,30 @@ export function brokenCase(name: string, error: CaseError): QuoteResult {
   return { name, results: [], error, ok: false }
 }
 
-function play(caseValue: unknown, defaults: QuoteSettings): Omit<QuoteResult, 'name'> {
+function* play(
+  caseValue: unknown,
+  defaults: QuoteSettings,
+): Generator<undefined, Omit<QuoteResult, 'name'>> {
   const quote = readCase(plainCase(caseValue), defaults)
   const trial = new Trial(quote)
-  const results = quote.events.map((event) => trial.play(event))
+  const results: EventResult[] = []
+  for (const event of quote.events) {
+    yield
+    results.push(trial.play(event))
+  }
   if (quote.expect === null) return { results }
   const found = mismatches(quote.expect, results)
   return found.length === 0 ? { results, ok: true } : { results, ok: false, mismatches: found }
 }
 
+/** The members of the result in the order of the documentation. */
+export function quoteView({ name, results, error, ...verdict }: QuoteResult) {
+  return { name, ...(error === undefined ? { results } : { error }), ...verdict }
+}
+
 /** The result as one line of JSON. */
-export function quoteLine({ name, results, error, ...verdict }: QuoteResult): string {
-  const content = error === undefined ? { results } : { error }
-  return JSON.stringify({ name, ...content, ...verdict })
+export function quoteLine(result: QuoteResult): string {
+  return JSON.stringify(quoteView(result))
 }
 
 /** Maximal nesting of objects and lists, as for documents in the store. */

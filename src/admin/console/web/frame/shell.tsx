@@ -1,0 +1,45 @@
+/** What surrounds every page. */
+import { t } from '../words/words.ts'
+import { PageView } from './page-view.tsx'
+import { link, location, MENU } from './routes.ts'
+
+export function Shell() {
+  return (
+    <>
+      <button type="button" class="skip" onClick={focusContent}>
+        {t('frame.skip')}
+      </button>
+      <header class="top">
+        <a class="brand" href={link('overview')}>
+          Tollgate
+        </a>
+        <Menu />
+      </header>
+      <main id="content" tabIndex={-1}>
+        <PageView />
+      </main>
+    </>
+  )
+}
+
+function Menu() {
+  const current = location.value.route?.menu
+  return (
+    <nav aria-label={t('frame.pages')}>
+      <ul class="menu">
+        {MENU.map(({ page, title }) => (
+          <li key={page}>
+            <a href={link(page)} aria-current={page === current ? 'page' : undefined}>
+              {t(title)}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
+/** No link: the hash is the address of the page. */
+function focusContent(): void {
+  document.getElementById('content')?.focus()
+}

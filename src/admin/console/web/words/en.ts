@@ -1,0 +1,7 @@
+/** All texts in English; the keys of other languages are these. One file per page in `en/`. */
+import { FRAME } from './en/frame.ts'
+
+export const EN = { ...FRAME } as const
+
+export type WordKey = keyof typeof EN
+export type Words = Readonly<Record<WordKey, string>>
