@@ -20,8 +20,12 @@ export interface PendingTopUp {
   readonly isSent: boolean
 }
 
-/** What is used of `sessionStorage`. */
-export type Kept = Pick<Storage, 'getItem' | 'setItem' | 'removeItem'>
+/** What is used of the storage of the tab. */
+export interface Kept {
+  getItem(name: string): string | null
+  setItem(name: string, text: string): void
+  removeItem(name: string): void
+}
 
 const EMPTY: TopUpFields = { include: '', value: '', expires: '', reason: '' }
 
@@ -53,12 +57,6 @@ export function forgetTopUp(kept: Kept, owner: string): void {
 
 function nameOf(owner: string): string {
   return `tollgate.top-up.${owner}`
-}
-
-/** Works without a secure context, unlike `crypto.randomUUID`. */
-export function randomKey(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
-  return `console-${[...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }
 
 const AMOUNT = /^\d{1,15}(?:\.\d{1,6})?$/

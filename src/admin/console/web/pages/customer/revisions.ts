@@ -22,6 +22,12 @@ export interface RevisionView {
 /** An end from here on is none. */
 const FOREVER_YEAR = 2170
 
+/** Whether it is valid at a local time of the node: `2026-03-03` or `2026-03-03 10:00:00`. */
+export function isValidAt({ from, to }: Pick<Revision, 'from' | 'to'>, at: string): boolean {
+  const local = at.length === 10 ? `${at}T00:00:00` : at.replace(' ', 'T')
+  return from.slice(0, 19) <= local && local < to.slice(0, 19)
+}
+
 /** `revisions`: ordered by `from`. */
 export function revisionViews(revisions: readonly Revision[]): readonly RevisionView[] {
   return revisions.map((revision, index) => {

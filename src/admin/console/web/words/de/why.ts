@@ -55,4 +55,11 @@ export const WHY: Readonly<Record<keyof typeof EN, string>> = {
   'why.bandPayers': 'Bezahlt von',
   'why.point':
     'Auf ein Teil zeigen oder mit den Pfeiltasten wechseln, um zu sehen, was zusammengehört.',
+  'why.steps': 'Schritte der Berechnung',
+  'why.step': 'Schritt',
+  'why.meaning': 'Bedeutung',
+  'why.notRated': 'Diese Zeile ({type}) hat keinen Tarif: ihre Felder sagen, was sie ist.',
+  'why.price': 'Preis vor Steuern',
+  'why.tax': 'Steuer {description}',
+  'why.finalCharge': 'Mit Steuern',
 }

@@ -52,4 +52,11 @@ export const WHY = {
   'why.bandMoney': 'Money',
   'why.bandPayers': 'Paid by',
   'why.point': 'Point at a piece, or move with the arrow keys, to see what belongs to it.',
+  'why.steps': 'Steps of the computation',
+  'why.step': 'Step',
+  'why.meaning': 'Meaning',
+  'why.notRated': 'This line ({type}) was not priced by a rate: its fields say what it is.',
+  'why.price': 'Price before tax',
+  'why.tax': 'Tax {description}',
+  'why.finalCharge': 'With tax',
 } as const
