@@ -229,6 +229,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
       desc: 'success',
       details: {
         now: '2026-01-31T12:00:00.000Z',
+        time_zone: 'UTC',
         ahead_ms: -25_833_600_000,
         test: true,
         start: '2026-01-01T00:00:00Z',

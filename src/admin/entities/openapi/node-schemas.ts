@@ -169,11 +169,12 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
         'The clock.',
         {
           now: date('The time.'),
+          time_zone: text('Time zone of the node (IANA): `rating.timeZone`.'),
           ahead_ms: integer('Milliseconds ahead of the real time; negative if it is behind.'),
           test: flag('Whether it may be moved: `clock.test`.'),
           start: { type: ['string', 'null'], description: '`clock.start`; null if it is not set.' },
         },
-        ['now', 'ahead_ms', 'test', 'start'],
+        ['now', 'time_zone', 'ahead_ms', 'test', 'start'],
       ),
     },
     ['status', 'desc', 'details'],

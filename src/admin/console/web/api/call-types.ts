@@ -31,7 +31,7 @@ export type AnswerOf<P extends string> = WithFigures<Exclude<Json<Responses<P>>,
 
 /** `details` of a success, or the whole answer if it has none. */
 export type DetailsOf<P extends string> =
-  AnswerOf<P> extends { details: infer Details } ? Details : AnswerOf<P>
+  AnswerOf<P> extends { details?: infer Details } ? NonNullable<Details> : AnswerOf<P>
 
 /** Whole numbers may be given back as they were read. */
 type Given<T> = T extends number

@@ -52,13 +52,19 @@ export function navigate(page: string, query: Readonly<Record<string, string>> =
   window.location.hash = link(page, query)
 }
 
-/** Changes the state of the page in its address; null removes a value. No entry in the history. */
-export function setQuery(changes: Readonly<Record<string, string | null>>): void {
-  const { query } = location.peek()
+type QueryChanges = Readonly<Record<string, string | null>>
+
+/** Address of this page with another state; null removes a value. */
+export function linkHere(changes: QueryChanges): string {
+  const { query } = location.value
   const merged = Object.entries({ ...query, ...changes }).filter(([, value]) => value !== null)
   const [page = ''] = window.location.hash.replace(/^#\/?/, '').split('?')
-  const next = link(page, Object.fromEntries(merged) as Record<string, string>)
-  window.history.replaceState(window.history.state, '', next)
+  return link(page, Object.fromEntries(merged) as Record<string, string>)
+}
+
+/** Changes the state of the page in its address, without an entry in the history. */
+export function setQuery(changes: QueryChanges): void {
+  window.history.replaceState(window.history.state, '', linkHere(changes))
   location.value = readLocation()
 }
 

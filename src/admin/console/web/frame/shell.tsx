@@ -1,7 +1,13 @@
 /** What surrounds every page. */
+import './shell.css'
+import { LiveRegion } from '../parts/live-region.tsx'
+import { OfflineBanner } from '../parts/state.tsx'
 import { t } from '../words/words.ts'
+import { Login } from './login.tsx'
 import { PageView } from './page-view.tsx'
 import { link, location, MENU } from './routes.ts'
+import { Search } from './search.tsx'
+import { Tools } from './tools.tsx'
 
 export function Shell() {
   return (
@@ -14,10 +20,15 @@ export function Shell() {
           Tollgate
         </a>
         <Menu />
+        <Search />
+        <Tools />
       </header>
+      <OfflineBanner />
       <main id="content" tabIndex={-1}>
         <PageView />
       </main>
+      <LiveRegion />
+      <Login />
     </>
   )
 }
