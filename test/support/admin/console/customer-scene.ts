@@ -2,54 +2,34 @@
  * A product with one customer for the tests of the console: Ada, with money, a data pack and
  * included calls, two revisions, a call of 0.42 and an open data session.
  */
-import { createHash } from 'node:crypto'
-import { PASSWORDS } from '../../../../src/admin/auth/passwords.ts'
-import { ObjectId } from '../../../../src/catalog/collections.ts'
-import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
-import { type Product, startProduct } from '../../product/product.ts'
+import type { Product } from '../../product/product.ts'
 import { post } from '../../system/exchange.ts'
 import { waitUntil } from '../../wait.ts'
+import {
+  ADMIN_NAME,
+  type ConsoleProduct,
+  PASSWORD,
+  startConsoleProduct,
+} from './console-product.ts'
 
-export const PASSWORD = 'a sentence that nobody guesses'
-export const ADMIN_NAME = 'admin@example.org'
-export const READER_NAME = 'reader@example.org'
 const SINCE = '2026-01-01'
 const CHANGED = '2026-03-15'
 const MIB = 1024 * 1024
 type Fields = Record<string, unknown>
 
-export interface CustomerScene {
-  readonly product: Product
-  readonly catalog: Catalog
+export interface CustomerScene extends ConsoleProduct {
   readonly aid: number
   readonly sid: number
   /** The same call as the console: answers with the body. */
   api(path: string, body: Fields, key?: string): Promise<Fields>
   /** Opens a data session that holds units; resolves with its id. */
   openSession(): Promise<string>
-  close(): Promise<void>
 }
 
 export async function startCustomerScene(): Promise<CustomerScene> {
-  const product = await startProduct({
-    environment: {
-      TOLLGATE_ADMIN_OPEN_TO: 'nobody',
-      TOLLGATE_SECRETS_KEY: 'a key of the tests',
-      TOLLGATE_CATALOG_POLL_MS: '100',
-    },
-  })
-  const { mongoUrl: url, database } = product
-  const catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
-  const close = async () => {
-    await catalog.close()
-    await product.stop()
-  }
+  const started = await startConsoleProduct({ TOLLGATE_CATALOG_POLL_MS: '100' })
+  const { product, catalog, close } = started
   try {
-    await catalog.ensureIndexes()
-    await addUser(catalog, ADMIN_NAME, ['admin'])
-    await addUser(catalog, READER_NAME, ['read'])
-    await product.start('admin')
-    await product.start('realtime')
     const cookie = await logIn(product.adminUrl)
     const api = (path: string, body: Fields, key?: string) => {
       return call(product.adminUrl, { path, body, cookie, key })
@@ -66,25 +46,11 @@ export async function startCustomerScene(): Promise<CustomerScene> {
     await waitUntil('the line of the call', async () => {
       return (await catalog.lines.findOne({ session_id: 'call-1' } as object)) !== null
     })
-    return { product, catalog, ...ada, api, openSession, close }
+    return { ...started, ...ada, api, openSession }
   } catch (error) {
     await close()
     throw error
   }
-}
-
-async function addUser(catalog: Catalog, username: string, roles: readonly string[]) {
-  const id = createHash('sha256').update(username).digest('hex').slice(0, 24)
-  const dates = { from: new Date(SINCE), to: new Date('2170-01-01') }
-  await catalog.users.insertOne({
-    _id: new ObjectId(id),
-    rev: 1,
-    username,
-    password: await PASSWORDS.hash(PASSWORD),
-    roles: [...roles],
-    ...dates,
-    creation_time: dates.from,
-  } as never)
 }
 
 async function logIn(url: string): Promise<string> {

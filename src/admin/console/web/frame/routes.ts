@@ -25,6 +25,12 @@ export const ROUTES: readonly PageRoute[] = [
     menu: 'overview',
     load: () => import('../pages/overview/page.tsx'),
   },
+  {
+    pattern: 'customer/:of/:id',
+    title: 'page.customer',
+    menu: 'customer',
+    load: () => import('../pages/customer/page.tsx'),
+  },
 ]
 
 /** Entries of the menu, with the key that follows `g`. */

@@ -1,5 +1,7 @@
 /** German, loaded on demand. */
+import { CUSTOMER } from './de/customer.ts'
 import { FRAME } from './de/frame.ts'
+import { WHY } from './de/why.ts'
 import type { Words } from './en.ts'
 
-export const DE: Words = { ...FRAME }
+export const DE: Words = { ...FRAME, ...CUSTOMER, ...WHY }

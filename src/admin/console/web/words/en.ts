@@ -1,7 +1,9 @@
 /** All texts in English; the keys of other languages are these. One file per page in `en/`. */
+import { CUSTOMER } from './en/customer.ts'
 import { FRAME } from './en/frame.ts'
+import { WHY } from './en/why.ts'
 
-export const EN = { ...FRAME } as const
+export const EN = { ...FRAME, ...CUSTOMER, ...WHY } as const
 
 export type WordKey = keyof typeof EN
 export type Words = Readonly<Record<WordKey, string>>

@@ -97,9 +97,7 @@ function amountsOf(row: BalanceRow): readonly Amount[] {
     ['lapsed', lapsed],
   ] as const
   return named.flatMap(([mark, amount]) =>
-    amount === null
-      ? []
-      : [{ mark, title: t(`balances.${mark}`), text: amountText(amount, unit) }],
+    amount === null ? [] : [{ mark, title: t(`balances.${mark}`), text: amountText(amount, unit) }],
   )
 }
 

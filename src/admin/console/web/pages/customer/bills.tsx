@@ -59,7 +59,9 @@ export function Bills({ aid }: { readonly aid: number }) {
             hasCaption
             columns={INVOICE_COLUMNS()}
             rows={all}
-            keyOf={(invoice) => `${textIn(invoice, 'billrun_key')} ${textIn(invoice, 'invoice_id')}`}
+            keyOf={(invoice) =>
+              `${textIn(invoice, 'billrun_key')} ${textIn(invoice, 'invoice_id')}`
+            }
           />
         )}
       </ReadView>
@@ -68,7 +70,10 @@ export function Bills({ aid }: { readonly aid: number }) {
 }
 
 const BILL_COLUMNS = () => [
-  { title: timeHeader(t('bills.time')), cell: (bill: Fields) => <BillTime bill={bill} name="urt" /> },
+  {
+    title: timeHeader(t('bills.time')),
+    cell: (bill: Fields) => <BillTime bill={bill} name="urt" />,
+  },
   { title: t('bills.kind'), cell: kindOf },
   { title: t('bills.number'), cell: (bill: Fields) => numberOf(bill) },
   { title: t('bills.cycle'), cell: (bill: Fields) => textIn(bill, 'billrun_key') },

@@ -66,7 +66,11 @@ interface TermsWanted {
 /** Prices at an instant: of the plan, of its services, and of the rates of the latest lines. */
 export async function readTermsAt(wanted: TermsWanted, signal: AbortSignal): Promise<TermsAt> {
   const { sid, plan, services, at } = wanted
-  const named = async (collection: 'plans' | 'services' | 'rates', key: string, names: string[]) => {
+  const named = async (
+    collection: 'plans' | 'services' | 'rates',
+    key: string,
+    names: string[],
+  ) => {
     if (names.length === 0) return []
     const body = { query: { [key]: { $in: names } }, sort: { [key]: 1 }, size: REVISIONS_MAX }
     const revisions = await read<Revision>(collection, body, signal)

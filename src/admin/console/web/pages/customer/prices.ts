@@ -31,10 +31,12 @@ export function ratePrices({ key, rates }: Fields, plan: string): readonly Price
 
 function ratePrice({ percentage, access, rate, bands }: Fields): string {
   if (percentage !== undefined) return `× ${String(percentage)}`
-  const tiers = (Array.isArray(rate) ? (rate as Fields[]) : []).map(({ from, to, interval, price }) => {
-    const range = from === undefined ? '' : `${String(from)}–${String(to)}: `
-    return `${range}${String(price)} / ${String(interval ?? 1)}`
-  })
+  const tiers = (Array.isArray(rate) ? (rate as Fields[]) : []).map(
+    ({ from, to, interval, price }) => {
+      const range = from === undefined ? '' : `${String(from)}–${String(to)}: `
+      return `${range}${String(price)} / ${String(interval ?? 1)}`
+    },
+  )
   const begin = access === undefined || String(access) === '0' ? [] : [`${String(access)} +`]
   const more = Array.isArray(bands) && bands.length > 0 ? ['…'] : []
   return [...begin, tiers.join('; '), ...more].join(' ')

@@ -29,7 +29,10 @@ export function Sessions({ page, onReleased }: SessionsProps) {
     { title: t('sessions.id'), cell: (one: OpenSession) => <SessionName session={one} /> },
     { title: t('sessions.reserved'), cell: reservedText, isNumber: true },
     { title: t('sessions.used'), cell: usedText, isNumber: true },
-    { title: timeHeader(t('sessions.expires')), cell: (one: OpenSession) => <Time value={one.expires} /> },
+    {
+      title: timeHeader(t('sessions.expires')),
+      cell: (one: OpenSession) => <Time value={one.expires} />,
+    },
     {
       title: t('sessions.action'),
       cell: (one: OpenSession) => (

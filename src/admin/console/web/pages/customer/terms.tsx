@@ -14,13 +14,22 @@ interface TermsProps {
   readonly at: string
 }
 
-const HIDDEN: ReadonlySet<string> = new Set(['_id', 'revision_info', 'services', 'type', 'sid', 'aid'])
+const HIDDEN: ReadonlySet<string> = new Set([
+  '_id',
+  'revision_info',
+  'services',
+  'type',
+  'sid',
+  'aid',
+])
 
 export function Terms({ sid, revision, at }: TermsProps) {
   const plan = textIn(revision, 'plan')
   const services = servicesIn(revision).map(({ name }) => name)
   const wanted = { sid, plan, services, at }
-  const reading = useRead(`terms ${JSON.stringify(wanted)}`, (signal) => readTermsAt(wanted, signal))
+  const reading = useRead(`terms ${JSON.stringify(wanted)}`, (signal) =>
+    readTermsAt(wanted, signal),
+  )
   return (
     <div class="terms">
       <div>

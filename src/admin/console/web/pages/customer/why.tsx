@@ -20,7 +20,6 @@ interface WhyProps {
 
 export function Why({ line, onClose }: WhyProps) {
   const heading = useRef<HTMLHeadingElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another line is another explanation.
   useEffect(() => heading.current?.focus(), [line.stamp])
   const reading = useRead('names of prepaid includes', readIncludes)
   const names = new Map(
@@ -60,7 +59,6 @@ export function Why({ line, onClose }: WhyProps) {
             </thead>
             <tbody>
               {explanation.steps.map(({ mark, sentence }, index) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: steps have no other name.
                 <tr key={index}>
                   <th scope="row">
                     <span class={`step-mark ${mark}`} aria-hidden="true" /> {mark}

@@ -63,14 +63,14 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
     'Es ist nicht bekannt, ob diese Aufladung erfolgt ist. Sie zu wiederholen ist sicher: Sie erfolgt einmal.',
   'topUp.value': 'Betrag ({unit})',
   'topUp.valueHint': 'Über 0, mit höchstens 6 Nachkommastellen.',
-  'topUp.invalidValue':
-    'Der Betrag muss eine Zahl über 0 mit höchstens 6 Nachkommastellen sein.',
+  'topUp.invalidValue': 'Der Betrag muss eine Zahl über 0 mit höchstens 6 Nachkommastellen sein.',
   'topUp.include': 'Guthaben',
   'topUp.expires': 'Endet am',
   'topUp.expiresHint': 'Leer: nach der Regel des Guthabens. Ein Ende wird nie vorverlegt.',
   'topUp.reason': 'Grund (steht in der Zeile)',
   'topUp.money': 'Geld',
-  'topUp.noIncludes': 'Keine Prepaid-Art ist jetzt gültig: zuerst anlegen (prepaidincludes/create).',
+  'topUp.noIncludes':
+    'Keine Prepaid-Art ist jetzt gültig: zuerst anlegen (prepaidincludes/create).',
   'topUp.beyondLimit': 'Nichts ist geschehen: Der Plan erlaubt nicht so viel Guthaben.',
   'topUp.done': '{value} auf {name} geladen.',
   'sessions.title': 'Offene Sitzungen',

@@ -65,7 +65,8 @@ export const CUSTOMER = {
   'topUp.invalidValue': 'The amount must be a number above 0 with at most 6 decimals.',
   'topUp.include': 'Balance',
   'topUp.expires': 'Ends on',
-  'topUp.expiresHint': 'Empty: by the rule of the balance. An end is never moved to an earlier day.',
+  'topUp.expiresHint':
+    'Empty: by the rule of the balance. An end is never moved to an earlier day.',
   'topUp.reason': 'Reason (kept in the line)',
   'topUp.money': 'money',
   'topUp.noIncludes': 'No prepaid include is valid now: define one first (prepaidincludes/create).',
