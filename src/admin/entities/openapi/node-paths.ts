@@ -2,6 +2,7 @@
 import {
   anyValue,
   either,
+  flag,
   object,
   ref,
   type Schema,
@@ -126,6 +127,7 @@ const REQUESTS: Readonly<Record<string, NodeRequest>> = {
       action: text('`set`, `unset` or `restore`, or an action of GET.'),
       ...SETTING,
       data: anyValue('The value; JSON text in a form.'),
+      validate: flag('True: the change is only tried, nothing is stored.'),
     },
     example: { action: 'set', category: 'taxation.default', data: 'REDUCED' },
   },
