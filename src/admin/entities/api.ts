@@ -24,7 +24,7 @@ import type {
 import type { RawParameters } from './requests/raw-parameters.ts'
 import { type RequestContext, readRequestOf, writeRequestOf } from './requests/requests.ts'
 import { textDatesOf } from './requests/text-dates.ts'
-import { isTrialIn, Trial } from './trial.ts'
+import { isTrialIn, WriteTrial } from './trial.ts'
 import { readEnvelope, readView, writeEnvelope, writeView } from './views.ts'
 
 /** Actions of a collection of records, which have no revisions. */
@@ -153,7 +153,7 @@ async function answerWrite(
     const text = `validate: ${definition.name}/${action} can only be done, not tried`
     throw new EntityRuleError(text, DISPLAY.request)
   }
-  const trial = new Trial()
+  const trial = new WriteTrial()
   try {
     return await writeAnswer(api, call, context, trial)
   } catch (error) {
@@ -165,7 +165,7 @@ async function writeAnswer(
   { stores, recordActions }: EntityApi,
   { definition, action, raw, caller: actor, operationId }: EntityCall,
   context: RequestContext,
-  trial?: Trial,
+  trial?: WriteTrial,
 ): Promise<object> {
   const { request, ignored } = writeRequestOf(raw, context, actor, trial)
   const { from, to, target, changes } = request

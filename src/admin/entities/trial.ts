@@ -54,7 +54,7 @@ export class TrialRefusedError extends ApiError {
 }
 
 /** Collects what is wrong with a write. The first issue of a field counts. */
-export class Trial {
+export class WriteTrial {
   readonly #issues = new Map<string, FieldIssue>()
   /** Fields without which the trial goes on: what is then wrong with them is a consequence. */
   readonly #leftOut: string[] = []
@@ -102,7 +102,7 @@ export class Trial {
 }
 
 /** Runs a check. In a trial, what it refuses is noted, and the trial goes on. */
-export async function orNote(trial: Trial | undefined, check: () => unknown): Promise<void> {
+export async function orNote(trial: WriteTrial | undefined, check: () => unknown): Promise<void> {
   try {
     await check()
   } catch (error) {

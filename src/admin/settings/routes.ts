@@ -6,7 +6,7 @@ import { errorHandler } from '../entities/answer.ts'
 import { EntityRuleError, RequestError } from '../entities/errors.ts'
 import { readParameters, registerBodies } from '../entities/requests/body.ts'
 import type { SentParameters } from '../entities/requests/raw-parameters.ts'
-import { Trial } from '../entities/trial.ts'
+import { WriteTrial } from '../entities/trial.ts'
 import type { Categories } from './category.ts'
 import type { SettingsDeps } from './change.ts'
 import { createSettings, nameOf, type Settings } from './settings.ts'
@@ -74,7 +74,7 @@ async function answer(
   const { category, path } = address
   reply.header('cache-control', 'no-store')
   const result = await act(settings, settingsRequest, caller).catch((error: unknown) => {
-    if (settingsRequest.isTrial) return new Trial().end(error)
+    if (settingsRequest.isTrial) return new WriteTrial().end(error)
     throw error
   })
   return { status: 1, desc: 'success', input: { action, category, path }, ...result }

@@ -2,7 +2,7 @@
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { fieldRule, type InvalidField, InvalidFieldsError } from '../errors.ts'
 import type { TimeContext } from '../requests/instant.ts'
-import type { Trial } from '../trial.ts'
+import type { WriteTrial } from '../trial.ts'
 import { castValue } from './cast.ts'
 import type { FieldDefinition } from './field-definition.ts'
 import { optionsOf, patternOf } from './rules.ts'
@@ -14,7 +14,7 @@ export interface FieldCheck extends TimeContext {
   action: ActionName
   /** The addressed revision, because clients send back values that they have read. */
   current?: Values
-  trial?: Trial | undefined
+  trial?: WriteTrial | undefined
 }
 
 /**

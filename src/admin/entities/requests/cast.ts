@@ -1,7 +1,7 @@
 /** Casts `update` by the definition of its action; `query` is cast in query-language.ts. */
 import type { Fields } from '../../../domain/fields.ts'
 import type { Param, Params } from '../definitions/definition.ts'
-import { TRIAL_ISSUES_MAX, type Trial } from '../trial.ts'
+import { TRIAL_ISSUES_MAX, type WriteTrial } from '../trial.ts'
 import { type CastContext, castScalar, checkText, scalarOf } from './cast-value.ts'
 import { fullTimestamp, type TimeContext } from './instant.ts'
 import { declaredAt, overlapping } from './names.ts'
@@ -26,7 +26,7 @@ export function castUpdate(
   raw: Fields,
   context: TimeContext,
   demanded: readonly string[] = [],
-  trial?: Trial,
+  trial?: WriteTrial,
 ): CastUpdate {
   const problems = new FieldProblems(trial && TRIAL_ISSUES_MAX)
   const casting: CastContext = { ...context, problems }

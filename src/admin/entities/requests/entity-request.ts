@@ -13,7 +13,7 @@ import type { CollectionDefinition } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { CollectionRules } from '../rules/rule.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
-import type { Trial } from '../trial.ts'
+import type { WriteTrial } from '../trial.ts'
 
 /** Dependencies of the actions. */
 export interface EntityStores extends ChangeStores {
@@ -68,7 +68,7 @@ export interface WriteRequest {
   /** True for a revision of another system, whose dates are kept. */
   isMigrated?: boolean
   /** The write is only tried. */
-  trial?: Trial
+  trial?: WriteTrial
 }
 
 export interface WriteResult {

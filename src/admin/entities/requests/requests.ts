@@ -13,7 +13,7 @@ import { DISPLAY, EntityRuleError } from '../errors.ts'
 import { castField, missingFields } from '../fields/check.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { ListChange } from '../timeline/set-fields.ts'
-import type { Trial } from '../trial.ts'
+import type { WriteTrial } from '../trial.ts'
 import { castUpdate } from './cast.ts'
 import { booleanOf } from './cast-value.ts'
 import type { ReadRequest, WriteRequest } from './entity-request.ts'
@@ -75,7 +75,7 @@ export function writeRequestOf(
   raw: RawParameters,
   context: RequestContext,
   actor: Actor,
-  trial?: Trial,
+  trial?: WriteTrial,
 ): ParsedWrite {
   const { definition, action, fields, entities } = context
   const compound = compoundParameters(raw)
@@ -112,7 +112,7 @@ export function writeRequestOf(
 function targetIn(
   compound: CompoundParameters,
   context: RequestContext,
-  trial: Trial | undefined,
+  trial: WriteTrial | undefined,
 ): Fields | null {
   try {
     const declared = queryParams(context, compound.query)
