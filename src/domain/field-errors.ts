@@ -1,6 +1,6 @@
 /**
- * Errors of invalid fields. The error for the first one that is found has the others, too, so that a
- * form can show all of them at once.
+ * Errors of invalid fields. The error for the first one that is found has the others, too, so that
+ * a form can show all of them at once.
  */
 
 /** An invalid field: its dotted path, empty for a whole document, and the reason. */

@@ -57,7 +57,7 @@ export class EntityRuleError extends ApiError {
     this.#issues = issues
   }
 
-  /** Of the message first; the others were found with it, and only a trial reports them. */
+  /** All violations, that of the message first; only a trial reports the others. */
   get issues(): readonly FieldIssue[] {
     return this.#issues
   }

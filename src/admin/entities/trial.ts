@@ -88,7 +88,7 @@ export class WriteTrial {
   throwIfAny(): void {
     const issues = [...this.#issues.values()]
     if (issues.length === 0) return
-    // What is not about a field is answered as by the write itself.
+    // The write itself would answer an error that is not about a field in the same way.
     if (issues.length === 1 && issues[0]?.path === '') throw this.#firstError
     const shown = issues.slice(0, TRIAL_ISSUES_MAX)
     throw new TrialRefusedError(shown, issues.length - shown.length)

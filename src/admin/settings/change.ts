@@ -24,7 +24,7 @@ export interface ReadSetting {
   readonly rev: number
   /** Including defaults where nothing is stored. */
   readonly effective?: unknown
-  /** Of a change that was only tried. */
+  /** Present in the result of a change that was only tried. */
   readonly valid?: true
 }
 

@@ -22,8 +22,8 @@ export function inTransaction<T>(
 }
 
 /**
- * As `catalog.transaction`, but nothing is committed: the operation and its writes are executed, and
- * fail, as in a transaction at this time, which is then aborted.
+ * As `catalog.transaction`, but nothing is committed: the operation and its writes are executed, or
+ * fail, in a transaction that is then aborted.
  */
 export async function tryTransaction<T>(
   catalog: Pick<Catalog, 'transaction'>,

@@ -49,8 +49,8 @@ export function customChanges(
 }
 
 /**
- * The changes as the rules of the collection complete them. In a trial, fields that the rules refuse
- * are noted and left out. Throws `EntityRuleError`.
+ * The changes as the rules of the collection complete them. In a trial, fields that the rules
+ * refuse are noted and left out. Throws `EntityRuleError`.
  */
 export async function completedChanges(
   { rules }: Pick<EntityStores, 'rules'>,

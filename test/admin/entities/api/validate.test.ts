@@ -79,7 +79,7 @@ test('a valid create shows the document as it would be stored, and stores nothin
   expect(stored.entity['aid']).toBe(account.entity['aid'])
 })
 
-test('all invalid fields are named with their full paths, in the form of invalid fields', async () => {
+test('all invalid fields are named, with their full paths', async () => {
   const body = await tried('rates', 'create', {
     update: {
       ...RATE,
