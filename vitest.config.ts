@@ -21,12 +21,12 @@ export const WITH_PROCESSES = { testTimeout: 300_000 }
  * full disks, long fuzzing, and files that start many processes or wait for timeouts.
  */
 export const LONG: readonly string[] = [
-  'test/system/{kill,kill-full-load,prepaid-kill,soak,disk-full,stop-disk-full,cycle-disk-full,cluster,rebuild}.test.ts',
+  'test/system/{kill,kill-full-load,prepaid-kill,events-kill,soak,disk-full,stop-disk-full,cycle-disk-full,cluster,rebuild}.test.ts',
   'test/system/{auditor,customers,hostile,mend,mass-release,sweep,listeners}.test.ts',
   'test/system/{outages,diameter,dialects,entities,billing}/**/*.test.ts',
   'test/embedded/redis-disk-full.test.ts',
   'packages/embedded-mongo/test/{disk-full,kill}.test.ts',
-  'test/cli/{autorenew,card,check,client,confined,debt,field,filetype,filetype-check,import}.test.ts',
+  'test/cli/{autorenew,card,check,client,confined,debt,event,event-test,field,filetype,filetype-check,import}.test.ts',
   'test/cli/{lost-ledger,migrate,migrate-kill,npm-start,peer,privacy,readme,readme-invoices,session,settings,start,user}.test.ts',
   'test/cli/quote/command.test.ts',
   'test/deploy/**/*.test.ts',
@@ -55,7 +55,7 @@ export const PROPERTIES: readonly string[] = [
 
 /** Billing on real stores; the rest of it is pure. */
 const STORED_BILLING = [
-  'test/billing/charges/{charges,refunds}.test.ts',
+  'test/billing/charges/{charge-events,charges,refunds}.test.ts',
   'test/billing/{books-store,money-group,statements}.test.ts',
   'test/billing/run/*.test.ts',
 ]
@@ -97,7 +97,7 @@ export default defineConfig({
         test: {
           name: 'stores',
           include: [
-            'test/{stores,ledger,catalog,workers,recorder,embedded,store}/**/*.test.ts',
+            'test/{stores,ledger,catalog,workers,recorder,embedded,store,notifications}/**/*.test.ts',
             'packages/*/test/**/*.test.ts',
             ...STORED_BILLING,
           ],

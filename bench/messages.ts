@@ -114,6 +114,7 @@ export function outcomeOf(request: ChargeRequest, index: number): ChargeOutcome 
       granted: requested,
       validityMs: 3_600_000,
       tariffChangeMs: 0,
+      action: null,
       finalUnit: false,
       cost: 1_250_000 + index,
       quote: null,

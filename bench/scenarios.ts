@@ -6,6 +6,7 @@ import { coldScenario } from './scenarios/cold.ts'
 import { customersScenario } from './scenarios/customers.ts'
 import { diameterScenario } from './scenarios/diameter.ts'
 import { durabilityScenario } from './scenarios/durability.ts'
+import { eventsScenario } from './scenarios/events.ts'
 import { generatorScenario } from './scenarios/generator.ts'
 import { jsonScenario } from './scenarios/json.ts'
 import { keyValueScenario } from './scenarios/keyvalue.ts'
@@ -40,6 +41,7 @@ export const SCENARIOS: readonly Scenario[] = [
   pausesScenario,
   listenersScenario,
   customersScenario,
+  eventsScenario,
   clusterScenario,
   memoryScenario,
 ]

@@ -44,6 +44,34 @@ function commandsOf(clone, heading) {
   return blocks.flatMap((block) => block.split('\n')).map((line) => line.replace(/\s+#.*$/, ''))
 }
 
+/** The receiver of notifications, in the second terminal of README.md. */
+function startReceiver(clone, command) {
+  const options = { cwd: clone, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] }
+  const child = spawn('sh', ['-c', command], { ...options, detached: true })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (bytes) => {
+      output += bytes
+    })
+  }
+  const isEnded = () => child.exitCode !== null || child.signalCode !== null
+  const printed = async (text) => {
+    while (!output.includes(text)) {
+      if (isEnded()) throw new Error(`the receiver has ended:\n${output}`)
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+  }
+  return { printed, stop: () => isEnded() || process.kill(-child.pid, 'SIGTERM') }
+}
+
+/** Resolves when the receiver has printed the event that the session has made. */
+async function notified(clone, receiver) {
+  const list = 'npm run -s tollgate -- event list --sid 1001 --code DATA_10_MIB --json'
+  let events = []
+  while (events.length === 0) events = JSON.parse(await run('sh', ['-c', list], clone))
+  await receiver.printed(`"${events[0].stamp}"`)
+}
+
 /** `ready` resolves when the three lines to paste and the line after them are printed. */
 function start(clone, command) {
   const options = { cwd: clone, env: environment(), stdio: ['ignore', 'pipe', 'pipe'] }
@@ -74,6 +102,13 @@ async function follow(clone) {
     output = await within(START_MS, 'npm start', product.ready)
   })
   if (output === undefined) return product.signal('SIGKILL')
+  const receiver = startReceiver(
+    clone,
+    commands.find((line) => line.startsWith('npx ')),
+  )
+  await check('the receiver is ready', () =>
+    within(COMMAND_MS, 'the receiver', receiver.printed('receiving notifications')),
+  )
   const printed = output.split('\n').filter((line) => line.startsWith('curl '))
   expectEqual('lines to paste', printed.length, 3)
   for (const [number, line] of printed.entries()) {
@@ -85,6 +120,10 @@ async function follow(clone) {
   for (const command of commands.filter((line) => line.startsWith('npm run -s tollgate'))) {
     await check(command, () => run('sh', ['-c', command], clone))
   }
+  await check('the receiver prints the event of the session', () =>
+    within(COMMAND_MS, 'the notification', notified(clone, receiver)),
+  )
+  receiver.stop()
   await check('stops in order', async () => {
     product.signal('SIGINT')
     await within(END_MS, 'the end', product.ended)

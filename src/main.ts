@@ -1,7 +1,7 @@
 /** The roles of the product and their composition. */
 import type { RoleContext, RunningRole } from './cli/role.ts'
 import { type ExitCode, runCommandLine } from './cli/run.ts'
-import type { DiameterExchange, DiameterMessage, DiameterTarget } from './cli/tools.ts'
+import type { DiameterExchange, DiameterMessage, DiameterTarget, Tools } from './cli/tools.ts'
 import type { Config } from './config/schema.ts'
 import type { CheckReport } from './file-types/check-report.ts'
 import type { Sendable } from './realtime/diameter/send.ts'
@@ -15,7 +15,7 @@ import { keepRequestsYoung } from './runtime/object-age.ts'
  * runs until a signal ends it. Never rejects.
  */
 export function main(argv: readonly string[]): Promise<ExitCode> {
-  return runCommandLine(argv, { realtime, admin, recorder }, { checkFileType, sendDiameter })
+  return runCommandLine(argv, { realtime, admin, recorder }, TOOLS)
 }
 
 /** Each role imports only its own modules: the recorder no listeners, charging no admin API. */
@@ -126,3 +126,11 @@ async function checkFileType(
     },
   )
 }
+
+/** Implements `tollgate event test`. */
+const tryRule: Tools['tryRule'] = async (rule, request, view, context) => {
+  const trial = await import('./workers/rule-trial.ts')
+  return trial.tryRule(rule, request, view, context)
+}
+
+const TOOLS: Tools = { checkFileType, sendDiameter, tryRule }

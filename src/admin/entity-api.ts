@@ -10,6 +10,7 @@ import { balanceActions } from './balances/actions.ts'
 import type { EntityApi } from './entities/api.ts'
 import { createCurrentFields } from './entities/fields/current.ts'
 import { billActions } from './entities/records/bills.ts'
+import { eventActions } from './entities/records/events.ts'
 import { lineActions } from './entities/records/lines.ts'
 import type { EntityStores } from './entities/requests/entity-request.ts'
 import { createRules } from './entities/rules/rules.ts'
@@ -35,6 +36,7 @@ export function createEntityApi(options: EntityApiOptions): EntityApi {
       balances: balanceActions(stores),
       lines: lineActions(stores),
       bills: billActions(stores),
+      events: eventActions(stores),
     },
   }
 }

@@ -17,7 +17,7 @@ export const INVOICE_SERIES = {
 export type InvoiceSeries = keyof typeof INVOICE_SERIES
 
 /** The next `count` numbers of payments. */
-export async function nextTxids(writer: BooksWriter, count: number): Promise<string[]> {
+export async function nextTxids(writer: NumberWriter, count: number): Promise<string[]> {
   const last = await advance(writer, 'payments', count)
   return Array.from({ length: count }, (_, index) =>
     String(last - count + 1 + index).padStart(TXID_DIGITS, '0'),

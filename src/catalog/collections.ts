@@ -38,6 +38,7 @@ import {
   type VoidInvoiceDocument,
 } from './records/cycle-documents.ts'
 import type { LineDocument } from './records/documents.ts'
+import { EVENT_INDEXES, type NotificationDocument } from './records/event-document.ts'
 import { IDEMPOTENCY_INDEXES, type IdempotencyDocument } from './records/idempotency-document.ts'
 import type { ImportDocument } from './records/import-document.ts'
 import { JOB_INDEXES, type JobDocument } from './records/job-document.ts'
@@ -116,6 +117,8 @@ export interface Collections {
   readonly lines: Collection<LineDocument>
   /** Sums of the lines that retention has removed, by owner. */
   readonly carried: Collection<CarriedDocument>
+  /** Notifications; those of balances are inserted by the recorder. */
+  readonly events: Collection<NotificationDocument>
   /** Projection of the live balances; written only by the recorder. */
   readonly balances: Collection<BalanceDocument>
   /** Invoices, payments and refunds. */
@@ -172,6 +175,7 @@ export interface Collections {
 type RecordCollection =
   | 'lines'
   | 'carried'
+  | 'events'
   | 'balances'
   | 'bills'
   | 'journal'
@@ -195,10 +199,13 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
   lines: [
     { key: { stamp: 1 }, unique: true },
     { key: { sid: 1, urt: 1 } },
+    // Windows of usage patterns.
+    { key: { urt: 1 } },
     { key: { aid: 1, billrun: 1 } },
     ...LATE_LINE_INDEXES,
   ],
   carried: [{ key: { aid: 1 } }],
+  events: EVENT_INDEXES,
   balances: [
     { key: { aid: 1, sid: 1, bucket_id: 1 }, unique: true },
     { key: { pp_includes_external_id: 1 } },
@@ -240,6 +247,7 @@ export function collectionsOf(db: Db): Collections {
     autorenew: db.collection('autorenew'),
     lines: db.collection('lines'),
     carried: db.collection('carried'),
+    events: db.collection('events'),
     balances: db.collection('balances'),
     bills: db.collection('bills'),
     journal: db.collection('journal'),

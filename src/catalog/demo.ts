@@ -1,6 +1,6 @@
 /** The demo catalogue for new users: small, with one entity of each kind. */
 import type { ClientSession } from 'mongodb'
-import type { Fields } from '../domain/fields.ts'
+import { type Fields, isObject } from '../domain/fields.ts'
 import { MICROS_PER_UNIT } from '../domain/money.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import type { Actor } from './actor.ts'
@@ -10,6 +10,7 @@ import { CHARGING_COLLECTIONS, type EntityCollection } from './entities/entity-t
 import { checkedEntityWith } from './revisions/check.ts'
 import { existingIn } from './revisions/references.ts'
 import { type RevisionWrite, writeRevisions } from './revisions/store-revisions.ts'
+import { readCategory, writeStoredConfig } from './settings/stored-config.ts'
 
 const MIB = 1024 * 1024
 const GIB = 1024 * MIB
@@ -140,6 +141,29 @@ export const DEMO_ENTITIES: readonly DemoEntity[] = [
   subscriber(1004, { barred: true }),
 ]
 
+/** Each 10 MiB of a data pack make an event. It is sent to the example of examples/receiver. */
+export const DEMO_EVENTS = {
+  balance: [
+    {
+      event_code: 'DATA_10_MIB',
+      event_description: 'a further 10 MiB of the data pack are used',
+      filter: { aid: [DEMO_ACCOUNT] },
+      conditions: [
+        { type: 'is', value: 2, paths: [{ path: 'pp_includes_external_id' }] },
+        {
+          type: 'reached_constant_recurring',
+          value: 10 * MIB,
+          unit: 'bytes',
+          usaget: 'data',
+          paths: [{ path: 'spent' }],
+        },
+      ],
+      url: 'http://127.0.0.1:8183/',
+      method: 'get',
+    },
+  ],
+} as const
+
 const credit = (sid: number, prepaidIncludeId: number, amount: number): InitialCredit => ({
   aid: DEMO_ACCOUNT,
   sid,
@@ -201,6 +225,30 @@ export function seedDemoCatalogue(
     appendAudit(session, actor, nowMs, entry)
     return seed
   })
+}
+
+/**
+ * Stores the rules of the demo if nothing is stored for events yet. Without them, a store with the
+ * demo catalogue has no rules.
+ */
+export async function seedDemoEvents(
+  catalog: Catalog,
+  { actor, nowMs }: { actor: Actor; nowMs: number },
+): Promise<void> {
+  if ((await readCategory(catalog, 'events')).rev > 0) return
+  const rules = (stored: unknown) => (isEmptyObject(stored) ? DEMO_EVENTS : stored)
+  const entry = (old: unknown, value: unknown) => {
+    return { collection: 'settings', type: 'set', key: 'events', old, new: value }
+  }
+  await writeStoredConfig(catalog, 'events', rules, {
+    nowMs,
+    by: actor.by,
+    audit: { actor, entry },
+  })
+}
+
+function isEmptyObject(value: unknown): boolean {
+  return isObject(value) && Object.keys(value).length === 0
 }
 
 /** Call it when the credits of the seed are topped up. */

@@ -19,6 +19,8 @@ export interface CommandSpec {
   readonly name: string
   readonly help: string
   readonly operands?: readonly OperandSpec[]
+  /** Arguments after the operands: none or several. */
+  readonly rest?: OperandSpec
   readonly options: Readonly<Record<string, OptionSpec>>
   /** For a name that is only the first word of commands, such as `field`: those commands. */
   readonly members?: readonly CommandSpec[]

@@ -13,6 +13,7 @@ import {
   toggle,
 } from './command-spec.ts'
 import { CYCLE_COMMANDS } from './cycle-commands.ts'
+import { EVENT_COMMANDS } from './event-commands.ts'
 
 const SESSION_COMMANDS: readonly CommandSpec[] = [
   {
@@ -237,7 +238,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   { name: 'recorder', help: 'Run the recorder alone.', options: common },
   {
     name: 'seed demo',
-    help: 'Create the demo catalogue with initial credits, if there are no entities yet.',
+    help: 'Create the demo catalogue with credits and a rule for events, if there are no entities.',
     options: common,
   },
   {
@@ -322,6 +323,7 @@ export const COMMANDS: readonly CommandSpec[] = [
   ...BILLING_COMMANDS,
   ...CYCLE_COMMANDS,
   ...EXTERNAL_COMMANDS,
+  ...EVENT_COMMANDS,
   ...CARD_COMMANDS,
   {
     name: 'diameter send',
@@ -365,7 +367,7 @@ export function helpText(): string {
 
 /** Help on one command. */
 export function commandHelpText(command: CommandSpec): string {
-  const { name, help, operands = [], options, members = [] } = command
+  const { name, help, operands = [], rest, options, members = [] } = command
   const line = (given: string, what: string) => `  ${given.padEnd(COLUMN - 2)}${what}`
   if (members.length > 0) {
     const lines = members.map((member) => line(member.name, member.help))
@@ -374,12 +376,14 @@ export function commandHelpText(command: CommandSpec): string {
       '\n',
     )
   }
+  const further = rest === undefined ? [] : [{ ...rest, name: `[${rest.name} ...]` }]
   const lines = [
-    ...operands.map((operand) => line(operand.name, operand.help)),
+    ...[...operands, ...further].map((operand) => line(operand.name, operand.help)),
     ...Object.entries(options).map(([option, { value, help: what }]) =>
       line(`--${option} ${value}`, what),
     ),
   ]
-  const usage = ['Usage: tollgate', name, ...operands.map((operand) => operand.name), '[OPTIONS]']
+  const given = [...operands.map((operand) => operand.name), ...further.map((one) => one.name)]
+  const usage = ['Usage: tollgate', name, ...given, '[OPTIONS]']
   return [usage.join(' '), '', help, '', ...lines].join('\n')
 }

@@ -11,6 +11,8 @@ export interface Invocation {
   readonly command: CommandSpec
   /** Operands by name; all are present unless help is requested. */
   readonly operands: Readonly<Record<string, string>>
+  /** Arguments after the operands. */
+  readonly rest: readonly string[]
   readonly options: OptionValues
 }
 
@@ -70,7 +72,7 @@ function groupOf(name: string, members: readonly CommandSpec[]): CommandSpec {
 function parseArguments(
   command: CommandSpec,
   args: readonly string[],
-): Pick<Invocation, 'operands' | 'options'> {
+): Omit<Invocation, 'command'> {
   try {
     const { values, positionals } = parseArgs({
       args: [...args],
@@ -80,7 +82,7 @@ function parseArguments(
     })
     const options = values as OptionValues
     const operands = operandsOf(command, positionals, options['help'] === true)
-    return { operands, options }
+    return { operands, rest: positionals.slice(command.operands?.length ?? 0), options }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
     // Drops the driver's advice about arguments that begin with a dash.
@@ -90,15 +92,17 @@ function parseArguments(
 }
 
 function operandsOf(
-  { name, operands = [] }: CommandSpec,
+  { name, operands = [], rest }: CommandSpec,
   given: readonly string[],
   isHelp: boolean,
 ): Record<string, string> {
   const extra = given[operands.length]
-  if (extra !== undefined) throw new UsageError(`${name}: Unexpected argument '${extra}'`)
+  if (extra !== undefined && rest === undefined)
+    throw new UsageError(`${name}: Unexpected argument '${extra}'`)
   const missing = operands[given.length]
   if (missing !== undefined && !isHelp) throw new UsageError(`${name}: ${missing.name} is missing`)
-  return Object.fromEntries(given.map((value, index) => [operands[index]?.name ?? '', value]))
+  const named = given.slice(0, operands.length)
+  return Object.fromEntries(named.map((value, index) => [operands[index]?.name ?? '', value]))
 }
 
 /** A required text option. Throws `UsageError`. */

@@ -26,6 +26,7 @@ export async function runCommandLine(
     }
     if (ACCESS.test(invocation.command.name)) return await access(invocation)
     if (invocation.command.name.startsWith('cycle ')) return await cycle(invocation)
+    if (invocation.command.name.startsWith('event ')) return await event(invocation, tools)
     if (PREPAID.test(invocation.command.name)) return await prepaid(invocation)
     return await dispatch(invocation, roles, tools)
   } catch (error) {
@@ -173,6 +174,23 @@ async function cycle({ command, options }: Invocation): Promise<ExitCode> {
       return commands.parkedAccounts(options, file)
     default:
       return commands.showCycle(options, file)
+  }
+}
+
+async function event({ command, operands, rest, options }: Invocation, tools: Tools) {
+  const file = optionalText(options, 'config')
+  switch (command.name) {
+    case 'event list':
+      return (await import('./event.ts')).listEvents(options, file)
+    case 'event resend':
+      return (await import('./event.ts')).resend(rest, options, file)
+    default:
+      return (await import('./event-test.ts')).testRule(
+        operands['RULE'] ?? '',
+        options,
+        file,
+        tools,
+      )
   }
 }
 

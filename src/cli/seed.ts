@@ -1,8 +1,13 @@
-/** `tollgate seed demo`: the demo catalogue and initial credits. */
+/** `tollgate seed demo`: the demo catalogue, initial credits and a rule for events. */
 import type { RawDocument } from '../catalog/compile/document.ts'
 import { compilePrepaidInclude } from '../catalog/compile/prepaid-include.ts'
 import type { Catalog } from '../catalog/connection.ts'
-import { finishDemoSeed, type InitialCredit, seedDemoCatalogue } from '../catalog/demo.ts'
+import {
+  finishDemoSeed,
+  type InitialCredit,
+  seedDemoCatalogue,
+  seedDemoEvents,
+} from '../catalog/demo.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { type PrepaidInclude, revisionAt } from '../domain/catalogue.ts'
@@ -36,7 +41,10 @@ export async function seedStores(
   const seed = await seedDemoCatalogue(catalog, by)
   for (const credit of seed.credits)
     await grantInitialCredit(catalog, ledger, credit, config, clock)
-  if (seed.credits.length > 0) await finishDemoSeed(catalog)
+  if (seed.credits.length > 0) {
+    await seedDemoEvents(catalog, by)
+    await finishDemoSeed(catalog)
+  }
   return seed.created.length
 }
 

@@ -1,6 +1,10 @@
 /** Functions of other modules for commands; src/main.ts provides them. */
 import type { Config } from '../config/schema.ts'
+import type { ChargeRequest } from '../domain/charge-request.ts'
+import type { RuleTrial } from '../domain/events/explain.ts'
+import type { BalanceRule } from '../domain/events/rules.ts'
 import type { CheckReport } from '../file-types/check-report.ts'
+import type { ChargeContext, ChargeView } from '../rating/decision.ts'
 
 /** A message to send: AVPs by name, or the encoded bytes. */
 export type DiameterMessage = Readonly<Record<string, unknown>> | Buffer
@@ -34,4 +38,11 @@ export interface Tools {
     messages: readonly DiameterMessage[],
     target: DiameterTarget,
   ): Promise<DiameterExchange[]>
+  /** Tries a rule on the usage of a request; writes nothing. */
+  tryRule(
+    rule: BalanceRule,
+    request: ChargeRequest,
+    view: ChargeView,
+    context: ChargeContext,
+  ): Promise<RuleTrial>
 }

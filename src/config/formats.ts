@@ -1,6 +1,6 @@
 import { FormatRegistry } from '@sinclair/typebox'
 import { parseInstant } from '../domain/time.ts'
-import { isAddressRange, isHost } from './hosts.ts'
+import { addressWithPort, isAddressRange, isHost } from './hosts.ts'
 import { isCipher } from './tls.ts'
 
 /** The format of a text setting: a test, and the text of the error. */
@@ -13,6 +13,12 @@ export const FORMATS = {
   'address-range': {
     test: isAddressRange,
     expects: 'must be a list of different IP addresses, or ranges as in 10.0.0.0/8',
+  },
+  'private-range': {
+    test: (text) => isAddressRange(text) || addressWithPort(text) !== null,
+    expects:
+      'must be a list of different IP addresses, ranges as in 10.0.0.0/8, ' +
+      'or addresses with a port as in 127.0.0.1:8183',
   },
   'redis-url': {
     test: (text) =>

@@ -27,6 +27,15 @@ export function isAddressRange(text: string): boolean {
   return /^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= bitsMax
 }
 
+/** The parts of `127.0.0.1:8183` or `[::1]:8183`; null if it is not an IP address with a port. */
+export function addressWithPort(text: string): { address: string; port: number } | null {
+  const [, ipv6, ipv4, digits] = /^(?:\[([^\]]+)\]|([\d.]+)):([1-9]\d{0,4})$/.exec(text) ?? []
+  const address = ipv6 ?? ipv4 ?? ''
+  const port = Number(digits)
+  const isKind = ipv6 === undefined ? isIpv4(address) : ipv6Of(address) !== undefined
+  return isKind && port <= 65_535 ? { address, port } : null
+}
+
 /** Whether the address is reachable from this machine only, without name resolution. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost') return true

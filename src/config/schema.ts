@@ -139,6 +139,7 @@ export const ConfigSchema = section({
     linesDays: integer(0, 36_500),
     importsDays: integer(0, 36_500),
     jobsDays: integer(0, 36_500),
+    eventsDays: integer(0, 36_500),
   }),
   entities: section({
     pageSize: integer(1, 100_000),
@@ -210,7 +211,7 @@ export const ConfigSchema = section({
     unknownTtlMs: integer(0, HOUR_MS),
   }),
   external: section({
-    privateRanges: Type.Array(text('address-range'), { maxItems: 100, uniqueItems: true }),
+    privateRanges: Type.Array(text('private-range'), { maxItems: 100, uniqueItems: true }),
   }),
   invoices: section({
     folder: Type.String(),

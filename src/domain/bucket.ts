@@ -32,7 +32,8 @@ export interface Bucket {
   limit: number
   /**
    * Empty for prepaid credit. Otherwise the bucket counts included usage or the debt of a cycle,
-   * from 0 downwards: `credit`, `group/HOLDER/SERVICE_ID/NAME` or `term/…` (counters.ts).
+   * from 0 downwards: `credit`, `group/HOLDER/SERVICE_ID/NAME` or `term/…`; or it counts usage that
+   * it does not pay, `total/USAGET/MEASURE` (counters.ts).
    */
   counter: string
 }

@@ -27,6 +27,8 @@ export const reasons = {
   },
   refundLimit: { status: 'denied', code: -13, text: 'Refund is more than may be refunded' },
   nothingToRefund: { status: 'denied', code: -14, text: 'Nothing to refund' },
+  /** An event rule bars further usage (docs/EVENTS.md, "Actions"). */
+  capReached: { status: 'denied', code: -15, text: 'Spending cap is reached' },
   malformed: { status: 'denied', code: -20, text: 'Malformed request' },
   overloaded: { status: 'failed', code: -90, text: 'Overloaded' },
   contention: { status: 'failed', code: -90, text: 'Overloaded: account is contended' },
@@ -54,6 +56,13 @@ export interface PartGrant {
   granted: number
 }
 
+/** An instruction of an event rule for the usage of a service. */
+export type ServiceAction =
+  /** `address` is a URL. Nothing is granted. */
+  | { type: 'redirect'; address: string }
+  /** The name of a policy that the network element applies to the granted units. */
+  | { type: 'throttle'; policy: string }
+
 /** The answer for one service, in the order of the request. */
 export interface ServiceOutcome {
   ratingGroup: number
@@ -73,6 +82,8 @@ export interface ServiceOutcome {
   tariffChangeMs: number
   /** True if no further units are available after these. */
   finalUnit: boolean
+  /** Null if no event rule with such an action is in force. */
+  action: ServiceAction | null
   /** Cost of the service in the session so far, micros before tax. */
   cost: number
   /** Quote for the used-up grant, for requests with `pretend`. */

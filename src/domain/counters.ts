@@ -56,6 +56,21 @@ export function groupCounter(
   return `${kind}/${holder}/${serviceId}/${name}`
 }
 
+/** Counter of usage of a cycle for rules of notifications (events/usage-totals.ts). */
+export function usageTotal(usaget: string, measure: string): string {
+  return `total/${usaget}/${measure}`
+}
+
+/**
+ * The usage type and measure of a counter of `usageTotal`; null if it is another one. Nothing is
+ * paid from it, so that it is not in the payments of lines.
+ */
+export function parseUsageTotal(counter: string): { usaget: string; measure: string } | null {
+  const [kind, usaget, measure] = counter.split('/')
+  if (kind !== 'total' || usaget === undefined || measure === undefined) return null
+  return { usaget, measure }
+}
+
 export function isGroupCounter(counter: string): boolean {
   return KINDS.some((kind) => counter.startsWith(`${kind}/`))
 }

@@ -85,7 +85,12 @@ export interface GroupUnits {
   outGroup: number
 }
 
-export function groupUnits({ used, grouped, covered, hasGroups }: Line): GroupUnits {
+export function groupUnits({
+  used,
+  grouped,
+  covered,
+  hasGroups,
+}: Pick<Line, 'used' | 'grouped' | 'covered' | 'hasGroups'>): GroupUnits {
   const inGroup = grouped + covered
   const beyond = used - inGroup
   return { inGroup, overGroup: hasGroups ? beyond : 0, outGroup: hasGroups ? 0 : beyond }

@@ -84,8 +84,11 @@ export interface SkippedEntity {
  * or not at all; the validity of grants limits the effect.
  */
 export type SessionEvent =
-  /** Credit or profile changed. `sid` 0: all subscribers of the account. */
-  | { kind: 'reauthorize'; aid: number; sid: number }
+  /**
+   * Credit, profile or actions of event rules changed. `sid` 0: all subscribers of the account.
+   * `sessionId` of `origin`, if any: has its answer already.
+   */
+  | { kind: 'reauthorize'; aid: number; sid: number; origin?: string; sessionId?: string }
   /** The subscriber is closed. */
   | { kind: 'abort'; aid: number; sid: number }
   /** The catalogue changed. */

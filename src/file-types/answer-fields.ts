@@ -21,6 +21,7 @@ import {
   type AnswerSource,
   type AnswerTest,
   type AnswerValue,
+  type FinalUnitAction,
   NumberText,
 } from './file-type.ts'
 import { answerValueOf } from './message-values.ts'
@@ -39,6 +40,7 @@ const NO_SERVICE: ServiceOutcome = {
   validityMs: 0,
   tariffChangeMs: 0,
   finalUnit: false,
+  action: null,
   cost: 0,
   quote: null,
 }
@@ -126,6 +128,8 @@ const readers = {
   },
   /** Whether this is the final grant. */
   final_unit: (answer, service) => grantOf(answer, service)?.finalUnit,
+  /** Name of the policy that an event rule prescribes for the granted units. */
+  policy: (answer, service) => policyOf(answer, service),
   /** `terminate`, `redirect` or `restrict`; like the fields below, only in a final grant. */
   final_unit_action: (answer, service) => {
     const action = actionOf(answer, service)?.action
@@ -214,6 +218,7 @@ export const fieldNeeds: Readonly<Partial<Record<AnswerFieldName, AnswerTest>>> 
   quota_holding_time: hasReservedGrant,
   threshold: hasReservedGrant,
   tariff_change: (answer, service) => changingOf(answer, service) !== undefined,
+  policy: (answer, service) => policyOf(answer, service) !== undefined,
   final_unit_action: hasFinalUnit,
   redirect_address: hasFinalUnit,
   redirect_address_type: hasFinalUnit,
@@ -277,6 +282,7 @@ function grantedVolume(
 function hasGrant(answer: AnswerSource, service: ServiceOutcome | null): boolean {
   const grant = grantOf(answer, service)
   if (grant === undefined || grant.reason !== 'granted') return false
+  if (grant.action?.type === 'redirect') return false
   return grant.granted > 0 || (grant.parts === null && grant.validityMs > 0)
 }
 
@@ -341,10 +347,24 @@ function hasQuote(answer: AnswerSource, service: ServiceOutcome | null): boolean
   return quoteOf(answer, service) !== null
 }
 
-/** Action at the end of the final grant; undefined for other grants. */
-function actionOf(answer: AnswerSource, service: ServiceOutcome | null) {
+/**
+ * Action at the end of the final grant, or at once if an event rule redirects; undefined for other
+ * grants.
+ */
+function actionOf(
+  answer: AnswerSource,
+  service: ServiceOutcome | null,
+): FinalUnitAction | undefined {
   const grant = grantOf(answer, service)
+  if (grant?.action?.type === 'redirect') {
+    return { action: 'redirect', addressType: 'url', address: grant.action.address }
+  }
   return grant?.finalUnit === true ? answer.settings(grant.usaget).finalUnit : undefined
+}
+
+function policyOf(answer: AnswerSource, service: ServiceOutcome | null): string | undefined {
+  const action = grantOf(answer, service)?.action
+  return action?.type === 'throttle' ? action.policy : undefined
 }
 
 function quoteOf(answer: AnswerSource, service: ServiceOutcome | null) {

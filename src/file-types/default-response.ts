@@ -18,6 +18,7 @@ const grant = fieldsOf({
   redirectAddress: 'redirect_address',
   redirectAddressType: 'redirect_address_type',
   restrictionFilters: 'restriction_filters',
+  policy: 'policy',
   aprice: 'aprice',
   finalCharge: 'final_charge',
   taxData: 'tax_data',

@@ -22,6 +22,7 @@ const reasonsOf = {
   total_below: ['totalBelow'],
   refund_limit: ['refundLimit'],
   nothing_to_refund: ['nothingToRefund'],
+  cap_reached: ['capReached'],
   malformed: ['malformed'],
   overloaded: ['overloaded', 'contention'],
   store_down: ['storeDown', 'corrupt'],
@@ -32,6 +33,7 @@ const reasonsOf = {
 const FALLBACK_KEYS: readonly (readonly [Key, Key])[] = [
   ['not_charged', 'ok'],
   ['blocked', 'rate'],
+  ['cap_reached', 'no_available_balances'],
 ]
 
 const NESTED = 'failed_calculator'

@@ -5,7 +5,7 @@
  *            processed since, or transaction id | services | cost | balances
  *   service  position in the session, from 1, or 0 with rating group and usage type | u8 flags |
  *            reason | granted | validity | tariff change | cost | service identifier, and the
- *            grants of parts
+ *            grants of parts; their number as -1 - n if an action follows: u8 type | text
  *   balance  u8 flags | prepaid include | usage type | counter | available, reserved | end | debt
  */
 import { present } from '../domain/assert.ts'
@@ -14,6 +14,7 @@ import type {
   ChargeOutcome,
   PartGrant,
   Reason,
+  ServiceAction,
   ServiceOutcome,
 } from '../domain/charge-outcome.ts'
 import { sessionTagOf } from '../domain/lines.ts'
@@ -47,6 +48,7 @@ export const STORED_REASONS = [
   'timedOut',
   'refundLimit',
   'nothingToRefund',
+  'capReached',
 ] as readonly Reason[]
 
 const HAS_REASON = 1
@@ -66,8 +68,12 @@ const HAS_VALIDITY = 16
 const HAS_TARIFF_CHANGE = 32
 /** The cost differs from that of the service in the session. */
 const HAS_OWN_COST = 64
-/** A service identifier that the session does not contain, or grants of parts: both follow. */
+/** A service identifier that the session does not contain, grants of parts, or an action follow. */
 const HAS_MORE = 128
+
+/** Types of actions. */
+const REDIRECT = 1
+const THROTTLE = 2
 
 const IS_MONEY = 1
 const HAS_USAGET = 2
@@ -209,7 +215,7 @@ function serviceNumberOf(outcome: ServiceOutcome, { services }: Session): number
 
 function writeService(writer: Writer, outcome: ServiceOutcome, session: Session): void {
   const { ratingGroup, usaget, reason, granted, validityMs, tariffChangeMs, cost } = outcome
-  const { serviceIdentifier, parts } = outcome
+  const { serviceIdentifier, parts, action } = outcome
   const number = serviceNumberOf(outcome, session)
   const service = session.services[number - 1]
   let flags = reason === 'granted' ? 0 : HAS_REASON
@@ -219,7 +225,8 @@ function writeService(writer: Writer, outcome: ServiceOutcome, session: Session)
   if (validityMs !== 0) flags |= HAS_VALIDITY
   if (tariffChangeMs !== 0) flags |= HAS_TARIFF_CHANGE
   if (cost !== costOf(service)) flags |= HAS_OWN_COST
-  if (parts !== null || (number === 0 && serviceIdentifier !== '')) flags |= HAS_MORE
+  const isOther = number === 0 && serviceIdentifier !== ''
+  if (parts !== null || action !== null || isOther) flags |= HAS_MORE
   writer.number(number)
   if (number === 0) {
     writer.number(ratingGroup)
@@ -233,19 +240,29 @@ function writeService(writer: Writer, outcome: ServiceOutcome, session: Session)
   if (flags & HAS_OWN_COST) writer.number(cost)
   if ((flags & HAS_MORE) === 0) return
   writer.string(serviceIdentifier)
-  writer.number(parts === null ? 0 : parts.length)
+  const count = parts === null ? 0 : parts.length
+  writer.number(action === null ? count : -1 - count)
   for (const part of parts ?? []) {
     writer.string(part.usaget)
     writer.number(part.granted)
   }
+  if (action === null) return
+  writer.u8(action.type === 'redirect' ? REDIRECT : THROTTLE)
+  writer.string(action.type === 'redirect' ? action.address : action.policy)
 }
 
-function readParts(reader: Reader): PartGrant[] | null {
+function readParts(reader: Reader, count: number): PartGrant[] | null {
   const parts: PartGrant[] = []
-  for (let left = reader.number(); left > 0; left -= 1) {
+  for (let left = count; left > 0; left -= 1) {
     parts.push({ usaget: reader.word(), granted: reader.number() })
   }
   return parts.length === 0 ? null : parts
+}
+
+function readAction(reader: Reader): ServiceAction {
+  return reader.u8() === REDIRECT
+    ? { type: 'redirect', address: reader.string() }
+    : { type: 'throttle', policy: reader.word() }
 }
 
 function readServices(reader: Reader, session: Session): ServiceOutcome[] {
@@ -271,13 +288,16 @@ function readService(reader: Reader, { services, openedMs }: Session): ServiceOu
     validityMs: flags & HAS_VALIDITY ? readSpan(reader) : 0,
     tariffChangeMs: flags & HAS_TARIFF_CHANGE ? reader.time(openedMs) : 0,
     finalUnit: (flags & FINAL_UNIT) !== 0,
+    action: null,
     cost: flags & HAS_OWN_COST ? reader.number() : costOf(service),
     // A simulated request leaves no answer to repeat.
     quote: null,
   }
   if (flags & HAS_MORE) {
     outcome.serviceIdentifier = reader.word()
-    outcome.parts = readParts(reader)
+    const count = reader.number()
+    outcome.parts = readParts(reader, count < 0 ? -1 - count : count)
+    if (count < 0) outcome.action = readAction(reader)
   }
   return outcome
 }

@@ -1,6 +1,7 @@
 /** Encodes a batch of commits as the keys and arguments of lua/commit.lua. */
 import { assert } from '../domain/assert.ts'
 import type { OwnerState } from '../domain/bucket.ts'
+import type { BalanceEvent } from '../domain/events/event.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
 import type { Session, SessionState } from '../domain/session.ts'
 import { FENCE_PREFIX, indexMember, type LedgerKeys, STATE_PREFIX } from './keys.ts'
@@ -66,6 +67,8 @@ export interface AccountCommit {
   mayChangeCredit?: boolean
   /** Lines of segments that ended. Lines of open segments are read from the sessions. */
   lines: Line[]
+  /** Events that follow from the new states; none if absent. */
+  events?: readonly BalanceEvent[]
   /**
    * Sets a back-off hint on the account if the commit meets a conflict: other workers receive BUSY
    * until it expires.
@@ -142,12 +145,12 @@ function writeAccount(
   table: KeyTable,
   writer: Writer,
 ): void {
-  const { aid, owners, shared, registrations, operation, lines } = commit
+  const { aid, owners, shared, registrations, operation, lines, events = NO_EVENTS } = commit
   const { keys } = settings
   assert(owners.length > 0 || shared.state !== null, 'a commit writes a state')
   const indexWrites = countIndexWrites(owners)
   const operations = resultsOf(operation)
-  const hasRecord = operations.length > 0 || lines.length > 0
+  const hasRecord = operations.length > 0 || lines.length > 0 || events.length > 0
   const hasMore =
     indexWrites + registrations.length > 0 ||
     hasRecord ||
@@ -187,8 +190,10 @@ function writeAccount(
     writer.text(location)
     writer.text(expected)
   }
-  if (hasRecord) writeRecordBlock(writer, { lines, operations })
+  if (hasRecord) writeRecordBlock(writer, { lines, operations, events })
 }
+
+const NO_EVENTS: readonly BalanceEvent[] = []
 
 function resultsOf(operation: CommittedOperation | null): readonly OperationLine[] {
   return operation === null ? [] : [operation.result, ...(operation.parts ?? [])]

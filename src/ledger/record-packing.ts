@@ -1,7 +1,7 @@
 /**
  * Encodes the records that a commit sends to the recorder, and results of operations.
  *
- *   record  u8 1 | lines | operations (MessagePack)
+ *   record  u8 1 | lines | operations (MessagePack); u8 2 with events (MessagePack) at the end
  *   line    stamp | account, subscriber | origin | session id | rating group | usage type | called
  *           number | u8 state, with 80 added before a service identifier | the segment's part
  *           (segment-packing.ts)
@@ -9,6 +9,7 @@
  */
 import { Packr } from 'msgpackr'
 import { present } from '../domain/assert.ts'
+import type { BalanceEvent } from '../domain/events/event.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
 import { CorruptValueError } from './owner-packing.ts'
 import { Reader } from './reader.ts'
@@ -16,6 +17,7 @@ import { readLineParts, writeLineParts } from './segment-packing.ts'
 import { Writer } from './writer.ts'
 
 const RECORD_FORMAT = 1
+const RECORD_WITH_EVENTS = 2
 const RESULT_FORMAT = 1
 const packr = new Packr({ useRecords: false, moreTypes: false, int64AsType: 'number' })
 const STATES: readonly Line['state'][] = ['open', 'ended', 'closed', 'expired']
@@ -26,10 +28,14 @@ const HAS_IDENTIFIER = 0x80
 export interface StreamRecord {
   lines: Line[]
   operations: OperationLine[]
+  /** Absent if there are none. */
+  events?: BalanceEvent[]
 }
 
-type ReadonlyRecord = {
-  readonly [name in keyof StreamRecord]: readonly StreamRecord[name][number][]
+interface ReadonlyRecord {
+  readonly lines: readonly Line[]
+  readonly operations: readonly OperationLine[]
+  readonly events?: readonly BalanceEvent[]
 }
 
 /** Writes the length as u32, then the record. */
@@ -48,25 +54,34 @@ export function packRecord(record: StreamRecord): Buffer {
 /** Usual size of a record with a few operations. */
 const RECORD_BYTES = 1024
 
-function writeRecord(writer: Writer, { lines, operations }: ReadonlyRecord): void {
-  writer.u8(RECORD_FORMAT)
+function writeRecord(writer: Writer, { lines, operations, events = [] }: ReadonlyRecord): void {
+  writer.u8(events.length === 0 ? RECORD_FORMAT : RECORD_WITH_EVENTS)
   writer.number(lines.length)
   for (const line of lines) writeLine(writer, line)
   // Hardly any record has an operation.
   if (operations.length === 0) writer.number(0)
   else writer.chunk(packr.pack(operations))
+  if (events.length > 0) writer.chunk(packr.pack(events))
 }
 
 /** Throws `CorruptValueError` if the value is not a packed record. */
 export function unpackRecord(packed: Buffer): StreamRecord {
-  if (packed[0] !== RECORD_FORMAT) throw new CorruptValueError('a record has an unknown format')
+  const format = packed[0]
+  if (format !== RECORD_FORMAT && format !== RECORD_WITH_EVENTS) {
+    throw new CorruptValueError('a record has an unknown format')
+  }
   try {
     const reader = new Reader(packed, 1)
     const lines: Line[] = []
     for (let left = reader.number(); left > 0; left -= 1) lines.push(readLine(reader))
     const operations = reader.chunk()
+    const events = format === RECORD_FORMAT ? null : reader.chunk()
     if (!reader.isAtEnd) throw new RangeError('the record has a wrong length')
-    return { lines, operations: operations.length === 0 ? [] : packr.unpack(operations) }
+    return {
+      lines,
+      operations: operations.length === 0 ? [] : packr.unpack(operations),
+      ...(events === null ? {} : { events: packr.unpack(events) }),
+    }
   } catch (error) {
     throw new CorruptValueError('a record is damaged', { cause: error })
   }

@@ -110,8 +110,8 @@ function resolvePart(
   batch.entries.push(entry)
 }
 
-function isEmptyRecord({ lines, operations }: StreamRecord): boolean {
-  return lines.length === 0 && operations.length === 0
+function isEmptyRecord({ lines, operations, events = [] }: StreamRecord): boolean {
+  return lines.length === 0 && operations.length === 0 && events.length === 0
 }
 
 interface State {
@@ -186,7 +186,7 @@ class EntryParts {
     const partition = this.#partition
     const id = this.#id
     const content = { owners: [], lines: [], operations: [] }
-    const entry = { partition, id, aid, fields: [], isShared: false, ...content }
+    const entry: StreamEntry = { partition, id, aid, fields: [], isShared: false, ...content }
     const part = { entry, names: [], damage: undefined }
     this.list.push(part)
     return part
@@ -195,9 +195,10 @@ class EntryParts {
 
 /** Throws `CorruptValueError`. */
 function readRecord({ entry }: EntryPart, packed: Buffer): void {
-  const { lines, operations } = unpackRecord(packed)
+  const { lines, operations, events = [] } = unpackRecord(packed)
   entry.lines.push(...lines)
   entry.operations.push(...operations)
+  if (events.length > 0) entry.events = [...(entry.events ?? []), ...events]
 }
 
 function accountOf(name: string): number | undefined {

@@ -16,18 +16,19 @@ import { ownerAt } from '../domain/debt.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 
 /**
- * Whether an opening request with this answer has to be stored: units were granted, or credit was
- * insufficient.
+ * Whether an opening request with this answer has to be stored: units were granted, credit was
+ * insufficient, or a spending cap is reached.
  */
 export function mustBeStored(service: ServiceOutcome): boolean {
-  return service.reason === 'granted' || service.reason === 'noCredit'
+  const { reason } = service
+  return reason === 'granted' || reason === 'noCredit' || reason === 'capReached'
 }
 
 /** Names the services that a granted request could not settle, so that unpaid usage is reported. */
 function unpriced(services: readonly ServiceOutcome[]): string {
   let text = ''
   for (const { usaget, reason } of services) {
-    if (reason === 'granted' || reason === 'noCredit') continue
+    if (reason === 'granted' || reason === 'noCredit' || reason === 'capReached') continue
     const lost = `${usaget} not charged: ${reasons[reason].text}`
     text = text === '' ? lost : `${text}; ${lost}`
   }
@@ -80,6 +81,7 @@ export function settledOnly(service: ServiceRequest): ServiceOutcome {
     validityMs: 0,
     tariffChangeMs: 0,
     finalUnit: false,
+    action: null,
     cost: 0,
     quote: null,
   }

@@ -37,11 +37,17 @@ export function needsProfile(
     for (const units of chargedUnits(session, service)) {
       const previous = serviceOf(session, units)
       const requested = requestedUnits(request, units, isLate)
+      if (isCheck(request, units) && !isLate) return true
       const used = newlyUsed(units, previous)
       if (needsRating(kind, requested, used, previous, isLate, atMs)) return true
     }
   }
   return false
+}
+
+/** Whether the service only asks if units could be granted. */
+function isCheck({ kind }: ChargeRequest, { checksCredit, requested }: ServiceRequest): boolean {
+  return kind === 'update' && checksCredit && requested === 0
 }
 
 /** Without looking at prices: services that need them are rated in any case. */

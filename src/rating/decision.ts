@@ -3,6 +3,7 @@ import type { OwnerState } from '../domain/bucket.ts'
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
+import type { BalanceRuleSet } from '../domain/events/rule-set.ts'
 import type { Line } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
 import type { RatingContext } from './program.ts'
@@ -29,6 +30,8 @@ export interface ChargeSettings {
 
 export interface ChargeContext extends RatingContext {
   settings: ChargeSettings
+  /** The event rules with actions; null if there are none. */
+  actionRules: BalanceRuleSet | null
   /**
    * The profile in force at the event time; null if the subscriber is unknown or no profile is
    * needed.

@@ -4,13 +4,16 @@
 import { type ChargeRequest, type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
 import type { ServiceSession } from '../domain/session.ts'
 
-/** Units to grant: none after expiry, with a release, or if the request only reports usage. */
+/**
+ * Units to grant: none with a release, or if the request only reports usage. `grantsNothing`: after
+ * expiry, or because of an event rule.
+ */
 export function requestedUnits(
   request: ChargeRequest,
   service: ServiceRequest,
-  isLate: boolean,
+  grantsNothing: boolean,
 ): number {
-  const isSilent = isLate || request.kind === 'release' || service.requested < 0
+  const isSilent = grantsNothing || request.kind === 'release' || service.requested < 0
   return isSilent ? 0 : service.requested
 }
 
@@ -22,9 +25,9 @@ export function effectiveRequest(
   service: ServiceRequest,
   used: number,
   previous: ServiceSession,
-  isLate: boolean,
+  grantsNothing: boolean,
 ): ServiceRequest {
-  const requested = requestedUnits(request, service, isLate)
+  const requested = requestedUnits(request, service, grantsNothing)
   // For totals, `usedBefore` is meaningless: part of a total was reported before the tariff change
   // was announced.
   const usedBefore = service.isTotal ? -1 : service.usedBefore

@@ -276,6 +276,7 @@ function refundOutcome(
     validityMs: 0,
     tariffChangeMs: 0,
     finalUnit: false,
+    action: null,
     cost: costOf(service),
     quote: null,
   }

@@ -179,6 +179,7 @@ function combinedOutcome(
     validityMs: isGranted ? validityMs : 0,
     tariffChangeMs: isGranted ? tariffChangeMs : 0,
     finalUnit: outcomes.some(({ finalUnit }) => finalUnit),
+    action: null,
     cost,
     quote: outcomes.find(({ quote }) => quote !== null)?.quote ?? null,
   }

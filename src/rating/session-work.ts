@@ -19,6 +19,7 @@ import {
 import type { Reservation, SegmentStart, ServiceSession, Session } from '../domain/session.ts'
 import { findService, newlyUsed, serviceOf } from '../domain/session-services.ts'
 import { PriceRangeError } from '../domain/tariff.ts'
+import { actionsOn, applyAction, grantsNothing } from './actions.ts'
 import {
   balanceReports,
   denied,
@@ -33,10 +34,10 @@ import { effectiveRequest } from './effective-request.ts'
 import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
 import { needsNoCounters } from './funding-sources.ts'
 import { finalCharge } from './line-tax.ts'
-import { endsUnused, needsRating, rateService } from './program.ts'
-import type { RatedService } from './rated-service-cache.ts'
+import { endsUnused, needsRating } from './program.ts'
 import { refundSession } from './refund.ts'
 import { RequestStates } from './request-states.ts'
+import { ServiceRates } from './service-rates.ts'
 import { settleUnits, type UnitWork, type WorkState } from './service-units.ts'
 
 /** The terms of a service from now on. */
@@ -56,6 +57,11 @@ export class SessionWork implements UnitWork<WorkState> {
   readonly #rates: ServiceRates
   /** Whether the session has expired: reported usage is settled, and nothing is granted. */
   readonly #hasExpired: boolean
+  readonly #view: ChargeView
+  /** Whether an action of an event rule prevents grants of the current service. */
+  #isStopped = false
+  /** The event rule that bars a service; empty if none does. */
+  #barredBy = ''
 
   constructor(
     view: ChargeView,
@@ -63,6 +69,7 @@ export class SessionWork implements UnitWork<WorkState> {
     identified: IdentifiedRequest,
     context: ChargeContext,
   ) {
+    this.#view = view
     this.#states = new RequestStates(view, session, identified, context)
     this.session = this.#states.session
     this.#identified = identified
@@ -76,9 +83,7 @@ export class SessionWork implements UnitWork<WorkState> {
     const { session } = this
     const request = this.#request
     const identified = this.#identified
-    const services = request.refund
-      ? this.#refund()
-      : request.services.map((service) => this.#service(service))
+    const services = request.refund ? this.#refund() : this.#charge()
     if (request.kind === 'release' && !this.#hasExpired) this.#closeOthers()
     const reason = overallReason(request, services)
     const refused = opensSession(request.kind) && reason !== 'granted'
@@ -86,7 +91,10 @@ export class SessionWork implements UnitWork<WorkState> {
     for (const service of session.services) cost += costOf(service)
     const outcome: ChargeOutcome = {
       reason,
-      detail: detailOf(reason, services, request, this.#context.profile, this.#hasExpired),
+      detail:
+        reason === 'capReached'
+          ? this.#barredBy
+          : detailOf(reason, services, request, this.#context.profile, this.#hasExpired),
       aid: session.aid,
       sid: session.sid,
       transactionId: request.pretend ? '' : transactionIdOf(identified.sessionKey, session),
@@ -110,6 +118,44 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   /**
+   * Settles the services. If actions of event rules are in force afterwards, services that they
+   * stop are settled again without grants: reservations do not change what is in force.
+   */
+  #charge(): ServiceOutcome[] {
+    const { services } = this.#request
+    if (this.#context.actionRules === null || this.#hasExpired) {
+      return services.map((service) => this.#service(service))
+    }
+    const before = this.state()
+    let outcomes = services.map((service) => this.#service(service))
+    const actions = this.#actionsOn(outcomes)
+    if (actions === null) return outcomes
+    if (actions.some(grantsNothing)) {
+      this.restore(before)
+      outcomes = services.map((service, index) => {
+        this.#isStopped = grantsNothing(actions[index] ?? null)
+        return this.#service(service)
+      })
+    }
+    for (const [index, action] of actions.entries()) {
+      const outcome = outcomes[index]
+      if (action === null || outcome === undefined) continue
+      applyAction(outcome, action, this.#request, this.#context)
+      if (outcome.reason === 'capReached') this.#barredBy ||= action.rule.document.event_code
+    }
+    return outcomes
+  }
+
+  #actionsOn(outcomes: readonly ServiceOutcome[]) {
+    const { session } = this
+    const { owners, lines } = this.#states
+    return actionsOn(this.#view, { ...owners, session, lines }, outcomes, {
+      identified: this.#identified,
+      context: this.#context,
+    })
+  }
+
+  /**
    * Settles one service and makes the next grant. A service that cannot be priced is left
    * unchanged.
    */
@@ -122,17 +168,19 @@ export class SessionWork implements UnitWork<WorkState> {
     const { services } = this.session
     const previous = serviceOf(this.session, wanted)
     const used = newlyUsed(wanted, previous)
+    // An event reserves nothing, which would have to be released.
+    if (this.#isStopped && used === 0 && this.#request.kind === 'event') return settledOnly(wanted)
+    const isSilent = this.#hasExpired || this.#isStopped
     const outcome =
       used < 0
         ? denied(wanted, 'totalBelow')
         : this.#settleReport(
-            effectiveRequest(this.#request, wanted, used, previous, this.#hasExpired),
+            effectiveRequest(this.#request, wanted, used, previous, isSilent),
             previous,
           )
     // A service without any grant or usage is not added to the session.
-    if (outcome.reason !== 'granted' && used === 0 && !services.includes(previous)) {
-      this.session.services = services
-    }
+    const isNothing = outcome.reason !== 'granted' || this.#isStopped
+    if (isNothing && used === 0 && !services.includes(previous)) this.session.services = services
     if (wanted.checksCredit && wanted.requested === 0) this.#checkCredit(wanted, outcome)
     const left = findService(this.session, wanted)
     outcome.cost = left === undefined ? 0 : costOf(left)
@@ -141,7 +189,8 @@ export class SessionWork implements UnitWork<WorkState> {
 
   /** Determines whether one unit could be granted, without granting it. */
   #checkCredit(wanted: ServiceRequest, outcome: ServiceOutcome): void {
-    if (outcome.reason !== 'granted' || this.#hasExpired) return
+    const isWithoutGrant = this.#hasExpired || this.#isStopped || this.#request.kind === 'release'
+    if (outcome.reason !== 'granted' || isWithoutGrant) return
     const before = this.state()
     const effective = withVolumes(wanted, 1, 0, -1, wanted.calledNumber)
     const { reason, validityMs, finalUnit } = this.#settleReport(
@@ -267,6 +316,7 @@ export class SessionWork implements UnitWork<WorkState> {
       tariffChangeMs:
         kind === 'event' ? 0 : tariffChangeOf(rated.start, this.#request, this.#context),
       finalUnit: settled.finalUnit,
+      action: null,
       cost: 0,
       quote,
     }
@@ -338,36 +388,5 @@ export class SessionWork implements UnitWork<WorkState> {
     const refund = refundSession(state, this.#identified, this.#context, hasPrice)
     this.#states.refunded(refund)
     return refund.services
-  }
-}
-
-/** Rates the services of one request at any instant. */
-class ServiceRates {
-  readonly #request: ChargeRequest
-  readonly #context: ChargeContext
-
-  constructor(request: ChargeRequest, context: ChargeContext) {
-    this.#request = request
-    this.#context = context
-  }
-
-  /** Rates the service at an instant. Returns the reason if it cannot be rated. */
-  at(service: ServiceRequest, atMs: number): RatedService | Reason {
-    const context = this.#context
-    const request = this.#request
-    if (context.profile === null) return 'unknownSubscriber'
-    const usage = { service, fields: request.fields, atMs, nowMs: context.nowMs }
-    return rateService(context, context.profile, usage)
-  }
-
-  /** As `at`, but returns null if the service cannot be rated. */
-  find(service: ServiceRequest, atMs: number): RatedService | null {
-    const rated = this.at(service, atMs)
-    return typeof rated === 'string' ? null : rated
-  }
-
-  hasPrice(service: ServiceRequest): boolean {
-    if (this.#context.profile === null) return false
-    return this.at(service, this.#request.eventTimeMs) !== 'noRate'
   }
 }

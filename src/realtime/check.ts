@@ -119,6 +119,7 @@ function grantedService(service: ServiceRequest, validityMs: number) {
     validityMs: granted > 0 ? validityMs : 0,
     tariffChangeMs: 0,
     finalUnit: false,
+    action: null,
     cost: 0,
     quote: null,
   }

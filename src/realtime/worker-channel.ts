@@ -1,5 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import { packTask, type ReplyMessage, unpackResult } from '../domain/worker-protocol.ts'
+import { unpackResult } from '../domain/packed-outcomes.ts'
+import { packTask, type ReplyMessage } from '../domain/worker-protocol.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 
 /** Callbacks of a batch in flight. */

@@ -48,7 +48,7 @@ export interface BulkOutcome {
  */
 export async function writeAll(
   catalog: Catalog,
-  name: 'lines' | 'balances',
+  name: 'lines' | 'events' | 'balances',
   upserts: readonly Upsert[],
   { refused, count }: BulkOutcome,
 ): Promise<void> {

@@ -1,16 +1,18 @@
 /** Merges the stream entries of a flush: only the newest version of each record. Pure. */
 import type { OwnerState } from '../domain/bucket.ts'
+import type { BalanceEvent } from '../domain/events/event.ts'
 import type { Line, OperationLine } from '../domain/line.ts'
 import type { Tariff } from '../domain/tariff.ts'
 import type { StreamEntry } from '../ledger/stream-entries.ts'
 
 /** Content of an entry, independent of its stream position. */
-export type EntryContent = Pick<StreamEntry, 'lines' | 'operations' | 'owners'>
+export type EntryContent = Pick<StreamEntry, 'lines' | 'operations' | 'owners' | 'events'>
 
 export interface FlushRecords {
   /** By stamp. */
   lines: ReadonlyMap<string, Line>
   operations: ReadonlyMap<string, OperationLine>
+  events: ReadonlyMap<string, BalanceEvent>
   /** By `ownerKey`. */
   owners: ReadonlyMap<string, OwnerState>
   /** Keys of owners whose debt may have been refunded: only volume prices can fall. */
@@ -20,6 +22,7 @@ export interface FlushRecords {
 export const NO_RECORDS: FlushRecords = {
   lines: new Map(),
   operations: new Map(),
+  events: new Map(),
   owners: new Map(),
   refundable: new Set(),
 }
@@ -32,13 +35,15 @@ export function ownerKey({ aid, sid }: { aid: number; sid: number }): string {
 export function coalesce(entries: readonly EntryContent[]): FlushRecords {
   const lines = new Map<string, Line>()
   const operations = new Map<string, OperationLine>()
+  const events = new Map<string, BalanceEvent>()
   const owners = new Map<string, OwnerState>()
   for (const entry of entries) {
     for (const line of entry.lines) keepNewest(lines, line.stamp, line)
     for (const operation of entry.operations) operations.set(operation.stamp, operation)
+    for (const event of entry.events ?? []) events.set(event.stamp, event)
     for (const owner of entry.owners) keepNewest(owners, ownerKey(owner), owner)
   }
-  return { lines, operations, owners, refundable: ownersWithVolumePrices(lines.values()) }
+  return { lines, operations, events, owners, refundable: ownersWithVolumePrices(lines.values()) }
 }
 
 function ownersWithVolumePrices(lines: Iterable<Line>): Set<string> {
@@ -52,8 +57,9 @@ function ownersWithVolumePrices(lines: Iterable<Line>): Set<string> {
 }
 
 /** Keys of all records in an entry, as in `coalesce`. */
-export function keysOf({ lines, operations, owners }: EntryContent): string[] {
-  return [...[...lines, ...operations].map(({ stamp }) => stamp), ...owners.map(ownerKey)]
+export function keysOf({ lines, operations, events = [], owners }: EntryContent): string[] {
+  const stamped = [...lines, ...operations, ...events]
+  return [...stamped.map(({ stamp }) => stamp), ...owners.map(ownerKey)]
 }
 
 function keepNewest<T extends { version: number }>(

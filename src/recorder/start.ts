@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import type { Config } from '../config/schema.ts'
 import { createLedger, type Ledger } from '../ledger/ledger.ts'
+import { type Delivery, startDelivery } from '../notifications/delivery.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
@@ -31,12 +32,13 @@ const CLAIM_IDLE_MS = 5_000
 const TOKEN_MAX = 2 ** 47
 
 /**
- * Starts the recorder: drain, sweep and gauges. The stores need not be available; it waits for
- * them. Throws `CatalogUrlError` for an invalid MongoDB URL.
+ * Starts the recorder: drain, sweep, delivery of events and gauges. The stores need not be
+ * available; it waits for them. Throws `CatalogUrlError` for an invalid MongoDB URL.
  */
 export async function startRecorder(options: RecorderOptions): Promise<Recorder> {
   const { config, log, metrics, clock } = options
   const { commandTimeoutMs } = config.redis
+  const { delivery, events } = await deliveryOf(options)
   const catalog = await openCatalog({ ...config.mongo, appName: 'tollgate-recorder' })
   const redis = openRedis(config.redis, log)
   const waiting = openRedis(
@@ -70,11 +72,22 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
   return {
     async stop(drainMs) {
       await sweeper.stop()
-      await drain.stop(drainMs)
+      await Promise.all([drain.stop(drainMs), delivery.stop(Math.min(drainMs, SENDING_MS_MAX))])
       for (const gauge of gauges) gauge.stop()
-      await Promise.all([redis.close(), waiting.close(), catalog.close()])
+      await Promise.all([redis.close(), waiting.close(), catalog.close(), events.close()])
     },
   }
+}
+
+/** For which the end waits for notifications under way. */
+const SENDING_MS_MAX = 2_000
+
+/** Has its own connections, so that it takes none of those that record. */
+async function deliveryOf(
+  options: RecorderOptions,
+): Promise<{ delivery: Delivery; events: Catalog }> {
+  const events = await openCatalog({ ...options.config.mongo, appName: 'tollgate-notifications' })
+  return { delivery: startDelivery({ ...options, catalog: events }), events }
 }
 
 function drainOn(ledger: Ledger, catalog: Catalog, options: RecorderOptions): Drain {

@@ -7,6 +7,7 @@ import {
 } from '../catalog/records/balance-document.ts'
 import { balanceObjectId } from '../catalog/records/balance-id.ts'
 import { balanceLineDocument, type LineDocument } from '../catalog/records/documents.ts'
+import { eventDocument } from '../catalog/records/event-document.ts'
 import { lineDocument, type RealtimeLineDocument } from '../catalog/records/line-document.ts'
 import type { Bucket, OwnerState } from '../domain/bucket.ts'
 import {
@@ -31,9 +32,10 @@ export interface FlushOptions {
 }
 
 /**
- * Writes the records of a flush that are not known to be stored. Lines are written first: if the
- * projection of an owner has a version, the lines of the same entries are stored too. Rejects with
- * `CatalogUnavailableError` after a possibly partial write; repeating the flush completes it.
+ * Writes the records of a flush that are not known to be stored. Lines and events are written
+ * first: if the projection of an owner has a version, those of the same entries are stored too.
+ * Rejects with `CatalogUnavailableError` after a possibly partial write; repeating the flush
+ * completes it.
  */
 export async function writeFlush(
   catalog: Catalog,
@@ -51,6 +53,7 @@ export async function writeFlush(
   const { onTime, late } = splitLines(flush, known, cycles)
   await writeAll(catalog, 'lines', lineUpserts(onTime, flush, nameOf, known), outcome)
   if (late.length > 0) await writeLateLines(catalog, late, cycles.nowMs(), outcome)
+  await writeAll(catalog, 'events', eventUpserts(flush), outcome)
   await writeAll(catalog, 'balances', balanceUpserts(flush, nameOf, known), outcome)
   if (refused.size === 0) known.add(flush, tenure)
   return refused
@@ -83,6 +86,16 @@ function lineUpserts(
   return documents.map((document) => {
     const { stamp, v } = document
     return upsertIfNewer(stamp, { stamp }, v, document, true)
+  })
+}
+
+/** An event that is stored already may have been delivered since: it stays as it is. */
+function eventUpserts({ events }: FlushRecords): Upsert[] {
+  return [...events.values()].map((event) => {
+    const { stamp } = event
+    const document = eventDocument(event) as unknown as AnyDocument
+    const update = { $setOnInsert: document }
+    return { key: stamp, operation: { updateOne: { filter: { stamp }, update, upsert: true } } }
   })
 }
 

@@ -4,6 +4,7 @@ import { type CycleMetrics, createCycleMetrics } from './cycle-metrics.ts'
 import { createDiameterMetrics, type DiameterMetrics } from './diameter-metrics.ts'
 import { createFastHistogram, type MetricValues } from './fast-histogram.ts'
 import { createLoopMetrics } from './loop-metrics.ts'
+import { createNotificationMetrics, type NotificationMetrics } from './notification-metrics.ts'
 import { createOverloadMetrics, type OverloadMetrics } from './overload-metrics.ts'
 import { createRequestMetrics, type RequestMetrics } from './request-metrics.ts'
 import { createRetentionMetrics } from './retention-metrics.ts'
@@ -56,7 +57,8 @@ export const SKIPPED_ENTITY = 'tollgate_catalogue_skipped_entity'
 export type Metrics = RequestMetrics &
   OverloadMetrics &
   CustomerMetrics &
-  CycleMetrics & {
+  CycleMetrics &
+  NotificationMetrics & {
     /** Records the size of a batch sent to a worker. */
     batch(size: number): void
     /** Adds the workers' counts since their last report. */
@@ -149,6 +151,7 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
     ...createRetentionMetrics(registers),
     ...createCustomerMetrics(registers),
     ...createCycleMetrics(registers),
+    ...createNotificationMetrics(registers),
     diameter: createDiameterMetrics(registry),
     tls: createTlsMetrics(registry),
     readLoops(read) {

@@ -12,6 +12,9 @@ export interface CreditEvent {
   readonly aid: number
   /** 0 for the account's shared balances. */
   readonly sid: number
+  /** The session whose request changed it, and has its answer already; absent if none did. */
+  readonly origin?: string
+  readonly sessionId?: string
 }
 
 /** An operator has requested the end of a session. */
@@ -50,11 +53,10 @@ export function subscribeToSessionEvents(
 /** Null if the payload is not an event of this release. */
 export function parseSessionEvent(payload: string): PublishedSessionEvent | null {
   const { cause, aid, sid, origin, sessionId } = recordOf(payload)
-  if (cause === 'credit' && isNumber(aid) && isNumber(sid)) return { cause, aid, sid }
-  if (cause === 'release' && typeof origin === 'string' && typeof sessionId === 'string') {
-    return { cause, origin, sessionId }
-  }
-  return null
+  const session =
+    typeof origin === 'string' && typeof sessionId === 'string' ? { origin, sessionId } : null
+  if (cause === 'credit' && isNumber(aid) && isNumber(sid)) return { cause, aid, sid, ...session }
+  return cause === 'release' && session !== null ? { cause, ...session } : null
 }
 
 function recordOf(payload: string): Readonly<Record<string, unknown>> {

@@ -5,11 +5,14 @@
 import { present } from '../domain/assert.ts'
 import { isUnchanged, type OwnerState } from '../domain/bucket.ts'
 import type { Reason } from '../domain/charge-outcome.ts'
+import type { BalanceEvent } from '../domain/events/event.ts'
 import type { Line } from '../domain/line.ts'
 import type { Session } from '../domain/session.ts'
 import type { AccountCommit, RegistrationCommit, SessionCommit } from '../ledger/commit-layout.ts'
 import { formatLocation } from '../ledger/ledger.ts'
 import type { ChargeCommit, ChargeDecision, ChargeView } from '../rating/decision.ts'
+import type { CreditEvent } from '../store/session-events.ts'
+import type { CommitEvents } from './commit-events.ts'
 import type { Item } from './item.ts'
 import { type CachedOwner, keepSession } from './owner-cache.ts'
 import type { CachedProfile } from './profiles.ts'
@@ -47,6 +50,8 @@ export class AccountAttempt {
   readonly #aid: number
   readonly #ttl: DirectoryTtl
   readonly #shared: CachedOwner
+  /** Null if there are no rules for events. */
+  readonly #events: CommitEvents | null
   #sharedState: OwnerState
   #accountFence = -1
   readonly #owners = new SmallMap<CachedOwner, WorkingOwner>()
@@ -55,11 +60,12 @@ export class AccountAttempt {
   #lines: SmallMap<string, Line> | null = null
   #registrations: SmallMap<string, OpenedRegistration> | null = null
 
-  constructor(aid: number, shared: CachedOwner, ttl: DirectoryTtl) {
+  constructor(aid: number, shared: CachedOwner, ttl: DirectoryTtl, events: CommitEvents | null) {
     this.#aid = aid
     this.#ttl = ttl
     this.#shared = shared
     this.#sharedState = shared.state
+    this.#events = events
   }
 
   /** The states on which the next request of this subscriber and session is decided. */
@@ -73,9 +79,17 @@ export class AccountAttempt {
     return { subscriber: state, account: this.#sharedState, session }
   }
 
-  /** Adds a decision. `profile`: the one it was rated with; null if it was not rated. */
-  add(item: Item, decision: ChargeDecision, profile: CachedProfile | null): void {
-    const { outcome, commit } = decision
+  /**
+   * Adds a decision on the states of `view`. `profile`: the one it was rated with; null if it was
+   * not rated. `known`: that of the subscriber, if rules for events need it.
+   */
+  add(
+    item: Item,
+    view: ChargeView,
+    { outcome, commit }: ChargeDecision,
+    profile: CachedProfile | null,
+    known: CachedProfile | null,
+  ): void {
     item.tentativeOutcome = outcome
     this.hasSequenceError ||= isSequenceError(outcome.reason)
     if (commit === null) return
@@ -84,7 +98,10 @@ export class AccountAttempt {
       for (const { granted } of outcome.services) if (granted > 0) this.reservations += 1
     }
     const owner = this.#ownerOf(present(item.owner, 'owner of an item'))
-    owner.state = commit.subscriber
+    owner.state =
+      this.#events === null
+        ? commit.subscriber
+        : this.#events.observe(item, view, commit, known?.profile ?? null)
     if (profile !== null) {
       owner.fence = profile.fence
       this.#accountFence = profile.accountFence
@@ -180,8 +197,16 @@ export class AccountAttempt {
       mayChangeCredit: this.#isCredited,
       // Lines of ended segments. The recorder reads those of open ones from the session.
       lines: this.#lines === null ? NO_LINES : this.#lines.values,
+      events: this.#events === null ? NO_EVENTS : this.#stamped(this.#events),
       setsBackoffHint,
     }
+  }
+
+  #stamped(events: CommitEvents): BalanceEvent[] {
+    const owners = this.#owners.values
+    return events.stamped(
+      (sid) => 1 + (owners.find(({ state }) => state.sid === sid)?.cached.state.version ?? 0),
+    )
   }
 
   /** A closed session is looked up only by retransmissions, so its entry is short-lived. */
@@ -193,6 +218,11 @@ export class AccountAttempt {
   }: OpenedRegistration): RegistrationCommit {
     const ttlMs = session.state === 'open' ? this.#ttl.openMs : this.#ttl.closedMs
     return { sessionKey, location, expected, ttlMs }
+  }
+
+  /** See `CommitEvents`. */
+  get changedActions(): Iterable<CreditEvent> {
+    return this.#events === null ? NO_CHANGES : this.#events.changed
   }
 
   /** Updates the cache after the commit succeeded. */
@@ -211,6 +241,8 @@ export class AccountAttempt {
 
 const NO_REGISTRATIONS: RegistrationCommit[] = []
 const NO_LINES: Line[] = []
+const NO_EVENTS: BalanceEvent[] = []
+const NO_CHANGES: CreditEvent[] = []
 
 function isSequenceError(reason: Reason): boolean {
   switch (reason) {

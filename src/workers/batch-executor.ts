@@ -13,6 +13,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { AccountAttempt, type DirectoryTtl } from './account-attempt.ts'
 import type { AccountBatch, AccountQueue, DecidedBatch } from './account-batch.ts'
+import { CommitEvents, type EventOptions } from './commit-events.ts'
 import type { Item } from './item.ts'
 import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
 import { OwnerLoader } from './owner-loader.ts'
@@ -32,7 +33,7 @@ export interface FencedOwners {
   account: CachedOwner
 }
 
-export interface BatchExecutorOptions {
+export interface BatchExecutorOptions extends EventOptions {
   ledger: Ledger
   owners: OwnerCache
   clock: Clock
@@ -219,17 +220,21 @@ export class BatchExecutor {
    */
   #decide(batch: AccountBatch, context: ChargeContext): DecidedBatch {
     const shared = present(batch.shared, 'shared owner')
-    const attempt = new AccountAttempt(batch.account.aid, shared, this.#options.directoryTtl)
+    const rules = this.#options.eventRules()
+    const attempt = new AccountAttempt(
+      batch.account.aid,
+      shared,
+      this.#options.directoryTtl,
+      rules ? new CommitEvents(rules, context) : null,
+    )
     for (const item of batch.items) {
       const owner = present(item.owner, 'owner')
+      const owners = { subscriber: owner, account: shared }
       const { request, isProfileUnavailable } = item
       const view = attempt.view(owner, item)
       let profile: CachedProfile | null = null
-      if (needsProfile(request, view.session, isProfileUnavailable)) {
-        const owners = { subscriber: owner, account: shared }
-        const cached = isProfileUnavailable
-          ? undefined
-          : this.#options.profileOf(item, owners, context.nowMs)
+      if (rules === undefined || needsProfile(request, view.session, isProfileUnavailable)) {
+        const cached = this.#profileOf(item, owners, context)
         if (cached === undefined) {
           attempt.defer(item)
           continue
@@ -238,13 +243,26 @@ export class BatchExecutor {
       }
       context.finder = item.rules.finder
       context.profile = profile === null ? null : profile.profile
-      attempt.add(item, chargeSession(view, item, context), profile)
+      const decision = chargeSession(view, item, context)
+      let known = profile
+      if (rules?.needsServices === true && known === null && decision.commit !== null) {
+        known = this.#profileOf(item, owners, context) ?? null
+        if (known === null && !isProfileUnavailable) {
+          attempt.defer(item)
+          continue
+        }
+      }
+      attempt.add(item, view, decision, profile, known)
     }
     return {
       batch,
       attempt,
       commit: attempt.commit(batch.attempt >= BACKOFF_FROM_ATTEMPT),
     }
+  }
+
+  #profileOf(item: Item, owners: FencedOwners, { nowMs }: ChargeContext) {
+    return item.isProfileUnavailable ? undefined : this.#options.profileOf(item, owners, nowMs)
   }
 
   #refresh(batch: AccountBatch): AccountBatch {
@@ -268,6 +286,7 @@ export class BatchExecutor {
     if (commit !== null) {
       attempt.accept(commit)
       this.#options.count('reservations', attempt.reservations)
+      for (const change of attempt.changedActions) this.#options.reauthorize(change)
     }
     for (const item of batch.items) item.resolve(item.tentativeOutcome)
     this.#release(batch)

@@ -25,9 +25,11 @@ import {
 } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
+import { publishSessionEvent } from '../store/session-events.ts'
 import { startBacklogWatch } from './backlog-watch.ts'
 import { followCustomerChanges } from './customers/customer-changes.ts'
 import { CustomerSystem } from './customers/customer-system.ts'
+import { createEventRules, type EventRules } from './event-rules.ts'
 import { watchFileTypeRules } from './file-type-rules.ts'
 import { createPoolCheck, type PoolCheck } from './pools.ts'
 import { createProcessor, type Processor } from './process.ts'
@@ -73,6 +75,7 @@ export async function buildWorker(
   const { profiles, customers } = openProfiles({ ...sources, needsPool })
   feed.onSubscriberChange((change) => dropProfiles(profiles, change))
   const taxes = createTaxRules(config.rating, log)
+  const events = createEventRules(log)
   const fileTypes = watchFileTypeRules({
     catalog,
     config,
@@ -80,6 +83,7 @@ export async function buildWorker(
     rules,
     taxes,
     customers,
+    events,
     onRules: () => (worker === 0 ? void indexIdentifiers(catalog, rules, log) : undefined),
   })
   const sessionEvents = worker === 0 ? emitSessionEvents(sources) : null
@@ -96,8 +100,11 @@ export async function buildWorker(
     needsPool,
     clock,
     elapsedMs: processMs,
-    context: ratingContexts(config, { feed, taxes, finder }),
+    context: ratingContexts(config, { feed, taxes, finder, events }),
     isCatalogueLoaded,
+    eventRules: () => (fileTypes.loaded() ? events.now() : undefined),
+    // Not awaited: it only notifies open sessions sooner.
+    reauthorize: (event) => void publishSessionEvent(redis, event),
     customers: customerReads(customers, config),
     refusal: backlog.refusal,
     ...config.ledger,
@@ -328,12 +335,13 @@ interface ContextSources {
   feed: Pick<CatalogFeed, 'current'>
   taxes: Pick<TaxRules, 'now'>
   finder: RateFinder
+  events: Pick<EventRules, 'now'>
 }
 
 /** Creates the context of an attempt, see `ProcessorOptions`. */
 function ratingContexts(
   { rating, session, ledger }: Config,
-  { feed, taxes, finder }: ContextSources,
+  { feed, taxes, finder, events }: ContextSources,
 ): (nowMs: number) => ChargeContext {
   const cycleAt = createCycleFinder(rating.timeZone, rating.cycleDay)
   const calendar = { zone: rating.timeZone, cycleDay: rating.cycleDay }
@@ -357,6 +365,7 @@ function ratingContexts(
       mapTax,
       catalogue,
       finder,
+      actionRules: events.now()?.withActions ?? null,
       profile: null,
       nowMs,
     }

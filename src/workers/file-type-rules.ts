@@ -1,6 +1,6 @@
 /**
- * Updates a worker from the stored configuration: the rules of file types, the taxation, and the
- * customer system.
+ * Updates a worker from the stored configuration: the rules of file types, the taxation, the
+ * customer system, and the rules for events.
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { Catalog } from '../catalog/connection.ts'
@@ -11,6 +11,7 @@ import type { FileType, FileTypeDefaults } from '../file-types/file-type.ts'
 import { installedFileTypes } from '../file-types/installed.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { CustomerSystem } from './customers/customer-system.ts'
+import type { EventRules } from './event-rules.ts'
 import type { NamedRules, RuleBook } from './rule-book.ts'
 import type { TaxRules } from './tax-rules.ts'
 
@@ -21,6 +22,7 @@ export interface FileTypeRulesOptions {
   readonly rules: Pick<RuleBook, 'follow'>
   readonly taxes: Pick<TaxRules, 'follow'>
   readonly customers: Pick<CustomerSystem, 'follow'>
+  readonly events: Pick<EventRules, 'follow'>
   /** Called when rules have changed. Must not throw. */
   readonly onRules: () => void
 }
@@ -36,12 +38,13 @@ export interface FileTypeRulesWatch {
 }
 
 export function watchFileTypeRules(options: FileTypeRulesOptions): FileTypeRulesWatch {
-  const { catalog, config, log, rules, taxes, customers, onRules } = options
+  const { catalog, config, log, rules, taxes, customers, events, onRules } = options
   const defaults = fileTypeDefaultsOf(config)
   let taken: Promise<void> = Promise.resolve()
   const watch = watchStoredConfig({ catalog, pollMs: config.catalog.pollMs, log }, (stored) => {
     taxes.follow(stored.taxation)
     customers.follow(stored.subscribers)
+    events.follow(stored.events)
     const named = installedFileTypes(stored.file_types, defaults).flatMap(({ fileType }) =>
       fileType === null ? [] : namedRules(fileType, defaults),
     )

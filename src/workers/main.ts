@@ -1,12 +1,8 @@
 /** Entry of a worker thread (piscina): builds the worker once, then accepts batches. */
 import { isMainThread, type MessagePort, parentPort, workerData } from 'node:worker_threads'
 import { assert } from '../domain/assert.ts'
-import {
-  type PackedResult,
-  type PackedTask,
-  packResult,
-  unpackTask,
-} from '../domain/worker-protocol.ts'
+import { type PackedResult, packResult } from '../domain/packed-outcomes.ts'
+import { type PackedTask, unpackTask } from '../domain/worker-protocol.ts'
 import { buildWorker, type WorkerSettings } from './build.ts'
 import { serve } from './serve.ts'
 

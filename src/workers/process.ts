@@ -13,6 +13,7 @@ import type { Ledger } from '../ledger/ledger.ts'
 import type { ChargeContext } from '../rating/decision.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { BatchExecutor, type CountName } from './batch-executor.ts'
+import type { EventOptions } from './commit-events.ts'
 import { Item } from './item.ts'
 import { OwnerCache } from './owner-cache.ts'
 import type { PoolCheck } from './pools.ts'
@@ -23,7 +24,7 @@ import { SessionLocationCache } from './session-location-cache.ts'
 import { SessionLocator } from './session-locator.ts'
 import { type WarmUpOptions, warmUp } from './warm-up.ts'
 
-export interface ProcessorOptions {
+export interface ProcessorOptions extends EventOptions {
   ledger: Ledger
   profiles: ProfileCache
   rules: Pick<RuleBook, 'of' | 'own'>
@@ -112,6 +113,8 @@ class BatchProcessor implements Processor {
       elapsedMs,
       context,
       profileOf: (item, owners, nowMs) => this.#profiles.cached(item, owners, nowMs),
+      eventRules: options.eventRules,
+      reauthorize: options.reauthorize,
       commitAttemptsMax,
       directoryTtl: { openMs: directoryTtlMs, closedMs: options.replayMs * 2 },
       count,

@@ -1,10 +1,6 @@
 import type { MessagePort } from 'node:worker_threads'
-import type {
-  PackedResult,
-  PackedTask,
-  ReplyMessage,
-  TaskMessage,
-} from '../domain/worker-protocol.ts'
+import type { PackedResult } from '../domain/packed-outcomes.ts'
+import type { PackedTask, ReplyMessage, TaskMessage } from '../domain/worker-protocol.ts'
 
 /**
  * Answers the batches received on a port, each when it is done, until the port is closed: the task

@@ -1,7 +1,7 @@
 /**
- * Emits events on which the main thread re-authorizes or terminates open sessions: top-ups and
- * releases by operators are published in Redis, changes of the catalogue and of subscribers come
- * from the feed.
+ * Emits events on which the main thread re-authorizes or terminates open sessions: top-ups, actions
+ * of event rules and releases by operators are published in Redis, changes of the catalogue and of
+ * subscribers come from the feed.
  */
 import type { CatalogFeed } from '../catalog/feed/feed.ts'
 import type { SubscriberChange } from '../catalog/feed/subscriber-watch.ts'
@@ -72,8 +72,10 @@ export function watchSessionEvents(options: SessionEventsOptions): SessionEvents
 }
 
 function sessionEventOf(published: PublishedSessionEvent): SessionEvent {
-  if (published.cause === 'credit')
-    return { kind: 'reauthorize', aid: published.aid, sid: published.sid }
+  if (published.cause === 'credit') {
+    const { cause, ...owner } = published
+    return { kind: 'reauthorize', ...owner }
+  }
   return { kind: 'release', origin: published.origin, sessionId: published.sessionId }
 }
 

@@ -14,7 +14,7 @@ import { ACTOR, NOW_MS, RULES } from '../support/billing/books.ts'
 import { useStore } from '../support/catalog/store.ts'
 
 const store = useStore()
-const CAUSE = { actor: ACTOR, nowMs: NOW_MS } as const
+const CAUSE = { currencyCode: 978, actor: ACTOR, nowMs: NOW_MS } as const
 
 async function open(): Promise<{ catalog: Catalog; group: MoneyGroup }> {
   const catalog = await store.open()

@@ -1,8 +1,17 @@
 import { describe, expect, it } from 'vitest'
-import { finishDemoSeed, seedDemoCatalogue } from '../../src/catalog/demo.ts'
+import {
+  DEMO_EVENTS,
+  finishDemoSeed,
+  seedDemoCatalogue,
+  seedDemoEvents,
+} from '../../src/catalog/demo.ts'
 import { createCatalogFeed } from '../../src/catalog/feed/feed.ts'
 import { findSubscriber } from '../../src/catalog/feed/subscribers.ts'
+import { checkEventSettings } from '../../src/catalog/settings/event-settings.ts'
+import { readCategory, writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
+import { loadConfig } from '../../src/config/load.ts'
 import { charge } from '../../src/domain/tariff.ts'
+import { addressProblem, createAddressPolicy } from '../../src/external/address-policy.ts'
 import { DEMO_BY, insertEntity, recordingLog, useStore } from '../support/catalog/store.ts'
 
 const store = useStore()
@@ -87,5 +96,27 @@ describe('the demo catalogue', () => {
     expect(created).toHaveLength(new Set(created).size)
     expect(await catalog.audit.find().toArray()).toMatchObject([{ type: 'seed', key: 'demo' }])
     expect(await catalog.subscribers.countDocuments()).toBe(5)
+  })
+})
+
+describe('the rules of the demo', () => {
+  it('are valid settings, stored once', async () => {
+    const catalog = await store.open()
+    checkEventSettings(DEMO_EVENTS)
+    const policy = createAddressPolicy(loadConfig({ env: {} }).external.privateRanges)
+    for (const { url } of DEMO_EVENTS.balance) {
+      expect(await addressProblem(new URL(url), policy)).toBeNull()
+    }
+    for (let times = 1; times <= 2; times += 1) await seedDemoEvents(catalog, DEMO_BY)
+    expect((await readCategory(catalog, 'events')).value).toEqual(DEMO_EVENTS)
+    expect(await catalog.audit.find().toArray()).toMatchObject([{ type: 'set', key: 'events' }])
+  })
+
+  it('replace no stored rules', async () => {
+    const catalog = await store.open()
+    const stored = { settings: { http: { url: 'http://127.0.0.1:1/' } } }
+    await writeStoredConfig(catalog, 'events', () => stored, { nowMs: AT_MS, by: 'test' })
+    await seedDemoEvents(catalog, DEMO_BY)
+    expect((await readCategory(catalog, 'events')).value).toEqual(stored)
   })
 })

@@ -24,7 +24,7 @@ beforeAll(async () => {
   await catalog.ensureIndexes()
   await catalog.transaction('store an invoice', (session) =>
     storeInvoiceBill(
-      { catalog, session, actor: ACTOR, nowMs: INVOICED_MS },
+      { catalog, session, currencyCode: 978, actor: ACTOR, nowMs: INVOICED_MS },
       {
         aid: 1,
         invoiceId: 101,
@@ -38,7 +38,8 @@ beforeAll(async () => {
   )
   await catalog.transaction('pay', (session) => {
     const order = paymentOrder({ aid: 1, amount: 30 }, 'cash', RULES)
-    return recordPayments({ catalog, session, actor: ACTOR, nowMs: PAID_MS }, [order])
+    const cause = { actor: ACTOR, nowMs: PAID_MS }
+    return recordPayments({ catalog, session, currencyCode: 978, ...cause }, [order])
   })
 })
 afterAll(async () => {

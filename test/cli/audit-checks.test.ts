@@ -219,6 +219,16 @@ describe('the audit of recorded lines', () => {
     )
   })
 
+  it('expects no lines of a total of usage, from which nothing is paid', () => {
+    const owner = ownerOf()
+    const counted = { id: 2, credited: 0, spent: 70, reserved: 0, free: -70, limit: 2 ** 52 }
+    const total = bucketOf({ ...counted, kind: 'units', counter: 'total/call/usagev' })
+    expect(texts(checkLines({ ...owner, buckets: [...owner.buckets, total] }, sums().own))).toEqual(
+      [],
+    )
+    expect(texts(checkConserved({ ...owner, buckets: [total] }))).toEqual([])
+  })
+
   it('separates the debt of a subscriber from the debt of its account', () => {
     const [own, shared] = [emptySums(), emptySums()]
     addLine(lineDocument({ ...line, debt: 20, accountDebt: 15 }), own, shared)

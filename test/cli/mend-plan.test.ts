@@ -68,6 +68,13 @@ describe('a mend', () => {
     expect(planMend(evidenceOf(ownerOf([UNITS]), {}, same)).owners).toEqual([])
   })
 
+  it('leaves totals of usage as they are, which no line pays', () => {
+    const same = { 1: { spent: 100, credited: 1_000 } }
+    const counted = { credited: 0, spent: 70, reserved: 0, free: -70, limit: 2 ** 52 }
+    const total = { ...UNITS, ...counted, id: 3, usaget: '', counter: 'total/call/usagev' }
+    expect(planMend(evidenceOf(ownerOf([UNITS, total]), {}, same)).owners).toEqual([])
+  })
+
   it('charges the amounts of lines, and needs no further line for them', () => {
     const evidence = evidenceOf(ownerOf([UNITS]), {}, { 1: { spent: 300, credited: 1_000 } }, 8)
     const { after, buckets } = planOf(evidence)

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { COMMANDS, commandHelpText, helpText } from '../../src/cli/commands.ts'
 import { UsageError } from '../../src/cli/errors.ts'
@@ -7,6 +9,7 @@ import {
   parseCommandLine,
   requiredText,
 } from '../../src/cli/parse.ts'
+import { HOUSE } from '../house/tree.ts'
 
 const parse = (line: string) => {
   const { command, operands, options } = parseCommandLine(line === '' ? [] : line.split(' '))
@@ -111,9 +114,40 @@ describe('help', () => {
       for (const operand of command.operands ?? []) {
         expect(commandHelpText(command)).toContain(`  ${operand.name} `)
       }
+      if (command.rest) expect(commandHelpText(command)).toContain(` [${command.rest.name} ...] `)
       for (const option of Object.keys(command.options)) {
         expect(commandHelpText(command)).toContain(`--${option} `)
       }
+    }
+  })
+})
+
+describe('arguments after the operands', () => {
+  it('are none or several, where a command has them', () => {
+    expect(parseCommandLine(['event', 'resend']).rest).toEqual([])
+    const { rest, operands, options } = parseCommandLine(['event', 'resend', 'a', '--json', 'b'])
+    expect({ rest, operands, options }).toEqual({
+      rest: ['a', 'b'],
+      operands: {},
+      options: { json: true },
+    })
+  })
+
+  it('are refused elsewhere', () => {
+    expect(() => parseCommandLine(['event', 'test', 'RULE', 'x'])).toThrow(
+      new UsageError("event test: Unexpected argument 'x'"),
+    )
+  })
+})
+
+describe('docs/EVENTS.md', () => {
+  it('has commands that exist, with their options', () => {
+    const text = readFileSync(join(HOUSE, 'docs/EVENTS.md'), 'utf8')
+    const lines = text.split('\n').filter((line) => line.startsWith('tollgate '))
+    expect(lines.length).toBeGreaterThan(4)
+    for (const line of lines) {
+      const [, ...words] = line.replace(/ +#.*$/, '').split(/ +/)
+      expect(parseCommandLine(words).options['help']).toBeUndefined()
     }
   })
 })

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { ConfigError } from '../../src/config/error.ts'
 import {
+  addressWithPort,
   isAddress,
   isAddressRange,
   isHost,
@@ -125,6 +126,23 @@ describe('an address', () => {
       expect(refusals({ TOLLGATE_ADMIN_TRUSTED_PROXIES: range })[0]).toContain(
         'admin.trustedProxies must be a list of different IP addresses, or ranges',
       )
+    },
+  )
+
+  it.each([
+    ['127.0.0.1:8183', '127.0.0.1', 8183],
+    ['[::1]:65535', '::1', 65_535],
+  ])('of private ranges can have a port: %s', (text, address, port) => {
+    expect(addressWithPort(text)).toEqual({ address, port })
+    const env = { TOLLGATE_EXTERNAL_PRIVATE_RANGES: `${text},10.0.0.0/8` }
+    expect(loadConfig({ env }).external.privateRanges).toEqual([text, '10.0.0.0/8'])
+    expect(refusals({ TOLLGATE_ADMIN_TRUSTED_PROXIES: text })).toHaveLength(1)
+  })
+
+  it.each(['localhost:80', '127.0.0.1:0', '127.0.0.1:65536', '127.0.0.1:', '::1:80', '1.2.3:80'])(
+    'of private ranges cannot be %s',
+    (text) => {
+      expect(addressWithPort(text)).toBeNull()
     },
   )
 })

@@ -15,7 +15,8 @@ import {
   type ServiceRequest,
   serviceRequest,
 } from '../../src/domain/charge-request.ts'
-import { packResult, packTask, unpackResult, unpackTask } from '../../src/domain/worker-protocol.ts'
+import { packResult, unpackResult } from '../../src/domain/packed-outcomes.ts'
+import { packTask, unpackTask } from '../../src/domain/worker-protocol.ts'
 import type { WorkerResult, WorkerTask } from '../../src/domain/worker-task.ts'
 import { propertyRuns } from '../support/domain/property-runs.ts'
 
@@ -97,6 +98,11 @@ const serviceOutcome: fc.Arbitrary<ServiceOutcome> = fc.record({
   validityMs: number,
   tariffChangeMs: number,
   finalUnit: fc.boolean(),
+  action: fc.oneof(
+    fc.constant(null),
+    fc.record({ type: fc.constant('redirect' as const), address: text }),
+    fc.record({ type: fc.constant('throttle' as const), policy: text }),
+  ),
   cost: number,
   quote,
 })

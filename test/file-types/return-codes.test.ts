@@ -22,7 +22,8 @@ describe('return codes', () => {
   it.each([
     ['ok', ['granted', 'notCharged']],
     ['not_charged', ['notCharged']],
-    ['no_available_balances', ['noCredit']],
+    ['no_available_balances', ['noCredit', 'capReached']],
+    ['cap_reached', ['capReached']],
     ['customer', ['unknownSubscriber']],
     ['rate', ['noRate', 'blocked']],
     ['blocked', ['blocked']],

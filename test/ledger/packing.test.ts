@@ -61,6 +61,12 @@ describe(`packed values (seed ${SEED})`, () => {
     expect(unpackResult(packResult(result))).toEqual(result)
   })
 
+  it('are unchanged by packing with events', () => {
+    const events = [{ stamp: 'e', before: 0.5, after: 'prepaid', row: { usagev: 2 ** 50 } }]
+    const record = { lines: [], operations: [operationOf('a', 5)], events } as never
+    expect(unpackRecord(packRecord(record))).toEqual(record)
+  })
+
   it('are unchanged by packing if a refund has credited an amount', () => {
     const kinds = ['creditedUnits', 'creditedMoney', 'limit', 'money', 'units'] as const
     const payment = { prepaidIncludeId: 3, counter: '', left: 0, total: 0 }

@@ -49,7 +49,7 @@ const formats: Readonly<Record<WireFormat, Codec<unknown>>> = {
 }
 const names: Readonly<Record<WireFormat, string>> = {
   json:
-    'start update release services cost redirect late event refund refund-money pretend ' +
+    'start update release services cost redirect actions late event refund refund-money pretend ' +
     'denied failed fraction no-session other-type not-json',
   keyvalue: 'kv-start kv-services kv-gap',
   xml: 'xml-start xml-services xml-doctype',

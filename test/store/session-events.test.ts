@@ -31,11 +31,12 @@ it('session events are delivered as published, and invalid ones are skipped', as
   await waitUntil('it listens', () => following.isListening())
   const hints: PublishedSessionEvent[] = [
     { cause: 'credit', aid: 1, sid: 0 },
+    { cause: 'credit', aid: 1, sid: 2, origin: 'diameter:example.net/diameter', sessionId: 'a' },
     { cause: 'release', origin: 'diameter:example.net/diameter', sessionId: 'a;1;2' },
   ]
   await publish(redis, 'tollgate:hints', 'what is this')
   for (const hint of hints) expect(await publishSessionEvent(redis, hint)).toBe(true)
-  await waitUntil('both', () => heard.length === 2)
+  await waitUntil('all', () => heard.length === 3)
   expect(heard).toEqual(hints)
   following.close()
 })

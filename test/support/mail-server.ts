@@ -9,17 +9,30 @@ export interface MailServer {
   close(): Promise<void>
 }
 
-/** `accepts`: whether the server accepts the next message. */
-export async function startMailServer(port = 0, accepts = () => true): Promise<MailServer> {
+export interface MailServerOptions {
+  port?: number
+  /** Whether the server accepts the next message, which is for this address. */
+  accepts?: (receiver: string) => boolean
+  /** Whether there is no such address. */
+  refuses?: (receiver: string) => boolean
+}
+
+export async function startMailServer(options: MailServerOptions = {}): Promise<MailServer> {
+  const { port = 0, accepts = () => true, refuses = () => false } = options
   const messages: string[] = []
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
-    onData(stream, _session, done) {
+    onRcptTo({ address }, _session, done) {
+      if (!refuses(address)) return done()
+      done(Object.assign(new Error('no such user'), { responseCode: 550 }))
+    },
+    onData(stream, { envelope }, done) {
       const parts: Buffer[] = []
       stream.on('data', (part: Buffer) => parts.push(part))
       stream.on('end', () => {
-        if (!accepts()) return done(new Error('try again later'))
+        const [receiver] = envelope.rcptTo
+        if (!accepts(receiver?.address ?? '')) return done(new Error('try again later'))
         messages.push(Buffer.concat(parts).toString('utf8'))
         done()
       })

@@ -2,12 +2,8 @@ import { once } from 'node:events'
 import { MessageChannel } from 'node:worker_threads'
 import { afterEach, expect, it } from 'vitest'
 import { plainOutcome } from '../../src/domain/charge-outcome.ts'
-import {
-  type PackedResult,
-  packResult,
-  packTask,
-  type ReplyMessage,
-} from '../../src/domain/worker-protocol.ts'
+import { type PackedResult, packResult } from '../../src/domain/packed-outcomes.ts'
+import { packTask, type ReplyMessage } from '../../src/domain/worker-protocol.ts'
 import { serve } from '../../src/workers/serve.ts'
 
 const { port1, port2 } = new MessageChannel()

@@ -11,12 +11,13 @@ import { dateOf } from '../entities/requests/instant.ts'
 import type { ActionCall } from './action.ts'
 
 export function writerOf(
-  { catalog, actor, nowMs }: ActionCall,
+  { catalog, config, actor, nowMs }: ActionCall,
   session: ClientSession,
   reason: string | undefined,
 ): BooksWriter {
   const cause = { actor: plainActor(actor), nowMs, ...(reason === undefined ? {} : { reason }) }
-  return { catalog, session, ...cause }
+  const { currencyCode } = config.rating
+  return { catalog, session, currencyCode, ...cause }
 }
 
 /** Decimals of the currency's smallest unit. */

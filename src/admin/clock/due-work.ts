@@ -7,12 +7,15 @@ import type { Config } from '../../config/schema.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import { firstExpiryMs, streamBacklog } from '../../ledger/streams.ts'
 import { sweepPartition } from '../../ledger/sweep.ts'
+import { firstUnmailedMs } from '../../notifications/digest.ts'
 import { type Clock, monotonicMs } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { Metrics } from '../../runtime/metrics.ts'
 import { requestRecording } from '../../store/recording-requests.ts'
 import { nextRenewalMs } from '../autorenew/due.ts'
 import { nextCardExpiryMs } from '../cards/expiry.ts'
+import { nextFraudWindowMs } from '../event-jobs/fraud-job.ts'
+import { nextDueDateMs } from '../event-jobs/overdue-job.ts'
 import { jobsDue, readJob } from '../jobs/jobs.ts'
 import { type JobHandlers, runJob } from '../jobs/runner.ts'
 
@@ -57,6 +60,7 @@ const JOBS: Readonly<Record<JobDocument['kind'], JobTiming>> = {
   autorenew: { everyMs: MINUTE_MS, dueMs: ({ catalog }) => nextRenewalMs(catalog) },
   payments: { everyMs: MINUTE_MS, dueMs: ({ catalog }) => nextChargeMs(catalog) },
   charge: { everyMs: MINUTE_MS },
+  overdue: { everyMs: MINUTE_MS, dueMs: nextDueDateMs },
   cycle: { everyMs: MINUTE_MS },
   confirm: { everyMs: MINUTE_MS },
   erase: { everyMs: MINUTE_MS },
@@ -64,6 +68,8 @@ const JOBS: Readonly<Record<JobDocument['kind'], JobTiming>> = {
   retention: { everyMs: DAY_MS, dueMs: nextRetentionMs },
   syslog: { everyMs: DAY_MS },
   cards: { everyMs: MINUTE_MS, dueMs: nextCardExpiryMs },
+  fraud: { everyMs: MINUTE_MS, dueMs: nextFraudWindowMs },
+  digest: { everyMs: DAY_MS, dueMs: ({ catalog }) => firstUnmailedMs(catalog) },
 }
 
 /** Everything that becomes due, in the order in which it runs at the same time. */

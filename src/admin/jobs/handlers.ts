@@ -7,6 +7,8 @@ import { beginCardExpiry, cardExpiryHandler } from '../cards/expiry.ts'
 import type { CycleParts } from '../cycle/cycle.ts'
 import { confirmHandler, cycleHandler } from '../cycle/jobs.ts'
 import type { EntityApi } from '../entities/api.ts'
+import { beginFraudRules, fraudHandler } from '../event-jobs/fraud-job.ts'
+import { beginOverdue, overdueHandler } from '../event-jobs/overdue-job.ts'
 import { beginDueCharges, chargeRunHandler, dueChargesHandler } from '../payments/jobs.ts'
 import type { Payments } from '../payments/payments.ts'
 import { eraseHandler } from '../privacy/erase.ts'
@@ -15,21 +17,23 @@ import type { ReportParts } from '../reports/parts.ts'
 import type { RetentionParts } from '../retention/removal.ts'
 import { beginRetention, retentionHandler } from '../retention/retention.ts'
 import { beginForwarding, type ForwardParts, forwardHandler } from '../syslog/forward.ts'
+import { beginDigests, type DigestJobParts, digestHandler } from './digest.ts'
 import type { JobHandlers } from './runner.ts'
 
 export type HandlerParts = Pick<RetentionParts, 'config' | 'metrics'> &
   Pick<ForwardParts, 'metrics'> & {
-    readonly metrics: Pick<Metrics, 'cycleRun'>
+    readonly metrics: Pick<Metrics, 'cycleRun' | 'digests'>
     readonly payments: Pick<Payments, 'charges'>
     readonly cycle: CycleParts
     readonly reports: ReportParts
+    readonly config: DigestJobParts['config']
   }
 
 export function jobHandlers(
   { stores, fields }: Pick<EntityApi, 'stores' | 'fields'>,
   { config, metrics, payments: { charges }, cycle, reports }: HandlerParts,
 ): JobHandlers {
-  const { catalog, ledger, clock } = stores
+  const { catalog, ledger, clock, log } = stores
   const parts = { catalog, clock, config: stores.config }
   return {
     erase: eraseHandler({ stores, fields }),
@@ -42,6 +46,9 @@ export function jobHandlers(
     autorenew: renewalsHandler(parts),
     cards: cardExpiryHandler(parts),
     report: reportHandler({ ...reports, clock }),
+    overdue: overdueHandler(parts),
+    fraud: fraudHandler(parts),
+    digest: digestHandler({ catalog, clock, config, log, metrics }),
   }
 }
 
@@ -63,6 +70,9 @@ export function startStandingJobs(
         await beginDueCharges(parts)
         await beginRenewals(parts)
         await beginCardExpiry(parts)
+        await beginOverdue(parts)
+        await beginFraudRules(parts)
+        await beginDigests(parts)
         return await beginForwarding(parts)
       } catch (error) {
         parts.log.warn({ err: error }, 'cannot begin the standing jobs; retrying')

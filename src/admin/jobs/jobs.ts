@@ -105,8 +105,11 @@ export interface ClaimedJob {
   readonly job: JobDocument
   /** Adds to a counter of the job. */
   count(name: string, added: number): void
-  /** Saves the progress. Rejects with `JobLostError` or `CatalogUnavailableError`. */
-  saveProgress(step: string): Promise<void>
+  /**
+   * Saves the progress, and with `position` how far the job has come. Rejects with `JobLostError`
+   * or `CatalogUnavailableError`.
+   */
+  saveProgress(step: string, position?: JobDocument['position']): Promise<void>
   /**
    * Writes a batch and the progress in one transaction. `write` returns what the batch adds to the
    * counters, and may be called again (`Catalog.transaction`). Rejects like `saveProgress`, with
@@ -173,7 +176,7 @@ function claimedJobOf({ catalog, clock }: JobStores, claimed: JobDocument): Clai
     count(name, added) {
       if (added !== 0) job.counts[name] = (job.counts[name] ?? 0) + added
     },
-    saveProgress: (step) => write({ step }),
+    saveProgress: (step, position) => write({ step, ...(position && { position }) }),
     async commitBatch(step, writeBatch) {
       const counts = await catalog.transaction(`${job.kind}: ${step}`, async (session) => {
         const next = { ...job.counts }

@@ -38,7 +38,7 @@ export function createCharges(options: ChargesOptions): ChargeDeps {
   const sealer = sealerOf(config)
   const sandboxStore = createSandboxStore(catalog)
   const gateways = createGateways({ settings, sealer, sandboxStore, stripeAddress })
-  const books = createPaymentBooks(catalog)
+  const books = createPaymentBooks(catalog, config.rating.currencyCode)
   return { catalog, clock, settings, gateways, books, sealer, log, lookup }
 }
 

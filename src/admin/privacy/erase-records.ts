@@ -1,4 +1,4 @@
-/** Removes personal data from lines, bills, invoice documents and rows of imports. */
+/** Removes personal data from lines, bills, invoice documents, events and rows of imports. */
 import { ERASED } from '../../catalog/audit/chain.ts'
 import type { ClientSession, Collection, WithId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
@@ -24,7 +24,7 @@ export type CommitBatch = (write: (session: ClientSession) => Promise<number>) =
  */
 export async function eraseRecords(
   catalog: Catalog,
-  name: 'lines' | 'bills' | 'billrun' | 'gatewaycharges',
+  name: 'lines' | 'bills' | 'billrun' | 'gatewaycharges' | 'events',
   filter: Fields,
   names: ReadonlySet<string>,
   commit: CommitBatch,

@@ -126,6 +126,28 @@ async function eraseDocuments(
     await eraseRecords(catalog, 'gatewaycharges', ended, inBills, commit)
   }
   await eraseLines(stores, subject, scope, names, claimed)
+  await eraseEvents(stores, subject, scope, names, claimed)
+}
+
+/** A receiver may have answered with data of the customer. */
+const ANSWER = 'returned_value'
+
+async function eraseEvents(
+  { catalog }: EntityStores,
+  { collection, key }: Subject,
+  { owners }: ErasureScope,
+  names: ReadonlySet<string>,
+  claimed: ClaimedJob,
+): Promise<void> {
+  const inEvents = withFreeTexts(new Set([...names, ANSWER]))
+  const commit = batches(claimed, 'events', 'events')
+  const filters = [
+    ...(collection === 'accounts' ? [{ 'extra_params.aid': key }] : []),
+    ...owners
+      .filter(({ sid }) => sid !== 0)
+      .map(({ aid, sid }) => ({ 'extra_params.aid': aid, 'extra_params.sid': sid })),
+  ]
+  for (const filter of filters) await eraseRecords(catalog, 'events', filter, inEvents, commit)
 }
 
 async function eraseLines(

@@ -142,6 +142,15 @@ const ENTITIES: readonly ReportEntity[] = [
   }),
   entity('customer', 'accounts', REVISION_FIELDS, {}),
   entity('bills', 'bills', BILL_FIELDS, { customer: BY_ACCOUNT }),
+  entity(
+    'event',
+    'events',
+    {},
+    {
+      subscription: { local: 'extra_params.sid', foreign: 'sid' },
+      customer: { local: 'extra_params.aid', foreign: 'aid' },
+    },
+  ),
 ]
 
 const BY_NAME = new Map(ENTITIES.map((each) => [each.name, each]))
@@ -149,7 +158,6 @@ const BY_NAME = new Map(ENTITIES.map((each) => [each.name, each]))
 /** Names of the existing system whose records this one does not have. */
 const WITHOUT_RECORDS: readonly string[] = [
   'queue',
-  'event',
   'logFile',
   'paymentsTransactionsRequest',
   'paymentsTransactionsResponse',

@@ -1,4 +1,5 @@
-/** Removes finished imports and jobs after their retention time, and expired files of reports. */
+/** Removes finished imports, jobs and events after their retention time, and expired reports. */
+import type { DeliveryState } from '../../catalog/records/event-document.ts'
 import { createReportFiles } from '../reports/files.ts'
 import type { Removal } from './removal.ts'
 
@@ -47,6 +48,35 @@ export async function removeJobs(removal: Removal): Promise<void> {
       )
       return deletedCount
     })
+  }
+}
+
+const EVENTS_BATCH = 500
+const ENDED: readonly DeliveryState[] = ['delivered', 'dead', 'unaddressed']
+
+/** Pending events are never removed. */
+export async function removeEvents(removal: Removal): Promise<void> {
+  const { catalog, beforeMs, signal, removeBatch } = removal
+  const before = { $lt: new Date(beforeMs) }
+  for (const state of ENDED) {
+    const filter = { 'delivery.state': state, creation_time: before }
+    while (!signal.aborted) {
+      const found = await catalog.run('find old events', () =>
+        catalog.events
+          .find(filter, { projection: { _id: 1 } })
+          .limit(EVENTS_BATCH)
+          .toArray(),
+      )
+      if (found.length === 0) break
+      const ids = found.map(({ _id }) => _id)
+      await removeBatch(async (session) => {
+        // One may have been made pending again.
+        const { deletedCount } = await catalog.run('delete old events', () =>
+          catalog.events.deleteMany({ ...filter, _id: { $in: ids } }, { session }),
+        )
+        return deletedCount
+      })
+    }
   }
 }
 

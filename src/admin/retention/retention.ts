@@ -5,10 +5,10 @@ import { monotonicMs } from '../../runtime/clock.ts'
 import { beginJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
 import { removeLines } from './lines.ts'
-import { removeImports, removeJobs, removeReports } from './others.ts'
+import { removeEvents, removeImports, removeJobs, removeReports } from './others.ts'
 import type { Removal, RetentionConfig, RetentionParts } from './removal.ts'
 
-const COLLECTIONS = ['lines', 'audit', 'imports', 'jobs', 'reports'] as const
+const COLLECTIONS = ['lines', 'audit', 'imports', 'jobs', 'reports', 'events'] as const
 
 type RetainedCollection = (typeof COLLECTIONS)[number]
 
@@ -24,6 +24,7 @@ const REMOVALS: Readonly<Record<RetainedCollection, (removal: Removal) => Promis
   imports: removeImports,
   jobs: removeJobs,
   reports: removeReports,
+  events: removeEvents,
 }
 
 function daysOf({
@@ -31,9 +32,9 @@ function daysOf({
   audit,
   reports: { keepHours },
 }: RetentionConfig): Record<RetainedCollection, number> {
-  const { linesDays: lines, importsDays: imports, jobsDays: jobs } = retention
+  const { linesDays: lines, importsDays: imports, jobsDays: jobs, eventsDays: events } = retention
   const reports = keepHours / HOURS_PER_DAY
-  return { lines, audit: audit.keepDays, imports, jobs, reports }
+  return { lines, audit: audit.keepDays, imports, jobs, reports, events }
 }
 
 export function retentionHandler(parts: RetentionParts): JobHandler {

@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import { BillsSchema } from '../../catalog/settings/bill-settings.ts'
 import { BillrunSchema } from '../../catalog/settings/billrun-settings.ts'
-import { EventsSchema } from '../../catalog/settings/event-settings.ts'
 import { InvoicesSchema } from '../../catalog/settings/invoice-settings.ts'
 import { LinesSchema } from '../../catalog/settings/line-settings.ts'
 import { PaymentsSchema } from '../../catalog/settings/payment-settings.ts'
@@ -17,6 +16,7 @@ import { FieldError, isObject } from '../../domain/fields.ts'
 import { NOT_DELETED } from '../entities/rules/lookups.ts'
 import type { Categories, Category, FixedCategory, VerifyContext } from './category.ts'
 import { customerCategory } from './customer-category.ts'
+import { eventsCategory } from './events-category.ts'
 import { fieldCategories } from './field-categories.ts'
 import { fileTypesCategory, PEERS } from './list-categories.ts'
 import { secretCategories } from './secret-categories.ts'
@@ -40,7 +40,7 @@ export function createCategories(config: Config, more: readonly Category[] = [])
     PAYMENTS,
     BILLS,
     PERMISSIONS,
-    EVENTS,
+    eventsCategory(sealer, privateRanges),
     LINES,
     billrunCategory(config),
     ...secretCategories(sealer, config.rating.timeZone),
@@ -193,13 +193,6 @@ const PERMISSIONS: Category = {
   about: 'Permission rules that replace the usual roles of actions.',
   readRole: 'admin',
   check: (value) => checkAgainstSchema(PermissionsSchema, value, 'permissions'),
-}
-
-const EVENTS: Category = {
-  name: 'events',
-  about: 'Thresholds for notifications. They are only stored: nothing is sent yet.',
-  readRole: 'read',
-  check: (value) => checkAgainstSchema(EventsSchema, value, 'events'),
 }
 
 const LINES: Category = {

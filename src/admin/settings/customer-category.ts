@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { mergeCustomers, redactCustomers } from '../../catalog/settings/customer-secrets.ts'
 import { checkCustomerSettings, partsOf, urlsIn } from '../../catalog/settings/customer-settings.ts'
 import type { Sealer } from '../../catalog/settings/sealing.ts'
-import { FieldError } from '../../domain/fields.ts'
-import { addressProblem, createAddressPolicy } from '../../external/customers/address-policy.ts'
+import { createAddressPolicy } from '../../external/address-policy.ts'
 import type { Category } from './category.ts'
+import { refuseNewAddresses } from './outgoing-addresses.ts'
 
 /** `fields`: the category as far as it consists of configured fields. */
 export function customerCategory(
@@ -26,14 +26,8 @@ export function customerCategory(
       // A value that others stored does not prevent changes of fields.
       if (!isDeepStrictEqual(now.own, before.own)) checkCustomerSettings(now.own)
     },
-    async verify(value, stored) {
-      const known = urlsIn(partsOf(stored).own).map(({ url }) => url.href)
-      for (const { path, url } of urlsIn(partsOf(value).own)) {
-        if (known.includes(url.href)) continue
-        const problem = await addressProblem(url, policy)
-        if (problem !== null) throw new FieldError(path, problem)
-      }
-    },
+    verify: (value, stored) =>
+      refuseNewAddresses(urlsIn(partsOf(value).own), urlsIn(partsOf(stored).own), policy),
     view: redactCustomers,
     merge: (value, stored) => mergeCustomers(stored, value, sealer),
     effective: (stored) => fields.effective?.(redactCustomers(stored)),

@@ -40,6 +40,8 @@ export interface PostingDraft {
   readonly entries: readonly Entry[]
   /** Id of the posting that this one corrects. */
   readonly reverses?: string
+  /** The bill whose state it changes; not stored. */
+  readonly bill?: BillRef
 }
 
 export interface Posting extends PostingDraft {
@@ -169,10 +171,11 @@ export function takeBackPosting(
   bill: Bill,
   effective: Date,
 ): PostingDraft {
-  const id = keyOf(refOf(bill))
+  const ref = refOf(bill)
+  const id = keyOf(ref)
   const entries = transfer(bill, moneyAccount(bill), customerAccount(bill), moneyOf(bill))
   const reverses = `${paymentEventOf(bill)}:${id}`
-  return { event, id: `${event}:${id}`, effective, entries, reverses }
+  return { event, id: `${event}:${id}`, effective, entries, reverses, bill: ref }
 }
 
 /** A bill without links that is removed: reverses what its postings add up to. */
@@ -204,7 +207,9 @@ export function deletePosting(
 
 function draft(event: PostingEvent, bill: Bill, entries: readonly Entry[]): PostingDraft {
   const kept = entries.filter(({ amount }) => !amount.isZero())
-  return { event, id: `${event}:${keyOf(refOf(bill))}`, effective: bill.fields.urt, entries: kept }
+  const ref = refOf(bill)
+  const effective = bill.fields.urt
+  return { event, id: `${event}:${keyOf(ref)}`, effective, entries: kept, bill: ref }
 }
 
 /** Debits one account and credits the other. */
@@ -257,7 +262,7 @@ export function isBalanced({ entries }: Pick<PostingDraft, 'entries'>): boolean 
 }
 
 export function postingDocument(posting: Posting): PostingDocument {
-  const { id, entries, ...others } = posting
+  const { id, entries, bill: _bill, ...others } = posting
   return {
     _id: id,
     ...others,

@@ -6,6 +6,8 @@ import type { BillDocument } from '../../catalog/entities/bill.ts'
 import { type Exact, exactAmount, storedAmount } from '../../catalog/records/exact-amount.ts'
 import { stateOf } from '../../catalog/transactions/state.ts'
 import { sumOf } from '../amount.ts'
+import { bookEvents } from '../events/book-events.ts'
+import { hasMoneyRules, loadMoneyRules, writeMoneyEvents } from '../events/money-events.ts'
 import {
   AccountBooks,
   type BooksTotals,
@@ -28,6 +30,8 @@ import { postingDocument } from './journal.ts'
 
 /** A transaction of the catalogue, and why it is made. */
 export interface BooksWriter extends Cause {
+  /** Numeric code of the currency of all bills. */
+  readonly currencyCode: number
   readonly catalog: Catalog
   readonly session: ClientSession
 }
@@ -69,6 +73,7 @@ export async function loadBooks(
 ): Promise<AccountBooks> {
   const { catalog, session, ...cause } = writer
   const { memory } = stateOf(session)
+  await loadMoneyRules(catalog, session)
   let stored = memory.get(keyOfBooks(aid)) as LoadedBooks | undefined
   if (stored === undefined) {
     await prefetchBooks(catalog, session, [aid])
@@ -214,13 +219,19 @@ export function totalsOf(stored: Readonly<Record<keyof BooksTotals, unknown>>): 
   }
 }
 
-/** Writes bills, postings, totals and an audit record, at the end of the transaction. */
+/**
+ * Writes bills, postings, totals, an audit record, and the events of money that follow from the
+ * postings, at the end of the transaction.
+ */
 export function saveBooks(writer: BooksWriter, books: AccountBooks, type: string): void {
-  const { session, actor, nowMs, reason } = writer
+  const { session, actor, nowMs, reason, currencyCode } = writer
   const { aid, changed, postings, totals, number } = books
   if (changed.size === 0 && postings.length === 0) return
   const { writes, memory } = stateOf(session)
   const before = memory.get(keyOfBooks(aid)) as LoadedBooks
+  if (hasMoneyRules(session)) {
+    writeMoneyEvents(session, bookEvents(before, books, currencyCode), nowMs)
+  }
   for (const bill of changed) {
     if (bill.isNew) bill.fields['_id'] ??= new ObjectId()
     writes.put('bills', documentOf(bill) as BillDocument & { _id: ObjectId }, bill.isNew)

@@ -33,7 +33,14 @@ const OPEN = { paid: { $in: ['0', '2'] } } as const
 const PAGE_SIZE = 500
 const NODE = { by: 'node', id: '', name: '', address: '' } as const
 
-export function createPaymentBooks(catalog: Catalog): PaymentBooks {
+/** `currencyCode`: the numeric code of all bills. */
+export function createPaymentBooks(catalog: Catalog, currencyCode: number): PaymentBooks {
+  const writerOf = (
+    session: Session,
+    { nowMs, actor, reason }: Pick<BooksWriter, 'nowMs' | 'actor'> & { readonly reason: string },
+  ): BooksWriter => {
+    return { catalog, session, currencyCode, nowMs, actor, ...(reason !== '' && { reason }) }
+  }
   return {
     async openBills(wanted) {
       const { aid } = wanted
@@ -45,7 +52,7 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
     accountsToCharge: (wanted, page) => accountsToCharge(catalog, wanted, page),
     async reserve(session, payment) {
       const { mode, aid, gateway, amount, bills, actor, reason, nowMs, chargeId, uf } = payment
-      const writer = writerOf(catalog, session, { nowMs, actor, reason })
+      const writer = writerOf(session, { nowMs, actor, reason })
       const [txid = ''] = await nextTxids(writer, 1)
       const books = await loadBooks(writer, aid, { refs: bills })
       const fields = {
@@ -61,7 +68,7 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
       return txid
     },
     async complete(session, payment) {
-      const writer = writerOf(catalog, session, { nowMs: payment.nowMs, actor: NODE, reason: '' })
+      const writer = writerOf(session, { nowMs: payment.nowMs, actor: NODE, reason: '' })
       const { books, bill } = await find(writer, payment)
       if (canBeConfirmed(bill)) {
         Object.assign(bill.fields, responseOf(payment))
@@ -79,7 +86,7 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
       saveBooks(writer, books, 'charge')
     },
     async reject(session, payment) {
-      const writer = writerOf(catalog, session, { nowMs: payment.nowMs, actor: NODE, reason: '' })
+      const writer = writerOf(session, { nowMs: payment.nowMs, actor: NODE, reason: '' })
       const { books, bill } = await find(writer, payment)
       if (!canBeTakenBack(books, bill)) return
       const [txid = ''] = await nextTxids(writer, 1)
@@ -88,14 +95,6 @@ export function createPaymentBooks(catalog: Catalog): PaymentBooks {
       saveBooks(writer, books, 'charge')
     },
   }
-}
-
-function writerOf(
-  catalog: Catalog,
-  session: Session,
-  { nowMs, actor, reason }: Pick<BooksWriter, 'nowMs' | 'actor'> & { readonly reason: string },
-): BooksWriter {
-  return { catalog, session, nowMs, actor, ...(reason !== '' && { reason }) }
 }
 
 function orderOf(

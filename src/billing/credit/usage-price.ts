@@ -80,6 +80,7 @@ function chargeContext(
     defaultTax,
     mapTax,
     isFreeNumber: () => false,
+    actionRules: null,
     profile,
     nowMs,
     settings: { validityMs: 1, graceMs: 0, replayMs: 0, refundMicrosMax: 0, refundUnitsMax: 0 },

@@ -111,13 +111,15 @@ export async function storeOneTime(
   )
   if (!order.isBilled) return { invoice: stored, mails: [] }
   const { actor, reason } = { actor: plainActor(deps.actor), reason: order.reason }
-  const writer = { catalog, session, nowMs, actor, ...(reason !== null && { reason }) }
+  const { currencyCode } = deps.config.rating
+  const cause = { nowMs, actor, ...(reason !== null && { reason }) }
+  const writer = { catalog, session, currencyCode, ...cause }
   await storeInvoiceBill(writer, {
     ...invoicePartsOf(noted),
     aid,
     invoiceId,
     billrunKey: key,
-    currencyDigits: currencyDigits(deps.config.rating.currencyCode),
+    currencyDigits: currencyDigits(currencyCode),
     urt: new Date(atMs),
     ...dates,
     adjusts,

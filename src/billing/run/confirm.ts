@@ -175,7 +175,8 @@ class Batches {
   }
 
   async #commit(batch: readonly Open[]): Promise<Map<Open, Outcome>> {
-    const { catalog, clock } = this.#deps
+    const { catalog, clock, config } = this.#deps
+    const { currencyCode } = config.rating
     const done = await repeated(() =>
       catalog.transaction('confirm invoices', async (session) => {
         const outcomes = new Map<Open, Outcome>()
@@ -186,7 +187,7 @@ class Batches {
           const reason = this.#refusal(invoice, unchanged)
           if (reason !== null) outcomes.set(invoice, { refused: reason })
           else {
-            const writer = { catalog, session, nowMs: clock.nowMs() }
+            const writer = { catalog, session, currencyCode, nowMs: clock.nowMs() }
             const outcome = await this.#bill(writer, session, invoice)
             if (outcome === 'confirmed')
               mails.push(...enqueueMail(this.#deps.config, session, invoice))
@@ -213,14 +214,14 @@ class Batches {
   }
 
   async #bill(
-    writer: Pick<BooksWriter, 'catalog' | 'session' | 'nowMs'>,
+    writer: Pick<BooksWriter, 'catalog' | 'session' | 'nowMs' | 'currencyCode'>,
     session: ClientSession,
     invoice: Open,
   ): Promise<Outcome> {
-    const { catalog, nowMs } = writer
+    const { catalog, nowMs, currencyCode } = writer
     const isForBill = invoice['allow_bill'] !== 0
     const confirmed = new Date(nowMs)
-    const { timeZone: zone, currencyCode } = this.#deps.config.rating
+    const { timeZone: zone } = this.#deps.config.rating
     const due = dueDatesOf(invoice, confirmed, this.#rules.settings, zone)
     const { matchedCount } = await catalog.run('confirm an invoice', () =>
       catalog.billrun.updateOne(

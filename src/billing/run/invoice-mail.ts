@@ -3,7 +3,6 @@
  * the commit, and again later if the mail server is not available or the PDF cannot be made.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { createTransport, type SendMailOptions, type Transporter } from 'nodemailer'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
@@ -13,6 +12,7 @@ import { type OutboxHandler, SLOW_AT_ONCE } from '../../catalog/transactions/dis
 import { enqueueOutbox } from '../../catalog/transactions/outbox.ts'
 import type { OutboxDocument } from '../../catalog/transactions/outbox-document.ts'
 import type { Config } from '../../config/schema.ts'
+import { sendMail } from '../../external/mail.ts'
 import { moneyText } from '../amount.ts'
 import { currencyDigits, currencyName } from '../currency.ts'
 import { createDocuments, type DocumentFile } from '../documents/documents.ts'
@@ -33,8 +33,6 @@ export interface InvoiceMail {
 
 /** Limit for which a confirmation waits for e-mails; the control plane sends the others. */
 const WAIT_MS = 5_000
-/** Answers of the server to one message, whose time limits add up. */
-const ANSWERS_MAX = 6
 
 /**
  * Adds the entry of an invoice to the transaction that confirms it; none without a mail server, or
@@ -121,42 +119,13 @@ async function send(
   if (!isAddress(email)) return
   const { bytes, fileName, mediaType } = await documentOf(catalog, config, found)
   const message = {
-    from: config.mail.from,
     to: { name: fullname, address: email },
     subject: `Invoice ${invoiceId}`,
     text: textOf(invoice, invoiceId, config.rating),
     attachments: [{ filename: fileName, content: bytes, contentType: mediaType }],
-    // A repetition is recognised by the receiver.
-    messageId: `<invoice-${invoiceId}@${domainOf(config.mail.from)}>`,
-    disableFileAccess: true,
-    disableUrlAccess: true,
+    id: `invoice-${invoiceId}`,
   }
-  await sendWithin(transportOf(config), message, ANSWERS_MAX * config.mail.timeoutMs)
-}
-
-/** A server that answers byte by byte exceeds no timeout of a socket. */
-async function sendWithin(
-  transporter: Transporter,
-  message: SendMailOptions,
-  limitMs: number,
-): Promise<void> {
-  const abort = new AbortController()
-  const timeUp = pause(limitMs, true, { signal: abort.signal }).catch(() => false)
-  const sent = transporter.sendMail(message).then(() => false)
-  sent.catch(() => undefined)
-  try {
-    if (!(await Promise.race([sent, timeUp]))) return
-  } finally {
-    abort.abort()
-  }
-  // Its connection is not used again.
-  if (transport?.transporter === transporter) closeMail()
-  throw new MailTimeoutError(`the mail server has not accepted the e-mail within ${limitMs} ms`)
-}
-
-/** The mail server is too slow. */
-class MailTimeoutError extends Error {
-  override name = 'MailTimeoutError'
+  await sendMail(config.mail, message)
 }
 
 /** The reason of a failure names the invoice: it is what an operator finds in log and outbox. */
@@ -190,29 +159,4 @@ function textOf(
     `Due: ${day(invoice.due_date)}`,
     '',
   ].join('\n')
-}
-
-function domainOf(from: string): string {
-  return /@([^@\s>]+)>?$/.exec(from)?.[1] ?? 'localhost'
-}
-
-let transport: { readonly url: string; readonly transporter: Transporter } | null = null
-
-/** Connections are kept and shared. */
-function transportOf({ mail: { url, timeoutMs } }: Pick<MailConfig, 'mail'>): Transporter {
-  if (transport?.url === url) return transport.transporter
-  const times = {
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
-  }
-  const transporter = createTransport({ url, pool: true, maxConnections: SLOW_AT_ONCE, ...times })
-  transport = { url, transporter: transporter as unknown as Transporter }
-  return transport.transporter
-}
-
-/** Ends idle connections to the mail server. */
-export function closeMail(): void {
-  transport?.transporter.close()
-  transport = null
 }

@@ -1,6 +1,14 @@
 /** Accounts that could not be computed or stored. */
 import type { AnyBulkWriteOperation, ClientSession } from '../../catalog/collections.ts'
+import type { Catalog } from '../../catalog/connection.ts'
 import type { ParkedAccountDocument } from '../../catalog/records/cycle-documents.ts'
+import { stateOf } from '../../catalog/transactions/state.ts'
+import {
+  hasMoneyRules,
+  loadMoneyRules,
+  type MoneyEvent,
+  writeMoneyEvents,
+} from '../events/money-events.ts'
 import type { RunCycle } from './run-cycle.ts'
 import type { RunStores } from './runs.ts'
 
@@ -20,13 +28,23 @@ export async function parkAccounts(
   failures: readonly Failure[],
 ): Promise<void> {
   if (failures.length === 0) return
-  const now = new Date(clock.nowMs())
+  const nowMs = clock.nowMs()
+  const now = new Date(nowMs)
+  await loadMoneyRules(catalog, session)
+  if (hasMoneyRules(session)) {
+    const added = await newlyParked(catalog, session, run, failures)
+    writeMoneyEvents(
+      session,
+      added.map((failure) => parkedEvent(session, { run, key }, failure)),
+      nowMs,
+    )
+  }
   const writes: AnyBulkWriteOperation<ParkedAccountDocument>[] = failures.map(
     ({ aid, reason }) => ({
       updateOne: {
         filter: { _id: parkedId(run, aid) },
         update: {
-          $set: { state: 'parked', reason: reason.slice(0, REASON_LENGTH_MAX), changed: now },
+          $set: { state: 'parked', reason: shortened(reason), changed: now },
           $setOnInsert: { run, key, aid, since: now },
           $inc: { tries: 1 },
         },
@@ -35,6 +53,38 @@ export async function parkAccounts(
     }),
   )
   await catalog.run('park accounts', () => catalog.cycleparked.bulkWrite(writes, { session }))
+}
+
+/** Without those that are parked already: they have failed once more. */
+async function newlyParked(
+  catalog: Catalog,
+  session: ClientSession,
+  run: string,
+  failures: readonly Failure[],
+): Promise<Failure[]> {
+  const ids = failures.map(({ aid }) => parkedId(run, aid))
+  const parked = await catalog.run('read failed accounts', () =>
+    catalog.cycleparked
+      .find({ _id: { $in: ids }, state: 'parked' }, { session, projection: { aid: 1 } })
+      .toArray(),
+  )
+  const known = new Set(parked.map(({ aid }) => aid))
+  return failures.filter(({ aid }) => !known.has(aid))
+}
+
+/** An account may be parked several times in a run: the version of the head tells them apart. */
+function parkedEvent(
+  session: ClientSession,
+  { run, key }: { readonly run: string; readonly key: string },
+  { aid, reason }: Failure,
+): MoneyEvent {
+  const row = { run, billrun_key: key, reason: shortened(reason) }
+  const identity = [parkedId(run, aid), stateOf(session).head.version]
+  return { type: 'invoice_parked', identity, aid, row }
+}
+
+function shortened(reason: string): string {
+  return reason.slice(0, REASON_LENGTH_MAX)
 }
 
 /** Accounts that have succeeded are not parked any more. */

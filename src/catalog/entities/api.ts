@@ -19,6 +19,7 @@ export const ACTIONS = [
   'import',
   'export',
   'erase',
+  'resend',
 ] as const
 
 export type ActionName = (typeof ACTIONS)[number]

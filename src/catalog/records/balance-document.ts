@@ -12,17 +12,24 @@ import {
   type OwnerState,
 } from '../../domain/bucket.ts'
 import { OWN_DEBT } from '../../domain/charge-outcome.ts'
-import { parseGroupCounter } from '../../domain/counters.ts'
+import { parseGroupCounter, parseUsageTotal } from '../../domain/counters.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import { moneyOf, type Total, totalOf } from './money-value.ts'
 
 /** Usage of the included units or money of a period, counted from 0. */
 export type GroupAmounts = ({ usagev: number } | { cost: number }) & { left: Total; total: Total }
 
+/** Amounts of a usage type: prepaid credit, or one total of usage of a cycle. */
+export type UsageAmounts =
+  | { usagev: number }
+  | { cost: number }
+  | { over_group: { usagev: number } }
+  | { out_group: { usagev: number } }
+
 /** The amounts of a balance: prepaid credit is negative, counted usage positive. */
 export interface BalanceAmounts {
   cost?: number
-  totals?: Record<string, { usagev: number } | { cost: number }>
+  totals?: Record<string, UsageAmounts>
   groups?: Record<string, GroupAmounts>
 }
 
@@ -175,10 +182,27 @@ function creditOf({ kind, usaget, free }: Bucket): BalanceAmounts {
 function countOf(bucket: Bucket): BalanceAmounts {
   const { kind, spent, counter } = bucket
   const group = parseGroupCounter(counter)
-  if (group === null) return { cost: moneyOf(spent) }
+  if (group === null) {
+    const total = parseUsageTotal(counter)
+    return total === null ? { cost: moneyOf(spent) } : usageOf(total, spent)
+  }
   const total = Math.max(0, bucket.limit)
   const convert = (amount: number) => (kind === 'units' ? amount : moneyOf(amount))
   const used = kind === 'units' ? { usagev: spent } : { cost: moneyOf(spent) }
   const left = totalOf(Math.max(0, total - spent), total, convert)
   return { groups: { [group.name]: { ...used, left, total: totalOf(total, total, convert) } } }
+}
+
+/** As rules of events name it (domain/events/paths.ts). */
+function usageOf(
+  { usaget, measure }: { usaget: string; measure: string },
+  spent: number,
+): BalanceAmounts {
+  const amounts =
+    measure === 'cost'
+      ? { cost: moneyOf(spent) }
+      : measure === 'usagev'
+        ? { usagev: spent }
+        : ({ [measure]: { usagev: spent } } as UsageAmounts)
+  return { totals: { [usaget]: amounts } }
 }

@@ -16,6 +16,9 @@ export interface JobDocument {
     | 'autorenew'
     | 'cards'
     | 'report'
+    | 'overdue'
+    | 'fraud'
+    | 'digest'
   /** Subject of the job: `subscribers/17`, `lines`. */
   subject: string
   /** Kind and subject while the job is not done; unique, so there is one such job at a time. */
@@ -24,6 +27,8 @@ export interface JobDocument {
   state: 'queued' | 'running' | 'waiting' | 'done'
   /** Current or last step. */
   step: string
+  /** How far a standing job has come, by what it follows. */
+  position?: Readonly<Record<string, Date>>
   /** Number of documents by what was done to them. */
   counts: Record<string, number>
   options: Record<string, unknown>

@@ -1,8 +1,31 @@
 /**
- * Category `events` of the stored configuration: thresholds that trigger notifications, and their
- * recipients. It is validated and stored, but not used yet.
+ * Category `events` of the stored configuration: rules of balances (`balance`), money (`money`) and
+ * usage patterns (`fraud`), which make events; receivers (notification-settings.ts).
  */
-import { type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
+import {
+  compileFraudRule,
+  type FraudRule,
+  type FraudRuleDocument,
+  LINE_FIELDS,
+  SUM_FIELDS,
+  THRESHOLD_OPS,
+} from '../../domain/events/fraud.ts'
+import {
+  MONEY_EVENT_TYPES,
+  type MoneyRule,
+  type MoneyRuleDocument,
+  moneyRuleCompiler,
+} from '../../domain/events/money.ts'
+import {
+  ACTION_TYPES,
+  type BalanceRuleDocument,
+  CONDITION_TYPES,
+} from '../../domain/events/rule-documents.ts'
+import { type BalanceRule, compileBalanceRule } from '../../domain/events/rules.ts'
+import { FieldError, isObject } from '../../domain/fields.ts'
+import { emails, NotificationSection, receiverFields } from './notification-settings.ts'
+import { checkAgainstSchema } from './settings-schema.ts'
 
 const closed = { additionalProperties: false } as const
 const TEXT_LENGTH_MAX = 1000
@@ -25,35 +48,12 @@ const number = Type.Union([Type.Number(), Type.String({ pattern: '^-?\\d+(\\.\\d
   description: 'a number',
 })
 
-const url = Type.Optional(
-  Type.String({
-    // A password in the URL would be visible to everyone who may read the settings.
-    pattern: '^https?://[^\\s/@?#]+([/?#]\\S*)?$',
-    maxLength: TEXT_LENGTH_MAX,
-    description: 'an address that begins with http:// or https://, without user and password',
-  }),
-)
-const method = Type.Optional(oneOf('get', 'post'))
-const decoder = Type.Optional(oneOf('json', 'xml'))
-const emails = Type.Optional(
-  list(
-    Type.String({
-      pattern: '^[^\\s@]+@[^\\s@]+$',
-      maxLength: 254,
-      description: 'an e-mail address',
-    }),
-    'a list of e-mail addresses',
-  ),
-)
-
 /** Common fields of events. */
 const named = {
   active: flag(),
   event_code: text('a text that is not empty'),
   event_description: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX })),
-  url,
-  method,
-  decoder,
+  ...receiverFields,
   notify_by_email: Type.Optional(
     Type.Object(
       { notify: flag(), use_global_addresses: flag(), additional_addresses: emails },
@@ -62,32 +62,22 @@ const named = {
   ),
 }
 
-const COMPARISONS = [
-  'is',
-  'is_not',
-  'in',
-  'is_less_than',
-  'is_less_than_or_equal',
-  'is_greater_than',
-  'is_greater_than_or_equal',
-]
-const CHANGES = ['has_changed', 'has_changed_to', 'has_changed_from']
-const CROSSINGS = ['reached_constant', 'reached_constant_recurring', 'reached_percentage']
-
-/** A dotted path into a balance. */
-const path = Type.String({
-  pattern: '^[A-Za-z_][\\w-]*(\\.[\\w-]+)*$',
-  maxLength: TEXT_LENGTH_MAX,
-  description: 'a dotted path of letters, digits, _ and -',
-})
+/** A path of a balance, which contains the name of a group. */
+const path = text('a path')
 
 const Condition = Type.Object(
   {
-    type: oneOf(...COMPARISONS, ...CROSSINGS, ...CHANGES),
+    type: oneOf(...CONDITION_TYPES),
     value: Type.Optional(
-      Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), Type.Number(), Type.Boolean()], {
-        description: 'a text, a number, true or false',
-      }),
+      Type.Union(
+        [
+          Type.String({ maxLength: TEXT_LENGTH_MAX }),
+          Type.Number(),
+          Type.Boolean(),
+          list(Type.Union([Type.String({ maxLength: TEXT_LENGTH_MAX }), Type.Number()]), 'a list'),
+        ],
+        { description: 'a text, a number, true or false, or a list of texts and numbers' },
+      ),
     ),
     unit: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'a text' })),
     usaget: Type.Optional(Type.String({ maxLength: TEXT_LENGTH_MAX, description: 'a text' })),
@@ -120,15 +110,55 @@ const Condition = Type.Object(
   { ...closed, description: 'an object' },
 )
 
+const names = Type.Optional(list(text(), 'a list of names'))
+const aids = Type.Optional(list(whole(1, 2 ** 53 - 1), 'a list'))
+
+/** The subscribers that a rule is for. */
+const Filter = Type.Object(
+  { plan: names, service: names, aid: aids },
+  { ...closed, description: 'an object of plan, service and aid' },
+)
+
+/** The action of a rule on further usage. */
+const Action = Type.Object(
+  {
+    type: oneOf(...ACTION_TYPES),
+    policy: Type.Optional(text('the name of a policy')),
+    address: Type.Optional(text('an address')),
+    usaget: Type.Optional(
+      Type.Array(text('a usage type'), {
+        minItems: 1,
+        maxItems: 100,
+        description: 'a list of usage types, not empty',
+      }),
+    ),
+  },
+  { ...closed, description: 'an object of type, policy, address and usaget' },
+)
+
 const BalanceEvent = Type.Object(
   {
     ...named,
     prepaid: flag(),
+    filter: Type.Optional(Filter),
     conditions: Type.Array(Condition, {
       minItems: 1,
       maxItems: 100,
       description: 'a list of conditions, not empty',
     }),
+    action: Type.Optional(Action),
+  },
+  { ...closed, description: 'an object' },
+)
+
+const MoneyEvent = Type.Object(
+  {
+    ...named,
+    event_type: oneOf(...MONEY_EVENT_TYPES),
+    event_code: Type.Optional(text('a text that is not empty')),
+    filter: Type.Optional(
+      Type.Object({ aid: aids }, { ...closed, description: 'an object of aid' }),
+    ),
   },
   { ...closed, description: 'an object' },
 )
@@ -144,17 +174,15 @@ const filter = (fields: readonly string[], ops: readonly string[]) =>
     {
       field: oneOf(...fields),
       op: oneOf(...ops),
-      value: Type.Union([Type.String(), number, list(Type.String(), 'a list of texts')], {
-        description: 'a text, a number, or a list of texts',
-      }),
+      value: Type.Union(
+        [Type.String(), number, list(Type.Union([Type.String(), Type.Number()]), 'a list')],
+        { description: 'a text, a number, or a list of them' },
+      ),
       unit: Type.Optional(Type.String()),
       usaget: Type.Optional(Type.Union([Type.String(), list(Type.String(), 'a list of texts')])),
     },
     { ...closed, description: 'an object' },
   )
-
-const CONDITION_FIELDS = ['usaget', 'type', 'subscriber.plan', 'arate_key']
-const SUM_FIELDS = ['usagev', 'aprice', 'final_charge', 'in_group', 'over_group', 'out_group']
 
 const FraudEvent = Type.Object(
   {
@@ -163,35 +191,85 @@ const FraudEvent = Type.Object(
     date_range: within('minutely', 'hourly', 'daily'),
     lines_overlap: flag(),
     conditions: Type.Optional(
-      list(list(filter(CONDITION_FIELDS, ['in', 'nin']), 'a list'), 'a list of lists'),
+      list(list(filter(Object.keys(LINE_FIELDS), ['in', 'nin']), 'a list'), 'a list of lists'),
     ),
-    threshold_conditions: Type.Array(
-      list(filter(SUM_FIELDS, ['in', 'nin', 'gt', 'gte', 'lt', 'lte']), 'a list'),
-      { minItems: 1, maxItems: 100, description: 'a list of lists, not empty' },
-    ),
+    threshold_conditions: Type.Array(list(filter(SUM_FIELDS, THRESHOLD_OPS), 'a list'), {
+      minItems: 1,
+      maxItems: 100,
+      description: 'a list of lists, not empty',
+    }),
   },
   { ...closed, description: 'an object' },
 )
-
-const section = <T extends TProperties>(fields: T) =>
-  Type.Optional(Type.Object(fields, { ...closed, description: 'an object' }))
 
 export const EventsSchema = Type.Object(
   {
     balance: Type.Optional(Type.Array(BalanceEvent, { maxItems: 1000, description: 'a list' })),
     fraud: Type.Optional(Type.Array(FraudEvent, { maxItems: 1000, description: 'a list' })),
-    settings: section({
-      http: section({ url, method, decoder, num_of_tries: Type.Optional(whole(1, 100)) }),
-      email: section({ global_addresses: emails }),
-      notify: section({
-        notify_orphan_time: Type.Optional(
-          Type.String({
-            pattern: '^\\d{1,4} (second|minute|hour|day)s?$',
-            description: "a time as '1 hour'",
-          }),
-        ),
-      }),
-    }),
+    money: Type.Optional(Type.Array(MoneyEvent, { maxItems: 1000, description: 'a list' })),
+    settings: NotificationSection,
   },
-  { ...closed, description: 'an object of balance, fraud and settings' },
+  { ...closed, description: 'an object of balance, fraud, money and settings' },
 )
+
+/** Throws `FieldError` for the first invalid value. */
+export function checkEventSettings(value: unknown): void {
+  checkAgainstSchema(EventsSchema, value, 'events')
+  const [invalid] = [
+    ...compileEach(value, 'balance', compileBalanceRule).invalid,
+    ...compileEach(value, 'fraud', compileFraudRule).invalid,
+    ...compileEach(value, 'money', moneyRuleCompiler()).invalid,
+  ]
+  if (invalid !== undefined) throw invalid
+}
+
+interface CompiledRules<Rule> {
+  rules: Rule[]
+  invalid: FieldError[]
+}
+
+/** The rules of balances. Invalid ones are left out and listed. Never throws. */
+export function balanceRulesIn(value: unknown): CompiledRules<BalanceRule> {
+  return compileEach(value, 'balance', (document: BalanceRuleDocument, at) => {
+    checkAgainstSchema(BalanceEvent, document, at)
+    return compileBalanceRule(document, at)
+  })
+}
+
+/** The active rules of money, as above. */
+export function moneyRulesIn(value: unknown): CompiledRules<MoneyRule> {
+  const compile = moneyRuleCompiler()
+  return compileEach(value, 'money', (document: MoneyRuleDocument, at) => {
+    checkAgainstSchema(MoneyEvent, document, at)
+    return compile(document, at)
+  })
+}
+
+/** The active rules of usage patterns, as above. */
+export function fraudRulesIn(value: unknown): CompiledRules<FraudRule> {
+  return compileEach(value, 'fraud', (document: FraudRuleDocument, at) => {
+    checkAgainstSchema(FraudEvent, document, at)
+    return compileFraudRule(document, at)
+  })
+}
+
+/** `compile` returns null for a rule that is not active. */
+function compileEach<Document, Rule>(
+  value: unknown,
+  name: 'balance' | 'fraud' | 'money',
+  compile: (document: Document, at: string) => Rule | null,
+): CompiledRules<Rule> {
+  const rules: Rule[] = []
+  const invalid: FieldError[] = []
+  const list: unknown = isObject(value) ? value[name] : undefined
+  for (const [index, document] of (Array.isArray(list) ? list : []).entries()) {
+    try {
+      const rule = compile(document as Document, `events.${name}.${index}`)
+      if (rule !== null) rules.push(rule)
+    } catch (error) {
+      if (!(error instanceof FieldError)) throw error
+      invalid.push(error)
+    }
+  }
+  return { rules, invalid }
+}

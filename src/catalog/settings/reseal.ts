@@ -6,6 +6,7 @@ import type { Catalog } from '../connection.ts'
 import { visitCardKey } from './card-secrets.ts'
 import { visitCustomerSecrets } from './customer-secrets.ts'
 import { secretsOf } from './gateway-settings.ts'
+import { visitNotificationSecret } from './notification-settings.ts'
 import { nameOf } from './payment-secrets.ts'
 import { visitCards } from './reseal-cards.ts'
 import { isSealed, PLAIN, type Sealer, sealedWith } from './sealing.ts'
@@ -21,6 +22,7 @@ export interface StoredSecret {
     | 'charge'
     | 'cards'
     | 'customer system'
+    | 'notifications'
   readonly name: string
   /** `lost`: no available key can open it. */
   readonly state: 'sealed' | 'old key' | 'clear' | 'lost'
@@ -95,6 +97,11 @@ const CATEGORIES: readonly SecretCategory[] = [
     category: 'subscribers',
     walk: (value, visit) =>
       visitCustomerSecrets(value, (name, text) => visit('customer system', name, text)),
+  },
+  {
+    category: 'events',
+    walk: (value, visit) =>
+      visitNotificationSecret(value, (text) => visit('notifications', 'settings.http', text)),
   },
   {
     category: CLIENTS_CATEGORY,

@@ -12,13 +12,21 @@ import { inTransaction } from '../transactions/trial.ts'
 import type { ConfigDocument } from './config-document.ts'
 import { archiveVersion } from './config-history.ts'
 import { redactCustomers } from './customer-secrets.ts'
+import { redactNotifications } from './notification-settings.ts'
 
 /**
  * Categories that charging follows. `file_types`: a list of documents. `peers`: a list of network
  * elements (peers.ts). `taxation`: an object (taxation-settings.ts). `subscribers`: an object with
- * external customer mode (customer-settings.ts) besides configured fields.
+ * external customer mode (customer-settings.ts) besides configured fields. `events`: an object with
+ * rules (event-settings.ts).
  */
-export const CONFIG_CATEGORIES = ['file_types', 'peers', 'taxation', 'subscribers'] as const
+export const CONFIG_CATEGORIES = [
+  'file_types',
+  'peers',
+  'taxation',
+  'subscribers',
+  'events',
+] as const
 
 export type ConfigCategory = (typeof CONFIG_CATEGORIES)[number]
 
@@ -50,7 +58,6 @@ const FURTHER_CATEGORIES = [
   'payments',
   'bills',
   'permissions',
-  'events',
   'lines',
   'billrun',
 ] as const
@@ -114,6 +121,7 @@ export async function readConfigDocuments(
     peers: stored('peers'),
     taxation: stored('taxation'),
     subscribers: stored('subscribers'),
+    events: stored('events'),
   }
   return { config, revision: revisionOf(documents) }
 }
@@ -232,5 +240,6 @@ function valueForHistory(
 ): unknown {
   if (former !== undefined) return former(value)
   if (category === 'subscribers') return redactCustomers(value)
+  if (category === 'events') return redactNotifications(value)
   return SECRET_CATEGORIES.includes(category) ? null : value
 }

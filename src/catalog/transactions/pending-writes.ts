@@ -25,7 +25,12 @@ interface Writes {
   /** New and replaced documents by `_id`, as they are at the end. */
   readonly put: Map<string, { readonly document: StoredDocument; readonly isNew: boolean }>
   readonly updates: Update[]
+  /** Documents by their stamps. */
+  readonly stamped: Map<string, StampedDocument>
 }
+
+/** A document of a collection in which stamps are unique. */
+export type StampedDocument = object & { readonly stamp: string }
 
 export class PendingWrites {
   readonly #byCollection = new Map<Name, Writes>()
@@ -47,12 +52,22 @@ export class PendingWrites {
     this.#of(collection).updates.push(update)
   }
 
+  /** Inserts documents unless one with their stamp is stored, which stays as it is. */
+  addOnce(collection: Name, documents: readonly StampedDocument[]): void {
+    if (documents.length === 0) return
+    const { stamped } = this.#of(collection)
+    for (const document of documents) {
+      if (!stamped.has(document.stamp)) stamped.set(document.stamp, document)
+    }
+  }
+
   /** Adds later writes. */
   append(later: PendingWrites): void {
-    for (const [collection, { added, put, updates }] of later.#byCollection) {
+    for (const [collection, { added, put, updates, stamped }] of later.#byCollection) {
       this.add(collection, added)
       for (const { document, isNew } of put.values()) this.put(collection, document, isNew)
       for (const update of updates) this.update(collection, update)
+      this.addOnce(collection, [...stamped.values()])
     }
   }
 
@@ -73,13 +88,14 @@ export class PendingWrites {
         await run(`write ${name}`, () => collection.bulkWrite(replaced, { session }))
       }
       await sendUpdates(writes.updates, name, collection, run, session)
+      await sendStamped([...writes.stamped.values()], name, collection, run, session)
     }
   }
 
   #of(collection: Name): Writes {
     const known = this.#byCollection.get(collection)
     if (known !== undefined) return known
-    const writes: Writes = { added: [], put: new Map(), updates: [] }
+    const writes: Writes = { added: [], put: new Map(), updates: [], stamped: new Map() }
     this.#byCollection.set(collection, writes)
     return writes
   }
@@ -112,4 +128,19 @@ async function sendUpdates(
   )
   if (matchedCount === updates.length) return
   throw updates.length === 1 ? first.unmatched() : new RangeError(`${name}: an update has no match`)
+}
+
+async function sendStamped(
+  documents: readonly StampedDocument[],
+  name: string,
+  collection: Collection,
+  run: Run,
+  session: ClientSession,
+): Promise<void> {
+  if (documents.length === 0) return
+  const operations = documents.map((document) => {
+    const { stamp } = document
+    return { updateOne: { filter: { stamp }, update: { $setOnInsert: document }, upsert: true } }
+  })
+  await run(`write ${name}`, () => collection.bulkWrite(operations, { session }))
 }

@@ -13,6 +13,7 @@ import {
 import type { BucketSums } from '../../catalog/records/line-sums.ts'
 import { bucketOf } from '../../catalog/records/recorded-values.ts'
 import { type Bucket, copyOwner, type OwnerState } from '../../domain/bucket.ts'
+import { parseUsageTotal } from '../../domain/counters.ts'
 import type { MendedSums } from '../../domain/line.ts'
 import type { AccountEvidence, LedgerSession, OwnerEvidence, SegmentLine } from './evidence.ts'
 import { followingSessions } from './mend-sessions.ts'
@@ -69,6 +70,7 @@ function planOwner(
   const after = copyOwner(state)
   const buckets: BucketPlan[] = []
   for (const before of bucketsOf(evidence, unsettled)) {
+    if (parseUsageTotal(before.counter) !== null) continue
     const plan = planBucket(before, sums.buckets.get(before.id) ?? NO_SUMS, deltas)
     if (plan !== null) buckets.push(plan)
     const { id } = before

@@ -2,16 +2,21 @@
 import { type BalanceDocument, projectedBuckets } from '../../catalog/records/balance-document.ts'
 import type { BucketSums, OwnerSums } from '../../catalog/records/line-sums.ts'
 import type { OwnerState } from '../../domain/bucket.ts'
+import { parseUsageTotal } from '../../domain/counters.ts'
 import { compare, type Difference } from './difference.ts'
 
-/** Compares credited and spent of each bucket, and the owner's debt, with the sums of the lines. */
+/**
+ * Compares credited and spent of each bucket, and the owner's debt, with the sums of the lines.
+ * Totals of usage, from which nothing is paid, are not on lines.
+ */
 export function checkLines(owner: OwnerState, sums: OwnerSums): Difference[] {
   const { aid, sid } = owner
   const known = new Set(owner.buckets.map(({ id }) => id))
   const isDropped = (id: number, { isCounter }: BucketSums) => isCounter && id < owner.nextBucketId
   const strays = [...sums.buckets].filter(([id, said]) => !known.has(id) && !isDropped(id, said))
   return [
-    ...owner.buckets.flatMap(({ id, credited, spent }) => {
+    ...owner.buckets.flatMap(({ id, credited, spent, counter }) => {
+      if (parseUsageTotal(counter) !== null) return []
       const where = { aid, sid, bucket: id }
       const said = sums.buckets.get(id)
       return [

@@ -5,7 +5,12 @@ import {
   pricingFields,
   type RateUse,
 } from '../../catalog/records/line-document.ts'
-import { type ChargeOutcome, type Reason, reasons } from '../../domain/charge-outcome.ts'
+import {
+  type ChargeOutcome,
+  type Reason,
+  reasons,
+  type ServiceAction,
+} from '../../domain/charge-outcome.ts'
 import type { RatingStep } from '../../domain/explain.ts'
 import type { Line } from '../../domain/line.ts'
 import { exactDecimal } from '../../domain/money.ts'
@@ -30,6 +35,8 @@ export interface EventResult {
   rates: RateUse[]
   /** Steps of the price calculation, of all lines of the event. */
   rating: RatingStep[]
+  /** The action of an event rule that is in force; absent if there is none. */
+  action?: ServiceAction
   returnCode: number
   desc: string
 }

@@ -5,6 +5,7 @@ import { LENIENT } from '../../catalog/compile/document.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import { findProfile } from '../../catalog/feed/profiles.ts'
 import { readCatalogue } from '../../catalog/feed/read-catalogue.ts'
+import { balanceRulesIn } from '../../catalog/settings/event-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { type Taxation, taxationOf } from '../../catalog/settings/taxation-settings.ts'
 import type { Config } from '../../config/schema.ts'
@@ -12,16 +13,17 @@ import type { OwnerState } from '../../domain/bucket.ts'
 import type { Catalogue, SubscriberProfile } from '../../domain/catalogue.ts'
 import { type ChargeRequest, serviceRequest } from '../../domain/charge-request.ts'
 import { digestOf } from '../../domain/digest.ts'
+import { BalanceRuleSet } from '../../domain/events/rule-set.ts'
 import { parseInstant } from '../../domain/time.ts'
 import { chargeSession } from '../../rating/charge-session.ts'
-import type { ChargeContext } from '../../rating/decision.ts'
+import type { ChargeContext, ChargeView } from '../../rating/decision.ts'
 import { RateFinder } from '../../rating/match/finder.ts'
 import { createTaxMapping } from '../../rating/tax-mapping.ts'
 import { print } from '../../runtime/terminal.ts'
 import { CommandError, UsageError } from '../errors.ts'
 import { loadOwners } from '../owners.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from '../parse.ts'
-import { withStores } from '../stores.ts'
+import { type Stores, withStores } from '../stores.ts'
 import { deniedResult, type EventResult, usedResult } from './event-result.ts'
 import { resultTable } from './result-table.ts'
 import { type QuoteSettings, settingsOf } from './settings.ts'
@@ -45,21 +47,20 @@ export interface LiveState {
   subscriber: OwnerState
   account: OwnerState
   taxation: Taxation
+  /** The event rules with actions; null if there are none. */
+  actionRules: BalanceRuleSet | null
 }
 
 /** Returns 1 if nothing would be granted. Throws `UsageError` or `CommandError`. */
 export async function quoteLive(options: OptionValues, config: Config): Promise<0 | 1> {
+  if (options['sid'] === undefined) {
+    throw new UsageError('give --cases for a file of cases, or --sid for a subscriber')
+  }
   const usageAt = usageFromOptions(options, config.rating.timeZone)
-  const quoted = await withStores(config, async ({ catalog, ledger, clock, accounts }) => {
-    const nowMs = clock.nowMs()
+  const quoted = await withStores(config, async (stores) => {
+    const nowMs = stores.clock.nowMs()
     const usage = usageAt(nowMs)
-    const profile = await profileOf(catalog, accounts, usage)
-    const [subscriber, account] = await loadOwners(ledger, profile.aid, [usage.sid, 0])
-    const catalogue = await readCatalogue(catalog)
-    const { value } = await readCategory(catalog, 'taxation')
-    const taxation = taxationOf(value, config.rating)
-    const state = { catalogue, profile, subscriber, account, taxation } as LiveState
-    return { state, usage, nowMs }
+    return { state: await readLiveState(stores, config, usage), usage, nowMs }
   })
   const { state, usage, nowMs } = quoted
   const result = quoteUsage(state, usage, settingsOf(config.rating), nowMs)
@@ -68,16 +69,55 @@ export async function quoteLive(options: OptionValues, config: Config): Promise<
   return result.granted > 0 ? 0 : 1
 }
 
+/** Throws `CommandError` if there is no such subscriber. */
+export async function readLiveState(
+  { catalog, ledger, accounts }: Pick<Stores, 'catalog' | 'ledger' | 'accounts'>,
+  { rating }: Pick<Config, 'rating'>,
+  usage: LiveUsage,
+): Promise<LiveState> {
+  const profile = await profileOf(catalog, accounts, usage)
+  const [subscriber, account] = await loadOwners(ledger, profile.aid, [usage.sid, 0])
+  const catalogue = await readCatalogue(catalog)
+  const { value } = await readCategory(catalog, 'taxation')
+  const taxation = taxationOf(value, rating)
+  const events = await readCategory(catalog, 'events')
+  const { withActions: actionRules } = new BalanceRuleSet(balanceRulesIn(events.value).rules)
+  return { catalogue, profile, subscriber, account, taxation, actionRules } as LiveState
+}
+
 /** Pure. The same decision as for a request with `pretend`. `nowMs`: the node's clock. */
 function quoteUsage(
-  { catalogue, profile, subscriber, account, taxation }: LiveState,
+  state: LiveState,
   usage: LiveUsage,
   settings: QuoteSettings,
   nowMs: number,
 ): EventResult {
+  const context = liveContext(state, settings, nowMs)
+  const request: ChargeRequest = { ...liveRequest(usage, 'start'), pretend: true }
+  const identified = { request, sessionKey: request.sessionId, digest: digestOf(request) }
+  const { outcome } = chargeSession(liveView(state), identified, context)
+  const service = outcome.services[0]
+  const line = service?.quote?.line ?? null
+  const action = service?.action ?? null
+  if (outcome.reason !== 'granted') return deniedResult(outcome.reason, outcome.detail)
+  const result = usedResult(line === null ? [] : [line], 0)
+  return action === null ? result : { ...result, action }
+}
+
+/** The states on which a request that opens a session is decided. */
+export function liveView({ subscriber, account }: LiveState): ChargeView {
+  return { subscriber, account, session: null }
+}
+
+/** The context of a decision by the rules of the installation. */
+export function liveContext(
+  { catalogue, profile, taxation, actionRules }: LiveState,
+  settings: QuoteSettings,
+  nowMs: number,
+): ChargeContext {
   const finder = new RateFinder(settings.calculators, settings.rateKeys)
   finder.update([...catalogue.rates].map(([key, revisions]) => ({ key, revisions })))
-  const context: ChargeContext = {
+  return {
     catalogue,
     profile,
     finder,
@@ -87,6 +127,7 @@ function quoteUsage(
     defaultTax: taxation.defaultTax,
     mapTax: createTaxMapping(taxation.taxPriorities, catalogue.taxes),
     isFreeNumber: settings.isFreeNumber,
+    actionRules,
     settings: {
       validityMs: 1000,
       graceMs: 0,
@@ -95,17 +136,14 @@ function quoteUsage(
       refundUnitsMax: 0,
     },
   }
-  const request = requestOf(usage)
-  const identified = { request, sessionKey: request.sessionId, digest: digestOf(request) }
-  const { outcome } = chargeSession({ subscriber, account, session: null }, identified, context)
-  const line = outcome.services[0]?.quote?.line ?? null
-  if (outcome.reason !== 'granted') return deniedResult(outcome.reason, outcome.detail)
-  return usedResult(line === null ? [] : [line], 0)
 }
 
-function requestOf({ sid, usaget, usagev, calledNumber, rateKey, atMs }: LiveUsage): ChargeRequest {
+export function liveRequest(
+  { sid, usaget, usagev, calledNumber, rateKey, atMs }: LiveUsage,
+  kind: 'start' | 'event',
+): ChargeRequest {
   return {
-    kind: 'start',
+    kind,
     origin: 'quote',
     sessionId: 'quote',
     requestNumber: -1,
@@ -117,18 +155,19 @@ function requestOf({ sid, usaget, usagev, calledNumber, rateKey, atMs }: LiveUsa
     eventTimeGiven: true,
     services: [serviceRequest({ usaget, requested: usagev, calledNumber, rateKey })],
     wantBalances: false,
-    pretend: true,
+    pretend: false,
     refund: false,
     fields: null,
   }
 }
 
-/** Checked before the clock is known. */
-function usageFromOptions(options: OptionValues, timeZone: string): (nowMs: number) => LiveUsage {
+/** Checked before the clock is known. Throws `UsageError`. */
+export function usageFromOptions(
+  options: OptionValues,
+  timeZone: string,
+): (nowMs: number) => LiveUsage {
   const sid = optionalNumber(options, 'sid')
-  if (sid === undefined) {
-    throw new UsageError('give --cases for a file of cases, or --sid for a subscriber')
-  }
+  if (sid === undefined) throw new UsageError('--sid is missing')
   const usagev = optionalNumber(options, 'usagev')
   if (usagev === undefined) throw new UsageError('--usagev is missing')
   const urt = optionalText(options, 'urt')

@@ -5,9 +5,12 @@ import type { EventResult } from './event-result.ts'
 
 export function resultTable(result: EventResult, usage: { usaget: string; usagev: number }) {
   const { usaget, usagev } = usage
+  const { action } = result
+  if (action?.type === 'redirect') return [`${usaget} ${usagev}: redirected to ${action.address}`]
   if (result.granted === 0) return [`${usaget} ${usagev}: denied (${result.desc})`]
   const rows = [
     ['granted', `${result.granted} of ${usagev} ${usaget}`],
+    ...(action === undefined ? [] : [['policy', action.policy]]),
     ['rate', result.arate_key],
     ['included', String(result.in_group)],
     ['beyond', `${result.over_group + result.out_group}`],

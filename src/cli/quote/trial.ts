@@ -82,6 +82,7 @@ export class Trial {
       defaultTax: settings.defaultTax ?? conventionalDefaultTax(this.#catalogue),
       mapTax: createTaxMapping(settings.taxPriorities, this.#catalogue.taxes),
       isFreeNumber: settings.isFreeNumber,
+      actionRules: null,
     }
   }
 

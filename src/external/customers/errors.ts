@@ -1,25 +1,12 @@
+import type { CallFailure } from '../call-error.ts'
+
 /** Failures of calls of the customer system, and of their answers. */
 export type CustomerErrorKind =
+  | CallFailure
   /** The stored settings of the call are invalid, or a secret cannot be opened. */
   | 'settings'
-  /** The host is at an address that the configuration does not allow. */
-  | 'address'
-  /** No connection, or it ended before the answer was complete. */
-  | 'unreachable'
-  /** The certificate is expired, unknown, or of another host. */
-  | 'certificate'
-  /** The answer was not complete within the time limit. */
-  | 'timeout'
-  | 'redirect'
-  /** A status of 4xx that a repetition does not change: the settings or the request are wrong. */
-  | 'request'
-  /** Any other HTTP status than 2xx. */
-  | 'status'
   /** The token address refuses to issue a token, or its answer has none. */
   | 'token'
-  /** 401, also with a new token. */
-  | 'unauthorized'
-  | 'too large'
   | 'not JSON'
   /** JSON of another shape, or a field that is invalid. */
   | 'invalid answer'

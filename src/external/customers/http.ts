@@ -1,14 +1,12 @@
-/**
- * Calls of the customer system: HTTP POST with an answer in JSON, limited in time and size.
- * Redirects are not followed: they could lead to an address that was not checked.
- */
-import { Agent, type Dispatcher, request as send } from 'undici'
+/** Calls of the customer system: HTTP POST with an answer in JSON (../outgoing.ts). */
+import { CallError } from '../call-error.ts'
 import {
-  type AddressPolicy,
-  createAddressPolicy,
-  lookupWithin,
-  refuseLiteralAddress,
-} from './address-policy.ts'
+  type CallLimits,
+  callErrorOf,
+  createOutgoing,
+  type Outgoing,
+  type OutgoingOptions,
+} from '../outgoing.ts'
 import { CustomerSystemError } from './errors.ts'
 import { type IssueRequest, TokenCache } from './tokens.ts'
 
@@ -41,13 +39,6 @@ export type CallBody =
   | { readonly json: unknown }
   | { readonly form: Readonly<Record<string, string>> }
 
-export interface CustomerHttpOptions {
-  /** Private addresses that may be called (`external.privateRanges`). */
-  readonly privateRanges: readonly string[]
-  /** Connections to one host. */
-  readonly connectionsMax: number
-}
-
 export interface CustomerHttp {
   /** The parsed answer. Rejects with `CustomerSystemError`. `bytesMax`: of the answer. */
   post(call: CallSettings, body: CallBody, bytesMax: number): Promise<unknown>
@@ -55,23 +46,17 @@ export interface CustomerHttp {
 }
 
 const TOKEN_BYTES_MAX = 64 * 1024
-/** An idle connection is closed before most servers do it. */
-const KEEP_ALIVE_MS = 4_000
 
-export function createCustomerHttp(options: CustomerHttpOptions): CustomerHttp {
+export function createCustomerHttp(options: OutgoingOptions): CustomerHttp {
   return new UndiciHttp(options)
 }
 
 class UndiciHttp implements CustomerHttp {
-  readonly #policy: AddressPolicy
-  readonly #connectionsMax: number
-  /** By their authorities. */
-  readonly #agents = new Map<string, Agent>()
+  readonly #outgoing: Outgoing
   readonly #tokens = new TokenCache((wanted) => this.#requestToken(wanted))
 
-  constructor({ privateRanges, connectionsMax }: CustomerHttpOptions) {
-    this.#policy = createAddressPolicy(privateRanges)
-    this.#connectionsMax = connectionsMax
+  constructor(options: OutgoingOptions) {
+    this.#outgoing = createOutgoing(options)
   }
 
   async post(call: CallSettings, body: CallBody, bytesMax: number): Promise<unknown> {
@@ -84,11 +69,11 @@ class UndiciHttp implements CustomerHttp {
     }
   }
 
-  async close(): Promise<void> {
-    await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()))
+  close(): Promise<void> {
+    return this.#outgoing.close()
   }
 
-  async #authenticated(call: CallSettings, body: CallBody, limits: Limits): Promise<unknown> {
+  async #authenticated(call: CallSettings, body: CallBody, limits: CallLimits): Promise<unknown> {
     const { authentication, ca, timeoutMs } = call
     const sendWith = (headers: Readonly<Record<string, string>>) =>
       this.#send({ url: call.url, ca, body, headers }, limits)
@@ -123,45 +108,23 @@ class UndiciHttp implements CustomerHttp {
     }
   }
 
-  async #send(
-    { url, ca, body, headers }: OutgoingRequest,
-    { signal, bytesMax }: Limits,
-  ): Promise<unknown> {
-    refuseLiteralAddress(new URL(url), this.#policy)
+  async #send({ url, ca, body, headers }: OutgoingRequest, limits: CallLimits): Promise<unknown> {
     const isJson = 'json' in body
-    const response = await send(url, {
-      method: 'POST',
-      dispatcher: this.#agentFor(ca),
-      signal,
-      headers: {
-        ...headers,
-        accept: 'application/json',
-        'content-type': isJson ? 'application/json' : 'application/x-www-form-urlencoded',
+    const bytes = await this.#outgoing.call(
+      {
+        method: 'POST',
+        url,
+        ca,
+        headers: {
+          ...headers,
+          accept: 'application/json',
+          'content-type': isJson ? 'application/json' : 'application/x-www-form-urlencoded',
+        },
+        body: isJson ? JSON.stringify(body.json) : new URLSearchParams(body.form).toString(),
       },
-      body: isJson ? JSON.stringify(body.json) : new URLSearchParams(body.form).toString(),
-      // The signal limits the whole call.
-      headersTimeout: 0,
-      bodyTimeout: 0,
-    })
-    const { statusCode } = response
-    if (statusCode < 200 || statusCode > 299) {
-      await response.body.dump({ limit: TOKEN_BYTES_MAX, signal }).catch(() => undefined)
-      throw statusError(statusCode)
-    }
-    return parsed(await collected(response.body, bytesMax))
-  }
-
-  #agentFor(ca: string): Agent {
-    let agent = this.#agents.get(ca)
-    if (agent === undefined) {
-      agent = new Agent({
-        connections: this.#connectionsMax,
-        keepAliveTimeout: KEEP_ALIVE_MS,
-        connect: { lookup: lookupWithin(this.#policy), ...(ca !== '' && { ca }) },
-      })
-      this.#agents.set(ca, agent)
-    }
-    return agent
+      limits,
+    )
+    return parsed(bytes)
   }
 }
 
@@ -170,11 +133,6 @@ interface OutgoingRequest {
   readonly ca: string
   readonly body: CallBody
   readonly headers: Readonly<Record<string, string>>
-}
-
-interface Limits {
-  readonly signal: AbortSignal
-  readonly bytesMax: number
 }
 
 function bearer(token: string): Record<string, string> {
@@ -200,20 +158,6 @@ async function within<T>(signal: AbortSignal, result: Promise<T>): Promise<T> {
   }
 }
 
-async function collected(body: Dispatcher.ResponseData['body'], bytesMax: number): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    bytes += chunk.length
-    // Leaving the loop closes the connection.
-    if (bytes > bytesMax) {
-      throw new CustomerSystemError('too large', `its answer has more than ${bytesMax} bytes`)
-    }
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks, bytes)
-}
-
 function parsed(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString('utf8'))
@@ -228,55 +172,12 @@ function nameOnly(error: unknown): string {
   return error instanceof Error ? error.name : 'Error'
 }
 
-function statusError(status: number): CustomerSystemError {
-  if (status >= 300 && status <= 399) {
-    return new CustomerSystemError('redirect', `it redirects (${status}), which is not followed`)
-  }
-  if (status === 401) {
-    return new CustomerSystemError('unauthorized', 'it refuses the authentication (401)')
-  }
-  const isRequest = status >= 400 && status <= 499 && !TEMPORARY_STATUS.has(status)
-  return new CustomerSystemError(
-    isRequest ? 'request' : 'status',
-    `it answers with status ${status}`,
-  )
-}
-
-/** Statuses of 4xx that ask for a repetition: time-out, too early, too many requests. */
-const TEMPORARY_STATUS: ReadonlySet<number> = new Set([408, 425, 429])
-
 function isUnauthorized(error: unknown): boolean {
-  return error instanceof CustomerSystemError && error.kind === 'unauthorized'
+  return error instanceof CallError && error.kind === 'unauthorized'
 }
 
 function translated(error: unknown, signal: AbortSignal, limitMs: number): CustomerSystemError {
   if (error instanceof CustomerSystemError) return error
-  if (signal.aborted) {
-    const reason = `its answer was not complete within ${limitMs} ms`
-    return new CustomerSystemError('timeout', reason)
-  }
-  const inner = errorsIn(error).find((each) => each instanceof CustomerSystemError)
-  if (inner instanceof CustomerSystemError) return inner
-  const code =
-    errorsIn(error)
-      .map(codeOf)
-      .find((each) => each !== '') ?? ''
-  if (CERTIFICATE_CODE.test(code)) {
-    return new CustomerSystemError('certificate', `its certificate is refused (${code})`)
-  }
-  return new CustomerSystemError('unreachable', `it cannot be reached${code && ` (${code})`}`)
-}
-
-const CERTIFICATE_CODE = /^(CERT_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERR_TLS_CERT|HOSTNAME_)/
-
-/** The error and those in it: of several addresses each has its own. */
-function errorsIn(error: unknown): unknown[] {
-  if (error instanceof AggregateError) return [...error.errors, error]
-  return error instanceof Error && error.cause !== undefined ? [error, error.cause] : [error]
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : ''
+  const { kind, reason } = callErrorOf(error, signal, limitMs)
+  return new CustomerSystemError(kind, reason)
 }

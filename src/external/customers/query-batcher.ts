@@ -2,7 +2,7 @@
  * Collects questions to one address of the customer system: many in one call, few calls at a time.
  * The slower the answers, the more questions wait and the larger the calls become.
  */
-import type { CircuitBreaker } from './circuit-breaker.ts'
+import type { CircuitBreaker } from '../circuit-breaker.ts'
 import { CustomerSystemError } from './errors.ts'
 
 export interface BatcherOptions<Question, Answer> {

@@ -119,6 +119,7 @@ const NOTHING = {
   validityMs: 0,
   tariffChangeMs: 0,
   finalUnit: false,
+  action: null,
   cost: 0,
   quote: null,
 }

@@ -18,6 +18,7 @@ export const httpStatus = {
   totalBelow: 200,
   refundLimit: 200,
   nothingToRefund: 200,
+  capReached: 200,
   malformed: 400,
   overloaded: 503,
   contention: 503,

@@ -107,7 +107,12 @@ export class ReauthorizationQueue<Connection extends object> {
       if (session !== undefined) this.#request(session, 'abort', sequence)
       return
     }
+    const answered =
+      event.kind === 'reauthorize' && event.origin !== undefined && event.sessionId !== undefined
+        ? registry.find(event.origin, event.sessionId)
+        : undefined
     for (const session of registry.ofSubscriber(event.aid, event.sid)) {
+      if (session === answered) continue
       this.#request(session, event.kind, sequence)
     }
   }

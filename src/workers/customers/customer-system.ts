@@ -15,7 +15,7 @@ import {
 import { type SecretSettings, sealerOf } from '../../catalog/settings/secret-keys.ts'
 import type { Config } from '../../config/schema.ts'
 import type { CustomerSystemEvent } from '../../domain/worker-task.ts'
-import { CircuitBreaker, type CircuitState } from '../../external/customers/circuit-breaker.ts'
+import { CircuitBreaker, type CircuitState } from '../../external/circuit-breaker.ts'
 import { askDetails, type DetailsQuestion } from '../../external/customers/details.ts'
 import type { CustomerSystemError } from '../../external/customers/errors.ts'
 import { type CustomerHttp, createCustomerHttp } from '../../external/customers/http.ts'

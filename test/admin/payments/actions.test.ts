@@ -57,7 +57,7 @@ async function invoice(aid: number): Promise<void> {
     taxes: {},
   }
   await catalog.transaction('store an invoice', (session) =>
-    storeInvoiceBill({ catalog, session, nowMs: world.now, actor }, bill),
+    storeInvoiceBill({ catalog, session, currencyCode: 978, nowMs: world.now, actor }, bill),
   )
 }
 

@@ -126,9 +126,9 @@ async function addRecords(aid: number, sid: number): Promise<void> {
       lines: [{ ...credit, reason }],
       lastKeys: () => null,
     })
-    const writer = { catalog, session, actor: TESTER, nowMs: urt.getTime(), reason }
+    const writer = { ...{ catalog, session, actor: TESTER, reason }, nowMs: urt.getTime() }
     const order = paymentOrder({ aid, amount: 5, note: 'by Ms Quimby' }, 'cash', RULES)
-    await recordPayments(writer, [order])
+    await recordPayments({ ...writer, currencyCode: 978 }, [order])
   })
   const bill = { type: 'inv', aid, due: 5, amount: 5, urt, invoice_id: sid } as const
   await catalog.bills.insertOne({ ...bill, payer_name: 'Quimby Annabel', firstname: 'Annabel' })

@@ -3,6 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
 import { type Fields, useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addReportTenant, REPORT_ENV } from '../../support/admin/reports/report-tenant.ts'
+import { eventWith, storeEvents } from '../../support/catalog/events.ts'
 
 const api = useActionServer(ACTIONS, REPORT_ENV)
 beforeAll(() => addReportTenant(api.catalog()))
@@ -320,5 +321,41 @@ it('taxationReport sums the taxes of the last confirmed cycle', async () => {
   const { details } = await api.ask('report', { action: 'taxationReport' })
   expect(details).toEqual([
     { billrun: '202606', tax_rate: null, before_tax: 0.85, tax: 0, after_tax: 0 },
+  ])
+})
+
+it('shows events with their delivery, and the subscriber and the account', async () => {
+  const delivery = { state: 'dead', attempts: 9, error: 'HTTP status 503' } as const
+  await storeEvents(
+    api.catalog(),
+    eventWith('e1', { aid: 1, sid: 11, delivery }),
+    eventWith('e2', { aid: 2, sid: 99 }),
+  )
+  const report = {
+    entity: 'event',
+    columns: [
+      ...STAMP,
+      column('event_code'),
+      column('delivery.error', { key: 'error' }),
+      column('plan', { entity: 'subscription' }),
+      column('lastname', { entity: 'customer' }),
+    ],
+    sorts: [{ field: 'stamp', op: 1 }],
+  }
+  const code = { event_code: 'MINUTES_80' }
+  expect(await rowsOf(report)).toMatchObject([
+    { stamp: 'e1', ...code, error: delivery.error, plan: 'GOLD', lastname: expect.any(String) },
+    { stamp: 'e2', ...code, error: null, plan: null, lastname: expect.any(String) },
+  ])
+  const conditions = [{ field: 'delivery.state', op: 'eq', value: 'dead' }]
+  expect(await rowsOf({ ...report, conditions })).toMatchObject([{ stamp: 'e1' }])
+  const columns = [
+    column('delivery.state', { key: 'state', op: 'group' }),
+    column('stamp', { key: 'n', op: 'count' }),
+  ]
+  const sorts = [{ field: 'state', op: 1 }]
+  expect(await rowsOf({ entity: 'event', type: 1, columns, sorts })).toEqual([
+    { state: 'dead', n: 1 },
+    { state: 'pending', n: 1 },
   ])
 })

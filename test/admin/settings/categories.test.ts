@@ -59,6 +59,14 @@ const EVENT = {
   conditions: [{ type: 'reached_percentage', value: '50,90', paths: [{ path: 'balance.cost' }] }],
 }
 
+const FRAUD = {
+  event_code: 'CALLS',
+  recurrence: { type: 'minutely', value: 15 },
+  date_range: { type: 'hourly', value: 1 },
+  conditions: [[{ field: 'usaget', op: 'in', value: ['call'] }]],
+  threshold_conditions: [[{ field: 'usagev', op: 'gt', value: '3600', unit: 'minutes' }]],
+}
+
 describe('values that are stored', () => {
   it.each([
     ['rates', { fields: [{ field_name: 'colour', type: 'select', select_options: 'red' }] }],
@@ -68,6 +76,9 @@ describe('values that are stored', () => {
     ['permissions', { rules: [{ collection: '*', actions: '*', roles: ['sales', 'admin'] }] }],
     ['plays', { plays: [{ name: 'MOBILE', enabled: true, default: true }, { name: 'TV' }] }],
     ['events', { balance: [EVENT], settings: { http: { url: 'https://crm.example.net/told' } } }],
+    ['events', { money: [{ event_type: 'overdue', filter: { aid: [7] } }], fraud: [FRAUD] }],
+    ['events', { balance: [{ ...EVENT, action: { type: 'bar', usaget: ['data'] } }] }],
+    ['events', { balance: [{ ...EVENT, action: { type: 'throttle', policy: 'SLOW' } }] }],
     ['invoices', { seller: { name: 'Tel GmbH', country: 'DE' }, columns: ['tax', 'amount'] }],
     ['invoices', { untaxed: { category: 'AE' }, taxes: { EXPORT: { category: 'G' } } }],
     ['taxation', { mapping: { priorities: [{ filters: [{ tax_field: 'k', rate_field: 'k' }] }] } }],
@@ -124,6 +135,60 @@ describe('values that are refused by path, and change nothing', () => {
       'events.balance.0.conditions.0.type must be one of is, is_not',
     ],
     ['events', { fraud: [{ event_code: 'F' }] }, 'events.fraud.0.recurrence is missing'],
+    [
+      'events',
+      { fraud: [FRAUD, { ...FRAUD, date_range: { type: 'minutely', value: 5 } }] },
+      'events.fraud.1.date_range must not be shorter than recurrence',
+    ],
+    [
+      'events',
+      { fraud: [{ ...FRAUD, threshold_conditions: [[{ field: 'cost', op: 'gt', value: 1 }]] }] },
+      'events.fraud.0.threshold_conditions.0.0.field must be one of usagev, aprice',
+    ],
+    ['events', { money: [{ event_code: 'PAID' }] }, 'events.money.0.event_type is missing'],
+    [
+      'events',
+      { money: [{ event_type: 'paid' }] },
+      'events.money.0.event_type must be one of invoice_confirmed, invoice_parked',
+    ],
+    [
+      'events',
+      { money: [{ event_type: 'overdue' }, { event_type: 'overdue', url: 'https://a.example' }] },
+      'events.money.1.event_code belongs to another rule of overdue',
+    ],
+    [
+      'events',
+      { money: [{ event_type: 'overdue', filter: { plan: ['A'] } }] },
+      'events.money.0.filter.plan is not known',
+    ],
+    [
+      'events',
+      {
+        balance: [EVENT, { event_code: 'C', conditions: [{ type: 'is', value: 1, path: 'cost' }] }],
+      },
+      'events.balance.1.conditions.0.path is not a value of a balance: balance.cost',
+    ],
+    ['events', { balance: [{ ...EVENT, filter: { plans: ['A'] } }] }, 'did you mean plan?'],
+    [
+      'events',
+      { balance: [{ ...EVENT, action: { type: 'block' } }] },
+      'events.balance.0.action.type must be one of bar, redirect, throttle',
+    ],
+    [
+      'events',
+      { balance: [EVENT, { ...EVENT, action: { type: 'throttle' } }] },
+      'events.balance.1.action.policy is missing',
+    ],
+    [
+      'events',
+      { balance: [{ ...EVENT, action: { type: 'bar', usaget: [] } }] },
+      'events.balance.0.action.usaget must have at least 1 member',
+    ],
+    [
+      'events',
+      { balance: [{ ...EVENT, action: { type: 'bar', usagets: ['data'] } }] },
+      'did you mean usaget?',
+    ],
     ['events.settings.http.url', 'https://ada:pw@crm', 'without user and password'],
     ['events.settings.http.url', 'file:///etc/passwd', 'events.settings.http.url must be an addr'],
     ['taxation', { defalut: 'X' }, 'taxation.defalut is not known'],

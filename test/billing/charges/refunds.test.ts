@@ -33,7 +33,7 @@ async function creditNote(account: number, invoiceId: number, amount: string): P
   const dueDate = new Date(NOW_MS - 1000)
   await catalog.transaction('store an invoice', (session) =>
     storeInvoiceBill(
-      { catalog, session, nowMs: world.now, actor: ACTOR },
+      { catalog, session, currencyCode: 978, nowMs: world.now, actor: ACTOR },
       { aid: account, invoiceId, billrunKey: '202606', due, beforeTax: due, taxes: {}, dueDate },
     ),
   )

@@ -5,9 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, it } from 'vitest'
 import { type ConfirmDeps, confirmInvoices } from '../../../src/billing/run/confirm.ts'
-import { closeMail, MAIL_KIND, mailHandler } from '../../../src/billing/run/invoice-mail.ts'
+import { MAIL_KIND, mailHandler } from '../../../src/billing/run/invoice-mail.ts'
 import { enqueueOutbox } from '../../../src/catalog/transactions/outbox.ts'
 import { loadConfig } from '../../../src/config/load.ts'
+import { closeMail } from '../../../src/external/mail.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { ACTOR } from '../../support/billing/books.ts'
 import { cycleOf, KEY, useCycle } from '../../support/billing/cycle-fixture.ts'
@@ -131,7 +132,7 @@ describe('a confirmed invoice', () => {
 
   it('is sent later if the mail server is not there, or refuses', async () => {
     let accepts = false
-    const server = await startMailServer(0, () => accepts)
+    const server = await startMailServer({ accepts: () => accepts })
     servers.push(server)
     await cycle.addAccounts(1)
     await cycle.run()

@@ -141,6 +141,20 @@ describe('a counter document', () => {
     expect(balance).toEqual({ groups: { CALLS: { cost, left, total } } })
   })
 
+  it.each([
+    ['usagev', 'units', { usagev: 300 }],
+    ['cost', 'totalCost', { cost: 0.0003 }],
+    ['over_group', 'units', { over_group: { usagev: 300 } }],
+  ] as const)('of a total of usage (%s) is that of its usage type', (measure, kind, amounts) => {
+    const counter = `total/sms/${measure}`
+    const counted = { kind, counter, credited: 0, reserved: 0, free: -300, limit: UNLIMITED_TOTAL }
+    const { balance, connection_type } = balanceDocument(owner, { ...bucket, ...counted }, '')
+    expect({ balance, connection_type }).toEqual({
+      balance: { totals: { sms: amounts } },
+      connection_type: 'postpaid',
+    })
+  })
+
   it('of credit counts the debt', () => {
     const credit: Bucket = { ...counter, kind: 'totalCost', counter: 'credit', limit: 2 ** 52 }
     const document = balanceDocument(owner, { ...credit, spent: 2_500_000 }, '')

@@ -39,14 +39,16 @@ describe('a watch of the stored configuration', () => {
     expect(watch.loaded()).toBe(false)
     expect(await watch.start()).toBe(true)
     expect(watch.loaded()).toBe(true)
-    expect(published).toEqual([{ file_types: [], peers: [], taxation: {}, subscribers: {} }])
+    expect(published).toEqual([
+      { file_types: [], peers: [], taxation: {}, subscribers: {}, events: {} },
+    ])
     await watch.pollNow()
     expect(published).toHaveLength(1)
     await write(catalog, ['a'])
     await watch.pollNow()
     await watch.pollNow()
     expect(published.slice(1)).toEqual([
-      { file_types: [], peers: ['a'], taxation: {}, subscribers: {} },
+      { file_types: [], peers: ['a'], taxation: {}, subscribers: {}, events: {} },
     ])
   })
 

@@ -26,8 +26,9 @@ describe('the stored configuration', () => {
       peers: [],
       taxation: {},
       subscribers: {},
+      events: {},
     })
-    expect(await readConfigRevision(catalog)).toBe('0 0 0 0')
+    expect(await readConfigRevision(catalog)).toBe('0 0 0 0 0')
   })
 
   it('is the result of a change to the previous value, with its author and time', async () => {
@@ -40,6 +41,7 @@ describe('the stored configuration', () => {
       peers: ['a', 'b'],
       taxation: {},
       subscribers: {},
+      events: {},
     })
     const stored = await catalog.config.findOne({ _id: 'peers' })
     expect(stored).toMatchObject({ changed: new Date(change.nowMs), changed_by: 'test' })

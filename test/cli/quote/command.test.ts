@@ -144,6 +144,38 @@ describe('tollgate quote --sid', () => {
     expect(stdout).toMatch(/paid by bucket \d+ \(include \d+\)/)
   })
 
+  it('shows the action of an event rule that is in force', async () => {
+    const store = async (events: object) => {
+      const path = fileOf(JSON.stringify(events))
+      expect(await product.run('settings', 'set', 'events', path)).toMatchObject({ code: 0 })
+    }
+    const quoted = async (action: object) => {
+      const conditions = [{ type: 'reached_constant', value: -1000, path: 'balance.cost' }]
+      const rule = { event_code: 'CAP', conditions, action: { ...action, usaget: ['data'] } }
+      await store({ balance: [rule] })
+      const table = await product.run(...ask)
+      const { stdout } = await product.run(...ask, '--json')
+      return { code: table.code, table: table.stdout, json: JSON.parse(stdout) }
+    }
+    expect(await quoted({ type: 'bar' })).toMatchObject({
+      code: 1,
+      table: 'data 10485760: denied (Spending cap is reached: CAP)\n',
+      json: { returnCode: -15, granted: 0 },
+    })
+    const address = 'https://shop.example.net/cap'
+    expect(await quoted({ type: 'redirect', address })).toMatchObject({
+      code: 1,
+      table: `data 10485760: redirected to ${address}\n`,
+      json: { granted: 0, action: { type: 'redirect', address } },
+    })
+    expect(await quoted({ type: 'throttle', policy: 'SLOW' })).toMatchObject({
+      code: 0,
+      table: expect.stringMatching(/granted +10485760 of 10485760 data\n +policy +SLOW\n/),
+      json: { granted: 10_485_760, action: { type: 'throttle', policy: 'SLOW' } },
+    })
+    await store({})
+  })
+
   it('exits with 1 if nothing is granted, or the subscriber does not exist', async () => {
     const { code, stdout } = await product.run(...ask, '--rate', 'NONE')
     expect([code, stdout]).toEqual([1, 'data 10485760: denied (No rate, or rate is blocked)\n'])

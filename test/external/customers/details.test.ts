@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { CircuitBreaker } from '../../../src/external/customers/circuit-breaker.ts'
+import { CircuitBreaker } from '../../../src/external/circuit-breaker.ts'
 import { askDetails, type DetailsQuestion } from '../../../src/external/customers/details.ts'
 import { CustomerSystemError } from '../../../src/external/customers/errors.ts'
 import { type CustomerHttp, createCustomerHttp } from '../../../src/external/customers/http.ts'

@@ -137,6 +137,22 @@ describe('private addresses', () => {
   )
 })
 
+describe('a private address with a port', () => {
+  it('allows calls of this port by the address itself', async () => {
+    const crm = await start()
+    const { port } = new URL(crm.url)
+    const http = client([`127.0.0.1:${port}`, `[::1]:1`])
+    const urlOf = (host: string) => ({ url: `http://${host}/x` })
+    await http.post(crm.call('', urlOf(`127.0.0.1:${port}`)), { json: {} }, BYTES_MAX)
+    expect(crm.requests).toHaveLength(1)
+    const others = [`127.0.0.1:${Number(port) + 1}`, '127.0.0.1', `127.0.0.2:${port}`, '[::1]:2']
+    for (const host of [...others, `localhost:${port}`]) {
+      expect((await failureOf(http, crm.call('', urlOf(host)))).kind).toBe('address')
+    }
+    expect(crm.requests).toHaveLength(1)
+  })
+})
+
 describe('OAuth 2.0', () => {
   /** Issues T1, T2 and so on, and accepts those for which `accepts` is true. */
   async function tokenServer(accepts: (token: string) => boolean, expiresIn: unknown = 3600) {

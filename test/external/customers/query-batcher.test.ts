@@ -1,8 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  CircuitBreaker,
-  type CircuitState,
-} from '../../../src/external/customers/circuit-breaker.ts'
+import { CircuitBreaker, type CircuitState } from '../../../src/external/circuit-breaker.ts'
 import { CustomerSystemError } from '../../../src/external/customers/errors.ts'
 import { QueryBatcher } from '../../../src/external/customers/query-batcher.ts'
 

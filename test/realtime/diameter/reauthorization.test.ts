@@ -78,6 +78,13 @@ const names = (sent: readonly Sent[]) => sent.map(({ kind, sessionId }) => `${ki
 const changed = (sid = 10): SessionEvent => ({ kind: 'reauthorize', aid: 1, sid })
 const closed = (sid = 10): SessionEvent => ({ kind: 'abort', aid: 1, sid })
 const ALL: SessionEvent = { kind: 'reauthorizeAll' }
+const changedBy = (sessionId: string): SessionEvent => ({
+  kind: 'reauthorize',
+  aid: 1,
+  sid: 0,
+  origin: ORIGIN,
+  sessionId,
+})
 
 describe('session events', () => {
   it('reach the sessions that they concern', () => {
@@ -107,6 +114,13 @@ describe('session events', () => {
     expect(announce({ kind: 'release', origin: ORIGIN, sessionId: 'b' })).toEqual(['abort b'])
     expect(announce({ kind: 'release', origin: ORIGIN, sessionId: 'c' })).toEqual([])
     expect(announce({ kind: 'release', origin: 'other', sessionId: 'a' })).toEqual([])
+  })
+
+  it('leave out the session whose request caused them', () => {
+    const { learn, announce } = queueOf()
+    for (const name of ['a', 'b']) learn(name)
+    expect(announce(changedBy('a'))).toEqual(['reauthorize b'])
+    expect(announce(changedBy('elsewhere'))).toEqual(['reauthorize a'])
   })
 
   it('need no request if the session has been charged since', () => {

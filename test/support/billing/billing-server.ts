@@ -61,7 +61,7 @@ export function useBillingServer(
       const amount = new Exact(due)
       await catalog.transaction('store an invoice', (session) =>
         storeInvoiceBill(
-          { catalog, session, actor: ACTOR, nowMs: server.now() },
+          { catalog, session, currencyCode: 978, actor: ACTOR, nowMs: server.now() },
           {
             aid,
             invoiceId,

@@ -38,7 +38,7 @@ export function chargeDeps({
   const settings = createCurrentSettings(catalog, clock, 1)
   const sandboxStore = createSandboxStore(catalog)
   const gateways = createGateways({ settings, sealer: SEALER, sandboxStore, stripeAddress })
-  const books = createPaymentBooks(catalog)
+  const books = createPaymentBooks(catalog, 978)
   return { catalog, clock, settings, gateways, books, sealer: SEALER, log, lookup }
 }
 

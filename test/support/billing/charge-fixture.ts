@@ -89,7 +89,7 @@ export function useCharges(params: Record<string, unknown> = {}): ChargeWorld {
       const amount = new Decimal(due)
       const at = new Date(NOW_MS - DAY_MS)
       await catalog.transaction('store an invoice', (session) =>
-        storeInvoiceBill({ catalog, session, nowMs: NOW_MS, actor: ACTOR }, {
+        storeInvoiceBill({ catalog, session, currencyCode: 978, nowMs: NOW_MS, actor: ACTOR }, {
           aid,
           invoiceId,
           billrunKey: '202606',

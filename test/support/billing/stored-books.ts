@@ -107,7 +107,7 @@ export class StoredBooksModel {
   /** Null if it is refused. */
   async #write<T>(act: (writer: BooksWriter) => Promise<T>): Promise<T | null> {
     const catalog = this.#catalog
-    const cause = { actor: ACTOR, nowMs: this.#nowMs }
+    const cause = { currencyCode: 978, actor: ACTOR, nowMs: this.#nowMs }
     const operation = catalog.transaction('test', (session) => act({ catalog, session, ...cause }))
     return operation.catch(nullIfRefused)
   }
@@ -139,7 +139,7 @@ export class StoredBooksModel {
     const forced = kind === 'deposit' ? ({ isDeposit: true } as const) : {}
     const order = paymentOrder(item, paymentMethodOf(method), RULES, forced)
     const catalog = this.#catalog
-    const cause = { actor: ACTOR, nowMs: this.#nowMs }
+    const cause = { currencyCode: 978, actor: ACTOR, nowMs: this.#nowMs }
     const txids = await this.#group
       .run({
         what: 'test',

@@ -29,6 +29,7 @@ export function service(given: Partial<ServiceOutcome> = {}): ServiceOutcome {
     granted: 0,
     validityMs: 0,
     tariffChangeMs: 0,
+    action: null,
     finalUnit: false,
     cost: 0,
     quote: null,

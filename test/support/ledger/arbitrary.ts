@@ -183,6 +183,11 @@ const service = fc.record({
   ),
 })
 
+const action = fc.oneof(
+  fc.record({ type: fc.constant('redirect' as const), address: text }),
+  fc.record({ type: fc.constant('throttle' as const), policy: text }),
+)
+
 const outcome = fc.record({
   reason: fc.constantFrom('granted' as const, 'noCredit' as const, 'barred' as const),
   detail: text,
@@ -197,6 +202,7 @@ const outcome = fc.record({
       granted: amount,
       validityMs: amount,
       finalUnit: fc.boolean(),
+      action: rarely(null, action),
       cost: amount,
       tariffChangeMs: rarely(0, instant),
       serviceIdentifier: identifier,
@@ -276,6 +282,7 @@ export const likely: fc.Arbitrary<{ session: Session; sessionKey: string }> = fc
         validityMs: 3_600_000,
         tariffChangeMs: 0,
         finalUnit: false,
+        action: null,
         cost: service.endedMicros + (service.segment?.charged ?? 0),
         serviceIdentifier: service.serviceIdentifier,
         parts: null,

@@ -10,6 +10,7 @@ import type {
 } from '../../../src/domain/charge-request.ts'
 import { credit } from '../../../src/domain/credit.ts'
 import { digestOf } from '../../../src/domain/digest.ts'
+import type { BalanceRuleSet } from '../../../src/domain/events/rule-set.ts'
 import { expireSession } from '../../../src/domain/expire.ts'
 import type { Line } from '../../../src/domain/line.ts'
 import { lineOf, serviceTagOf } from '../../../src/domain/lines.ts'
@@ -63,6 +64,7 @@ export class RatingFixture {
   /** `rate_calculators`. */
   calculators: object = {}
   nowMs = START_MS
+  actionRules: BalanceRuleSet | null = null
   isFreeNumber = (_calledNumber: string): boolean => false
   readonly sessions = new Map<string, Session>()
   /** Every committed line, in order. */
@@ -88,6 +90,7 @@ export class RatingFixture {
       {
         ...contextOf(catalogue, this.calculators),
         isFreeNumber: this.isFreeNumber,
+        actionRules: this.actionRules,
         profile,
         nowMs,
         settings: SETTINGS,

@@ -1,6 +1,7 @@
 // A worker that answers nothing between 'hold' and 'go', which arrive on a channel of that name.
 // It acknowledges 'hold', and 'ask' at any time.
-import { packResult, unpackTask } from '../../../dist/src/domain/worker-protocol.js'
+import { packResult } from '../../../dist/src/domain/packed-outcomes.js'
+import { unpackTask } from '../../../dist/src/domain/worker-protocol.js'
 import { serve } from '../../../dist/src/workers/serve.js'
 
 const channel = new BroadcastChannel('held-worker')

@@ -1,6 +1,7 @@
 // A worker with the protocol of the product; the session id of a request selects its behaviour.
 import { parentPort, workerData } from 'node:worker_threads'
-import { packResult, unpackTask } from '../../../dist/src/domain/worker-protocol.js'
+import { packResult } from '../../../dist/src/domain/packed-outcomes.js'
+import { unpackTask } from '../../../dist/src/domain/worker-protocol.js'
 import { serve } from '../../../dist/src/workers/serve.js'
 
 if (workerData.failsAtStart) throw new Error('no catalogue')

@@ -18,12 +18,17 @@ import { type Tariff, UNLIMITED } from '../../../src/domain/tariff.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import type { Ledger } from '../../../src/ledger/ledger.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
+import type { ChargeContext } from '../../../src/rating/decision.ts'
 import { RateFinder } from '../../../src/rating/match/finder.ts'
 import { compileRules, type RatingRuleSettings } from '../../../src/rating/rules.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../../src/store/redis.ts'
 import { createPoolCheck } from '../../../src/workers/pools.ts'
-import { createProcessor, type Processor } from '../../../src/workers/process.ts'
+import {
+  createProcessor,
+  type Processor,
+  type ProcessorOptions,
+} from '../../../src/workers/process.ts'
 import { ProfileCache, type ProfileReader } from '../../../src/workers/profiles.ts'
 import type { CustomerReads } from '../../../src/workers/request-profiles.ts'
 import { RuleBook, type RuleSet } from '../../../src/workers/rule-book.ts'
@@ -152,6 +157,8 @@ export interface ProcessorFixture {
   profiles: ProfileCache
   clock: { nowMs: () => number; set(nowMs: number): void }
   defects: unknown[]
+  /** The context of its decisions, without a profile. */
+  context(nowMs: number): ChargeContext
   /** The outcomes of requests sent in one batch. */
   charge(...requests: ChargeRequest[]): Promise<ChargeOutcome[]>
   credit(sid: number, includeId: number, amount: number, operationId?: string): Promise<void>
@@ -190,6 +197,11 @@ export interface ProcessorFixtureOptions {
   findRules?: () => Promise<void>
   /** Replaces the subscribers of `profileOf`. */
   read?: ProfileReader
+  /** Rules for events; there are none by default. */
+  eventRules?: ProcessorOptions['eventRules']
+  /** Receives the sessions to re-authorize. */
+  reauthorize?: ProcessorOptions['reauthorize']
+  isCatalogueLoaded?: ProcessorOptions['isCatalogueLoaded']
   /** Reads are those of no customer system by default. */
   customers?: CustomerReads
 }
@@ -245,6 +257,26 @@ async function openLedger(url: string, options: ProcessorFixtureOptions) {
   return { redis, ledger: await openTestLedger(redis, LEDGER, randomInt(1, 2 ** 47)) }
 }
 
+function contextsOf(
+  { eventRules }: ProcessorFixtureOptions,
+  catalogue: Catalogue,
+  finder: RateFinder,
+): (nowMs: number) => ChargeContext {
+  return (nowMs) => ({
+    catalogue,
+    cycleAt: createCycleFinder('UTC', 1),
+    calendar: { zone: 'UTC', cycleDay: 1 },
+    defaultTax: null,
+    mapTax: () => null,
+    isFreeNumber: () => false,
+    actionRules: eventRules?.()?.withActions ?? null,
+    finder,
+    profile: null,
+    settings: CHARGE_SETTINGS,
+    nowMs,
+  })
+}
+
 export async function openProcessorFixture(
   url: string,
   options: ProcessorFixtureOptions = {},
@@ -257,6 +289,7 @@ export async function openProcessorFixture(
     entriesMax: options.profilesCachedMax ?? 100_000,
     unknownTtlMs: options.unknownTtlMs ?? 1000,
   })
+  const context = contextsOf(options, catalogue, finder)
   const processor = createProcessor({
     ledger,
     profiles,
@@ -265,19 +298,10 @@ export async function openProcessorFixture(
     needsPool: createPoolCheck(() => catalogue),
     clock,
     elapsedMs: clock.nowMs,
-    context: (nowMs) => ({
-      catalogue,
-      cycleAt: createCycleFinder('UTC', 1),
-      calendar: { zone: 'UTC', cycleDay: 1 },
-      defaultTax: null,
-      mapTax: () => null,
-      isFreeNumber: () => false,
-      finder,
-      profile: null,
-      settings: CHARGE_SETTINGS,
-      nowMs,
-    }),
-    isCatalogueLoaded: () => true,
+    context,
+    isCatalogueLoaded: options.isCatalogueLoaded ?? (() => true),
+    eventRules: options.eventRules ?? (() => null),
+    reauthorize: options.reauthorize ?? (() => undefined),
     customers: options.customers ?? { isAsked: false, waitMsMax: 1000, waitingMax: 1000 },
     refusal: options.refusal ?? (() => null),
     ownersCachedMax: options.ownersCachedMax ?? 10_000,
@@ -286,7 +310,7 @@ export async function openProcessorFixture(
     replayMs: REPLAY_MS,
     onDefect: (error) => defects.push(error),
   })
-  const parts = { ledger, redis, processor, profiles, clock, defects }
+  const parts = { ledger, redis, processor, profiles, clock, defects, context }
   return {
     ...parts,
     async charge(...requests) {

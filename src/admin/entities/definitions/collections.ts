@@ -17,6 +17,7 @@ import { balances } from './balances.ts'
 import { bills } from './bills.ts'
 import type { ActionName, CollectionDefinition, Param } from './definition.ts'
 import { entityCollection } from './entity-collection.ts'
+import { events } from './events.ts'
 import { jobs } from './jobs.ts'
 import { lines } from './lines.ts'
 
@@ -39,9 +40,10 @@ const ALL: readonly CollectionDefinition[] = [
   entityCollection('autorenew', AutorenewEntity),
   audit,
   jobs,
+  events,
 ]
 
-/** By name in the URL path, in the order of the interface; `audit` and `jobs` come last. */
+/** By name in the URL path, in the order of the interface; those of Tollgate come last. */
 export const DEFINITIONS: ReadonlyMap<string, CollectionDefinition> = new Map(
   ALL.map((definition) => [definition.name, definition]),
 )

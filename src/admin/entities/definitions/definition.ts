@@ -59,7 +59,7 @@ export interface ActionDefinition {
 }
 
 /** Collections of the store whose documents have no revisions. */
-const RECORD_STORES = ['lines', 'balances', 'bills', 'audit', 'jobs'] as const
+const RECORD_STORES = ['lines', 'balances', 'bills', 'audit', 'jobs', 'events'] as const
 
 type RecordStore = (typeof RECORD_STORES)[number]
 

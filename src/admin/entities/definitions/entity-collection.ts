@@ -136,6 +136,8 @@ function actionOf(action: ActionName, entity: EntityActions): ActionDefinition {
       return changeById({ ...byId, ...params(queried.map(addressOf)) }, {}, writers)
     case 'import':
       return importRows
+    case 'resend':
+      throw new RangeError(`${action} is an action of records only`)
     case 'erase':
       return erasure({ [keyField]: required({ type: 'integer' }) })
   }

@@ -1,6 +1,7 @@
 /** Schemas and examples of successful responses. */
 import {
   either,
+  flag,
   integer,
   listOf,
   ref,
@@ -85,6 +86,7 @@ function successOf(definition: CollectionDefinition, name: ActionName) {
 
 /** For a prepaid group or card, the entity is a list of balances. */
 function entityOf(collection: string, name: ActionName): Schema {
+  if (name === 'resend') return NOTHING
   if (name === 'erase') return ref(entityName('jobs', 'written'), 'The job that erases the data.')
   const entity = ref(entityName(collection, 'written'))
   if (collection !== 'balances' || name !== 'update') return entity
@@ -97,6 +99,13 @@ function moreOf(collection: string, name: ActionName): Readonly<Record<string, S
     return {
       totalUpdated: integer('Revisions that were changed.'),
       totalCreated: integer('Revisions that were added: 1 if a revision was split.'),
+    }
+  }
+  if (name === 'resend') {
+    return {
+      resent: listOf(text('A stamp.'), 'Events that are sent again.'),
+      left: listOf(text('A stamp.'), 'Events that are being sent: nothing is changed.'),
+      more: flag('Whether more events are selected: 1,000 are sent again per call.'),
     }
   }
   if (collection !== 'balances') return {}

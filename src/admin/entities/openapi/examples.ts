@@ -1,8 +1,14 @@
 /** Realistic examples of all requests. Together they create a small tenant. */
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
+import {
+  BEGIN_S,
+  EVENT_STAMP,
+  FOREVER_S,
+  RECORDS,
+  TOP_UP_LINE,
+  type Values,
+} from './record-examples.ts'
 import type { ResponseKind } from './response-schemas.ts'
-
-type Values = Readonly<Record<string, unknown>>
 
 const BEGIN = { from: '2026-01-01' } as const
 const UNLIMITED = [{ from: 0, to: 'UNLIMITED', price: 25 }]
@@ -98,6 +104,7 @@ const FOUND: Readonly<Record<string, Values>> = {
   users: { username: 'ops@example.org' },
   autorenew: { sid: 2 },
   audit: { collection: 'plans', urt: { $gte: '2026-03-01' } },
+  events: { 'extra_params.aid': 1, creation_time: { $gte: '2026-03-01' } },
 }
 
 /** Subjects of erasures. */
@@ -144,6 +151,8 @@ export function exampleOf(collection: string, action: ActionName): Values {
       return { query: ID }
     case 'erase':
       return { query: ERASED[collection] ?? {}, update: { force: false } }
+    case 'resend':
+      return { query: { 'delivery.state': 'dead', event_code: 'MINUTES_80' } }
     case 'export':
       return { query: from, states: [0, 1], format: 'csv' }
     default:
@@ -167,8 +176,6 @@ function topUp(): Values {
 }
 
 const HEX = ID._id
-const BEGIN_S = 1_767_225_600
-const FOREVER_S = 6_311_433_600
 
 /** Fields that the node adds to documents or that only the node writes. */
 const ADDED: Readonly<Record<string, Values>> = {
@@ -190,104 +197,8 @@ const ADDED: Readonly<Record<string, Values>> = {
   autorenew: { next_renew: 1_769_904_000, cycles_remaining: 12, operation: 'inc' },
 }
 
-const BALANCE: Values = {
-  aid: 1,
-  sid: 2,
-  bucket_id: 1,
-  v: 3,
-  connection_type: 'prepaid',
-  counter: '',
-  pp_includes_external_id: 7,
-  pp_includes_name: 'Main wallet',
-  charging_by: 'total_cost',
-  charging_by_usaget: 'total_cost',
-  priority: 1,
-  shared: false,
-  unlimited: false,
-  balance: { cost: -20 },
-  credited: 20_000_000,
-  spent: 0,
-  reserved: 0,
-  free: 20_000_000,
-  limit: 0,
-  debt: 0,
-}
-
-const TOP_UP_LINE: Values = {
-  stamp: 'op-1-top-up-4711',
-  v: 1,
-  type: 'balance',
-  source: 'billapi',
-  usaget: 'balance',
-  aid: 1,
-  sid: 2,
-  operation: 'inc',
-  operation_id: 'top-up-4711',
-  charging_type: 'Prepaidinclude',
-  charging_usaget: 'total_cost',
-  pp_includes_external_id: 7,
-  pp_includes_name: 'Main wallet',
-  bucket_id: 1,
-  balance_ref: '000000000080000000010001',
-  balance_before: 0,
-  balance_after: -20,
-  balance_normalized: 0,
-  aprice: -20,
-  aprice_micros: -20_000_000,
-  repaid_micros: 0,
-  owner_v: 3,
-  priority: 1,
-  urt: BEGIN_S,
-}
-
-const RECORDS: Readonly<Record<string, Values>> = {
-  balances: BALANCE,
-  lines: {
-    stamp: '5fFqYNJy3eWXZ5ACzCDWTw',
-    v: 2,
-    type: 'realtime',
-    source: 'realtime',
-    state: 'closed',
-    aid: 1,
-    sid: 2,
-    session_id: 'film-1',
-    usaget: 'call',
-    arate_key: 'CALL_LOCAL',
-    plan: 'GOLD',
-    billrun: '202601',
-    usagev: 300,
-    aprice: 0.5,
-    aprice_micros: 500_000,
-    final_charge: 0.585,
-    urt: BEGIN_S,
-  },
-  bills: {
-    type: 'inv',
-    aid: 1,
-    invoice_id: 1,
-    billrun_key: '202601',
-    urt: BEGIN_S,
-    due: 29.25,
-    amount: 29.25,
-    invoice_date: BEGIN_S,
-    due_date: FOREVER_S,
-  },
-  audit: {
-    source: 'audit',
-    collection: 'plans',
-    type: 'update',
-    key: 'GOLD',
-    urt: BEGIN_S,
-    user: { _id: 'crm', name: 'crm', api: true, by: 'token' },
-    ip: '192.0.2.7',
-    old: { description: 'Gold' },
-    new: { description: 'Another one' },
-    stamp: '0d1c1f5f3b7a4c3b9d0b5f1c2a3b4c5d',
-  },
-}
-
 const NEVER_SHOWN: ReadonlySet<string> = new Set(['password'])
-const WITHOUT_REVISIONS: ReadonlySet<string> = new Set(['lines', 'bills', 'audit'])
+const WITHOUT_REVISIONS: ReadonlySet<string> = new Set(['lines', 'bills', 'audit', 'events'])
 
 /** A document in a response. */
 export function responseExample(
@@ -313,7 +224,7 @@ export function responseExample(
   return { _id: { $id: HEX }, ...Object.fromEntries(fields) }
 }
 
-const DATES = /^(?:from|to|urt|.*_(?:time|date|activation|deactivation|renew))$/
+const DATES = /^(?:from|to|urt|due|.*_(?:time|date|activation|deactivation|renew))$/
 const DATE_TEXTS: Readonly<Record<number, string>> = {
   [BEGIN_S]: '2026-01-01T00:00:00+0000',
   [FOREVER_S]: '2170-01-01T00:00:00+0000',
@@ -323,6 +234,7 @@ const ALWAYS_TEXTS = ['from', 'to', 'creation_time']
 const TEXT_DATES: Readonly<Record<string, readonly string[]>> = {
   autorenew: ['next_renew'],
   audit: ['urt'],
+  events: ['due'],
 }
 
 function responseValue(
@@ -372,10 +284,11 @@ export function writeResponseExample(definition: CollectionDefinition, action: A
   const entity =
     action === 'erase'
       ? jobExample(definition)
-      : action === 'delete'
+      : action === 'delete' || action === 'resend'
         ? null
         : responseExample(definition, 'written')
   const done = { status: 1, details: isSilent ? null : true, entity }
+  if (action === 'resend') return { ...done, resent: [EVENT_STAMP], left: [], more: false }
   if (action === 'permanentchange') return { ...done, totalUpdated: 1, totalCreated: 1 }
   if (name !== 'balances') return done
   const line = Object.entries(TOP_UP_LINE).map(([field, value]) => {

@@ -53,6 +53,7 @@ const SUMMARIES: Readonly<Record<ActionName, string>> = {
   import: 'Create or change entities from the rows of a file',
   export: 'Download entities as rows of a file',
   erase: 'Remove personal data from an entity and from all its records, as a job',
+  resend: 'Send the selected events again',
 }
 
 /** Parameters of an action other than `query` and `update`. */
@@ -60,7 +61,7 @@ function optionsOf(collection: string, name: ActionName): readonly string[] {
   if (name === 'get') return ['options', 'page', 'size', 'sort', 'project']
   if (name === 'uniqueget') return ['options', 'page', 'size', 'sort', 'project', 'states']
   if (name === 'export') return ['options', 'states', 'file_name', 'delimiter', 'format']
-  if (name === 'import' || name === 'erase') return []
+  if (name === 'import' || name === 'erase' || name === 'resend') return []
   if (collection === 'balances') return name === 'update' ? ['additional'] : ['options']
   return ['options', 'validate']
 }
@@ -73,7 +74,7 @@ export function operationsOf(
   const { definition, name, action } = context
   const { name: collection } = definition
   const id = `${collection}.${name}`
-  const hasUpdate = !READS.has(name) && name !== 'delete'
+  const hasUpdate = !READS.has(name) && name !== 'delete' && name !== 'resend'
   const schemas: Record<string, Schema> = {
     ...(name !== 'create' && name !== 'import' && { [`${id}.query`]: querySchema(context) }),
     ...(hasUpdate && { [`${id}.update`]: updateSchema(context) }),

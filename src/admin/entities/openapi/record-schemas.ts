@@ -208,6 +208,7 @@ const JOBS: Readonly<Record<string, Schema>> = {
   subject: text('Subject of the job: `subscribers/17`, `lines`.'),
   state: choice(['queued', 'running', 'waiting', 'done'], '`waiting`: continues automatically.'),
   step: text('Current or last step.'),
+  position: mapOf(date('Until then.'), 'How far a standing job has come.'),
   counts: mapOf(integer('Documents.'), 'Number of documents by operation.'),
   error: text('Error of the last attempt; empty if it succeeded.'),
   due: date('Time when it starts or continues.'),
@@ -216,12 +217,51 @@ const JOBS: Readonly<Record<string, Schema>> = {
   ended: { description: 'Time of completion.', anyOf: [date('The time.'), NOT_YET] },
 }
 
+const EVENT: Readonly<Record<string, Schema>> = {
+  stamp: text('Unique id of the event; the same in each of its notifications.'),
+  event_code: text('Name of the rule.'),
+  event_type: text('Kind of event: `balance`, `balancePrepaid`, `fraud`, …'),
+  event_description: text('Description of the rule.'),
+  matched_path: text('The path that met the rule.'),
+  related_entities: listOf(mapOf(text('A text.'), 'Type and key.'), 'Entities of the path.'),
+  before: anyValue('The value before the request.'),
+  after: anyValue('The value after it.'),
+  based_on: choice(['monetary', 'usage'], 'What the value is.'),
+  group_total: number('Total of the group.'),
+  reached_constant: number('The constant that was reached.'),
+  reached_constant_percentage: number('The same as a percentage.'),
+  creation_time: date('Time of the event.'),
+  start_notify_time: date('Begin of the last attempt to send it.'),
+  notify_time: date('When the receiver accepted it.'),
+  returned_value: anyValue('The answer of the receiver.'),
+  extra_params: object('Whose event it is.', {
+    aid: integer('Number of the account.'),
+    sid: integer('Number of the subscriber; 0 for the account.'),
+    row: mapOf(anyValue('A value.'), 'The usage, or the document of money.'),
+  }),
+  conditions: listOf(mapOf(anyValue('A value.'), 'A condition.'), 'Conditions of the rule.'),
+  thresholds: listOf(anyValue('A list of thresholds.'), 'Thresholds of a usage pattern.'),
+  from: date('Begin of its window.'),
+  to: date('End of its window.'),
+  max_urt: date('The latest line that counts.'),
+  rule_ref: text('Digest of the rule of a usage pattern.'),
+  balance_ref: mapOf(integer('A number.'), 'The balance: `sid` and `bucket_id`.'),
+  receiver: mapOf(anyValue('A value.'), 'Where the rule sends it; absent keys: the settings.'),
+  delivery: object('Its delivery.', {
+    state: choice(['pending', 'delivered', 'dead', 'unaddressed'], 'State.'),
+    due: date('When it is sent next, while it is pending.'),
+    attempts: integer('How often it was sent.'),
+    error: text('Why the last attempt failed.'),
+  }),
+}
+
 /** Fields besides the declared ones, by collection. */
 export const RECORD_FIELDS: Readonly<Record<string, Readonly<Record<string, Schema>>>> = {
   balances: BALANCE,
   lines: LINE,
   audit: AUDIT,
   jobs: JOBS,
+  events: EVENT,
   bills: {
     due: number('Amount that the customer owes; negative if it is owed to the customer.'),
     amount: number('Money, positive.'),

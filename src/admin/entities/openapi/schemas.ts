@@ -153,7 +153,7 @@ export function fieldSchema(definition: CollectionDefinition, field: FieldDefini
 /** For reads: declared and searchable fields; for writes: the fields that address a revision. */
 export function querySchema({ definition, name, action, fields }: ActionContext): Schema {
   const { name: collection } = definition
-  const isRead = READS.has(name)
+  const isRead = READS.has(name) || name === 'resend'
   const schemaOf = (field: string, param: Param) =>
     isRead ? filterSchema(definition, field, param) : paramSchema(definition, field, param)
   const entries = Object.entries(action.query)

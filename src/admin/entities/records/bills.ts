@@ -4,6 +4,7 @@
  */
 import type { BooksWriter } from '../../../billing/books/store-books.ts'
 import { BillingError } from '../../../billing/errors.ts'
+import { reportOverdue } from '../../../billing/events/overdue.ts'
 import { postRemoval } from '../../../billing/invoices/invoice-bill.ts'
 import { plainActor } from '../../../catalog/actor.ts'
 import { type AuditEntry, appendAudit } from '../../../catalog/audit/audit.ts'
@@ -25,7 +26,7 @@ export function billActions(stores: EntityStores): RecordActions {
 }
 
 async function updateBill(
-  { catalog, clock }: EntityStores,
+  { catalog, clock, config }: EntityStores,
   { actor, query, update, isTrial = false }: RecordWriteRequest,
 ): Promise<WriteResult> {
   const filter = filterOf(query)
@@ -42,6 +43,9 @@ async function updateBill(
       ),
     )
     if (entity === null) throw gone(query)
+    // The new due date may have passed.
+    const { currencyCode } = config.rating
+    await reportOverdue(catalog, session, [entity._id], { nowMs: clock.nowMs(), currencyCode })
     appendAudit(session, actor, clock.nowMs(), entryOf('update', old, entity))
     return { details: true, entity }
   }
@@ -49,7 +53,7 @@ async function updateBill(
 }
 
 async function deleteBill(
-  { catalog, clock }: EntityStores,
+  { catalog, clock, config }: EntityStores,
   { actor, query, isTrial = false }: RecordWriteRequest,
 ): Promise<WriteResult> {
   const filter = filterOf(query)
@@ -58,7 +62,9 @@ async function deleteBill(
     const reason = (await confirmedBy(catalog, bill)) ?? linkedTo(bill)
     if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
     await catalog.run('delete a bill', () => catalog.bills.deleteOne(filter, { session }))
-    await reversePostings({ catalog, session, actor, nowMs: clock.nowMs() }, bill)
+    const { currencyCode } = config.rating
+    const writer = { catalog, session, actor, nowMs: clock.nowMs(), currencyCode }
+    await reversePostings(writer, bill)
     appendAudit(session, actor, clock.nowMs(), entryOf('delete', bill, null))
     return { details: true, entity: null }
   }

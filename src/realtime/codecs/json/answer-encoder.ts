@@ -85,10 +85,12 @@ export class JsonEncoder {
 
   #grant(service: ServiceOutcome | undefined): string {
     if (service === undefined) return '"grantedVolume":0,"validityTime":0,"finalUnit":false'
-    const { granted, validityMs, finalUnit } = service
+    const { granted, validityMs, finalUnit, action } = service
     let text = `"grantedVolume":${granted},"validityTime":${seconds(validityMs)}`
     if (granted > 0) text += this.#quotaHolding + this.#threshold(granted)
-    text += finalUnit ? this.#finalUnit : ',"finalUnit":false'
+    if (action?.type === 'redirect') text += redirectFields(action.address)
+    else text += finalUnit ? this.#finalUnit : ',"finalUnit":false'
+    if (action?.type === 'throttle') text += `,"policy":${quote(action.policy)}`
     return service.quote === null ? text : `${text},${encodeQuote(service.quote)}`
   }
 
@@ -101,6 +103,11 @@ export class JsonEncoder {
     const units = ((granted - rest) / 100) * percent + Math.floor((rest * percent) / 100)
     return `,"threshold":${units}`
   }
+}
+
+/** At once: nothing is granted. */
+function redirectFields(address: string): string {
+  return `,"finalUnit":true${finalUnitFields({ action: 'redirect', address, addressType: 'url' })}`
 }
 
 function identifierField(identifier: string): string {

@@ -10,12 +10,13 @@ import { Exact } from '../../../../src/catalog/records/exact-amount.ts'
 import { auditBooks } from '../../../../src/cli/audit/books.ts'
 import { useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 import { ACTOR, RULES } from '../../../support/billing/books.ts'
+import { eventsOf, storeEventRules } from '../../../support/billing/money-rules.ts'
 
 const world = useApiServer()
 const catalog = () => world.stores().catalog
 const write = <T>(act: (writer: Parameters<typeof recordPayments>[0]) => Promise<T>): Promise<T> =>
   catalog().transaction('test', (session: ClientSession) =>
-    act({ catalog: catalog(), session, actor: ACTOR, nowMs: world.now() }),
+    act({ catalog: catalog(), session, currencyCode: 978, actor: ACTOR, nowMs: world.now() }),
   )
 
 async function storeInvoice(aid: number, invoiceId: number, due: number): Promise<string> {
@@ -69,6 +70,23 @@ describe('bills/update', () => {
       due_date: new Date('2026-03-01T00:00:00Z'),
     })
     await expectClean()
+  })
+})
+
+describe('a due date that is moved into the past', () => {
+  it('makes the debt overdue at once, once for each date', async () => {
+    await storeEventRules(catalog(), { money: [{ event_type: 'overdue' }] })
+    const _id = await storeInvoice(39, 3901, 12)
+    const move = (due_date: string) =>
+      world.ok('bills', 'update', { query: { _id }, update: { due_date } })
+    await move('2026-03-01')
+    await move('2026-03-01')
+    await move('2026-02-01')
+    const made = await eventsOf(catalog(), 39)
+    const dates = made.map(({ extra_params: { row } }) => (row as { due_date: number }).due_date)
+    expect(dates).toEqual([Date.UTC(2026, 2, 1) / 1000, Date.UTC(2026, 1, 1) / 1000])
+    await pay(39, 12)
+    await storeEventRules(catalog(), {})
   })
 })
 

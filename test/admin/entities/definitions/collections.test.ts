@@ -30,6 +30,7 @@ const TABLE: Record<string, string> = {
   autorenew: 'get create update delete',
   audit: 'get',
   jobs: 'get',
+  events: 'get uniqueget resend',
 }
 
 const all = [...DEFINITIONS.values()]

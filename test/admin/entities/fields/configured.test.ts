@@ -136,7 +136,7 @@ describe('stored fields', () => {
     expect(await readConfigRevision(catalog)).toBe(before)
     expect(await readStoredConfig(catalog)).toEqual({
       ...{ file_types: [], peers: [] },
-      ...{ taxation: {}, subscribers: {} },
+      ...{ taxation: {}, subscribers: {}, events: {} },
     })
   })
 })

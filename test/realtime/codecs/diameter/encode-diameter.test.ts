@@ -55,6 +55,7 @@ const service = (ratingGroup: number, reason: Reason, granted: number): ServiceO
   granted,
   validityMs: 1000,
   tariffChangeMs: 0,
+  action: null,
   finalUnit: false,
   cost: 0,
   quote: null,

@@ -26,6 +26,7 @@ const granted: ServiceOutcome = {
   granted: 1000,
   validityMs: 60_000,
   tariffChangeMs: 0,
+  action: null,
   finalUnit: false,
   cost: 1_500_000,
   quote: null,

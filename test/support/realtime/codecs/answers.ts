@@ -13,6 +13,7 @@ const service: ServiceOutcome = {
   granted: 5,
   validityMs: 1500,
   tariffChangeMs: 0,
+  action: null,
   finalUnit: false,
   cost: 0,
   quote: null,

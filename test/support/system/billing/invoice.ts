@@ -15,7 +15,7 @@ export async function storeInvoice(
   const amount = new Exact(due)
   await catalog.transaction('store an invoice', (session) =>
     storeInvoiceBill(
-      { catalog, session, actor: ACTOR, nowMs },
+      { catalog, session, currencyCode: 978, actor: ACTOR, nowMs },
       {
         aid,
         invoiceId,

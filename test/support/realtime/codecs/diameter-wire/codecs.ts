@@ -39,6 +39,7 @@ export function outcomeFor({ services }: ChargeRequest, given: Partial<ServiceOu
       cost: 0,
       quote: null,
       tariffChangeMs: 0,
+      action: null,
       serviceIdentifier: '',
       parts: null,
       ...given,

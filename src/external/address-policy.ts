@@ -6,38 +6,54 @@
 import { lookup as resolve } from 'node:dns'
 import { promisify } from 'node:util'
 import ipaddr from 'ipaddr.js'
-import { CustomerSystemError } from './errors.ts'
+import { addressWithPort } from '../config/hosts.ts'
+import { CallError } from './call-error.ts'
 
 export interface AddressPolicy {
-  /** Whether an IP address may be connected to. */
-  allows(address: string): boolean
+  /**
+   * Whether an IP address may be connected to. `port`: of a URL with the address itself, not with a
+   * name; a range of one port is for such URLs only.
+   */
+  allows(address: string, port?: number): boolean
 }
 
-/** `ranges`: IP addresses, and ranges such as `10.0.0.0/8`. */
+/** `ranges`: IP addresses, ranges such as `10.0.0.0/8`, and addresses with a port. */
 export function createAddressPolicy(ranges: readonly string[]): AddressPolicy {
   const allowed = ranges.map(rangeOf)
   return {
-    allows(text) {
+    allows(text, port) {
       if (!ipaddr.isValid(text)) return false
       // IPv4-mapped addresses are those of IPv4.
       const address = ipaddr.process(text)
-      return address.range() === 'unicast' || allowed.some((range) => isIn(address, range))
+      return address.range() === 'unicast' || allowed.some((range) => isIn(address, port, range))
     },
   }
 }
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6
-type Range = readonly [Address, number]
+
+interface Range {
+  address: Address
+  bits: number
+  /** Null for all ports. */
+  port: number | null
+}
 
 function rangeOf(text: string): Range {
-  if (text.includes('/')) return ipaddr.parseCIDR(text)
-  const address = ipaddr.process(text)
-  return [address, address.kind() === 'ipv4' ? 32 : 128]
+  if (text.includes('/')) {
+    const [address, bits] = ipaddr.parseCIDR(text)
+    return { address, bits, port: null }
+  }
+  const parts = addressWithPort(text)
+  const address = ipaddr.process(parts?.address ?? text)
+  return { address, bits: address.kind() === 'ipv4' ? 32 : 128, port: parts?.port ?? null }
 }
 
 /** Addresses of two kinds cannot be compared. */
-function isIn(address: Address, [range, bits]: Range): boolean {
+function isIn(address: Address, port: number | undefined, allowed: Range): boolean {
+  const { address: range, bits } = allowed
   if (address.kind() !== range.kind()) return false
+  if (allowed.port !== null && allowed.port !== port) return false
   return (address as ipaddr.IPv6).match(range as ipaddr.IPv6, bits)
 }
 
@@ -70,13 +86,22 @@ export function lookupWithin(policy: AddressPolicy): Lookup {
 }
 
 /** A host that is an address itself is connected to without a lookup. */
-export function refuseLiteralAddress({ hostname }: URL, policy: AddressPolicy): void {
-  const host = hostname.replace(/^\[|\]$/g, '')
-  if (ipaddr.isValid(host) && !policy.allows(host)) throw notAllowed()
+export function refuseLiteralAddress(url: URL, policy: AddressPolicy): void {
+  const host = hostOf(url)
+  if (ipaddr.isValid(host) && !policy.allows(host, portOf(url))) throw notAllowed()
 }
 
-function notAllowed(): CustomerSystemError {
-  return new CustomerSystemError('address', ADDRESS_REASON)
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '')
+}
+
+function portOf({ port, protocol }: URL): number {
+  if (port !== '') return Number(port)
+  return protocol === 'https:' ? 443 : 80
+}
+
+function notAllowed(): CallError {
+  return new CallError('address', ADDRESS_REASON)
 }
 
 const ADDRESS_REASON =
@@ -86,14 +111,16 @@ const resolveAll = promisify(resolve)
 
 /** Why the host of a URL must not be called; null if it may be. Resolves its name. */
 export async function addressProblem(url: URL, policy: AddressPolicy): Promise<string | null> {
-  const host = url.hostname.replace(/^\[|\]$/g, '')
-  if (ipaddr.isValid(host)) return policy.allows(host) ? null : REFUSED
+  const host = hostOf(url)
+  if (ipaddr.isValid(host)) return policy.allows(host, portOf(url)) ? null : REFUSED
   try {
     const addresses = await resolveAll(host, { all: true })
     return addresses.some(({ address }) => policy.allows(address)) ? null : REFUSED
   } catch {
-    return 'is at a host whose name cannot be resolved'
+    return UNRESOLVED
   }
 }
 
+/** A problem that may be temporary. */
+export const UNRESOLVED = 'is at a host whose name cannot be resolved'
 const REFUSED = 'is at a private address, which external.privateRanges does not allow'

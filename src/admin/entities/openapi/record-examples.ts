@@ -1,0 +1,135 @@
+/** Examples of documents that only the node writes. */
+export type Values = Readonly<Record<string, unknown>>
+
+/** Begin and end of revisions, epoch seconds. */
+export const BEGIN_S = 1_767_225_600
+export const FOREVER_S = 6_311_433_600
+
+const BALANCE: Values = {
+  aid: 1,
+  sid: 2,
+  bucket_id: 1,
+  v: 3,
+  connection_type: 'prepaid',
+  counter: '',
+  pp_includes_external_id: 7,
+  pp_includes_name: 'Main wallet',
+  charging_by: 'total_cost',
+  charging_by_usaget: 'total_cost',
+  priority: 1,
+  shared: false,
+  unlimited: false,
+  balance: { cost: -20 },
+  credited: 20_000_000,
+  spent: 0,
+  reserved: 0,
+  free: 20_000_000,
+  limit: 0,
+  debt: 0,
+}
+
+export const EVENT_STAMP = '9f86d081884c7d659a2feaa0c55ad015'
+
+/** The record of a top-up. */
+export const TOP_UP_LINE: Values = {
+  stamp: 'op-1-top-up-4711',
+  v: 1,
+  type: 'balance',
+  source: 'billapi',
+  usaget: 'balance',
+  aid: 1,
+  sid: 2,
+  operation: 'inc',
+  operation_id: 'top-up-4711',
+  charging_type: 'Prepaidinclude',
+  charging_usaget: 'total_cost',
+  pp_includes_external_id: 7,
+  pp_includes_name: 'Main wallet',
+  bucket_id: 1,
+  balance_ref: '000000000080000000010001',
+  balance_before: 0,
+  balance_after: -20,
+  balance_normalized: 0,
+  aprice: -20,
+  aprice_micros: -20_000_000,
+  repaid_micros: 0,
+  owner_v: 3,
+  priority: 1,
+  urt: BEGIN_S,
+}
+
+/** By collection. */
+export const RECORDS: Readonly<Record<string, Values>> = {
+  balances: BALANCE,
+  lines: {
+    stamp: '5fFqYNJy3eWXZ5ACzCDWTw',
+    v: 2,
+    type: 'realtime',
+    source: 'realtime',
+    state: 'closed',
+    aid: 1,
+    sid: 2,
+    session_id: 'film-1',
+    usaget: 'call',
+    arate_key: 'CALL_LOCAL',
+    plan: 'GOLD',
+    billrun: '202601',
+    usagev: 300,
+    aprice: 0.5,
+    aprice_micros: 500_000,
+    final_charge: 0.585,
+    urt: BEGIN_S,
+  },
+  bills: {
+    type: 'inv',
+    aid: 1,
+    invoice_id: 1,
+    billrun_key: '202601',
+    urt: BEGIN_S,
+    due: 29.25,
+    amount: 29.25,
+    invoice_date: BEGIN_S,
+    due_date: FOREVER_S,
+  },
+  audit: {
+    source: 'audit',
+    collection: 'plans',
+    type: 'update',
+    key: 'GOLD',
+    urt: BEGIN_S,
+    user: { _id: 'crm', name: 'crm', api: true, by: 'token' },
+    ip: '192.0.2.7',
+    old: { description: 'Gold' },
+    new: { description: 'Another one' },
+    stamp: '0d1c1f5f3b7a4c3b9d0b5f1c2a3b4c5d',
+  },
+  events: {
+    stamp: EVENT_STAMP,
+    event_code: 'MINUTES_80',
+    event_type: 'balance',
+    event_description: '80 % of the minutes are used',
+    matched_path: 'balance.groups.CALLS100.usagev',
+    before: 4740,
+    after: 4860,
+    based_on: 'usage',
+    group_total: 6000,
+    reached_constant: 4800,
+    reached_constant_percentage: 80,
+    creation_time: BEGIN_S,
+    extra_params: {
+      aid: 1,
+      sid: 2,
+      row: { usagev: 120, urt: BEGIN_S - 2, usaget: 'call', stamp: '5fFqYNJy3eWXZ5ACzCDWTw-1' },
+    },
+    conditions: [
+      {
+        type: 'reached_percentage',
+        value: '80',
+        paths: [{ path: 'balance.groups.CALLS100.usagev' }],
+      },
+    ],
+    balance_ref: { sid: 2 },
+    receiver: { url: 'https://crm.example.net/events' },
+    delivery: { state: 'dead', due: BEGIN_S, attempts: 10, error: 'HTTP status 503' },
+  },
+}

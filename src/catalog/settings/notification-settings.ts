@@ -1,0 +1,245 @@
+/**
+ * Section `settings` of category `events`: to which receiver notifications are sent, and how
+ * (docs/EVENTS.md).
+ */
+import { type TProperties, Type } from '@sinclair/typebox'
+import { FieldError, type Fields, isObject } from '../../domain/fields.ts'
+import type { Sealer } from './sealing.ts'
+import { checkAgainstSchema } from './settings-schema.ts'
+
+const closed = { additionalProperties: false } as const
+const TEXT_LENGTH_MAX = 1000
+/** Sealed values are longer than the secrets in them. */
+const SEALED_LENGTH_MAX = 2048
+const SECRET_LENGTH_MIN = 16
+const SECRET_LENGTH_MAX = 1024
+
+const oneOf = (...texts: readonly string[]) =>
+  Type.Union(
+    texts.map((each) => Type.Literal(each)),
+    { description: `one of ${texts.join(', ')}` },
+  )
+const whole = (minimum: number, maximum: number) =>
+  Type.Optional(
+    Type.Integer({ minimum, maximum, description: `an integer from ${minimum} to ${maximum}` }),
+  )
+const period = () =>
+  Type.Optional(
+    Type.String({
+      pattern: '^\\d{1,4} (second|minute|hour|day)s?$',
+      description: "a time as '1 hour'",
+    }),
+  )
+
+/** Fields of rules and of the settings. */
+export const receiverFields = {
+  url: Type.Optional(
+    Type.String({
+      // A password in the URL would be visible to everyone who may read the settings.
+      pattern: '^https?://[^\\s/@?#]+([/?#]\\S*)?$',
+      maxLength: TEXT_LENGTH_MAX,
+      description: 'an address that begins with http:// or https://, without user and password',
+    }),
+  ),
+  method: Type.Optional(oneOf('get', 'post')),
+  decoder: Type.Optional(oneOf('json', 'xml')),
+}
+
+export const emails = Type.Optional(
+  Type.Array(
+    Type.String({
+      pattern: '^[^\\s@]+@[^\\s@]+$',
+      maxLength: 254,
+      description: 'an e-mail address',
+    }),
+    { maxItems: 100, description: 'a list of e-mail addresses' },
+  ),
+)
+
+const section = <T extends TProperties>(fields: T) =>
+  Type.Optional(Type.Object(fields, { ...closed, description: 'an object' }))
+
+export const NotificationSection = section({
+  http: section({
+    ...receiverFields,
+    num_of_tries: whole(1, 100),
+    encoding: Type.Optional(oneOf('form', 'json')),
+    timeout_ms: whole(100, 60_000),
+    retry_seconds: whole(1, 3_600),
+    concurrency: whole(1, 100),
+    rate_per_second: whole(1, 10_000),
+    secret: Type.Optional(
+      Type.String({ minLength: 1, maxLength: SEALED_LENGTH_MAX, description: 'a text' }),
+    ),
+  }),
+  email: section({ global_addresses: emails, digest_interval: period() }),
+  notify: section({ notify_orphan_time: period() }),
+})
+
+export interface NotificationSettings {
+  readonly http: {
+    /** Null if only rules have receivers. */
+    readonly url: string | null
+    readonly method: 'get' | 'post'
+    readonly decoder: 'json' | 'xml'
+    /** Form of the body of a POST. */
+    readonly encoding: 'form' | 'json'
+    readonly timeoutMs: number
+    readonly triesMax: number
+    /** Before the second attempt; each further one waits twice as long. */
+    readonly retryMs: number
+    /** Requests under way to one receiver, per process. */
+    readonly concurrency: number
+    readonly ratePerSecond: number
+    /** Key of the signature; null: notifications are not signed. */
+    readonly secret: string | null
+  }
+  readonly email: {
+    readonly globalAddresses: readonly string[]
+    /** Between two digests. */
+    readonly intervalMs: number
+  }
+  /** After which a claimed event is free again. */
+  readonly orphanMs: number
+  /** Why nothing can be sent by these settings; null if it can. */
+  readonly problem: string | null
+}
+
+interface SectionValue {
+  http?: Partial<Record<'url' | 'method' | 'decoder' | 'encoding' | 'secret', string>> &
+    Partial<
+      Record<
+        'num_of_tries' | 'timeout_ms' | 'retry_seconds' | 'concurrency' | 'rate_per_second',
+        number
+      >
+    >
+  email?: { global_addresses?: readonly string[]; digest_interval?: string }
+  notify?: { notify_orphan_time?: string }
+}
+
+/**
+ * The settings in the value of category `events`. Never throws: invalid ones have a `problem`, and
+ * default values.
+ */
+export function notificationSettingsOf(
+  value: unknown,
+  { open }: Pick<Sealer, 'open'>,
+): NotificationSettings {
+  const given = isObject(value) ? value['settings'] : undefined
+  try {
+    if (given !== undefined) checkAgainstSchema(NotificationSection, given, 'events.settings')
+  } catch (error) {
+    if (!(error instanceof FieldError)) throw error
+    return { ...settingsOf({}, null), problem: error.message }
+  }
+  const section = (given ?? {}) as SectionValue
+  const sealed = section.http?.secret
+  const secret = sealed === undefined ? null : open(sealed)
+  const settings = settingsOf(section, secret)
+  if (sealed === undefined || secret !== null) return settings
+  const problem = 'events.settings.http.secret cannot be opened: set it again'
+  return { ...settings, problem }
+}
+
+function settingsOf(
+  { http = {}, email = {}, notify = {} }: SectionValue,
+  secret: string | null,
+): NotificationSettings {
+  return {
+    http: {
+      url: http.url ?? null,
+      method: http.method === 'post' ? 'post' : 'get',
+      decoder: http.decoder === 'xml' ? 'xml' : 'json',
+      encoding: http.encoding === 'json' ? 'json' : 'form',
+      timeoutMs: http.timeout_ms ?? 10_000,
+      triesMax: http.num_of_tries ?? 10,
+      retryMs: (http.retry_seconds ?? 10) * 1000,
+      concurrency: http.concurrency ?? 4,
+      ratePerSecond: http.rate_per_second ?? 100,
+      secret,
+    },
+    email: {
+      globalAddresses: email.global_addresses ?? [],
+      intervalMs: periodMs(email.digest_interval ?? '1 hour'),
+    },
+    orphanMs: periodMs(notify.notify_orphan_time ?? '1 minute'),
+    problem: null,
+  }
+}
+
+const UNITS_MS: Readonly<Record<string, number>> = {
+  second: 1_000,
+  minute: 60_000,
+  hour: 3_600_000,
+  day: 86_400_000,
+}
+
+/** A time as `2 hours`. */
+function periodMs(text: string): number {
+  const [count = '', unit = ''] = text.split(' ')
+  return Math.max(1, Number(count)) * (UNITS_MS[unit.replace(/s$/, '')] ?? 0)
+}
+
+/** The value of the category without the secret. Accepts any stored value. */
+export function redactNotifications(stored: unknown): unknown {
+  return withSecret(stored, () => undefined)
+}
+
+/** The value with the secret replaced by `visit`, for sealing with another key. */
+export function visitNotificationSecret(stored: unknown, visit: (text: string) => string): unknown {
+  return withSecret(stored, (text) => (typeof text === 'string' ? visit(text) : text))
+}
+
+/**
+ * The value to store for one sent by a client: the secret is sealed; one that is not sent is kept,
+ * and an empty one removes it. Throws `FieldError` for a secret of another length than permitted.
+ */
+export function mergeNotifications(
+  stored: unknown,
+  sent: unknown,
+  { seal }: Pick<Sealer, 'seal'>,
+): unknown {
+  return withSecret(sent, (text) => {
+    if (text === undefined) return httpOf(stored)['secret']
+    if (text === '') return undefined
+    if (typeof text !== 'string') return text
+    if (text.length < SECRET_LENGTH_MIN || text.length > SECRET_LENGTH_MAX) {
+      const why = `must have ${SECRET_LENGTH_MIN} to ${SECRET_LENGTH_MAX} characters`
+      throw new FieldError('events.settings.http.secret', why)
+    }
+    return seal(text)
+  })
+}
+
+function httpOf(value: unknown): Fields {
+  const settings = isObject(value) ? value['settings'] : undefined
+  const http = isObject(settings) ? settings['http'] : undefined
+  return isObject(http) ? http : {}
+}
+
+function withSecret(value: unknown, replace: (text: unknown) => unknown): unknown {
+  if (!isObject(value) || !isObject(value['settings'])) return value
+  const { settings } = value
+  if (!isObject(settings['http'])) return value
+  const { secret, ...http } = settings['http']
+  const replaced = replace(secret)
+  if (replaced === undefined && secret === undefined) return value
+  const next = replaced === undefined ? http : { ...http, secret: replaced }
+  return { ...value, settings: { ...settings, http: next } }
+}
+
+/** The addresses of receivers in the value of the category, with their paths. */
+export function receiverUrlsIn(value: unknown): { path: string; url: URL }[] {
+  const found: { path: string; url: URL }[] = []
+  const add = (path: string, text: unknown) => {
+    if (typeof text === 'string' && URL.canParse(text)) found.push({ path, url: new URL(text) })
+  }
+  add('events.settings.http.url', httpOf(value)['url'])
+  for (const kind of isObject(value) ? Object.keys(value) : []) {
+    const rules: unknown = (value as Fields)[kind]
+    for (const [index, rule] of (Array.isArray(rules) ? rules : []).entries()) {
+      if (isObject(rule)) add(`events.${kind}.${index}.url`, rule['url'])
+    }
+  }
+  return found
+}

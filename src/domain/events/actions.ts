@@ -1,0 +1,68 @@
+/** The actions of rules on further usage, compiled from the stored configuration. */
+import type { ServiceAction } from '../charge-outcome.ts'
+import { FieldError } from '../fields.ts'
+import type { CompiledCondition } from './conditions.ts'
+import type { ActionType, BalanceRuleDocument, RuleActionDocument } from './rule-documents.ts'
+
+export interface RuleAction {
+  type: ActionType
+  /** The part of answers to the network element; null for `bar`. */
+  told: ServiceAction | null
+  /** Null for all usage types. */
+  usagets: ReadonlySet<string> | null
+  /** Whether the deciding value is one of a group. */
+  isOfGroup: boolean
+}
+
+/**
+ * The action of a rule; null without one. `conditions`: the last one decides. Throws `FieldError`;
+ * `at` is the path of the rule.
+ */
+export function compileAction(
+  { action, conditions: documents }: BalanceRuleDocument,
+  conditions: readonly CompiledCondition[],
+  at: string,
+): RuleAction | null {
+  if (action === undefined) return null
+  for (const [index, { type, all_groups: all, which, paths = [] }] of documents.entries()) {
+    const where = `${at}.conditions.${index}`
+    if (type.startsWith('has_changed')) {
+      throw new FieldError(`${where}.type`, 'describes no state, which the action of a rule needs')
+    }
+    if (all === true) throw new FieldError(`${where}.all_groups`, 'cannot be used with an action')
+    if (which === 'before' || paths.some((path) => path.which === 'before')) {
+      throw new FieldError(`${where}.which`, 'cannot be before in a rule with an action')
+    }
+  }
+  const isOfGroup =
+    conditions.at(-1)?.paths.some(({ value }) => value.kind === 'amount' && value.group !== null) ??
+    false
+  return {
+    type: action.type,
+    told: toldBy(action, `${at}.action`),
+    usagets: action.usaget === undefined ? null : new Set(action.usaget),
+    isOfGroup,
+  }
+}
+
+const ADDRESS = /^https?:\/\/[^\s/@?#]+(?:[/?#]\S*)?$/
+
+function toldBy({ type, policy, address }: RuleActionDocument, at: string): ServiceAction | null {
+  const unused = { bar: { policy, address }, redirect: { policy }, throttle: { address } }[type]
+  for (const [key, value] of Object.entries(unused)) {
+    if (value !== undefined) {
+      throw new FieldError(`${at}.${key}`, `does not apply to the action ${type}`)
+    }
+  }
+  if (type === 'bar') return null
+  if (type === 'throttle') {
+    if (policy === undefined) throw new FieldError(`${at}.policy`, 'is missing')
+    return { type, policy }
+  }
+  if (address === undefined) throw new FieldError(`${at}.address`, 'is missing')
+  if (ADDRESS.test(address) && URL.canParse(address)) return { type, address }
+  throw new FieldError(
+    `${at}.address`,
+    'must be an address that begins with http:// or https://, without user and password',
+  )
+}

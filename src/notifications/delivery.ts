@@ -1,0 +1,132 @@
+/** Delivers pending events: finds the receivers that have some, and wakes their queues. */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Catalog } from '../catalog/connection.ts'
+import { createPoller } from '../catalog/poller.ts'
+import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
+import {
+  type NotificationSettings,
+  notificationSettingsOf,
+} from '../catalog/settings/notification-settings.ts'
+import { sealerOf } from '../catalog/settings/secret-keys.ts'
+import type { Config } from '../config/schema.ts'
+import { createOutgoing } from '../external/outgoing.ts'
+import type { Clock } from '../runtime/clock.ts'
+import type { Logger } from '../runtime/log.ts'
+import type { NotificationMetrics } from '../runtime/notification-metrics.ts'
+import { startNotificationGauges } from './gauges.ts'
+import { nextReceiver } from './pending-events.ts'
+import { ReceiverQueue } from './receiver-queue.ts'
+
+export interface DeliveryOptions {
+  readonly catalog: Catalog
+  readonly config: Pick<Config, 'external' | 'secrets' | 'data' | 'catalog'>
+  readonly clock: Clock
+  readonly log: Logger
+  readonly metrics: NotificationMetrics
+}
+
+export interface Delivery {
+  /** Waits `drainMs` for attempts under way, ends the others, and gives their events back. */
+  stop(drainMs: number): Promise<void>
+}
+
+/** Receivers looked at by one poll; the next one continues. */
+const RECEIVERS_MAX = 100
+/** Connections to one receiver: the limit of the settings. */
+const CONNECTIONS_MAX = 100
+
+const TEXTS = {
+  failing: 'pending notifications cannot be read; retrying',
+  recovered: 'pending notifications are read again',
+}
+
+export function startDelivery(options: DeliveryOptions): Delivery {
+  const delivery = new Deliverer(options)
+  const { catalog, metrics, clock, config, log } = options
+  const poller = createPoller(config.catalog.pollMs, () => delivery.poll(), TEXTS, log)
+  void poller.start()
+  const gauges = startNotificationGauges({ catalog, metrics, clock })
+  return {
+    async stop(drainMs) {
+      await poller.stop()
+      await delivery.end(drainMs)
+      gauges.stop()
+    },
+  }
+}
+
+class Deliverer {
+  readonly #options: DeliveryOptions
+  readonly #read: () => Promise<NotificationSettings>
+  readonly #outgoing
+  readonly #ending = new AbortController()
+  readonly #queues = new Map<string, ReceiverQueue>()
+  #settings: NotificationSettings | null = null
+  /** Where the next poll continues; null: with the first receiver. */
+  #after: string | null = null
+  /** Receivers found since the first one was. */
+  #seen = new Set<string>()
+
+  constructor(options: DeliveryOptions) {
+    const { catalog, config, clock } = options
+    this.#options = options
+    const { privateRanges } = config.external
+    this.#outgoing = createOutgoing({ privateRanges, connectionsMax: CONNECTIONS_MAX })
+    const sealer = sealerOf(config)
+    const current = createCurrentSettings(catalog, clock, config.catalog.pollMs)
+    const read = (value: unknown) => notificationSettingsOf(value, sealer)
+    const setting = { category: 'events', read }
+    this.#read = () => current.get(setting)
+  }
+
+  async poll(): Promise<void> {
+    const settings = await this.#read()
+    const { problem } = settings
+    if (problem !== null && problem !== this.#settings?.problem) {
+      this.#options.log.error({ problem }, 'notifications are not sent: the settings are invalid')
+    }
+    this.#settings = settings
+    if (problem !== null) return
+    const nowMs = this.#options.clock.nowMs()
+    for (let count = 0; count < RECEIVERS_MAX; count += 1) {
+      const found = await nextReceiver(this.#options.catalog, this.#after)
+      if (found === null) return this.#forget()
+      this.#after = found.key
+      this.#seen.add(found.key)
+      if (found.dueMs <= nowMs) this.#queueOf(found.key, settings).wake()
+    }
+  }
+
+  async end(drainMs: number): Promise<void> {
+    const ended = Promise.all([...this.#queues.values()].map((queue) => queue.end()))
+    const timeUp = new AbortController()
+    const drained = delay(drainMs, undefined, { signal: timeUp.signal }).catch(() => undefined)
+    await Promise.race([ended, drained])
+    timeUp.abort()
+    this.#ending.abort()
+    await ended
+    await this.#outgoing.close()
+  }
+
+  #queueOf(key: string, initial: NotificationSettings): ReceiverQueue {
+    let queue = this.#queues.get(key)
+    if (queue === undefined) {
+      const settings = () => this.#settings ?? initial
+      const parts = { ...this.#options, settings, signal: this.#ending.signal }
+      queue = new ReceiverQueue(key, { ...parts, outgoing: this.#outgoing })
+      this.#queues.set(key, queue)
+    }
+    return queue
+  }
+
+  /** Begins with the first receiver again, without the queues of those that have no events. */
+  #forget(): void {
+    for (const [key, queue] of this.#queues) {
+      if (!queue.isIdle || this.#seen.has(key)) continue
+      queue.forget()
+      this.#queues.delete(key)
+    }
+    this.#seen = new Set()
+    this.#after = null
+  }
+}

@@ -1,0 +1,36 @@
+/** Rates the services of one request at any instant. */
+import type { Reason } from '../domain/charge-outcome.ts'
+import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
+import type { ChargeContext } from './decision.ts'
+import { rateService } from './program.ts'
+import type { RatedService } from './rated-service-cache.ts'
+
+export class ServiceRates {
+  readonly #request: ChargeRequest
+  readonly #context: ChargeContext
+
+  constructor(request: ChargeRequest, context: ChargeContext) {
+    this.#request = request
+    this.#context = context
+  }
+
+  /** Rates the service at an instant. Returns the reason if it cannot be rated. */
+  at(service: ServiceRequest, atMs: number): RatedService | Reason {
+    const context = this.#context
+    const request = this.#request
+    if (context.profile === null) return 'unknownSubscriber'
+    const usage = { service, fields: request.fields, atMs, nowMs: context.nowMs }
+    return rateService(context, context.profile, usage)
+  }
+
+  /** As `at`, but returns null if the service cannot be rated. */
+  find(service: ServiceRequest, atMs: number): RatedService | null {
+    const rated = this.at(service, atMs)
+    return typeof rated === 'string' ? null : rated
+  }
+
+  hasPrice(service: ServiceRequest): boolean {
+    if (this.#context.profile === null) return false
+    return this.at(service, this.#request.eventTimeMs) !== 'noRate'
+  }
+}

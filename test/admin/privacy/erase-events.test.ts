@@ -1,0 +1,32 @@
+/** Erasure of a person in events: what the receiver has answered, and free texts. */
+import { expect, it } from 'vitest'
+import { useApiServer } from '../../support/admin/entities/api/api-server.ts'
+import { make } from '../../support/admin/entities/api/creators.ts'
+import { eventOf } from '../../support/notifications/scene.ts'
+
+const world = useApiServer()
+const NAMED = { firstname: 'Annabel', lastname: 'Quimby', address: '12 Wisteria Lane' }
+
+it('erases events of the subscriber, and none of others of the account', async () => {
+  const plan = String((await make(world, 'plans')).entity['name'])
+  const aid = Number((await make(world, 'accounts', NAMED)).entity['aid'])
+  const person = { ...NAMED, aid, plan, msisdn: '49170001', imsi: ['262010001'] }
+  const sid = Number((await make(world, 'subscribers', person)).entity['sid'])
+  const { events, jobs } = world.stores().catalog
+  const row = { amount: 5, reason: 'Annabel has called' }
+  const answered = { extra_params: { aid, sid, row }, returned_value: '{"name":"Annabel"}' }
+  const other = { extra_params: { aid, sid: sid + 1, row }, returned_value: 'of another one' }
+  await events.insertMany([
+    { ...eventOf('mine'), ...answered },
+    { ...eventOf('other'), ...other },
+  ] as never[])
+  await world.ok('subscribers', 'erase', { query: { sid }, update: { force: true } })
+  const isDone = async () => (await jobs.findOne({ subject: `subscribers/${sid}` }))?.state
+  await expect.poll(isDone, { timeout: 60_000 }).toBe('done')
+  expect(await events.findOne({ stamp: 'mine' })).toMatchObject({
+    extra_params: { aid, sid, row: { amount: 5, reason: '(erased)' } },
+    returned_value: '(erased)',
+    delivery: { state: 'pending' },
+  })
+  expect(await events.findOne({ stamp: 'other' })).toMatchObject(other)
+})

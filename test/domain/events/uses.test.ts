@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest'
+import { type Use, usesOf } from '../../../src/domain/events/uses.ts'
+import type { Line } from '../../../src/domain/line.ts'
+import { serviceTagOf } from '../../../src/domain/lines.ts'
+import { emptyService } from '../../../src/domain/segment.ts'
+import type { Segment, ServiceSession, Session } from '../../../src/domain/session.ts'
+import { sessionOf } from '../../support/domain/requests.ts'
+
+const KEY = 'key'
+const CONTEXT = { request: { kind: 'update', refund: false }, sessionKey: KEY } as const
+
+/** The cycle before, as that of lines. */
+const OLD = { cycle: '202611' }
+
+function segment(number: number, used: number, more: Partial<Segment> = {}): Segment {
+  const amounts = { used, grouped: 0, covered: 0, charged: used * 10, hasGroups: false }
+  return { number, plan: 'P', cycle: '202612', ...amounts, ...more } as Segment
+}
+
+function session(services: (Segment | null)[], more: Partial<Session> = {}): Session {
+  const list = services.map(
+    (one, index): ServiceSession => ({ ...emptyService(index, 'data', ''), segment: one }),
+  )
+  return { ...sessionOf(more), services: list }
+}
+
+function line(number: number, used: number, more: Partial<Line> = {}): Line {
+  const stamp = `${serviceTagOf(KEY, session([]), 0)}-${number}`
+  const amounts = { used, grouped: 0, covered: 0, charged: used * 10, hasGroups: false }
+  return { stamp, usaget: 'data', plan: 'P', ...OLD, state: 'ended', ...amounts, ...more } as Line
+}
+
+const amounts = (uses: readonly Use[]) =>
+  uses.map(({ units, micros, cycle }) => `${units} ${micros} ${cycle}`)
+
+describe('the usage of a request', () => {
+  it('is the growth of the segments that continue', () => {
+    const before = session([segment(1, 5), segment(1, 7, { grouped: 7, hasGroups: true })])
+    const after = session([segment(1, 5), segment(1, 10, { grouped: 8, hasGroups: true })])
+    const uses = usesOf(before, { session: after, lines: [] }, CONTEXT)
+    expect(uses).toMatchObject([{ units: 3, micros: 30, overGroup: 2, outGroup: 0 }])
+  })
+
+  it('is that of a segment that ended, and of the next one, each in its cycle', () => {
+    const before = session([segment(1, 5, OLD)])
+    const change = { session: session([segment(2, 4)]), lines: [line(1, 8)] }
+    expect(amounts(usesOf(before, change, CONTEXT))).toEqual(['3 30 202611', '4 40 202612'])
+  })
+
+  it('is that of the lines at the end of a session, less what was reported before', () => {
+    const change = { session: session([], { state: 'closed' }), lines: [line(1, 8)] }
+    const context = { ...CONTEXT, request: { kind: 'release', refund: false } } as const
+    expect(amounts(usesOf(session([segment(1, 5, OLD)]), change, context))).toEqual(['3 30 202611'])
+    expect(usesOf(session([segment(1, 8, OLD)]), change, context)).toEqual([])
+  })
+
+  it('after expiry is that of the segment, which is also a line', () => {
+    const before = session([segment(1, 5)], { state: 'expired' })
+    const after = session([segment(1, 9)], { state: 'expired' })
+    const change = { session: after, lines: [line(1, 9, { state: 'expired' })] }
+    expect(amounts(usesOf(before, change, CONTEXT))).toEqual(['4 40 202612'])
+  })
+
+  it('does not begin with an earlier session of the same id', () => {
+    const before = session([segment(1, 5)], { openedMs: 1, state: 'expired' })
+    const change = { session: session([segment(1, 4)], { openedMs: 2 }), lines: [] }
+    expect(amounts(usesOf(before, change, CONTEXT))).toEqual(['4 40 202612'])
+  })
+
+  it('of events and refunds is that of their lines', () => {
+    const change = { session: session([segment(1, 6)]), lines: [line(2, -6)] }
+    for (const request of [
+      { kind: 'event', refund: false },
+      { kind: 'event', refund: true },
+    ] as const) {
+      const uses = usesOf(session([segment(1, 6)]), change, { ...CONTEXT, request })
+      expect(amounts(uses)).toEqual(['-6 -60 202611'])
+    }
+  })
+})
