@@ -49,6 +49,20 @@ export const object = (
   ...(required.length > 0 && { required }),
 })
 
+/** An object with these members only; all but `optional` are required. */
+export const closed = (
+  description: string,
+  properties: Readonly<Record<string, Schema>>,
+  optional: readonly string[] = [],
+): Schema => ({
+  ...object(
+    description,
+    properties,
+    Object.keys(properties).filter((name) => !optional.includes(name)),
+  ),
+  additionalProperties: false,
+})
+
 export const either = (description: string, ...anyOf: readonly Schema[]): Schema => ({
   description,
   anyOf,

@@ -311,6 +311,11 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
       new AuthRefusal('too many wrong tries', { httpStatus: 429 }).body(),
     ),
   },
+  tooManyStreams: request(
+    429,
+    'The login session has too many streams: single samples can still be read.',
+    'this login session has 2 streams already',
+  ),
   tooManyTokens: {
     description: 'Too many requests; `Retry-After` has the seconds to wait.',
     headers: { 'Retry-After': { description: 'Seconds to wait.', schema: integer('Seconds.') } },
