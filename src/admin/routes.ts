@@ -22,6 +22,7 @@ import type { EntityApi } from './entities/api.ts'
 import { addEntityApi } from './entities/routes.ts'
 import { addHealth, type HealthOptions } from './health.ts'
 import { addHeartbeat } from './heartbeat.ts'
+import { addLiveRoutes } from './live/routes.ts'
 import { addMetrics } from './metrics.ts'
 import type { Payments } from './payments/payments.ts'
 import { addPaymentRoutes } from './payments/routes.ts'
@@ -62,6 +63,7 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   const catalogueAccess = NODE_ENDPOINTS.catalogue.access
   addHealth(server, { ...health, access: accessTo('health'), catalogueAccess })
   addMetrics(server, { redis, metrics, log, access: accessTo('metrics') })
+  addLiveRoutes(server, { config, clock, log, metrics, health, guard: auth.guard })
   const { fields } = entityApi
   addApiPages(
     server,

@@ -7,7 +7,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { SECURITY, type SecuritySettings } from '../../catalog/settings/security-settings.ts'
 import type { ExpiringKeys } from '../../store/expiring.ts'
 import type { AuthDeps } from './auth-deps.ts'
-import type { FoundLoginSession, LoginSession, LoginSessions } from './sessions.ts'
+import type { FoundLoginSession, LoginSession, LoginSessions, SessionUse } from './sessions.ts'
 
 /** Record of a cookie's id. */
 interface CookieRecord {
@@ -55,22 +55,26 @@ export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock
       return issue(keys, id, nowMs, absoluteMs)
     },
 
-    async find(cookie) {
+    async find(cookie, use = 'active') {
       const known = await readCookie(keys, cookie)
       if (known === null) return null
       const nowMs = clock.nowMs()
       const { session: id, replacedMs } = known
       if (replacedMs !== null && nowMs - replacedMs >= REPLACED_MS) return null
       const limits = await terms()
-      const record = await findActive(keys, id, limits, nowMs)
+      const record = await findActive(keys, id, limits, nowMs, use)
       if (record === null) return null
-      const { user, protocol, createdMs } = record
-      const session = { user, protocol, createdMs }
+      const session = plainSession(record)
       const isOld = replacedMs === null && nowMs - known.issuedMs >= limits.rotateMs
-      if (!isOld) return { session, renewed: null }
-      const leftMs = createdMs + limits.absoluteMs - nowMs
+      if (!isOld || use === 'passive') return { id, session, renewed: null }
+      const leftMs = session.createdMs + limits.absoluteMs - nowMs
       const renewed = await replace(keys, cookie, known, { nowMs, leftMs })
-      return { session, renewed } satisfies FoundLoginSession
+      return { id, session, renewed } satisfies FoundLoginSession
+    },
+
+    async look(id) {
+      const record = await findActive(keys, id, await terms(), clock.nowMs(), 'passive')
+      return record === null ? null : plainSession(record)
     },
 
     async end(cookie) {
@@ -102,12 +106,17 @@ function termsOf({ session }: SecuritySettings): Terms {
   }
 }
 
+function plainSession({ user, protocol, createdMs }: SessionRecord): LoginSession {
+  return { user, protocol, createdMs }
+}
+
 /** Returns the record of a session that has not ended, and updates its time of last use. */
 async function findActive(
   keys: ExpiringKeys,
   id: string,
   { idleMs, absoluteMs }: Terms,
   nowMs: number,
+  use: SessionUse,
 ): Promise<SessionRecord | null> {
   const [record, seen] = await Promise.all([
     readRecord<SessionRecord>(keys, sessionKey(id)),
@@ -122,7 +131,7 @@ async function findActive(
   const generation = await readRecord<Generation>(keys, generationKey(record.user.id))
   const isOfNow = generation === null || generation.id === record.generation
   if (!isOfNow && generation.except !== id) return null
-  if (unusedMs >= Math.min(SEEN_MAX_MS, idleMs / SEEN_PARTS)) {
+  if (use === 'active' && unusedMs >= Math.min(SEEN_MAX_MS, idleMs / SEEN_PARTS)) {
     await keys.set(seenKey(id), String(nowMs), idleMs)
   }
   return record

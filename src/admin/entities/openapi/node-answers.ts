@@ -11,6 +11,8 @@ export interface NodeAnswer {
   readonly example: unknown
   /** Defaults to `application/json`. */
   readonly type?: string
+  /** The same as a stream, for `Accept: text/event-stream`. */
+  readonly stream?: { readonly schema: Schema; readonly example: unknown }
   /** Names of error components that are returned with HTTP status 200. */
   readonly refused?: readonly string[]
   /** Response components by other HTTP status. */

@@ -13,6 +13,7 @@ import {
   type Schema,
   text,
 } from '../../../catalog/entities/json-schema.ts'
+import { VALID } from './components.ts'
 
 const DONE: Schema = { type: 'integer', const: 1, description: '1: success.' }
 const SUCCESS = text('Always `success`.')
@@ -223,6 +224,7 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
       details: anyValue('The value; for `list` the categories, for `history` the versions.'),
       effective: anyValue('The effective value, including defaults.'),
       rev: integer('Version of the setting; 0 if nothing is stored.'),
+      valid: VALID,
     },
     ['status', 'desc', 'input', 'details'],
   ),

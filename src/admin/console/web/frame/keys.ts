@@ -1,6 +1,6 @@
 /** Shortcuts: each is registered by what it acts on, and listed by `?`. */
 import { signal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
+import { useLayoutEffect } from 'preact/hooks'
 import type { WordKey } from '../words/en.ts'
 import { hasLetterKeys } from './choices.ts'
 
@@ -19,7 +19,7 @@ const SEQUENCE_MS = 1_500
 
 /** Registers shortcuts while the component is shown. */
 export function useShortcuts(own: readonly Shortcut[]): void {
-  useEffect(() => {
+  useLayoutEffect(() => {
     shortcuts.value = [...shortcuts.peek(), ...own]
     return () => {
       shortcuts.value = shortcuts.peek().filter((each) => !own.includes(each))

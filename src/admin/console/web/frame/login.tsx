@@ -1,7 +1,6 @@
 /** Login over the page: what is behind it stays as it is, and the refused calls are repeated. */
 import { signal } from '@preact/signals'
 import { onSessionEnd } from '../api/client.ts'
-import { Refusal } from '../api/errors.ts'
 import { changePassword, logIn, readSession, sessionUser } from '../api/session.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
@@ -49,7 +48,7 @@ function LoginDialog() {
   const needsCode = totp !== '' || /\b(?:code|totp)\b/i.test(form.refusal.value?.text ?? '')
   return (
     <Dialog title={mustChange ? t('login.change') : t('login.title')}>
-      {user === null && <p class="muted">{t('login.kept')}</p>}
+      <p class="muted">{mustChange ? t('login.mustChange') : t('login.kept')}</p>
       {mustEnrol && <p>{t('login.enrol')}</p>}
       <Form form={form} save={mustChange ? t('login.save') : t('login.submit')}>
         <Field
@@ -74,7 +73,12 @@ function LoginDialog() {
             label={t('login.newPassword')}
             value={newPassword}
             onValue={(value) => form.set('newPassword', value)}
-            input={{ type: 'password', autocomplete: 'new-password', required: true }}
+            input={{
+              ref: focusOn,
+              type: 'password',
+              autocomplete: 'new-password',
+              required: true,
+            }}
           />
         )}
         {needsCode && (
@@ -90,6 +94,11 @@ function LoginDialog() {
   )
 }
 
+/** When the field appears. */
+function focusOn(input: HTMLInputElement | null): void {
+  input?.focus()
+}
+
 async function submitLogin(values: LoginValues): Promise<void> {
   const { username, password, totp, newPassword } = values
   const code = totp === '' ? {} : { totp }
@@ -99,7 +108,6 @@ async function submitLogin(values: LoginValues): Promise<void> {
     // Without a session, the new password opens one.
     if (sessionUser.peek() === null) await logIn({ username, password: newPassword, ...code })
   } else await logIn({ username, password, ...code })
-  const user = sessionUser.peek()
-  if (user?.mustChangePassword) throw new Refusal('forbidden', 0, t('login.mustChange'))
-  finish()
+  // Then the same dialog asks for a new password.
+  if (sessionUser.peek()?.mustChangePassword !== true) finish()
 }
