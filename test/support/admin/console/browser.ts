@@ -41,7 +41,10 @@ export async function openConsole(
   })
   page.on('pageerror', (error) => faults.push(String(error)))
   page.on('requestfinished', async (request) => {
-    const { responseBodySize, responseHeadersSize } = await request.sizes()
+    // The page may be closed before the sizes are known.
+    const sizes = await request.sizes().catch(() => null)
+    if (sizes === null) return
+    const { responseBodySize, responseHeadersSize } = sizes
     const { pathname } = new URL(request.url())
     requests.push({ path: pathname, bytes: responseBodySize + responseHeadersSize })
   })

@@ -15,6 +15,7 @@ import { type CustomerScene, startCustomerScene } from './customer-scene.ts'
 
 export interface Visits {
   scene(): CustomerScene
+  /** Opens the page of the customer, or the one of `hash`. */
   visit(options?: VisitOptions & { user?: string; hash?: string }): Promise<Page>
 }
 
@@ -43,9 +44,10 @@ export function useVisits(): Visits {
       if (scene === undefined) throw new Error('the scene has not started')
       return scene
     },
-    async visit({ user = ADMIN_NAME, hash = '', ...options } = {}) {
+    async visit({ user = ADMIN_NAME, hash, ...options } = {}) {
       if (browser === undefined || scene === undefined) throw new Error('there is no browser')
-      const opened = await openConsole(browser, `${scene.url}${hash}`, options)
+      const address = hash ?? `#/customer/sid/${scene.sid}`
+      const opened = await openConsole(browser, `${scene.url}${address}`, options)
       visits.push(opened)
       await logInTo(opened.page, user, PASSWORD)
       return opened.page

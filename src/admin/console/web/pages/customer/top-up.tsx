@@ -1,5 +1,5 @@
 /** Loads credit. Its key lives until the outcome is known: what happens in between is one top-up. */
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import { answerOf } from '../../api/client.ts'
 import { Refusal } from '../../api/errors.ts'
 import type { DecimalText } from '../../api/figures.ts'
@@ -53,6 +53,8 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
   const kept = tabStorage()
   const owner = ownerName(customer)
   const opened = useMemo(() => openTopUp(kept, owner, newKey), [])
+  // The dialog is open before its form is there.
+  useEffect(() => document.querySelector<HTMLInputElement>('dialog form input')?.focus(), [])
   const [pending, setPending] = useState(opened)
   const first = includes.find(({ charging_by: by }) => by === 'total_cost') ?? includes[0]
   const initial = {
@@ -91,7 +93,7 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
         onValue={(text) => form.set('value', text)}
         hint={t('topUp.valueHint')}
         error={form.errorAt('value')}
-        input={{ ...locked, required: true, autofocus: true, inputMode: 'decimal' }}
+        input={{ ...locked, required: true, inputMode: 'decimal' }}
       />
       <Field
         label={t('topUp.include')}
