@@ -217,6 +217,18 @@ async function readById<T extends Identified>(
   return pageOf(answer as unknown as Answer<T>, ({ _id }) => _id.$id)
 }
 
+/** One revision of each: the present one, otherwise the nearest. */
+export async function readSubscribers(
+  aid: number,
+  after: string | null,
+  signal: AbortSignal,
+): Promise<Page<Revision>> {
+  const query = { aid, ...(after !== null && { sid: { $gt: Number(after) } }) }
+  const body = { query, states: [0, 1, 2], sort: { sid: 1 }, size: PAGE_SIZE }
+  const answer = await answerOf('billapi/subscribers/uniqueget', body as never, { signal })
+  return pageOf(answer as unknown as Answer<Revision>, (one) => textIn(one, 'sid'))
+}
+
 /** What the account has to pay. */
 export async function readAccountBalance(aid: number, signal: AbortSignal): Promise<Fields> {
   const details = (await get('api/bill', { aid } as never, { signal })) as unknown as Fields

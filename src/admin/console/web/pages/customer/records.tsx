@@ -1,16 +1,19 @@
-/** Records of the customer in tabs: lines, bills, audit. The tab is in the address. */
+/** Records of the customer in tabs; the tab is in the address. */
 import { linkHere, location } from '../../frame/routes.ts'
 import { t } from '../../words/words.ts'
 import { Audit } from './audit.tsx'
 import { Bills } from './bills.tsx'
 import type { Customer } from './data.ts'
 import { Lines } from './lines.tsx'
+import { Subscribers } from './subscribers.tsx'
 
-const TABS = ['lines', 'bills', 'audit'] as const
+const OF_SUBSCRIBER = ['lines', 'bills', 'audit'] as const
+const OF_ACCOUNT = ['subscribers', 'bills', 'audit'] as const
 
 export function Records({ customer }: { readonly customer: Customer }) {
-  const tabs = customer.sid === null ? TABS.slice(1) : TABS
-  const tab = tabs.find((each) => each === location.value.query['tab']) ?? tabs[0] ?? 'bills'
+  const { aid, sid } = customer
+  const tabs = sid === null ? OF_ACCOUNT : OF_SUBSCRIBER
+  const tab = tabs.find((each) => each === location.value.query['tab']) ?? tabs[0]
   return (
     <section aria-labelledby="records">
       <h2 id="records" class="hidden">
@@ -27,8 +30,9 @@ export function Records({ customer }: { readonly customer: Customer }) {
           </a>
         ))}
       </nav>
-      {tab === 'lines' && customer.sid !== null && <Lines sid={customer.sid} />}
-      {tab === 'bills' && <Bills aid={customer.aid} />}
+      {tab === 'lines' && sid !== null && <Lines sid={sid} />}
+      {tab === 'subscribers' && <Subscribers aid={aid} />}
+      {tab === 'bills' && <Bills aid={aid} />}
       {tab === 'audit' && <Audit customer={customer} />}
     </section>
   )
