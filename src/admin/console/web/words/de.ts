@@ -1,5 +1,6 @@
 /** German, loaded on demand. */
 import { FRAME } from './de/frame.ts'
+import { OVERVIEW } from './de/overview.ts'
 import type { Words } from './en.ts'
 
-export const DE: Words = { ...FRAME }
+export const DE: Words = { ...FRAME, ...OVERVIEW }
