@@ -27,7 +27,13 @@ type Json<T> = T extends { content: { 'application/json': infer Body } } ? Body 
 type Responses<P extends string> = Operation<P> extends { responses: { 200: infer R } } ? R : never
 
 /** The whole answer of a success. */
-export type AnswerOf<P extends string> = WithFigures<Exclude<Json<Responses<P>>, { status: 0 }>>
+export type AnswerOf<P extends string> = WithFigures<RawAnswer<P>>
+
+type RawAnswer<P extends string> = Exclude<Json<Responses<P>>, { status: 0 }>
+
+/** Details with plain numbers: measured values, no money. */
+export type RawDetailsOf<P extends string> =
+  RawAnswer<P> extends { details?: infer Details } ? NonNullable<Details> : never
 
 /** `details` of a success, or the whole answer if it has none. */
 export type DetailsOf<P extends string> =

@@ -14,7 +14,9 @@ export interface CallOptions {
   readonly ifMatch?: string
   /** Repeats the call if it fails: it changes nothing, or has an idempotency key. */
   readonly mayRepeat?: boolean
-  /** Neither login over the page nor an entry in the list of calls. */
+  /** No entry in the list of calls: it is repeated every second. */
+  readonly isSilent?: boolean
+  /** No login over the page, and no entry either. */
   readonly isQuiet?: boolean
 }
 
@@ -110,14 +112,14 @@ async function repeated(sent: Sent, options: CallOptions): Promise<unknown> {
 }
 
 async function once(sent: Sent, options: CallOptions): Promise<unknown> {
-  const { idempotencyKey, ifMatch, isQuiet = false } = options
+  const { idempotencyKey, ifMatch, isQuiet = false, isSilent = isQuiet } = options
   const headers = {
     ...(sent.body !== null && { 'content-type': 'application/json' }),
     ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
     ...(ifMatch !== undefined && { 'if-match': ifMatch }),
   }
   const shown = SECRET_PATHS.test(sent.path) ? { ...sent, body: null } : sent
-  const id = isQuiet ? null : beginCall({ ...shown, headers })
+  const id = isSilent ? null : beginCall({ ...shown, headers })
   const begun = elapsedMs()
   const end = (httpStatus: number, outcome: 'done' | 'refused' | 'failed' | 'aborted') => {
     const tookMs = elapsedMs() - begun
@@ -136,9 +138,38 @@ async function once(sent: Sent, options: CallOptions): Promise<unknown> {
     const isAborted = options.signal?.aborted === true
     end(0, isAborted ? 'aborted' : 'failed')
     if (isAborted) throw error
-    isOnline.value = false
-    throw new Refusal('offline', 0, 'The server does not answer')
+    throw unreachable()
   }
+}
+
+/** A response that is read as it comes. Throws `Refusal`; asks for a login. */
+export async function openStream(path: GetPath, signal: AbortSignal): Promise<Response> {
+  // A refusal of the stream itself is read like any other answer.
+  const sent = { method: 'GET', path, body: null } as const
+  const id = beginCall({ ...sent, headers: STREAM })
+  const response = await fetch(new URL(path, document.baseURI), { headers: STREAM, signal }).catch(
+    (error: unknown) => {
+      endCall(id, { tookMs: null, httpStatus: 0, outcome: signal.aborted ? 'aborted' : 'failed' })
+      if (signal.aborted) throw error
+      throw unreachable()
+    },
+  )
+  isOnline.value = true
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+  const outcome = isStream ? 'done' : 'refused'
+  endCall(id, { tookMs: null, httpStatus: response.status, outcome })
+  if (isStream) return response
+  const refusal = refusalOf(response.status, parsed(response.status, await response.text()))
+  if (refusal?.kind !== 'login' || askLogin === null) throw refusal ?? unreachable()
+  await askLogin()
+  return openStream(path, signal)
+}
+
+const STREAM = { accept: 'text/event-stream' } as const
+
+function unreachable(): Refusal {
+  isOnline.value = false
+  return new Refusal('offline', 0, 'The server does not answer')
 }
 
 async function send(sent: Sent, headers: Record<string, string>, signal: AbortSignal | undefined) {

@@ -24,3 +24,8 @@ export async function setLanguage(wanted: Language): Promise<void> {
 export function t(key: WordKey, values: Readonly<Record<string, string | number>> = {}): string {
   return words.value[key].replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
 }
+
+/** Whether there is a text: keys of states and alarms come from the API. */
+export function isKey(key: string): key is WordKey {
+  return Object.hasOwn(EN, key)
+}
