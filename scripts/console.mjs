@@ -10,11 +10,15 @@ import { rolldown } from 'rolldown'
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const source = join(root, 'src/admin/console/web')
 
-export async function buildConsole(folder = join(root, 'dist/src/admin/console/built')) {
+/** `main`: another begin of the program, in tests. */
+export async function buildConsole({
+  folder = join(root, 'dist/src/admin/console/built'),
+  main = join(source, 'main.tsx'),
+} = {}) {
   const styles = new Map()
   const bundle = await rolldown({
     cwd: root,
-    input: { main: join(source, 'main.tsx') },
+    input: { main },
     platform: 'browser',
     tsconfig: join(source, 'tsconfig.json'),
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },
@@ -30,14 +34,13 @@ export async function buildConsole(folder = join(root, 'dist/src/admin/console/b
   })
   await bundle.close()
   const files = new Map(output.map((chunk) => [chunk.fileName, chunk.code]))
-  const main = output.find(({ isEntry }) => isEntry).fileName
   const add = (name, ending, text) => {
     const hash = createHash('sha256').update(text).digest('base64url').slice(0, 8)
     files.set(`${name}-${hash}.${ending}`, text)
     return `${name}-${hash}.${ending}`
   }
   const links = {
-    'main.js': main,
+    'main.js': output.find(({ isEntry }) => isEntry).fileName,
     'style.css': add('style', 'css', [...styles.values()].join('')),
     'icon.svg': add('icon', 'svg', readFileSync(join(source, 'icon.svg'), 'utf8').trim()),
   }

@@ -1,4 +1,5 @@
 /** Pages of the console in the Chromium of the machine. */
+import { join } from 'node:path'
 import axe from 'axe-core'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 import { toolPath } from '../../tools.ts'
@@ -79,4 +80,15 @@ export async function logInTo(page: Page, name: string, password: string): Promi
   await page.getByLabel('Password', { exact: true }).fill(password)
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
+}
+
+/** Replaces the files of the console by those in a folder; calls still reach the node. */
+export async function serveFiles(page: Page, folder: string, headers: Record<string, string>) {
+  await page.route(
+    (url) => url.pathname === '/' || url.pathname.startsWith('/console/'),
+    (route) => {
+      const name = new URL(route.request().url()).pathname.replace('/console/', '').slice(-200)
+      return route.fulfill({ path: join(folder, name === '/' ? 'index.html' : name), headers })
+    },
+  )
 }

@@ -25,11 +25,11 @@ export function parseExactly(text: string): unknown {
 
 function reviveNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
   if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
-  return plainDecimal(context?.source ?? String(value))
+  return exactDecimal(context?.source ?? String(value))
 }
 
 /** Without an exponent, as `Intl.NumberFormat` and the API take both, but people do not. */
-function plainDecimal(text: string): string {
+export function exactDecimal(text: string): string {
   const [, sign = '', whole = '', fraction = '', power = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? []
   const shift = Number(power)

@@ -73,6 +73,7 @@ const CHARTS: readonly Chart[] = [
     title: 'overview.load',
     lines: [{ label: 'overview.busy', name: 'loops.busy' }],
     format: percent,
+    formatAxis: percent,
   },
 ]
 
