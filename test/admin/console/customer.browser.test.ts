@@ -105,7 +105,7 @@ describe.skipIf(CHROMIUM === undefined)('a customer', () => {
           '30 units from group CALLS of GOLD (the subscriber), 0 of 30 left; ' +
           '0.42 paid from MONEY of the subscriber.',
       )
-    const lit = page.locator('.steps-piece.lit')
+    const lit = page.locator('.steps-band .lit')
     await page.getByRole('group', { name: /Price of the line/ }).focus()
     await page.keyboard.press('ArrowRight')
     await page.keyboard.press('ArrowRight')
@@ -271,7 +271,7 @@ describe.skipIf(CHROMIUM === undefined)('a caller with the role read', () => {
     const page = await visit({ user: READER_NAME })
     const button = page.getByRole('button', { name: 'Top up' })
     await expect.poll(() => button.getAttribute('aria-disabled')).toBe('true')
-    await page.getByText('Changes need the role write or admin; you have: read.').waitFor()
+    await page.getByText('This needs one of the roles write, admin; you have: read.').waitFor()
     await button.click({ force: true })
     await page.keyboard.press('t')
     expect(await page.getByRole('dialog').count()).toBe(0)

@@ -247,6 +247,8 @@ describe('a line', () => {
     expect(payers[1]?.related).toEqual(['tier1', 'tier2', 'access3'])
     expect(money.map(({ related }) => related)).toEqual([['bucket5'], ['bucket5'], ['bucket5']])
     expect(payers[0]?.related).toEqual([])
+    // 30 units of the group, and 91 that cost money.
+    expect(payers.map(({ size }) => size)).toEqual([30, 91])
   })
 
   it('that only a group paid has no money', () => {

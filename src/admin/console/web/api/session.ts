@@ -8,6 +8,19 @@ export interface SessionUser {
   readonly roles: readonly string[]
   readonly mustChangePassword: boolean
   readonly mustEnrolTotp: boolean
+  /** By collection and action: `balances/update`, `api/report`. */
+  readonly actions: Readonly<Record<string, Grant>>
+}
+
+interface Grant {
+  readonly permitted: boolean
+  readonly roles: readonly string[]
+}
+
+/** Roles of which the user needs one for an action; null if it has one, or if nothing is known. */
+export function missingRoles(action: string): readonly string[] | null {
+  const grant = sessionUser.value?.actions[action]
+  return grant === undefined || grant.permitted ? null : grant.roles
 }
 
 /** Null while nobody is known to be logged in; the port may be open without a login. */
@@ -32,6 +45,8 @@ export interface LoginFields {
 export async function logIn(fields: LoginFields): Promise<SessionUser> {
   const user = userOf(await call('auth/login', fields as never, { isQuiet: true }))
   sessionUser.value = user
+  // What the user may do is only in the answer to GET.
+  await readSession()
   return user
 }
 
@@ -54,5 +69,6 @@ function userOf(details: unknown): SessionUser {
     roles: Array.isArray(view['permissions']) ? view['permissions'].map(String) : [],
     mustChangePassword: view['must_change_password'] === true,
     mustEnrolTotp: view['must_enrol_totp'] === true,
+    actions: (view['actions'] ?? {}) as SessionUser['actions'],
   }
 }

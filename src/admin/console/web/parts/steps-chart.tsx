@@ -6,7 +6,7 @@ import './steps-chart.css'
 import { useState } from 'preact/hooks'
 import { t } from '../words/words.ts'
 import type { Explanation, Piece } from './explain/explain.ts'
-import { isLit, placed } from './explain/placing.ts'
+import { isLit, lengthsOf } from './explain/placing.ts'
 
 export function StepsChart({ explanation }: { readonly explanation: Explanation }) {
   const { units, money, payers } = explanation
@@ -58,31 +58,24 @@ interface BandProps {
 }
 
 function Band({ title, pieces, active, onPoint }: BandProps) {
-  const label = `${title}: ${pieces.map(({ name, amount }) => `${name} ${amount}`).join(', ')}`
+  const lengths = lengthsOf(pieces)
   return (
-    <div class="steps-band">
+    <div>
       <h3>{title}</h3>
-      <svg role="img" aria-label={label}>
-        {placed(pieces).map(({ piece, x, width }) => (
-          <g
+      <ol class="steps-band">
+        {pieces.map((piece, index) => (
+          <li
             key={piece.key}
-            class={isLit(piece, active) ? 'steps-piece lit' : 'steps-piece'}
+            class={isLit(piece, active) ? 'lit' : undefined}
             data-mark={piece.mark}
+            style={{ flexGrow: lengths[index] ?? 1 }}
             onPointerEnter={() => onPoint(piece)}
             onPointerLeave={() => onPoint(null)}
           >
-            <svg x={`${x}%`} width={`${width}%`} height="40" aria-hidden="true">
-              <rect x="0.5" y="0.5" width="100%" height="39" />
-              <text x="4" y="16">
-                {piece.amount}
-              </text>
-              <text x="4" y="33">
-                {piece.name}
-              </text>
-            </svg>
-          </g>
+            <span class="number">{piece.amount}</span> <span dir="auto">{piece.name}</span>
+          </li>
         ))}
-      </svg>
+      </ol>
     </div>
   )
 }

@@ -9,7 +9,7 @@ import { balanceRows } from './balance-view.ts'
 import { Balances } from './balances.tsx'
 import { type Customer, readBalances, readSessions } from './data.ts'
 import { keptTopUp } from './pending-top-up.ts'
-import { whyNotWrite } from './rights.ts'
+import { whyNot } from './rights.ts'
 import { Sessions } from './sessions.tsx'
 import { tabStorage } from './tab-storage.ts'
 import { ownerName, TopUp } from './top-up.tsx'
@@ -21,9 +21,9 @@ export function BalancesAndSessions({ customer }: { readonly customer: Customer 
   const pending = keptTopUp(tabStorage(), ownerName(customer))
   const [isOpen, setOpen] = useState(pending?.isSent === true)
   const [done, setDone] = useState<string | null>(null)
-  const whyNot = whyNotWrite()
+  const refusal = whyNot('balances/update')
   const open = () => {
-    if (whyNotWrite() !== null) return
+    if (whyNot('balances/update') !== null) return
     setDone(null)
     setOpen(true)
   }
@@ -52,16 +52,16 @@ export function BalancesAndSessions({ customer }: { readonly customer: Customer 
           <button
             type="button"
             class="main"
-            aria-disabled={whyNot !== null}
-            aria-describedby={whyNot === null ? undefined : 'why-no-top-up'}
+            aria-disabled={refusal !== null}
+            aria-describedby={refusal === null ? undefined : 'why-no-top-up'}
             onClick={open}
           >
             {t('topUp.open')}
           </button>
         </header>
-        {whyNot !== null && (
+        {refusal !== null && (
           <p id="why-no-top-up" class="muted">
-            {whyNot}
+            {refusal}
           </p>
         )}
         {done !== null && <p class="mark good">✓ {done}</p>}

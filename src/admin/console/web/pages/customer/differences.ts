@@ -10,8 +10,11 @@ export interface Difference {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Ids and times of a revision, which differ between any two. */
-const OF_REVISION: ReadonlySet<string> = new Set(['_id', 'revision_info', 'from', 'to'])
+/** Ids and times of a revision, and what the API derives from its neighbours. */
+const OF_REVISION: ReadonlySet<string> = new Set([
+  ...['_id', 'revision_info', 'from', 'to', 'creation_time', 'former_plan'],
+  ...['activation_date', 'deactivation_date', 'plan_activation', 'plan_deactivation'],
+])
 
 export function differences(before: unknown, after: unknown): readonly Difference[] {
   const [old, now] = [flat(before), flat(after)]
@@ -22,7 +25,7 @@ export function differences(before: unknown, after: unknown): readonly Differenc
   })
 }
 
-/** Without what differs between any two revisions. */
+/** Without what differs between revisions of itself. */
 export function revisionDifferences(before: Fields, after: Fields): readonly Difference[] {
   return differences(before, after).filter(({ field }) => {
     return !OF_REVISION.has(field.split('.')[0] ?? '')
@@ -49,7 +52,8 @@ function isLeaf(value: object): boolean {
   return '$id' in value || 'sec' in value || Object.keys(value).length === 0
 }
 
-function leafText(value: unknown): string {
+/** Text of a value that is shown whole. */
+export function leafText(value: unknown): string {
   if (typeof value === 'string') return value
   if (typeof value !== 'object' || value === null) return String(value)
   if ('$id' in value) return String(value.$id)

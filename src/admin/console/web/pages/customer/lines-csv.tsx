@@ -1,6 +1,6 @@
 /** All lines of the customer as CSV, sent while they are read. The API makes it: a report. */
-import { sessionUser } from '../../api/session.ts'
 import { t } from '../../words/words.ts'
+import { whyNot } from './rights.ts'
 
 const COLUMNS = [
   'urt',
@@ -26,23 +26,15 @@ function reportOf(sid: number): string {
   })
 }
 
-/** Roles that may run reports. */
-const MAY: readonly string[] = ['write', 'reports', 'admin']
-
 export function LinesCsv({ sid }: { readonly sid: number }) {
-  const user = sessionUser.value
-  const mayNot = user !== null && !user.roles.some((role) => MAY.includes(role))
-  const refuse = (event: Event) => mayNot && event.preventDefault()
+  const refusal = whyNot('api/report')
+  const refuse = (event: Event) => refusal !== null && event.preventDefault()
   return (
     <form method="post" action="api/report" onSubmit={refuse}>
       <input type="hidden" name="action" value="exportCSVReport" />
       <input type="hidden" name="report" value={reportOf(sid)} />
       <input type="hidden" name="file_name" value={`lines_${sid}`} />
-      <button
-        type="submit"
-        aria-disabled={mayNot}
-        title={mayNot ? t('lines.csvNeeds', { roles: MAY.join(', ') }) : undefined}
-      >
+      <button type="submit" aria-disabled={refusal !== null} title={refusal ?? undefined}>
         {t('lines.csv')}
       </button>
     </form>

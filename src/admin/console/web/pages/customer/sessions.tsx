@@ -11,7 +11,7 @@ import { Table } from '../../parts/table.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 import type { OpenSession, SessionPage } from './data.ts'
-import { whyNotWrite } from './rights.ts'
+import { whyNot } from './rights.ts'
 
 interface SessionsProps {
   readonly page: SessionPage
@@ -20,7 +20,7 @@ interface SessionsProps {
 
 export function Sessions({ page, onReleased }: SessionsProps) {
   const [chosen, setChosen] = useState<OpenSession | null>(null)
-  const whyNot = whyNotWrite()
+  const refusal = whyNot('api/releasesessions')
   const close = (isReleased: boolean) => {
     setChosen(null)
     if (isReleased) onReleased()
@@ -39,10 +39,10 @@ export function Sessions({ page, onReleased }: SessionsProps) {
         <button
           type="button"
           class="danger"
-          aria-disabled={whyNot !== null}
-          title={whyNot ?? undefined}
+          aria-disabled={refusal !== null}
+          title={refusal ?? undefined}
           aria-label={t('sessions.releaseOne', { id: one.session_id })}
-          onClick={() => whyNotWrite() === null && setChosen(one)}
+          onClick={() => refusal === null && setChosen(one)}
         >
           {t('sessions.release')}
         </button>

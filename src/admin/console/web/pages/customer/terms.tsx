@@ -1,8 +1,11 @@
 /** The revision of an instant, with the prices of that instant. */
 import { useRead } from '../../api/read.ts'
 import { ReadView } from '../../parts/state.tsx'
+import { Time } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 import { readTermsAt, type TermsAt } from './data.ts'
+import { leafText } from './differences.ts'
+import { isoOf } from './paging.ts'
 import { offerPrices, type PriceText, ratePrices } from './prices.ts'
 import { type Revision, servicesIn, textIn } from './revisions.ts'
 
@@ -40,7 +43,9 @@ export function Terms({ sid, revision, at }: TermsProps) {
             .map((name) => (
               <>
                 <dt>{name}</dt>
-                <dd dir="auto">{textIn(revision, name)}</dd>
+                <dd dir="auto">
+                  <Value value={revision[name]} />
+                </dd>
               </>
             ))}
           <dt>{t('customer.services')}</dt>
@@ -53,6 +58,13 @@ export function Terms({ sid, revision, at }: TermsProps) {
       </div>
     </div>
   )
+}
+
+function Value({ value }: { readonly value: unknown }) {
+  if (typeof value === 'object' && value !== null && 'sec' in value) {
+    return <Time value={isoOf(value)} />
+  }
+  return <>{Array.isArray(value) ? value.map(leafText).join(', ') : leafText(value)}</>
 }
 
 function Prices({ plan, terms }: { readonly plan: string; readonly terms: TermsAt }) {

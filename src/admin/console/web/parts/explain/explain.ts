@@ -106,7 +106,7 @@ class Bands {
       if (fieldText(step, 'money') === '') return this.#payment(step, [])
       return this.#payment(step, isGroup(step) ? includedKeys : chargeKeys)
     })
-    return { units, money, payers }
+    return { units, money, payers: withLengthsOf(units, payers) }
   }
 
   #keysOf(prices: readonly PricePart[]): string[] {
@@ -160,6 +160,24 @@ class Bands {
   #key(step: Step): string {
     return this.#keys.get(step) ?? ''
   }
+}
+
+/**
+ * Payers of units are as long as in the band of units; payers of money share the length of the
+ * units that cost money.
+ */
+function withLengthsOf(units: readonly Piece[], payers: readonly Piece[]): readonly Piece[] {
+  const isOfUnits = ({ key }: Piece) => units.some((each) => each.key === key)
+  const lengthOfAll = (pieces: readonly Piece[]) =>
+    pieces.reduce((length, { size }) => length + size, 0)
+  const ofMoney = payers.filter((payer) => !isOfUnits(payer) && payer.mark !== 'limit')
+  const paid = lengthOfAll(ofMoney)
+  const priced = lengthOfAll(units.filter(({ key }) => !payers.some((each) => each.key === key)))
+  return payers.map((payer) => {
+    if (isOfUnits(payer)) return payer
+    if (payer.mark === 'limit') return { ...payer, size: 0 }
+    return priced === 0 || paid === 0 ? payer : { ...payer, size: (payer.size / paid) * priced }
+  })
 }
 
 /** For drawing: the magnitude of a decimal or of `a/b`. */

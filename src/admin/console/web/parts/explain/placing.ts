@@ -1,27 +1,13 @@
-/** Where the pieces of a band are drawn, and which are lit together. */
+/** How long the pieces of a band are drawn, and which are lit together. */
 import type { Piece } from './explain.ts'
 
-export interface Placed {
-  readonly piece: Piece
-  /** Percent. */
-  readonly x: number
-  readonly width: number
-}
+/** Percent: each piece is long enough to be pointed at. */
+const LENGTH_MIN = 6
 
-const WIDTH_MIN = 6
-
-/** By their sizes, but none too small to be pointed at. */
-export function placed(pieces: readonly Piece[]): Placed[] {
+/** By their sizes, in percent of the band. */
+export function lengthsOf(pieces: readonly Piece[]): readonly number[] {
   const whole = pieces.reduce((length, { size }) => length + size, 0)
-  const wide = pieces.map(({ size }) => Math.max(whole === 0 ? 0 : size / whole, WIDTH_MIN / 100))
-  const sum = wide.reduce((length, width) => length + width, 0)
-  let x = 0
-  return pieces.map((piece, index) => {
-    const width = ((wide[index] ?? 0) / sum) * 100
-    const place = { piece, x, width }
-    x += width
-    return place
-  })
+  return pieces.map(({ size }) => Math.max(whole === 0 ? 0 : (size / whole) * 100, LENGTH_MIN))
 }
 
 /** Whether a piece belongs to the active one. */

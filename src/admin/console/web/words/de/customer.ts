@@ -36,7 +36,7 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'customer.price': 'Preis',
   'customer.whichRates':
     'Preise des Plans und der Dienste je Abrechnungszeitraum; von Tarifen die der letzten 100 Zeilen: Preis / Takt.',
-  'customer.needsWrite': 'Änderungen brauchen die Rolle write oder admin; vorhanden: {roles}.',
+  'customer.needsRole': 'Das braucht eine der Rollen {needed}; vorhanden: {roles}.',
   'balances.title': 'Guthaben',
   'balances.reload': 'Neu lesen',
   'balances.none': 'Kein Guthaben: die erste Aufladung legt eines an.',
@@ -107,7 +107,6 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'lines.whyOf': 'Warum {what} {price}',
   'lines.operation': '{operation} {name}',
   'lines.csv': 'Alle Zeilen als CSV',
-  'lines.csvNeeds': 'CSV braucht eine der Rollen {roles}',
   'bills.owes': 'Das Konto hat zu zahlen:',
   'bills.none': 'Keine Rechnungen: Die erste entsteht mit einem bestätigten Abrechnungszeitraum.',
   'bills.invoices': 'Rechnungsdokumente',

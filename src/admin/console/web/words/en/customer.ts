@@ -35,7 +35,7 @@ export const CUSTOMER = {
   'customer.price': 'Price',
   'customer.whichRates':
     'Prices of the plan and the services for a billing cycle; of rates, those that the latest 100 lines used: price / interval.',
-  'customer.needsWrite': 'Changes need the role write or admin; you have: {roles}.',
+  'customer.needsRole': 'This needs one of the roles {needed}; you have: {roles}.',
   'balances.title': 'Balances',
   'balances.reload': 'Read again',
   'balances.none': 'No balances: the first top-up opens one.',
@@ -105,7 +105,6 @@ export const CUSTOMER = {
   'lines.whyOf': 'Why {what} {price}',
   'lines.operation': '{operation} {name}',
   'lines.csv': 'All lines as CSV',
-  'lines.csvNeeds': 'CSV needs one of the roles {roles}',
   'bills.owes': 'The account has to pay:',
   'bills.none': 'No bills: a confirmed billing cycle makes the first one.',
   'bills.invoices': 'Invoice documents',
