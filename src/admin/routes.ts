@@ -1,6 +1,7 @@
 /** All routes of the control plane with their access rules. */
 import type { FastifyInstance } from 'fastify'
 import type { CustomerLookup } from '../billing/customer-lookup.ts'
+import type { LiveCatalogue } from '../billing/quote/live-catalogue.ts'
 import type { Audit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { Config } from '../config/schema.ts'
@@ -45,6 +46,7 @@ export interface RouteParts {
   readonly cycle: CycleParts
   readonly lookup: CustomerLookup
   readonly reports: ReportParts
+  readonly liveCatalogue: LiveCatalogue
   readonly health: Pick<
     HealthOptions,
     'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
@@ -101,6 +103,7 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     cycle: parts.cycle,
     lookup: parts.lookup,
     reports: parts.reports,
+    liveCatalogue: parts.liveCatalogue,
     actions: ACTIONS,
     permits: auth.permits,
     async admit(request, sent, action) {

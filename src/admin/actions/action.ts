@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { CustomerLookup } from '../../billing/customer-lookup.ts'
+import type { LiveCatalogue } from '../../billing/quote/live-catalogue.ts'
 import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
@@ -45,6 +46,8 @@ export interface ActionStores {
   /** Announces a change in the customer system to workers; absent on a server without Redis. */
   readonly customerChanged?: ((change: CustomerChange) => Promise<void>) | undefined
   readonly reports: ReportParts
+  /** The catalogue of quotes. */
+  readonly liveCatalogue: LiveCatalogue
 }
 
 /** One call of an action. */

@@ -29,6 +29,7 @@ import { onetimeinvoice } from './onetime-invoice.ts'
 import { operations } from './operations.ts'
 import { pay } from './pay.ts'
 import { querybillrun } from './querybillrun.ts'
+import { quote } from './quote.ts'
 import { recreateinvoices } from './recreate-invoices.ts'
 import { releasesessions } from './release-sessions.ts'
 import { report } from './report.ts'
@@ -69,6 +70,7 @@ export const ACTIONS: readonly Action[] = [
   search,
   sessions,
   releasesessions,
+  quote,
   resetlines,
   balance,
   datausage,
