@@ -5,6 +5,7 @@ import type { LiveCatalogue } from '../billing/quote/live-catalogue.ts'
 import type { Audit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { Config } from '../config/schema.ts'
+import type { CheckFileType } from '../file-types/check-report.ts'
 import { type Clock, realTimeOf } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
@@ -47,6 +48,7 @@ export interface RouteParts {
   readonly lookup: CustomerLookup
   readonly reports: ReportParts
   readonly liveCatalogue: LiveCatalogue
+  readonly checkFileType: CheckFileType | undefined
   readonly health: Pick<
     HealthOptions,
     'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
@@ -104,6 +106,7 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     lookup: parts.lookup,
     reports: parts.reports,
     liveCatalogue: parts.liveCatalogue,
+    checkFileType: parts.checkFileType,
     actions: ACTIONS,
     permits: auth.permits,
     async admit(request, sent, action) {

@@ -9,6 +9,7 @@ import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import type { OutboxRunner } from '../catalog/transactions/dispatcher.ts'
 import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
+import type { CheckFileType } from '../file-types/check-report.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import { type Recorder, startRecorder } from '../recorder/start.ts'
 import { type Clock, realTimeOf } from '../runtime/clock.ts'
@@ -41,6 +42,8 @@ export interface AdminOptions {
   log: Logger
   metrics: Metrics
   clock: Clock
+  /** Of the modules of charging; without it `/api/filetype/check` is unavailable. */
+  checkFileType?: CheckFileType
   /** Address of a server that stands in for the API of Stripe, in tests. */
   stripeAddress?: string
   /** Whether the configuration of Redis is safe against loss; true by default. */
@@ -108,8 +111,9 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     refuseCrossSite(server, config.admin, listedOrigins(settings))
     const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
-    const customers = { lookup, liveCatalogue }
-    const apis = { audit, auth, entityApi, payments, cycle, reports, ...customers, health }
+    const { checkFileType } = options
+    const charging = { lookup, liveCatalogue, checkFileType }
+    const apis = { audit, auth, entityApi, payments, cycle, reports, ...charging, health }
     addRoutes(server, { ...parts, ...apis, redis, clockMover, metrics })
     if (!auth.guard.isOpen) {
       const first = watchFirstAdmin({ catalog, clock: realTimeOf(clock), log, dataDir })

@@ -10,6 +10,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { Role } from '../../catalog/entities/api.ts'
 import type { Schema } from '../../catalog/entities/json-schema.ts'
 import type { Config } from '../../config/schema.ts'
+import type { CheckFileType } from '../../file-types/check-report.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
@@ -48,6 +49,8 @@ export interface ActionStores {
   readonly reports: ReportParts
   /** The catalogue of quotes. */
   readonly liveCatalogue: LiveCatalogue
+  /** Decodes messages; absent on a server without the formats of charging. */
+  readonly checkFileType?: CheckFileType | undefined
 }
 
 /** One call of an action. */

@@ -6,6 +6,7 @@ import { anyValue, either, listOf, mapOf } from '../../catalog/entities/json-sch
 import { createPacer } from '../../catalog/feed/pacer.ts'
 import { isObject } from '../../domain/fields.ts'
 import { NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from '../../file-types/decode-errors.ts'
+import { monotonicMs } from '../../runtime/clock.ts'
 import { ActionError } from '../entities/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
@@ -16,6 +17,11 @@ const CASES_MAX = 100
 const EVENTS_MAX = 1_000
 /** Of each list in a case: some checks compare all members with each other. */
 const MEMBERS_MAX = 1_000
+/** Usage is split at the ends of time bands: an event must not be split too often. */
+const BANDS_MAX = 32
+const SPAN_MS_MAX = 31 * 24 * 3600 * 1000
+/** Of the cases of a call. */
+const TIME_MS_MAX = 10_000
 const BODY = { bytesMax: 4 * 1024 * 1024, json: { keysMax: 100_000 } } as const
 
 const PARAMETERS = Type.Object({
@@ -105,13 +111,18 @@ async function quoteSubscriber(
 /** In slices: other calls are answered meanwhile. Ends early if the client disconnects. */
 async function quoteCases(cases: readonly unknown[], { liveCatalogue, signal }: ActionCall) {
   const pacer = createPacer()
+  const endMs = monotonicMs() + TIME_MS_MAX
   const results: object[] = []
   for (const [index, each] of cases.entries()) {
-    const steps = caseSteps(each, liveCatalogue.settings, `cases.${index}`)
+    const steps = caseSteps(each, liveCatalogue.settings, `cases.${index}`, SPAN_MS_MAX)
     let step = steps.next()
     while (step.done !== true) {
       if (pacer.isSliceOver()) await pacer.pause()
       if (signal?.aborted === true) return results
+      if (monotonicMs() > endMs) {
+        const seconds = TIME_MS_MAX / 1000
+        throw new ActionError(`cases.${index} was not reached in ${seconds} s: send fewer cases`)
+      }
       step = steps.next()
     }
     results.push(quoteView(step.value))
@@ -134,10 +145,12 @@ function refuseLarge(cases: readonly unknown[]): void {
   }
 }
 
-function refuseLongLists(value: unknown, path: string): void {
+function refuseLongLists(value: unknown, path: string, most = MEMBERS_MAX): void {
   if (typeof value !== 'object' || value === null) return
-  if (Array.isArray(value) && value.length > MEMBERS_MAX) {
-    throw new ActionError(`${path} has more than ${MEMBERS_MAX} members`)
+  if (Array.isArray(value) && value.length > most) {
+    throw new ActionError(`${path} has more than ${most} members`)
   }
-  for (const [name, member] of Object.entries(value)) refuseLongLists(member, `${path}.${name}`)
+  for (const [name, member] of Object.entries(value)) {
+    refuseLongLists(member, `${path}.${name}`, name === 'bands' ? BANDS_MAX : MEMBERS_MAX)
+  }
 }

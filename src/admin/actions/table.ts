@@ -24,6 +24,7 @@ import { remove } from './deprecated/remove.ts'
 import { save } from './deprecated/save.ts'
 import { statistics } from './deprecated/statistics.ts'
 import { subscribers } from './deprecated/subscribers.ts'
+import { filetypecheck } from './filetype-check.ts'
 import { generateexpected } from './generate-expected.ts'
 import { onetimeinvoice } from './onetime-invoice.ts'
 import { operations } from './operations.ts'
@@ -71,6 +72,7 @@ export const ACTIONS: readonly Action[] = [
   sessions,
   releasesessions,
   quote,
+  filetypecheck,
   resetlines,
   balance,
   datausage,
