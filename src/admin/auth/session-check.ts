@@ -1,13 +1,10 @@
 /** Current user of a session. */
 import type { CurrentUser } from './checks.ts'
-import type { LoginSession, LoginSessions, SessionUser } from './sessions.ts'
+import type { FoundLoginSession, LoginSession, LoginSessions, SessionUser } from './sessions.ts'
 import type { Users } from './users.ts'
 
-export interface LoggedIn {
-  readonly session: LoginSession
+export interface LoggedIn extends FoundLoginSession {
   readonly user: CurrentUser
-  /** New value of the cookie; null if it is unchanged. */
-  readonly renewed: string | null
 }
 
 /** Null if the session is unknown or has ended. Rejects if a store is unavailable. */
@@ -23,7 +20,7 @@ export function createSessionCheck(deps: { sessions: LoginSessions; users: Users
     if (found === null || cookie === null) return null
     const { session, renewed } = found
     const user = await userOf(deps.users, session)
-    if (user !== null) return { session, user, renewed }
+    if (user !== null) return { ...found, user }
     await deps.sessions.end(renewed ?? cookie)
     return null
   }

@@ -62,15 +62,18 @@ export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock
       const { session: id, replacedMs } = known
       if (replacedMs !== null && nowMs - replacedMs >= REPLACED_MS) return null
       const limits = await terms()
-      const record = await findActive(keys, id, limits, nowMs)
-      if (record === null) return null
-      const { user, protocol, createdMs } = record
+      const active = await findActive(keys, id, limits, nowMs)
+      if (active === null) return null
+      const { user, protocol, createdMs } = active.record
       const session = { user, protocol, createdMs }
+      const absoluteEndMs = createdMs + limits.absoluteMs
+      const idleEndMs = Math.min(absoluteEndMs, active.seenMs + limits.idleMs)
+      const found = { session, idleEndMs, absoluteEndMs }
       const isOld = replacedMs === null && nowMs - known.issuedMs >= limits.rotateMs
-      if (!isOld) return { session, renewed: null }
-      const leftMs = createdMs + limits.absoluteMs - nowMs
+      if (!isOld) return { ...found, renewed: null }
+      const leftMs = absoluteEndMs - nowMs
       const renewed = await replace(keys, cookie, known, { nowMs, leftMs })
-      return { session, renewed } satisfies FoundLoginSession
+      return { ...found, renewed } satisfies FoundLoginSession
     },
 
     async end(cookie) {
@@ -102,13 +105,13 @@ function termsOf({ session }: SecuritySettings): Terms {
   }
 }
 
-/** Returns the record of a session that has not ended, and updates its time of last use. */
+/** A session that has not ended; updates its time of last use. */
 async function findActive(
   keys: ExpiringKeys,
   id: string,
   { idleMs, absoluteMs }: Terms,
   nowMs: number,
-): Promise<SessionRecord | null> {
+): Promise<{ record: SessionRecord; seenMs: number } | null> {
   const [record, seen] = await Promise.all([
     readRecord<SessionRecord>(keys, sessionKey(id)),
     keys.get(seenKey(id)),
@@ -124,8 +127,9 @@ async function findActive(
   if (!isOfNow && generation.except !== id) return null
   if (unusedMs >= Math.min(SEEN_MAX_MS, idleMs / SEEN_PARTS)) {
     await keys.set(seenKey(id), String(nowMs), idleMs)
+    return { record, seenMs: nowMs }
   }
-  return record
+  return { record, seenMs: Number(seen) }
 }
 
 /** Returns a new id for the session; null if a concurrent request has just replaced the old one. */

@@ -20,6 +20,10 @@ export interface LoginSession {
 
 export interface FoundLoginSession {
   readonly session: LoginSession
+  /** When it ends unless it is used before, epoch ms. */
+  readonly idleEndMs: number
+  /** When it ends however it is used, epoch ms. */
+  readonly absoluteEndMs: number
   /** New value of the cookie; null if it is unchanged. */
   readonly renewed: string | null
 }

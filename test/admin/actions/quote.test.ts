@@ -91,6 +91,12 @@ describe('quote of cases', () => {
     ])
   })
 
+  it('refuses an event that lasts too long', async () => {
+    const events = [call(1, { urt: '2026-01-01', eurt: '2026-02-02' })]
+    const error = { field: 'events.0.eurt', why: 'must be at most 31 days after urt' }
+    expect(await quoted(quoteCaseOf({ events }))).toMatchObject([{ ok: false, error }])
+  })
+
   it('is sent as JSON text by GET', async () => {
     const params = { cases: [quoteCaseOf()] }
     const { details } = await api.ask('quote', params, { method: 'GET', as: 'query' })
@@ -115,6 +121,11 @@ describe('quote of cases', () => {
       'members of a list',
       [{}, { catalogue: { rates: Array(1_001).fill(1) } }],
       'cases.1.catalogue.rates has more than 1000 members',
+    ],
+    [
+      'time bands',
+      [{ catalogue: { rates: [{ bands: Array(33).fill({}) }] } }],
+      'cases.0.catalogue.rates.0.bands has more than 32 members',
     ],
   ])('refuses more %s', async (_what, cases, message) => {
     expect(await api.ask('quote', { cases }, { as: 'json' })).toMatchObject({ status: 0, message })
