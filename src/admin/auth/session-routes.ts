@@ -1,6 +1,7 @@
 /** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorHandler } from '../entities/answer.ts'
+import { CODE } from '../entities/errors.ts'
 import { registerBodies } from '../entities/requests/body.ts'
 import { SMALL_BODY_BYTES_MAX } from '../entities/requests/json-limits.ts'
 import { dateText } from '../entities/views.ts'
@@ -118,7 +119,8 @@ function spellingsOf(name: string): readonly string[] {
   return ['auth', 'Auth'].flatMap((first) => [`/${first}/${name}`, `/${first}/${capital}`])
 }
 
-const NOT_LOGGED_IN = 'nobody is logged in'
+/** With the code by which clients of the API recognise it. */
+const NOBODY = { ...failure('nobody is logged in', {}), code: CODE.notLoggedIn }
 
 async function answerCurrentUser(
   deps: RouteDeps,
@@ -133,8 +135,7 @@ async function answerCurrentUser(
   }
   const answer = await currentUserAnswer(deps, request, reply)
   if (answer === null && deps.isOpen) return success(await openView(deps), {})
-  if (answer === null) throw new AuthRefusal(NOT_LOGGED_IN, { httpStatus: 401 })
-  return answer
+  return answer ?? NOBODY
 }
 
 /** Null if nobody is logged in. */
@@ -189,7 +190,7 @@ async function answerLogin(
   }
   const { username, password } = fields
   if (username === null && password === null) {
-    return (await currentUserAnswer(deps, request, reply)) ?? failure(NOT_LOGGED_IN, {})
+    return (await currentUserAnswer(deps, request, reply)) ?? NOBODY
   }
   if (username === null || password === null) {
     return failure(`${username === null ? 'username' : 'password'} is missing`, input)

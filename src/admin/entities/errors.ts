@@ -4,7 +4,7 @@
  */
 
 /** Error classes; the codes are those of the existing system. */
-const CODE = {
+export const CODE = {
   notLoggedIn: 17_574,
   notAllowed: 17_575,
   invalidFields: 17_576,

@@ -184,7 +184,8 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
       },
       input: {},
     },
-    others: { '401': 'badLogin', '403': 'forbidden', '405': 'badLogin', '503': 'unavailable' },
+    refused: ['authError'],
+    others: { '403': 'forbidden', '405': 'badLogin', '503': 'unavailable' },
   },
   'POST /auth/logout': {
     description: 'The session has ended.',

@@ -126,7 +126,12 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
     {
       status: DONE,
       desc: SUCCESS,
-      details: either('The user, or the redirect.', ref('user'), ref('redirect')),
+      details: either(
+        'The user, the user of the session without credentials, or the redirect.',
+        ref('user'),
+        ref('currentUser'),
+        ref('redirect'),
+      ),
       input: ref('loginInput', 'The parameters of the request, without the password.'),
     },
     ['status', 'desc', 'details', 'input'],
