@@ -3,10 +3,9 @@ import type { RoleContext, RunningRole } from './cli/role.ts'
 import { type ExitCode, runCommandLine } from './cli/run.ts'
 import type { DiameterExchange, DiameterMessage, DiameterTarget, Tools } from './cli/tools.ts'
 import type { Config } from './config/schema.ts'
-import type { CheckReport } from './file-types/check-report.ts'
+import type { CheckFileType } from './file-types/check-report.ts'
 import type { Sendable } from './realtime/diameter/send.ts'
 import type { Wiring } from './realtime/loop-thread.ts'
-import { systemClock } from './runtime/clock.ts'
 import type { Logger } from './runtime/log.ts'
 import { keepRequestsYoung } from './runtime/object-age.ts'
 
@@ -67,7 +66,7 @@ async function chargingSetup(config: Config, log: Logger): Promise<Wiring> {
 
 async function admin(context: RoleContext): Promise<RunningRole> {
   const { startAdmin } = await import('./admin/start.ts')
-  const running = await startAdmin(context)
+  const running = await startAdmin({ ...context, checkFileType })
   return { ports: { 'admin.port': running.port }, close: () => running.close(context.drainMs) }
 }
 
@@ -90,41 +89,10 @@ async function sendDiameter(
   })
 }
 
-/** Implements `tollgate filetype check`. Charges nothing. */
-async function checkFileType(
-  document: unknown,
-  sample: Buffer,
-  config: Config,
-): Promise<CheckReport> {
-  const { fileTypeOrProblem } = await import('./file-types/installed.ts')
-  const { fileTypeDefaultsOf } = await import('./file-types/defaults.ts')
-  const { explainMessage, explainRequest } = await import('./file-types/explain.ts')
-  const { checkMessage, refusedDocument } = await import('./realtime/check.ts')
-  const defaults = fileTypeDefaultsOf(config)
-  const { fileType, problem } = fileTypeOrProblem(document, defaults)
-  if (fileType === null) return refusedDocument(problem.path, problem.reason)
-  const { servicesMax } = config.realtime
-  return checkMessage(
-    sample,
-    {
-      fileType,
-      explainMessage: (message) => explainMessage(document, message),
-      explainRequest: (request) => explainRequest(document, request, defaults),
-      validityMs: config.session.validityMs,
-    },
-    {
-      origin: 'check',
-      nowMs: systemClock.nowMs(),
-      zone: config.rating.timeZone,
-      servicesMax,
-      // Samples may be of any age.
-      eventAgeMsMax: Number.MAX_SAFE_INTEGER,
-      eventFutureMsMax: Number.MAX_SAFE_INTEGER,
-      keptFields: [],
-      identifyingFields: [],
-      identifies: () => false,
-    },
-  )
+/** Implements `tollgate filetype check` and its API. */
+const checkFileType: CheckFileType = async (document, sample, config) => {
+  const check = await import('./realtime/check.ts')
+  return check.checkFileType(document, sample, config)
 }
 
 /** Implements `tollgate event test`. */

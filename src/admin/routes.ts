@@ -1,9 +1,11 @@
 /** All routes of the control plane with their access rules. */
 import type { FastifyInstance } from 'fastify'
 import type { CustomerLookup } from '../billing/customer-lookup.ts'
+import type { LiveCatalogue } from '../billing/quote/live-catalogue.ts'
 import type { Audit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { Config } from '../config/schema.ts'
+import type { CheckFileType } from '../file-types/check-report.ts'
 import { type Clock, realTimeOf } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Metrics } from '../runtime/metrics.ts'
@@ -47,6 +49,8 @@ export interface RouteParts {
   readonly cycle: CycleParts
   readonly lookup: CustomerLookup
   readonly reports: ReportParts
+  readonly liveCatalogue: LiveCatalogue
+  readonly checkFileType: CheckFileType | undefined
   readonly health: Pick<
     HealthOptions,
     'isRedisFit' | 'canRedisWrite' | 'areChangesFinished' | 'hasUsers'
@@ -105,6 +109,8 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     cycle: parts.cycle,
     lookup: parts.lookup,
     reports: parts.reports,
+    liveCatalogue: parts.liveCatalogue,
+    checkFileType: parts.checkFileType,
     actions: ACTIONS,
     permits: auth.permits,
     async admit(request, sent, action) {

@@ -1,5 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { resolve } from 'node:path'
+import { createLiveCatalogue } from '../billing/quote/live-catalogue.ts'
+import { settingsOf } from '../billing/quote/settings.ts'
 import { createAccounts } from '../billing/run/open-accounts.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
@@ -7,6 +9,7 @@ import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
 import type { OutboxRunner } from '../catalog/transactions/dispatcher.ts'
 import { isLoopback } from '../config/hosts.ts'
 import type { Config } from '../config/schema.ts'
+import type { CheckFileType } from '../file-types/check-report.ts'
 import { createLedger } from '../ledger/ledger.ts'
 import { type Recorder, startRecorder } from '../recorder/start.ts'
 import { type Clock, realTimeOf } from '../runtime/clock.ts'
@@ -39,6 +42,8 @@ export interface AdminOptions {
   log: Logger
   metrics: Metrics
   clock: Clock
+  /** Of the modules of charging; without it `/api/filetype/check` is unavailable. */
+  checkFileType?: CheckFileType
   /** Address of a server that stands in for the API of Stripe, in tests. */
   stripeAddress?: string
   /** Whether the configuration of Redis is safe against loss; true by default. */
@@ -83,6 +88,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
   const { charges } = payments
   const cycle = createCycle({ ...parts, openAccounts })
   const reports = createReports({ catalog, reader, config, fields: entityApi.fields })
+  const liveCatalogue = createLiveCatalogue({ catalog, log, settings: settingsOf(config.rating) })
   const handlers = jobHandlers(entityApi, { config, metrics, payments, cycle, reports })
   const clockMover = createClockMover({ ...parts, ledger, metrics, handlers, audit, charges })
   const ends: { stop(): Promise<void> | void }[] = []
@@ -96,7 +102,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     await recorder?.stop(drainMs)
     await server.close()
     for (const end of ends) await end.stop()
-    await accounts.close()
+    await Promise.all([accounts.close(), liveCatalogue.stop()])
     await Promise.all([redis.close(), catalog.close(), reader.close()])
   }
   try {
@@ -105,7 +111,9 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
     refuseCrossSite(server, config.admin, listedOrigins(settings))
     const areChangesFinished = () => outbox?.hasRun() === true
     const health = { isRedisFit, canRedisWrite, areChangesFinished, hasUsers: () => hasUsers() }
-    const apis = { audit, auth, entityApi, payments, cycle, reports, lookup, health }
+    const { checkFileType } = options
+    const charging = { lookup, liveCatalogue, checkFileType }
+    const apis = { audit, auth, entityApi, payments, cycle, reports, ...charging, health }
     addRoutes(server, { ...parts, ...apis, redis, clockMover, metrics })
     if (!auth.guard.isOpen) {
       const first = watchFirstAdmin({ catalog, clock: realTimeOf(clock), log, dataDir })

@@ -1,9 +1,8 @@
 /** Functions of other modules for commands; src/main.ts provides them. */
-import type { Config } from '../config/schema.ts'
 import type { ChargeRequest } from '../domain/charge-request.ts'
 import type { RuleTrial } from '../domain/events/explain.ts'
 import type { BalanceRule } from '../domain/events/rules.ts'
-import type { CheckReport } from '../file-types/check-report.ts'
+import type { CheckFileType } from '../file-types/check-report.ts'
 import type { ChargeContext, ChargeView } from '../rating/decision.ts'
 
 /** A message to send: AVPs by name, or the encoded bytes. */
@@ -30,7 +29,7 @@ export interface DiameterExchange {
 
 export interface Tools {
   /** Decodes a message by a document. Never rejects because of either: errors are in the report. */
-  checkFileType(document: unknown, sample: Buffer, config: Config): Promise<CheckReport>
+  readonly checkFileType: CheckFileType
   /**
    * Sends messages and returns the answers in order. Rejects if a message or an answer is invalid.
    */

@@ -25,8 +25,15 @@ interface Parts {
   rules: readonly UsageRule[]
 }
 
-/** The steps up to the charge request. `document` must have been compiled successfully. */
-export function explainMessage(document: unknown, message: Message): CheckStep[] {
+/**
+ * The steps up to the charge request, of at most `servicesMax` services. `document` must have been
+ * compiled successfully.
+ */
+export function explainMessage(
+  document: unknown,
+  message: Message,
+  servicesMax: number,
+): CheckStep[] {
   const parts = partsOf(document)
   const { parser } = parts.document
   const structure = isObject(parser) ? parser['structure'] : undefined
@@ -34,6 +41,7 @@ export function explainMessage(document: unknown, message: Message): CheckStep[]
   const errors = new DecodeErrors()
   const record = recordTypeOf(parts.realtime)(message, errors)
   const { document: whole, processor, realtime } = parts
+  const entries = entriesOf(realtime, visible).slice(0, servicesMax)
   const dateFields = ['date_field', 'time_field', 'timezone_field'].map((key) => processor[key])
   const numberField = realtime.general('request_num_field').value ?? 'request_num'
   return [
@@ -44,7 +52,7 @@ export function explainMessage(document: unknown, message: Message): CheckStep[]
     sessionStep(realtime, message),
     stepOf('request number', null, { fields: valuesOf(numberField, visible) }),
     stepOf('event time', null, { fields: valuesOf(dateFields.filter(isGiven), visible) }),
-    ...entriesOf(realtime, visible).map((entry, index) =>
+    ...entries.map((entry, index) =>
       serviceStep(parts, { entry, message: visible }, record, whole['filters'], index),
     ),
   ]

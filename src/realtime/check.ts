@@ -6,13 +6,47 @@ import {
   reasons,
 } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
-import type { CheckReport, CheckStep } from '../file-types/check-report.ts'
+import type { CheckFileType, CheckReport, CheckStep } from '../file-types/check-report.ts'
+import { fileTypeDefaultsOf } from '../file-types/defaults.ts'
+import { explainMessage, explainRequest } from '../file-types/explain.ts'
 import type { FileType, Message } from '../file-types/file-type.ts'
+import { fileTypeOrProblem } from '../file-types/installed.ts'
+import { systemClock } from '../runtime/clock.ts'
 import type { Codec, DecodeContext } from './codecs/codec.ts'
 import { codecOf, parserOf } from './codecs/codec-of.ts'
+import { offsetOf } from './codecs/places.ts'
 import { unescapedValues } from './codecs/unescaped.ts'
 
-export interface CheckParts {
+/** `config`: settings of the installation. Never rejects because of document or message. */
+export const checkFileType: CheckFileType = async (document, sample, config) => {
+  const defaults = fileTypeDefaultsOf(config)
+  const { fileType, problem } = fileTypeOrProblem(document, defaults)
+  if (fileType === null) {
+    const { path, reason } = problem
+    return { ok: false, steps: [{ step: 'document', ok: false, result: { path, reason } }] }
+  }
+  const { servicesMax } = config.realtime
+  const parts = {
+    fileType,
+    explainMessage: (message: Message) => explainMessage(document, message, servicesMax),
+    explainRequest: (request: ChargeRequest) => explainRequest(document, request, defaults),
+    validityMs: config.session.validityMs,
+  }
+  return checkMessage(sample, parts, {
+    origin: 'check',
+    nowMs: systemClock.nowMs(),
+    zone: config.rating.timeZone,
+    servicesMax,
+    // Samples may be of any age.
+    eventAgeMsMax: Number.MAX_SAFE_INTEGER,
+    eventFutureMsMax: Number.MAX_SAFE_INTEGER,
+    keptFields: [],
+    identifyingFields: [],
+    identifies: () => false,
+  })
+}
+
+interface CheckParts {
   fileType: FileType
   /**
    * Steps from the message to its charge request, and from there to the subscriber and its rate.
@@ -23,8 +57,7 @@ export interface CheckParts {
   validityMs: number
 }
 
-/** Never throws. Charges nothing. */
-export function checkMessage(
+function checkMessage(
   body: Buffer,
   { fileType, validityMs, ...parts }: CheckParts,
   context: DecodeContext,
@@ -42,7 +75,9 @@ export function checkMessage(
   const decoded = codec.decode(body, context)
   if (!decoded.ok) {
     const { field, why } = decoded.error
-    steps.push({ step: parsed.ok ? 'request' : 'message', ok: false, result: { field, why } })
+    const offset = offsetOf(body, parser, decoded.error)
+    const result = { field, why, offset }
+    steps.push({ step: parsed.ok ? 'request' : 'message', ok: false, result })
     steps.push(answer('answer', codec.encodeError(decoded.error)))
     return { ok: false, steps }
   }
@@ -66,11 +101,6 @@ function unescapedWarning(body: Buffer, parser: FileType['parser']): CheckStep[]
   const changed = parser.type === 'key_value' ? unescapedValues(body, parser) : new Map()
   if (changed.size === 0) return []
   return [{ step: 'warning: unescaped values', ok: true, result: Object.fromEntries(changed) }]
-}
-
-/** Report for a file type that is invalid or does not exist. */
-export function refusedDocument(path: string, reason: string): CheckReport {
-  return { ok: false, steps: [{ step: 'document', ok: false, result: { path, reason } }] }
 }
 
 function answer(step: string, text: string): CheckStep {

@@ -2,6 +2,7 @@
 import type { Readable } from 'node:stream'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { CustomerLookup } from '../../billing/customer-lookup.ts'
+import type { LiveCatalogue } from '../../billing/quote/live-catalogue.ts'
 import type { Actor } from '../../catalog/actor.ts'
 import type { Audit } from '../../catalog/audit/audit.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
@@ -9,6 +10,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { Role } from '../../catalog/entities/api.ts'
 import type { Schema } from '../../catalog/entities/json-schema.ts'
 import type { Config } from '../../config/schema.ts'
+import type { CheckFileType } from '../../file-types/check-report.ts'
 import type { Ledger } from '../../ledger/ledger.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
@@ -45,6 +47,10 @@ export interface ActionStores {
   /** Announces a change in the customer system to workers; absent on a server without Redis. */
   readonly customerChanged?: ((change: CustomerChange) => Promise<void>) | undefined
   readonly reports: ReportParts
+  /** The catalogue of quotes. */
+  readonly liveCatalogue: LiveCatalogue
+  /** Decodes messages; absent on a server without the formats of charging. */
+  readonly checkFileType?: CheckFileType | undefined
 }
 
 /** One call of an action. */

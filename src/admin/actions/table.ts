@@ -24,11 +24,13 @@ import { remove } from './deprecated/remove.ts'
 import { save } from './deprecated/save.ts'
 import { statistics } from './deprecated/statistics.ts'
 import { subscribers } from './deprecated/subscribers.ts'
+import { filetypecheck } from './filetype-check.ts'
 import { generateexpected } from './generate-expected.ts'
 import { onetimeinvoice } from './onetime-invoice.ts'
 import { operations } from './operations.ts'
 import { pay } from './pay.ts'
 import { querybillrun } from './querybillrun.ts'
+import { quote } from './quote.ts'
 import { recreateinvoices } from './recreate-invoices.ts'
 import { releasesessions } from './release-sessions.ts'
 import { report } from './report.ts'
@@ -69,6 +71,8 @@ export const ACTIONS: readonly Action[] = [
   search,
   sessions,
   releasesessions,
+  quote,
+  filetypecheck,
   resetlines,
   balance,
   datausage,

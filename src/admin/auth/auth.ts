@@ -108,7 +108,9 @@ export function createAuth(options: AuthOptions): Auth {
         redirect: [saml],
         options: async () => publicProviders(await settings.get(AUTH)),
       }
-      const login = { ...options, sessions, users, factors, protocols, passwords: PASSWORDS }
+      const { isOpen } = guard
+      const own = { sessions, users, factors, protocols, passwords: PASSWORDS }
+      const login = { ...options, ...own, isOpen }
       addSessionRoutes(server, login)
       addOAuthRoutes(server, {
         ...oauth,

@@ -17,6 +17,8 @@ export interface SessionRouteDeps extends AuthDeps {
   readonly protocols: LoginProtocols
   /** Folder for the file with the generated password of the first admin. */
   readonly dataDir: string
+  /** Whether the operator has opened the port to unauthenticated callers; false by default. */
+  readonly isOpen?: boolean
   /** `PASSWORDS` by default. */
   readonly passwords?: Passwords
   /** Address of the client; the remote address of the connection by default. */

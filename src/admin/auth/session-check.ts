@@ -1,15 +1,16 @@
 /** Current user of a session. */
 import type { CurrentUser } from './checks.ts'
-import type { LoginSession, LoginSessions, SessionUse, SessionUser } from './sessions.ts'
+import type {
+  FoundLoginSession,
+  LoginSession,
+  LoginSessions,
+  SessionUse,
+  SessionUser,
+} from './sessions.ts'
 import type { Users } from './users.ts'
 
-export interface LoggedIn {
-  /** See `FoundLoginSession`. */
-  readonly id: string
-  readonly session: LoginSession
+export interface LoggedIn extends FoundLoginSession {
   readonly user: CurrentUser
-  /** New value of the cookie; null if it is unchanged. */
-  readonly renewed: string | null
 }
 
 /** Null if the session is unknown or has ended. Rejects if a store is unavailable. */
@@ -26,9 +27,9 @@ export function createSessionCheck(deps: { sessions: LoginSessions; users: Users
   return async (cookie, use) => {
     const found = cookie === null ? null : await deps.sessions.find(cookie, use)
     if (found === null || cookie === null) return null
-    const { id, session, renewed } = found
+    const { session, renewed } = found
     const user = await userOf(deps.users, session)
-    if (user !== null) return { id, session, user, renewed }
+    if (user !== null) return { ...found, user }
     await deps.sessions.end(renewed ?? cookie)
     return null
   }

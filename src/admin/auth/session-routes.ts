@@ -1,11 +1,15 @@
 /** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { errorHandler } from '../entities/answer.ts'
+import { CODE } from '../entities/errors.ts'
 import { registerBodies } from '../entities/requests/body.ts'
 import { SMALL_BODY_BYTES_MAX } from '../entities/requests/json-limits.ts'
 import { dateText } from '../entities/views.ts'
+import { grantedActions } from '../permissions/granted.ts'
+import { PERMISSIONS } from '../permissions/rules.ts'
 import { type AttemptSource, createAttempts } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
+import { ADMIN } from './caller.ts'
 import {
   clearSessionCookie,
   sessionCookieOf,
@@ -54,7 +58,11 @@ const ROUTES: readonly LoginRoute[] = [
 
 /** Under `/auth` and `/Auth`, the last segment in lower case or capitalised. */
 export function addSessionRoutes(server: FastifyInstance, given: SessionRouteDeps): void {
-  const defaults = { passwords: PASSWORDS, addressOf: (request: FastifyRequest) => request.ip }
+  const defaults = {
+    isOpen: false,
+    passwords: PASSWORDS,
+    addressOf: (request: FastifyRequest) => request.ip,
+  }
   const deps: RouteDeps = {
     ...defaults,
     ...given,
@@ -111,7 +119,8 @@ function spellingsOf(name: string): readonly string[] {
   return ['auth', 'Auth'].flatMap((first) => [`/${first}/${name}`, `/${first}/${capital}`])
 }
 
-const NOT_LOGGED_IN = 'nobody is logged in'
+/** With the code by which clients of the API recognise it. */
+const NOBODY = { ...failure('nobody is logged in', {}), code: CODE.notLoggedIn }
 
 async function answerCurrentUser(
   deps: RouteDeps,
@@ -124,21 +133,43 @@ async function answerCurrentUser(
     const text = `${credential} must be sent by POST, in the body: URLs are logged`
     throw new AuthRefusal(text, { httpStatus: 405 })
   }
-  return currentUserAnswer(deps, request, reply)
+  const answer = await currentUserAnswer(deps, request, reply)
+  if (answer === null && deps.isOpen) return success(await openView(deps), {})
+  return answer ?? NOBODY
 }
 
+/** Null if nobody is logged in. */
 async function currentUserAnswer(
   deps: RouteDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-): Promise<object> {
+): Promise<object | null> {
   const found = await deps.loggedIn(sessionCookieOf(request))
-  if (found === null) return failure(NOT_LOGGED_IN, {})
+  if (found === null) return null
   const { session, user, renewed } = found
   if (renewed !== null) setSessionCookie(reply, renewed)
   const stored = session.user.roles === null ? await deps.users.byId(user.id) : null
-  const view = userView({ ...user, lastLoginMs: stored?.lastLoginMs ?? null })
-  return success({ ...view, protocol: protocolLabel(session.protocol) }, {})
+  const details = {
+    ...userView({ ...user, lastLoginMs: stored?.lastLoginMs ?? null }),
+    protocol: protocolLabel(session.protocol),
+    idle_end: new Date(found.idleEndMs).toISOString(),
+    absolute_end: new Date(found.absoluteEndMs).toISOString(),
+    actions: grantedActions(await deps.settings.get(PERMISSIONS), user),
+  }
+  return success(details, {})
+}
+
+/** A caller without a session of a port that is open without authentication. */
+async function openView({ settings }: RouteDeps) {
+  const none = { mustChangePassword: false, mustEnrolTotp: false }
+  const user = { name: '', roles: [ADMIN], lastLoginMs: null, ...none }
+  return {
+    ...userView(user),
+    protocol: 'Open',
+    idle_end: null,
+    absolute_end: null,
+    actions: grantedActions(await settings.get(PERMISSIONS), user),
+  }
 }
 
 async function answerLogin(
@@ -158,7 +189,9 @@ async function answerLogin(
     throw new AuthRefusal(notConfigured(fields.protocol, fields.provider), { httpStatus: 400 })
   }
   const { username, password } = fields
-  if (username === null && password === null) return currentUserAnswer(deps, request, reply)
+  if (username === null && password === null) {
+    return (await currentUserAnswer(deps, request, reply)) ?? NOBODY
+  }
   if (username === null || password === null) {
     return failure(`${username === null ? 'username' : 'password'} is missing`, input)
   }

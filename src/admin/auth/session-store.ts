@@ -62,19 +62,22 @@ export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock
       const { session: id, replacedMs } = known
       if (replacedMs !== null && nowMs - replacedMs >= REPLACED_MS) return null
       const limits = await terms()
-      const record = await findActive(keys, id, limits, nowMs, use)
-      if (record === null) return null
-      const session = plainSession(record)
+      const active = await findActive(keys, id, limits, nowMs, use)
+      if (active === null) return null
+      const session = plainSession(active.record)
+      const absoluteEndMs = session.createdMs + limits.absoluteMs
+      const idleEndMs = Math.min(absoluteEndMs, active.seenMs + limits.idleMs)
+      const found = { id, session, idleEndMs, absoluteEndMs }
       const isOld = replacedMs === null && nowMs - known.issuedMs >= limits.rotateMs
-      if (!isOld || use === 'passive') return { id, session, renewed: null }
-      const leftMs = session.createdMs + limits.absoluteMs - nowMs
+      if (!isOld || use === 'passive') return { ...found, renewed: null }
+      const leftMs = absoluteEndMs - nowMs
       const renewed = await replace(keys, cookie, known, { nowMs, leftMs })
-      return { id, session, renewed } satisfies FoundLoginSession
+      return { ...found, renewed } satisfies FoundLoginSession
     },
 
     async look(id) {
-      const record = await findActive(keys, id, await terms(), clock.nowMs(), 'passive')
-      return record === null ? null : plainSession(record)
+      const active = await findActive(keys, id, await terms(), clock.nowMs(), 'passive')
+      return active === null ? null : plainSession(active.record)
     },
 
     async end(cookie) {
@@ -110,14 +113,14 @@ function plainSession({ user, protocol, createdMs }: SessionRecord): LoginSessio
   return { user, protocol, createdMs }
 }
 
-/** Returns the record of a session that has not ended, and updates its time of last use. */
+/** A session that has not ended; updates its time of last use. */
 async function findActive(
   keys: ExpiringKeys,
   id: string,
   { idleMs, absoluteMs }: Terms,
   nowMs: number,
   use: SessionUse,
-): Promise<SessionRecord | null> {
+): Promise<{ record: SessionRecord; seenMs: number } | null> {
   const [record, seen] = await Promise.all([
     readRecord<SessionRecord>(keys, sessionKey(id)),
     keys.get(seenKey(id)),
@@ -133,8 +136,9 @@ async function findActive(
   if (!isOfNow && generation.except !== id) return null
   if (use === 'active' && unusedMs >= Math.min(SEEN_MAX_MS, idleMs / SEEN_PARTS)) {
     await keys.set(seenKey(id), String(nowMs), idleMs)
+    return { record, seenMs: nowMs }
   }
-  return record
+  return { record, seenMs: Number(seen) }
 }
 
 /** Returns a new id for the session; null if a concurrent request has just replaced the old one. */

@@ -22,6 +22,10 @@ export interface FoundLoginSession {
   /** Identifies the session whichever value the cookie has; never sent to clients. */
   readonly id: string
   readonly session: LoginSession
+  /** When it ends unless it is used before, epoch ms. */
+  readonly idleEndMs: number
+  /** When it ends however it is used, epoch ms. */
+  readonly absoluteEndMs: number
   /** New value of the cookie; null if it is unchanged. */
   readonly renewed: string | null
 }

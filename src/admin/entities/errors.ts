@@ -6,7 +6,7 @@
 import type { FieldIssue } from '../../domain/field-errors.ts'
 
 /** Error classes; the codes are those of the existing system. */
-const CODE = {
+export const CODE = {
   notLoggedIn: 17_574,
   notAllowed: 17_575,
   invalidFields: 17_576,

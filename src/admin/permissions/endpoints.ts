@@ -21,7 +21,12 @@ const ADMINS = ['admin'] as const
 /** Authentication endpoints: their callers are not authenticated yet. */
 export const AUTH_ENDPOINTS: readonly Endpoint[] = [
   { method: 'POST', path: '/auth/login', access: 'public', about: 'Log in' },
-  { method: 'GET', path: '/auth/login', access: 'public', about: 'Show the current user' },
+  {
+    method: 'GET',
+    path: '/auth/login',
+    access: 'public',
+    about: 'Show the current user, the end of the session, and what the user may do',
+  },
   { method: 'POST', path: '/auth/logout', access: 'public', about: 'End the session' },
   { method: 'GET', path: '/auth/options', access: 'public', about: 'List the login methods' },
   {

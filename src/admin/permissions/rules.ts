@@ -6,7 +6,7 @@ import {
   PermissionsSchema,
 } from '../../catalog/settings/permission-settings.ts'
 
-type PermissionRules = NonNullable<PermissionSettings['rules']>
+export type PermissionRules = NonNullable<PermissionSettings['rules']>
 
 /** Invalid stored rules may have been meant to restrict access: only admins are permitted. */
 export const PERMISSIONS: StoredSetting<PermissionRules> = {

@@ -14,6 +14,7 @@ export interface LiveRates {
 }
 
 export interface LiveCatalogue {
+  readonly settings: QuoteSettings
   /**
    * Reads what has changed; the first call, everything. Entities that do not compile are left out.
    * Rejects with `CatalogUnavailableError`.
@@ -28,12 +29,12 @@ const KEPT_MS = 300_000
 export function createLiveCatalogue(options: {
   catalog: Catalog
   log: Logger
-  settings: Pick<QuoteSettings, 'calculators' | 'rateKeys'>
+  settings: QuoteSettings
 }): LiveCatalogue {
+  const { catalog, log, settings } = options
   let kept: { feed: CatalogFeed; finder: RateFinder } | null = null
   let timer: NodeJS.Timeout | undefined
   const open = () => {
-    const { catalog, log, settings } = options
     const finder = new RateFinder(settings.calculators, settings.rateKeys)
     const onRates: typeof finder.update = (changed) => finder.update(changed)
     // It is never started: each quote asks for a poll.
@@ -41,6 +42,7 @@ export function createLiveCatalogue(options: {
     return { feed, finder }
   }
   return {
+    settings,
     async current() {
       kept ??= open()
       const { feed, finder } = kept

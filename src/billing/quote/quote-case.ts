@@ -34,15 +34,16 @@ export function quoteCase(caseValue: unknown, defaults = STANDARD, name = ''): Q
   }
 }
 
-/** Like `quoteCase`, pausing before each event. */
+/** Like `quoteCase`, pausing before each event; `spanMsMax`: limit on the time an event lasts. */
 export function* caseSteps(
   caseValue: unknown,
   defaults: QuoteSettings,
   name: string,
+  spanMsMax?: number,
 ): Generator<undefined, QuoteResult> {
   const shownName = nameOf(caseValue, name)
   try {
-    return { name: shownName, ...(yield* play(caseValue, defaults)) }
+    return { name: shownName, ...(yield* play(caseValue, defaults, spanMsMax)) }
   } catch (error) {
     if (error instanceof FieldError) {
       return brokenCase(shownName, { field: error.path, why: error.reason })
@@ -58,9 +59,10 @@ export function brokenCase(name: string, error: CaseError): QuoteResult {
 function* play(
   caseValue: unknown,
   defaults: QuoteSettings,
+  spanMsMax?: number,
 ): Generator<undefined, Omit<QuoteResult, 'name'>> {
   const quote = readCase(plainCase(caseValue), defaults)
-  const trial = new Trial(quote)
+  const trial = new Trial(quote, spanMsMax)
   const results: EventResult[] = []
   for (const event of quote.events) {
     yield

@@ -30,6 +30,7 @@ import { compileCatalogue, compileProfiles } from './documents.ts'
 import { deniedResult, type EventResult, emptyResult, resultOf } from './event-result.ts'
 import { unitDigitsOf } from './unit-digits.ts'
 
+const DAY_MS = 24 * 3600 * 1000
 /** Time of events without `urt`. */
 const DEFAULT_URT = '2026-01-01T00:00:00Z'
 /** Cases have no retransmissions and no usage reported after expiry. */
@@ -59,11 +60,16 @@ export class Trial {
   readonly #sessions = new Map<string, Session>()
   /** Latest event time so far; serves as the clock. */
   #nowMs = Number.NEGATIVE_INFINITY
+  readonly #spanMsMax: number
   /** Number of requests; makes each request unique, so that none is a repetition. */
   #requests = 0
 
-  /** Throws `FieldError` with the path in the case. */
-  constructor(quote: QuoteCase) {
+  /**
+   * `spanMsMax`: limit on the time that an event lasts. Throws `FieldError` with the path in the
+   * case.
+   */
+  constructor(quote: QuoteCase, spanMsMax = Number.POSITIVE_INFINITY) {
+    this.#spanMsMax = spanMsMax
     this.#unitDigits = unitDigitsOf(quote)
     const options: CompileOptions = { isStrict: false, unitDigits: this.#unitDigits }
     const { settings } = quote
@@ -92,6 +98,10 @@ export class Trial {
     const endMs =
       event.eurt === undefined ? beginMs : this.#instantAt(event.eurt, `${event.path}.eurt`)
     if (endMs < beginMs) throw new FieldError(`${event.path}.eurt`, 'must not be before urt')
+    if (endMs - beginMs > this.#spanMsMax) {
+      const days = Math.floor(this.#spanMsMax / DAY_MS)
+      throw new FieldError(`${event.path}.eurt`, `must be at most ${days} days after urt`)
+    }
     this.#nowMs = Math.max(this.#nowMs, beginMs)
     const units = toScale(event.usagev, this.#unitDigits)
     if (units === null) throw new FieldError(`${event.path}.usagev`, 'is too large: 2^53 or more')

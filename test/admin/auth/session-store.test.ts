@@ -32,6 +32,8 @@ describe('a session', () => {
     expect(cookie).toMatch(/^[A-Za-z0-9_-]{43}$/)
     expect(await find()).toEqual({
       session: { user: OPS, protocol: 'internal', createdMs: now() },
+      idleEndMs: now() + 60 * MINUTE_MS,
+      absoluteEndMs: now() + 12 * 60 * MINUTE_MS,
       renewed: null,
     })
   })

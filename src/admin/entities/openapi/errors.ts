@@ -145,7 +145,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
     'A login or a change of a password is refused.',
     {
       status: FAILED,
-      code: integer('The HTTP status if it is not 200.'),
+      code: integer('17574 if nobody is logged in; the HTTP status if it is not 200.'),
       desc: MESSAGE,
       details: either(
         'False; or further parameters that the login requires.',

@@ -173,11 +173,17 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
   },
   'GET /auth/login': {
     description: 'The logged-in user.',
-    schema: ref('loginAnswer'),
+    schema: ref('currentUserAnswer'),
     example: {
       status: 1,
       desc: 'success',
-      details: { ...USER, protocol: 'Internal' },
+      details: {
+        ...USER,
+        protocol: 'Internal',
+        idle_end: '2026-03-01T10:30:00.000Z',
+        absolute_end: '2026-03-01T22:00:00.000Z',
+        actions: { 'accounts/get': { permitted: true, roles: ['read', 'admin'] } },
+      },
       input: {},
     },
     refused: ['authError'],

@@ -2,6 +2,7 @@
 import {
   anyValue,
   choice,
+  closed,
   date,
   either,
   flag,
@@ -91,6 +92,33 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     ['user', 'permissions', 'last_login'],
   ),
+  currentUser: closed(
+    'The logged-in user, the session, and what the user may do.',
+    {
+      user: text('Name of the user.'),
+      permissions: listOf(text('A role.'), 'Roles of the user.'),
+      last_login: { type: ['string', 'null'], description: 'Time of the previous login.' },
+      must_change_password: flag('True if the password has to be changed first.'),
+      must_enrol_totp: flag('True if a second factor has to be set up first.'),
+      protocol: text('Login protocol; `Open` if the port is open without authentication.'),
+      idle_end: {
+        type: ['string', 'null'],
+        description: 'When the session ends unless it is used, ISO 8601; null without a session.',
+      },
+      absolute_end: {
+        type: ['string', 'null'],
+        description: 'When the session ends in any case, ISO 8601; null without a session.',
+      },
+      actions: mapOf(
+        closed('An action.', {
+          permitted: flag('Whether the user may do it.'),
+          roles: listOf(text('A role.'), 'One of these roles is needed.'),
+        }),
+        'By collection and action, such as `accounts/get`; `api/credit` is `/api/credit`.',
+      ),
+    },
+    ['must_change_password', 'must_enrol_totp'],
+  ),
   redirect: object('Redirect of the browser to log in.', { redirect: text('The address.') }, [
     'redirect',
   ]),
@@ -99,11 +127,22 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
     {
       status: DONE,
       desc: SUCCESS,
-      details: either('The user, or the redirect.', ref('user'), ref('redirect')),
+      details: either(
+        'The user, the user of the session without credentials, or the redirect.',
+        ref('user'),
+        ref('currentUser'),
+        ref('redirect'),
+      ),
       input: ref('loginInput', 'The parameters of the request, without the password.'),
     },
     ['status', 'desc', 'details', 'input'],
   ),
+  currentUserAnswer: closed('The session.', {
+    status: DONE,
+    desc: SUCCESS,
+    details: ref('currentUser'),
+    input: ref('loginInput', 'Always empty.'),
+  }),
   doneAnswer: object(
     'Success.',
     {

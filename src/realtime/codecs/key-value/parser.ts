@@ -5,9 +5,11 @@ import type { MessageParser, ParsedMessage } from '../encoder.ts'
 import { Finder } from '../json/finder.ts'
 import { limitProblems, messageLimits } from '../message-limits.ts'
 import { refused } from '../message-record.ts'
+import type { Place, Places } from '../places.ts'
 import { ExpectedKeys } from './expected-keys.ts'
 import { decodePercent, type PercentProblem } from './percent.ts'
 import { readQuotedPairs } from './quotes.ts'
+import type { PairValue } from './shape.ts'
 import { KeyValueTree } from './tree.ts'
 
 /**
@@ -67,6 +69,24 @@ function parsedBy(read: Reader, text: string, syntax: KeyValueSyntax): ParsedMes
   return { ok: true, message: tree.message, form: null }
 }
 
+/** Positions of the values of a text. */
+export function keyValuePlaces(text: string, syntax: KeyValueSyntax): Places {
+  const tree = new PlacedTree(syntax.repeated)
+  if (text.charCodeAt(0) === BYTE_ORDER_MARK) return { root: tree.root, errorAt: 0 }
+  const plain = withoutNewline(text)
+  const error = readerOf(plain, syntax)(plain, syntax, tree)
+  return { root: tree.root, errorAt: error === null ? null : tree.at }
+}
+
+class PlacedTree extends KeyValueTree {
+  readonly root: Place = { at: 0, members: new Map() }
+
+  override put(key: string, value: PairValue): boolean {
+    this.root.members.set(key, { at: this.at, members: new Map() })
+    return super.put(key, value)
+  }
+}
+
 /** Reads all pairs into the tree, up to the first error. */
 function readPairs(text: string, syntax: KeyValueSyntax, tree: KeyValueTree): DecodeError | null {
   const { pairSeparator, valueSeparator } = syntax
@@ -80,12 +100,14 @@ function readPairs(text: string, syntax: KeyValueSyntax, tree: KeyValueTree): De
     const hasReturn = isPerLine && next > at && text.charCodeAt(next - 1) === CARRIAGE_RETURN
     const end = hasReturn ? next - 1 : next
     if (end > at) {
+      tree.at = at
       // A separator in a later pair is not searched again, which keeps the time linear.
       if (split < at) split = indexOrEnd(text, valueSeparator, at)
       const start = split + valueSeparator.length
       const key = decode(at, start <= end ? split : end)
       const value = start < end ? decode(start, end) : null
       if (typeof key !== 'string') return { field: 'body', why: key?.why ?? NO_KEY }
+      tree.at = Math.min(start, end)
       if (typeof value === 'object' && value !== null) return { field: key, why: value.why }
       if (!tree.put(key, value)) return tree.error
     }

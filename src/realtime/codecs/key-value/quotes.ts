@@ -42,6 +42,7 @@ class QuotedPairs {
   }
 
   #readPair(): void {
+    this.#tree.at = this.#at
     const key = this.#key()
     if (key === null) return
     const value = this.#isAt(this.#syntax.valueSeparator) ? this.#value(key) : ''
@@ -62,6 +63,7 @@ class QuotedPairs {
   /** Reads the value separator and the value; null after an error. */
   #value(key: string): string | null {
     this.#at += this.#syntax.valueSeparator.length
+    this.#tree.at = this.#at
     return this.#isAtQuote() ? this.#unquote(key) : this.#plain(this.#pairEnd())
   }
 

@@ -34,6 +34,8 @@ export class KeyValueTree {
   /** Problem of the last pair. */
   error: DecodeError | null = null
   pairs = 0
+  /** Position of the current pair, or of its value once that is known. */
+  at = 0
   readonly #repeated: KeyValueSyntax['repeated']
   /** Lists by the record that represents them until `close`; outer lists come before inner ones. */
   #lists: Map<MessageRecord, IndexedList> | null = null

@@ -3,6 +3,7 @@ import { SaxesParser, type SaxesTagPlain } from 'saxes'
 import type { MessageParser } from '../encoder.ts'
 import { limitProblems, messageLimits } from '../message-limits.ts'
 import { emptyRecord, type MessageRecord, refused } from '../message-record.ts'
+import type { Place, Places } from '../places.ts'
 
 /**
  * Parser of XML documents (docs/WIRE.md, "XML"). The root element is the message. An element is a
@@ -41,9 +42,16 @@ class XmlProblem {
   }
 }
 
-function readDocument(text: string, tree: XmlTree): void {
-  const options = { xmlns: false, position: false, defaultXMLVersion: '1.0' } as const
-  const parser = new SaxesParser({ ...options, forceXMLVersion: true })
+function createParser({ position }: { position: boolean }) {
+  const options = { xmlns: false, position, defaultXMLVersion: '1.0' } as const
+  return new SaxesParser({ ...options, forceXMLVersion: true })
+}
+
+function readDocument(
+  text: string,
+  tree: XmlTree,
+  parser = createParser({ position: false }),
+): void {
   parser.on('error', ({ message }) => {
     // The text after the colon quotes the document and may be long.
     const why = message.split(':', 1)[0]?.replace(/\.$/, '')
@@ -132,6 +140,56 @@ function add(members: MessageRecord, name: string, value: MessageRecord | string
 function localName(name: string): string {
   const colon = name.lastIndexOf(':')
   return colon < 0 ? name : name.slice(colon + 1)
+}
+
+/** Positions of the contents of elements. */
+export function xmlPlaces(text: string): Places {
+  const parser = createParser({ position: true })
+  const tree = new PlacedTree(() => parser.position)
+  try {
+    readDocument(text, tree, parser)
+  } catch {
+    return { root: tree.root, errorAt: Math.max(0, parser.position - 1) }
+  }
+  return { root: tree.root, errorAt: null }
+}
+
+class PlacedTree extends XmlTree {
+  readonly root: Place = { at: 0, members: new Map() }
+  readonly #position: () => number
+  readonly #path: Place[] = []
+
+  constructor(position: () => number) {
+    super()
+    this.#position = position
+  }
+
+  override open(tag: SaxesTagPlain): void {
+    super.open(tag)
+    const parent = this.#path.at(-1)
+    const at = this.#position()
+    this.#path.push(parent === undefined ? this.root : placeIn(parent, localName(tag.name), at))
+  }
+
+  override close(): void {
+    super.close()
+    this.#path.pop()
+  }
+}
+
+/** Repeated elements are a list, which is found by the name of the first. */
+function placeIn({ members }: Place, name: string, at: number): Place {
+  const place: Place = { at, members: new Map() }
+  const first = members.get(name)
+  if (first === undefined) {
+    members.set(name, place)
+  } else {
+    if (!first.members.has('0')) first.members.set('0', first)
+    let index = 1
+    while (first.members.has(String(index))) index += 1
+    first.members.set(String(index), place)
+  }
+  return place
 }
 
 /** Without leading and trailing white space; null if nothing is left. */

@@ -16,6 +16,8 @@ import { createPayments } from '../../../../src/admin/payments/payments.ts'
 import { createReports } from '../../../../src/admin/reports/parts.ts'
 import { addReportRoutes } from '../../../../src/admin/reports/routes.ts'
 import { createServer } from '../../../../src/admin/server.ts'
+import { createLiveCatalogue } from '../../../../src/billing/quote/live-catalogue.ts'
+import { settingsOf } from '../../../../src/billing/quote/settings.ts'
 import { createAccounts } from '../../../../src/billing/run/open-accounts.ts'
 import { createAudit } from '../../../../src/catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
@@ -162,9 +164,9 @@ function actionStores(
 ): ActionStores {
   const { catalog, clock, config } = stores
   const { openAccounts, lookup } = createAccounts(catalog, config, clock)
-  const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
+  const current = createCurrentSettings(catalog, clock, config.catalog.pollMs)
   const entityApi = createEntityApi({ ...stores, lookup })
-  const payments = createPayments({ ...stores, lookup, settings, entityApi })
+  const payments = createPayments({ ...stores, lookup, settings: current, entityApi })
   const cycle = createCycle({
     ...stores,
     openAccounts,
@@ -173,7 +175,10 @@ function actionStores(
   })
   const { fields } = entityApi
   const reports = createReports({ catalog, reader: catalog, config, fields })
-  return { ...stores, audit: createAudit(catalog), payments, entityApi, cycle, lookup, reports }
+  const settings = settingsOf(config.rating)
+  const liveCatalogue = createLiveCatalogue({ ...stores, settings })
+  const parts = { payments, entityApi, cycle, lookup, reports, liveCatalogue }
+  return { ...stores, audit: createAudit(catalog), ...parts }
 }
 
 interface OwnLedger {

@@ -1,0 +1,113 @@
+/** `filetypecheck`: how a file type reads a message, step by step. */
+import { Type } from '@sinclair/typebox'
+import { anyValue, closed, flag, listOf, text } from '../../catalog/entities/json-schema.ts'
+import { readCategory } from '../../catalog/settings/stored-config.ts'
+import { fileTypeDefaultsOf } from '../../file-types/defaults.ts'
+import { installedFileTypes } from '../../file-types/installed.ts'
+import { ActionError, RequestError } from '../entities/errors.ts'
+import { type ActionCall, action } from './action.ts'
+import { param } from './parameters.ts'
+
+const BYTES_MAX = 65_536
+const BASE64_MAX = Math.ceil(BYTES_MAX / 3) * 4
+/** Of the document: each of its rules may be tried on each service of the message. */
+const DOCUMENT_CHARS_MAX = 65_536
+const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
+const DOCUMENT = {
+  file_type: 'GY',
+  parser: { type: 'json' },
+  processor: { usaget_mapping: [{ usaget: 'data', volume_src: ['asked'] }] },
+}
+
+export const filetypecheck = action({
+  name: 'filetypecheck',
+  paths: ['/api/filetype/check'],
+  level: 'read',
+  about: 'Show step by step how a file type reads a message, and charge nothing',
+  notEchoed: ['document', 'message', 'message_base64'],
+  parameters: Type.Object({
+    file_type: param.optional(param.text('Name of an installed file type.', { maxLength: 64 })),
+    document: param.optional(param.object('Or the document of a file type.')),
+    message: param.optional(
+      param.text(`The message, at most ${BYTES_MAX} bytes.`, { maxLength: BYTES_MAX }),
+    ),
+    message_base64: param.optional(
+      param.text('Or the message in base 64, if it may not be UTF-8.', { maxLength: BASE64_MAX }),
+    ),
+  }),
+  answer: {
+    details: closed('The report.', {
+      ok: flag('Whether the message is a valid request, charged or filtered.'),
+      steps: listOf(
+        closed('A step.', {
+          step: text('Such as `document`, `message`, `services.0`, `rating`, `answer if granted`.'),
+          ok: flag('Whether it succeeds.'),
+          result: anyValue(
+            'Its result. Of a message that is not a valid request: `field`, `why`, and `offset`, ' +
+              'the place of the first wrong byte, null if no byte is wrong.',
+          ),
+        }),
+        'The steps up to the first error.',
+      ),
+    }),
+  },
+  example: {
+    parameters: { document: DOCUMENT, message: '{"type":' },
+    answer: {
+      details: {
+        ok: false,
+        steps: [
+          { step: 'document', ok: true, result: { file_type: 'GY' } },
+          {
+            step: 'message',
+            ok: false,
+            result: { field: 'body', why: 'is not JSON', offset: 8 },
+          },
+        ],
+      },
+    },
+  },
+  async run({ file_type: name, document: given, message, message_base64: base64 }, call) {
+    const { checkFileType, config } = call
+    if (checkFileType === undefined) {
+      throw new RequestError(503, 'this server has no formats of charging')
+    }
+    if (given !== undefined && JSON.stringify(given).length > DOCUMENT_CHARS_MAX) {
+      throw new ActionError(`Field document has more than ${DOCUMENT_CHARS_MAX} characters`)
+    }
+    requireOne({ file_type: name, document: given })
+    const body = bytesOf(message, base64)
+    const document = given ?? (await installedDocument(name ?? '', call))
+    return { details: await checkFileType(document, body, config) }
+  },
+})
+
+function bytesOf(message: string | undefined, base64: string | undefined): Buffer {
+  requireOne({ message, message_base64: base64 })
+  if (base64 !== undefined && !BASE64.test(base64)) {
+    throw new ActionError('Field message_base64 must be base 64')
+  }
+  const bytes = Buffer.from(message ?? base64 ?? '', message === undefined ? 'base64' : 'utf8')
+  if (bytes.length <= BYTES_MAX) return bytes
+  throw new ActionError(`Field message has more than ${BYTES_MAX} bytes`)
+}
+
+function requireOne(values: Readonly<Record<string, unknown>>): void {
+  const names = Object.keys(values)
+  const given = names.filter((name) => values[name] !== undefined)
+  if (given.length === 1) return
+  const text = names.join(' or ')
+  throw new ActionError(
+    given.length === 0
+      ? `Following field/s are missing: ${text}`
+      : `Field ${given[0]} cannot be combined with ${given[1]}`,
+  )
+}
+
+async function installedDocument(wanted: string, { catalog, config }: ActionCall) {
+  const { value } = await readCategory(catalog, 'file_types')
+  const installed = installedFileTypes(value ?? [], fileTypeDefaultsOf(config))
+  const found = installed.find(({ name }) => name === wanted)
+  if (found !== undefined) return found.document
+  throw new ActionError(`Field file_type names no installed file type: ${wanted}`)
+}

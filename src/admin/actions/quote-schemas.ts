@@ -1,0 +1,97 @@
+/** Schemas of quotes in answers. */
+import {
+  anyValue,
+  choice,
+  closed,
+  flag,
+  integer,
+  listOf,
+  number,
+  ref,
+  type Schema,
+  text,
+} from '../../catalog/entities/json-schema.ts'
+
+const TAX: Schema = closed(
+  'A tax of the price.',
+  {
+    tax: number('Fraction: 17 % is 0.17.'),
+    amount: number('Money.'),
+    description: text('Description.'),
+    key: text('Key of the tax.'),
+    type: text('Type, such as `vat`.'),
+    pass_to_customer: { type: 'integer', const: 1, description: 'Always 1.' },
+    embedded_amount: number('Money, of a tax that is part of the price.'),
+    amount_before_rounding: number('Money before the final charge was rounded.'),
+  },
+  ['embedded_amount', 'amount_before_rounding'],
+)
+
+export const EVENT_RESULT: Schema = closed(
+  'The price of an event. Money as decimals; `rating` has the exact texts.',
+  {
+    aprice: number('Price before tax.'),
+    in_group: number('Units that groups include.'),
+    over_group: number('Units beyond the groups.'),
+    out_group: number('Units without a group.'),
+    arate_key: text('Key of the rate; empty if nothing was granted.'),
+    granted: number('Units that are granted.'),
+    final_charge: number('Price with tax.'),
+    before_rounding: closed('Before rules rounded the final charge.', {
+      aprice: number('Price before tax.'),
+      final_charge: number('Price with tax.'),
+    }),
+    tax_data: closed(
+      'The taxes.',
+      {
+        total_amount: number('Their sum.'),
+        total_tax: number('Sum of their rates.'),
+        taxes: listOf(TAX, 'The taxes.'),
+        total_amount_before_rounding: number('Their sum before rounding.'),
+      },
+      ['total_amount_before_rounding'],
+    ),
+    arategroups: listOf(ref('groupUse'), 'Included usage by group.'),
+    rates: listOf(ref('rateUse'), 'Rates by tariff category.'),
+    rating: listOf(ref('ratingStep'), 'Computation of the price and the payments.'),
+    action: closed(
+      'The action of an event rule that is in force.',
+      {
+        type: choice(['redirect', 'throttle'], 'Its type.'),
+        address: text('Address of a redirection.'),
+        policy: text('Policy of a throttling.'),
+      },
+      ['address', 'policy'],
+    ),
+    returnCode: integer('1: granted; otherwise the reason of the denial.'),
+    desc: text('The reason as text.'),
+  },
+  ['before_rounding', 'action'],
+)
+
+export const CASE_RESULT: Schema = closed(
+  'The result of a case.',
+  {
+    name: text('Name of the case; by default its place in the call.'),
+    results: listOf(EVENT_RESULT, 'Results of its events; absent if the case is invalid.'),
+    error: closed('Why the case is invalid.', {
+      field: text('Dotted path of the field in the case.'),
+      why: text('What is wrong with it.'),
+    }),
+    ok: flag('Whether it is valid and as expected; absent without expectations.'),
+    mismatches: listOf(
+      closed(
+        'A difference from an expectation.',
+        {
+          event: integer('Place of the event, from 0.'),
+          field: text('Dotted path in its result.'),
+          expected: anyValue('The expected value.'),
+          actual: anyValue('The value; absent if the result has none.'),
+        },
+        ['actual'],
+      ),
+      'Differences from the expectations.',
+    ),
+  },
+  ['results', 'error', 'ok', 'mismatches'],
+)
