@@ -20,10 +20,12 @@ interface SessionsProps {
 
 export function Sessions({ page, onReleased }: SessionsProps) {
   const [chosen, setChosen] = useState<OpenSession | null>(null)
+  const [isAsked, setAsked] = useState(false)
   const refusal = whyNot('api/releasesessions')
-  const close = (isReleased: boolean) => {
+  const close = (outcome: Outcome | null) => {
     setChosen(null)
-    if (isReleased) onReleased()
+    setAsked(outcome === 'asked')
+    if (outcome !== null) onReleased()
   }
   const columns = [
     { title: t('sessions.id'), cell: (one: OpenSession) => <SessionName session={one} /> },
@@ -57,6 +59,7 @@ export function Sessions({ page, onReleased }: SessionsProps) {
         rows={page.sessions}
         keyOf={(one) => `${one.origin} ${one.session_id}`}
       />
+      {isAsked && <p class="mark good">✓ {t('sessions.asked')}</p>}
       {page.next !== null && <p class="muted">{t('sessions.more')}</p>}
       {chosen !== null && <Release session={chosen} onClose={close} />}
     </>
@@ -85,9 +88,12 @@ function usedText({ services }: OpenSession): string {
   return services.map(({ used }) => formatNumber(used)).join(', ')
 }
 
+type Outcome = 'asked' | 'ended'
+
 interface ReleaseProps {
   readonly session: OpenSession
-  readonly onClose: (isReleased: boolean) => void
+  /** Null if nothing was done. */
+  readonly onClose: (outcome: Outcome | null) => void
 }
 
 /** How a session ends: its network element is asked, or the ledger ends it at once. */
@@ -98,9 +104,9 @@ function Release({ session, onClose }: ReleaseProps) {
   const form = useForm(initial, async ({ reason, how }) => {
     const body = { sessions: [{ session_id, origin }], reason, now: how === 'now' }
     const details = (await call('api/sessions/release' as never, body as never)) as unknown
-    const [result] = details as { outcome: string; why?: string }[]
+    const [result] = details as { outcome: Outcome | 'refused'; why?: string }[]
     if (result?.outcome === 'refused') throw new Refusal('refused', 0, result.why ?? '')
-    onClose(true)
+    onClose(result?.outcome ?? null)
   })
   const { reason, how } = form.values.value
   const ways = [
@@ -108,7 +114,7 @@ function Release({ session, onClose }: ReleaseProps) {
     { value: 'now', label: t('sessions.now') },
   ]
   return (
-    <Dialog title={t('sessions.releaseOne', { id: session_id })} onClose={() => onClose(false)}>
+    <Dialog title={t('sessions.releaseOne', { id: session_id })} onClose={() => onClose(null)}>
       <p>{t('sessions.effect')}</p>
       <Form form={form} save={t('sessions.release')}>
         <Field

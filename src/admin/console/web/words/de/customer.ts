@@ -89,6 +89,7 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'sessions.reasonHint': 'Steht im Audit.',
   'sessions.how': 'Wie',
   'sessions.ask': 'Das Netzelement bitten, sie zu beenden',
+  'sessions.asked': 'Das Netzelement ist gebeten, sie zu beenden: gleich neu lesen.',
   'sessions.now': 'Im Ledger sofort beenden',
   'records.title': 'Aufzeichnungen',
   'records.lines': 'Zeilen',

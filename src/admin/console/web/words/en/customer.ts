@@ -87,6 +87,7 @@ export const CUSTOMER = {
   'sessions.reasonHint': 'Kept in the audit.',
   'sessions.how': 'How',
   'sessions.ask': 'Ask the network element to end it',
+  'sessions.asked': 'The network element is asked to end it: read again in a moment.',
   'sessions.now': 'End it in the ledger now',
   'records.title': 'Records',
   'records.lines': 'Lines',
