@@ -17,8 +17,7 @@ export function StepsChart({ explanation }: { readonly explanation: Explanation 
     const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key]
     if (step === undefined || all.length === 0) return
     event.preventDefault()
-    const from = index ?? (step > 0 ? -1 : 0)
-    setIndex((from + step + all.length) % all.length)
+    setIndex((from) => ((from ?? (step > 0 ? -1 : 0)) + step + all.length) % all.length)
   }
   const band = (title: string, pieces: readonly Piece[]) =>
     pieces.length > 0 && (
