@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CHROMIUM } from '../../support/admin/console/browser.ts'
-import { expectAccessible, useVisits } from '../../support/admin/console/visits.ts'
+import { expectAccessible, SETUP_MS_MAX, useVisits } from '../../support/admin/console/visits.ts'
 
 const LINES = 20_000
 const BATCH = 2_000
@@ -33,7 +33,7 @@ async function addLines(): Promise<void> {
 describe.skipIf(CHROMIUM === undefined)(`${LINES} lines`, () => {
   beforeAll(async () => {
     if (CHROMIUM !== undefined) await addLines()
-  })
+  }, SETUP_MS_MAX)
 
   it('are shown by 100, by key, and the way back leads to the same place', async () => {
     const page = await visit({ hash: `#/customer/sid/${LINES_SID}` })

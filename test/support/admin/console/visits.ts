@@ -13,6 +13,10 @@ import {
 import { ADMIN_NAME, PASSWORD } from './console-product.ts'
 import { type CustomerScene, startCustomerScene } from './customer-scene.ts'
 
+/** Starting the product takes minutes on a busy machine. */
+export const SETUP_MS_MAX = 900_000
+const ACTION_MS_MAX = 120_000
+
 export interface Visits {
   scene(): CustomerScene
   /** Opens the page of the customer, or the one of `hash`. */
@@ -28,7 +32,7 @@ export function useVisits(): Visits {
     if (CHROMIUM === undefined) return
     scene = await startCustomerScene()
     browser = await launchBrowser()
-  })
+  }, SETUP_MS_MAX)
   afterAll(async () => {
     await browser?.close()
     await scene?.close()
@@ -49,6 +53,7 @@ export function useVisits(): Visits {
       const address = hash ?? `#/customer/sid/${scene.sid}`
       const opened = await openConsole(browser, `${scene.url}${address}`, options)
       visits.push(opened)
+      opened.page.setDefaultTimeout(ACTION_MS_MAX)
       await logInTo(opened.page, user, PASSWORD)
       return opened.page
     },
