@@ -22,7 +22,7 @@ export default defineConfig({
           env: { PROPERTY_LENGTH: 'full' },
         },
       },
-      { extends: true, test: { name: 'browser', include: [BROWSER] } },
+      { extends: true, test: { name: 'browser', include: [BROWSER], fileParallelism: false } },
     ],
   },
 })

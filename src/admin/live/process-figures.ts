@@ -1,6 +1,7 @@
 /** The figures of one process that live samples need, from its published metrics. */
 import type { MetricValues } from '../../runtime/fast-histogram.ts'
 import type { MetricsSnapshot } from '../../runtime/metrics.ts'
+import { peerKey } from './peers.ts'
 
 export interface ProcessFigures {
   /** Identifies the process: node and role. */
@@ -29,6 +30,7 @@ const always = (key: string): KeyOf => {
 
 export const BUCKET = 'bucket.'
 export const FILE_TYPE = 'file_types.'
+export const PEER = 'peers.'
 
 const COUNTERS: Readonly<Record<string, KeyOf>> = {
   tollgate_requests_total: ({ outcome }) => `requests.${outcome}`,
@@ -55,7 +57,9 @@ const COUNTERS: Readonly<Record<string, KeyOf>> = {
   tollgate_tls_reloads_total: ({ result }) => (result === 'failed' ? 'tls_failed' : null),
 }
 
-/** Counted twice: all refusals, and those that may be attacks. */
+/** Counted by file type, and by peer. */
+const BY_PEER = 'tollgate_peer_requests_total'
+/** Counted as all refusals, as those that may be attacks, and by peer. */
 const REFUSED = 'tollgate_requests_refused_total'
 const SUSPECT_CAUSES: ReadonlySet<unknown> = new Set(['credentials', 'address'])
 
@@ -103,8 +107,12 @@ function addCounters({ name, values }: MetricValues, counters: Map<string, numbe
   for (const { labels, value, metricName = '' } of values) {
     if (name === REFUSED) {
       add('requests.refused', value)
+      add(`${PEER}${peerKey(labels['peer'], 'refused', labels['cause'])}`, value)
       if (SUSPECT_CAUSES.has(labels['cause'])) add('refused_suspect', value)
       continue
+    }
+    if (name === BY_PEER) {
+      add(`${PEER}${peerKey(labels['peer'], labels['outcome'], labels['code'])}`, value)
     }
     const key = keyOf?.(labels, metricName) ?? null
     if (key !== null) add(key, value)

@@ -2,7 +2,15 @@
 import type { MetricsSnapshot } from '../../runtime/metrics.ts'
 import type { NodeHealth } from '../health.ts'
 import type { Alarm, AlarmFigures } from './alarms.ts'
-import { BUCKET, FILE_TYPE, figuresOf, LOOPS, type ProcessFigures } from './process-figures.ts'
+import { type PeerFigures, peerFigures } from './peers.ts'
+import {
+  BUCKET,
+  FILE_TYPE,
+  figuresOf,
+  LOOPS,
+  PEER,
+  type ProcessFigures,
+} from './process-figures.ts'
 import type { ProcessRates, Rates } from './rates.ts'
 
 type Figure = number | null
@@ -17,6 +25,8 @@ export interface LiveSample {
   readonly requests: Readonly<Record<'granted' | 'denied' | 'failed' | 'refused', Figure>>
   /** Answered requests per second by file type, in the order of the names. */
   readonly file_types: readonly FileTypeFigures[]
+  /** Those with most refusals first. */
+  readonly peers: readonly PeerFigures[]
   readonly latency: Latency
   readonly sessions: { readonly open: Figure }
   /** Grants reserved per second. */
@@ -116,6 +126,7 @@ function chargingFigures(realtime: Group): ChargingFigures {
       refused: rate('requests.refused'),
     },
     file_types: fileTypes(realtime),
+    peers: peerFigures(realtime.rates(PEER), rounded),
     latency: latencyOf(realtime.rates(BUCKET)),
     reservations: rate('reservations'),
     load: {

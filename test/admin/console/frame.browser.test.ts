@@ -4,12 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { CONSOLE_POLICY } from '../../../src/admin/console/files.ts'
 import { HOUSE } from '../../house/tree.ts'
 import {
   axeViolations,
   CHROMIUM,
+  closeConsoles,
   launchBrowser,
   logInTo,
   openConsole,
@@ -34,6 +35,7 @@ beforeAll(async () => {
   const main = join(HOUSE, 'test/support/admin/console/web/form-main.tsx')
   await buildConsole({ folder, main })
 })
+afterEach(closeConsoles)
 afterAll(async () => {
   await browser?.close()
   await world?.close()
@@ -77,7 +79,6 @@ describe.skipIf(CHROMIUM === undefined)('a form', () => {
     expect(await page.getByLabel('Name').inputValue()).toBe('KEPT')
     expect(await stored('KEPT')).toBe(1)
     expect(visit.faults).toEqual([])
-    await visit.close()
   })
 
   it('shows the error of the API at its field, which has the focus, and keeps the rest', async () => {
@@ -93,7 +94,6 @@ describe.skipIf(CHROMIUM === undefined)('a form', () => {
     await fillForm(page, { Priority: '4' })
     await page.keyboard.press('Control+Enter')
     await expect.poll(() => stored('WRONG')).toBe(1)
-    await visit.close()
   })
 
   it('stays while the server does not answer, and can be saved afterwards', async () => {
@@ -107,7 +107,6 @@ describe.skipIf(CHROMIUM === undefined)('a form', () => {
     await page.context().setOffline(false)
     await page.getByRole('button', { name: 'Save' }).click()
     await expect.poll(() => stored('OFFLINE')).toBe(1)
-    await visit.close()
   })
 })
 
@@ -134,7 +133,6 @@ describe.skipIf(CHROMIUM === undefined)('the keyboard alone', () => {
       'Customer: number, phone, name or e-mail',
     ])
     expect(names).toEqual(expect.arrayContaining(['Calls', 'Keys', 'Log out']))
-    await visit.close()
   })
 
   it('lists its shortcuts by ?, which can be switched off', async () => {
@@ -153,7 +151,6 @@ describe.skipIf(CHROMIUM === undefined)('the keyboard alone', () => {
     expect(await dialog.count()).toBe(0)
     await page.keyboard.press('Control+k')
     await expect.poll(() => page.evaluate(() => document.activeElement?.role)).toBe('combobox')
-    await visit.close()
   })
 })
 
@@ -166,7 +163,6 @@ describe.skipIf(CHROMIUM === undefined)('the search', () => {
     await page.keyboard.press('Enter')
     await page.getByText('Nothing found. Searched: msisdn, imsi.').waitFor()
     expect(await axeViolations(page)).toEqual([])
-    await visit.close()
   })
 })
 
@@ -186,7 +182,6 @@ describe.skipIf(CHROMIUM === undefined)('texts', () => {
     await page.reload()
     await page.getByRole('heading', { name: 'Overview' }).waitFor()
     expect(visit.faults).toEqual([])
-    await visit.close()
   })
 
   it('have times in the zone of the node, UTC or the browser, by one key', async () => {
@@ -197,7 +192,6 @@ describe.skipIf(CHROMIUM === undefined)('texts', () => {
     await page.getByRole('button', { name: 'UTC' }).waitFor()
     await page.keyboard.press('z')
     await page.getByRole('button', { name: 'Browser: America/Lima' }).waitFor()
-    await visit.close()
   })
 
   it('show exact numbers of any length', async () => {
@@ -207,7 +201,6 @@ describe.skipIf(CHROMIUM === undefined)('texts', () => {
       return new Intl.NumberFormat('en', { maximumFractionDigits: 20 }).format(figure)
     })
     expect(shown).toBe('12,345,678,901,234,567,890.000000000001')
-    await visit.close()
   })
 })
 
@@ -227,6 +220,5 @@ describe.skipIf(CHROMIUM === undefined)('a screen of 360 pixels', () => {
     await page.keyboard.press('Enter')
     await page.locator('.canvas canvas').first().waitFor()
     expect(await width()).toBeLessThanOrEqual(360)
-    await visit.close()
   })
 })

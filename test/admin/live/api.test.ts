@@ -90,6 +90,16 @@ describe('GET /api/live', () => {
         { name: 'json', granted: expect.any(Number), denied: 0, failed: 0 },
         { name: 'xml', granted: 0, denied: expect.any(Number), failed: 0 },
       ],
+      peers: [
+        {
+          peer: 'ggsn',
+          granted: expect.any(Number),
+          denied: expect.any(Number),
+          failed: 0,
+          refused: 0,
+          reasons: [{ outcome: 'denied', reason: '-13', rate: expect.any(Number) }],
+        },
+      ],
       alarms: [],
     })
     expect(viewer.events.at(-1)?.id).toBe(String(sample?.['time']))

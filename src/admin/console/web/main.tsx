@@ -5,11 +5,13 @@ import { readSession, sessionUser } from './api/session.ts'
 import { startChoices } from './frame/choices.ts'
 import { startKeys } from './frame/keys.ts'
 import { startLogin } from './frame/login.tsx'
+import { startScroll } from './frame/scroll.ts'
 import { Shell } from './frame/shell.tsx'
 import { readNodeZone } from './parts/time.tsx'
 
 startChoices()
 startKeys()
+startScroll()
 startLogin()
 const app = document.getElementById('app')
 if (app !== null) render(<Shell />, app)

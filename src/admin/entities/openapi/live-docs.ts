@@ -58,6 +58,10 @@ export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
       refused: 'Refused before they were decoded.',
     }),
     file_types: listOf(ref('liveFileType'), 'Answered requests by file type.'),
+    peers: listOf(
+      ref('livePeerRequests'),
+      'Requests by network element: at most 20, those with most refusals first.',
+    ),
     latency: figures('Duration of requests, as upper bounds of the buckets of a histogram.', {
       p50_ms: 'Half of them took no longer, ms; null without requests.',
       p99_ms: '99 % of them took no longer, ms; null without requests.',
@@ -102,6 +106,19 @@ export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
     denied: perSecond('Denied.'),
     failed: perSecond('Failed.'),
   }),
+  livePeerRequests: closed('Requests of a network element, per second.', {
+    peer: text('Its name; empty for callers that are not listed.'),
+    granted: perSecond('Granted.'),
+    denied: perSecond('Denied.'),
+    failed: perSecond('Failed.'),
+    refused: perSecond('Refused before they were decoded.'),
+    reasons: listOf(ref('livePeerReason'), 'Why not granted: at most 8, the most frequent first.'),
+  }),
+  livePeerReason: closed('Requests that were not granted, per second.', {
+    outcome: choice(['denied', 'failed', 'refused'], 'The outcome.'),
+    reason: text('The return code, or why the request was refused before it was decoded.'),
+    rate: perSecond('Their number.'),
+  }),
   livePeer: closed('Diameter connections of a peer.', {
     peer: text('Name of the peer; empty if it is not configured.'),
     state: text('State of the connections, such as `open` or `suspect`.'),
@@ -145,6 +162,16 @@ const SAMPLE = {
   processes: { realtime: 1, recorder: 1 },
   requests: { granted: 812, denied: 12, failed: 0, refused: 0 },
   file_types: [{ name: 'json', granted: 812, denied: 12, failed: 0 }],
+  peers: [
+    {
+      peer: 'ggsn',
+      granted: 812,
+      denied: 12,
+      failed: 0,
+      refused: 0,
+      reasons: [{ outcome: 'denied', reason: '-13', rate: 12 }],
+    },
+  ],
   latency: { p50_ms: 2, p99_ms: 10, beyond: 0 },
   sessions: { open: 4071 },
   reservations: 790,

@@ -1,7 +1,13 @@
 /** Pages of the console in the Chromium of the machine. */
 import { join } from 'node:path'
 import axe from 'axe-core'
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core'
 import { toolPath } from '../../tools.ts'
 
 /** Undefined without a browser: such tests are skipped. */
@@ -19,13 +25,15 @@ export interface ConsoleVisit {
   /** Violations of the content security policy, errors of the console and exceptions. */
   readonly faults: readonly string[]
   readonly requests: readonly { readonly path: string; readonly bytes: number }[]
-  close(): Promise<void>
 }
 
 export type VisitOptions = Pick<
   BrowserContextOptions,
   'colorScheme' | 'viewport' | 'locale' | 'hasTouch' | 'permissions' | 'timezoneId'
 >
+
+/** On a machine that others use too. */
+const WAIT_MS_MAX = 100_000
 
 /** A page in a context of its own: no cookies, an empty cache. */
 export async function openConsole(
@@ -34,6 +42,8 @@ export async function openConsole(
   options: VisitOptions = {},
 ): Promise<ConsoleVisit> {
   const context = await browser.newContext({ locale: 'en-GB', ...options })
+  contexts.add(context)
+  context.setDefaultTimeout(WAIT_MS_MAX)
   const page = await context.newPage()
   const faults: string[] = []
   const requests: { path: string; bytes: number }[] = []
@@ -42,15 +52,21 @@ export async function openConsole(
   })
   page.on('pageerror', (error) => faults.push(String(error)))
   page.on('requestfinished', async (request) => {
-    // The page may be closed before the sizes are known.
+    // Null if the page is closed meanwhile.
     const sizes = await request.sizes().catch(() => null)
-    if (sizes === null) return
-    const { responseBodySize, responseHeadersSize } = sizes
-    const { pathname } = new URL(request.url())
-    requests.push({ path: pathname, bytes: responseBodySize + responseHeadersSize })
+    const bytes = (sizes?.responseBodySize ?? 0) + (sizes?.responseHeadersSize ?? 0)
+    requests.push({ path: new URL(request.url()).pathname, bytes })
   })
   await page.goto(url)
-  return { page, faults, requests, close: () => context.close() }
+  return { page, faults, requests }
+}
+
+const contexts = new Set<BrowserContext>()
+
+/** After each test, whether it has failed or not: open pages draw charts. */
+export async function closeConsoles(): Promise<void> {
+  for (const context of contexts) await context.close()
+  contexts.clear()
 }
 
 /** Chromium reports each failed request; outages are what some tests are about. */

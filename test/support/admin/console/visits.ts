@@ -5,6 +5,7 @@ import {
   axeViolations,
   CHROMIUM,
   type ConsoleVisit,
+  closeConsoles,
   launchBrowser,
   logInTo,
   openConsole,
@@ -15,7 +16,6 @@ import { type CustomerScene, startCustomerScene } from './customer-scene.ts'
 
 /** Starting the product takes minutes on a busy machine. */
 export const SETUP_MS_MAX = 900_000
-const ACTION_MS_MAX = 120_000
 
 export interface Visits {
   scene(): CustomerScene
@@ -39,7 +39,7 @@ export function useVisits(): Visits {
   })
   afterEach(async () => {
     const faults = visits.flatMap((visit) => visit.faults)
-    for (const visit of visits) await visit.close()
+    await closeConsoles()
     visits = []
     expect(faults).toEqual([])
   })
@@ -53,7 +53,6 @@ export function useVisits(): Visits {
       const address = hash ?? `#/customer/sid/${scene.sid}`
       const opened = await openConsole(browser, `${scene.url}${address}`, options)
       visits.push(opened)
-      opened.page.setDefaultTimeout(ACTION_MS_MAX)
       await logInTo(opened.page, user, PASSWORD)
       return opened.page
     },

@@ -2,7 +2,8 @@
 import type { ComponentType } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { t } from '../words/words.ts'
-import { location, type PageProps, type PageRoute } from './routes.ts'
+import { entries, location, type PageProps, type PageRoute } from './routes.ts'
+import { scrollToEntry } from './scroll.ts'
 
 interface Loaded {
   readonly route: PageRoute
@@ -28,15 +29,15 @@ export function PageView() {
   useEffect(() => {
     document.title = t('frame.page', { page: title })
   }, [title])
-  const address = `${route?.pattern} ${Object.values(params).join('/')}`
-  const before = useRef(address)
+  const isShown = route === null || loaded?.route === route
+  const shownEntry = useRef(entries.value)
   useEffect(() => {
-    if (before.current === address || (route !== null && loaded?.route !== route)) return
-    before.current = address
+    if (!isShown || shownEntry.current === entries.value) return
+    shownEntry.current = entries.value
     focusHeading()
-  }, [address, loaded])
+  }, [isShown, entries.value])
   if (route === null) return <h1 tabIndex={-1}>{t('frame.notFound')}</h1>
-  if (loaded === null || loaded.route !== route) return <h1 tabIndex={-1}>{title}</h1>
+  if (!isShown || loaded === null) return <h1 tabIndex={-1}>{title}</h1>
   if (loaded.Page === null) return <p class="state">{t('frame.reload')}</p>
   return <loaded.Page params={params} />
 }
@@ -45,6 +46,6 @@ export function PageView() {
 function focusHeading(): void {
   if (document.querySelector('dialog[open]') !== null) return
   const heading = document.querySelector<HTMLElement>('main h1') ?? document.querySelector('main')
-  heading?.focus()
-  window.scrollTo(0, 0)
+  heading?.focus({ preventScroll: true })
+  scrollToEntry()
 }

@@ -1,5 +1,5 @@
 /** Addresses of the pages: the hash names the page and its state, so any proxy path works. */
-import { signal } from '@preact/signals'
+import { batch, signal } from '@preact/signals'
 import type { ComponentType } from 'preact'
 import { forgetCalls } from '../api/calls.ts'
 import type { WordKey } from '../words/en.ts'
@@ -47,6 +47,8 @@ export interface Location {
 }
 
 export const location = signal<Location>(readLocation())
+/** Number of addresses that were gone to, by links or through the history. */
+export const entries = signal(0)
 
 /** Address of a page for `href`: `link('customer/7', { tab: 'lines' })`. */
 export function link(page: string, query: Readonly<Record<string, string>> = {}): string {
@@ -78,7 +80,10 @@ window.addEventListener('hashchange', () => {
   const before = location.peek()
   const next = readLocation()
   if (next.route !== before.route) forgetCalls()
-  location.value = next
+  batch(() => {
+    location.value = next
+    entries.value += 1
+  })
 })
 
 function readLocation(): Location {

@@ -124,7 +124,8 @@ export function Search() {
         <input
           {...comboboxOf(id, hasHits, at)}
           ref={input}
-          type="search"
+          type="text"
+          enterkeyhint="search"
           aria-label={t('search.label')}
           placeholder={t('search.label')}
           autocomplete="off"

@@ -44,14 +44,14 @@ export function Dialog({ title, onClose, isDrawer = false, children }: DialogPro
       onCancel={cancel}
       onKeyDown={closeByEscape}
     >
-      <header>
+      <div class="head">
         <h2 id={id}>{title}</h2>
         {onClose && (
           <button type="button" class="plain" onClick={onClose}>
             {t('dialog.close')}
           </button>
         )}
-      </header>
+      </div>
       {children}
     </dialog>
   )

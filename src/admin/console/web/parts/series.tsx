@@ -172,5 +172,6 @@ function SeriesTable({ title, view, format }: SeriesTableProps) {
       },
     })),
   ]
-  return <Table caption={title} columns={columns} rows={ages} keyOf={String} />
+  const caption = t('series.caption', { title })
+  return <Table caption={caption} columns={columns} rows={ages} keyOf={String} />
 }

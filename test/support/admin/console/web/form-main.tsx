@@ -51,4 +51,6 @@ const route: PageRoute = {
   load: async () => ({ default: FormPage }),
 }
 ;(ROUTES as PageRoute[]).push(route)
+// The address was read before.
+window.dispatchEvent(new HashChangeEvent('hashchange'))
 await import('../../../../../src/admin/console/web/main.tsx')

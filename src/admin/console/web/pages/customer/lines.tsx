@@ -1,4 +1,5 @@
 /** Lines of the customer, newest first, and why one of them has its price. */
+import { useEffect } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { location, setQuery } from '../../frame/routes.ts'
@@ -11,7 +12,6 @@ import { priceOf, unitsOf, whatOf } from './line-view.ts'
 import { LinesCsv } from './lines-csv.tsx'
 import { isoOf } from './paging.ts'
 import { textIn } from './revisions.ts'
-import { useKeptScroll } from './scroll.ts'
 import { Why } from './why.tsx'
 
 export function Lines({ sid }: { readonly sid: number }) {
@@ -20,7 +20,13 @@ export function Lines({ sid }: { readonly sid: number }) {
   const rows = reading.state.value.data?.rows ?? []
   const stamp = location.value.query['line'] ?? null
   const chosen = rows.find((line) => line.stamp === stamp) ?? null
-  useKeptScroll(reading.state.value.data !== null)
+  const isThere = reading.state.value.data !== null
+  useEffect(() => {
+    // A further page of lines begins below the balances; the frame knows the way back.
+    if (isThere && after !== null && window.scrollY === 0) {
+      document.querySelector('.tabs')?.scrollIntoView()
+    }
+  }, [isThere, after])
   useShortcuts([{ keys: 'w', title: 'keys.why', run: explainFocused }])
   return (
     <div class={chosen === null ? 'lines' : 'lines with-why'}>

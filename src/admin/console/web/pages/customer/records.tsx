@@ -1,5 +1,5 @@
 /** Records of the customer in tabs; the tab is in the address. */
-import { linkHere, location } from '../../frame/routes.ts'
+import { linkHere, location, setQuery } from '../../frame/routes.ts'
 import { t } from '../../words/words.ts'
 import { Audit } from './audit.tsx'
 import { Bills } from './bills.tsx'
@@ -13,6 +13,12 @@ const OF_ACCOUNT = ['subscribers', 'bills', 'audit'] as const
 export function Records({ customer }: { readonly customer: Customer }) {
   const { aid, sid } = customer
   const tabs = sid === null ? OF_ACCOUNT : OF_SUBSCRIBER
+  const choose = (event: MouseEvent, chosen: string) => {
+    // In its own tab of the browser a link opens as usual.
+    if (event.ctrlKey || event.metaKey || event.shiftKey) return
+    event.preventDefault()
+    setQuery({ tab: chosen, after: null, line: null })
+  }
   const tab = tabs.find((each) => each === location.value.query['tab']) ?? tabs[0]
   return (
     <section aria-labelledby="records">
@@ -24,7 +30,8 @@ export function Records({ customer }: { readonly customer: Customer }) {
           <a
             key={each}
             href={linkHere({ tab: each, after: null, line: null })}
-            aria-current={each === tab ? 'page' : undefined}
+            aria-current={each === tab ? 'true' : undefined}
+            onClick={(event) => choose(event, each)}
           >
             {t(`records.${each}`)}
           </a>

@@ -11,7 +11,7 @@ import { t } from '../../words/words.ts'
 import { Charts } from './charts.tsx'
 import { type OverviewData, useOverviewData } from './data.ts'
 import { AlarmList, HealthStrip } from './health.tsx'
-import { Dialects, DiameterPeers } from './peers.tsx'
+import { DiameterPeers, Peers } from './peers.tsx'
 
 /** Older samples are marked: the next ones are missing. */
 const STALE_MS = 3_000
@@ -46,9 +46,9 @@ export default function Page() {
           </section>
           <Charts data={data} />
           <div class="peers">
-            <section aria-labelledby="dialects">
-              <h2 id="dialects">{t('overview.refusals')}</h2>
-              <Dialects sample={sample} />
+            <section aria-labelledby="refusals">
+              <h2 id="refusals">{t('overview.refusals')}</h2>
+              <Peers sample={sample} />
             </section>
             <section aria-labelledby="peers">
               <h2 id="peers">{t('overview.peers')}</h2>
@@ -87,7 +87,7 @@ function LiveBadge({ data, ageMs, isStale }: LiveBadgeProps) {
   return (
     <span class={`badge ${level}`}>
       <span aria-hidden="true">{isStale ? '✕' : '●'}</span>{' '}
-      {data.isPaused.value ? t('overview.paused') : t(word, { age })}
+      <span>{data.isPaused.value ? t('overview.paused') : t(word, { age })}</span>
     </span>
   )
 }

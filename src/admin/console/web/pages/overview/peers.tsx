@@ -1,36 +1,47 @@
-/** Who sends requests: dialects with their refusals, and connections of Diameter peers. */
+/** Network elements: their refusals with the reasons, and connections of Diameter peers. */
 import type { LiveSample } from '../../api/live.ts'
 import { formatShort } from '../../parts/numbers.ts'
 import { type Column, Table } from '../../parts/table.tsx'
-import { t } from '../../words/words.ts'
+import { isKey, t } from '../../words/words.ts'
 
-type FileType = LiveSample['file_types'][number]
+type PeerRequests = LiveSample['peers'][number]
 type PeerConnection = LiveSample['diameter']['peers'][number]
 
-export function Dialects({ sample }: { readonly sample: LiveSample }) {
-  const rows = [...sample.file_types].sort((a, b) => refusalsOf(b) - refusalsOf(a))
-  if (rows.length === 0) return <p class="state">{t('overview.noRequests')}</p>
-  const rate = (title: string, value: (row: FileType) => number): Column<FileType> => {
+/** Those with most refusals first. */
+export function Peers({ sample }: { readonly sample: LiveSample }) {
+  if (sample.peers.length === 0) return <p class="state">{t('overview.noRequests')}</p>
+  const rate = (title: string, value: (row: PeerRequests) => number): Column<PeerRequests> => {
     return { title, isNumber: true, cell: (row) => formatShort(value(row)) }
   }
-  const columns: Column<FileType>[] = [
-    { title: t('overview.dialect'), cell: ({ name }) => name },
+  const columns: Column<PeerRequests>[] = [
+    { title: t('overview.peer'), cell: ({ peer }) => nameOf(peer) },
     rate(t('overview.granted'), ({ granted }) => granted),
     rate(t('overview.denied'), ({ denied }) => denied),
     rate(t('overview.failed'), ({ failed }) => failed),
+    rate(t('overview.refused'), ({ refused }) => refused),
+    { title: t('overview.reasons'), cell: reasonsOf },
   ]
   return (
     <Table
-      caption={t('overview.dialects')}
+      caption={t('overview.refusals')}
       columns={columns}
-      rows={rows}
-      keyOf={({ name }) => name}
+      rows={sample.peers}
+      keyOf={({ peer }) => peer}
     />
   )
 }
 
-function refusalsOf({ denied, failed }: FileType): number {
-  return denied + failed
+function nameOf(peer: string): string {
+  return peer === '' ? t('overview.unknownPeer') : peer
+}
+
+function reasonsOf({ reasons }: PeerRequests): string {
+  const texts = reasons.map(({ outcome, reason, rate }) => {
+    const key = `overview.${outcome}`
+    const word = isKey(key) ? t(key) : outcome
+    return t('overview.reason', { outcome: word, reason, rate: formatShort(rate) })
+  })
+  return texts.join(', ')
 }
 
 export function DiameterPeers({ sample }: { readonly sample: LiveSample }) {
@@ -39,7 +50,7 @@ export function DiameterPeers({ sample }: { readonly sample: LiveSample }) {
   const columns: Column<PeerConnection>[] = [
     {
       title: t('overview.peer'),
-      cell: ({ peer }) => (peer === '' ? t('overview.unknownPeer') : peer),
+      cell: ({ peer }) => nameOf(peer),
     },
     { title: t('overview.state'), cell: ({ state }) => state },
     {

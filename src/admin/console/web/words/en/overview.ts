@@ -18,7 +18,8 @@ export const OVERVIEW = {
   'overview.since': 'since',
   'overview.requests': 'Requests by outcome',
   'overview.dialects': 'Requests by dialect',
-  'overview.dialect': 'Dialect',
+  'overview.reasons': 'Why not granted',
+  'overview.reason': '{outcome} {reason}: {rate}/s',
   'overview.latency': 'Latency',
   'overview.sessions': 'Open sessions',
   'overview.reservations': 'Reservations',
@@ -34,13 +35,14 @@ export const OVERVIEW = {
   'overview.waiting': 'waiting',
   'overview.busy': 'busy',
   'overview.perSecond': '{value}/s',
-  'overview.refusals': 'Refusals per second by dialect',
-  'overview.noRequests': 'No dialect has been used since the charging processes started.',
+  'overview.refusals': 'Requests per second by network element',
+  'overview.noRequests':
+    'No network element has sent a request since the charging processes started.',
   'overview.peers': 'Diameter peers',
-  'overview.peer': 'Peer',
+  'overview.peer': 'Network element',
   'overview.state': 'State',
   'overview.connections': 'Connections',
-  'overview.unknownPeer': 'not configured',
+  'overview.unknownPeer': 'not listed',
   'overview.noPeers': 'No Diameter peer is connected.',
 
   'check.ok': 'ok',
@@ -61,6 +63,7 @@ export const OVERVIEW = {
   'alarm.recorder': 'No recorder reports: usage is not recorded.',
 
   'series.table': 'As a table',
+  'series.caption': '{title}: the last minute',
   'series.time': 'Time',
   'series.summary': '{name} last {last}, lowest {min}, highest {max}',
 } as const

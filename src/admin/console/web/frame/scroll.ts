@@ -1,0 +1,54 @@
+/** Scroll positions of the entries of the history: the way back leads to the same rows. */
+
+const positions = new Map<string, number>()
+/** How long a page may take to become as high as it was. */
+const RESTORE_MS = 3_000
+
+let current = entryKey() ?? markEntry()
+
+export function startScroll(): void {
+  window.history.scrollRestoration = 'manual'
+  const remember = () => positions.set(current, window.scrollY)
+  window.addEventListener('scroll', remember, { passive: true })
+}
+
+/** Called when a page is shown: at its begin, or where the reader has left it. */
+export function scrollToEntry(): void {
+  const known = entryKey()
+  current = known ?? markEntry()
+  const top = known === null ? 0 : (positions.get(known) ?? 0)
+  window.scrollTo(0, top)
+  if (top > 0) restore(top)
+}
+
+/** Entries of links that were followed have no state yet. */
+function entryKey(): string | null {
+  const state: unknown = window.history.state
+  return typeof state === 'string' ? state : null
+}
+
+function markEntry(): string {
+  const key = `${positions.size} ${window.history.length} ${window.location.hash}`
+  window.history.replaceState(key, '')
+  positions.set(key, 0)
+  return key
+}
+
+/** Rows may come after the page: waits until it is high enough, or the reader scrolls. */
+function restore(top: number): void {
+  const page = document.getElementById('content')
+  if (page === null) return
+  const observer = new ResizeObserver(() => {
+    window.scrollTo(0, top)
+    if (window.scrollY >= top) end()
+  })
+  const end = () => {
+    observer.disconnect()
+    clearTimeout(timer)
+  }
+  const timer = setTimeout(end, RESTORE_MS)
+  for (const event of ['wheel', 'keydown', 'pointerdown']) {
+    window.addEventListener(event, end, { once: true, passive: true })
+  }
+  observer.observe(page)
+}
