@@ -92,15 +92,15 @@ class Bands {
     const includedKeys = this.#keysOf(included)
     const groupKeys = inMoney.filter(isGroup).map((step) => this.#key(step))
     const payerKeys = inMoney.filter((step) => !isGroup(step)).map((step) => this.#key(step))
-    const [first, ...more] = charged
     const units = [
       ...inUnits.map((step) => this.#unitPayment(step)),
       ...this.#unitPieces(included, groupKeys),
-      ...this.#unitPieces(first === undefined ? [] : [first], payerKeys),
+      // Rates of further categories have the same units again.
+      ...this.#unitPieces(charged.slice(0, 1), payerKeys),
     ]
     const money = [
       ...this.#moneyPieces(included, groupKeys),
-      ...this.#moneyPieces([...(first === undefined ? [] : [first]), ...more], payerKeys),
+      ...this.#moneyPieces(charged, payerKeys),
     ]
     const payers = payments.map((step) => {
       if (fieldText(step, 'money') === '') return this.#payment(step, [])
