@@ -2,8 +2,10 @@
 import { missingRoles, sessionUser } from '../../api/session.ts'
 import { t } from '../../words/words.ts'
 
+type Write = 'balances/update' | 'api/releasesessions' | 'api/report'
+
 /** Why the caller may not do an action; null if it may. */
-export function whyNot(action: 'balances/update' | 'api/releasesessions' | 'api/report') {
+export function whyNot(action: Write): string | null {
   const needed = missingRoles(action)
   if (needed === null) return null
   const own = sessionUser.value?.roles ?? []
