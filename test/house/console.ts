@@ -29,7 +29,7 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
   ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'dangerouslySetInnerHTML', 'srcdoc'],
   ...['eval', 'Function', 'indexedDB', 'caches'],
 ])
-/** Language, zone and similar choices are kept, and a write whose outcome is unknown; data are not. */
+/** Choices such as the language are kept, and a write of unknown outcome; data are not. */
 const STORAGES = [
   { storage: 'localStorage', file: `${CONSOLE}frame/choices.ts` },
   { storage: 'sessionStorage', file: `${CONSOLE}pages/customer/tab-storage.ts` },

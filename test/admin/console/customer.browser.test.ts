@@ -101,7 +101,8 @@ describe.skipIf(CHROMIUM === undefined)('a customer', () => {
       .poll(sentence)
       .toBe(
         '70 units of call at rate CALL (retail, base price) cost 0.42: ' +
-          'tier 1: 60 units: 60 × 0.005 = 0.3; tier 2: 10 units: 10 × 0.01 = 0.1; access price 0.02. ' +
+          'tier 1: 60 units: 60 × 0.005 = 0.3; tier 2: 10 units: 10 × 0.01 = 0.1; ' +
+          'access price 0.02. ' +
           '30 units from group CALLS of GOLD (the subscriber), 0 of 30 left; ' +
           '0.42 paid from MONEY of the subscriber.',
       )

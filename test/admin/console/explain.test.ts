@@ -1,4 +1,4 @@
-/** Each kind of step that a line can have is explained in words and, where it has a length, drawn. */
+/** Each kind of step that a line can have is explained in words, and drawn. */
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { explainLine } from '../../../src/admin/console/web/parts/explain/explain.ts'
@@ -57,7 +57,8 @@ const SENTENCES: Readonly<Record<RatingStep['step'], readonly (readonly [RatingS
       [PRICE, '61 units of call at rate T01 (retail, base price) cost 0.61'],
       [
         { ...PRICE, source: 'plan GOLD', band: 'night', method: 'volume', part: 'included' },
-        '61 units of call at rate T01 (price of plan GOLD, time band night, all units at the price of one tier) are worth 0.61, paid by included money',
+        '61 units of call at rate T01 (price of plan GOLD, time band night, ' +
+          'all units at the price of one tier) are worth 0.61, paid by included money',
       ],
       [
         { ...PRICE, category: 'wholesale', part: 'shown' },
@@ -222,8 +223,10 @@ function explainedCall(units: number) {
 describe('a line', () => {
   it('has one sentence of rate, tiers, units and payers', () => {
     expect(explainedCall(121).sentence).toBe(
-      '91 units of call at rate T01 (retail, base price) cost 1.27: tier 1: 60 units: 60 × 0.01 = 0.6; tier 2: 31 units: 31 × 0.02 = 0.62; access price 0.05. ' +
-        '30 units from group CALLS of P (the subscriber), 0 of 30 left; 1.27 paid from MONEY of the subscriber.',
+      '91 units of call at rate T01 (retail, base price) cost 1.27: tier 1: 60 units: ' +
+        '60 × 0.01 = 0.6; tier 2: 31 units: 31 × 0.02 = 0.62; access price 0.05. ' +
+        '30 units from group CALLS of P (the subscriber), 0 of 30 left; ' +
+        '1.27 paid from MONEY of the subscriber.',
     )
   })
 

@@ -1,4 +1,4 @@
-/** What the customer has left, and which sessions reserve it: read together, as one changes both. */
+/** What the customer has left, and which sessions reserve it: one changes the other. */
 import { useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
 import { useShortcuts } from '../../frame/keys.ts'

@@ -124,7 +124,7 @@ function Documents({ invoice }: { readonly invoice: Fields }) {
         <>
           <a
             key={format}
-            href={`api/accountinvoices?${new URLSearchParams({ action: 'download', ...number, format })}`}
+            href={documentAddress(number, format)}
             aria-label={t('bills.documentOf', { iid, format: format.toUpperCase() })}
           >
             {format.toUpperCase()}
@@ -133,4 +133,9 @@ function Documents({ invoice }: { readonly invoice: Fields }) {
       ))}
     </>
   )
+}
+
+function documentAddress(number: Readonly<Record<string, string>>, format: string): string {
+  const search = new URLSearchParams({ action: 'download', ...number, format })
+  return `api/accountinvoices?${search}`
 }

@@ -1,4 +1,4 @@
-/** Loads credit. Its key lives until the outcome is known: what happens in between is one top-up. */
+/** Loads credit. Its key lives until the outcome is known: until then it is one top-up. */
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { answerOf } from '../../api/client.ts'
 import { Refusal } from '../../api/errors.ts'

@@ -35,7 +35,7 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'customer.priceOf': 'Von',
   'customer.price': 'Preis',
   'customer.whichRates':
-    'Preise des Plans und der Dienste je Abrechnungszeitraum; von Tarifen die der letzten 100 Zeilen: Preis / Takt.',
+    'Plan und Dienste: je Abrechnungszeitraum; Tarife der letzten 100 Zeilen: Preis / Takt.',
   'customer.needsRole': 'Das braucht eine der Rollen {needed}; vorhanden: {roles}.',
   'balances.title': 'Guthaben',
   'balances.reload': 'Neu lesen',
@@ -60,7 +60,7 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'topUp.save': 'Aufladen',
   'topUp.repeat': 'Dieselbe Aufladung wiederholen',
   'topUp.unknownOutcome':
-    'Es ist nicht bekannt, ob diese Aufladung erfolgt ist. Sie zu wiederholen ist sicher: Sie erfolgt einmal.',
+    'Ob diese Aufladung erfolgt ist, ist unbekannt. Auch wiederholt erfolgt sie nur einmal.',
   'topUp.value': 'Betrag ({unit})',
   'topUp.valueHint': 'Über 0, mit höchstens 6 Nachkommastellen.',
   'topUp.invalidValue': 'Der Betrag muss eine Zahl über 0 mit höchstens 6 Nachkommastellen sein.',

@@ -5,7 +5,7 @@ export const WHY: Readonly<Record<keyof typeof EN, string>> = {
   'why.computed': '{head}: {parts}',
   'why.price.charge': '{counted} {usaget} zum Tarif {rate} ({category}, {source}) kosten {amount}',
   'why.price.included':
-    '{counted} {usaget} zum Tarif {rate} ({source}) sind {amount} wert, bezahlt aus enthaltenem Geld',
+    '{counted} {usaget} zum Tarif {rate} ({source}), wert {amount}, aus enthaltenem Geld',
   'why.price.shown': 'Nur zur Information, Tarif {rate} ({category}): {counted} wären {amount}',
   'why.tier': 'Stufe {tier}: {counted}: {intervals} × {price} = {amount}',
   'why.tier.intervals':

@@ -34,7 +34,7 @@ export const CUSTOMER = {
   'customer.priceOf': 'Of',
   'customer.price': 'Price',
   'customer.whichRates':
-    'Prices of the plan and the services for a billing cycle; of rates, those that the latest 100 lines used: price / interval.',
+    'Plan and services: by billing cycle; rates of the latest 100 lines: price / interval.',
   'customer.needsRole': 'This needs one of the roles {needed}; you have: {roles}.',
   'balances.title': 'Balances',
   'balances.reload': 'Read again',
