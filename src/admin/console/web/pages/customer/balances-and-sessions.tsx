@@ -1,13 +1,13 @@
 /** What the customer has left, and which sessions reserve it: one changes the other. */
 import { useState } from 'preact/hooks'
-import { useRead } from '../../api/read.ts'
+import { type Reading, useRead } from '../../api/read.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { announce } from '../../parts/live-region.tsx'
 import { Age, ReadView } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
 import { balanceRows } from './balance-view.ts'
 import { Balances } from './balances.tsx'
-import { type Customer, readBalances, readSessions } from './data.ts'
+import { type Customer, readBalances, readSessions, type SessionPage } from './data.ts'
 import { keptTopUp } from './pending-top-up.ts'
 import { whyNot } from './rights.ts'
 import { Sessions } from './sessions.tsx'
@@ -74,19 +74,30 @@ export function BalancesAndSessions({ customer }: { readonly customer: Customer 
           {(all) => <Balances rows={balanceRows(all)} />}
         </ReadView>
       </section>
-      <section aria-labelledby="sessions">
-        <header class="section-header">
-          <h2 id="sessions">{t('sessions.title')}</h2>
-        </header>
-        <ReadView
-          reading={sessions}
-          isEmpty={(page) => page.sessions.length === 0 && page.next === null}
-          empty={t('sessions.none')}
-        >
-          {(page) => <Sessions page={page} onReleased={reload} />}
-        </ReadView>
-      </section>
+      <OpenSessions reading={sessions} onReleased={reload} />
       {isOpen && <TopUp customer={customer} onClose={finish} />}
     </div>
+  )
+}
+
+interface OpenSessionsProps {
+  readonly reading: Reading<SessionPage>
+  readonly onReleased: () => void
+}
+
+function OpenSessions({ reading, onReleased }: OpenSessionsProps) {
+  return (
+    <section aria-labelledby="sessions">
+      <header class="section-header">
+        <h2 id="sessions">{t('sessions.title')}</h2>
+      </header>
+      <ReadView
+        reading={reading}
+        isEmpty={(page) => page.sessions.length === 0 && page.next === null}
+        empty={t('sessions.none')}
+      >
+        {(page) => <Sessions page={page} onReleased={onReleased} />}
+      </ReadView>
+    </section>
   )
 }

@@ -100,9 +100,7 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
         value={include}
         onValue={(text) => !pending.isSent && form.set('include', text)}
         error={form.errorAt('pp_includes_external_id')}
-        choices={includes
-          .filter(({ external_id: id }) => !pending.isSent || String(id) === include)
-          .map(({ external_id: id, name }) => ({ value: String(id), label: name }))}
+        choices={choicesOf(pending.isSent && chosen !== undefined ? [chosen] : includes)}
       />
       <Field
         label={t('topUp.expires')}
@@ -120,6 +118,10 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
       />
     </Form>
   )
+}
+
+function choicesOf(includes: readonly PrepaidInclude[]) {
+  return includes.map(({ external_id: id, name }) => ({ value: String(id), label: name }))
 }
 
 function unitOf(include: PrepaidInclude | undefined): string {
