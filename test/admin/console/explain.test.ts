@@ -7,7 +7,7 @@ import { KINDS } from '../../../src/admin/console/web/parts/explain/steps.ts'
 import { WHY as WHY_DE } from '../../../src/admin/console/web/words/de/why.ts'
 import { WHY as WHY_EN } from '../../../src/admin/console/web/words/en/why.ts'
 import type { RatingStep } from '../../../src/domain/explain.ts'
-import { call, prepaid, rate, resultsOf, wallet } from '../../support/cli/quote/case-builder.ts'
+import { call, prepaid, rate, resultsOf, wallet } from '../../support/billing/quote/case-builder.ts'
 
 function speechOf(words: Readonly<Record<string, string>>, language: string): Speech {
   const format = new Intl.NumberFormat(language, { maximumFractionDigits: 12 })

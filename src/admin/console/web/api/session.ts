@@ -45,7 +45,7 @@ export interface LoginFields {
 export async function logIn(fields: LoginFields): Promise<SessionUser> {
   const user = userOf(await call('auth/login', fields as never, { isQuiet: true }))
   sessionUser.value = user
-  // What the user may do is only in the answer to GET.
+  // Only the answer to GET has the permitted actions.
   await readSession()
   return user
 }

@@ -9,7 +9,7 @@ export interface BarPiece {
   readonly size: number
 }
 
-/** What all bars of one unit share, so that they can be compared. */
+/** The scale of all bars of one unit, so that they can be compared. */
 export interface BarScale {
   readonly left: number
   readonly right: number

@@ -5,7 +5,7 @@ export interface TimelineEntry {
   readonly key: string
   /** `1 Jan 2026 – 3 Mar 2026`. */
   readonly period: string
-  /** What distinguishes it: the plan, and the fields that changed. */
+  /** Its differences: the plan, and the fields that changed. */
   readonly text: string
   readonly isCurrent: boolean
   /** Whether there is a gap before it. */

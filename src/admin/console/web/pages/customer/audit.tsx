@@ -1,4 +1,4 @@
-/** Who changed the customer: before and after by field, with user and time. */
+/** Changes of the customer: before and after by field, with user and time. */
 import { useRead } from '../../api/read.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { Pager, pageKey } from '../../parts/table.tsx'

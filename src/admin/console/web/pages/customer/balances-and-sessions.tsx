@@ -1,4 +1,4 @@
-/** What the customer has left, and which sessions reserve it: one changes the other. */
+/** Balances, and the sessions that reserve them: one changes the other. */
 import { useState } from 'preact/hooks'
 import { type Reading, useRead } from '../../api/read.ts'
 import { useShortcuts } from '../../frame/keys.ts'

@@ -98,7 +98,7 @@ function numberOf(bill: Fields): string {
   return textIn(bill, 'invoice_id') || textIn(bill, 'txid')
 }
 
-/** Of an invoice what is unpaid, of a payment what is unused. */
+/** The unpaid part of an invoice, or the unused part of a payment. */
 function leftOf(bill: Fields): string {
   return moneyIn(bill, 'left_to_pay') || moneyIn(bill, 'left')
 }

@@ -1,4 +1,4 @@
-/** What the customer page reads, by calls of the API. Lists are read by key, without totals. */
+/** Reads of the customer page, by calls of the API. Lists are read by key, without totals. */
 import { answerOf, call, get, getAnswer } from '../../api/client.ts'
 import type { Balance } from './balance-view.ts'
 import { afterTime, type Identified, type Page, pageOf, timePosition } from './paging.ts'
@@ -90,7 +90,7 @@ async function usedRates(sid: number, signal: AbortSignal): Promise<string[]> {
   return [...new Set(lines.map((line) => textIn(line, 'arate_key')))].filter((key) => key !== '')
 }
 
-/** Of the subscriber and shared ones of the account, from the ledger. */
+/** Balances of the subscriber, and shared ones of the account, from the ledger. */
 export async function readBalances(
   { aid, sid }: Customer,
   signal: AbortSignal,
@@ -229,7 +229,7 @@ export async function readSubscribers(
   return pageOf(answer as unknown as Answer<Revision>, (one) => textIn(one, 'sid'))
 }
 
-/** What the account has to pay. */
+/** The amount that the account has to pay. */
 export async function readAccountBalance(aid: number, signal: AbortSignal): Promise<Fields> {
   const details = (await get('api/bill', { aid } as never, { signal })) as unknown as Fields
   return (details['balance'] ?? {}) as Fields

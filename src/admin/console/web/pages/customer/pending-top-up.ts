@@ -20,7 +20,7 @@ export interface PendingTopUp {
   readonly isSent: boolean
 }
 
-/** What is used of the storage of the tab. */
+/** The used part of the storage of a tab. */
 export interface Kept {
   getItem(name: string): string | null
   setItem(name: string, text: string): void
@@ -61,7 +61,7 @@ function nameOf(owner: string): string {
 
 const AMOUNT = /^\d{1,15}(?:\.\d{1,6})?$/
 
-/** The amount as the API takes it: a decimal point, no spaces; null if it is none above 0. */
+/** The amount as the API takes it: a decimal point, no spaces; null unless it is above 0. */
 export function amountIn(typed: string): string | null {
   const text = typed.trim().replace(',', '.')
   return AMOUNT.test(text) && /[1-9]/.test(text) ? text : null

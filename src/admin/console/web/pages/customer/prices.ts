@@ -6,7 +6,7 @@ export interface PriceText {
   readonly price: string
 }
 
-/** Of a plan or service for a cycle: `20`, or `0–3: 20; 3–UNLIMITED: 10`. */
+/** Prices of a plan or service for a cycle: `20`, or `0–3: 20; 3–UNLIMITED: 10`. */
 export function offerPrices({ name, price }: Fields): readonly PriceText[] {
   if (!Array.isArray(price) || price.length === 0) return []
   const tiers = price as Fields[]
@@ -17,7 +17,7 @@ export function offerPrices({ name, price }: Fields): readonly PriceText[] {
   return [{ of: String(name), price: all.join('; ') }]
 }
 
-/** Of each usage type: that of the plan, otherwise the plain price. */
+/** The price of each usage type: that of the plan, otherwise the plain price. */
 export function ratePrices({ key, rates }: Fields, plan: string): readonly PriceText[] {
   if (typeof rates !== 'object' || rates === null) return []
   return Object.entries(rates as Record<string, Fields>).flatMap(([usaget, sources]) => {

@@ -19,7 +19,7 @@ export interface RevisionView {
   readonly isAfterGap: boolean
 }
 
-/** An end from here on is none. */
+/** Revisions without an end have one from this year on. */
 const FOREVER_YEAR = 2170
 
 /** Whether it is valid at a local time of the node: `2026-03-03` or `2026-03-03 10:00:00`. */

@@ -1,4 +1,4 @@
-/** What the caller may do: the API decides, the page only says so before. */
+/** Rights of the caller: the API decides, the page only says so before. */
 import { missingRoles, sessionUser } from '../../api/session.ts'
 import { t } from '../../words/words.ts'
 

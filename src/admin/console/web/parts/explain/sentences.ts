@@ -1,7 +1,7 @@
 /** A sentence for each step. Amounts are those of the step, formatted and otherwise unchanged. */
 import { fieldText, isKnown, isPayment, type Step } from './steps.ts'
 
-/** What sentences need from the page. */
+/** Formats and names that sentences need from the page. */
 export interface Speech {
   /** The text of a key, with values in place of `{name}`. */
   say(key: string, values?: Readonly<Record<string, string>>): string
@@ -26,7 +26,7 @@ export function sentenceOf(step: Step, usaget: string, speech: Speech): string {
   return speech.say(`why.${step.step}${variantOf(step)}`, values)
 }
 
-/** What a payment comes from, without its amount. */
+/** The source of a payment, without its amount. */
 export function payerOf(step: Step, speech: Speech): string {
   const { say } = speech
   const owner = ownerOf(step, speech)

@@ -20,7 +20,7 @@ export interface Step {
   readonly [field: string]: unknown
 }
 
-/** What is shown of a line. */
+/** The fields of a line that are explained. */
 export interface RatedLine {
   readonly usaget?: string
   /** Exact price before tax in millionths. */
@@ -37,7 +37,7 @@ export interface PricePart {
 export interface Computation {
   readonly prices: readonly PricePart[]
   readonly payments: readonly Step[]
-  /** Of kinds that this version does not know. */
+  /** Steps of kinds that this version does not know. */
   readonly unknown: readonly Step[]
 }
 
