@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { createSealer } from '../../src/catalog/settings/sealing.ts'
-import { eventOf, KEY, NOW_MS, useScene } from '../support/notifications/scene.ts'
+import { eventOf, NOW_MS } from '../support/notifications/event.ts'
+import { KEY, useScene } from '../support/notifications/scene.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const scene = useScene()

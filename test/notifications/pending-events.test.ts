@@ -5,7 +5,8 @@ import type { Catalog } from '../../src/catalog/connection.ts'
 import { firstUnmailedMs } from '../../src/notifications/digest.ts'
 import { refreshNotificationGauges } from '../../src/notifications/gauges.ts'
 import { dueEvents, nextReceiver, OF_SETTINGS } from '../../src/notifications/pending-events.ts'
-import { eventOf, NOW_MS, useScene } from '../support/notifications/scene.ts'
+import { eventOf, NOW_MS } from '../support/notifications/event.ts'
+import { useScene } from '../support/notifications/scene.ts'
 
 const scene = useScene()
 

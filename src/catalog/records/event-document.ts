@@ -18,6 +18,8 @@ export interface EventDelivery {
   due: Date
   /** How often it was sent. */
   attempts: number
+  /** While a process sends it, or has died with it: identifies the events that it claimed together. */
+  claim?: string
   /** Why the last attempt failed. */
   error?: string
 }
