@@ -31,15 +31,20 @@ const { values } = parseArgs({
     // Requests under way to each receiver.
     concurrency: { type: 'string', default: '10' },
     receivers: { type: 'string', default: '1,10' },
+    // Events that are sent before a round ends; all by default.
+    sent: { type: 'string', default: '' },
     json: { type: 'string', default: '' },
   },
 })
 const EVENTS = Number(values.events)
+const SENT = values.sent === '' ? EVENTS : Math.min(EVENTS, Number(values.sent))
 const ROUNDS = Number(values.rounds)
 const CONCURRENCY = Number(values.concurrency)
 const RECEIVERS = values.receivers.split(',').map(Number)
 const WARM_UP = 2_000
 const INSERTED = 1_000
+/** Of the ceiling. */
+const REQUESTS_MAX = 20_000
 /** Between two looks at the receivers, ms. */
 const LOOK_MS = 20
 const say = (text: string) => process.stdout.write(`${text}\n`)
@@ -126,6 +131,7 @@ async function delivery(
   receivers: Receivers,
   count: number,
   name: string,
+  until = count,
 ): Promise<Run> {
   await store(product, OFF)
   await withCatalog(product, (catalog) => insert(catalog, receivers.urls, count, name))
@@ -137,20 +143,20 @@ async function delivery(
   const startedMs = performance.now()
   const [recorderMicros, mongoMicros] = [cpuMicros(recorder), cpuMicros(mongo)]
   const mib = [anonymousMib(recorder)]
-  while ((await receivers.received()) < before + count) {
+  while ((await receivers.received()) < before + until) {
     mib.push(anonymousMib(recorder))
     await pause(LOOK_MS)
   }
   const pending = () =>
     withCatalog(product, ({ events }) => events.countDocuments({ 'delivery.state': 'pending' }))
-  while ((await pending()) > 0) await pause(LOOK_MS)
+  while (until === count && (await pending()) > 0) await pause(LOOK_MS)
   const seconds = (performance.now() - startedMs) / 1000
   const sent = (await receivers.received()) - before
-  if (sent !== count) throw new Error(`${sent} requests for ${count} events`)
+  if (sent > count) throw new Error(`${sent} requests for ${count} events`)
   return {
-    perSecond: count / seconds,
-    sender: (cpuMicros(recorder) - recorderMicros) / count,
-    mongo: (cpuMicros(mongo) - mongoMicros) / count,
+    perSecond: sent / seconds,
+    sender: (cpuMicros(recorder) - recorderMicros) / sent,
+    mongo: (cpuMicros(mongo) - mongoMicros) / sent,
     mib: byQuarter(mib),
   }
 }
@@ -170,8 +176,8 @@ async function measure(product: Product, count: number): Promise<Measured> {
     await requests(receivers, WARM_UP)
     await delivery(product, receivers, WARM_UP, `warm-${count}`)
     for (let at = 0; at < ROUNDS; at += 1) {
-      ceilings.push(await requests(receivers, EVENTS))
-      delivered.push(await delivery(product, receivers, EVENTS, `${count}-${at}`))
+      ceilings.push(await requests(receivers, Math.min(EVENTS, REQUESTS_MAX)))
+      delivered.push(await delivery(product, receivers, EVENTS, `${count}-${at}`, SENT))
       say(`${count} receivers, round ${at + 1}: ${Math.round(delivered[at]?.perSecond ?? 0)}/s`)
     }
     const ratios = delivered.map(({ perSecond }, at) => perSecond / (ceilings[at]?.perSecond ?? 1))
@@ -204,12 +210,12 @@ function resultOf(all: readonly Measured[]): ScenarioResult {
   ]
   const pairs = all.map(({ receivers, ratio }) => [`receivers_${receivers}`, round(ratio, 3)])
   return {
-    figures: { events: EVENTS, concurrency: CONCURRENCY },
+    figures: { events: EVENTS, sent: SENT, concurrency: CONCURRENCY },
     ratios: Object.fromEntries(pairs),
     goals: [],
     tables: [
       {
-        title: `${EVENTS} pending events, ${CONCURRENCY} requests under way to each receiver`,
+        title: `${SENT} of ${EVENTS} pending events, ${CONCURRENCY} requests under way to each receiver`,
         columns: [
           '',
           'per second',

@@ -19,6 +19,8 @@ export const KEY = 'a key for tests that is long enough'
 
 export interface Scene {
   readonly catalog: Catalog
+  /** A further connection to the same database. */
+  connect(): Promise<Catalog>
   readonly metrics: Metrics
   readonly records: ReturnType<typeof recordingLog>['records']
   /** Stores category `events`: a receiver, and quick retries. */
@@ -54,6 +56,7 @@ export function useScene(): () => Promise<Scene> {
     const events = catalog.events
     return {
       catalog,
+      connect: () => store.open(store.url(), events.dbName),
       metrics,
       records,
       async settings(http, others = {}) {
