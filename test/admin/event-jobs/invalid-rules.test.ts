@@ -23,14 +23,15 @@ describe('a rule that is stored and invalid', () => {
     let nowMs = Date.UTC(2026, 5, 15)
     const parts = { catalog, clock: { nowMs: () => nowMs }, config: loadConfig({ env: {} }), log }
     const handlers = { overdue: overdueHandler(parts), fraud: fraudHandler(parts) }
+    const stores = { ...parts, handlers }
     await beginOverdue(parts)
     await beginFraudRules(parts)
     const run = async (rules: object) => {
       await storeEventRules(catalog, rules)
       nowMs += 60_000
-      const due = await jobsDue({ ...parts, handlers })
+      const due = await jobsDue(stores)
       expect(due).toHaveLength(2)
-      for (const job of due) await runJob({ ...parts, handlers }, job, new AbortController().signal)
+      for (const job of due) await runJob(stores, job, new AbortController().signal)
       const logged = records.splice(0).filter(({ msg }) => msg.includes('left out'))
       return logged.map(({ level, path }) => `${level} ${path}`).sort()
     }
