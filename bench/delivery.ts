@@ -43,7 +43,7 @@ const CONCURRENCY = Number(values.concurrency)
 const RECEIVERS = values.receivers.split(',').map(Number)
 const WARM_UP = 2_000
 const INSERTED = 1_000
-/** Of the ceiling. */
+/** Requests by which the ceiling is measured. */
 const REQUESTS_MAX = 20_000
 /** Between two looks at the receivers, ms. */
 const LOOK_MS = 20
@@ -215,7 +215,7 @@ function resultOf(all: readonly Measured[]): ScenarioResult {
     goals: [],
     tables: [
       {
-        title: `${SENT} of ${EVENTS} pending events, ${CONCURRENCY} requests under way to each receiver`,
+        title: `${SENT} of ${EVENTS} pending events, ${CONCURRENCY} requests at once to each receiver`,
         columns: [
           '',
           'per second',

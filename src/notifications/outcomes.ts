@@ -6,7 +6,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import { type Outcome, storeOutcomes } from './pending-events.ts'
 
-/** Of one write. */
+/** Maximum number of outcomes in one write. */
 const OUTCOMES_MAX = 500
 /** Unstored outcomes beyond which no more events should be claimed. */
 const BEHIND = 2_000

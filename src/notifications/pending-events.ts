@@ -23,14 +23,14 @@ export interface PendingReceiver {
 export interface EventClaim {
   /** As it was before. */
   readonly event: StoredEvent
-  /** Of the events that were claimed together. */
+  /** Identifies the events that were claimed together. */
   readonly id: string
   /** Number of the attempt, from 1. */
   readonly attempt: number
   readonly endMs: number
 }
 
-/** What has become of a claimed event. */
+/** The result for a claimed event. */
 export type Outcome =
   /** Stored even if the claim has ended meanwhile: the receiver has the event. */
   | {

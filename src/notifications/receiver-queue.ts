@@ -52,7 +52,7 @@ interface Attempt {
   readonly receiver: ResolvedReceiver
   /** The settings at its begin. */
   readonly now: NotificationSettings
-  /** Of its address. */
+  /** That of its address. */
   readonly circuit: CircuitBreaker
 }
 

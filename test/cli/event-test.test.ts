@@ -78,7 +78,7 @@ describe('tollgate event test', () => {
       const { state, error = '' } = delivery as { state: string; error?: string }
       return state === 'delivered' ? state : error
     }
-    // Whatever runs at the address, or nothing.
+    // Another program may listen at the address.
     await expect.poll(outcome).toMatch(/^(delivered$|(?!address)[A-Za-z ]+: )/)
   })
 

@@ -49,7 +49,7 @@ describe('a claim', () => {
     expect(due).toEqual([0, 1, 2, 3, 4, 5].map((ms) => NOW_MS + ms))
   })
 
-  it('that has ended stores an acceptance, but neither a failure nor that it is given back', async () => {
+  it('that has ended stores an acceptance, but no failure, and is not given back', async () => {
     const { catalog, add, event, states } = await scene()
     await add(...events(3, 'e', { url: URL }))
     const old = await claimed(catalog, 3)

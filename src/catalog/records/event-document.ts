@@ -18,7 +18,7 @@ export interface EventDelivery {
   due: Date
   /** How often it was sent. */
   attempts: number
-  /** While a process sends it, or has died with it: identifies the events that it claimed together. */
+  /** Identifies the events that a process claimed together; absent if no process has it. */
   claim?: string
   /** Why the last attempt failed. */
   error?: string
