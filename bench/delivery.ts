@@ -215,7 +215,7 @@ function resultOf(all: readonly Measured[]): ScenarioResult {
     goals: [],
     tables: [
       {
-        title: `${SENT} of ${EVENTS} pending events, ${CONCURRENCY} requests at once to each receiver`,
+        title: `${SENT} of ${EVENTS} pending events, ${CONCURRENCY} requests at once per receiver`,
         columns: [
           '',
           'per second',
