@@ -5,7 +5,7 @@
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { performance } from 'node:perf_hooks'
@@ -18,6 +18,7 @@ import { loadConfig } from '../src/config/load.ts'
 import { ROOT } from '../test/support/product/product.ts'
 import { cpuMicros } from './cpu.ts'
 import { median, round } from './measure/load.ts'
+import { anonymousMib, byQuarter } from './measure/memory.ts'
 import { emptyResults, writeResults } from './report/results.ts'
 import { resultText } from './report/text.ts'
 import type { ScenarioResult } from './scenario.ts'
@@ -140,12 +141,6 @@ async function report(catalog: Catalog, reader: Catalog, signal?: AbortSignal): 
   return groups
 }
 
-/** Memory of a process that is not the cache of a file, in MiB. */
-function anonymousMib(pid: number): number {
-  const [, kib = '0'] = /RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
-  return Number(kib) / 1024
-}
-
 interface Read {
   readonly seconds: number
   /** Processor time of the store and of this process, s. */
@@ -163,13 +158,11 @@ async function measured(pid: number, work: () => Promise<number>): Promise<Read>
   const result = await work()
   const seconds = (performance.now() - startedMs) / 1000
   clearInterval(timer)
-  const quarter = Math.ceil(samples.length / 4)
-  const mib = [0, 1, 2, 3].map((at) => samples.slice(at * quarter, (at + 1) * quarter))
   return {
     seconds,
     store: (cpuMicros(pid) - store) / 1e6,
     client: (cpuMicros(process.pid) - client) / 1e6,
-    mib: mib.map((part) => Math.round(Math.max(...part))),
+    mib: byQuarter(samples),
     result,
   }
 }

@@ -141,7 +141,10 @@ export const DEMO_ENTITIES: readonly DemoEntity[] = [
   subscriber(1004, { barred: true }),
 ]
 
-/** Each 10 MiB of a data pack make an event. It is sent to the example of examples/receiver. */
+/** Address and port of the example of a receiver in examples/receiver. */
+export const DEMO_RECEIVER = '127.0.0.1:8183'
+
+/** Each 10 MiB of a data pack make an event, which is sent to the example of a receiver. */
 export const DEMO_EVENTS = {
   balance: [
     {
@@ -158,7 +161,7 @@ export const DEMO_EVENTS = {
           paths: [{ path: 'spent' }],
         },
       ],
-      url: 'http://127.0.0.1:8183/',
+      url: `http://${DEMO_RECEIVER}/`,
       method: 'get',
     },
   ],
@@ -249,6 +252,12 @@ export async function seedDemoEvents(
 
 function isEmptyObject(value: unknown): boolean {
   return isObject(value) && Object.keys(value).length === 0
+}
+
+/** Whether the store has been seeded with the demo. */
+export async function hasDemo(catalog: Catalog): Promise<boolean> {
+  const mark = await catalog.run('read seed mark', () => catalog.counters.findOne({ _id: MARK }))
+  return mark !== null
 }
 
 /** Call it when the credits of the seed are topped up. */

@@ -1,5 +1,6 @@
 /** `tollgate start`: runs everything on one machine, supervises it, and stops it in order. */
 import { join, resolve } from 'node:path'
+import { DEMO_RECEIVER, hasDemo } from '../catalog/demo.ts'
 import { childEnvironment } from '../config/child-environment.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
@@ -43,6 +44,8 @@ interface StartContext {
   readonly logs: Logs
   /** Ports by setting, so that a restarted role listens on the same ports. */
   readonly ports: Map<string, number>
+  /** `external.privateRanges` of the roles. */
+  readonly privateRanges: string[]
 }
 
 /**
@@ -62,7 +65,9 @@ export async function start(file: string | undefined): Promise<undefined> {
     level: config.log.level,
     destination: { write: logs.sink('tollgate') },
   })
-  const context: StartContext = { config, file, dataDir, runDir, log, logs, ports: new Map() }
+  const privateRanges = [...config.external.privateRanges]
+  const common = { config, file, dataDir, runDir, log, logs }
+  const context: StartContext = { ...common, ports: new Map(), privateRanges }
   const stores = storeSupervisors(context)
   const roles = roleSupervisors(context)
   const timeoutMs = config.shutdown.timeoutMs + config.shutdown.writeTimeoutMs
@@ -177,7 +182,7 @@ function keepPorts({ ports }: StartContext, child: Child): void {
 }
 
 function childOptions(
-  { config, file, ports }: StartContext,
+  { config, file, ports, privateRanges }: StartContext,
   name: RoleStarted,
   onLine: (line: string) => void,
 ): ChildOptions {
@@ -186,6 +191,7 @@ function childOptions(
   const settings = {
     'redis.url': redis.url,
     'mongo.url': mongo.url,
+    'external.privateRanges': privateRanges.join(','),
     ...Object.fromEntries(ports),
     ...(name === 'admin' ? { 'recorder.enabled': 'false' } : {}),
     'shutdown.timeoutMs': Math.max(SHUTDOWN_MS_MIN, Math.floor(stopTimeoutMs * ORDERLY)),
@@ -201,13 +207,17 @@ function childOptions(
   }
 }
 
-/** Seeds the demo catalogue only into an embedded store. */
-async function prepareStores({ config, log }: StartContext): Promise<void> {
+/** Seeds the demo catalogue only into an embedded store, and allows the receiver of its rule. */
+async function prepareStores({ config, log, privateRanges }: StartContext): Promise<void> {
+  if (config.mongo.url !== 'embedded') return
   await withStores(config, async (stores) => {
     // A lost ledger cannot be credited, and recorded data must not mix with a demo.
-    if (config.mongo.url !== 'embedded' || stores.lost.length > 0) return
-    const entities = await seedStores(stores, config, stores.clock)
-    if (entities > 0) log.info({ entities }, 'demo catalogue created')
+    if (stores.lost.length === 0) {
+      const entities = await seedStores(stores, config, stores.clock)
+      if (entities > 0) log.info({ entities }, 'demo catalogue created')
+    }
+    const isAllowed = privateRanges.includes(DEMO_RECEIVER)
+    if (!isAllowed && (await hasDemo(stores.catalog))) privateRanges.push(DEMO_RECEIVER)
   })
 }
 

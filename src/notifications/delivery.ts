@@ -14,6 +14,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { NotificationMetrics } from '../runtime/notification-metrics.ts'
 import { startNotificationGauges } from './gauges.ts'
+import { OutcomeWriter } from './outcomes.ts'
 import { nextReceiver } from './pending-events.ts'
 import { ReceiverQueue } from './receiver-queue.ts'
 
@@ -60,6 +61,7 @@ class Deliverer {
   readonly #read: () => Promise<NotificationSettings>
   readonly #outgoing
   readonly #ending = new AbortController()
+  readonly #outcomes: OutcomeWriter
   readonly #queues = new Map<string, ReceiverQueue>()
   #settings: NotificationSettings | null = null
   /** Where the next poll continues; null: with the first receiver. */
@@ -72,6 +74,7 @@ class Deliverer {
     this.#options = options
     const { privateRanges } = config.external
     this.#outgoing = createOutgoing({ privateRanges, connectionsMax: CONNECTIONS_MAX })
+    this.#outcomes = new OutcomeWriter({ ...options, signal: this.#ending.signal })
     const sealer = sealerOf(config)
     const current = createCurrentSettings(catalog, clock, config.catalog.pollMs)
     const read = (value: unknown) => notificationSettingsOf(value, sealer)
@@ -98,7 +101,10 @@ class Deliverer {
   }
 
   async end(drainMs: number): Promise<void> {
-    const ended = Promise.all([...this.#queues.values()].map((queue) => queue.end()))
+    const queues = [...this.#queues.values()]
+    const ended = Promise.all(queues.map((queue) => queue.end())).then(() =>
+      this.#outcomes.settled(),
+    )
     const timeUp = new AbortController()
     const drained = delay(drainMs, undefined, { signal: timeUp.signal }).catch(() => undefined)
     await Promise.race([ended, drained])
@@ -113,7 +119,8 @@ class Deliverer {
     if (queue === undefined) {
       const settings = () => this.#settings ?? initial
       const parts = { ...this.#options, settings, signal: this.#ending.signal }
-      queue = new ReceiverQueue(key, { ...parts, outgoing: this.#outgoing })
+      const shared = { outgoing: this.#outgoing, outcomes: this.#outcomes }
+      queue = new ReceiverQueue(key, { ...parts, ...shared })
       this.#queues.set(key, queue)
     }
     return queue

@@ -2,7 +2,8 @@
  * Pending events in MongoDB, by receiver: each read is of one receiver, and as short as the batch,
  * however many events of others are pending. Operations reject with `CatalogUnavailableError`.
  */
-import type { WithId } from '../catalog/collections.ts'
+import { randomUUID } from 'node:crypto'
+import type { AnyBulkWriteOperation, UpdateFilter, WithId } from '../catalog/collections.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { NotificationDocument } from '../catalog/records/event-document.ts'
 
@@ -20,12 +21,35 @@ export interface PendingReceiver {
 
 /** An event that this process may send until the claim ends. */
 export interface EventClaim {
+  /** As it was before. */
   readonly event: StoredEvent
+  /** Identifies the events that were claimed together. */
+  readonly id: string
   /** Number of the attempt, from 1. */
   readonly attempt: number
-  readonly startMs: number
   readonly endMs: number
 }
+
+/** The result for a claimed event. */
+export type Outcome =
+  /** Stored even if the claim has ended meanwhile: the receiver has the event. */
+  | {
+      readonly kind: 'delivered'
+      readonly claim: EventClaim
+      readonly startMs: number
+      readonly nowMs: number
+      readonly returned: string
+    }
+  /** `dueMs`: of the next attempt; null if it was the last one. */
+  | {
+      readonly kind: 'failed'
+      readonly claim: EventClaim
+      readonly startMs: number
+      readonly error: string
+      readonly dueMs: number | null
+    }
+  /** No attempt was made, or it was broken off: the event is as it was before the claim. */
+  | { readonly kind: 'released'; readonly claim: EventClaim }
 
 const PENDING = { 'delivery.state': 'pending' } as const
 /** Missing addresses come first: this order is the only way to find them by the index. */
@@ -66,72 +90,87 @@ export async function dueEvents(
   return found.filter((event) => keyOf(event) === key && event.delivery.due.getTime() <= nowMs)
 }
 
-/** Null if it is no longer due: another process has claimed or delivered it. */
-export async function claimEvent(
-  catalog: Catalog,
-  { _id, delivery }: StoredEvent,
-  startMs: number,
-  leaseMs: number,
-): Promise<EventClaim | null> {
-  const endMs = startMs + leaseMs
-  const claimed = await catalog.run('claim an event', () =>
-    catalog.events.findOneAndUpdate(
-      { _id, ...PENDING, 'delivery.due': delivery.due },
-      {
-        $set: { start_notify_time: new Date(startMs), 'delivery.due': new Date(endMs) },
-        $inc: { 'delivery.attempts': 1 },
-      },
-      { returnDocument: 'after' },
-    ),
-  )
-  if (claimed === null) return null
-  return { event: claimed, attempt: claimed.delivery.attempts, startMs, endMs }
+export interface ClaimTimes {
+  /** When the events were read as due. */
+  readonly nowMs: number
+  readonly leaseMs: number
 }
 
-/** Also if the claim has ended meanwhile: the receiver has the event. */
-export async function storeDelivered(
+/** Claims events that were read; without those that another process has claimed meanwhile. */
+export async function claimEvents(
   catalog: Catalog,
-  { event: { _id } }: EventClaim,
-  nowMs: number,
-  returned: string,
-): Promise<void> {
-  const state = { 'delivery.state': 'delivered', notify_time: new Date(nowMs) } as const
-  await catalog.run('store that an event is delivered', () =>
-    catalog.events.updateOne(
-      { _id, ...PENDING },
-      { $set: { ...state, returned_value: returned }, $unset: { 'delivery.error': '' } },
-    ),
+  events: readonly StoredEvent[],
+  { nowMs, leaseMs }: ClaimTimes,
+): Promise<EventClaim[]> {
+  const id = randomUUID()
+  const endMs = nowMs + leaseMs
+  const ids = events.map(({ _id }) => _id)
+  const filter = { _id: { $in: ids }, ...PENDING, 'delivery.due': { $lte: new Date(nowMs) } }
+  const claimed = {
+    start_notify_time: new Date(nowMs),
+    'delivery.due': new Date(endMs),
+    'delivery.claim': id,
+  }
+  const { modifiedCount } = await catalog.run('claim events', () =>
+    catalog.events.updateMany(filter, { $set: claimed, $inc: { 'delivery.attempts': 1 } }),
+  )
+  const mine = modifiedCount === ids.length ? events : await claimedOf(catalog, events, id)
+  return mine.map((event) => ({ event, id, attempt: event.delivery.attempts + 1, endMs }))
+}
+
+async function claimedOf(
+  catalog: Catalog,
+  events: readonly StoredEvent[],
+  id: string,
+): Promise<StoredEvent[]> {
+  const filter = { _id: { $in: events.map(({ _id }) => _id) }, 'delivery.claim': id }
+  const found = await catalog.run('read claimed events', () =>
+    catalog.events.find(filter, { projection: { _id: 1 } }).toArray(),
+  )
+  const mine = new Set(found.map(({ _id }) => String(_id)))
+  return events.filter(({ _id }) => mine.has(String(_id)))
+}
+
+export async function storeOutcomes(catalog: Catalog, outcomes: readonly Outcome[]): Promise<void> {
+  const writes: AnyBulkWriteOperation<NotificationDocument>[] = outcomes.map((outcome) => ({
+    updateOne: { filter: concerned(outcome), update: changeBy(outcome) },
+  }))
+  await catalog.run('store the outcomes of notifications', () =>
+    catalog.events.bulkWrite(writes, { ordered: false }),
   )
 }
 
-/** `dueMs`: of the next attempt; null if it was the last one. */
-export async function storeFailed(
-  catalog: Catalog,
-  claim: EventClaim,
-  error: string,
-  dueMs: number | null,
-): Promise<void> {
+function concerned({ kind, claim: { event, id } }: Outcome): object {
+  const one = { _id: event._id, ...PENDING }
+  return kind === 'delivered' ? one : { ...one, 'delivery.claim': id }
+}
+
+function changeBy(outcome: Outcome): UpdateFilter<NotificationDocument> {
+  if (outcome.kind === 'released') {
+    return {
+      $set: { 'delivery.due': outcome.claim.event.delivery.due },
+      $inc: { 'delivery.attempts': -1 },
+      $unset: { 'delivery.claim': '' },
+    }
+  }
+  const started = { start_notify_time: new Date(outcome.startMs) }
+  if (outcome.kind === 'delivered') {
+    const { nowMs, returned: returned_value } = outcome
+    const delivered = { notify_time: new Date(nowMs), returned_value }
+    return {
+      $set: { ...started, ...delivered, 'delivery.state': 'delivered' },
+      $unset: { 'delivery.error': '', 'delivery.claim': '' },
+    }
+  }
+  const { error, dueMs } = outcome
   const next =
     dueMs === null
       ? { 'delivery.state': 'dead' as const }
       : { 'delivery.due': new Date(Math.floor(dueMs)) }
-  await catalog.run('store that an event was not delivered', () =>
-    catalog.events.updateOne(mine(claim), { $set: { ...next, 'delivery.error': error } }),
-  )
-}
-
-/** Gives a claim back whose attempt was broken off. */
-export async function releaseClaim(catalog: Catalog, claim: EventClaim): Promise<void> {
-  await catalog.run('release an event', () =>
-    catalog.events.updateOne(mine(claim), {
-      $set: { 'delivery.due': new Date(claim.startMs) },
-      $inc: { 'delivery.attempts': -1 },
-    }),
-  )
-}
-
-function mine({ event: { _id }, endMs }: EventClaim) {
-  return { _id, ...PENDING, 'delivery.due': new Date(endMs) }
+  return {
+    $set: { ...started, ...next, 'delivery.error': error },
+    $unset: { 'delivery.claim': '' },
+  }
 }
 
 /** Marks events for which nobody has an address. Returns their number. */

@@ -11,34 +11,32 @@ import type { Logger } from '../runtime/log.ts'
 import type { NotificationMetrics } from '../runtime/notification-metrics.ts'
 import { acceptanceIn } from './answer.ts'
 import { retryDelayMs } from './back-off.ts'
+import { ClaimSize, HELD_MS } from './claim-size.ts'
 import { DeliveryError } from './failure.ts'
+import type { OutcomeWriter } from './outcomes.ts'
 import {
-  claimEvent,
+  claimEvents,
   dueEvents,
   type EventClaim,
   OF_SETTINGS,
-  releaseClaim,
   type StoredEvent,
-  storeDelivered,
-  storeFailed,
   storeUnaddressed,
 } from './pending-events.ts'
 import { type ResolvedReceiver, requestOf, resolveReceiver } from './request.ts'
 
-/** Events of a receiver that are in memory besides those under way. */
-const BATCH = 16
 const ANSWER_BYTES_MAX = 64 * 1024
-/** By which a claim is longer than its attempt: for the writes around it. */
+/** By which a claim is longer than an attempt: for its wait before, and the write after it. */
 const CLAIM_MARGIN_MS = 5_000
+/** By which attempts may be early, because timers are late. */
+const RATE_SLACK_MS = 10
 const FAILURES_MAX = 5
 const OPEN_MS_MIN = 1_000
 const OPEN_MS_MAX = 60_000
-/** Pause before the result of an attempt is written again. */
-const WRITE_RETRY_MS = 500
 
 export interface QueueParts {
   readonly catalog: Catalog
   readonly outgoing: Outgoing
+  readonly outcomes: OutcomeWriter
   readonly clock: Clock
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly metrics: NotificationMetrics
@@ -46,6 +44,16 @@ export interface QueueParts {
   readonly settings: () => NotificationSettings
   /** Ends attempts under way. */
   readonly signal: AbortSignal
+}
+
+interface Attempt {
+  readonly claim: EventClaim
+  readonly startMs: number
+  readonly receiver: ResolvedReceiver
+  /** The settings at its begin. */
+  readonly now: NotificationSettings
+  /** That of its address. */
+  readonly circuit: CircuitBreaker
 }
 
 export class ReceiverQueue {
@@ -58,6 +66,9 @@ export class ReceiverQueue {
   /** Earliest time of the next attempt, for the rate. */
   #nextMs = 0
   #pumping: Promise<void> | null = null
+  readonly #claimSize = new ClaimSize(monotonicMs)
+  /** Wakes the pump that waits for room. */
+  #roomChanged: () => void = () => undefined
   #isEnding = false
 
   /** `key`: of `PendingReceiver`. */
@@ -75,21 +86,16 @@ export class ReceiverQueue {
   /** Begins to send what is due, unless it does already. */
   wake(): void {
     this.#followUrl()
-    if (this.#pumping !== null || this.#isEnding || !this.#hasRoom()) return
-    this.#pumping = this.#pump()
-      .catch((error: unknown) => {
-        // The next poll tries again, and logs an outage.
-        if (error instanceof CatalogUnavailableError) return
-        this.#parts.log.error({ err: error }, 'notifications of a receiver cannot be read')
-      })
-      .finally(() => {
-        this.#pumping = null
-      })
+    if (this.#pumping !== null || !this.#isPassing || this.#room <= 0) return
+    this.#pumping = this.#pump().finally(() => {
+      this.#pumping = null
+    })
   }
 
   /** Begins no more attempts. Resolves when those under way have ended. */
   async end(): Promise<void> {
     this.#isEnding = true
+    this.#roomChanged()
     await this.#pumping
     await Promise.all(this.#underWay)
   }
@@ -123,116 +129,166 @@ export class ReceiverQueue {
     })
   }
 
-  #hasRoom(): boolean {
-    const { http, problem } = this.#parts.settings()
-    return problem === null && this.#circuit.isPassing && this.#underWay.size < http.concurrency
+  /** Whether attempts may begin, if there is room for them. */
+  get #isPassing(): boolean {
+    const { problem } = this.#parts.settings()
+    return !this.#isEnding && problem === null && this.#circuit.isPassing
   }
 
+  /** Attempts that may begin besides those under way. */
+  get #room(): number {
+    return this.#parts.settings().http.concurrency - this.#underWay.size
+  }
+
+  /** Sends what is claimed; for a fast receiver, the next events are claimed meanwhile. */
   async #pump(): Promise<void> {
-    const { catalog, clock } = this.#parts
-    for (let found = BATCH; found === BATCH; ) {
-      const events = await dueEvents(catalog, this.#key, clock.nowMs(), BATCH)
-      found = events.length
-      await this.#unaddress(events)
-      for (const event of events) {
-        await this.#room()
-        if (this.#isEnding || !this.#hasRoom()) return
-        await this.#begin(event)
-      }
+    let claims = await this.#claim(this.#sizeForRoom())
+    while (claims !== null) {
+      const size = this.#claimSize.now()
+      const isFast =
+        this.#circuit.state === 'closed' && size > this.#parts.settings().http.concurrency
+      const ahead = isFast ? this.#claim(size) : []
+      const [isSent, next] = await Promise.all([this.#sendAll(claims), ahead])
+      if (!isSent) return this.#release(next ?? [])
+      if (!isFast) await this.#whenRoom()
+      claims = isFast ? next : await this.#claim(this.#sizeForRoom())
     }
   }
 
-  async #unaddress(events: readonly StoredEvent[]): Promise<void> {
+  /** Events that can begin at once. */
+  #sizeForRoom(): number {
+    if (this.#circuit.state !== 'closed') return 1
+    const byRate = (this.#parts.settings().http.ratePerSecond * HELD_MS) / 1_000
+    return Math.max(1, Math.min(this.#room, Math.floor(byRate)))
+  }
+
+  /**
+   * Claims events that are due; without those that another process has claimed meanwhile. Null if
+   * there are none, or if they cannot be read: the next poll tries again, and logs an outage.
+   */
+  async #claim(size: number): Promise<EventClaim[] | null> {
+    const { catalog, clock, outcomes, settings, log } = this.#parts
+    try {
+      if (outcomes.isBehind) await outcomes.settled()
+      if (!this.#isPassing) return null
+      const nowMs = clock.nowMs()
+      const events = await dueEvents(catalog, this.#key, nowMs, size)
+      if (events.length === 0) return null
+      const addressed = await this.#addressed(events)
+      if (addressed.length === 0) return []
+      const { orphanMs, http } = settings()
+      const leaseMs = Math.max(orphanMs, http.timeoutMs + CLAIM_MARGIN_MS)
+      return await claimEvents(catalog, addressed, { nowMs, leaseMs })
+    } catch (error) {
+      if (!(error instanceof CatalogUnavailableError)) {
+        log.error({ err: error }, 'notifications of a receiver cannot be read')
+      }
+      return null
+    }
+  }
+
+  /** The events that have an address; the others are marked. */
+  async #addressed(events: readonly StoredEvent[]): Promise<readonly StoredEvent[]> {
     const { catalog, metrics, log, settings } = this.#parts
-    const { problem } = settings()
-    if (problem !== null) return
-    const unaddressed = events.filter((event) => resolveReceiver(event, settings()) === null)
-    if (unaddressed.length === 0) return
+    const now = settings()
+    const isAddressed = (event: StoredEvent) => resolveReceiver(event, now) !== null
+    const unaddressed = events.filter((event) => !isAddressed(event))
+    if (unaddressed.length === 0) return events
     const count = await storeUnaddressed(catalog, unaddressed)
     metrics.notifications('', 'unaddressed', count)
     if (count > 0) log.info({ count }, 'notifications have no receiver')
+    return events.filter(isAddressed)
   }
 
-  /** Resolves when an attempt may begin, or the circuit has opened. */
-  async #room(): Promise<void> {
-    while (this.#underWay.size >= this.#parts.settings().http.concurrency) {
-      await Promise.race(this.#underWay)
+  /** Begins their attempts in order. False if one could not begin: the rest is given back. */
+  async #sendAll(claims: readonly EventClaim[]): Promise<boolean> {
+    for (const [at, claim] of claims.entries()) {
+      await this.#whenRoom()
+      if (this.#isPassing && this.#begin(claim)) continue
+      this.#release(claims.slice(at))
+      return false
+    }
+    return true
+  }
+
+  /** Resolves when an attempt may begin, or no more attempts begin. */
+  async #whenRoom(): Promise<void> {
+    while (this.#room <= 0 && !this.#isEnding) {
+      await new Promise<void>((ended) => {
+        this.#roomChanged = ended
+      })
     }
     const waitMs = this.#nextMs - monotonicMs()
     const { signal } = this.#parts
     if (waitMs > 0) await delay(waitMs, undefined, { signal }).catch(() => undefined)
   }
 
-  /** Claims an event, and begins its attempt. */
-  async #begin(event: StoredEvent): Promise<void> {
-    const { catalog, clock, settings } = this.#parts
+  /** False if the claim may end before its attempt does, or if the address is gone. */
+  #begin(claim: EventClaim): boolean {
+    const { clock, settings } = this.#parts
     const now = settings()
-    const receiver = resolveReceiver(event, now)
-    if (receiver === null) return
-    const leaseMs = Math.max(now.orphanMs, now.http.timeoutMs + CLAIM_MARGIN_MS)
-    const claim = await claimEvent(catalog, event, clock.nowMs(), leaseMs)
-    if (claim === null) return
+    const { timeoutMs, ratePerSecond } = now.http
+    const startMs = clock.nowMs()
+    const receiver = resolveReceiver(claim.event, now)
+    if (receiver === null || startMs + timeoutMs > claim.endMs) return false
     const circuit = this.#circuit
     circuit.begin()
-    this.#nextMs = Math.max(this.#nextMs, monotonicMs()) + 1_000 / now.http.ratePerSecond
-    const attempt = this.#attempt(claim, receiver, now, circuit).catch((error: unknown) => {
-      this.#parts.log.error({ err: error }, 'the result of a notification cannot be stored')
-    })
+    this.#nextMs = Math.max(this.#nextMs, monotonicMs() - RATE_SLACK_MS) + 1_000 / ratePerSecond
+    const attempt = this.#attempt({ claim, startMs, receiver, now, circuit })
+      .catch((error: unknown) => {
+        this.#parts.log.error({ err: error }, 'a notification cannot be sent')
+      })
+      .finally(() => {
+        this.#underWay.delete(attempt)
+        this.#roomChanged()
+      })
     this.#underWay.add(attempt)
-    void attempt.finally(() => this.#underWay.delete(attempt))
+    return true
   }
 
-  async #attempt(
-    claim: EventClaim,
-    receiver: ResolvedReceiver,
-    now: NotificationSettings,
-    circuit: CircuitBreaker,
-  ): Promise<void> {
-    const { catalog, clock, metrics, signal } = this.#parts
+  #release(claims: readonly EventClaim[]): void {
+    for (const claim of claims) this.#parts.outcomes.add({ kind: 'released', claim })
+  }
+
+  async #attempt(attempt: Attempt): Promise<void> {
+    const { clock, metrics, outcomes, signal } = this.#parts
+    const { claim, startMs, receiver, circuit } = attempt
     const host = hostOf(receiver.url)
     let returned: string
     try {
-      returned = await this.#send(claim, receiver, now)
+      returned = await this.#send(attempt)
     } catch (error) {
       if (!(error instanceof DeliveryError)) throw error
-      if (signal.aborted) return await this.#written(claim, () => releaseClaim(catalog, claim))
+      if (signal.aborted) return this.#release([claim])
       circuit.failed()
-      return await this.#failed(claim, host, error, now)
+      return this.#failed(attempt, host, error)
     }
     circuit.succeeded()
+    this.#claimSize.taken()
     metrics.notifications(host, 'delivered', 1)
-    await this.#written(claim, () => storeDelivered(catalog, claim, clock.nowMs(), returned))
+    outcomes.add({ kind: 'delivered', claim, startMs, nowMs: clock.nowMs(), returned })
   }
 
-  async #failed(
-    claim: EventClaim,
-    host: string,
-    error: DeliveryError,
-    { http }: NotificationSettings,
-  ): Promise<void> {
-    const { catalog, clock, log, metrics } = this.#parts
+  #failed({ claim, startMs, now: { http } }: Attempt, host: string, error: DeliveryError): void {
+    const { clock, log, metrics, outcomes } = this.#parts
     const { attempt, event } = claim
+    const reason = error.message
     metrics.notifications(host, 'failed', 1)
     const isLast = attempt >= http.triesMax
     const delayMs = retryDelayMs(attempt, http.retryMs, randomFraction())
     const dueMs = isLast ? null : clock.nowMs() + delayMs
-    await this.#written(claim, () => storeFailed(catalog, claim, error.message, dueMs))
-    if (!isLast) return
-    metrics.notifications(host, 'dead', 1)
-    const { stamp, event_code: code } = event
-    const reason = error.message
-    log.warn({ stamp, code, host, attempt, reason }, 'notification is dead: no attempt succeeded')
+    outcomes.add({ kind: 'failed', claim, startMs, error: reason, dueMs }, () => {
+      if (!isLast) return
+      metrics.notifications(host, 'dead', 1)
+      const { stamp, event_code: code } = event
+      log.warn({ stamp, code, host, attempt, reason }, 'notification is dead: no attempt succeeded')
+    })
   }
 
   /** The answer. Rejects with `DeliveryError`. */
-  async #send(
-    claim: EventClaim,
-    receiver: ResolvedReceiver,
-    { http }: NotificationSettings,
-  ): Promise<string> {
+  async #send({ claim: { event }, startMs, receiver, now: { http } }: Attempt): Promise<string> {
     const { outgoing, clock, signal: ending } = this.#parts
     const signedMs = realTimeOf(clock).nowMs()
-    const { startMs, event } = claim
     const call = requestOf(event, receiver, http.secret, { startMs, signedMs })
     const abort = new AbortController()
     const { signal } = abort
@@ -250,20 +306,6 @@ export class ReceiverQueue {
     } finally {
       clearTimeout(timer)
       ending.removeEventListener('abort', end)
-    }
-  }
-
-  /** Writes a result, again during an outage of MongoDB as long as the claim lasts. */
-  async #written({ endMs }: EventClaim, write: () => Promise<void>): Promise<void> {
-    const { clock, signal } = this.#parts
-    for (;;) {
-      try {
-        return await write()
-      } catch (error) {
-        const isOver = signal.aborted || clock.nowMs() >= endMs
-        if (!(error instanceof CatalogUnavailableError) || isOver) throw error
-        await delay(WRITE_RETRY_MS, undefined, { signal }).catch(() => undefined)
-      }
     }
   }
 

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import {
   DEMO_EVENTS,
+  DEMO_RECEIVER,
   finishDemoSeed,
+  hasDemo,
   seedDemoCatalogue,
   seedDemoEvents,
 } from '../../src/catalog/demo.ts'
@@ -73,6 +75,7 @@ describe('the demo catalogue', () => {
     await seedDemoCatalogue(catalog, DEMO_BY)
     await finishDemoSeed(catalog)
     expect(await seedDemoCatalogue(catalog, DEMO_BY)).toEqual(NOTHING)
+    expect(await hasDemo(catalog)).toBe(true)
   })
 
   it('resumes after an interruption with the same credits', async () => {
@@ -86,6 +89,7 @@ describe('the demo catalogue', () => {
     const catalog = await store.open()
     await insertEntity(catalog, 'plans')
     expect(await seedDemoCatalogue(catalog, DEMO_BY)).toEqual(NOTHING)
+    expect(await hasDemo(catalog)).toBe(false)
     expect(await catalog.rates.findOne({})).toBeNull()
   })
 
@@ -103,9 +107,11 @@ describe('the rules of the demo', () => {
   it('are valid settings, stored once', async () => {
     const catalog = await store.open()
     checkEventSettings(DEMO_EVENTS)
-    const policy = createAddressPolicy(loadConfig({ env: {} }).external.privateRanges)
     for (const { url } of DEMO_EVENTS.balance) {
-      expect(await addressProblem(new URL(url), policy)).toBeNull()
+      const problem = (ranges: readonly string[]) =>
+        addressProblem(new URL(url), createAddressPolicy(ranges))
+      expect(await problem([DEMO_RECEIVER])).toBeNull()
+      expect(await problem(loadConfig({ env: {} }).external.privateRanges)).not.toBeNull()
     }
     for (let times = 1; times <= 2; times += 1) await seedDemoEvents(catalog, DEMO_BY)
     expect((await readCategory(catalog, 'events')).value).toEqual(DEMO_EVENTS)

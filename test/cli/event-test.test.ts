@@ -72,6 +72,16 @@ describe('tollgate event test', () => {
     expect(stored).toMatchObject({ before: 0, after: 25 * MIB, reached_constant: 20 * MIB })
   })
 
+  it('shows an event that is sent: the address of the demo is permitted', async () => {
+    const outcome = async () => {
+      const [{ delivery } = {}] = await events()
+      const { state, error = '' } = delivery as { state: string; error?: string }
+      return state === 'delivered' ? state : error
+    }
+    // Another program may listen at the address.
+    await expect.poll(outcome).toMatch(/^(delivered$|(?!address)[A-Za-z ]+: )/)
+  })
+
   it('prints the conditions with their values for people', async () => {
     const { code, stdout } = await test('DATA_10_MIB', 1001, 5 * MIB)
     expect(code).toBe(0)

@@ -3,7 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { createSealer } from '../../src/catalog/settings/sealing.ts'
-import { eventOf, KEY, NOW_MS, useScene } from '../support/notifications/scene.ts'
+import { eventOf, NOW_MS } from '../support/notifications/event.ts'
+import { KEY, useScene } from '../support/notifications/scene.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const scene = useScene()
@@ -124,7 +125,7 @@ describe('a failed attempt', () => {
       response.on('close', () => clearInterval(timer))
     }
     silent.respond = () => undefined
-    await settings({ num_of_tries: 1, timeout_ms: 200 })
+    await settings({ num_of_tries: 1, timeout_ms: 2_000 })
     const to = (stamp: string, url: string) => eventOf(stamp, { receiver: { url } })
     await add(
       to('endless', endless.url),
@@ -138,8 +139,8 @@ describe('a failed attempt', () => {
     const errorOf = async (stamp: string) => (await event(stamp)).delivery.error
     expect(await errorOf('refused')).toBe('unreachable: it cannot be reached (ECONNREFUSED)')
     expect(await errorOf('reset')).toMatch(/^unreachable: it cannot be reached \(/)
-    expect(await errorOf('silent')).toBe('timeout: its answer was not complete within 200 ms')
-    expect(await errorOf('endless')).toBe('timeout: its answer was not complete within 200 ms')
+    expect(await errorOf('silent')).toBe('timeout: its answer was not complete within 2000 ms')
+    expect(await errorOf('endless')).toBe('timeout: its answer was not complete within 2000 ms')
     expect(await errorOf('private')).toMatch(/^address: its address is private/)
   })
 

@@ -4,7 +4,8 @@ import type { NotificationSettings } from '../../src/catalog/settings/notificati
 import { closeMail } from '../../src/external/mail.ts'
 import { createDigests } from '../../src/notifications/digest.ts'
 import { type MailServer, startMailServer } from '../support/mail-server.ts'
-import { eventOf, NOW_MS, useScene } from '../support/notifications/scene.ts'
+import { eventOf, NOW_MS } from '../support/notifications/event.ts'
+import { useScene } from '../support/notifications/scene.ts'
 
 const scene = useScene()
 const HOUR_MS = 3_600_000

@@ -8,7 +8,7 @@ import { retryDelayMs } from '../../src/notifications/back-off.ts'
 import { DeliveryError } from '../../src/notifications/failure.ts'
 import { payloadOf } from '../../src/notifications/payload.ts'
 import { type ResolvedReceiver, requestOf } from '../../src/notifications/request.ts'
-import { eventOf, NOW_MS } from '../support/notifications/scene.ts'
+import { eventOf, NOW_MS } from '../support/notifications/event.ts'
 
 const GET: ResolvedReceiver = {
   url: 'https://crm.example.net/told',

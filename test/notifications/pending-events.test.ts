@@ -1,11 +1,17 @@
-/** Reads of pending events: as short as the batch, whatever is pending for others. */
+/** Reads and claims of pending events: as short as the batch, whatever is pending for others. */
 import { describe, expect, it } from 'vitest'
 import type { FindCursor } from '../../src/catalog/collections.ts'
 import type { Catalog } from '../../src/catalog/connection.ts'
 import { firstUnmailedMs } from '../../src/notifications/digest.ts'
 import { refreshNotificationGauges } from '../../src/notifications/gauges.ts'
-import { dueEvents, nextReceiver, OF_SETTINGS } from '../../src/notifications/pending-events.ts'
-import { eventOf, NOW_MS, useScene } from '../support/notifications/scene.ts'
+import {
+  claimEvents,
+  dueEvents,
+  nextReceiver,
+  OF_SETTINGS,
+} from '../../src/notifications/pending-events.ts'
+import { eventOf, NOW_MS } from '../support/notifications/event.ts'
+import { useScene } from '../support/notifications/scene.ts'
 
 const scene = useScene()
 
@@ -13,22 +19,29 @@ interface Explained {
   executionStats: { totalKeysExamined: number; totalDocsExamined: number }
 }
 
-/** A catalogue that adds up what its reads of events examine. */
+/** A catalogue that adds up what its reads and changes of events examine. */
 function measured(catalog: Catalog): { catalog: Catalog; examined(): number } {
   let examined = 0
   const events = new Proxy(catalog.events, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)
       if (typeof member !== 'function') return member
+      const explain = async (cursor: FindCursor) => {
+        const { executionStats } = (await cursor.explain('executionStats')) as never as Explained
+        examined += executionStats.totalKeysExamined + executionStats.totalDocsExamined
+      }
+      if (name === 'updateMany') {
+        return async (filter: object, ...args: unknown[]) => {
+          await explain(target.find(filter))
+          return Reflect.apply(member, target, [filter, ...args])
+        }
+      }
       if (name !== 'find') return member.bind(target)
       return (...args: unknown[]) => {
         const cursor = Reflect.apply(member, target, args) as FindCursor
         const toArray = cursor.toArray.bind(cursor)
         cursor.toArray = async () => {
-          const { executionStats } = (await cursor
-            .clone()
-            .explain('executionStats')) as never as Explained
-          examined += executionStats.totalKeysExamined + executionStats.totalDocsExamined
+          await explain(cursor.clone())
           return toArray()
         }
         return cursor
@@ -62,7 +75,7 @@ async function filled() {
   return { ...measured(catalog), metrics }
 }
 
-describe('reads of pending events', () => {
+describe('reads and claims of pending events', () => {
   it('find each receiver by one step', async () => {
     const { catalog, examined } = await filled()
     const found: unknown[] = []
@@ -85,6 +98,15 @@ describe('reads of pending events', () => {
     const due = async (key: string) => (await dueEvents(catalog, key, NOW_MS, 16)).length
     expect([await due(THIRD), await due(OTHER), await due(OF_SETTINGS)]).toEqual([3, 16, 16])
     expect(examined()).toBeLessThan(120)
+  })
+
+  it('that are claimed, are the only ones examined', async () => {
+    const { catalog, examined } = await filled()
+    const events = await dueEvents(catalog, OTHER, NOW_MS, 16)
+    const read = examined()
+    const claims = await claimEvents(catalog, events, { nowMs: NOW_MS, leaseMs: 60_000 })
+    expect(claims).toHaveLength(16)
+    expect(examined() - read).toBeLessThan(40)
   })
 
   it('find no event for e-mails among those that were sent', async () => {

@@ -85,10 +85,14 @@ describe('an installation with a clock of its own', () => {
   it('ends the session on the way of a month, with the time of its usage', async () => {
     const moved = await clockCall({ to: LATER })
     const ran = moved['ran'] as { job: string; at: string; counts: object }[]
-    const [expiry] = ran.filter(({ job }) => job === 'sessions')
-    expect(expiry?.counts).toEqual({ expired: 1 })
-    expect(Date.parse(expiry?.at ?? '')).toBeGreaterThan(START_MS)
-    expect(Date.parse(expiry?.at ?? '')).toBeLessThan(START_MS + 24 * HOUR_MS)
+    const expiries = ran.filter(({ job }) => job === 'sessions')
+    // The sweeper of the recorder follows the clock too, and may be the first one.
+    for (const { counts, at } of expiries) {
+      expect(counts).toEqual({ expired: 1 })
+      expect(Date.parse(at)).toBeGreaterThan(START_MS)
+      expect(Date.parse(at)).toBeLessThan(START_MS + 24 * HOUR_MS)
+    }
+    expect(expiries.length).toBeLessThan(2)
     const [line, ...others] = await linesOf('abandoned')
     expect(others).toEqual([])
     expect(line).toMatchObject({ state: 'expired', billrun: '202402' })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { BalanceRuleSet } from '../../src/domain/events/rule-set.ts'
+import { sweepPartition } from '../../src/ledger/sweep.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { subscribedTo } from '../support/rating/offers.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
@@ -75,6 +76,13 @@ beforeEach(async () => {
 const DATA = 'balance.totals.data.usagev'
 const call = (units: number, used = 0) => service(units, used, { usaget: 'call' })
 
+async function expire(atMs: number): Promise<void> {
+  const sweep = { batchMax: 100, leaseMs: 10_000, replayMs: 600_000, token: 'test' }
+  for (let partition = 0; partition < scene.ledger.keys.partitions; partition += 1) {
+    await sweepPartition(scene.ledger, partition, sweep, atMs)
+  }
+}
+
 describe('events of prepaid credit', () => {
   it('follow settled usage, and not the reservations of grants', async () => {
     rules = ruleSetOf(reaching(DATA, '-50,-20'), changesOf('spent'))
@@ -107,6 +115,28 @@ describe('events of prepaid credit', () => {
     expect(events[0]?.stamp).toMatch(/^[0-9a-f]{32}$/)
     expect(new Set(events.map(({ stamp }) => stamp)).size).toBe(4)
     expect(new Set(events.map(({ row }) => row.stamp)).size).toBe(1)
+  })
+
+  it('follow usage that is reported after the session has expired', async () => {
+    rules = ruleSetOf(changesOf('spent'))
+    await scene.credit(1, DATA_UNITS, 100)
+    await scene.charge(request('start', 1, 0, [service(20)]))
+    await expire(NOW_MS + 3_700_000)
+    await newEntries(scene)
+    await scene.charge(request('update', 1, 1, [service(-1, 15)]))
+    expect((await newEvents(scene)).map(told)).toEqual(['CHANGED 0 15'])
+    await scene.charge(request('release', 1, 2, [service(-1, 30)]))
+    expect((await newEvents(scene)).map(told)).toEqual(['CHANGED 15 45'])
+  })
+
+  it('follow the usage of a release after expiry, if it is the first report', async () => {
+    rules = ruleSetOf(changesOf('spent'))
+    await scene.credit(1, DATA_UNITS, 100)
+    await scene.charge(request('start', 1, 0, [service(20)]))
+    await expire(NOW_MS + 3_700_000)
+    await newEntries(scene)
+    await scene.charge(request('release', 1, 1, [service(-1, 30)]))
+    expect((await newEvents(scene)).map(told)).toEqual(['CHANGED 0 30'])
   })
 
   it('are written with the entry of their commit, beside its line', async () => {

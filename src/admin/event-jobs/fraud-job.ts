@@ -22,6 +22,7 @@ import {
 } from '../../domain/events/fraud.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
 import { beginJob, type ClaimedJob, JobLostError } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
 import {
@@ -35,6 +36,7 @@ import {
   sidsIn,
   type WindowSums,
 } from './fraud-sums.ts'
+import { createInvalidRules, type ReportInvalid } from './invalid-rules.ts'
 import { readPosition } from './position.ts'
 
 export interface FraudParts {
@@ -55,12 +57,17 @@ export async function beginFraudRules(stores: Parameters<typeof beginJob>[0]): P
 
 /**
  * A rule that fails does not keep the others from being evaluated; the job fails with its error
- * then, and is repeated.
+ * then, and is repeated. Logs rules that are left out.
  */
-export function fraudHandler({ catalog, clock }: FraudParts): JobHandler {
+export function fraudHandler({
+  catalog,
+  clock,
+  log,
+}: FraudParts & { log: Pick<Logger, 'warn'> }): JobHandler {
+  const reportInvalid = createInvalidRules(log)
   return async (claimed, signal) => {
     const nowMs = clock.nowMs()
-    const rules = await readRules(catalog)
+    const rules = await readRules(catalog, reportInvalid)
     const known = claimed.job.position ?? {}
     // Rules that are gone are forgotten.
     let position = Object.fromEntries(
@@ -86,9 +93,14 @@ export function fraudHandler({ catalog, clock }: FraudParts): JobHandler {
 }
 
 /** Active rules by the digests of what they count: equal ones are one. */
-async function readRules(catalog: Catalog): Promise<Map<string, FraudRule>> {
+async function readRules(
+  catalog: Catalog,
+  reportInvalid?: ReportInvalid,
+): Promise<Map<string, FraudRule>> {
   const { value } = await readCategory(catalog, 'events')
-  return new Map(fraudRulesIn(value).rules.map((rule) => [digestOf([rule.identity]), rule]))
+  const { rules, invalid } = fraudRulesIn(value)
+  reportInvalid?.(invalid)
+  return new Map(rules.map((rule) => [digestOf([rule.identity]), rule]))
 }
 
 /** When the next window is due; null without rules. */

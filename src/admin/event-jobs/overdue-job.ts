@@ -10,8 +10,10 @@ import { moneyRulesIn } from '../../catalog/settings/event-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import type { Logger } from '../../runtime/log.ts'
 import { beginJob } from '../jobs/jobs.ts'
 import type { JobHandler } from '../jobs/runner.ts'
+import { createInvalidRules, type ReportInvalid } from './invalid-rules.ts'
 import { readPosition } from './position.ts'
 
 export interface OverdueParts {
@@ -33,13 +35,22 @@ export async function beginOverdue(stores: Parameters<typeof beginJob>[0]): Prom
   await beginJob(stores, { kind: 'overdue', subject: 'debts', options: {}, actor: NODE_ACTOR })
 }
 
-/** Without a rule it does nothing; a rule applies to due dates that pass after it was stored. */
-export function overdueHandler({ catalog, clock, config }: OverdueParts): JobHandler {
+/**
+ * Without a rule it does nothing; a rule applies to due dates that pass after it was stored. Logs
+ * rules of money that are left out, of whatever type.
+ */
+export function overdueHandler({
+  catalog,
+  clock,
+  config,
+  log,
+}: OverdueParts & { log: Pick<Logger, 'warn'> }): JobHandler {
+  const reportInvalid = createInvalidRules(log)
   const { currencyCode } = config.rating
   return async (claimed, signal) => {
     const nowMs = clock.nowMs()
     const { position } = claimed.job
-    if (!(await hasRule(catalog))) {
+    if (!(await hasRule(catalog, reportInvalid))) {
       if (position?.['due'] !== undefined) await claimed.saveProgress(STEP, {})
       return nowMs + STANDING_MS
     }
@@ -68,9 +79,11 @@ export function overdueHandler({ catalog, clock, config }: OverdueParts): JobHan
   }
 }
 
-async function hasRule(catalog: Catalog): Promise<boolean> {
+async function hasRule(catalog: Catalog, reportInvalid?: ReportInvalid): Promise<boolean> {
   const { value } = await readCategory(catalog, 'events')
-  return moneyRulesIn(value).rules.some(({ type }) => type === 'overdue')
+  const { rules, invalid } = moneyRulesIn(value)
+  reportInvalid?.(invalid)
+  return rules.some(({ type }) => type === 'overdue')
 }
 
 /** When the next debt becomes overdue; null if there is none, or no rule. */

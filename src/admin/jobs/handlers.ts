@@ -46,8 +46,8 @@ export function jobHandlers(
     autorenew: renewalsHandler(parts),
     cards: cardExpiryHandler(parts),
     report: reportHandler({ ...reports, clock }),
-    overdue: overdueHandler(parts),
-    fraud: fraudHandler(parts),
+    overdue: overdueHandler({ ...parts, log }),
+    fraud: fraudHandler({ ...parts, log }),
     digest: digestHandler({ catalog, clock, config, log, metrics }),
   }
 }

@@ -18,6 +18,8 @@ export interface EventDelivery {
   due: Date
   /** How often it was sent. */
   attempts: number
+  /** Identifies the events that a process claimed together; absent if no process has it. */
+  claim?: string
   /** Why the last attempt failed. */
   error?: string
 }

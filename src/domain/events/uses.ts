@@ -66,9 +66,14 @@ export function usesOf(
     addSegment(uses, former[index], tag, -1)
     addSegment(uses, service, tag, 1)
   }
-  // The segment of an expired session stays in it.
   for (const line of lines) {
-    if (line.state !== 'expired') addTo(uses, line.usaget, line, line.stamp, 1)
+    // A session that has expired keeps the segment of the line, until it is released late.
+    const isKept = services.some(
+      ({ segment }, index) =>
+        segment !== null &&
+        line.stamp === `${serviceTagOf(sessionKey, session, index)}-${segment.number}`,
+    )
+    if (!isKept) addTo(uses, line.usaget, line, line.stamp, 1)
   }
   return uses.filter(isUse)
 }

@@ -34,7 +34,7 @@ beforeEach(async () => {
 const rules = (...fraud: object[]) => storeEventRules(catalog, { fraud })
 
 async function run(on = catalog): Promise<void> {
-  const handlers = { fraud: fraudHandler({ catalog: on, clock }) }
+  const handlers = { fraud: fraudHandler({ catalog: on, clock, log: silent }) }
   const stores = { catalog: on, clock, log: silent, handlers }
   const [job] = await jobsDue(stores)
   if (job !== undefined) await runJob(stores, job, new AbortController().signal)

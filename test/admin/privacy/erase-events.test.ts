@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { useApiServer } from '../../support/admin/entities/api/api-server.ts'
 import { make } from '../../support/admin/entities/api/creators.ts'
-import { eventOf } from '../../support/notifications/scene.ts'
+import { eventOf } from '../../support/notifications/event.ts'
 
 const world = useApiServer()
 const NAMED = { firstname: 'Annabel', lastname: 'Quimby', address: '12 Wisteria Lane' }

@@ -4,7 +4,7 @@ import { removeEvents } from '../../../src/admin/retention/others.ts'
 import type { Removal } from '../../../src/admin/retention/removal.ts'
 import type { DeliveryState } from '../../../src/catalog/records/event-document.ts'
 import { useStore } from '../../support/catalog/store.ts'
-import { eventOf, NOW_MS } from '../../support/notifications/scene.ts'
+import { eventOf, NOW_MS } from '../../support/notifications/event.ts'
 
 const store = useStore()
 const DAY_MS = 86_400_000

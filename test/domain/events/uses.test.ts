@@ -61,6 +61,19 @@ describe('the usage of a request', () => {
     expect(amounts(usesOf(before, change, CONTEXT))).toEqual(['4 40 202612'])
   })
 
+  it('in a late release is that of the line, as the session keeps no segment', () => {
+    const change = {
+      session: session([], { state: 'closed' }),
+      lines: [line(1, 9, { state: 'expired' })],
+    }
+    const context = { ...CONTEXT, request: { kind: 'release', refund: false } } as const
+    const [reported, silent] = [segment(1, 5, OLD), null].map((last) =>
+      session([last], { state: 'expired' }),
+    )
+    expect(amounts(usesOf(reported as Session, change, context))).toEqual(['4 40 202611'])
+    expect(amounts(usesOf(silent as Session, change, context))).toEqual(['9 90 202611'])
+  })
+
   it('does not begin with an earlier session of the same id', () => {
     const before = session([segment(1, 5)], { openedMs: 1, state: 'expired' })
     const change = { session: session([segment(1, 4)], { openedMs: 2 }), lines: [] }

@@ -1,14 +1,9 @@
 /** Pending events in MongoDB, and processes that deliver them. */
 import { afterEach } from 'vitest'
 import type { Catalog } from '../../../src/catalog/connection.ts'
-import {
-  type EventDocument,
-  eventDocument,
-  type NotificationDocument,
-} from '../../../src/catalog/records/event-document.ts'
+import type { NotificationDocument } from '../../../src/catalog/records/event-document.ts'
 import { changeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { loadConfig } from '../../../src/config/load.ts'
-import type { BalanceEvent } from '../../../src/domain/events/event.ts'
 import {
   type Delivery,
   type DeliveryOptions,
@@ -16,47 +11,16 @@ import {
 } from '../../../src/notifications/delivery.ts'
 import { createMetrics, type Metrics } from '../../../src/runtime/metrics.ts'
 import { recordingLog, useStore } from '../catalog/store.ts'
+import { NOW_MS } from './event.ts'
 import { type Receiver, startReceiver } from './receiver.ts'
 
-export const NOW_MS = Date.UTC(2026, 10, 21, 10)
 /** The key of stored secrets. */
 export const KEY = 'a key for tests that is long enough'
 
-/** An event of a balance as the recorder stores it. */
-export function eventOf(stamp: string, more: Partial<BalanceEvent> = {}): EventDocument {
-  return eventDocument({
-    stamp,
-    event_type: 'balance',
-    event_code: 'HALF',
-    event_description: 'half of the group is used',
-    matched_path: 'balance.groups.G.usagev',
-    before: 40,
-    after: 60.5,
-    based_on: 'usage',
-    group_total: 100,
-    reached_constant: 50,
-    reached_constant_percentage: 50,
-    creation_ms: NOW_MS + 750,
-    aid: 17,
-    sid: 18,
-    row: { usagev: 20, urt: NOW_MS / 1000, usaget: 'data', stamp: 'line-1' },
-    balance: { sid: 18 },
-    conditions: [
-      {
-        type: 'reached_percentage',
-        value: '50',
-        unit: 'MB',
-        usaget: 'data',
-        paths: [{ path: 'balance.groups.F.usagev' }, { path: 'balance.groups.G.usagev' }],
-      },
-    ],
-    receiver: {},
-    ...more,
-  })
-}
-
 export interface Scene {
   readonly catalog: Catalog
+  /** A further connection to the same database. */
+  connect(): Promise<Catalog>
   readonly metrics: Metrics
   readonly records: ReturnType<typeof recordingLog>['records']
   /** Stores category `events`: a receiver, and quick retries. */
@@ -92,6 +56,7 @@ export function useScene(): () => Promise<Scene> {
     const events = catalog.events
     return {
       catalog,
+      connect: () => store.open(store.url(), events.dbName),
       metrics,
       records,
       async settings(http, others = {}) {

@@ -251,6 +251,7 @@ const EVENT: Readonly<Record<string, Schema>> = {
     state: choice(['pending', 'delivered', 'dead', 'unaddressed'], 'State.'),
     due: date('When it is sent next, while it is pending.'),
     attempts: integer('How often it was sent.'),
+    claim: text('While a process sends it: its claim.'),
     error: text('Why the last attempt failed.'),
   }),
 }
