@@ -44,6 +44,10 @@ describe('rules of the console', () => {
       `localStorage is used only in ${CONSOLE}frame/choices.ts`,
       `localStorage.setItem('customer', text)`,
     ],
+    [
+      `sessionStorage is used only in ${CONSOLE}pages/customer/tab-storage.ts`,
+      'sessionStorage.clear()',
+    ],
   ])('%s', (rule, text) => {
     expect(rules('parts/a.tsx', text)).toEqual([rule])
   })

@@ -27,10 +27,13 @@ const SENDERS: ReadonlySet<string> = new Set([
 /** Names that make code or markup of text, or keep data on the machine. */
 const FORBIDDEN: ReadonlySet<string> = new Set([
   ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'dangerouslySetInnerHTML', 'srcdoc'],
-  ...['eval', 'Function', 'sessionStorage', 'indexedDB', 'caches'],
+  ...['eval', 'Function', 'indexedDB', 'caches'],
 ])
-/** Language, zone and similar choices are kept; data are not. */
-const STORAGE = { name: 'localStorage', file: `${CONSOLE}frame/choices.ts` } as const
+/** Kept are choices of the reader, and for a tab the keys of writes whose outcome is unknown. */
+const STORAGES: Readonly<Record<string, string>> = {
+  localStorage: `${CONSOLE}frame/choices.ts`,
+  sessionStorage: `${CONSOLE}pages/customer/tab-storage.ts`,
+}
 /** Names that turn text into binary numbers. */
 const ROUNDING: ReadonlySet<string> = new Set(['parseFloat', 'toFixed', 'toPrecision'])
 
@@ -75,9 +78,8 @@ function checkIdentifiers(file: SourceFile): readonly Violation[] {
     if (FORBIDDEN.has(name)) add(`no ${name}`)
     if (ROUNDING.has(name)) add(`no ${name}: figures are text, Intl formats them`)
     if (SENDERS.has(name) && !file.path.startsWith(API)) add(`${name} is used only in ${API}`)
-    if (name === STORAGE.name && file.path !== STORAGE.file) {
-      add(`${name} is used only in ${STORAGE.file}`)
-    }
+    const keeper = Object.hasOwn(STORAGES, name) ? STORAGES[name] : undefined
+    if (keeper !== undefined && file.path !== keeper) add(`${name} is used only in ${keeper}`)
   })
   return violations
 }

@@ -1,6 +1,7 @@
 import './tokens.css'
 import './base.css'
 import { render } from 'preact'
+import { startProbe } from './api/probe.ts'
 import { readSession, sessionUser } from './api/session.ts'
 import { startChoices } from './frame/choices.ts'
 import { startKeys } from './frame/keys.ts'
@@ -11,6 +12,7 @@ import { readNodeZone } from './parts/time.tsx'
 
 startChoices()
 startKeys()
+startProbe()
 startScroll()
 startLogin()
 const app = document.getElementById('app')

@@ -38,7 +38,7 @@ export function PageView() {
   }, [isShown, entries.value])
   if (route === null) return <h1 tabIndex={-1}>{t('frame.notFound')}</h1>
   if (!isShown || loaded === null) return <h1 tabIndex={-1}>{title}</h1>
-  if (loaded.Page === null) return <p class="state">{t('frame.reload')}</p>
+  if (loaded.Page === null) return <h1 tabIndex={-1}>{t('frame.reload')}</h1>
   return <loaded.Page params={params} />
 }
 
