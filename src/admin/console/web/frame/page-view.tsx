@@ -44,8 +44,8 @@ export function PageView() {
 
 /** After navigation the keyboard continues at the begin of the new page. */
 function focusHeading(): void {
+  scrollToEntry()
   if (document.querySelector('dialog[open]') !== null) return
   const heading = document.querySelector<HTMLElement>('main h1') ?? document.querySelector('main')
   heading?.focus({ preventScroll: true })
-  scrollToEntry()
 }
