@@ -33,6 +33,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
+const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  br: brotliDecompressSync,
+  gzip: gunzipSync,
+}
+
 interface Received {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -107,7 +112,7 @@ describe('its files', () => {
     expect(headers['content-encoding']).toBe(encoding)
     expect(headers['vary']).toMatch(/\bAccept-Encoding\b/)
     expect(Number(headers['content-length'])).toBe(bytes.length)
-    const decode = { br: brotliDecompressSync, gzip: gunzipSync }[encoding ?? '']
+    const decode = DECODERS[encoding ?? '']
     expect((decode?.(bytes) ?? bytes).equals(plain)).toBe(true)
   })
 
