@@ -55,7 +55,8 @@ function scaled(text: string): bigint {
 describe('a refusal', () => {
   it('names each invalid field with its reason', () => {
     const message =
-      'Invalid fields: update.price.0.to must be a number; or UNLIMITED; query.effective_date is missing'
+      'Invalid fields: update.price.0.to must be a number; or UNLIMITED; ' +
+      'query.effective_date is missing'
     const refusal = refusalOf(200, { status: 0, code: 17576, message, display: '[]' })
     expect(refusal).toMatchObject({
       kind: 'fields',

@@ -65,7 +65,7 @@ function fileOf(name: string): string {
 }
 
 describe('the page', () => {
-  it('is never cached, may run only scripts of the node, and create no markup of text', async () => {
+  it('is never cached, runs only scripts of the node, and makes no markup of text', async () => {
     const { status, headers } = await get('/')
     expect(status).toBe(200)
     expect(headers).toMatchObject({

@@ -48,7 +48,11 @@ it('all series are 900 seconds long, also after a pause of an hour', () => {
     expect(valuesOf(store, name)).toHaveLength(900)
     expect(valuesOf(store, name).at(-1)).not.toBeNull()
   }
-  expect(valuesOf(store).slice(0, -1).every((value) => value === null)).toBe(true)
+  expect(
+    valuesOf(store)
+      .slice(0, -1)
+      .every((value) => value === null),
+  ).toBe(true)
 })
 
 it('a figure that is not known is a gap', () => {
