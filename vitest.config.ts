@@ -41,7 +41,7 @@ export const LONG: readonly string[] = [
   'test/runtime/tls-listeners.test.ts',
 ]
 
-/** Tests in the Chromium of the machine, by themselves: `npx vitest run --config vitest.system.config.ts --project browser`. */
+/** Tests in the Chromium of the machine: project `browser` of vitest.system.config.ts. */
 export const BROWSER = 'test/admin/console/**/*.browser.test.ts'
 
 /** Properties that `npm test` checks in short, and `npm run test:system` again at full length. */

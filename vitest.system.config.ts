@@ -22,7 +22,15 @@ export default defineConfig({
           env: { PROPERTY_LENGTH: 'full' },
         },
       },
-      { extends: true, test: { name: 'browser', include: [BROWSER], fileParallelism: false } },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: [BROWSER],
+          fileParallelism: false,
+          hookTimeout: WITH_PROCESSES.testTimeout,
+        },
+      },
     ],
   },
 })

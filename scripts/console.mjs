@@ -28,7 +28,7 @@ export async function buildConsole({
   const { output } = await bundle.generate({
     format: 'esm',
     minify: true,
-    comments: false,
+    comments: { legal: true, annotation: false, jsdoc: false },
     entryFileNames: '[name]-[hash].js',
     chunkFileNames: ({ facadeModuleId }) => `${pageOf(facadeModuleId) ?? '[name]'}-[hash].js`,
   })

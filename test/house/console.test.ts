@@ -46,7 +46,7 @@ describe('rules of the console', () => {
     ],
     [
       `sessionStorage is used only in ${CONSOLE}pages/customer/tab-storage.ts`,
-      `sessionStorage.setItem('customer', text)`,
+      'sessionStorage.clear()',
     ],
   ])('%s', (rule, text) => {
     expect(rules('parts/a.tsx', text)).toEqual([rule])

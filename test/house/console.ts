@@ -29,11 +29,11 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
   ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'dangerouslySetInnerHTML', 'srcdoc'],
   ...['eval', 'Function', 'indexedDB', 'caches'],
 ])
-/** Choices such as the language are kept, and a write of unknown outcome; data are not. */
-const STORAGES = [
-  { storage: 'localStorage', file: `${CONSOLE}frame/choices.ts` },
-  { storage: 'sessionStorage', file: `${CONSOLE}pages/customer/tab-storage.ts` },
-] as const
+/** Kept are choices of the reader, and for a tab the keys of writes whose outcome is unknown. */
+const STORAGES: Readonly<Record<string, string>> = {
+  localStorage: `${CONSOLE}frame/choices.ts`,
+  sessionStorage: `${CONSOLE}pages/customer/tab-storage.ts`,
+}
 /** Names that turn text into binary numbers. */
 const ROUNDING: ReadonlySet<string> = new Set(['parseFloat', 'toFixed', 'toPrecision'])
 
@@ -78,9 +78,8 @@ function checkIdentifiers(file: SourceFile): readonly Violation[] {
     if (FORBIDDEN.has(name)) add(`no ${name}`)
     if (ROUNDING.has(name)) add(`no ${name}: figures are text, Intl formats them`)
     if (SENDERS.has(name) && !file.path.startsWith(API)) add(`${name} is used only in ${API}`)
-    for (const { storage, file: owner } of STORAGES) {
-      if (name === storage && file.path !== owner) add(`${name} is used only in ${owner}`)
-    }
+    const keeper = Object.hasOwn(STORAGES, name) ? STORAGES[name] : undefined
+    if (keeper !== undefined && file.path !== keeper) add(`${name} is used only in ${keeper}`)
   })
   return violations
 }

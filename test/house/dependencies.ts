@@ -9,6 +9,7 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   '@node-oauth/oauth2-server': 'OAuth 2.0: order and rules of its grants',
   '@node-rs/argon2': 'hashes of passwords: argon2id, off the thread that serves',
   '@node-saml/node-saml': 'login by SAML: requests, and signatures of XML that hold',
+  '@preact/signals': 'state of the console: a change renders only what shows it',
   '@sinclair/typebox': 'schemas that are types and JSON Schema at once: settings, entities, API',
   '@tollgate/embedded-mongo': 'the embedded MongoDB store, a package of this repository',
   '@zxcvbn-ts/language-common': 'the most common passwords, which no user may take',
@@ -29,12 +30,14 @@ export const DEPENDENCIES: Readonly<Record<string, string>> = {
   pdfkit: 'PDF of invoices: text, embedded fonts and pictures, in pure JavaScript',
   pino: 'JSON logs that cost little',
   piscina: 'the pool of worker threads',
+  preact: 'the console: components in 5 kB, which the build bundles',
   'prom-client': 'Prometheus metrics and the figures of the process',
   re2js: 'regular expressions of operators in linear time, whatever they are',
   saxes: 'XML of network elements: strict about what XML is, and it reads no entities',
   stripe: 'charges of cards through Stripe: its own SDK',
   undici:
     'outgoing HTTP: pools per authority, with a lookup of its own (that of Node has no handle)',
+  uplot: 'charts of live figures in the console: 15 minutes of seconds on a canvas',
   'uWebSockets.js': 'HTTP of the hot path',
   yaml: 'settings as people write them, with comments',
 }
@@ -48,7 +51,6 @@ export const PACKAGE_DEPENDENCIES: Readonly<Record<string, string>> = {
 /** Dependencies for building, testing and measuring only. */
 export const DEV_DEPENDENCIES: Readonly<Record<string, string>> = {
   '@biomejs/biome': 'format and lint',
-  '@preact/signals': 'state of the console: a change renders only what shows it',
   '@types/autocannon': 'types of the load generator',
   '@types/node': 'types of Node',
   '@types/nodemailer': 'types of nodemailer',
@@ -64,11 +66,9 @@ export const DEV_DEPENDENCIES: Readonly<Record<string, string>> = {
   'openapi-fetch': 'the client that the OpenAPI document is tried with: typed fetch',
   'openapi-typescript': 'types of that client, generated from the OpenAPI document',
   'playwright-core': 'a browser that fills in and submits forms, with the Chromium of the machine',
-  preact: 'the console: components in 5 kB, bundled by the build',
   'smtp-server': 'the mail server that tests send e-mails to',
   typescript: 'types, build, and the syntax trees of the project tests',
   rolldown: 'bundles packages and the console for the build; vitest contains it',
-  uplot: 'charts of live figures in the console: 1,000 points a second on a canvas',
   vitest: 'test runner',
 }
 

@@ -33,6 +33,11 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
+const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  br: brotliDecompressSync,
+  gzip: gunzipSync,
+}
+
 interface Received {
   readonly status: number
   readonly headers: IncomingHttpHeaders
@@ -60,7 +65,7 @@ function fileOf(name: string): string {
 }
 
 describe('the page', () => {
-  it('is never cached, may run only scripts of the node, and create no markup of text', async () => {
+  it('is never cached, runs only scripts of the node, and makes no markup of text', async () => {
     const { status, headers } = await get('/')
     expect(status).toBe(200)
     expect(headers).toMatchObject({
@@ -107,7 +112,7 @@ describe('its files', () => {
     expect(headers['content-encoding']).toBe(encoding)
     expect(headers['vary']).toMatch(/\bAccept-Encoding\b/)
     expect(Number(headers['content-length'])).toBe(bytes.length)
-    const decode = { br: brotliDecompressSync, gzip: gunzipSync }[encoding ?? '']
+    const decode = DECODERS[encoding ?? '']
     expect((decode?.(bytes) ?? bytes).equals(plain)).toBe(true)
   })
 

@@ -90,11 +90,9 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
   it('stays as it is while it is paused, by the key . too', async () => {
     const visit = await visitOverview()
     const { page } = visit
-    const rows = page.getByRole('region', { name: 'Open sessions', exact: true }).getByRole('row')
-    await page
-      .getByRole('region', { name: 'Open sessions', exact: true })
-      .getByRole('button')
-      .click()
+    const chart = page.getByRole('region', { name: 'Open sessions', exact: true })
+    const rows = chart.getByRole('row')
+    await chart.getByRole('button').click()
     await page.keyboard.press('.')
     await page.getByText('paused', { exact: true }).waitFor()
     const first = await rows.nth(1).textContent()

@@ -1,7 +1,9 @@
 import './tokens.css'
 import './base.css'
 import { render } from 'preact'
-import { readSession, sessionUser } from './api/session.ts'
+import { isAdmitted } from './api/client.ts'
+import { startProbe } from './api/probe.ts'
+import { readSession } from './api/session.ts'
 import { startChoices } from './frame/choices.ts'
 import { startKeys } from './frame/keys.ts'
 import { startLogin } from './frame/login.tsx'
@@ -11,9 +13,12 @@ import { readNodeZone } from './parts/time.tsx'
 
 startChoices()
 startKeys()
+startProbe()
 startScroll()
 startLogin()
 const app = document.getElementById('app')
 if (app !== null) render(<Shell />, app)
 void readSession()
-sessionUser.subscribe(() => void readNodeZone())
+isAdmitted.subscribe((is) => {
+  if (is) void readNodeZone()
+})

@@ -1,3 +1,4 @@
+/// <reference lib="dom" />
 /** Pages of the console in the Chromium of the machine. */
 import { join } from 'node:path'
 import axe from 'axe-core'

@@ -1,8 +1,8 @@
 /** A product with users, as the tests of the console need it. */
 import { createHash } from 'node:crypto'
 import { PASSWORDS } from '../../../../src/admin/auth/passwords.ts'
-import { type Catalog, ObjectId } from '../../../../src/catalog/collections.ts'
-import { openCatalog } from '../../../../src/catalog/connection.ts'
+import { ObjectId } from '../../../../src/catalog/collections.ts'
+import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
 import { type Product, type ProductOptions, startProduct } from '../../product/product.ts'
 
 export const PASSWORD = 'a sentence that nobody guesses'

@@ -1,7 +1,7 @@
 /** Live samples: a stream, or single samples while the session has too many streams. */
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
 import type { RawDetailsOf } from './call-types.ts'
-import { get, isOnline, openStream } from './client.ts'
+import { get, openStream } from './client.ts'
 import { elapsedMs, pause } from './clock.ts'
 import { Refusal } from './errors.ts'
 import { eventsOf } from './event-stream.ts'
@@ -76,8 +76,6 @@ async function readStream(set: SetState, ended: AbortSignal): Promise<void> {
       // The next attempt learns why: a login, or a role.
       if (name === 'end') return
     }
-    // A stream that breaks off: the server has stopped.
-    isOnline.value = false
   } catch (error) {
     if (!hidden.signal.aborted) throw error
   } finally {

@@ -38,14 +38,14 @@ export function PageView() {
   }, [isShown, entries.value])
   if (route === null) return <h1 tabIndex={-1}>{t('frame.notFound')}</h1>
   if (!isShown || loaded === null) return <h1 tabIndex={-1}>{title}</h1>
-  if (loaded.Page === null) return <p class="state">{t('frame.reload')}</p>
+  if (loaded.Page === null) return <h1 tabIndex={-1}>{t('frame.reload')}</h1>
   return <loaded.Page params={params} />
 }
 
 /** After navigation the keyboard continues at the begin of the new page. */
 function focusHeading(): void {
+  scrollToEntry()
   if (document.querySelector('dialog[open]') !== null) return
   const heading = document.querySelector<HTMLElement>('main h1') ?? document.querySelector('main')
   heading?.focus({ preventScroll: true })
-  scrollToEntry()
 }

@@ -5,11 +5,18 @@ const positions = new Map<string, number>()
 const RESTORE_MS = 3_000
 
 let current = entryKey() ?? markEntry()
+/** A page that is replaced becomes shorter: the browser then scrolls, not the reader. */
+let isReplaced = false
 
 export function startScroll(): void {
   window.history.scrollRestoration = 'manual'
-  const remember = () => positions.set(current, window.scrollY)
+  const remember = () => {
+    if (!isReplaced) positions.set(current, window.scrollY)
+  }
   window.addEventListener('scroll', remember, { passive: true })
+  window.addEventListener('hashchange', () => {
+    isReplaced = true
+  })
 }
 
 /** Called when a page is shown: at its begin, or where the reader has left it. */
@@ -17,6 +24,7 @@ export function scrollToEntry(): void {
   const known = entryKey()
   current = known ?? markEntry()
   const top = known === null ? 0 : (positions.get(known) ?? 0)
+  isReplaced = false
   window.scrollTo(0, top)
   if (top > 0) restore(top)
 }

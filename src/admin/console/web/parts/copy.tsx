@@ -1,4 +1,4 @@
-/** Copies a text; where the browser has no clipboard (plain HTTP), the text is shown to be selected. */
+/** Copies a text; without a clipboard (plain HTTP) it is shown, to be selected. */
 import { useState } from 'preact/hooks'
 import { t } from '../words/words.ts'
 

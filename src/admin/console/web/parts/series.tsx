@@ -82,7 +82,8 @@ function lastOf({ values }: SeriesLine, format: (value: number) => string): stri
 function Canvas({ title, view, format, formatAxis }: SeriesProps) {
   const ref = useRef<HTMLDivElement>(null)
   // Names, colours and language are drawn: another plot shows them.
-  const drawn = `${view.value.lines.map(({ label }) => label).join()} ${language.value} ${zoneName()}`
+  const names = view.value.lines.map(({ label }) => label).join()
+  const drawn = `${names} ${language.value} ${zoneName()}`
   useEffect(() => {
     const target = ref.current
     if (target === null) return

@@ -1,9 +1,12 @@
 /** The console with one more page: a form with fields of a prepaid include. */
 import { call } from '../../../../../src/admin/console/web/api/client.ts'
+import { type Figure, parseExactly } from '../../../../../src/admin/console/web/api/figures.ts'
 import { type PageRoute, ROUTES } from '../../../../../src/admin/console/web/frame/routes.ts'
 import { Field } from '../../../../../src/admin/console/web/parts/field.tsx'
 import { Form, useForm } from '../../../../../src/admin/console/web/parts/form.tsx'
+import { formatNumber } from '../../../../../src/admin/console/web/parts/numbers.ts'
 
+const EXACT = parseExactly('{"figure":12345678901234567890.000000000001}') as { figure: Figure }
 const EMPTY = { name: '', external_id: '', priority: '' }
 
 function FormPage() {
@@ -26,6 +29,7 @@ function FormPage() {
   return (
     <>
       <h1 tabIndex={-1}>Form</h1>
+      <output>{formatNumber(EXACT.figure)}</output>
       <Form form={form} save="Save">
         <Field label="Name" value={name} onValue={(value) => form.set('name', value)} />
         <Field

@@ -59,7 +59,7 @@ export class SeriesStore {
   }
 }
 
-/** Numbers of a sample by the names of the history: `requests.granted`, `file_types.JSON.denied`. */
+/** Numbers of a sample by the names of the history: `requests.granted`, `file_types.A.denied`. */
 function numbersIn(sample: LiveSample): ReadonlyMap<string, SeriesValue> {
   const numbers = new Map<string, SeriesValue>()
   const add = (name: string, value: unknown) => {

@@ -12,7 +12,7 @@ export const FRAME = {
   'login.kept': 'Nobody is logged in, or the session has ended. The page behind stays as it is.',
   'login.mustChange': 'The password must be changed first.',
   'login.enrol':
-    'Your roles require a second factor. Set it up with POST /auth/totp/begin and /auth/totp/confirm.',
+    'Your roles require a second factor: POST /auth/totp/begin and /auth/totp/confirm.',
   'login.user': 'User name',
   'login.password': 'Password',
   'login.newPassword': 'New password',
