@@ -125,8 +125,8 @@ export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
       series: mapOf(
         listOf(figure('A value; null where there was none.'), 'Values from `from` to `to`.'),
         'By path in the sample, such as `requests.granted`; for a file type ' +
-          '`file_types.NAME.granted`, for checks `health.ready`, `health.redis` and `health.mongo` ' +
-          '(1 or 0), `alarms` for their number.',
+          '`file_types.NAME.granted`, for checks `health.ready`, `health.redis` and ' +
+          '`health.mongo` (1 or 0), `alarms` for their number.',
       ),
     }),
   ),
