@@ -29,11 +29,11 @@ export interface Alarm {
   readonly name: AlarmName
   /** Since when, ms since 1970. */
   readonly since: number
-  /** What is wrong, in a sentence. */
+  /** A sentence for the operator. */
   readonly text: string
 }
 
-/** What the alarms depend on, apart from the checks of the stores. Null: not known. */
+/** The figures behind the alarms, besides the checks of the stores. Null if not known. */
 export interface AlarmFigures {
   readonly processes: { readonly realtime: number; readonly recorder: number } | null
   readonly redisCannotWrite: number

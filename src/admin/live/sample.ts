@@ -66,7 +66,7 @@ export interface PeerConnections {
   readonly connections: number
 }
 
-/** What a sample is made of. */
+/** The sources of a sample. */
 export interface LiveReading {
   readonly health: NodeHealth
   /** The published metrics; null while Redis is away. */

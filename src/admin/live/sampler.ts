@@ -42,77 +42,105 @@ const EARLY_MS = 20
 const POLLED_MS = 10_000
 
 export function createSampler(options: SamplerOptions): LiveSampler {
-  const { clock, log, keepsHistory } = options
-  const listeners = new Set<(made: MadeSample) => void>()
-  const rates = new ProcessRates()
-  const alarms = new Alarms(options.limits)
-  const ring = new SampleRing()
-  let latest: MadeSample | null = null
-  let making: Promise<MadeSample> | null = null
-  let timer: NodeJS.Timeout | undefined
-  let polledMs = Number.NEGATIVE_INFINITY
-  let isStopped = false
+  return new Sampler(options)
+}
 
-  const timeMs = () => clock.nowMs() + EARLY_MS
-  const isWanted = () =>
-    keepsHistory || listeners.size > 0 || Math.abs(timeMs() - polledMs) < POLLED_MS
+class Sampler implements LiveSampler {
+  readonly #options: SamplerOptions
+  readonly #listeners = new Set<(made: MadeSample) => void>()
+  readonly #rates = new ProcessRates()
+  readonly #alarms: Alarms
+  readonly #ring = new SampleRing()
+  #latest: MadeSample | null = null
+  #making: Promise<MadeSample> | null = null
+  #timer: NodeJS.Timeout | undefined
+  #polledMs = Number.NEGATIVE_INFINITY
+  #isStopped = false
 
-  const make = async (): Promise<MadeSample> => {
-    const nowMs = timeMs()
-    const figures = sampleFigures(await options.read(), rates, nowMs)
-    const { health } = figures.sample
-    const sample = { ...figures.sample, alarms: alarms.update(health, figures.alarms, nowMs) }
-    ring.add(sample.time, numbersOf(sample))
-    latest = { sample, json: JSON.stringify(sample) }
-    return latest
+  constructor(options: SamplerOptions) {
+    this.#options = options
+    this.#alarms = new Alarms(options.limits)
   }
-  /** Calls that overlap share a sample. */
-  const makeOnce = (): Promise<MadeSample> => {
-    making ??= make().finally(() => {
-      making = null
-    })
-    return making
+
+  start(): void {
+    this.#arm()
   }
-  const tick = async () => {
-    timer = undefined
-    try {
-      const made = await makeOnce()
-      for (const listener of listeners) listener(made)
-    } catch (error) {
-      log.error({ err: error }, 'a live sample could not be made')
+
+  async current(): Promise<MadeSample> {
+    const nowMs = this.#timeMs()
+    this.#polledMs = nowMs
+    const latest = this.#latest
+    const isFresh = latest !== null && nowMs - latest.sample.time < 2 * SECOND_MS
+    const made = isFresh ? latest : await this.#makeOnce()
+    this.#arm()
+    return made
+  }
+
+  watch(listener: (made: MadeSample) => void): () => void {
+    this.#listeners.add(listener)
+    this.#arm()
+    return () => {
+      this.#listeners.delete(listener)
     }
-    arm()
   }
-  const arm = () => {
-    if (timer !== undefined || isStopped) return
-    if (!isWanted()) {
+
+  history(fromMs: number): LiveHistory {
+    return this.#ring.read(fromMs)
+  }
+
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+  }
+
+  #timeMs(): number {
+    return this.#options.clock.nowMs() + EARLY_MS
+  }
+
+  #isWanted(): boolean {
+    const isPolled = Math.abs(this.#timeMs() - this.#polledMs) < POLLED_MS
+    return this.#options.keepsHistory || this.#listeners.size > 0 || isPolled
+  }
+
+  #arm(): void {
+    if (this.#timer !== undefined || this.#isStopped) return
+    if (!this.#isWanted()) {
       // The rates of a later sample would be those of the whole pause.
-      rates.clear()
+      this.#rates.clear()
       return
     }
-    timer = setTimeout(tick, SECOND_MS - (timeMs() % SECOND_MS))
-    timer.unref()
+    const leftMs = SECOND_MS - (this.#timeMs() % SECOND_MS)
+    this.#timer = setTimeout(() => void this.#tick(), leftMs)
+    this.#timer.unref()
   }
-  return {
-    start: arm,
-    async current() {
-      polledMs = timeMs()
-      const isFresh = latest !== null && polledMs - latest.sample.time < 2 * SECOND_MS
-      const made = isFresh && latest !== null ? latest : await makeOnce()
-      arm()
-      return made
-    },
-    watch(listener) {
-      listeners.add(listener)
-      arm()
-      return () => {
-        listeners.delete(listener)
-      }
-    },
-    history: (fromMs) => ring.read(fromMs),
-    stop() {
-      isStopped = true
-      clearTimeout(timer)
-    },
+
+  async #tick(): Promise<void> {
+    this.#timer = undefined
+    try {
+      const made = await this.#makeOnce()
+      for (const listener of this.#listeners) listener(made)
+    } catch (error) {
+      this.#options.log.error({ err: error }, 'a live sample could not be made')
+    }
+    this.#arm()
+  }
+
+  /** Calls that overlap share a sample. */
+  #makeOnce(): Promise<MadeSample> {
+    this.#making ??= this.#make().finally(() => {
+      this.#making = null
+    })
+    return this.#making
+  }
+
+  async #make(): Promise<MadeSample> {
+    const nowMs = this.#timeMs()
+    const figures = sampleFigures(await this.#options.read(), this.#rates, nowMs)
+    const { health } = figures.sample
+    const sample = { ...figures.sample, alarms: this.#alarms.update(health, figures.alarms, nowMs) }
+    this.#ring.add(sample.time, numbersOf(sample))
+    const made = { sample, json: JSON.stringify(sample) }
+    this.#latest = made
+    return made
   }
 }

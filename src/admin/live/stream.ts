@@ -5,7 +5,7 @@ import type { FollowedCaller } from '../auth/auth-guard.ts'
 import { RequestError } from '../entities/errors.ts'
 import type { LiveSampler, MadeSample } from './sampler.ts'
 
-/** Of one login session; browsers open at most six connections to a host. */
+/** Limit per login session; browsers open at most six connections to a host. */
 export const STREAMS_MAX = 2
 /** Data that a reader may be behind: some ten samples. */
 const UNSENT_BYTES_MAX = 64 * 1024

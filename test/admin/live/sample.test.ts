@@ -56,7 +56,7 @@ describe('rates', () => {
     expect(figures([await taken(metrics, 3_000)]).sample.requests.granted).toBe(0)
   })
 
-  it('are added up over processes; one that has just started or restarted has none yet', async () => {
+  it('are added up over processes; one that has just restarted has none yet', async () => {
     const first = createMetrics({ node: 'n1', role: 'realtime' })
     const second = createMetrics({ node: 'n2', role: 'realtime' })
     figures([await taken(first, 1_000), await taken(second, 500_000)])
