@@ -15,6 +15,8 @@ import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
 import { OPEN_SESSION } from './session-schemas.ts'
 
+const MINUTES_MAX = 366 * 24 * 60
+const MINUTE_MS = 60_000
 const SIZE = 100
 const SIZE_MAX = 1_000
 /** Steps through the index of a call that finds few sessions; each reads up to 500. */
@@ -51,7 +53,14 @@ export const sessions = action({
     origin: param.optional(
       param.text('Only sessions of this origin, or of origins that begin with it and `/`.'),
     ),
+    usaget: param.optional(param.text('Only sessions with a service of this usage type.')),
     opened_before: param.optional(param.date('Only sessions that were opened before.')),
+    open_for: param.optional(
+      param.integer('Only sessions that have been open for so many minutes.', {
+        minimum: 1,
+        maximum: MINUTES_MAX,
+      }),
+    ),
     size: param.optional(
       param.integer(`Sessions per page; ${SIZE} by default.`, { minimum: 1, maximum: SIZE_MAX }),
     ),
@@ -68,11 +77,17 @@ export const sessions = action({
     },
   },
   example: { parameters: { aid: 17 }, answer: { details: [EXAMPLE], next: null } },
-  async run({ aid, sid, origin, opened_before: before, size = SIZE, after }, call) {
+  async run({ aid, sid, origin, usaget, size = SIZE, after, ...opened }, call) {
+    const { opened_before: before, open_for: minutes } = opened
+    const endMs = Math.min(
+      before?.getTime() ?? Number.POSITIVE_INFINITY,
+      minutes === undefined ? Number.POSITIVE_INFINITY : call.nowMs - minutes * MINUTE_MS,
+    )
     const isWanted = (session: Session) =>
       (sid === undefined || session.sid === sid) &&
       (origin === undefined || isOf(session.origin, origin)) &&
-      (before === undefined || session.openedMs < before.getTime())
+      (usaget === undefined || session.services.some((each) => each.usaget === usaget)) &&
+      session.openedMs < endMs
     const from = after === undefined ? FIRST_SESSION : positionOf(after, call)
     const page =
       aid === undefined && sid === undefined

@@ -44,10 +44,28 @@ describe('sessions', () => {
     [{ origin: 'diameter:net' }, ['one']],
     [{ origin: 'http' }, ['three', 'two']],
     [{ origin: 'htt' }, []],
+    [{ usaget: 'data' }, ['one', 'three', 'two']],
+    [{ usaget: 'call' }, []],
     [{ opened_before: '2020-01-01' }, []],
+    [{ open_for: 1 }, []],
     [{ opened_before: '2100-01-01' }, ['one', 'three', 'two']],
   ])('%j', async (params, wanted) => {
     expect(await ids(params)).toEqual([wanted, null])
+  })
+
+  it('lists sessions that have been open for some time', async () => {
+    const [{ opened } = { opened: '' }] = (await api.ask('sessions', { sid: 70 }))['details'] as {
+      opened: string
+    }[]
+    const nowMs = api.now()
+    try {
+      api.at(Date.parse(opened) + 10 * 60_000)
+      expect((await ids({ open_for: 10 }))[0]).toEqual([])
+      api.at(api.now() + 1)
+      expect((await ids({ open_for: 10 }))[0]).toContain('one')
+    } finally {
+      api.at(nowMs)
+    }
   })
 
   it('has the reservations', async () => {
@@ -87,6 +105,7 @@ describe('sessions', () => {
     [{ after: 'x' }, 'Field after must be next of a page'],
     [{ after: '99999.1.' }, 'Field after must be next of a page'],
     [{ sid: 99 }, 'there is no subscriber 99 now: give its aid'],
+    [{ open_for: 0 }, 'Field open_for must be at least 1'],
     [{ opened_before: 'once' }, 'should be of type Date'],
   ])('refuses %j', async (params, text) => {
     const message = expect.stringContaining(text)

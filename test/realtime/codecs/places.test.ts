@@ -61,7 +61,7 @@ describe('the first wrong byte of a message', () => {
       Buffer.from([0xff]),
       Buffer.from('"}'),
     ])
-    expect(offsetOf(body, JSON_TEXT, { field: 'body' })).toBe(9)
+    expect(offsetOf(body, JSON_TEXT, { field: 'body' })).toBe(10)
   })
 
   it.each([['a=1&»=2'], ['a=1&b=»%z'], ['a=1&»%zz=1'], ['a=1&b=2&a=»3'], ['a=1&a.b=»3']])(

@@ -42,13 +42,16 @@ class QuotedPairs {
   }
 
   #readPair(): void {
-    this.#tree.at = this.#at
+    const start = this.#at
+    this.#tree.at = start
     const key = this.#key()
     if (key === null) return
     const value = this.#isAt(this.#syntax.valueSeparator) ? this.#value(key) : ''
     if (value === null) return
-    if (key === '') this.#fail('body', 'has a pair without a key')
-    else if (this.#at !== this.#pairEnd()) this.#fail(key, 'has text after a closing quote')
+    if (key === '') {
+      this.#tree.at = start
+      this.#fail('body', 'has a pair without a key')
+    } else if (this.#at !== this.#pairEnd()) this.#fail(key, 'has text after a closing quote')
     else if (!this.#tree.put(key, value === '' ? null : value)) this.#error = this.#tree.error
   }
 

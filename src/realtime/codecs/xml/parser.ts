@@ -16,7 +16,7 @@ export const xmlParser: MessageParser = {
     if (!isUtf8(body)) return refused('is not UTF-8')
     const tree = new XmlTree()
     try {
-      readDocument(body.toString('utf8'), tree)
+      parserInto(tree).write(body.toString('utf8')).close()
     } catch (error) {
       return refused(error instanceof XmlProblem ? error.why : NOT_XML)
     }
@@ -42,16 +42,10 @@ class XmlProblem {
   }
 }
 
-function createParser({ position }: { position: boolean }) {
+/** A parser that builds the tree. */
+function parserInto(tree: XmlTree, position = false): SaxesParser {
   const options = { xmlns: false, position, defaultXMLVersion: '1.0' } as const
-  return new SaxesParser({ ...options, forceXMLVersion: true })
-}
-
-function readDocument(
-  text: string,
-  tree: XmlTree,
-  parser = createParser({ position: false }),
-): void {
+  const parser: SaxesParser = new SaxesParser({ ...options, forceXMLVersion: true })
   parser.on('error', ({ message }) => {
     // The text after the colon quotes the document and may be long.
     const why = message.split(':', 1)[0]?.replace(/\.$/, '')
@@ -68,7 +62,7 @@ function readDocument(
   parser.on('text', (part) => tree.addText(part))
   parser.on('cdata', (part) => tree.addText(part))
   parser.on('closetag', () => tree.close())
-  parser.write(text).close()
+  return parser
 }
 
 interface Element {
@@ -144,30 +138,33 @@ function localName(name: string): string {
 
 /** Positions of the contents of elements. */
 export function xmlPlaces(text: string): Places {
-  const parser = createParser({ position: true })
-  const tree = new PlacedTree(() => parser.position)
+  const tree = new PlacedTree()
+  const parser = parserInto(tree, true)
+  tree.position = () => parser.position
+  const { root } = tree
   try {
-    readDocument(text, tree, parser)
+    parser.write(text)
   } catch {
-    return { root: tree.root, errorAt: Math.max(0, parser.position - 1) }
+    return { root, errorAt: Math.max(0, parser.position - 1) }
   }
-  return { root: tree.root, errorAt: null }
+  try {
+    parser.close()
+  } catch {
+    return { root, errorAt: text.length }
+  }
+  return { root, errorAt: null }
 }
 
 class PlacedTree extends XmlTree {
   readonly root: Place = { at: 0, members: new Map() }
-  readonly #position: () => number
+  /** Of the parser that builds the tree. */
+  position = () => 0
   readonly #path: Place[] = []
-
-  constructor(position: () => number) {
-    super()
-    this.#position = position
-  }
 
   override open(tag: SaxesTagPlain): void {
     super.open(tag)
     const parent = this.#path.at(-1)
-    const at = this.#position()
+    const at = this.position()
     this.#path.push(parent === undefined ? this.root : placeIn(parent, localName(tag.name), at))
   }
 
