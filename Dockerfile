@@ -12,6 +12,7 @@ RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/build.mjs scripts/build.mjs
 COPY scripts/bundle-packages.mjs scripts/bundle-packages.mjs
+COPY scripts/console.mjs scripts/console.mjs
 COPY scripts/diameter-dictionary.mjs scripts/diameter-dictionary.mjs
 COPY bin bin
 COPY config config

@@ -41,6 +41,9 @@ export const LONG: readonly string[] = [
   'test/runtime/tls-listeners.test.ts',
 ]
 
+/** Tests in the Chromium of the machine, by themselves: `npx vitest run --config vitest.system.config.ts --project browser`. */
+export const BROWSER = 'test/admin/console/**/*.browser.test.ts'
+
 /** Properties that `npm test` checks in short, and `npm run test:system` again at full length. */
 export const PROPERTIES: readonly string[] = [
   'test/billing/books-store.test.ts',
@@ -109,7 +112,7 @@ export default defineConfig({
         test: {
           name: 'commands',
           include: ['test/{cli,admin}/**/*.test.ts'],
-          exclude: [...LONG],
+          exclude: [...LONG, BROWSER],
           ...WITH_PROCESSES,
           // As above: the admin API has many modules.
           isolate: false,

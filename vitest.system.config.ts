@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { LIMITS, LONG, PROPERTIES, RESOLVE, WITH_PROCESSES } from './vitest.config.ts'
+import { BROWSER, LIMITS, LONG, PROPERTIES, RESOLVE, WITH_PROCESSES } from './vitest.config.ts'
 
 /**
  * `npm run test:system`: the tests that take longer than a newcomer wants to wait, and properties
@@ -11,9 +11,18 @@ export default defineConfig({
   test: {
     ...LIMITS,
     ...WITH_PROCESSES,
-    name: 'long',
-    include: [...LONG, ...PROPERTIES],
-    env: { PROPERTY_LENGTH: 'full' },
     maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'long',
+          include: [...LONG, ...PROPERTIES],
+          exclude: [BROWSER],
+          env: { PROPERTY_LENGTH: 'full' },
+        },
+      },
+      { extends: true, test: { name: 'browser', include: [BROWSER] } },
+    ],
   },
 })

@@ -1,5 +1,5 @@
 // Compiles src and bench into dist, and the packages into their own dist, copies the Lua scripts, the default configuration and the
-// Diameter dictionary next to them, and bundles packages.
+// Diameter dictionary next to them, bundles packages, and builds the console.
 import { spawnSync } from 'node:child_process'
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -7,6 +7,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { bundlePackages } from './bundle-packages.mjs'
+import { buildConsole } from './console.mjs'
 import { writeDictionary } from './diameter-dictionary.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -27,4 +28,4 @@ cpSync(join(root, 'config'), join(root, 'dist/config'), { recursive: true })
 // JSON is read faster than YAML, by each process.
 const defaults = parse(readFileSync(join(root, 'config/default.yaml'), 'utf8'))
 writeFileSync(join(root, 'dist/config/default.json'), JSON.stringify(defaults))
-await bundlePackages()
+await Promise.all([bundlePackages(), buildConsole()])

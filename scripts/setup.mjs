@@ -20,7 +20,8 @@ const BUILD_INPUTS = [
   ...['src', 'bench', 'config', 'tsconfig.json', 'tsconfig.build.json'],
   ...['packages/embedded-mongo/src', 'packages/embedded-mongo/package.json'],
   'packages/embedded-mongo/tsconfig.json',
-  ...['scripts/build.mjs', 'scripts/bundle-packages.mjs', 'node_modules/.package-lock.json'],
+  ...['scripts/build.mjs', 'scripts/bundle-packages.mjs', 'scripts/console.mjs'],
+  'node_modules/.package-lock.json',
 ]
 
 /** A step of the set-up failed; the message names it and the remedy. */

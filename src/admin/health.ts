@@ -3,12 +3,13 @@ import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
 import { lostPartitions } from '../ledger/install.ts'
 import { CUSTOMER_CIRCUIT } from '../runtime/customer-metrics.ts'
-import { SKIPPED, SKIPPED_ENTITY } from '../runtime/metrics.ts'
+import { type MetricsSnapshot, SKIPPED, SKIPPED_ENTITY } from '../runtime/metrics.ts'
 import { readSnapshots } from '../store/metrics-exchange.ts'
 import type { RedisConnection } from '../store/redis.ts'
 import type { RouteAccess } from './auth/access.ts'
+import { within } from './deadline.ts'
 
-export interface HealthOptions {
+export interface HealthChecks {
   redis: RedisConnection
   /** Number of partitions of the ledger. */
   partitions: number
@@ -21,12 +22,27 @@ export interface HealthOptions {
   areChangesFinished: () => boolean
   /** False until the existence of a user is confirmed, if authentication is required. */
   hasUsers: () => boolean
+}
+
+export interface HealthOptions extends HealthChecks {
   access: RouteAccess
   /** For routes that name entities. */
   catalogueAccess: RouteAccess
 }
 
 type Check = 'ok' | 'unavailable' | 'misconfigured' | 'cannot_write'
+
+/** Everything that readiness reports. */
+export interface NodeHealth {
+  readonly status: 'ready' | 'unavailable'
+  readonly redis: Check
+  readonly mongo: Check
+  readonly ledger: Check | 'lost'
+  readonly changes: 'ok' | 'unfinished'
+  readonly users?: 'none'
+  readonly catalogue: CatalogueCheck
+  readonly customers?: 'ok' | 'unavailable'
+}
 
 /**
  * `/health/live`: 200 while the process answers. `/health/ready`: 200, or 503 with the failed
@@ -40,39 +56,55 @@ type Check = 'ok' | 'unavailable' | 'misconfigured' | 'cannot_write'
  * system because its calls fail.
  */
 export function addHealth(server: FastifyInstance, options: HealthOptions): void {
-  const { redis, partitions, catalog, areChangesFinished, hasUsers } = options
-  const { access, catalogueAccess } = options
+  const { redis, access, catalogueAccess } = options
   const config = { access, inReserve: true } as const
   server.get('/health/live', { config }, async () => ({ status: 'live' }))
   server.get('/health/ready', { config }, async (_, reply) => {
-    const [redisCheck, mongoCheck, ledgerCheck, reported] = await Promise.all([
-      checkRedis(options),
-      checkOf(catalog.ping()),
-      checkLedger(redis, partitions),
-      readReported(redis).catch(() => null),
-    ])
-    const catalogue = reported === null ? 'unknown' : stateOf(reported)
-    const customers = reported === null ? null : customersOf(reported)
-    const changes = areChangesFinished() ? 'ok' : 'unfinished'
-    const stores = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes }
-    const checks = hasUsers() ? stores : { ...stores, users: 'none' }
-    const isReady = Object.values(checks).every((check) => check === 'ok')
-    return reply.code(isReady ? 200 : 503).send({
-      status: isReady ? 'ready' : 'unavailable',
-      ...checks,
-      catalogue,
-      ...(customers !== null && { customers }),
-    })
+    const health = await readHealth(options, readSnapshots(redis))
+    return reply.code(health.status === 'ready' ? 200 : 503).send(health)
   })
   server.get(
     '/health/catalogue',
     { config: { ...config, access: catalogueAccess } },
     async (_, reply) => {
-      const figures = await readReported(redis).catch(() => null)
+      const snapshots = await readSnapshots(redis).catch(() => null)
+      const figures = snapshots === null ? null : reportedIn(snapshots)
       if (figures === null) return reply.code(503).send({ status: 'unknown', skipped: [] })
       return { status: stateOf(figures), skipped: figures.entities }
     },
   )
+}
+
+/**
+ * The checks of `/health/ready`. `snapshots`: the metrics that the processes publish. A store that
+ * does not answer within `limitMs` is unavailable; without a limit its own time-outs apply.
+ */
+export async function readHealth(
+  options: HealthChecks,
+  snapshots: Promise<readonly MetricsSnapshot[]>,
+  limitMs?: number,
+): Promise<NodeHealth> {
+  const { redis, partitions, catalog, areChangesFinished, hasUsers } = options
+  const limited = <T>(check: Promise<T>) =>
+    limitMs === undefined ? check : within(check, limitMs, 'unavailable' as const)
+  const [redisCheck, mongoCheck, ledgerCheck, reported] = await Promise.all([
+    limited(checkRedis(options)),
+    limited(checkOf(catalog.ping())),
+    limited(checkLedger(redis, partitions)),
+    snapshots.then(reportedIn, () => null),
+  ])
+  const catalogue = reported === null ? 'unknown' : stateOf(reported)
+  const customers = reported === null ? null : customersOf(reported)
+  const changes = areChangesFinished() ? 'ok' : 'unfinished'
+  const stores = { redis: redisCheck, mongo: mongoCheck, ledger: ledgerCheck, changes } as const
+  const checks = hasUsers() ? stores : ({ ...stores, users: 'none' } as const)
+  const isReady = Object.values(checks).every((check) => check === 'ok')
+  return {
+    status: isReady ? 'ready' : 'unavailable',
+    ...checks,
+    catalogue,
+    ...(customers !== null && { customers }),
+  }
 }
 
 type CatalogueCheck = 'ok' | 'incomplete' | 'unknown'
@@ -88,11 +120,11 @@ interface Reported {
 }
 
 /** As published by charging nodes within the last seconds. */
-async function readReported(redis: RedisConnection): Promise<Reported> {
+function reportedIn(snapshots: readonly MetricsSnapshot[]): Reported {
   const counts: number[] = []
   const circuits: number[] = []
   const entities: Record<string, string | number>[] = []
-  for (const { node, role, metrics } of await readSnapshots(redis)) {
+  for (const { node, role, metrics } of snapshots) {
     for (const { name, values } of metrics) {
       if (name === SKIPPED) counts.push(...values.map(({ value }) => value))
       if (name === CUSTOMER_CIRCUIT) circuits.push(...values.map(({ value }) => value))
@@ -114,7 +146,7 @@ function stateOf({ counts }: Pick<Reported, 'counts'>): CatalogueCheck {
   return counts.some((count) => count > 0) ? 'incomplete' : 'ok'
 }
 
-async function checkRedis({ redis, isRedisFit, canRedisWrite }: HealthOptions): Promise<Check> {
+async function checkRedis({ redis, isRedisFit, canRedisWrite }: HealthChecks): Promise<Check> {
   // Redis answers PING with an error in this state.
   if (redis.isReady() && !canRedisWrite()) return 'cannot_write'
   const answer = await checkOf(redis.onEachMaster((master) => master.ping()))

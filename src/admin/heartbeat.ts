@@ -1,9 +1,9 @@
 /** `GET /api`: whether the node is operational. */
-import { setTimeout as pause } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Catalog } from '../catalog/connection.ts'
 import type { RedisConnection } from '../store/redis.ts'
 import type { RouteAccess } from './auth/access.ts'
+import { within } from './deadline.ts'
 
 /** Version of the API. */
 export const INTERFACE_VERSION = '6.0'
@@ -42,14 +42,10 @@ export function addHeartbeat(server: FastifyInstance, options: HeartbeatOptions)
 }
 
 /** The cause is only logged: error texts may name hosts and users. */
-async function answers(ping: Promise<unknown>): Promise<boolean> {
-  const controller = new AbortController()
-  const late = pause(WAIT_MS, false, { signal: controller.signal }).catch(() => false)
+function answers(ping: Promise<unknown>): Promise<boolean> {
   const answered = ping.then(
     () => true,
     () => false,
   )
-  const isThere = await Promise.race([answered, late])
-  controller.abort()
-  return isThere
+  return within(answered, WAIT_MS, false)
 }

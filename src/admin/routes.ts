@@ -17,12 +17,14 @@ import type { RouteAccess } from './auth/access.ts'
 import type { Auth } from './auth/auth.ts'
 import type { ClockMover } from './clock/move.ts'
 import { addClockRoutes } from './clock/routes.ts'
+import { addConsole } from './console/files.ts'
 import { announceCustomerChange } from './customer-changes.ts'
 import type { CycleParts } from './cycle/cycle.ts'
 import type { EntityApi } from './entities/api.ts'
 import { addEntityApi } from './entities/routes.ts'
 import { addHealth, type HealthOptions } from './health.ts'
 import { addHeartbeat } from './heartbeat.ts'
+import { addLiveRoutes } from './live/routes.ts'
 import { addMetrics } from './metrics.ts'
 import type { Payments } from './payments/payments.ts'
 import { addPaymentRoutes } from './payments/routes.ts'
@@ -65,12 +67,14 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   const catalogueAccess = NODE_ENDPOINTS.catalogue.access
   addHealth(server, { ...health, access: accessTo('health'), catalogueAccess })
   addMetrics(server, { redis, metrics, log, access: accessTo('metrics') })
+  addLiveRoutes(server, { config, clock, log, metrics, health, guard: auth.guard })
   const { fields } = entityApi
   addApiPages(
     server,
     { fields, access: accessTo('docs'), isAuthenticated: auth.isAuthenticated },
     log,
   )
+  addConsole(server)
   auth.addRoutes(server)
   const categories = createCategories(config)
   const admit = auth.guard.admit

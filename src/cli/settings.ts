@@ -87,7 +87,7 @@ async function setSetting(
   const address = addressOf(category, revIn(options))
   const data = await readDocument(source)
   const { details, rev } = await withSettings(file, (settings) =>
-    settings.set(address, data, localUser()),
+    settings.set(address, data, { actor: localUser() }),
   )
   print(`set ${category}: rev ${rev}`)
   print(stringify(details).trimEnd())
@@ -101,7 +101,7 @@ async function unsetSetting(
 ): Promise<0> {
   const address = addressOf(category, revIn(options))
   const { rev } = await withSettings(file, (settings) =>
-    settings.unset(address, undefined, localUser()),
+    settings.unset(address, undefined, { actor: localUser() }),
   )
   print(`unset ${category}: rev ${rev}`)
   return 0
@@ -142,7 +142,7 @@ async function restoreSetting(
   const old = revOf(version, 'REV')
   const address = addressOf(category, revIn(options))
   const { rev } = await withSettings(file, (settings) =>
-    settings.restore(address, old, localUser()),
+    settings.restore(address, old, { actor: localUser() }),
   )
   print(`restored ${category} as it was at rev ${old}: rev ${rev}`)
   return 0

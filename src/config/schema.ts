@@ -115,6 +115,7 @@ export const ConfigSchema = section({
     requestTimeoutMs: integer(SECOND_MS, 24 * HOUR_MS),
     bodyTimeoutMs: integer(SECOND_MS, HOUR_MS),
     bodyBytesPerSecondMin: integer(1, 1_000_000_000),
+    liveHistory: Type.Boolean(),
     tls: tlsSection({}),
   }),
   secrets: section({

@@ -2,6 +2,7 @@
  * Readers of untyped parts of a document. Each returns the value or throws `FieldError` with its
  * path.
  */
+import { FieldError, readEach, throwIssues } from './field-errors.ts'
 import {
   type ExactDecimal,
   MICROS_DIGITS,
@@ -10,18 +11,7 @@ import {
   toScale,
 } from './money.ts'
 
-/** An invalid field of a document: its dotted path and the reason. */
-export class FieldError extends Error {
-  override name = 'FieldError'
-  readonly path: string
-  readonly reason: string
-
-  constructor(path: string, reason: string) {
-    super(path === '' ? reason : `${path} ${reason}`)
-    this.path = path
-    this.reason = reason
-  }
-}
+export { FieldError } from './field-errors.ts'
 
 export type Fields = Readonly<Record<string, unknown>>
 
@@ -66,7 +56,7 @@ export function arrayAt(value: unknown, path: string): readonly unknown[] {
 /** A list of non-empty texts; empty if the value is absent or an empty object. */
 export function textsAt(value: unknown, path: string): readonly string[] {
   if (isEmpty(value)) return []
-  return arrayAt(value, path).map((entry, index) => textAt(entry, `${path}.${index}`))
+  return readEach(arrayAt(value, path), (entry, index) => textAt(entry, `${path}.${index}`))
 }
 
 export function textAt(value: unknown, path: string): string {
@@ -171,9 +161,8 @@ function isStoredNumber(value: unknown): boolean {
 
 /** Rejects unknown keys, such as a misspelt price that would be ignored. */
 export function checkKnownKeys(fields: Fields, path: string, known: readonly string[]): void {
-  for (const key of Object.keys(fields)) {
-    if (!known.includes(key)) throw new FieldError(`${path}.${key}`, 'is not known')
-  }
+  const unknown = Object.keys(fields).filter((key) => !known.includes(key))
+  throwIssues(unknown.map((key) => ({ path: `${path}.${key}`, reason: 'is not known' })))
 }
 
 /** Absent, or empty like a cleared field of a form. */

@@ -1,4 +1,5 @@
 import { AggregatorRegistry, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { monotonicMs } from './clock.ts'
 import { type CustomerMetrics, createCustomerMetrics } from './customer-metrics.ts'
 import { type CycleMetrics, createCycleMetrics } from './cycle-metrics.ts'
 import { createDiameterMetrics, type DiameterMetrics } from './diameter-metrics.ts'
@@ -15,6 +16,8 @@ export type MetricsSource = { readonly node: string; readonly role: string }
 
 /** Metrics of one process as JSON, for the process that serves Prometheus. */
 export type MetricsSnapshot = MetricsSource & {
+  /** When it was taken, by the monotonic clock of the process; other releases do not send it. */
+  readonly takenMs?: number
   readonly metrics: readonly MetricValues[]
 }
 
@@ -159,10 +162,15 @@ export function createMetrics(origin: MetricsSource, loop = 0): Metrics {
     },
     snapshot: async () => {
       const others = await readLoops()
+      const takenMs = monotonicMs()
       const own = await registry.getMetricsAsJSON()
       const all = finite([...own, duration.metric(), batchSize.metric()])
       const list = others.map(({ metrics }) => metrics)
-      return { ...origin, metrics: others.length === 0 ? all : await sumMetrics(all, list) }
+      return {
+        ...origin,
+        takenMs,
+        metrics: others.length === 0 ? all : await sumMetrics(all, list),
+      }
     },
   }
 }

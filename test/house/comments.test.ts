@@ -3,7 +3,7 @@ import { commentsOf, isArchaic, namesOutside } from './comments.ts'
 import { HOUSE, readTree } from './tree.ts'
 
 const comments = readTree(HOUSE, ['src', 'test', 'bench', 'packages'])
-  .filter(({ path }) => path.endsWith('.ts') || path.endsWith('.lua'))
+  .filter(({ path }) => /\.tsx?$/.test(path) || path.endsWith('.lua'))
   .flatMap(commentsOf)
 const shown = ({ path, line, text }: (typeof comments)[number]) => `${path}:${line} ${text}`
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import { importsOf, packageOf } from './imports.ts'
-import { isTypeScript, type SourceFile } from './tree.ts'
+import { isOfConsole, isTypeScript, type SourceFile } from './tree.ts'
 
 /** Dependencies of the product, with the reason for each. A new one needs a line here. */
 export const DEPENDENCIES: Readonly<Record<string, string>> = {
@@ -48,12 +48,14 @@ export const PACKAGE_DEPENDENCIES: Readonly<Record<string, string>> = {
 /** Dependencies for building, testing and measuring only. */
 export const DEV_DEPENDENCIES: Readonly<Record<string, string>> = {
   '@biomejs/biome': 'format and lint',
+  '@preact/signals': 'state of the console: a change renders only what shows it',
   '@types/autocannon': 'types of the load generator',
   '@types/node': 'types of Node',
   '@types/nodemailer': 'types of nodemailer',
   '@types/smtp-server': 'types of smtp-server',
   '@types/pdfkit': 'types of pdfkit',
   ajv: 'answers checked against the schemas of the OpenAPI document',
+  'axe-core': 'rules of accessibility (WCAG 2.2), checked on each page of the console',
   autocannon: 'load generator that is not ours',
   diameter: 'dictionary of AVPs, which the build extracts, and the independent peer in tests',
   'fast-check': 'properties with shrinking counterexamples',
@@ -62,9 +64,11 @@ export const DEV_DEPENDENCIES: Readonly<Record<string, string>> = {
   'openapi-fetch': 'the client that the OpenAPI document is tried with: typed fetch',
   'openapi-typescript': 'types of that client, generated from the OpenAPI document',
   'playwright-core': 'a browser that fills in and submits forms, with the Chromium of the machine',
+  preact: 'the console: components in 5 kB, bundled by the build',
   'smtp-server': 'the mail server that tests send e-mails to',
   typescript: 'types, build, and the syntax trees of the project tests',
-  rolldown: 'bundles packages for the build (scripts/bundle-packages.mjs); vitest contains it',
+  rolldown: 'bundles packages and the console for the build; vitest contains it',
+  uplot: 'charts of live figures in the console: 1,000 points a second on a canvas',
   vitest: 'test runner',
 }
 
@@ -95,7 +99,8 @@ export function checkDeclared(
   files: readonly SourceFile[],
   declared: Readonly<Record<string, string>>,
 ): readonly string[] {
-  return files.filter(isTypeScript).flatMap((file) =>
+  const product = files.filter((file) => isTypeScript(file) && !isOfConsole(file))
+  return product.flatMap((file) =>
     importsOf(file)
       .filter(({ specifier }) => !specifier.startsWith('.') && !specifier.startsWith('node:'))
       .filter(({ specifier }) => !Object.hasOwn(declared, packageOf(specifier)))

@@ -1,6 +1,6 @@
 import { posix } from 'node:path'
 import ts from 'typescript'
-import { isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
+import { isOfConsole, isTypeScript, type SourceFile, type Violation, walk } from './tree.ts'
 
 /** The import table: the modules of src that a module may import. A module may import itself. */
 export const MODULES = {
@@ -185,7 +185,7 @@ export function packageOf(specifier: string): string {
 export function checkImports(files: readonly SourceFile[]): readonly Violation[] {
   const paths = new Set(files.map((file) => file.path))
   return files.filter(isTypeScript).flatMap((file) => {
-    if (!file.path.startsWith('src/')) return []
+    if (!file.path.startsWith('src/') || isOfConsole(file)) return []
     return importsOf(file).flatMap((found) => {
       const rule = found.specifier.startsWith('.')
         ? checkOwn(file.path, found, paths)

@@ -9,8 +9,10 @@ const COLUMNS_MAX = 100
 const FORBIDDEN_FOLDERS: ReadonlySet<string> = new Set(
   'utils util helpers helper common shared misc lib'.split(' '),
 )
-const TEXT_ENDINGS = ['.ts', '.lua', '.mjs']
-const DEFAULT_EXPORT_FILES: ReadonlySet<string> = new Set(['src/workers/main.ts'])
+const TEXT_ENDINGS = ['.ts', '.tsx', '.css', '.lua', '.mjs']
+/** Files that others load by their path: the pool of threads, and the router of the console. */
+const DEFAULT_EXPORT_FILES =
+  /^src\/(?:workers\/main\.ts|admin\/console\/web\/pages\/[\w-]+\/page\.tsx)$/
 
 /** Effects and hidden inputs that only one module may use. */
 const ONLY_MODULE: Readonly<Record<string, string>> = {
@@ -23,6 +25,9 @@ const ONLY_MODULE: Readonly<Record<string, string>> = {
   'performance.timeOrigin': 'src/runtime/',
   'Math.random': 'src/runtime/',
 }
+
+/** The console has no module `runtime`. */
+const CONSOLE_CLOCK = 'src/admin/console/web/api/clock.ts'
 
 /** All style rules for files of src, bench, test and packages; docs/STYLE.md has the reasons. */
 export function checkStyle(files: readonly SourceFile[]): readonly Violation[] {
@@ -51,7 +56,7 @@ function checkNames({ path }: SourceFile): readonly Violation[] {
   const bad = folders.find((name) => FORBIDDEN_FOLDERS.has(name))
   if (bad !== undefined) return [{ path, line: 1, rule: `no folder is called ${bad}` }]
   const name = posix.basename(path)
-  const isNamedWell = !name.endsWith('.ts') || /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.ts$/.test(name)
+  const isNamedWell = !/\.tsx?$/.test(name) || /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.tsx?$/.test(name)
   return isNamedWell ? [] : [{ path, line: 1, rule: `file names are kebab-case, not ${name}` }]
 }
 
@@ -106,7 +111,7 @@ function checkSyntax(file: SourceFile): readonly Violation[] {
       ts.isExportAssignment(node) ||
       node.kind === ts.SyntaxKind.DefaultKeyword ||
       (ts.isExportSpecifier(node) && node.name.text === 'default')
-    if (isDefault && !DEFAULT_EXPORT_FILES.has(file.path)) {
+    if (isDefault && !DEFAULT_EXPORT_FILES.test(file.path)) {
       add('no default export')
     }
   })
@@ -141,7 +146,7 @@ function checkEffects(file: SourceFile): readonly Violation[] {
   const violations: Violation[] = []
   walk(file, (node, line) => {
     const add = (what: string, module: string): void => {
-      if (file.path.startsWith(module)) return
+      if (file.path.startsWith(module) || file.path === CONSOLE_CLOCK) return
       violations.push({ path: file.path, line, rule: `${what} is used only in ${module}` })
     }
     for (const name of membersUsed(node)) {

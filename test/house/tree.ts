@@ -32,7 +32,14 @@ export function readTree(root: string, folders: readonly string[]): readonly Sou
 }
 
 export function isTypeScript(file: SourceFile): boolean {
-  return file.path.endsWith('.ts')
+  return /\.tsx?$/.test(file.path)
+}
+
+/** The operator console: a program of its own, in the folder of the module that serves it. */
+export const CONSOLE = 'src/admin/console/web/'
+
+export function isOfConsole({ path }: SourceFile): boolean {
+  return path.startsWith(CONSOLE)
 }
 
 /** Calls `visit` for every node of a TypeScript file, with its first line (from 1). */

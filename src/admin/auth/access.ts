@@ -11,5 +11,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** Mandatory: a route without it cannot be registered. */
     access?: RouteAccess
+    /** A page reads it by itself: reading it does not prolong a login session. */
+    isPassive?: true
   }
 }

@@ -10,7 +10,7 @@ import { ADMIN, type Caller, mayDo, openActor } from './caller.ts'
 import type { ClientIdentity, SignatureCheck, TokenCheck } from './checks.ts'
 import { sessionCookieOf, setSessionCookie } from './cookies.ts'
 import { InvalidTokenError } from './oauth/errors.ts'
-import type { SessionCheck } from './session-check.ts'
+import type { SessionCheck, SessionLook } from './session-check.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -26,6 +26,15 @@ export interface AuthGuardOptions {
   readonly token: TokenCheck
   readonly signature: SignatureCheck
   readonly session: SessionCheck
+  readonly look: SessionLook
+}
+
+/** Repeats the check of an admitted caller while it is sent a stream. */
+export interface FollowedCaller {
+  /** The same for all requests of a login session, a client, or an address. */
+  readonly key: string
+  /** `ended`: session or token; `refused`: the roles. Rejects if a store is unavailable. */
+  check(): Promise<'admitted' | 'ended' | 'refused'>
 }
 
 export interface AuthGuard {
@@ -39,6 +48,8 @@ export interface AuthGuard {
    * stores.
    */
   admit(request: FastifyRequest, sent: SentParameters, needed: RouteAccess): Promise<Caller>
+  /** Null for a signed request: a signature is valid once. */
+  follow(request: FastifyRequest, needed: readonly string[]): FollowedCaller | null
 }
 
 const TOKEN_TWICE = 'No user is logged in: the access token is in more than one place'
@@ -75,6 +86,38 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       })
     },
     admit,
+    follow: (request, needed) => follow(options, request, needed),
+  }
+}
+
+function follow(
+  { token: check, look }: AuthGuardOptions,
+  request: FastifyRequest,
+  needed: readonly string[],
+): FollowedCaller | null {
+  const { caller } = request
+  if (caller === null || caller.by === 'signature') return null
+  const { by, id, sessionId, address } = caller
+  if (sessionId !== undefined) {
+    return {
+      key: `session ${sessionId}`,
+      async check() {
+        const user = await look(sessionId)
+        if (user === null) return 'ended'
+        const hasDuty = user.mustChangePassword || user.mustEnrolTotp
+        return !hasDuty && mayDo(user, needed) ? 'admitted' : 'refused'
+      },
+    }
+  }
+  if (by !== 'token') return { key: `address ${address}`, check: async () => 'admitted' }
+  const [token] = tokensOf(request)
+  return {
+    key: `client ${id}`,
+    async check() {
+      const identity = await clientOf(check, token)
+      if (identity === null) return 'ended'
+      return mayDo(identity, needed) ? 'admitted' : 'refused'
+    },
   }
 }
 
@@ -84,9 +127,7 @@ export async function identify(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  const { authorization } = request.headers
-  const tokens = [bearerOf(authorization), queryParameters(request.url).get('access_token')]
-  const given = tokens.filter((token) => token !== undefined)
+  const given = tokensOf(request)
   if (given.length > 1) {
     throw new NotLoggedInError(TOKEN_TWICE)
   }
@@ -97,6 +138,12 @@ export async function identify(
     else request.refusal = new InvalidTokenError()
   }
   request.caller ??= await sessionCaller(options, request, reply)
+}
+
+/** Tokens in the headers and the query. */
+function tokensOf({ headers, url }: FastifyRequest): unknown[] {
+  const tokens = [bearerOf(headers.authorization), queryParameters(url).get('access_token')]
+  return tokens.filter((token) => token !== undefined)
 }
 
 /** In `sent`, a parameter of the body replaces one of the query. */
@@ -165,12 +212,13 @@ async function sessionCaller(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Caller | null> {
-  const found = await session(sessionCookieOf(request))
+  const use = request.routeOptions.config.isPassive === true ? 'passive' : 'active'
+  const found = await session(sessionCookieOf(request), use)
   if (found === null) return null
   if (found.renewed !== null) setSessionCookie(reply, found.renewed)
   const { id, name, roles, mustChangePassword, mustEnrolTotp } = found.user
   const duties = { mustChangePassword, mustEnrolTotp }
-  return { by: 'session', id, name, address: request.ip, roles, ...duties }
+  return { by: 'session', id, name, address: request.ip, roles, ...duties, sessionId: found.id }
 }
 
 const NO_DUTIES = { mustChangePassword: false, mustEnrolTotp: false } as const

@@ -17,7 +17,7 @@ import { createTokenCheck } from './oauth/token-check.ts'
 import { PASSWORDS } from './passwords.ts'
 import { createLdap } from './protocols/ldap.ts'
 import { addSamlRoutes } from './protocols/saml-routes.ts'
-import { createSessionCheck } from './session-check.ts'
+import { createSessionCheck, createSessionLook } from './session-check.ts'
 import { addSessionRoutes, createLoginProtection } from './session-routes.ts'
 import { createSessions } from './session-store.ts'
 import { createSignatureCheck } from './signature-check.ts'
@@ -72,6 +72,7 @@ export function createAuth(options: AuthOptions): Auth {
       clients: () => settings.get(clients),
     }),
     session: createSessionCheck({ sessions, users }),
+    look: createSessionLook({ sessions, users }),
   }
   const guard = createAuthGuard({ admin: config.admin, ...checks })
   return {

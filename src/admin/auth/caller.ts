@@ -10,6 +10,8 @@ export interface Caller extends Actor {
   readonly mustChangePassword: boolean
   /** Session users only: a second factor must be set up before anything else. */
   readonly mustEnrolTotp: boolean
+  /** Session users only: id of the session. */
+  readonly sessionId?: string
 }
 
 export function mayDo({ roles }: Pick<Caller, 'roles'>, needed: readonly string[]): boolean {

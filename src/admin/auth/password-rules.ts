@@ -1,5 +1,5 @@
 /** Password policy (NIST SP 800-63B: long, not common; no composition rules). */
-import { EntityRuleError } from '../entities/errors.ts'
+import { fieldRule } from '../entities/errors.ts'
 import { isCommon } from './common-passwords.ts'
 
 /** Longer passwords only cost computation time. */
@@ -25,12 +25,13 @@ export async function checkedPassword(password: unknown, terms: PasswordTerms): 
   const normal = hasUsableLength ? normalPassword(text) : ''
   const length = [...normal].length
   if (length < charactersMin || length > PASSWORD_CHARACTERS_MAX) {
-    throw new EntityRuleError(
+    throw fieldRule(
+      'password',
       `password must have ${charactersMin} to ${PASSWORD_CHARACTERS_MAX} characters`,
     )
   }
   const reason = badText(normal) ?? (await guessable(normal, username))
-  if (reason !== null) throw new EntityRuleError(`password ${reason}`)
+  if (reason !== null) throw fieldRule('password', `password ${reason}`)
   return normal
 }
 

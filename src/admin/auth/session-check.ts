@@ -1,6 +1,12 @@
 /** Current user of a session. */
 import type { CurrentUser } from './checks.ts'
-import type { FoundLoginSession, LoginSession, LoginSessions, SessionUser } from './sessions.ts'
+import type {
+  FoundLoginSession,
+  LoginSession,
+  LoginSessions,
+  SessionUse,
+  SessionUser,
+} from './sessions.ts'
 import type { Users } from './users.ts'
 
 export interface LoggedIn extends FoundLoginSession {
@@ -8,21 +14,31 @@ export interface LoggedIn extends FoundLoginSession {
 }
 
 /** Null if the session is unknown or has ended. Rejects if a store is unavailable. */
-export type SessionCheck = (cookie: string | null) => Promise<LoggedIn | null>
+export type SessionCheck = (cookie: string | null, use?: SessionUse) => Promise<LoggedIn | null>
+
+/** User of a session by its id, likewise; the session is not prolonged. */
+export type SessionLook = (id: string) => Promise<CurrentUser | null>
 
 /**
  * A session ends with its user, and with the password with which it was opened. Passwords are
  * compared by a fingerprint, independent of clocks and of the order of requests.
  */
 export function createSessionCheck(deps: { sessions: LoginSessions; users: Users }): SessionCheck {
-  return async (cookie) => {
-    const found = cookie === null ? null : await deps.sessions.find(cookie)
+  return async (cookie, use) => {
+    const found = cookie === null ? null : await deps.sessions.find(cookie, use)
     if (found === null || cookie === null) return null
     const { session, renewed } = found
     const user = await userOf(deps.users, session)
     if (user !== null) return { ...found, user }
     await deps.sessions.end(renewed ?? cookie)
     return null
+  }
+}
+
+export function createSessionLook(deps: { sessions: LoginSessions; users: Users }): SessionLook {
+  return async (id) => {
+    const session = await deps.sessions.look(id)
+    return session === null ? null : userOf(deps.users, session)
   }
 }
 

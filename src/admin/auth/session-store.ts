@@ -7,7 +7,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { SECURITY, type SecuritySettings } from '../../catalog/settings/security-settings.ts'
 import type { ExpiringKeys } from '../../store/expiring.ts'
 import type { AuthDeps } from './auth-deps.ts'
-import type { FoundLoginSession, LoginSession, LoginSessions } from './sessions.ts'
+import type { FoundLoginSession, LoginSession, LoginSessions, SessionUse } from './sessions.ts'
 
 /** Record of a cookie's id. */
 interface CookieRecord {
@@ -55,25 +55,29 @@ export function createSessions(deps: Pick<AuthDeps, 'keys' | 'settings' | 'clock
       return issue(keys, id, nowMs, absoluteMs)
     },
 
-    async find(cookie) {
+    async find(cookie, use = 'active') {
       const known = await readCookie(keys, cookie)
       if (known === null) return null
       const nowMs = clock.nowMs()
       const { session: id, replacedMs } = known
       if (replacedMs !== null && nowMs - replacedMs >= REPLACED_MS) return null
       const limits = await terms()
-      const active = await findActive(keys, id, limits, nowMs)
+      const active = await findActive(keys, id, limits, nowMs, use)
       if (active === null) return null
-      const { user, protocol, createdMs } = active.record
-      const session = { user, protocol, createdMs }
-      const absoluteEndMs = createdMs + limits.absoluteMs
+      const session = plainSession(active.record)
+      const absoluteEndMs = session.createdMs + limits.absoluteMs
       const idleEndMs = Math.min(absoluteEndMs, active.seenMs + limits.idleMs)
-      const found = { session, idleEndMs, absoluteEndMs }
+      const found = { id, session, idleEndMs, absoluteEndMs }
       const isOld = replacedMs === null && nowMs - known.issuedMs >= limits.rotateMs
-      if (!isOld) return { ...found, renewed: null }
+      if (!isOld || use === 'passive') return { ...found, renewed: null }
       const leftMs = absoluteEndMs - nowMs
       const renewed = await replace(keys, cookie, known, { nowMs, leftMs })
       return { ...found, renewed } satisfies FoundLoginSession
+    },
+
+    async look(id) {
+      const active = await findActive(keys, id, await terms(), clock.nowMs(), 'passive')
+      return active === null ? null : plainSession(active.record)
     },
 
     async end(cookie) {
@@ -105,12 +109,17 @@ function termsOf({ session }: SecuritySettings): Terms {
   }
 }
 
+function plainSession({ user, protocol, createdMs }: SessionRecord): LoginSession {
+  return { user, protocol, createdMs }
+}
+
 /** A session that has not ended; updates its time of last use. */
 async function findActive(
   keys: ExpiringKeys,
   id: string,
   { idleMs, absoluteMs }: Terms,
   nowMs: number,
+  use: SessionUse,
 ): Promise<{ record: SessionRecord; seenMs: number } | null> {
   const [record, seen] = await Promise.all([
     readRecord<SessionRecord>(keys, sessionKey(id)),
@@ -125,7 +134,7 @@ async function findActive(
   const generation = await readRecord<Generation>(keys, generationKey(record.user.id))
   const isOfNow = generation === null || generation.id === record.generation
   if (!isOfNow && generation.except !== id) return null
-  if (unusedMs >= Math.min(SEEN_MAX_MS, idleMs / SEEN_PARTS)) {
+  if (use === 'active' && unusedMs >= Math.min(SEEN_MAX_MS, idleMs / SEEN_PARTS)) {
     await keys.set(seenKey(id), String(nowMs), idleMs)
     return { record, seenMs: nowMs }
   }

@@ -19,6 +19,8 @@ export interface LoginSession {
 }
 
 export interface FoundLoginSession {
+  /** Identifies the session whichever value the cookie has; never sent to clients. */
+  readonly id: string
   readonly session: LoginSession
   /** When it ends unless it is used before, epoch ms. */
   readonly idleEndMs: number
@@ -28,12 +30,20 @@ export interface FoundLoginSession {
   readonly renewed: string | null
 }
 
+/** `passive`: reading what a page updates by itself is no use of the session. */
+export type SessionUse = 'active' | 'passive'
+
 /** Each call rejects with `StoreDownError` if Redis is unavailable. */
 export interface LoginSessions {
   /** Returns the value of the cookie. */
   open(user: SessionUser, protocol: string): Promise<string>
-  /** Finds a valid session and prolongs it; null if it does not exist. */
-  find(cookie: string): Promise<FoundLoginSession | null>
+  /**
+   * Finds a valid session; null if it does not exist. It is prolonged, and its cookie renewed from
+   * time to time, unless the request is `passive`.
+   */
+  find(cookie: string, use?: SessionUse): Promise<FoundLoginSession | null>
+  /** Likewise by its id; the session is not prolonged. */
+  look(id: string): Promise<LoginSession | null>
   end(cookie: string): Promise<void>
   /** Ends all sessions of a user, for example after a password change, except one. */
   endAll(userId: string, exceptCookie?: string): Promise<void>

@@ -18,6 +18,8 @@ export interface ClockParts extends DueParts {
 
 export interface ShownClock {
   readonly now: Date
+  /** Name in the IANA time zone database, by `rating.timeZone`. */
+  readonly time_zone: string
   /** Milliseconds ahead of the real time; negative if it is behind. */
   readonly ahead_ms: number
   /** Whether it may be moved. */
@@ -65,7 +67,9 @@ export function createClockMover(parts: ClockParts): ClockMover {
     show() {
       const { start, test } = config.clock
       const ahead_ms = clock.ahead === undefined ? 0 : offsetMs(clock.ahead)
-      return { now: new Date(clock.nowMs()), ahead_ms, test, start: start === '' ? null : start }
+      const now = new Date(clock.nowMs())
+      const time_zone = config.rating.timeZone
+      return { now, time_zone, ahead_ms, test, start: start === '' ? null : start }
     },
     async move(toMs, actor) {
       if (!config.clock.test) {

@@ -12,7 +12,7 @@ import { taxWarnings } from './actions/tax-warnings.ts'
 import { uniqueget } from './actions/uniqueget.ts'
 import { DEFINITIONS } from './definitions/collections.ts'
 import { type ActionName, type CollectionDefinition, isRecord } from './definitions/definition.ts'
-import { NotAllowedError } from './errors.ts'
+import { DISPLAY, EntityRuleError, NotAllowedError } from './errors.ts'
 import type { CurrentFields } from './fields/current.ts'
 import type {
   EntityStores,
@@ -24,12 +24,15 @@ import type {
 import type { RawParameters } from './requests/raw-parameters.ts'
 import { type RequestContext, readRequestOf, writeRequestOf } from './requests/requests.ts'
 import { textDatesOf } from './requests/text-dates.ts'
+import { isTrialIn, WriteTrial } from './trial.ts'
 import { readEnvelope, readView, writeEnvelope, writeView } from './views.ts'
 
 /** Actions of a collection of records, which have no revisions. */
 export interface RecordActions {
   read?(request: ReadRequest): Promise<ReadResult>
   write?(action: ActionName, write: RecordWriteRequest): Promise<WriteResult>
+  /** Whether writes can be tried (`isTrial`). */
+  readonly canTry?: boolean
 }
 
 export interface RecordWriteRequest {
@@ -39,6 +42,8 @@ export interface RecordWriteRequest {
   /** Arbitrary data of the caller. */
   additional: unknown
   operationId: string | null
+  /** Everything happens but the commit. */
+  isTrial?: boolean
 }
 
 export interface EntityApi {
@@ -137,19 +142,42 @@ function entityReader({ catalog }: EntityStores, action: ActionName, nowMs: numb
 }
 
 async function answerWrite(
+  api: EntityApi,
+  call: EntityCall,
+  context: RequestContext,
+): Promise<object> {
+  const { definition, action, raw } = call
+  const { write: ownWrite, canTry = false } = api.recordActions[definition.name] ?? {}
+  if (!isTrialIn(raw)) return writeAnswer(api, call, context)
+  if (action === 'erase' || (ownWrite !== undefined && !canTry)) {
+    const text = `validate: ${definition.name}/${action} can only be done, not tried`
+    throw new EntityRuleError(text, DISPLAY.request)
+  }
+  const trial = new WriteTrial()
+  try {
+    return await writeAnswer(api, call, context, trial)
+  } catch (error) {
+    return trial.end(error)
+  }
+}
+
+async function writeAnswer(
   { stores, recordActions }: EntityApi,
   { definition, action, raw, caller: actor, operationId }: EntityCall,
   context: RequestContext,
+  trial?: WriteTrial,
 ): Promise<object> {
-  const { request, ignored } = writeRequestOf(raw, context, actor)
+  const { request, ignored } = writeRequestOf(raw, context, actor, trial)
   const { from, to, target, changes } = request
   const ownWrite = recordActions[definition.name]?.write
   if (action === 'erase') return answerErasure(stores, definition, request)
+  if (ownWrite !== undefined) trial?.throwIfAny()
   const additional = additionalOf(raw)
   const update = { ...changes.set, ...(from && { from }), ...(to && { to }) }
+  const record = { actor, query: target, update, additional, operationId }
   const result =
     ownWrite !== undefined
-      ? await ownWrite(action, { actor, query: target, update, additional, operationId })
+      ? await ownWrite(action, { ...record, isTrial: trial !== undefined })
       : action === 'create'
         ? await create(stores, request)
         : await change(stores, action, request)
@@ -159,6 +187,7 @@ async function answerWrite(
   const taxes = await taxWarnings(stores, definition, action, result)
   const warnings = [...unknown, ...(result.warnings ?? []), ...taxes]
   return writeEnvelope(result.details, entity, {
+    ...(trial && { valid: true }),
     ...Object.fromEntries(more),
     ...(warnings.length > 0 && { warnings }),
   })

@@ -3,6 +3,8 @@
  * `code` and the text; the HTTP status is 200 for every error that the caller can fix.
  */
 
+import type { FieldIssue } from '../../domain/field-errors.ts'
+
 /** Error classes; the codes are those of the existing system. */
 export const CODE = {
   notLoggedIn: 17_574,
@@ -11,6 +13,8 @@ export const CODE = {
   rule: 17_577,
   general: 500,
 } as const
+
+export const INVALID_FIELDS_CODE = CODE.invalidFields
 
 /** Codes of specific rules, in `display.code`. */
 export const DISPLAY = {
@@ -41,16 +45,48 @@ export abstract class ApiError extends Error {
 export class EntityRuleError extends ApiError {
   override name = 'EntityRuleError'
   readonly displayCode: DisplayCode
+  readonly #issues: readonly FieldIssue[]
 
-  constructor(message: string, displayCode: DisplayCode = DISPLAY.rule) {
+  constructor(
+    message: string,
+    displayCode: DisplayCode = DISPLAY.rule,
+    issues: readonly FieldIssue[] = [{ path: '', reason: message }],
+  ) {
     super(message)
     this.displayCode = displayCode
+    this.#issues = issues
+  }
+
+  /** All violations, that of the message first; only a trial reports the others. */
+  get issues(): readonly FieldIssue[] {
+    return this.#issues
   }
 
   override body(): object {
     const display = { code: this.displayCode, desc: 'General error.' }
     return { status: 0, code: CODE.rule, message: this.message, display }
   }
+}
+
+/** The rule of a field is violated; the message may begin with its path. */
+export function fieldRule(
+  path: string,
+  message: string,
+  displayCode: DisplayCode = DISPLAY.rule,
+): EntityRuleError {
+  const isNamed = message.startsWith(path)
+  const reason = isNamed ? message.slice(path.length).replace(/^[: ]+/, '') : message
+  return new EntityRuleError(message, displayCode, [{ path, reason }])
+}
+
+/** Throws the first of the issues, if any, as a violated rule that has the others, too. */
+export function throwRules(
+  issues: readonly FieldIssue[],
+  displayCode: DisplayCode = DISPLAY.rule,
+): void {
+  const [first] = issues
+  if (first === undefined) return
+  throw new EntityRuleError(`${first.path} ${first.reason}`, displayCode, issues)
 }
 
 /** A call of the action API is refused; clients read the text in `message` or in `desc`. */
@@ -90,11 +126,8 @@ export class InUseError extends EntityRuleError {
   }
 }
 
-export interface InvalidField {
-  /** Starts with `query.` or `update.`. */
-  path: string
-  reason: string
-}
+/** Its path starts with `query.` or `update.`. */
+export type InvalidField = FieldIssue
 
 /** Values of a wrong type, or unknown keys (shape A, code 17576). */
 export class InvalidFieldsError extends ApiError {

@@ -102,6 +102,18 @@ export const NODE_ENDPOINTS = {
     access: READ,
     about: 'List the stored entities that charging skips',
   },
+  sample: {
+    method: 'GET',
+    path: '/api/live',
+    access: READ,
+    about: 'Live figures of the last second, or a stream of them (`Accept: text/event-stream`)',
+  },
+  history: {
+    method: 'GET',
+    path: '/api/live/history',
+    access: READ,
+    about: 'Live figures of the last 15 minutes',
+  },
   openapi: {
     method: 'GET',
     path: '/openapi.json',

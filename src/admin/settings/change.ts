@@ -24,6 +24,8 @@ export interface ReadSetting {
   readonly rev: number
   /** Including defaults where nothing is stored. */
   readonly effective?: unknown
+  /** Present in the result of a change that was only tried. */
+  readonly valid?: true
 }
 
 /** Maximum size of a category's value as JSON. */
@@ -37,6 +39,8 @@ export interface SettingChange {
   readonly rev: number | null
   readonly edit: Edit
   readonly actor: Actor
+  /** Everything happens but the commit; `rev` of the result is the present one. */
+  readonly isTrial: boolean
 }
 
 /**
@@ -45,14 +49,16 @@ export interface SettingChange {
  */
 export async function writeChange(
   deps: Omit<SettingsDeps, 'categories'>,
-  { category, type, rev: expected, edit, actor }: SettingChange,
+  { category, type, rev: expected, edit, actor, isTrial }: SettingChange,
 ): Promise<ReadSetting> {
   const { catalog, clock } = deps
   const { name, view = (value: unknown) => value } = category
   const nowMs = clock.nowMs()
   let edited: Edited | undefined
+  let presentRev = 0
   const make = (stored: unknown, rev: number) => {
     refuseOther(name, rev, expected)
+    presentRev = rev
     edited = edit(stored, nowMs)
     checkWhole(category, edited.value, stored)
     return edited.value
@@ -65,13 +71,18 @@ export async function writeChange(
   const entry = (old: unknown, value: unknown) => {
     return { collection: 'settings', type, key: name, old: view(old), new: view(value) }
   }
-  const by = { nowMs, by: nameOf(actor), actor, audit: { actor, entry } }
+  const by = { nowMs, by: nameOf(actor), actor, audit: { actor, entry }, isTrial }
   const former = category.view === undefined ? {} : { former: view }
   const written = await translateConflict(() =>
     changeStoredConfig(catalog, name, make, { ...by, ...former }),
   )
   const after = view(written.value)
   const told = edited?.response ?? { path: [] }
+  if (isTrial) {
+    // A new secret would be of no use.
+    const details = 'once' in told ? null : (valueAt(after, told.path)?.value ?? null)
+    return { details, rev: presentRev, valid: true }
+  }
   const details = 'once' in told ? told.once : (valueAt(after, told.path)?.value ?? null)
   return { details, rev: written.rev }
 }

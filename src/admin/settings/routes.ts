@@ -6,6 +6,7 @@ import { errorHandler } from '../entities/answer.ts'
 import { EntityRuleError, RequestError } from '../entities/errors.ts'
 import { readParameters, registerBodies } from '../entities/requests/body.ts'
 import type { SentParameters } from '../entities/requests/raw-parameters.ts'
+import { WriteTrial } from '../entities/trial.ts'
 import type { Categories } from './category.ts'
 import type { SettingsDeps } from './change.ts'
 import { createSettings, nameOf, type Settings } from './settings.ts'
@@ -72,7 +73,10 @@ async function answer(
   const { action, address } = settingsRequest
   const { category, path } = address
   reply.header('cache-control', 'no-store')
-  const result = await act(settings, settingsRequest, caller)
+  const result = await act(settings, settingsRequest, caller).catch((error: unknown) => {
+    if (settingsRequest.isTrial) return new WriteTrial().end(error)
+    throw error
+  })
   return { status: 1, desc: 'success', input: { action, category, path }, ...result }
 }
 
@@ -85,10 +89,10 @@ function neededFor({ action, address }: SettingsRequest, { stored }: Categories)
 
 async function act(
   settings: Settings,
-  { action, address, data }: SettingsRequest,
+  { action, address, data, isTrial }: SettingsRequest,
   caller: Caller,
 ): Promise<object> {
-  const actor = actorOf(caller)
+  const by = { actor: actorOf(caller), isTrial }
   switch (action) {
     case 'list':
       return { details: settings.list() }
@@ -97,13 +101,13 @@ async function act(
     case 'get':
       return settings.get(address)
     case 'set':
-      return settings.set(address, data, actor)
+      return settings.set(address, data, by)
     case 'unset':
-      return settings.unset(address, data, actor)
+      return settings.unset(address, data, by)
     case 'restore': {
       const { rev } = address
       if (rev === null) throw new EntityRuleError('rev is missing: it names the version to restore')
-      return settings.restore({ ...address, rev: null }, rev, actor)
+      return settings.restore({ ...address, rev: null }, rev, by)
     }
   }
 }

@@ -3,6 +3,7 @@ import { EntityRuleError, RequestError } from '../entities/errors.ts'
 import { parseJson } from '../entities/requests/json-text.ts'
 import { truncatedName } from '../entities/requests/problems.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
+import { isTrialIn } from '../entities/trial.ts'
 import type { SettingAddress } from './settings.ts'
 
 export const READS = ['get', 'list', 'history'] as const
@@ -15,6 +16,8 @@ export interface SettingsRequest {
   readonly address: SettingAddress
   /** Parsed `data`; undefined if it was not sent. */
   readonly data: unknown
+  /** `validate`: a change is checked, and not stored. */
+  readonly isTrial: boolean
 }
 
 /** Whether the action writes. */
@@ -40,7 +43,8 @@ export function settingsRequestOf(sent: RawParameters, isJson: boolean): Setting
     path: textOf(sent, 'path'),
     rev: revOf(sent.get('rev')),
   }
-  return { action: known, address, data: dataOf(sent.get('data'), isJson) }
+  const data = dataOf(sent.get('data'), isJson)
+  return { action: known, address, data, isTrial: isTrialIn(sent) }
 }
 
 /** Empty if it was not sent. */

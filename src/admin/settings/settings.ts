@@ -42,13 +42,19 @@ export interface ListedCategory {
 export interface Settings {
   list(): ListedCategory[]
   get(address: SettingAddress): Promise<ReadSetting>
-  set(address: SettingAddress, data: unknown, actor: Actor): Promise<ReadSetting>
+  set(address: SettingAddress, data: unknown, by: ChangeBy): Promise<ReadSetting>
   /** `data`: names the member of a list; undefined if the path does. */
-  unset(address: SettingAddress, data: unknown, actor: Actor): Promise<ReadSetting>
+  unset(address: SettingAddress, data: unknown, by: ChangeBy): Promise<ReadSetting>
   /** Newest first. */
   history(address: SettingAddress): Promise<ConfigVersion[]>
   /** Restores an older version of a whole category, except its secrets. */
-  restore(address: SettingAddress, version: number, actor: Actor): Promise<ReadSetting>
+  restore(address: SettingAddress, version: number, by: ChangeBy): Promise<ReadSetting>
+}
+
+export interface ChangeBy {
+  readonly actor: Actor
+  /** The change is checked, and not stored. */
+  readonly isTrial?: boolean
 }
 
 export function createSettings(deps: SettingsDeps): Settings {
@@ -62,29 +68,32 @@ export function createSettings(deps: SettingsDeps): Settings {
         ? readStored(catalog, found(address), address)
         : read(fixed, address)
     },
-    async set(address, data, actor) {
+    async set(address, data, { actor, isTrial = false }) {
       const category = found(address)
       const edit = editOf(category, 'set', stepsIn(address), data)
-      return writeChange(deps, { category, type: 'set', rev: address.rev, edit, actor })
+      const change = { category, type: 'set', rev: address.rev, edit, actor, isTrial } as const
+      return writeChange(deps, change)
     },
-    async unset(address, data, actor) {
+    async unset(address, data, { actor, isTrial = false }) {
       const category = found(address)
       const steps = stepsIn(address)
       const isNamed = steps.length > 0 || category.special !== undefined
       const path = isNamed ? steps : nameInData(category, data)
       const edit = editOf(category, 'unset', path, data)
-      return writeChange(deps, { category, type: 'unset', rev: address.rev, edit, actor })
+      const change = { category, type: 'unset', rev: address.rev, edit, actor, isTrial } as const
+      return writeChange(deps, change)
     },
     async history(address) {
       const { name } = found(address)
       refusePath(address)
       return readConfigVersions(catalog, name)
     },
-    async restore(address, version, actor) {
+    async restore(address, version, { actor, isTrial = false }) {
       const category = found(address)
       refusePath(address)
       const edit = restoreEdit(category, await versionOf(catalog, category, version))
-      return writeChange(deps, { category, type: 'restore', rev: address.rev, edit, actor })
+      const change = { category, type: 'restore', rev: address.rev, edit, actor, isTrial } as const
+      return writeChange(deps, change)
     },
   }
 }

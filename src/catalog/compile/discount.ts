@@ -1,6 +1,7 @@
 /** Discounts and conditional charges. Pure; throws `FieldError` with the path of the field. */
 import type { Decimal } from 'decimal.js'
 import type { Condition } from '../../domain/catalogue.ts'
+import { readAll, readEach } from '../../domain/field-errors.ts'
 import {
   amountAt,
   arrayAt,
@@ -48,16 +49,18 @@ const OPERATORS = [
 /** A list of `{ field, op, value }`; operators may have a leading `$`. */
 export function conditionsAt(value: unknown, path: string): readonly FieldCondition[] {
   if (isEmpty(value)) return []
-  return arrayAt(value, path).map((entry, index) => {
+  return readEach(arrayAt(value, path), (entry, index) => {
     const at = `${path}.${index}`
     const condition = objectAt(entry, at)
-    const name = textAt(condition['op'], `${at}.op`).replace(/^\$/, '')
-    const op = oneOfAt(name, `${at}.op`, OPERATORS)
-    return {
-      field: textAt(condition['field'], `${at}.field`),
-      op,
-      value: comparedAt(op, condition['value'], `${at}.value`),
-    }
+    const { field, compared } = readAll({
+      field: () => textAt(condition['field'], `${at}.field`),
+      compared: () => {
+        const name = textAt(condition['op'], `${at}.op`).replace(/^\$/, '')
+        const op = oneOfAt(name, `${at}.op`, OPERATORS)
+        return { op, value: comparedAt(op, condition['value'], `${at}.value`) }
+      },
+    })
+    return { field, ...compared }
   })
 }
 
@@ -142,6 +145,7 @@ export interface AdjustmentTerms {
 const PRORATIONS = ['inherited', 'yes', 'no'] as const
 const DISCOUNT_TYPES = ['percentage', 'monetary'] as const
 const CHARGE_TYPES = ['monetary', 'percentage'] as const
+const PERCENTAGE_BASES = ['full_price', 'aprice'] as const
 
 /** `zone`: of dates that are texts, as in definitions of a subscriber. */
 export function compileTerms(
@@ -149,35 +153,48 @@ export function compileTerms(
   document: Fields,
   zone: string,
 ): AdjustmentTerms {
-  const key = textAt(document['key'], 'key')
-  const params = isEmpty(document['params']) ? {} : objectAt(document['params'], 'params')
+  const params = isObject(document['params']) ? document['params'] : {}
   const isDiscount = kind === 'discount'
-  roundingAt(document['rounding_rules'], 'rounding_rules')
-  taxHintsAt(document['tax'], 'tax')
+  const { key, cycles, ...terms } = readAll({
+    key: () => textAt(document['key'], 'key'),
+    params: () => isEmpty(document['params']) || objectAt(document['params'], 'params'),
+    rounding: () => roundingAt(document['rounding_rules'], 'rounding_rules'),
+    tax: () => taxHintsAt(document['tax'], 'tax'),
+    type: () => choiceAt(document['type'], 'type', isDiscount ? DISCOUNT_TYPES : CHARGE_TYPES),
+    alternatives: () => alternativesAt(params['conditions'], 'params.conditions'),
+    minSubscribers: () => countAt(params['min_subscribers'], 'params.min_subscribers', 1),
+    maxSubscribers: () => countAt(params['max_subscribers'], 'params.max_subscribers', 1),
+    cycles: () =>
+      countAt(params['cycles'], 'params.cycles', 1) ?? countAt(document['cycles'], 'cycles', 1),
+    subjects: () => subjectsAt(document['subject']),
+    proration: () => prorationAt(document['proration']),
+    limit: () => (isUnset(document['limit']) ? null : exactAt(document['limit'], 'limit')),
+    linesMax: () => linesMaxAt(document['simultaneous_limit']),
+    excludes: () => new Set(textsAt(document['excludes'], 'excludes')),
+    priority: () => priorityAt(document['priority']),
+    percentageOn: () =>
+      choiceAt(document['percentage_on_field'], 'percentage_on_field', PERCENTAGE_BASES),
+  })
   return {
     kind,
     key,
     description: isUnset(document['description']) ? key : String(document['description']),
     fromMs: dateMsOf(document['from'], zone) ?? NO_BEGIN_MS,
     toMs: dateMsOf(document['to'], zone) ?? FOREVER_MS,
-    type: choiceAt(document['type'], 'type', isDiscount ? DISCOUNT_TYPES : CHARGE_TYPES),
-    alternatives: alternativesAt(params['conditions'], 'params.conditions'),
-    minSubscribers: countAt(params['min_subscribers'], 'params.min_subscribers', 1),
-    maxSubscribers: countAt(params['max_subscribers'], 'params.max_subscribers', 1),
-    cycles:
-      countAt(params['cycles'], 'params.cycles', 1) ?? countAt(document['cycles'], 'cycles', 1),
-    subjects: subjectsAt(document['subject']),
-    proration: prorationAt(document['proration']),
+    type: terms.type,
+    alternatives: terms.alternatives,
+    minSubscribers: terms.minSubscribers,
+    maxSubscribers: terms.maxSubscribers,
+    cycles,
+    subjects: terms.subjects,
+    proration: terms.proration,
     isProratedStart: flagOf(document['prorated_start']),
     isProratedEnd: flagOf(document['prorated_end']),
-    limit: isUnset(document['limit']) ? null : exactAt(document['limit'], 'limit'),
-    linesMax: linesMaxAt(document['simultaneous_limit']),
-    excludes: new Set(textsAt(document['excludes'], 'excludes')),
-    priority: priorityAt(document['priority']),
-    percentageOn: choiceAt(document['percentage_on_field'], 'percentage_on_field', [
-      'full_price',
-      'aprice',
-    ]),
+    limit: terms.limit,
+    linesMax: terms.linesMax,
+    excludes: terms.excludes,
+    priority: terms.priority,
+    percentageOn: terms.percentageOn,
     document,
   }
 }
@@ -218,7 +235,7 @@ function exactAt(value: unknown, path: string): Decimal {
 
 function alternativesAt(value: unknown, path: string): readonly Alternative[] {
   if (isEmpty(value)) return []
-  return Object.values(value as object).map((entry: unknown, index) => {
+  return readEach(Object.values(value as object), (entry: unknown, index) => {
     const at = `${path}.${index}`
     const { account, subscriber } = isEmpty(entry) ? ({} as Fields) : objectAt(entry, at)
     const holder = isEmpty(account) ? {} : objectAt(account, `${at}.account`)
@@ -233,7 +250,7 @@ function alternativesAt(value: unknown, path: string): readonly Alternative[] {
 
 function subscribersAt(value: unknown, path: string): readonly SubscriberCondition[] {
   if (isEmpty(value)) return []
-  const all = arrayAt(value, path).map((entry, index) => {
+  const all = readEach(arrayAt(value, path), (entry, index) => {
     const at = `${path}.${index}`
     const given = isEmpty(entry) ? {} : objectAt(entry, at)
     const fields = conditionsAt(given['fields'], `${at}.fields`)
@@ -254,7 +271,7 @@ function servicesAt(value: unknown, path: string): readonly (readonly FieldCondi
   if (isEmpty(value)) return []
   const { any } = objectAt(value, path)
   if (isEmpty(any)) return []
-  const all = arrayAt(any, `${path}.any`).map((entry, index) => {
+  const all = readEach(arrayAt(any, `${path}.any`), (entry, index) => {
     const at = `${path}.any.${index}`
     return conditionsAt(isEmpty(entry) ? [] : objectAt(entry, at)['fields'], `${at}.fields`)
   })
@@ -267,20 +284,19 @@ function subjectsAt(value: unknown): Subjects {
     subject[name] === undefined ? null : subjectValueAt(subject[name], `subject.${name}`)
   const named = (name: string): Values =>
     new Map(
-      entriesAt(subject[name], `subject.${name}`).map(([key, entry]) => [
-        key,
-        subjectValueAt(entry, `subject.${name}.${key}`),
-      ]),
+      readEach(entriesAt(subject[name], `subject.${name}`), ([key, entry]) => {
+        return [key, subjectValueAt(entry, `subject.${name}.${key}`)] as const
+      }),
     )
-  return {
-    plans: named('plan'),
-    services: named('service'),
-    customerServices: named('customer_service'),
-    matchedPlans: one('matched_plans'),
-    matchedServices: one('matched_services'),
-    monthlyFees: one('monthly_fees'),
-    general: one('general'),
-  }
+  return readAll({
+    plans: () => named('plan'),
+    services: () => named('service'),
+    customerServices: () => named('customer_service'),
+    matchedPlans: () => one('matched_plans'),
+    matchedServices: () => one('matched_services'),
+    monthlyFees: () => one('monthly_fees'),
+    general: () => one('general'),
+  })
 }
 
 function subjectValueAt(value: unknown, path: string): SubjectValue {

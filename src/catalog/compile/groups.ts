@@ -1,6 +1,7 @@
 /** Included units and money of plans and services. */
 import type { IncludedGroup } from '../../domain/catalogue.ts'
 import { UNLIMITED_TOTAL } from '../../domain/counters.ts'
+import { readAll, readEach } from '../../domain/field-errors.ts'
 import {
   amountAt,
   booleanAt,
@@ -31,66 +32,84 @@ export function compileGroups(
   path: string,
   options: CompileOptions,
 ): readonly IncludedGroup[] {
-  return entriesAt(document, path).flatMap(([name, value]) => {
+  const groups = readEach(entriesAt(document, path), ([name, value]) => {
     const at = `${path}.${name}`
     const group = objectAt(value, at)
-    const rules = rulesOf(group, at)
-    if (group['cost'] !== undefined) return [costGroup(name, group, at, rules)]
-    if (group['value'] !== undefined) return [unitsGroup(name, group, at, rules, options)]
-    return legacyGroups(name, group, at, rules, options)
+    const { rules, amounts } = readAll({
+      rules: () => rulesOf(group, at),
+      amounts: () => amountsOf(name, group, at, options),
+    })
+    return amounts.map((amount) => ({ ...amount, ...rules }))
   })
+  return groups.flat()
 }
 
-function costGroup(name: string, group: Fields, path: string, rules: Rules): IncludedGroup {
-  checkKnownKeys(group, path, [...RULE_KEYS, 'cost', 'usage_types'])
-  const at = `${path}.cost`
-  const total = isUnlimited(group['cost'])
-    ? UNLIMITED_TOTAL
-    : checkTotal(microsAt(group['cost'], at), at)
-  return { name, kind: 'totalCost', total, usagets: usagetsOf(group, path), ...rules }
-}
+/** A group except its rules. */
+type GroupAmount = Omit<IncludedGroup, keyof Rules>
 
-function unitsGroup(
+function amountsOf(
   name: string,
   group: Fields,
   path: string,
-  rules: Rules,
   options: CompileOptions,
-): IncludedGroup {
-  checkKnownKeys(group, path, [...RULE_KEYS, 'value', 'usage_types'])
-  const total = totalAt(group['value'], `${path}.value`, options)
-  return { name, kind: 'units', total, usagets: usagetsOf(group, path), ...rules }
+): readonly GroupAmount[] {
+  if (group['cost'] !== undefined) {
+    return [amountOf(name, 'cost', group, path, () => costAt(group['cost'], `${path}.cost`))]
+  }
+  if (group['value'] === undefined) return legacyAmounts(name, group, path, options)
+  const read = () => totalAt(group['value'], `${path}.value`, options)
+  return [amountOf(name, 'value', group, path, read)]
 }
 
-function legacyGroups(
+function amountOf(
+  name: string,
+  key: 'cost' | 'value',
+  group: Fields,
+  path: string,
+  read: () => number,
+): GroupAmount {
+  const { total, usagets } = readAll({
+    keys: () => checkKnownKeys(group, path, [...RULE_KEYS, key, 'usage_types']),
+    total: read,
+    usagets: () => usagetsOf(group, path),
+  })
+  return { name, kind: key === 'cost' ? 'totalCost' : 'units', total, usagets }
+}
+
+function costAt(value: unknown, path: string): number {
+  return isUnlimited(value) ? UNLIMITED_TOTAL : checkTotal(microsAt(value, path), path)
+}
+
+function legacyAmounts(
   name: string,
   group: Fields,
   path: string,
-  rules: Rules,
   options: CompileOptions,
-): IncludedGroup[] {
+): readonly GroupAmount[] {
   const amounts = Object.entries(group).filter(([key]) => !RULE_KEYS.includes(key))
   if (amounts.length === 0 || group['usage_types'] !== undefined) {
     throw new FieldError(path, 'must have a value or a cost')
   }
-  return amounts.map(([usaget, value]) => {
+  return readEach(amounts, ([usaget, value]) => {
     const at = `${path}.${usaget}`
     checkUsageType(usaget, at)
     const total = totalAt(value, at, options)
     const ownName = amounts.length === 1 ? name : `${name}.${usaget}`
-    return { name: ownName, kind: 'units', total, usagets: new Set([usaget]), ...rules }
+    return { name: ownName, kind: 'units', total, usagets: new Set([usaget]) }
   })
 }
 
 /** A group that is both shared and pooled counts as pooled: both use one counter of the account. */
 function rulesOf(group: Fields, path: string): Rules {
-  const isShared = booleanAt(group['account_shared'], `${path}.account_shared`, false)
-  const isPool = booleanAt(group['account_pool'], `${path}.account_pool`, false)
-  return {
-    rates: ratesAt(group['rates'], `${path}.rates`),
-    sharing: isPool ? 'pool' : isShared ? 'shared' : 'none',
-    isPerQuantity: booleanAt(group['quantity_affected'], `${path}.quantity_affected`, true),
-  }
+  const flag = (name: string, ifAbsent: boolean) =>
+    booleanAt(group[name], `${path}.${name}`, ifAbsent)
+  const { isShared, isPool, rates, isPerQuantity } = readAll({
+    isShared: () => flag('account_shared', false),
+    isPool: () => flag('account_pool', false),
+    rates: () => ratesAt(group['rates'], `${path}.rates`),
+    isPerQuantity: () => flag('quantity_affected', true),
+  })
+  return { rates, sharing: isPool ? 'pool' : isShared ? 'shared' : 'none', isPerQuantity }
 }
 
 /**
@@ -111,7 +130,7 @@ function usagetsOf(group: Fields, path: string): ReadonlySet<string> {
   const given = group['usage_types']
   if (isEmpty(given)) return new Set()
   const usagets = Array.isArray(given) ? textsAt(given, at) : Object.keys(objectAt(given, at))
-  for (const usaget of usagets) checkUsageType(usaget, `${at}.${usaget}`)
+  readEach(usagets, (usaget) => checkUsageType(usaget, `${at}.${usaget}`))
   return new Set(usagets)
 }
 

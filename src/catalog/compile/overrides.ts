@@ -1,5 +1,6 @@
 /** `overrides` of subscribers and accounts. */
 import type { Condition, Override } from '../../domain/catalogue.ts'
+import { readAll, readEach } from '../../domain/field-errors.ts'
 import {
   arrayAt,
   choiceAt,
@@ -28,12 +29,13 @@ export function overridesAt(
   options: CompileOptions,
 ): readonly Override[] {
   if (isEmpty(value)) return NO_OVERRIDES
-  return arrayAt(value, path).flatMap((entry, index) => {
+  const overrides = readEach(arrayAt(value, path), (entry, index) => {
     const at = `${path}.${index}`
     const override = objectAt(entry, at)
     const type = choiceAt(textAt(override['type'], `${at}.type`), `${at}.type`, TYPES)
     return type === 'discount' ? [] : [compileOverride(override, type, at, options)]
   })
+  return overrides.flat()
 }
 
 function compileOverride(
@@ -49,17 +51,17 @@ function compileOverride(
   if (dotted !== undefined) {
     throw new FieldError(`${at}.${dotted}`, 'must be a whole field, not a path into one')
   }
-  if (price !== undefined) checkCyclePrices(price, `${at}.price`)
-  return {
-    type,
-    key: textAt(override['key'], `${path}.key`),
-    serviceId: isEmpty(override['id']) ? 0 : wholeAt(override['id'], `${path}.id`, 0),
-    conditions: conditionsAt(override['condition'], `${path}.condition`),
-    prices: rates === undefined ? null : compilePrices(rates, `${at}.rates`, options),
-    groups: include === undefined ? null : groupsOf(include, `${at}.include`, options),
-    disallowedRates:
+  const { cyclePrices: _, ...terms } = readAll({
+    cyclePrices: () => price !== undefined && checkCyclePrices(price, `${at}.price`),
+    key: () => textAt(override['key'], `${path}.key`),
+    serviceId: () => (isEmpty(override['id']) ? 0 : wholeAt(override['id'], `${path}.id`, 0)),
+    conditions: () => conditionsAt(override['condition'], `${path}.condition`),
+    prices: () => (rates === undefined ? null : compilePrices(rates, `${at}.rates`, options)),
+    groups: () => (include === undefined ? null : groupsOf(include, `${at}.include`, options)),
+    disallowedRates: () =>
       disallowed === undefined ? null : new Set(textsAt(disallowed, `${at}.disallowed_rates`)),
-  }
+  })
+  return { type, ...terms }
 }
 
 const OPERATORS = ['eq', 'ne', 'in', 'nin', 'lt', 'lte', 'gt', 'gte', 'regex', 'exists'] as const
@@ -68,7 +70,7 @@ const OPERATORS = ['eq', 'ne', 'in', 'nin', 'lt', 'lte', 'gt', 'gte', 'regex', '
 export function conditionsAt(value: unknown, path: string): readonly Condition[] {
   if (isEmpty(value)) return []
   if (Array.isArray(value)) {
-    return value.flatMap((entry, index) => conditionsAt(entry, `${path}.${index}`))
+    return readEach(value, (entry, index) => conditionsAt(entry, `${path}.${index}`)).flat()
   }
   const condition = objectAt(value, path)
   if (condition['fields'] !== undefined) return conditionsAt(condition['fields'], `${path}.fields`)

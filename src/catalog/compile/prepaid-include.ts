@@ -1,6 +1,7 @@
 /** Prepaid includes. Pure. */
 import type { BucketKind } from '../../domain/bucket.ts'
 import type { PrepaidInclude } from '../../domain/catalogue.ts'
+import { readAll, readEach } from '../../domain/field-errors.ts'
 import { entriesAt, textsAt } from '../../domain/fields.ts'
 import { checkSchema } from '../entities/entity.ts'
 import { type PrepaidIncludeDocument, PrepaidIncludeSchema } from '../entities/prepaid-include.ts'
@@ -14,14 +15,14 @@ const KIND_OF_CHARGING: Readonly<Record<PrepaidIncludeDocument['charging_by'], B
 
 /** Throws `FieldError` with the path of the field that cannot be used. */
 export function compilePrepaidInclude(document: RawDocument): PrepaidInclude {
-  checkSchema(PrepaidIncludeSchema, document)
   const include = document as RawDocument & PrepaidIncludeDocument
+  const { moreUsagets, allowedIn } = readAll({
+    schema: () => checkSchema(PrepaidIncludeSchema, document),
+    usaget: () => checkUsageType(String(include.charging_by_usaget), 'charging_by_usaget'),
+    moreUsagets: () => usageTypesAt(include.additional_charging_usaget),
+    allowedIn: () => allowedRatesAt(include.allowed_in),
+  })
   const kind = KIND_OF_CHARGING[include.charging_by]
-  checkUsageType(include.charging_by_usaget, 'charging_by_usaget')
-  const more = textsAt(include.additional_charging_usaget, 'additional_charging_usaget')
-  for (const [index, usaget] of more.entries()) {
-    checkUsageType(usaget, `additional_charging_usaget.${index}`)
-  }
   return {
     ...revisionOf(include),
     externalId: include.external_id,
@@ -31,12 +32,19 @@ export function compilePrepaidInclude(document: RawDocument): PrepaidInclude {
     priority: include.priority,
     shared: include.shared ?? false,
     unlimited: include.unlimited ?? false,
-    allowedIn: allowedIn(include.allowed_in),
-    moreUsagets: more,
+    allowedIn,
+    moreUsagets,
   }
 }
 
-function allowedIn(value: unknown): PrepaidInclude['allowedIn'] {
+function usageTypesAt(value: unknown): readonly string[] {
+  const path = 'additional_charging_usaget'
+  const usagets = textsAt(value, path)
+  readEach(usagets, (usaget, index) => checkUsageType(usaget, `${path}.${index}`))
+  return usagets
+}
+
+function allowedRatesAt(value: unknown): PrepaidInclude['allowedIn'] {
   const plans = entriesAt(value, 'allowed_in')
   if (plans.length === 0) return null
   return new Map(

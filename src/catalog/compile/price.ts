@@ -1,5 +1,6 @@
 /** Prices of rates, plans and services: flat, by time, or a percentage of another price. */
 import type { PriceOverride, PriceOverrides, PriceSet, TimeBand } from '../../domain/catalogue.ts'
+import { readAll, readEach } from '../../domain/field-errors.ts'
 import {
   amountAt,
   arrayAt,
@@ -38,19 +39,24 @@ function compilePriceSet(price: Fields, path: string, context: PriceContext): Pr
       'is only allowed in prices that override another one',
     )
   }
-  checkKnownKeys(price, path, PRICE_KEYS)
-  const tariff = compileTariff(price, path, context)
-  const bands: TimeBand[] = []
-  const listed = price['bands'] === undefined ? [] : arrayAt(price['bands'], `${path}.bands`)
-  for (const [index, entry] of listed.entries()) {
-    const at = `${path}.bands.${index}`
-    const band = compileBand(objectAt(entry, at), at, price, context)
-    if (bands.some(({ name }) => name === band.name)) {
-      throw new FieldError(`${at}.name`, `occurs twice: '${band.name}'`)
-    }
-    bands.push(band)
-  }
+  const { tariff, bands } = readAll({
+    keys: () => checkKnownKeys(price, path, PRICE_KEYS),
+    tariff: () => compileTariff(price, path, context),
+    bands: () => compileBands(price, `${path}.bands`, context),
+  })
   return { tariff, bands }
+}
+
+function compileBands(price: Fields, path: string, context: PriceContext): readonly TimeBand[] {
+  const listed = price['bands'] === undefined ? [] : arrayAt(price['bands'], path)
+  const names = new Set<string>()
+  return readEach(listed, (entry, index) => {
+    const at = `${path}.${index}`
+    const band = compileBand(objectAt(entry, at), at, price, context)
+    if (names.has(band.name)) throw new FieldError(`${at}.name`, `occurs twice: '${band.name}'`)
+    names.add(band.name)
+    return band
+  })
 }
 
 function compileBand(
@@ -59,27 +65,33 @@ function compileBand(
   { access, minimum_charge }: Fields,
   context: PriceContext,
 ): TimeBand {
-  checkKnownKeys(band, path, BAND_KEYS)
-  const fromSecond = secondAt(band['from'], `${path}.from`, 0)
-  const toSecond = secondAt(band['to'], `${path}.to`, DAY_SECONDS)
-  if (fromSecond === toSecond) throw new FieldError(`${path}.to`, 'must differ from from')
   const inherited = {
     ...(access !== undefined && { access }),
     ...(minimum_charge !== undefined && { minimum_charge }),
   }
-  return {
-    name: textAt(band['name'], `${path}.name`),
-    days: new Set(daysAt(band['days'], `${path}.days`)),
-    dates: new Set(datesAt(band['dates'], `${path}.dates`)),
-    fromSecond,
-    toSecond,
-    tariff: compileTariff({ ...inherited, ...band }, path, context),
-  }
+  const { seconds, name, days, dates, tariff } = readAll({
+    keys: () => checkKnownKeys(band, path, BAND_KEYS),
+    seconds: () => secondsAt(band, path),
+    name: () => textAt(band['name'], `${path}.name`),
+    days: () => new Set(daysAt(band['days'], `${path}.days`)),
+    dates: () => new Set(datesAt(band['dates'], `${path}.dates`)),
+    tariff: () => compileTariff({ ...inherited, ...band }, path, context),
+  })
+  return { name, days, dates, ...seconds, tariff }
 }
 
-function daysAt(value: unknown, path: string): number[] {
+function secondsAt({ from, to }: Fields, path: string) {
+  const seconds = readAll({
+    fromSecond: () => secondAt(from, `${path}.from`, 0),
+    toSecond: () => secondAt(to, `${path}.to`, DAY_SECONDS),
+  })
+  if (seconds.fromSecond !== seconds.toSecond) return seconds
+  throw new FieldError(`${path}.to`, 'must differ from from')
+}
+
+function daysAt(value: unknown, path: string): readonly number[] {
   if (value === undefined) return []
-  return arrayAt(value, path).map((day, index) => {
+  return readEach(arrayAt(value, path), (day, index) => {
     const at = `${path}.${index}`
     const number = wholeAt(day, at, 1)
     if (number > 7) throw new FieldError(at, 'must be a day from 1 (Monday) to 7')
@@ -89,9 +101,9 @@ function daysAt(value: unknown, path: string): number[] {
 
 const DATE = /^(?:(\d{4})-)?(\d{2})-(\d{2})$/
 
-function datesAt(value: unknown, path: string): string[] {
+function datesAt(value: unknown, path: string): readonly string[] {
   if (value === undefined) return []
-  return arrayAt(value, path).map((entry, index) => {
+  return readEach(arrayAt(value, path), (entry, index) => {
     const date = textAt(entry, `${path}.${index}`)
     if (!isDate(date)) throw new FieldError(`${path}.${index}`, 'must be YYYY-MM-DD or MM-DD')
     return date
@@ -126,17 +138,15 @@ export function compilePrices(
   path: string,
   options: CompileOptions,
 ): PriceOverrides {
-  const prices = new Map<string, ReadonlyMap<string, PriceOverride>>()
-  for (const [key, usages] of entriesAt(document, path)) {
-    const byUsaget = new Map<string, PriceOverride>()
-    for (const [usaget, price] of entriesAt(usages, `${path}.${key}`)) {
+  const prices = readEach(entriesAt(document, path), ([key, usages]) => {
+    const byUsaget = readEach(entriesAt(usages, `${path}.${key}`), ([usaget, price]) => {
       const at = `${path}.${key}.${usaget}`
       checkUsageType(usaget, at)
-      byUsaget.set(usaget, compileOverride(objectAt(price, at), at, options))
-    }
-    prices.set(key, byUsaget)
-  }
-  return prices
+      return [usaget, compileOverride(objectAt(price, at), at, options)] as const
+    })
+    return [key, new Map(byUsaget)] as const
+  })
+  return new Map(prices)
 }
 
 function compileOverride(price: Fields, path: string, options: CompileOptions): PriceOverride {

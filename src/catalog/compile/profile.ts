@@ -6,6 +6,7 @@ import type {
   SubscribedService,
   SubscriberProfile,
 } from '../../domain/catalogue.ts'
+import { readAll, readEach } from '../../domain/field-errors.ts'
 import {
   arrayAt,
   dateAt,
@@ -45,8 +46,14 @@ export function compileSubscriberFields(
   revisionIn: () => Revision,
   options = LENIENT,
 ): SubscriberProfile {
-  checkSchema(SubscriberSchema, document)
   const subscriber = document as Fields & SubscriberDocument
+  const { services, overrides, creditLimit, timeZone } = readAll({
+    schema: () => checkSchema(SubscriberSchema, document),
+    services: () => servicesAt(subscriber.services, 'services'),
+    overrides: () => overridesAt(subscriber.overrides, 'overrides', options),
+    creditLimit: () => limitAt(subscriber.credit_limit),
+    timeZone: () => zoneAt(subscriber.time_zone, 'time_zone'),
+  })
   const revision = revisionIn()
   const activeFromMs = dateAt(subscriber.activation_date, 'activation_date')
   const activeToMs = dateAt(subscriber.deactivation_date, 'deactivation_date')
@@ -61,12 +68,12 @@ export function compileSubscriberFields(
     planFromMs:
       dateAt(subscriber.plan_activation, 'plan_activation') ??
       Math.max(activeFromMs ?? revision.fromMs, revision.fromMs),
-    services: servicesAt(subscriber.services, 'services', activeFromMs ?? revision.fromMs),
+    services: services(activeFromMs ?? revision.fromMs),
     accountServices: NO_SERVICES,
-    overrides: overridesAt(subscriber.overrides, 'overrides', options),
-    creditLimit: limitAt(subscriber.credit_limit),
+    overrides,
+    creditLimit,
     accountCreditLimit: null,
-    timeZone: zoneAt(subscriber.time_zone, 'time_zone'),
+    timeZone,
     play: subscriber.play ?? '',
     facts: customFacts(document),
     pool: null,
@@ -93,16 +100,21 @@ export function compileAccountFields(
   revisionIn: () => Revision,
   options = LENIENT,
 ): AccountProfile {
-  checkSchema(AccountSchema, document)
   const account = document as Fields & AccountDocument
+  const { services, overrides, creditLimit } = readAll({
+    schema: () => checkSchema(AccountSchema, document),
+    services: () => servicesAt(account.services, 'services'),
+    overrides: () => overridesAt(account.overrides, 'overrides', options),
+    creditLimit: () => limitAt(account.credit_limit),
+  })
   const revision = revisionIn()
   const activeFromMs = dateAt(account.activation_date, 'activation_date')
   return {
     ...revision,
     aid: account.aid,
-    services: servicesAt(account.services, 'services', activeFromMs ?? revision.fromMs),
-    overrides: overridesAt(account.overrides, 'overrides', options),
-    creditLimit: limitAt(account.credit_limit),
+    services: services(activeFromMs ?? revision.fromMs),
+    overrides,
+    creditLimit,
   }
 }
 
@@ -142,23 +154,25 @@ export function planStart(revision: PlanSpan, others: readonly PlanSpan[]): numb
   }
 }
 
-/** `sinceMs`: start of services without a `from`. */
-function servicesAt(value: unknown, path: string, sinceMs: number): readonly SubscribedService[] {
-  if (isEmpty(value)) return NO_SERVICES
-  return arrayAt(value, path).map((entry, index) => {
+/** Returns the services, given the start of those without a `from`. */
+function servicesAt(
+  value: unknown,
+  path: string,
+): (sinceMs: number) => readonly SubscribedService[] {
+  if (isEmpty(value)) return () => NO_SERVICES
+  const services = readEach(arrayAt(value, path), (entry, index) => {
     const at = `${path}.${index}`
-    const service = typeof entry === 'string' ? { name: entry } : objectAt(entry, at)
+    const service: Fields = typeof entry === 'string' ? { name: entry } : objectAt(entry, at)
     const { service_id: id, quantity } = service
-    const fromMs = dateAt(service['from'], `${at}.from`) ?? sinceMs
-    const toMs = Math.min(dateAt(service['to'], `${at}.to`) ?? FOREVER_MS, FOREVER_MS)
-    return {
-      name: textAt(service['name'], `${at}.name`),
-      serviceId: isUnset(id) ? 0 : wholeAt(id, `${at}.service_id`, 0),
-      fromMs,
-      toMs,
-      quantity: isUnset(quantity) ? 1 : wholeAt(quantity, `${at}.quantity`, 1),
-    }
+    return readAll({
+      name: () => textAt(service['name'], `${at}.name`),
+      serviceId: () => (isUnset(id) ? 0 : wholeAt(id, `${at}.service_id`, 0)),
+      fromMs: () => dateAt(service['from'], `${at}.from`),
+      toMs: () => Math.min(dateAt(service['to'], `${at}.to`) ?? FOREVER_MS, FOREVER_MS),
+      quantity: () => (isUnset(quantity) ? 1 : wholeAt(quantity, `${at}.quantity`, 1)),
+    })
   })
+  return (sinceMs) => services.map((one) => ({ ...one, fromMs: one.fromMs ?? sinceMs }))
 }
 
 function limitAt(value: unknown): number | null {

@@ -1,5 +1,6 @@
 /** Rates. Pure; throws `FieldError` with the path of the field. */
 import { type PriceSet, type RateRevision, type RateUsage, RETAIL } from '../../domain/catalogue.ts'
+import { FieldIssues, readAll, readEach } from '../../domain/field-errors.ts'
 import { FieldError, type Fields, isEmpty, objectAt } from '../../domain/fields.ts'
 import { scaledTariff } from '../../domain/tariff-terms.ts'
 import { checkSchema } from '../entities/entity.ts'
@@ -22,21 +23,28 @@ const NO_PARAMS = new Set([
 ])
 
 export function compileRate(document: RawDocument, options = LENIENT): RateRevision {
-  checkSchema(RateSchema, document)
   const rate = document as RawDocument & RateDocument
   const method = rate.pricing_method ?? 'tiered'
-  const rounding = usageRoundingAt(rate.rounding_rules, 'rounding_rules')
   const category = rate.tariff_category ?? RETAIL
+  const issues = new FieldIssues()
+  const rounding =
+    issues.attempt(() => usageRoundingAt(rate.rounding_rules, 'rounding_rules')) ?? null
+  const { usages, taxHints } = readAll({
+    schema: () => checkSchema(RateSchema, document),
+    rounding: () => issues.throwIfAny(),
+    usages: () => usagesOf(rate.rates, { ...options, terms: { method, rounding } }),
+    taxHints: () => taxHintsAt(rate.tax, 'tax'),
+  })
   return {
     ...revisionOf(rate),
     key: rate.key,
-    usages: usagesOf(rate.rates, { ...options, terms: { method, rounding } }),
+    usages,
     method,
     category,
     addToRetail: category === RETAIL || rate.add_to_retail === true,
     play: rate.play ?? '',
     params: paramsOf(document, NO_PARAMS),
-    taxHints: taxHintsAt(rate.tax, 'tax'),
+    taxHints,
     rounding,
   }
 }
@@ -51,31 +59,30 @@ function compileUsages(
   rates: PricesDocument,
   context: PriceContext,
 ): ReadonlyMap<string, RateUsage> {
-  const usages = new Map<string, RateUsage>()
-  for (const [usaget, prices] of Object.entries(rates)) {
+  const usages = readEach(Object.entries(objectAt(rates, 'rates')), ([usaget, prices]) => {
     const path = `rates.${usaget}`
     checkUsageType(usaget, path)
-    usages.set(usaget, compileUsage(prices, path, context))
-  }
-  if (usages.size === 0) throw new FieldError('rates', 'must have at least one usage type')
-  return usages
+    return [usaget, compileUsage(prices, path, context)] as const
+  })
+  if (usages.length === 0) throw new FieldError('rates', 'must have at least one usage type')
+  return new Map(usages)
 }
 
 function compileUsage(document: unknown, path: string, context: PriceContext): RateUsage {
   const { BASE, ...others } = objectAt(document, path)
-  const base = BASE === undefined ? null : compilePrice(BASE, `${path}.BASE`, context)
+  const issues = new FieldIssues()
+  const priced =
+    BASE === undefined ? null : issues.attempt(() => compilePrice(BASE, `${path}.BASE`, context))
   const plans = new Map<string, PriceSet>()
   for (const [name, value] of Object.entries(others)) {
     const at = `${path}.${name}`
     // Limits of a single grant are stored next to the prices but are not plans.
-    if (name.startsWith('prepaid_granted_')) {
-      if (isEmpty(value)) continue
-      throw new FieldError(at, 'is not supported yet')
-    }
-    const price = objectAt(value, at)
-    const isPart = price['percentage'] !== undefined
-    plans.set(name, isPart ? percentageOf(base, price, at) : compilePrice(price, at, context))
+    if (name.startsWith('prepaid_granted_') && isEmpty(value)) continue
+    const price = issues.attempt(() => planPrice(priced, name, value, at, context))
+    if (price !== undefined) plans.set(name, price)
   }
+  issues.throwIfAny()
+  const base = priced ?? null
   // Stored rates may rely on prices of plans or services alone; written ones must have a price.
   if (context.isStrict && base === null && plans.size === 0) {
     throw new FieldError(path, 'must have a price: BASE or a plan')
@@ -83,8 +90,27 @@ function compileUsage(document: unknown, path: string, context: PriceContext): R
   return { base, plans }
 }
 
-function percentageOf(base: PriceSet | null, price: Fields, path: string): PriceSet {
+/** `base`: null without one, undefined if it is invalid. */
+function planPrice(
+  base: PriceSet | null | undefined,
+  name: string,
+  value: unknown,
+  path: string,
+  context: PriceContext,
+): PriceSet | undefined {
+  if (name.startsWith('prepaid_granted_')) throw new FieldError(path, 'is not supported yet')
+  const price = objectAt(value, path)
+  if (price['percentage'] === undefined) return compilePrice(price, path, context)
+  return percentageOf(base, price, path)
+}
+
+function percentageOf(
+  base: PriceSet | null | undefined,
+  price: Fields,
+  path: string,
+): PriceSet | undefined {
   const { factor, factorDigits } = percentageAt(price, path)
+  if (base === undefined) return undefined
   if (base === null) throw new FieldError(`${path}.percentage`, 'has no BASE price to refer to')
   return {
     tariff: scaledTariff(base.tariff, factor, factorDigits),

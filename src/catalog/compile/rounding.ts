@@ -1,5 +1,6 @@
 /** `rounding_rules` of a rate, plan or service. */
 import type { RoundingRules } from '../../domain/catalogue.ts'
+import { readAll } from '../../domain/field-errors.ts'
 import { choiceAt, FieldError, isEmpty, isUnset, objectAt, wholeAt } from '../../domain/fields.ts'
 import { MICROS_DIGITS } from '../../domain/money.ts'
 
@@ -9,8 +10,10 @@ const DECIMALS_MAX = 10
 export function roundingAt(value: unknown, path: string): RoundingRules | null {
   if (isEmpty(value)) return null
   const rules = objectAt(value, path)
-  const type = choiceAt(rules['rounding_type'], `${path}.rounding_type`, TYPES)
-  const stage = choiceAt(rules['rounding_stage'], `${path}.rounding_stage`, STAGES)
+  const { type, stage } = readAll({
+    type: () => choiceAt(rules['rounding_type'], `${path}.rounding_type`, TYPES),
+    stage: () => choiceAt(rules['rounding_stage'], `${path}.rounding_stage`, STAGES),
+  })
   if (type === 'None' || stage === 'None') return null
   const at = `${path}.rounding_decimals`
   const given = rules['rounding_decimals']

@@ -1,8 +1,10 @@
 /** Compiles the price of a usage type into integers. */
+import { FieldIssues, readAll } from '../../domain/field-errors.ts'
 import {
   amountAt,
   arrayAt,
   atMostDecimals,
+  booleanAt,
   checkKnownKeys,
   decimalOf,
   FieldError,
@@ -49,9 +51,11 @@ const TIER_KEYS = ['from', 'to', 'interval', 'price', 'ceil', 'uom_display']
  * path.
  */
 export function compileTariff(price: Fields, path: string, context: PriceContext): Tariff {
-  const access = priceAt(price['access'], `${path}.access`)
-  const minimum = priceAt(price['minimum_charge'], `${path}.minimum_charge`)
-  const steps = compileSteps(price['rate'], `${path}.rate`, context)
+  const { access, minimum, steps } = readAll({
+    access: () => priceAt(price['access'], `${path}.access`),
+    minimum: () => priceAt(price['minimum_charge'], `${path}.minimum_charge`),
+    steps: () => compileSteps(price['rate'], `${path}.rate`, context),
+  })
   const prices = steps.map((step) => ({ amount: step.price, path: `${step.path}.price` }))
   const extraDigits = digitsNeeded([...prices, access, minimum])
   const unitDigits = Math.max(context.unitDigits, finestUnit(steps))
@@ -77,38 +81,57 @@ function priceAt(value: unknown, path: string): Price {
 
 function compileSteps(document: unknown, path: string, { isStrict }: CompileOptions): Step[] {
   const steps: Step[] = []
+  const issues = new FieldIssues()
   let end: ExactDecimal | null = ZERO
   for (const [index, entry] of arrayAt(document, path).entries()) {
     const at = `${path}.${index}`
-    if (end === null && isStrict) {
-      throw new FieldError(at, 'is never reached: the tier before it is UNLIMITED')
-    }
-    const { step, from, to } = compileStep(objectAt(entry, at), at, end ?? ZERO)
-    if (isStrict && end !== null && isBelow(from, end)) {
-      throw new FieldError(`${at}.from`, `must not be below the end of the tier before`)
-    }
-    // Tiers after one without an end are never reached.
-    if (index === 0 || end !== null) steps.push(step)
-    end = end === null ? null : to
+    issues.attempt(() => {
+      if (end === null && isStrict) {
+        throw new FieldError(at, 'is never reached: the tier before it is UNLIMITED')
+      }
+      const { step, from, to } = compileStep(objectAt(entry, at), at, end ?? ZERO)
+      if (isStrict && end !== null && isBelow(from, end)) {
+        throw new FieldError(`${at}.from`, `must not be below the end of the tier before`)
+      }
+      // Tiers after one without an end are never reached.
+      if (index === 0 || end !== null) steps.push(step)
+      end = end === null ? null : to
+    })
   }
+  issues.throwIfAny()
   if (steps.length === 0) throw new FieldError(path, 'must have at least one tier')
   return steps
 }
 
 function compileStep(tier: Fields, path: string, previousTo: ExactDecimal) {
-  checkKnownKeys(tier, path, TIER_KEYS)
-  const from = tier['from'] === undefined ? previousTo : unitsAt(tier['from'], `${path}.from`)
-  const to = tier['to'] === 'UNLIMITED' ? null : unitsAt(tier['to'], `${path}.to`)
+  const { span, ...terms } = readAll({
+    keys: () => checkKnownKeys(tier, path, TIER_KEYS),
+    span: () => spanAt(tier, path, previousTo),
+    interval: () => intervalAt(tier['interval'], `${path}.interval`),
+    ceil: () => booleanAt(tier['ceil'], `${path}.ceil`, true),
+    price: () => amountAt(tier['price'], `${path}.price`),
+  })
+  const { size, from, to } = span
+  const { interval, ceil, price } = terms
+  return { step: { size, interval, price, ceil, path }, from, to }
+}
+
+function spanAt(tier: Fields, path: string, previousTo: ExactDecimal) {
+  const { from, to } = readAll({
+    from: () => (tier['from'] === undefined ? previousTo : unitsAt(tier['from'], `${path}.from`)),
+    to: () => (tier['to'] === 'UNLIMITED' ? null : unitsAt(tier['to'], `${path}.to`)),
+  })
   const size = to === null ? null : minus(to, from)
   if (size !== null && size.digits <= 0n) {
     throw new FieldError(`${path}.to`, `must be above from (${numberOf(from)}), is ${tier['to']}`)
   }
-  const interval = unitsAt(tier['interval'], `${path}.interval`)
-  if (interval.digits === 0n) throw new FieldError(`${path}.interval`, 'must be above 0, is 0')
-  const ceil = tier['ceil'] ?? true
-  if (typeof ceil !== 'boolean') throw new FieldError(`${path}.ceil`, 'must be true or false')
-  const price = amountAt(tier['price'], `${path}.price`)
-  return { step: { size, interval, price, ceil, path }, from, to }
+  return { size, from, to }
+}
+
+function intervalAt(value: unknown, path: string): ExactDecimal {
+  const interval = unitsAt(value, path)
+  if (interval.digits === 0n) throw new FieldError(path, 'must be above 0, is 0')
+  return interval
 }
 
 /** Units of a bound or an interval. */

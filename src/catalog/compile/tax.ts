@@ -1,5 +1,6 @@
 /** Taxes, and which of them apply. Pure; throws `FieldError` with the path of the field. */
 import type { TaxHint, TaxRevision } from '../../domain/catalogue.ts'
+import { readAll, readEach } from '../../domain/field-errors.ts'
 import {
   amountAt,
   arrayAt,
@@ -19,13 +20,16 @@ import { createInterner } from './interner.ts'
 const NO_PARAMS = new Set(['rate', 'description', 'embed_tax'])
 
 export function compileTax(document: RawDocument): TaxRevision {
-  checkSchema(TaxSchema, document)
   const tax = document as RawDocument & TaxDocument
+  const { rate } = readAll({
+    schema: () => checkSchema(TaxSchema, document),
+    rate: () => plainText(amountAt(tax.rate, 'rate')),
+  })
   return {
     ...revisionOf(tax),
     key: tax.key,
     description: tax.description ?? 'VAT',
-    rate: plainText(amountAt(tax.rate, 'rate')),
+    rate,
     isEmbedded: tax.embed_tax ?? false,
     params: paramsOf(document, NO_PARAMS),
   }
@@ -51,17 +55,17 @@ export function taxHintsAt(value: unknown, path: string): readonly TaxHint[] {
 }
 
 function compileHints(value: unknown, path: string): readonly TaxHint[] {
-  return arrayAt(value, path).map((entry, index) => {
+  return readEach(arrayAt(value, path), (entry, index) => {
     const at = `${path}.${index}`
     const hint = objectAt(entry, at)
-    const taxation = choiceAt(hint['taxation'], `${at}.taxation`, TAXATIONS)
     const custom = hint['custom_tax']
-    return {
-      type: typeAt(hint['type'], `${at}.type`),
-      taxation,
-      customTax: taxation === 'custom' ? textAt(custom, `${at}.custom_tax`) : '',
-      customLogic: choiceAt(hint['custom_logic'], `${at}.custom_logic`, LOGICS),
-    }
+    const isCustom = hint['taxation'] === 'custom'
+    return readAll({
+      taxation: () => choiceAt(hint['taxation'], `${at}.taxation`, TAXATIONS),
+      type: () => typeAt(hint['type'], `${at}.type`),
+      customTax: () => (isCustom ? textAt(custom, `${at}.custom_tax`) : ''),
+      customLogic: () => choiceAt(hint['custom_logic'], `${at}.custom_logic`, LOGICS),
+    })
   })
 }
 

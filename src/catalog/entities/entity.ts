@@ -2,7 +2,7 @@
 import { type TObject, type TSchema, Type, TypeGuard } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { IndexDescription, ObjectId } from 'mongodb'
-import { FieldError } from '../../domain/fields.ts'
+import { type FieldIssue, throwIssues } from '../../domain/field-errors.ts'
 import { type ActionName, apiOf, type CollectionApi, field, KEY_API, READS } from './api.ts'
 
 /** Fields that the store adds to an entity document. */
@@ -96,15 +96,20 @@ export const revisionFields = {
   deleted_at: Type.Optional(date()),
 }
 
-/** Throws `FieldError` with the path of the first field that does not match the schema. */
+/** Throws `FieldError` for the fields that do not match the schema. */
 export function checkSchema(schema: TObject, document: unknown): void {
   const checked = checkedPart(schema)
   if (Value.Check(checked, document)) return
-  const error = Value.Errors(checked, document).First()
-  const path = (error?.path ?? '').slice(1).replaceAll('/', '.')
-  if (error?.value === undefined) throw new FieldError(path, 'is missing')
-  const expected: unknown = error.schema['expected']
-  throw new FieldError(path, expected === undefined ? error.message : `must be ${expected}`)
+  const issues = new Map<string, FieldIssue>()
+  for (const { path: pointer, value, schema: part, message } of Value.Errors(checked, document)) {
+    const path = pointer.slice(1).replaceAll('/', '.')
+    const expected: unknown = part['expected']
+    const refused = expected === undefined ? message : `must be ${expected}`
+    const reason = value === undefined ? 'is missing' : refused
+    // The first of several errors of a field is the most general one.
+    if (!issues.has(path)) issues.set(path, { path, reason })
+  }
+  throwIssues([...issues.values()])
 }
 
 const checkedParts = new WeakMap<TObject, TObject>()

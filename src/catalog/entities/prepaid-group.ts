@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { readAll, readEach } from '../../domain/field-errors.ts'
 import {
   arrayAt,
   choiceAt,
@@ -69,25 +70,41 @@ export const PERIOD_UNITS = ['days', 'day', 'weeks', 'week', 'months', 'month', 
 
 /** Throws `FieldError` with the path of the field. */
 function checkPrepaidGroup(document: Fields): void {
-  choiceAt(document['operation'], 'operation', OPERATIONS)
-  if (!isUnset(document['charging_value'])) {
-    checkAmount(document['charging_value'], 'charging_value')
-  }
-  const entries = arrayAt(document['include'], 'include')
+  const { operation, charging_value: value, include } = document
+  readAll({
+    operation: () => choiceAt(operation, 'operation', OPERATIONS),
+    value: () => isUnset(value) || checkAmount(value, 'charging_value'),
+    include: () => checkEntries(arrayAt(include, 'include')),
+  })
+}
+
+function checkEntries(entries: readonly unknown[]): void {
   if (entries.length === 0) throw new FieldError('include', 'must have at least one bucket')
-  for (const [index, entry] of entries.entries()) {
+  readEach(entries, (entry, index) => {
     const path = `include.${index}`
     checkEntry(objectAt(entry, path), path)
-  }
+  })
 }
 
 function checkEntry(entry: Fields, path: string): void {
-  choiceAt(entry['operation'], `${path}.operation`, ENTRY_OPERATIONS)
+  const { operation, period } = entry
+  readAll({
+    operation: () => choiceAt(operation, `${path}.operation`, ENTRY_OPERATIONS),
+    include: () => checkInclude(entry, path),
+    amount: () => checkEntryAmount(entry, path),
+    period: () => isEmpty(period) || checkPeriod(objectAt(period, `${path}.period`), path),
+  })
+}
+
+function checkInclude(entry: Fields, path: string): void {
   const { pp_includes_external_id: id, pp_includes_name: name } = entry
   if (isUnset(id) && isUnset(name)) {
     throw new FieldError(`${path}.pp_includes_external_id`, 'is missing')
   }
   if (!isUnset(id)) wholeAt(id, `${path}.pp_includes_external_id`, 1)
+}
+
+function checkEntryAmount(entry: Fields, path: string): void {
   const given = AMOUNTS.filter((amount) => !isUnset(entry[amount]))
   const [amount, second] = given
   if (amount === undefined) {
@@ -97,13 +114,16 @@ function checkEntry(entry: Fields, path: string): void {
     throw new FieldError(`${path}.${second}`, `must not be combined with ${amount}`)
   }
   checkAmount(entry[amount], `${path}.${amount}`)
-  if (!isEmpty(entry['period'])) checkPeriod(objectAt(entry['period'], `${path}.period`), path)
 }
 
 function checkPeriod({ duration, unit }: Fields, path: string): void {
-  wholeAt(duration, `${path}.period.duration`, 1)
-  if (typeof unit === 'string' && PERIOD_UNITS.includes(unit)) return
-  throw new FieldError(`${path}.period.unit`, `must be one of ${PERIOD_UNITS.join(', ')}`)
+  readAll({
+    duration: () => wholeAt(duration, `${path}.period.duration`, 1),
+    unit: () => {
+      if (typeof unit === 'string' && PERIOD_UNITS.includes(unit)) return
+      throw new FieldError(`${path}.period.unit`, `must be one of ${PERIOD_UNITS.join(', ')}`)
+    },
+  })
 }
 
 /** Units or money with the sign of the API: credit is negative. */

@@ -1,6 +1,7 @@
 /** Validates entities before they are written. */
 import { ObjectId } from 'mongodb'
 import type { Revision } from '../../domain/catalogue.ts'
+import { FieldIssues, readAll } from '../../domain/field-errors.ts'
 import { FieldError } from '../../domain/fields.ts'
 import {
   type CompileOptions,
@@ -29,8 +30,8 @@ export interface CheckOptions {
 
 /**
  * The validated document as it would be stored. Dates may be `YYYY-MM-DD HH:MM:SS` or ISO 8601
- * strings; without `to` the revision has no end. Rejects with `FieldError` or
- * `CatalogUnavailableError`.
+ * strings; without `to` the revision has no end. Rejects with `FieldError`, which has all invalid
+ * fields, or `CatalogUnavailableError`.
  */
 export async function checkedEntity(
   catalog: Catalog,
@@ -38,8 +39,13 @@ export async function checkedEntity(
   document: Readonly<Record<string, unknown>>,
   options: CheckOptions,
 ): Promise<RawDocument> {
-  const prepared = compiled(collection, document, options)
-  if (prepared['deleted'] !== true) await checkReferences(catalog, collection, prepared)
+  const prepared = prepare(definitionOf(collection, document), document, options)
+  const issues = new FieldIssues()
+  issues.attempt(() => COMPILERS[collection](prepared, STRICT))
+  if (prepared['deleted'] !== true) {
+    await issues.attemptAsync(() => checkReferences(catalog, collection, prepared))
+  }
+  issues.throwIfAny()
   return prepared
 }
 
@@ -111,8 +117,7 @@ function schemaCompiler([definition]: readonly EntityDefinition[]): (
 ) => Revision {
   const { schema, check } = definition as EntityDefinition
   return (document) => {
-    checkSchema(schema, document)
-    check?.(document)
+    readAll({ schema: () => checkSchema(schema, document), more: () => check?.(document) })
     return revisionOf(document as RawDocument & { from: Date; to: Date })
   }
 }

@@ -8,6 +8,7 @@ import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
 import type { EntityCollection } from '../entities/entity-table.ts'
 import { enqueueOutbox, type OutboxEntry } from '../transactions/outbox.ts'
+import { tryTransaction } from '../transactions/trial.ts'
 import { type RevisionWrite, writeRevisions } from './store-revisions.ts'
 
 export interface ChangeStores {
@@ -60,21 +61,21 @@ export const FENCE_KIND = 'fence'
  * Calls `decide` and writes its decision, in one transaction (`Catalog.transaction`, also for the
  * errors): what `decide` reads is unchanged when the decision is committed. `what` names the change
  * in errors. `decide` may be called again; if it throws, nothing is written. Also rejects with
- * `DuplicateEntityError`.
+ * `DuplicateEntityError`. `isTrial`: everything happens but the commit.
  */
 export async function changeEntities<T>(
   stores: ChangeStores,
   what: string,
   decide: (session: ClientSession) => Promise<ChangeDecision<T>>,
+  isTrial = false,
 ): Promise<Changed<T>> {
   let isPostponed = false
-  const written = await stores.catalog.transaction(
-    what,
-    async (session) => writeDecision(stores, session, await decide(session)),
-    () => {
-      isPostponed = true
-    },
-  )
+  const change = async (session: ClientSession) =>
+    writeDecision(stores, session, await decide(session))
+  if (isTrial) return { ...(await tryTransaction(stores.catalog, what, change)), isPostponed }
+  const written = await stores.catalog.transaction(what, change, () => {
+    isPostponed = true
+  })
   return { ...written, isPostponed }
 }
 

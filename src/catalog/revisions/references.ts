@@ -4,7 +4,8 @@
  * have no effect.
  */
 import type { Collection } from 'mongodb'
-import { FieldError, type Fields } from '../../domain/fields.ts'
+import { type FieldIssue, throwIssues } from '../../domain/field-errors.ts'
+import type { Fields } from '../../domain/fields.ts'
 import type { RawDocument } from '../compile/document.ts'
 import type { Catalog } from '../connection.ts'
 import type { EntityCollection } from '../entities/entity-table.ts'
@@ -32,8 +33,8 @@ export interface ExistingReferences {
 }
 
 /**
- * Rejects with `FieldError` for the first reference that does not exist. The document must compile.
- * Reads each referenced collection once.
+ * Rejects with `FieldError` for the references that do not exist. Reads each referenced collection
+ * once.
  */
 export async function checkReferences(
   catalog: Catalog,
@@ -63,11 +64,19 @@ export function checkLoadedReferences(
   document: RawDocument,
   existing: ExistingReferences,
 ): void {
-  checkNames(referencesIn(collection, document), existing)
-  for (const { rates: keys, usaget, path } of offersIn(collection, document).flatMap(usagetsOf)) {
-    if (keys.some((key) => existing.rates.get(key)?.has(usaget))) continue
-    throw new FieldError(path, `is a usage type that ${keys.join(', ')} has no price for`)
-  }
+  const unpriced = offersIn(collection, document)
+    .flatMap(usagetsOf)
+    .filter(({ rates: keys, usaget }) => {
+      const known = keys.flatMap((key) => existing.rates.get(key) ?? [])
+      return known.length > 0 && !known.some((usagets) => usagets.has(usaget))
+    })
+  // A rate that does not exist is a missing name.
+  throwIssues([
+    ...missingNames(referencesIn(collection, document), existing),
+    ...unpriced.map(({ rates: keys, path }) => {
+      return { path, reason: `is a usage type that ${keys.join(', ')} has no price for` }
+    }),
+  ])
 }
 
 /** Existing entities by key or name. */
@@ -76,21 +85,25 @@ export interface ReferencedNames {
   services: { has(name: string): boolean }
 }
 
-/** Throws `FieldError` for the first rate or service that does not exist. */
+/** Throws `FieldError` for the rates and services that do not exist. */
 export function checkReferencedNames(
   collection: EntityCollection,
   document: Fields,
   existing: ReferencedNames,
 ): void {
-  checkNames(referencesIn(collection, document), existing)
+  throwIssues(missingNames(referencesIn(collection, document), existing))
 }
 
-function checkNames(references: readonly Reference[], existing: ReferencedNames): void {
-  for (const { collection, name, path } of references) {
-    if (existing[collection].has(name)) continue
-    const kind = collection === 'rates' ? 'rate' : 'service'
-    throw new FieldError(path, `names a ${kind} that does not exist: ${name}`)
-  }
+function missingNames(
+  references: readonly Reference[],
+  existing: ReferencedNames,
+): readonly FieldIssue[] {
+  return references
+    .filter(({ collection, name }) => !existing[collection].has(name))
+    .map(({ collection, name, path }) => {
+      const kind = collection === 'rates' ? 'rate' : 'service'
+      return { path, reason: `names a ${kind} that does not exist: ${name}` }
+    })
 }
 
 function referencesIn(collection: EntityCollection, document: Fields): Reference[] {

@@ -27,6 +27,14 @@ export async function takeNumbers(catalog: Catalog, count: number): Promise<numb
   return counter.seq - count + 1
 }
 
+/** The number that `takeNumbers` would return as the one of this position, from 1; takes none. */
+export async function nextNumber(catalog: Catalog, position: number): Promise<number> {
+  const counter = await catalog.run('read the next number', () =>
+    catalog.counters.findOne({ _id: ID }),
+  )
+  return (counter?.seq ?? (await highestNumber(catalog))) + position
+}
+
 /** Numbers up to this one, which another system has assigned, are not taken. */
 export async function raiseSequence(catalog: Catalog, number: number): Promise<void> {
   const raise = () =>
@@ -40,14 +48,18 @@ export async function raiseSequence(catalog: Catalog, number: number): Promise<v
 }
 
 async function begin(catalog: Catalog): Promise<void> {
-  const [aid, sid] = await Promise.all([highest(catalog, 'aid'), highest(catalog, 'sid')])
+  const seq = await highestNumber(catalog)
   await catalog.run('create a sequence', async () => {
     try {
-      await catalog.counters.insertOne({ _id: ID, seq: Math.max(aid, sid) })
+      await catalog.counters.insertOne({ _id: ID, seq })
     } catch (error) {
       if (!isDuplicate(error)) throw error
     }
   })
+}
+
+async function highestNumber(catalog: Catalog): Promise<number> {
+  return Math.max(...(await Promise.all([highest(catalog, 'aid'), highest(catalog, 'sid')])))
 }
 
 async function highest(catalog: Catalog, field: 'aid' | 'sid'): Promise<number> {

@@ -2,18 +2,21 @@
 import type { TSchema } from '@sinclair/typebox'
 import { Value, type ValueError, ValueErrorType } from '@sinclair/typebox/value'
 import { nearest } from '../../config/nearest.ts'
-import { FieldError } from '../../domain/fields.ts'
+import { throwIssues } from '../../domain/field-errors.ts'
 
 /**
- * Throws `FieldError` for the first mismatch; its path begins with `path`. The message does not
- * quote the value, which may be a secret.
+ * Throws `FieldError` for the mismatches; their paths begin with `path`. The messages do not quote
+ * values, which may be secrets.
  */
 export function checkAgainstSchema(schema: TSchema, value: unknown, path: string): void {
   if (Value.Check(schema, value)) return
-  const error = Value.Errors(schema, value).First()
-  if (error === undefined) throw new FieldError(path, 'cannot be used')
-  const at = `${path}${error.path.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')}`
-  throw new FieldError(at, reasonOf(error))
+  const reasons = new Map<string, string>()
+  for (const error of Value.Errors(schema, value)) {
+    const steps = error.path.replaceAll('/', '.').replaceAll('~1', '/').replaceAll('~0', '~')
+    // The first of several errors of a field is the most general one.
+    if (!reasons.has(steps)) reasons.set(steps, reasonOf(error))
+  }
+  throwIssues([...reasons].map(([steps, reason]) => ({ path: `${path}${steps}`, reason })))
 }
 
 function reasonOf({ type, schema, path, message }: ValueError): string {

@@ -2,11 +2,13 @@
  * The stored configuration, which operators change at run time. One document per category, read and
  * written as a whole; writers pass a function that maps the current value to the new one.
  */
+import type { ClientSession } from 'mongodb'
 import type { Actor } from '../actor.ts'
 import { type AuditEntry, appendAudit } from '../audit/audit.ts'
 import type { Catalog } from '../connection.ts'
 import { sharedRead } from '../shared-read.ts'
 import { takeRevs } from '../transactions/state.ts'
+import { inTransaction } from '../transactions/trial.ts'
 import type { ConfigDocument } from './config-document.ts'
 import { archiveVersion } from './config-history.ts'
 import { redactCustomers } from './customer-secrets.ts'
@@ -89,6 +91,8 @@ export interface ConfigChange {
   former?: (value: unknown) => unknown
   /** The audit record of the change; without it, nothing is recorded. */
   audit?: { actor: Actor; entry(former: unknown, value: unknown): AuditEntry }
+  /** Everything happens but the commit. */
+  isTrial?: boolean
 }
 
 /** Result of a change. */
@@ -206,7 +210,7 @@ export async function changeStoredConfig<Value>(
   change: (value: unknown, rev: number) => Value,
   by: ConfigChange,
 ): Promise<ConfigChangeResult<Value>> {
-  return catalog.transaction(`change ${category}`, async (session) => {
+  const write = async (session: ClientSession) => {
     const found = await catalog.run(`read ${category}`, () =>
       catalog.config.findOne({ _id: category }),
     )
@@ -225,7 +229,8 @@ export async function changeStoredConfig<Value>(
       appendAudit(session, by.audit.actor, by.nowMs, by.audit.entry(former, value))
     }
     return { value, rev, former }
-  })
+  }
+  return inTransaction(catalog, `change ${category}`, write, by.isTrial === true)
 }
 
 function valueForHistory(

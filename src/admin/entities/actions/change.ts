@@ -10,7 +10,7 @@ import type { Fields } from '../../../domain/fields.ts'
 import { balancesOf } from '../../balances/loads.ts'
 import type { FollowUp } from '../../follow-ups.ts'
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
-import { DISPLAY, EntityRuleError } from '../errors.ts'
+import { DISPLAY, fieldRule } from '../errors.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { Draft, fromOf, toOf } from '../timeline/draft.ts'
@@ -19,7 +19,7 @@ import { move } from '../timeline/move.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import { withServiceEdges } from '../timeline/subscriber-dates.ts'
 import { withAuditEntries } from './audit-entries.ts'
-import { customChanges, decisionOf, POSTPONED, ruleContextOf } from './commit.ts'
+import { completedChanges, customChanges, decisionOf, POSTPONED, ruleContextOf } from './commit.ts'
 import { lostValidity, lostValidityWarnings } from './lost-validity.ts'
 import { minimumDateMs } from './minimum-date.ts'
 import { planChangeWarnings } from './plan-change.ts'
@@ -69,7 +69,7 @@ const CHANGES: Readonly<Partial<Record<ActionName, Change>>> = {
   },
   reopen: async (work) => {
     if (work.request.from === null) {
-      throw new EntityRuleError('reopen: from is missing', DISPLAY.refused)
+      throw fieldRule('from', 'reopen: from is missing', DISPLAY.refused)
     }
     const next = { fromMs: work.request.from.getTime(), changes: await preparedChanges(work) }
     return {
@@ -93,7 +93,7 @@ export async function change(
   action: ActionName,
   request: WriteRequest,
 ): Promise<WriteResult> {
-  const { definition, fields, from } = request
+  const { definition, fields, from, trial } = request
   const { catalog, config, clock } = stores
   const zone = config.rating.timeZone
   const isById = definition.actions[action]?.target === 'id'
@@ -117,8 +117,11 @@ export async function change(
       const edit = { nowMs, minimumMs, zone }
       const work = { stores, request, draft, target: current, context, edit }
       const edited = await (CHANGES[action] as Change)(work)
-      return withAuditEntries(await decisionForEdit(work, edited), request, action, current)
+      const decision = await decisionForEdit(work, edited)
+      trial?.throwIfAny()
+      return withAuditEntries(decision, request, action, current)
     },
+    trial !== undefined,
   )
   const { details, responseRevision, more } = result
   const warnings = [...(result.warnings ?? []), ...(isPostponed ? [POSTPONED] : [])]
@@ -165,18 +168,12 @@ function effectiveFromMs(
 }
 
 /** The requested changes after the rules of the collection; the key field cannot change. */
-async function preparedChanges({
-  stores,
-  request,
-  target,
-  context,
-}: ChangeWork): Promise<FieldChanges> {
+function preparedChanges({ stores, request, target, context }: ChangeWork): Promise<FieldChanges> {
   const { definition, changes } = request
   const custom = customChanges(request, context, target)
   const { [definition.keyField]: _, ...set } = { ...custom, ...changes.set }
   const kept = { ...changes, set: { ...set, ...definition.fixed } }
-  const prepare = stores.rules[definition.name]?.prepare
-  return (await prepare?.(kept, target, context)) ?? kept
+  return completedChanges(stores, request, kept, target, context)
 }
 
 function withEnd(changes: FieldChanges, { to }: WriteRequest): FieldChanges {
@@ -187,7 +184,7 @@ function moveEdge({ request, draft, target, edit }: ChangeWork): Edited {
   const { from, to, definition } = request
   const edge = from === null ? 'to' : 'from'
   const at = from ?? to
-  if (at === null) throw new EntityRuleError('move: from or to is missing')
+  if (at === null) throw fieldRule('from', 'move: from or to is missing')
   const atMs = at.getTime()
   const wasMs = edge === 'from' ? fromOf(target) : toOf(target)
   const isSubscriber = definition.name === 'subscribers'
@@ -233,7 +230,8 @@ function accountTransfer(
   const toAid = accountHoldingBalances(draft.revisions(), nowMs)
   const later = draft.revisions().filter((revision) => toOf(revision) > nowMs)
   if (later.some(({ aid }) => aid !== toAid)) {
-    throw new EntityRuleError(
+    throw fieldRule(
+      'aid',
       'aid can only change with immediate effect, because the balances move with the subscriber',
     )
   }

@@ -10,7 +10,9 @@ import { checkCustomFields } from '../fields/check.ts'
 import type { EntityStores, WriteRequest } from '../requests/entity-request.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import type { Draft } from '../timeline/draft.ts'
+import type { FieldChanges } from '../timeline/set-fields.ts'
 import { deriveAccount, deriveSubscriber } from '../timeline/subscriber-dates.ts'
+import { checkAll, orNote } from '../trial.ts'
 import { sealCards } from './card-secrets.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
 import { checkUniqueFields } from './uniqueness.ts'
@@ -35,15 +37,43 @@ export function ruleContextOf(
 
 /** The configured fields of the request, checked; undefined removes a field. */
 export function customChanges(
-  { definition, fields, raw }: WriteRequest,
+  { definition, fields, raw, trial }: WriteRequest,
   { action, zone, nowMs }: RuleContext,
   current: RawDocument | null,
 ): Fields {
-  const check = { definition, action, timeZone: zone, nowMs, ...(current && { current }) }
+  const check = { definition, action, timeZone: zone, nowMs, trial, ...(current && { current }) }
   const values = checkCustomFields(fields, raw, check)
   return Object.fromEntries(
     Object.entries(values).map(([name, value]) => [name, value === null ? undefined : value]),
   )
+}
+
+/**
+ * The changes as the rules of the collection complete them. In a trial, fields that the rules
+ * refuse are noted and left out. Throws `EntityRuleError`.
+ */
+export async function completedChanges(
+  { rules }: Pick<EntityStores, 'rules'>,
+  { definition, trial }: Pick<WriteRequest, 'definition' | 'trial'>,
+  changes: FieldChanges,
+  target: RawDocument | null,
+  context: RuleContext,
+): Promise<FieldChanges> {
+  const prepare = rules[definition.name]?.prepare
+  if (prepare === undefined) return changes
+  try {
+    return await prepare(changes, target, context)
+  } catch (error) {
+    if (trial?.note(error) !== true) throw error
+    trial.leaveOutRefused()
+    const set = Object.entries(changes.set).filter(([name]) => !trial.isRefused(name))
+    const rest = { ...changes, set: Object.fromEntries(set) }
+    let completed = rest
+    await orNote(trial, async () => {
+      completed = await prepare(rest, target, context)
+    })
+    return completed
+  }
 }
 
 /**
@@ -82,10 +112,12 @@ async function checkDraft(
   // Check for overlaps first: further errors of overlapping revisions are misleading.
   draft.steps(context.zone)
   for (const { document, stored } of draft.changed()) {
-    checkIndexedTexts(definition, document)
-    await rules[definition.name]?.check?.(document, stored, context)
-    await checkUniqueFields(catalog, definition, fields, document, draft.before())
-    await checkDocument(stores, definition, document, stored, config.rating.timeZone)
+    await checkAll([
+      () => checkIndexedTexts(definition, document),
+      () => rules[definition.name]?.check?.(document, stored, context),
+      () => checkUniqueFields(catalog, definition, fields, document, draft.before()),
+      () => checkDocument(stores, definition, document, stored, config.rating.timeZone),
+    ])
   }
 }
 

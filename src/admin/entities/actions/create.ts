@@ -3,20 +3,20 @@ import type { Actor } from '../../../catalog/actor.ts'
 import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type ChangeDecision, changeEntities } from '../../../catalog/revisions/entity-changes.ts'
-import { takeNumbers } from '../../../catalog/revisions/sequence.ts'
+import { nextNumber, takeNumbers } from '../../../catalog/revisions/sequence.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
 import { renewalEntry } from '../../autorenew/renewal.ts'
-import type { CollectionDefinition } from '../definitions/definition.ts'
-import { DISPLAY, EntityRuleError } from '../errors.ts'
+import { DISPLAY, EntityRuleError, fieldRule } from '../errors.ts'
 import type { EntityStores, WriteRequest, WriteResult } from '../requests/entity-request.ts'
 import { afterCharge } from '../rules/autorenew.ts'
 import type { RuleContext } from '../rules/rule.ts'
 import { dateText } from '../timeline/dates.ts'
 import { Draft, fromOf } from '../timeline/draft.ts'
 import { withChanges } from '../timeline/set-fields.ts'
+import { orNote } from '../trial.ts'
 import { withEarlierAccountStart } from './account-start.ts'
 import { withAuditEntries } from './audit-entries.ts'
-import { customChanges, decisionOf, POSTPONED, ruleContextOf } from './commit.ts'
+import { completedChanges, customChanges, decisionOf, POSTPONED, ruleContextOf } from './commit.ts'
 import { checkIndexedTexts } from './indexed-texts.ts'
 import { confirmedUntilMs } from './minimum-date.ts'
 import { checkDuplicate } from './uniqueness.ts'
@@ -25,23 +25,26 @@ import { checkDuplicate } from './uniqueness.ts'
 const NUMBERS_TRIED_MAX = 8
 
 export async function create(stores: EntityStores, request: WriteRequest): Promise<WriteResult> {
-  const { definition } = request
+  const { definition, trial } = request
   const document = await newDocument(stores, request)
   const what = `create ${definition.name}`
-  const { stored, result, isPostponed } = await changeEntities(stores, what, async () => {
-    const numbered = await withAssignedNumber(stores, definition, document)
+  const decide = async () => {
+    const numbered = await withAssignedNumber(stores, request, document)
     const draft = new Draft([])
     const added = draft.add(numbered)
     if (definition.name === 'subscribers') {
       const { catalog, config } = stores
       const untilMs = await confirmedUntilMs(catalog, [Number(added['aid'])], config)
-      checkNotInvoiced(added, untilMs, config.rating.timeZone)
+      await orNote(trial, () => checkNotInvoiced(added, untilMs, config.rating.timeZone))
     }
     const context = ruleContextOf(stores, 'create', fromOf(added), request.actor)
     const decision = await decisionOf(stores, request, draft, context, added._id)
     const whole = await withRelatedWrites(stores, request, decision, added, context)
+    trial?.throwIfAny()
     return withAuditEntries(whole, request, 'create', null)
-  })
+  }
+  const isTrial = trial !== undefined
+  const { stored, result, isPostponed } = await changeEntities(stores, what, decide, isTrial)
   const entity = stored.get(result.toHexString()) ?? null
   // Existing clients expect `details: null` here.
   const isSilent = definition.name === 'subscribers' || definition.name === 'autorenew'
@@ -63,7 +66,7 @@ export function checkNotInvoiced(
   if (fromOf(subscriber) >= invoicedMs) return
   const date = dateText(invoicedMs, zone)
   const text = `create: from must not be before ${date}, until which account ${aid} is invoiced`
-  throw new EntityRuleError(text, DISPLAY.date)
+  throw fieldRule('from', text, DISPLAY.date)
 }
 
 /** Adds the writes and follow-up operations that belong to the new entity. */
@@ -113,15 +116,14 @@ export async function newDocument(
   const end = to ?? new Date(FOREVER_MS)
   if (end.getTime() <= begin.getTime()) {
     const text = `create: to must be after ${dateText(begin.getTime(), zone)}, where it begins`
-    throw new EntityRuleError(text, DISPLAY.date)
+    throw fieldRule('to', text, DISPLAY.date)
   }
   const { isMigrated = false } = request
   const rules = ruleContextOf(stores, 'create', begin.getTime(), request.actor)
   const context = { ...rules, isMigrated }
   const custom = customChanges(request, context, null)
   const changes = { ...request.changes, set: { ...custom, ...request.changes.set } }
-  const prepare = stores.rules[definition.name]?.prepare
-  const prepared = (await prepare?.(changes, null, context)) ?? changes
+  const prepared = await completedChanges(stores, request, changes, null, context)
   const period = { from: begin, to: end, creation_time: begin }
   const empty = { _id: new ObjectId(), rev: 0, ...definition.fixed, ...period }
   const document = withChanges(empty, prepared)
@@ -132,16 +134,19 @@ export async function newDocument(
 
 async function withAssignedNumber(
   { catalog }: EntityStores,
-  definition: CollectionDefinition,
+  { definition, trial }: WriteRequest,
   document: RawDocument,
 ): Promise<RawDocument> {
   const { keyField, name } = definition
   if (name !== 'accounts' && name !== 'subscribers') {
-    await checkDuplicate(catalog, definition, document)
+    await orNote(trial, () => checkDuplicate(catalog, definition, document))
     return document
   }
   for (let attempt = 1; ; attempt += 1) {
-    const numbered = { ...document, [keyField]: await takeNumbers(catalog, 1) }
+    const number = await (trial === undefined
+      ? takeNumbers(catalog, 1)
+      : nextNumber(catalog, attempt))
+    const numbered = { ...document, [keyField]: number }
     try {
       await checkDuplicate(catalog, definition, numbered)
       return numbered

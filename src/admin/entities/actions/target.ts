@@ -4,7 +4,7 @@ import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
-import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
+import { DISPLAY, EntityRuleError, fieldRule, TargetError } from '../errors.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
@@ -41,11 +41,16 @@ export async function findTarget(
   if (id instanceof ObjectId) return byId(catalog, definition, id)
   if (isById) {
     const isEmpty = Object.keys(query).length === 0
-    throw new EntityRuleError('query: _id is missing', isEmpty ? DISPLAY.refused : DISPLAY.request)
+    throw fieldRule(
+      'query._id',
+      'query: _id is missing',
+      isEmpty ? DISPLAY.refused : DISPLAY.request,
+    )
   }
   const key = await keyIn(catalog, query, options)
   if (!(effective instanceof Date)) {
-    throw new EntityRuleError(
+    throw fieldRule(
+      'query.effective_date',
       'query: effective_date is missing: it selects the revision of the key',
       DISPLAY.request,
     )

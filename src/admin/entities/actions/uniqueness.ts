@@ -1,8 +1,9 @@
 /** Uniqueness checks against other entities. */
 import type { Catalog } from '../../../catalog/connection.ts'
+import type { FieldIssue } from '../../../domain/field-errors.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
-import { EntityRuleError } from '../errors.ts'
+import { fieldRule, throwRules } from '../errors.ts'
 import { fieldValue, type UniqueValue, uniqueValues } from '../fields/check.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
@@ -28,7 +29,8 @@ export async function checkDuplicate(
     .map((field) => `${field} ${String(document[field])}`)
   const advice =
     actions.reopen === undefined ? 'choose another one' : 'reopen it, or choose another one'
-  throw new EntityRuleError(`create: ${name} has ${values.join(' and ')} already: ${advice}`)
+  const path = given.find((field) => found[field] === document[field] && field !== 'type') ?? ''
+  throw fieldRule(path, `create: ${name} has ${values.join(' and ')} already: ${advice}`)
 }
 
 /**
@@ -59,6 +61,7 @@ export async function checkUniqueFields(
       .find(filter as object, { ...limits, limit: HOLDERS_MAX })
       .toArray(),
   )) as Fields[]
+  const conflicts: FieldIssue[] = []
   for (const { field, value, spans } of claims) {
     const conflict = found.find((other) => {
       const isSame = valuesAt(other, field).some((one) => isOneValue(one, value))
@@ -66,8 +69,10 @@ export async function checkUniqueFields(
     })
     if (conflict === undefined) continue
     const whose = `${keyField} ${String(conflict[keyField])}`
-    throw new EntityRuleError(`${field} must be unique: ${String(value)} belongs to ${whose}`)
+    const reason = `must be unique: ${String(value)} belongs to ${whose}`
+    conflicts.push({ path: field, reason })
   }
+  throwRules(conflicts)
 }
 
 /** Maximum number of revisions read; with more conflicts the first ones are sufficient. */

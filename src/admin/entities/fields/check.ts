@@ -1,7 +1,8 @@
 /** Reads configured fields from a request: cast, validated and ready to be stored. */
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
-import { EntityRuleError, type InvalidField, InvalidFieldsError } from '../errors.ts'
+import { fieldRule, type InvalidField, InvalidFieldsError } from '../errors.ts'
 import type { TimeContext } from '../requests/instant.ts'
+import type { WriteTrial } from '../trial.ts'
 import { castValue } from './cast.ts'
 import type { FieldDefinition } from './field-definition.ts'
 import { optionsOf, patternOf } from './rules.ts'
@@ -13,13 +14,14 @@ export interface FieldCheck extends TimeContext {
   action: ActionName
   /** The addressed revision, because clients send back values that they have read. */
   current?: Values
+  trial?: WriteTrial | undefined
 }
 
 /**
  * The values of configured fields in a raw `update`, by field name; they are set after the declared
  * fields, also along dotted names; null removes the field. Throws `InvalidFieldsError` with all
- * values of a wrong type, or `EntityRuleError` for the first value that violates a rule. Mandatory
- * fields are checked before (`missingFields`).
+ * values of a wrong type, or `EntityRuleError` for the first value that violates a rule; in a trial
+ * these are noted, and left out. Mandatory fields are checked before (`missingFields`).
  */
 export function checkCustomFields(
   fields: readonly FieldDefinition[],
@@ -48,12 +50,23 @@ export function checkCustomFields(
       continue
     }
     const value = 'value' in cast ? cast.value : given
-    if (!mayChange(field, value, check)) continue
-    checkRules(field, value)
+    if (!isAccepted(field, value, check)) continue
     if (!isDeclared || sent === undefined) values[name] = value
   }
-  if (invalid.length > 0) throw new InvalidFieldsError(invalid)
+  const refused = invalid.length > 0 ? new InvalidFieldsError(invalid) : null
+  if (refused !== null && check.trial?.note(refused) !== true) throw refused
   return withoutEmpty(values, check.action)
+}
+
+function isAccepted(field: FieldDefinition, value: unknown, check: FieldCheck): boolean {
+  try {
+    if (!mayChange(field, value, check)) return false
+    checkRules(field, value)
+    return true
+  } catch (error) {
+    if (check.trial?.note(error) !== true) throw error
+    return false
+  }
 }
 
 /** On create there are no values to remove. */
@@ -95,15 +108,13 @@ export function checkRules(field: FieldDefinition, value: unknown): void {
   const pattern = patternOf(field, name)
   for (const member of Array.isArray(value) ? value : [value]) {
     if (options !== null && !options.has(String(member))) {
-      throw new EntityRuleError(
-        `${name} must be one of ${[...options].join(', ')}, is ${quotedExcerpt(member)}`,
-      )
+      const known = [...options].join(', ')
+      throw fieldRule(name, `${name} must be one of ${known}, is ${quotedExcerpt(member)}`)
     }
     if (pattern === null || typeof member === 'object') continue
     if (!pattern.test(String(member))) {
-      throw new EntityRuleError(
-        `${name} does not match the configured pattern: ${quotedExcerpt(member)}`,
-      )
+      const text = `${name} does not match the configured pattern: ${quotedExcerpt(member)}`
+      throw fieldRule(name, text)
     }
   }
 }
@@ -156,7 +167,7 @@ function mayChange(field: FieldDefinition, value: unknown, check: FieldCheck): b
   const { field_name: name } = field
   const before = check.current === undefined ? undefined : fieldValue(check.current, name)
   if (before !== undefined && JSON.stringify(before) === JSON.stringify(value)) return false
-  throw new EntityRuleError(`${name} can be set on create only`)
+  throw fieldRule(name, `${name} can be set on create only`)
 }
 
 /** A value that no other entity may have at the same time. */

@@ -14,7 +14,7 @@ import { type ImportSettings, importSettings } from './settings.ts'
 
 /**
  * Tollgate extensions: `import_id` resumes an import, `progress=1` returns its progress, and
- * `dry_run=1` writes nothing. Throws `ApiError`.
+ * `dry_run=1` or `validate=1` writes nothing. Throws `ApiError`.
  */
 export async function answerImport(
   api: EntityApi,
@@ -30,11 +30,12 @@ export async function answerImport(
   if (file === undefined) throw new ExecutionError('the file is missing: send it as files[0]')
   const { fields } = await contextOf(api, called)
   const settings = await settingsOf(api, called, values)
+  const isDryRun = switchAt(values, 'dry_run') || switchAt(values, 'validate')
   const request: ImportRequest = {
     actor: called.caller,
     definition: called.definition,
     fields,
-    settings: switchAt(values, 'dry_run') ? { ...settings, isDryRun: true } : settings,
+    settings: isDryRun ? { ...settings, isDryRun: true } : settings,
     file: { path: file.path, name: file.fileName, contentType: file.contentType },
     importId: importId === '' ? null : importId,
   }

@@ -85,6 +85,13 @@ export const COMMON_SCHEMAS: Readonly<Record<string, Schema>> = {
   ),
 }
 
+/** In the answer to a write that was only tried. */
+export const VALID: Schema = {
+  type: 'boolean',
+  const: true,
+  description: 'The write was only tried, and nothing is stored.',
+}
+
 /** Response to a read of documents with this schema. */
 export function readAnswer(entity: Schema): Schema {
   return object(
@@ -110,6 +117,7 @@ export function writeAnswer(entity: Schema, more: Readonly<Record<string, Schema
       },
       entity: { description: 'The document after the write.', anyOf: [entity, NOTHING] },
       warnings: listOf(text('A warning.'), 'Ignored fields, and problems to check.'),
+      valid: VALID,
       ...more,
     },
     ['status', 'details', 'entity'],
@@ -140,6 +148,7 @@ const OPTION_SCHEMAS: Readonly<Record<string, Schema>> = {
   file_name: text('Name of the downloaded file, without the extension.'),
   delimiter: text('Character between cells; a comma by default.'),
   format: choice(['csv', 'jsonl'], '`csv`, or JSON lines.'),
+  validate: flag('True: the write is only tried, nothing is stored; all invalid fields are named.'),
 }
 
 /** Schema of a parameter other than `query` and `update`; `options` is a component. */

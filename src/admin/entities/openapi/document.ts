@@ -14,6 +14,7 @@ import { COMMON_SCHEMAS } from './components.ts'
 import { COMPOUNDS } from './compounds.ts'
 import { ERROR_RESPONSES, ERROR_SCHEMAS, EXAMPLE_COMPONENTS } from './errors.ts'
 import { IMPORT_COMPOUNDS } from './import-fields.ts'
+import { LIVE_SCHEMAS } from './live-docs.ts'
 import { nodePaths } from './node-paths.ts'
 import { NODE_SCHEMAS } from './node-schemas.ts'
 import { operationsOf, type PathItem } from './operations.ts'
@@ -106,6 +107,7 @@ const COMPONENTS: Readonly<Record<string, Schema>> = {
   ...COMMON_SCHEMAS,
   ...ERROR_SCHEMAS,
   ...NODE_SCHEMAS,
+  ...LIVE_SCHEMAS,
 }
 
 export function openApiDocument(

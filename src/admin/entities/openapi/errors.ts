@@ -3,6 +3,7 @@ import {
   anyValue,
   either,
   integer,
+  listOf,
   object,
   ref,
   type Schema,
@@ -30,7 +31,12 @@ const FAILED: Schema = {
 }
 const MESSAGE = text('The error, with the field and how to fix it.')
 
-const coded = (description: string, code: number, display: Schema): Schema =>
+const coded = (
+  description: string,
+  code: number,
+  display: Schema,
+  more: Readonly<Record<string, Schema>> = {},
+): Schema =>
   object(
     description,
     {
@@ -38,9 +44,19 @@ const coded = (description: string, code: number, display: Schema): Schema =>
       code: { type: 'integer', const: code, description: 'Identifies the error.' },
       message: MESSAGE,
       display,
+      ...more,
     },
     ['status', 'code', 'message', 'display'],
   )
+
+const FIELD_ISSUE = object(
+  'An invalid field.',
+  {
+    path: text('Dotted path in the document, or empty: not about a field.'),
+    reason: text('What is wrong with it.'),
+  },
+  ['path', 'reason'],
+)
 
 const located = (description: string): Schema =>
   object(
@@ -85,6 +101,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
     'Values of a wrong type, or unknown fields.',
     17_576,
     text('Names of the fields as JSON text: `[{"name":"aid","error":3}]`.'),
+    { fields: listOf(FIELD_ISSUE, 'With `validate`: all that is wrong with the write.') },
   ),
   permissionError: coded(
     'The caller lacks the permission, or the collection has no such action.',
@@ -294,6 +311,11 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
       new AuthRefusal('too many wrong tries', { httpStatus: 429 }).body(),
     ),
   },
+  tooManyStreams: request(
+    429,
+    'The login session has too many streams: single samples can still be read.',
+    'this login session has 2 streams already',
+  ),
   tooManyTokens: {
     description: 'Too many requests; `Retry-After` has the seconds to wait.',
     headers: { 'Retry-After': { description: 'Seconds to wait.', schema: integer('Seconds.') } },

@@ -62,6 +62,7 @@ export const IMPORT_OPTIONS: Readonly<Record<string, Schema>> = {
     pattern: '^[A-Za-z0-9_.-]{1,64}$',
   }),
   dry_run: choice(['0', '1'], '1: the file is only validated and nothing is written.'),
+  validate: choice(['0', '1'], 'As `dry_run`.'),
   progress: choice(
     ['0', '1'],
     '1, without a file: returns the progress of the import with this id.',

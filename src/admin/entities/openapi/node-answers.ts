@@ -11,6 +11,8 @@ export interface NodeAnswer {
   readonly example: unknown
   /** Defaults to `application/json`. */
   readonly type?: string
+  /** The same as a stream, for `Accept: text/event-stream`. */
+  readonly stream?: { readonly schema: Schema; readonly example: unknown }
   /** Names of error components that are returned with HTTP status 200. */
   readonly refused?: readonly string[]
   /** Response components by other HTTP status. */
@@ -235,6 +237,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
       desc: 'success',
       details: {
         now: '2026-01-31T12:00:00.000Z',
+        time_zone: 'UTC',
         ahead_ms: -25_833_600_000,
         test: true,
         start: '2026-01-01T00:00:00Z',

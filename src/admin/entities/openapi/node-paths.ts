@@ -2,6 +2,8 @@
 import {
   anyValue,
   either,
+  flag,
+  integer,
   object,
   ref,
   type Schema,
@@ -19,6 +21,7 @@ import {
   SETTINGS_ENDPOINTS,
 } from '../../permissions/endpoints.ts'
 import { content, ERROR_EXAMPLES, response } from './errors.ts'
+import { LIVE_ANSWERS } from './live-docs.ts'
 import { NODE_ANSWERS, type NodeAnswer, unavailableContent } from './node-answers.ts'
 import { codeSamples, type Operation, type PathItem } from './operations.ts'
 import { PAYMENT_ANSWERS, PAYMENT_REQUESTS } from './payment-docs.ts'
@@ -53,6 +56,10 @@ const REQUESTS: Readonly<Record<string, NodeRequest>> = {
   'GET /api': {
     parameters: { simple: text('`1`: the response is the word SUCCESS or FAILED.') },
     example: { simple: '0' },
+  },
+  'GET /api/live/history': {
+    parameters: { from: integer('Only values from this time on, in milliseconds since 1970.') },
+    example: { from: 1_795_705_200_000 },
   },
   'POST /auth/login': {
     parameters: {
@@ -126,6 +133,7 @@ const REQUESTS: Readonly<Record<string, NodeRequest>> = {
       action: text('`set`, `unset` or `restore`, or an action of GET.'),
       ...SETTING,
       data: anyValue('The value; JSON text in a form.'),
+      validate: flag('True: the change is only tried, nothing is stored.'),
     },
     example: { action: 'set', category: 'taxation.default', data: 'REDUCED' },
   },
@@ -173,7 +181,8 @@ function operation(endpoint: Endpoint, tag: string, baseUrl: string): Operation 
   const name = `${method} ${path}`
   const words = path.split(/\W+/).filter(Boolean)
   const request = REQUESTS[name] ?? OTHER_REQUESTS[name] ?? NO_REQUEST
-  const answer = NODE_ANSWERS[name] ?? PAYMENT_ANSWERS[name] ?? REPORT_ANSWERS[name]
+  const answer =
+    NODE_ANSWERS[name] ?? LIVE_ANSWERS[name] ?? PAYMENT_ANSWERS[name] ?? REPORT_ANSWERS[name]
   const { inPath, others } = split(path, request)
   const inQuery = method === 'GET' ? Object.entries(others.parameters) : []
   const parameters = [
@@ -247,6 +256,7 @@ function responsesOf(answer: NodeAnswer): Record<string, Schema> {
     schema,
     example,
     type,
+    stream,
     refused = [],
     others = {},
     further = {},
@@ -256,8 +266,13 @@ function responsesOf(answer: NodeAnswer): Record<string, Schema> {
   const all = refused.map((name) => ref(name))
   const whole = all.length === 0 ? schema : either('The response, or an error.', schema, ...all)
   const named = Object.entries(others).map(([status, name]) => [status, response(name)])
+  const own = content(whole, { done: example, ...errors }, type)
+  const events = stream && content(stream.schema, { events: stream.example }, 'text/event-stream')
   return {
-    '200': { description, ...content(whole, { done: example, ...errors }, type) },
+    '200': {
+      description,
+      content: { ...(own['content'] as Schema), ...(events?.['content'] as Schema | undefined) },
+    },
     ...Object.fromEntries(named),
     ...further,
     ...(unavailableExample !== undefined && { '503': unavailableContent(answer) }),

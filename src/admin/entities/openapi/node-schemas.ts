@@ -14,6 +14,7 @@ import {
   type Schema,
   text,
 } from '../../../catalog/entities/json-schema.ts'
+import { VALID } from './components.ts'
 
 const DONE: Schema = { type: 'integer', const: 1, description: '1: success.' }
 const SUCCESS = text('Always `success`.')
@@ -208,11 +209,12 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
         'The clock.',
         {
           now: date('The time.'),
+          time_zone: text('Time zone of the node (IANA): `rating.timeZone`.'),
           ahead_ms: integer('Milliseconds ahead of the real time; negative if it is behind.'),
           test: flag('Whether it may be moved: `clock.test`.'),
           start: { type: ['string', 'null'], description: '`clock.start`; null if it is not set.' },
         },
-        ['now', 'ahead_ms', 'test', 'start'],
+        ['now', 'time_zone', 'ahead_ms', 'test', 'start'],
       ),
     },
     ['status', 'desc', 'details'],
@@ -261,6 +263,7 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
       details: anyValue('The value; for `list` the categories, for `history` the versions.'),
       effective: anyValue('The effective value, including defaults.'),
       rev: integer('Version of the setting; 0 if nothing is stored.'),
+      valid: VALID,
     },
     ['status', 'desc', 'input', 'details'],
   ),

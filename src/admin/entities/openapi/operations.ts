@@ -62,7 +62,8 @@ function optionsOf(collection: string, name: ActionName): readonly string[] {
   if (name === 'uniqueget') return ['options', 'page', 'size', 'sort', 'project', 'states']
   if (name === 'export') return ['options', 'states', 'file_name', 'delimiter', 'format']
   if (name === 'import' || name === 'erase' || name === 'resend') return []
-  return collection === 'balances' && name === 'update' ? ['additional'] : ['options']
+  if (collection === 'balances') return name === 'update' ? ['additional'] : ['options']
+  return ['options', 'validate']
 }
 
 /** The operations of an action and the schemas that they reference. */

@@ -8,9 +8,10 @@ import { reportOverdue } from '../../../billing/events/overdue.ts'
 import { postRemoval } from '../../../billing/invoices/invoice-bill.ts'
 import { plainActor } from '../../../catalog/actor.ts'
 import { type AuditEntry, appendAudit } from '../../../catalog/audit/audit.ts'
-import { ObjectId, type WithId } from '../../../catalog/collections.ts'
+import { type ClientSession, ObjectId, type WithId } from '../../../catalog/collections.ts'
 import type { Catalog } from '../../../catalog/connection.ts'
 import type { BillDocument } from '../../../catalog/entities/bill.ts'
+import { inTransaction } from '../../../catalog/transactions/trial.ts'
 import type { Fields } from '../../../domain/fields.ts'
 import type { RecordActions, RecordWriteRequest } from '../api.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
@@ -18,6 +19,7 @@ import type { EntityStores, WriteResult } from '../requests/entity-request.ts'
 
 export function billActions(stores: EntityStores): RecordActions {
   return {
+    canTry: true,
     write: (action, write) =>
       action === 'delete' ? deleteBill(stores, write) : updateBill(stores, write),
   }
@@ -25,13 +27,13 @@ export function billActions(stores: EntityStores): RecordActions {
 
 async function updateBill(
   { catalog, clock, config }: EntityStores,
-  { actor, query, update }: RecordWriteRequest,
+  { actor, query, update, isTrial = false }: RecordWriteRequest,
 ): Promise<WriteResult> {
   const filter = filterOf(query)
   if (Object.keys(update).length === 0) {
     throw new EntityRuleError('update: give due_date or charge.not_before', DISPLAY.refused)
   }
-  return catalog.transaction('update bills', async (session) => {
+  const change = async (session: ClientSession) => {
     const old = await billOf(catalog, query, filter)
     const entity = await catalog.run('update a bill', () =>
       catalog.bills.findOneAndUpdate(
@@ -46,15 +48,16 @@ async function updateBill(
     await reportOverdue(catalog, session, [entity._id], { nowMs: clock.nowMs(), currencyCode })
     appendAudit(session, actor, clock.nowMs(), entryOf('update', old, entity))
     return { details: true, entity }
-  })
+  }
+  return inTransaction(catalog, 'update bills', change, isTrial)
 }
 
 async function deleteBill(
   { catalog, clock, config }: EntityStores,
-  { actor, query }: RecordWriteRequest,
+  { actor, query, isTrial = false }: RecordWriteRequest,
 ): Promise<WriteResult> {
   const filter = filterOf(query)
-  return catalog.transaction('delete bills', async (session) => {
+  const change = async (session: ClientSession) => {
     const bill = await billOf(catalog, query, filter)
     const reason = (await confirmedBy(catalog, bill)) ?? linkedTo(bill)
     if (reason !== null) throw new EntityRuleError(`delete: ${reason}`, DISPLAY.refused)
@@ -64,7 +67,8 @@ async function deleteBill(
     await reversePostings(writer, bill)
     appendAudit(session, actor, clock.nowMs(), entryOf('delete', bill, null))
     return { details: true, entity: null }
-  })
+  }
+  return inTransaction(catalog, 'delete bills', change, isTrial)
 }
 
 async function reversePostings(writer: BooksWriter, bill: BillDocument): Promise<void> {

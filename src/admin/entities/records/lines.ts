@@ -1,24 +1,26 @@
 /** Lines are read-only, except that credits can be deleted until they are invoiced. */
-import type { Actor } from '../../../catalog/actor.ts'
 import { appendAudit } from '../../../catalog/audit/audit.ts'
-import { ObjectId } from '../../../catalog/collections.ts'
+import { type ClientSession, ObjectId } from '../../../catalog/collections.ts'
+import { inTransaction } from '../../../catalog/transactions/trial.ts'
 import { cycleAt } from '../../../domain/cycle.ts'
 import type { Fields } from '../../../domain/fields.ts'
-import type { RecordActions } from '../api.ts'
+import type { RecordActions, RecordWriteRequest } from '../api.ts'
 import { DISPLAY, EntityRuleError, TargetError } from '../errors.ts'
 import type { EntityStores, WriteResult } from '../requests/entity-request.ts'
 
 export function lineActions(stores: EntityStores): RecordActions {
-  return { write: (_, { actor, query }) => deleteLine(stores, actor, query['_id']) }
+  return { canTry: true, write: (_, write) => deleteLine(stores, write) }
 }
 
-async function deleteLine(stores: EntityStores, actor: Actor, id: unknown): Promise<WriteResult> {
-  const { catalog, clock, config } = stores
+async function deleteLine(
+  { catalog, clock, config }: EntityStores,
+  { actor, query: { _id: id }, isTrial = false }: RecordWriteRequest,
+): Promise<WriteResult> {
   if (!(id instanceof ObjectId)) throw new EntityRuleError('query: _id is missing', DISPLAY.request)
   const { timeZone, cycleDay } = config.rating
   const active = cycleAt(clock.nowMs(), timeZone, cycleDay).key
   const filter = { _id: id } as object
-  return catalog.transaction('delete lines', async (session) => {
+  const change = async (session: ClientSession) => {
     const found = (await catalog.run('read lines', () => catalog.lines.findOne(filter))) as Fields
     if (found === null) {
       throw new TargetError(`lines: there is no line with _id ${id.toHexString()}`)
@@ -37,7 +39,8 @@ async function deleteLine(stores: EntityStores, actor: Actor, id: unknown): Prom
     const entry = { collection: 'lines', type: 'delete', key, old: found, new: null }
     appendAudit(session, actor, clock.nowMs(), entry)
     return { details: true, entity: null }
-  })
+  }
+  return inTransaction(catalog, 'delete lines', change, isTrial)
 }
 
 function reasonToKeep(line: Fields, activeCycle: string): string | null {

@@ -1,6 +1,7 @@
 /** Casts `update` by the definition of its action; `query` is cast in query-language.ts. */
 import type { Fields } from '../../../domain/fields.ts'
 import type { Param, Params } from '../definitions/definition.ts'
+import { TRIAL_ISSUES_MAX, type WriteTrial } from '../trial.ts'
 import { type CastContext, castScalar, checkText, scalarOf } from './cast-value.ts'
 import { fullTimestamp, type TimeContext } from './instant.ts'
 import { declaredAt, overlapping } from './names.ts'
@@ -17,15 +18,18 @@ export interface CastUpdate {
 /**
  * Casts the declared fields of `update` to their types. A dotted name is also found in nested
  * objects: `params.class` in `{params: {class}}`. `demanded`: mandatory configured fields that are
- * missing. Throws `EntityRuleError` or `InvalidFieldsError` with all errors.
+ * missing. Throws `EntityRuleError` or `InvalidFieldsError` with all errors; in a trial these are
+ * noted, and their fields are left out.
  */
 export function castUpdate(
   params: Params,
   raw: Fields,
   context: TimeContext,
   demanded: readonly string[] = [],
+  trial?: WriteTrial,
 ): CastUpdate {
-  const casting: CastContext = { ...context, problems: new FieldProblems() }
+  const problems = new FieldProblems(trial && TRIAL_ISSUES_MAX)
+  const casting: CastContext = { ...context, problems }
   const cast: CastUpdate = { fields: {}, dropped: [] }
   for (const [name, value] of Object.entries(raw)) acceptField(params, name, value, casting, cast)
   const declared = missing(params, cast.fields)
@@ -37,8 +41,15 @@ export function castUpdate(
   if (overlap !== null) {
     casting.problems.invalid(`update.${overlap[1]}`, `is set by ${overlap[0]} too`)
   }
-  casting.problems.throwIfAny()
-  return cast
+  try {
+    problems.throwIfAny()
+    return cast
+  } catch (error) {
+    if (trial?.note(error) !== true) throw error
+    trial.leaveOutRefused()
+    const valid = Object.entries(cast.fields).filter(([name]) => !trial.isRefused(name))
+    return { ...cast, fields: Object.fromEntries(valid) }
+  }
 }
 
 function acceptField(

@@ -13,6 +13,7 @@ import type { CollectionDefinition } from '../definitions/definition.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { CollectionRules } from '../rules/rule.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
+import type { WriteTrial } from '../trial.ts'
 
 /** Dependencies of the actions. */
 export interface EntityStores extends ChangeStores {
@@ -66,6 +67,8 @@ export interface WriteRequest {
   isForced?: boolean
   /** True for a revision of another system, whose dates are kept. */
   isMigrated?: boolean
+  /** The write is only tried. */
+  trial?: WriteTrial
 }
 
 export interface WriteResult {

@@ -1,4 +1,5 @@
 /** Collects the errors of a request, so that the response has all of them. */
+import type { FieldIssue } from '../../../domain/field-errors.ts'
 import {
   DISPLAY,
   type DisplayCode,
@@ -18,14 +19,19 @@ export function truncatedName(name: string): string {
 
 export class FieldProblems {
   readonly #fields: InvalidField[] = []
-  readonly #rules: string[] = []
-  readonly #missing: string[] = []
+  readonly #rules: FieldIssue[] = []
+  readonly #missing: FieldIssue[] = []
+  readonly #max: number
   #display: DisplayCode = DISPLAY.rule
   #more = 0
 
+  constructor(max = PROBLEMS_MAX) {
+    this.#max = max
+  }
+
   /** True if further errors are only counted, so that their details need not be determined. */
   get isFull(): boolean {
-    return this.#fields.length + this.#rules.length >= PROBLEMS_MAX
+    return this.#fields.length + this.#rules.length >= this.#max
   }
 
   /** A value of a wrong type, or an unknown name. `path` starts with `query` or `update`. */
@@ -38,7 +44,7 @@ export class FieldProblems {
   rule(path: string, reason: string): void {
     this.#display = DISPLAY.request
     if (this.isFull) this.#more += 1
-    else this.#rules.push(`${truncatedName(path)} ${reason}`)
+    else this.#rules.push({ path: truncatedName(path), reason })
   }
 
   /**
@@ -47,7 +53,7 @@ export class FieldProblems {
    */
   missing(path: string, kind: 'declared' | 'configured'): void {
     if (kind === 'declared') this.#display = DISPLAY.request
-    this.#missing.push(`${truncatedName(path)} is mandatory`)
+    this.#missing.push({ path: truncatedName(path), reason: 'is mandatory' })
   }
 
   /**
@@ -58,8 +64,9 @@ export class FieldProblems {
     const more = this.#more === 0 ? [] : [`and ${this.#more} more`]
     const rules = [...this.#rules, ...this.#missing]
     if (rules.length > 0) {
-      const fields = this.#fields.map(({ path, reason }) => `${path} ${reason}`)
-      throw new EntityRuleError([...rules, ...fields, ...more].join('; '), this.#display)
+      const issues = [...rules, ...this.#fields]
+      const texts = issues.map(({ path, reason }) => `${path} ${reason}`)
+      throw new EntityRuleError([...texts, ...more].join('; '), this.#display, issues)
     }
     const [first, ...rest] = this.#fields
     if (first === undefined) return

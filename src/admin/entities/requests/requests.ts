@@ -13,6 +13,7 @@ import { DISPLAY, EntityRuleError } from '../errors.ts'
 import { castField, missingFields } from '../fields/check.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { ListChange } from '../timeline/set-fields.ts'
+import type { WriteTrial } from '../trial.ts'
 import { castUpdate } from './cast.ts'
 import { booleanOf } from './cast-value.ts'
 import type { ReadRequest, WriteRequest } from './entity-request.ts'
@@ -66,42 +67,59 @@ export interface ParsedWrite {
   ignored: string[]
 }
 
-/** Throws `EntityRuleError` or `InvalidFieldsError`. */
+/**
+ * Throws `EntityRuleError` or `InvalidFieldsError`. In a trial, what is wrong with fields of
+ * `update` is noted instead, and they are left out.
+ */
 export function writeRequestOf(
   raw: RawParameters,
   context: RequestContext,
   actor: Actor,
+  trial?: WriteTrial,
 ): ParsedWrite {
   const { definition, action, fields, entities } = context
   const compound = compoundParameters(raw)
   const update = compound.update ?? {}
   const { options } = readOptions(new Map(), compound, entities)
-  const target = castQuery(
-    queryParams(context, compound.query),
-    targetOf(compound, context),
-    context,
-  )
+  const target = targetIn(compound, context, trial)
   // A mandatory parameter as well, but existing clients expect a specific code.
   if (action === 'reopen' && isUnset(update['from'])) {
     throw new EntityRuleError('reopen: update.from is missing', DISPLAY.refused)
   }
   const demanded = missingFields(fields, update, { definition, action })
   const params = updateParams(context, update)
-  const { fields: cast, dropped } = castUpdate(params, update, context, demanded)
+  const { fields: cast, dropped } = castUpdate(params, update, context, demanded, trial)
+  if (target === null) trial?.throwIfAny()
   const { from = null, to = null, ...set } = cast
   const changes = { set, ...listChanges(options, context) }
-  const request = { definition, actor, target, changes, raw: update, fields }
+  const request = { definition, actor, target: target ?? {}, changes, raw: update, fields }
   // In an update, `force` may be next to the fields of a change, unless a field has this name.
   const isField = Object.hasOwn(params, 'force') || fields.some(isForce)
   const isForced = forceFlag(raw.get('force')) || forceFlag(isField ? null : update['force'])
   return {
     request: {
       ...request,
+      ...(trial && { trial }),
       isForced: isForced || options.force,
       from: from as Date | null,
       to: to as Date | null,
     },
     ignored: dropped.filter((name) => name !== 'force' && !isKnown(name, definition, fields)),
+  }
+}
+
+/** Null if it is refused in a trial. */
+function targetIn(
+  compound: CompoundParameters,
+  context: RequestContext,
+  trial: WriteTrial | undefined,
+): Fields | null {
+  try {
+    const declared = queryParams(context, compound.query)
+    return castQuery(declared, targetOf(compound, context), context)
+  } catch (error) {
+    if (trial?.note(error) !== true) throw error
+    return null
   }
 }
 

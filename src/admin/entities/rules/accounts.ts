@@ -1,7 +1,8 @@
 /** Rules for accounts. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { arrayAt, isEmpty, objectAt, wholeAt } from '../../../domain/fields.ts'
-import { EntityRuleError } from '../errors.ts'
+import { fieldRule } from '../errors.ts'
+import { checkAll } from '../trial.ts'
 import { describeHolders, findAll, refuseIfUsed, validDuring } from './lookups.ts'
 import { checkOverrides } from './overrides.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
@@ -12,9 +13,12 @@ export const ACCOUNT_RULES: CollectionRules = {
   prepare: (changes, target, context) => prepareServices(changes, target, context, 'account'),
 
   async check(document, stored, context) {
-    asRule(() => wholeAt(document['aid'], 'aid', 1))
-    checkOverrides(document, stored)
-    if (isChanged(document, stored, 'allowances')) await checkAllowances(document, context)
+    const isAllowed = isChanged(document, stored, 'allowances')
+    await checkAll([
+      () => asRule(() => wholeAt(document['aid'], 'aid', 1)),
+      () => checkOverrides(document, stored),
+      () => isAllowed && checkAllowances(document, context),
+    ])
   },
 
   async checkUnused(document, context) {
@@ -29,16 +33,19 @@ async function checkAllowances(document: RawDocument, context: RuleContext): Pro
   const { allowances, aid } = document
   if (isEmpty(allowances)) return
   const sids = new Set<number>()
-  for (const [index, entry] of asRule(() => arrayAt(allowances, 'allowances')).entries()) {
+  const entries = asRule(() => arrayAt(allowances, 'allowances'))
+  const checks = entries.map((entry, index) => () => {
     const path = `allowances.${index}`
     const allowance = asRule(() => objectAt(entry, path))
     const sid = asRule(() => wholeAt(allowance['sid'], `${path}.sid`, 1))
     if (!isPositive(allowance['allowance'])) {
-      throw new EntityRuleError(`${path}.allowance of sid ${sid} must be a number above 0`)
+      const text = `${path}.allowance of sid ${sid} must be a number above 0`
+      throw fieldRule(`${path}.allowance`, text)
     }
-    if (sids.has(sid)) throw new EntityRuleError(`${path}.sid occurs twice: ${sid}`)
+    if (sids.has(sid)) throw fieldRule(`${path}.sid`, `${path}.sid occurs twice: ${sid}`)
     sids.add(sid)
-  }
+  })
+  await checkAll(checks)
   const sidForms = [...sids].flatMap((sid) => [sid, String(sid)])
   const others = { type: 'account', aid: { $ne: aid }, 'allowances.sid': { $in: sidForms } }
   const options = { fields: ['aid', 'allowances'], max: 1 }
@@ -47,7 +54,8 @@ async function checkAllowances(document: RawDocument, context: RuleContext): Pro
   if (conflict === undefined) return
   const otherSids = listOf(conflict['allowances']).map((entry) => Number(fieldsOf(entry)['sid']))
   const both = otherSids.filter((sid) => sids.has(sid))
-  throw new EntityRuleError(
+  throw fieldRule(
+    'allowances',
     `allowances: sid ${both.join(', ')} has one of account ${conflict['aid']} already`,
   )
 }

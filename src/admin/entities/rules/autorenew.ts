@@ -8,10 +8,11 @@ import type { ServicePeriod } from '../../../domain/catalogue.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { instantOf, localTime } from '../../../domain/time.ts'
 import { endOf } from '../../../rating/periods.ts'
-import { EntityRuleError } from '../errors.ts'
+import { fieldRule } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
+import { checkAll } from '../trial.ts'
 import { exists, validAt } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { instantAt, isChanged } from './values.ts'
@@ -33,13 +34,14 @@ export const AUTORENEW_RULES: CollectionRules = {
   },
 
   async check(document, stored, context) {
-    if (isChanged(document, stored, 'bucket_group')) await checkGroup(document, context)
-    const isMoved = isChanged(document, stored, 'sid') || isChanged(document, stored, 'aid')
-    if (isMoved) await checkHolder(document, context)
+    const isNew = (...names: string[]) => isChanged(document, stored, ...names)
     // The first charge of an immediate renewal is not made at `next_renew`; later ones are.
     const isImmediate = stored === null && document['immediate'] === true
-    if (isImmediate || !isChanged(document, stored, 'next_renew')) return
-    checkNext(document, context)
+    await checkAll([
+      () => isNew('bucket_group') && checkGroup(document, context),
+      () => isNew('sid', 'aid') && checkHolder(document, context),
+      () => !isImmediate && isNew('next_renew') && checkNext(document, context),
+    ])
   },
 }
 
@@ -63,7 +65,7 @@ export function nextRenewMs(
 ): number {
   const period = Object.hasOwn(PERIODS, interval) ? PERIODS[interval] : undefined
   if (period === undefined) {
-    throw new EntityRuleError(`interval must be one of ${Object.keys(PERIODS).join(', ')}`)
+    throw fieldRule('interval', `interval must be one of ${Object.keys(PERIODS).join(', ')}`)
   }
   const nextMs = endOf(period, baseMs, zone)
   if (interval !== 'month' || anchorDay === undefined) return nextMs
@@ -120,7 +122,7 @@ async function checkGroup(document: RawDocument, context: RuleContext): Promise<
   const { nowMs, zone } = context
   if (await exists(context, 'prepaidgroups', { name, ...validAt(nowMs) })) return
   const date = dateText(nowMs, zone)
-  throw new EntityRuleError(`bucket_group: there is no prepaid group ${name} at ${date}`)
+  throw fieldRule('bucket_group', `bucket_group: there is no prepaid group ${name} at ${date}`)
 }
 
 /** An immediate renewal requires that the subscriber exists now. */
@@ -132,7 +134,8 @@ async function checkHolder(document: RawDocument, context: RuleContext): Promise
   const when = immediate === true ? validAt(context.nowMs) : {}
   const stored = { type: 'subscriber', sid, aid, ...when }
   if (outside === null && (await exists(context, 'subscribers', stored))) return
-  throw new EntityRuleError(
+  throw fieldRule(
+    'sid',
     `sid: there is no subscriber ${sid} of account ${aid}${immediate === true ? ' now' : ''}`,
   )
 }
@@ -143,5 +146,5 @@ function checkNext(document: RawDocument, context: RuleContext): void {
   const nextMs = instantAt(next, 'next_renew', context) ?? fromOf(document)
   if (nextMs >= leastMs) return
   const date = dateText(leastMs, context.zone)
-  throw new EntityRuleError(`next_renew must not be before ${date}, unless immediate is true`)
+  throw fieldRule('next_renew', `next_renew must not be before ${date}, unless immediate is true`)
 }

@@ -1,6 +1,8 @@
 /** Rules for conditional charges and discounts. */
+import type { FieldIssue } from '../../../domain/field-errors.ts'
 import { type Fields, isUnset, wholeAt } from '../../../domain/fields.ts'
-import { DISPLAY, EntityRuleError } from '../errors.ts'
+import { DISPLAY, fieldRule, throwRules } from '../errors.ts'
+import { checkAll } from '../trial.ts'
 import type { CollectionRules } from './rule.ts'
 import { asRule, fieldsOf, isChanged, isFraction } from './values.ts'
 
@@ -12,9 +14,12 @@ export const CHARGE_RULES: CollectionRules = chargeRules('monetary')
 export function chargeRules(usualType: ValueType): CollectionRules {
   return {
     async check(document, stored) {
-      if (isChanged(document, stored, 'simultaneous_limit')) checkSimultaneous(document)
-      if (isChanged(document, stored, 'params')) checkConditions(document)
-      if (isChanged(document, stored, 'subject', 'type')) checkFractions(document, usualType)
+      const isNew = (...names: string[]) => isChanged(document, stored, ...names)
+      await checkAll([
+        () => isNew('simultaneous_limit') && checkSimultaneous(document),
+        () => isNew('params') && checkConditions(document),
+        () => isNew('subject', 'type') && checkFractions(document, usualType),
+      ])
     },
   }
 }
@@ -44,9 +49,10 @@ const PLAN_FIELDS: ReadonlySet<unknown> = new Set(['plan', 'plan_activation', 'p
 function checkConditions(document: Fields): void {
   const { cycles, conditions } = fieldsOf(document['params'])
   const all = conditionsIn(conditions, 'params.conditions')
-  for (const { condition, path } of all) checkCondition(condition, path)
+  throwRules(all.flatMap(conditionIssues), DISPLAY.request)
   if (isUnset(cycles) || all.some(isOnPlanOrService)) return
-  throw new EntityRuleError(
+  throw fieldRule(
+    'params.cycles',
     'params.cycles needs a condition on the plan of the subscriber (plan, plan_activation or ' +
       'plan_deactivation) or on a service: there is nothing to count cycles from',
     DISPLAY.request,
@@ -69,19 +75,16 @@ function conditionsIn(value: unknown, path: string): LocatedCondition[] {
   })
 }
 
-function checkCondition({ field, op, value }: Fields, path: string): void {
-  if (typeof field !== 'string' || field === '') {
-    throw new EntityRuleError(`${path}.field must be the name of a field`, DISPLAY.request)
-  }
-  if (!OPERATORS.includes(op)) {
-    throw new EntityRuleError(`${path}.op must be one of ${OPERATORS.join(', ')}`, DISPLAY.request)
-  }
-  if (value === undefined && op !== 'exists') {
-    throw new EntityRuleError(`${path}.value is missing`, DISPLAY.request)
-  }
-  if ((op === 'in' || op === 'nin') && !Array.isArray(value)) {
-    throw new EntityRuleError(`${path}.value must be a list`, DISPLAY.request)
-  }
+function conditionIssues({ condition, path }: LocatedCondition): FieldIssue[] {
+  const { field, op, value } = condition
+  const issues: FieldIssue[] = []
+  const refuse = (name: string, reason: string) => issues.push({ path: `${path}.${name}`, reason })
+  if (typeof field !== 'string' || field === '') refuse('field', 'must be the name of a field')
+  if (!OPERATORS.includes(op)) refuse('op', `must be one of ${OPERATORS.join(', ')}`)
+  const isList = op === 'in' || op === 'nin'
+  if (value === undefined && op !== 'exists') refuse('value', 'is missing')
+  else if (isList && !Array.isArray(value)) refuse('value', 'must be a list')
+  return issues
 }
 
 function isOnPlanOrService({ condition, path }: LocatedCondition): boolean {
@@ -93,14 +96,17 @@ function isOnPlanOrService({ condition, path }: LocatedCondition): boolean {
 /** Each subject has a `value`, or is an object of named subjects. */
 function checkFractions({ type, subject }: Fields, usualType: ValueType): void {
   if ((isUnset(type) ? usualType : type) !== 'percentage') return
+  const refused: string[] = []
   for (const [kind, one] of Object.entries(fieldsOf(subject))) {
     const parts = Object.hasOwn(fieldsOf(one), 'value')
       ? [[kind, one] as const]
       : Object.entries(fieldsOf(one)).map(([name, part]) => [`${kind}.${name}`, part] as const)
-    for (const [path, part] of parts) {
-      if (isFraction(fieldsOf(part)['value'])) continue
-      const text = `subject.${path}.value must be a fraction from 0 to 1: 0.1 is 10 %`
-      throw new EntityRuleError(text, DISPLAY.request)
-    }
+    const others = parts.filter(([, part]) => !isFraction(fieldsOf(part)['value']))
+    refused.push(...others.map(([path]) => `subject.${path}.value`))
   }
+  const reason = 'must be a fraction from 0 to 1: 0.1 is 10 %'
+  throwRules(
+    refused.map((path) => ({ path, reason })),
+    DISPLAY.request,
+  )
 }

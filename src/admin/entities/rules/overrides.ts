@@ -1,6 +1,6 @@
 /** Rules for overrides of the prices of plans and services. */
 import { type Fields, isUnset } from '../../../domain/fields.ts'
-import { EntityRuleError } from '../errors.ts'
+import { throwRules } from '../errors.ts'
 import { fieldsOf, isChanged, listOf } from './values.ts'
 
 const PRICE_FIELDS = ['from', 'to', 'price'] as const
@@ -10,13 +10,16 @@ const PRICE_FIELDS = ['from', 'to', 'price'] as const
  */
 export function checkOverrides(document: Fields, stored: Fields | null): void {
   if (!isChanged(document, stored, 'overrides')) return
-  for (const [index, override] of listOf(document['overrides']).map(fieldsOf).entries()) {
-    for (const [tier, price] of listOf(fieldsOf(override['value'])['price']).entries()) {
-      const missing = PRICE_FIELDS.find((name) => isUnset(fieldsOf(price)[name]))
-      if (missing === undefined) continue
+  const overrides = listOf(document['overrides']).map(fieldsOf)
+  throwRules(
+    overrides.flatMap((override, index) => {
       const whose = `${String(override['type'])} ${String(override['key'])}`
-      const path = `overrides.${index}.value.price.${tier}.${missing}`
-      throw new EntityRuleError(`${path} is missing, in the override of ${whose}`)
-    }
-  }
+      const reason = `is missing, in the override of ${whose}`
+      return listOf(fieldsOf(override['value'])['price']).flatMap((price, tier) => {
+        const missing = PRICE_FIELDS.filter((name) => isUnset(fieldsOf(price)[name]))
+        const path = `overrides.${index}.value.price.${tier}`
+        return missing.map((name) => ({ path: `${path}.${name}`, reason }))
+      })
+    }),
+  )
 }

@@ -2,7 +2,8 @@
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { USABLE } from '../../cards/states.ts'
-import { EntityRuleError } from '../errors.ts'
+import { fieldRule } from '../errors.ts'
+import { checkAll } from '../trial.ts'
 import { exists, findAll, NOT_DELETED, refuseIfUsed, validDuring } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { fieldsOf, isChanged, listOf } from './values.ts'
@@ -12,7 +13,8 @@ export const PREPAID_INCLUDE_RULES: CollectionRules = {
   async prepare(changes, target) {
     const { external_id: given } = changes.set
     if (target === null || given === undefined || given === target['external_id']) return changes
-    throw new EntityRuleError(
+    throw fieldRule(
+      'external_id',
       `external_id never changes: it is ${target['external_id']}, not ${given}`,
     )
   },
@@ -81,18 +83,19 @@ async function checkIncludes(document: RawDocument, context: RuleContext): Promi
   const options = { fields: ['name', 'external_id'] }
   const found =
     entries.length === 0 ? [] : await findAll(context, 'prepaidincludes', filter, options)
-  for (const [index, entry] of entries.entries()) {
-    const [id, name] = [idOf(entry), nameOf(entry)]
-    const isFound = found.some(
-      (one) =>
-        (id === null || one['external_id'] === id) && (name === null || one['name'] === name),
-    )
-    if (isFound && (id !== null || name !== null)) continue
-    const reference = [name, id].filter((part) => part !== null).join(' with external_id ')
-    throw new EntityRuleError(
-      `include.${index}: there is no prepaid include ${reference}`.trimEnd(),
-    )
-  }
+  await checkAll(
+    entries.map((entry, index) => () => {
+      const [id, name] = [idOf(entry), nameOf(entry)]
+      const isFound = found.some(
+        (one) =>
+          (id === null || one['external_id'] === id) && (name === null || one['name'] === name),
+      )
+      if (isFound && (id !== null || name !== null)) return
+      const reference = [name, id].filter((part) => part !== null).join(' with external_id ')
+      const path = `include.${index}`
+      throw fieldRule(path, `${path}: there is no prepaid include ${reference}`.trimEnd())
+    }),
+  )
 }
 
 function idOf({ pp_includes_external_id: id }: Fields): number | null {

@@ -1,7 +1,7 @@
 /** Rules for recurring prices of plans and services and their rounding. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
-import { type DisplayCode, EntityRuleError } from '../errors.ts'
+import { type DisplayCode, fieldRule } from '../errors.ts'
 import { type FieldChanges, withChanges } from '../timeline/set-fields.ts'
 import { fieldsOf, isChanged } from './values.ts'
 
@@ -23,7 +23,8 @@ export function checkRecurrence({ recurrence }: Fields, code: DisplayCode): void
   if (!isUnset(periodicity)) return
   const missing = isUnset(frequency) ? 'frequency' : 'start'
   if (!isUnset(frequency) && !isUnset(start)) return
-  throw new EntityRuleError(
+  throw fieldRule(
+    `recurrence.${missing}`,
     `recurrence.${missing} is missing: give frequency and start, or periodicity`,
     code,
   )
@@ -39,10 +40,13 @@ export function checkRounding(document: Fields, stored: Fields | null): void {
   const { rounding_stage: stage, rounding_type: type, rounding_decimals: decimals } = rules
   if (isUnset(stage) || stage === 'None') return
   if (!ROUNDING_TYPES.includes(type)) {
-    throw new EntityRuleError('rounding_rules.rounding_type must be up, down or nearest')
+    throw fieldRule(
+      'rounding_rules.rounding_type',
+      'rounding_rules.rounding_type must be up, down or nearest',
+    )
   }
   const number = isUnset(decimals) ? Number.NaN : Number(decimals)
   if (Number.isInteger(number) && number >= 0 && number <= DECIMALS_MAX) return
   const text = `rounding_rules.rounding_decimals must be an integer from 0 to ${DECIMALS_MAX}`
-  throw new EntityRuleError(text)
+  throw fieldRule('rounding_rules.rounding_decimals', text)
 }

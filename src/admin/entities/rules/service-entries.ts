@@ -9,9 +9,10 @@ import type { ServiceTerms } from '../../../domain/catalogue.ts'
 import { type Fields, isUnset, objectAt, textAt, wholeAt } from '../../../domain/fields.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
 import { endOfService, type HolderCalendar } from '../../../rating/periods.ts'
-import { DISPLAY, EntityRuleError } from '../errors.ts'
+import { DISPLAY, fieldRule } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
+import { checkAll } from '../trial.ts'
 import { offerAt } from './lookups.ts'
 import type { RuleContext } from './rule.ts'
 import { asRule, fieldsOf, instantAt, listOf } from './values.ts'
@@ -68,12 +69,13 @@ function calendarOf(
 
 async function entriesOf(value: unknown, path: string, work: Work): Promise<Fields[]> {
   if (isUnset(value)) return []
-  if (!Array.isArray(value)) throw new EntityRuleError(`${path} must be a list`)
+  if (!Array.isArray(value)) throw fieldRule(path, `${path} must be a list`)
   const entries: Fields[] = []
   // Sequential, because the numbers follow the order of the entries.
-  for (const [index, one] of value.entries()) {
+  const reads = value.map((one, index) => async () => {
     entries.push(await entryOf(one, `${path}.${index}`, work))
-  }
+  })
+  await checkAll(reads)
   return entries
 }
 
@@ -146,14 +148,14 @@ async function endFor(entry: DatedEntry, { context, calendar }: Work): Promise<n
   const service = await offerAt(context, 'services', name, fromMs)
   if (service === undefined && !isSameFrom) {
     const date = dateText(fromMs, context.zone)
-    throw new EntityRuleError(`${path}: there is no service ${name} at ${date}`, DISPLAY.service)
+    throw fieldRule(path, `${path}: there is no service ${name} at ${date}`, DISPLAY.service)
   }
   const span = { fromMs, toMs: givenToMs ?? FOREVER_MS }
   const toMs =
     service === undefined ? span.toMs : endOfService(termsOf(service, name), span, calendar)
   if (toMs > fromMs) return toMs
   const date = dateText(fromMs, context.zone)
-  throw new EntityRuleError(`${path}.to must be after ${date}, where service ${name} begins`)
+  throw fieldRule(`${path}.to`, `${path}.to must be after ${date}, where service ${name} begins`)
 }
 
 function termsOf(service: Fields, name: string): ServiceTerms {

@@ -1,7 +1,8 @@
 /** Rules for services. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { decimalOf, type Fields, isUnset } from '../../../domain/fields.ts'
-import { DISPLAY, EntityRuleError } from '../errors.ts'
+import { DISPLAY, fieldRule, throwRules } from '../errors.ts'
+import { checkAll } from '../trial.ts'
 import { describeHolders, findAll, refuseIfUsed, validDuring } from './lookups.ts'
 import { checkRecurrence, checkRounding, isSent, withRequestedChanges } from './recurring.ts'
 import type { CollectionRules } from './rule.ts'
@@ -16,11 +17,12 @@ export const SERVICE_RULES: CollectionRules = {
   },
 
   async check(document, stored) {
-    if (isChanged(document, stored, 'price', 'limit_cycles')) {
-      checkPrice(document)
-      checkLimit(document)
-    }
-    checkRounding(document, stored)
+    const isPriced = isChanged(document, stored, 'price', 'limit_cycles')
+    await checkAll([
+      () => isPriced && checkPrice(document),
+      () => isPriced && checkLimit(document),
+      () => checkRounding(document, stored),
+    ])
   },
 
   async checkUnused(document, context) {
@@ -45,30 +47,34 @@ function serviceHeldDuring({ name, from, to }: RawDocument): Fields {
 
 function checkPrice({ price }: RawDocument): void {
   if (isUnset(price)) return
-  if (!Array.isArray(price)) throw new EntityRuleError('price must be a list', DISPLAY.request)
-  for (const [index, entry] of price.map(fieldsOf).entries()) {
-    for (const name of ['from', 'to', 'price'] as const) {
+  if (!Array.isArray(price)) {
+    throw fieldRule('price', 'price must be a list', DISPLAY.request)
+  }
+  const issues = price.map(fieldsOf).flatMap((entry, index) =>
+    PRICE_FIELDS.flatMap((name) => {
       const value = entry[name]
       const path = `price.${index}.${name}`
-      if (isUnset(value)) throw new EntityRuleError(`${path} is missing`, DISPLAY.request)
-      if (name === 'to' && value === 'UNLIMITED') continue
-      if (decimalOf(value) !== null) continue
-      throw new EntityRuleError(`${path} must be a number or decimal text`, DISPLAY.request)
-    }
-  }
+      if (isUnset(value)) return [{ path, reason: 'is missing' }]
+      if (name === 'to' && value === 'UNLIMITED') return []
+      return decimalOf(value) === null ? [{ path, reason: 'must be a number or decimal text' }] : []
+    }),
+  )
+  throwRules(issues, DISPLAY.request)
 }
+
+const PRICE_FIELDS = ['from', 'to', 'price'] as const
 
 function checkLimit({ limit_cycles: limit, price }: RawDocument): void {
   if (isUnset(limit)) return
   const cycles = decimalOf(limit)
   if (cycles === null || !isPositive(limit)) {
-    throw new EntityRuleError('limit_cycles must be a number above 0', DISPLAY.request)
+    throw fieldRule('limit_cycles', 'limit_cycles must be a number above 0', DISPLAY.request)
   }
   const ends = listOf(price).map((entry) => fieldsOf(entry)['to'])
   const highest = ends.includes('UNLIMITED') ? null : highestOf(ends)
   if (highest !== null && compareDecimals(cycles, highest) === 0) return
   const text = `limit_cycles must be the highest to of price, is ${limit}`
-  throw new EntityRuleError(text, DISPLAY.request)
+  throw fieldRule('limit_cycles', text, DISPLAY.request)
 }
 
 function highestOf(ends: readonly unknown[]) {

@@ -1,10 +1,11 @@
 /** Rules for subscribers: the entities that they refer to must exist. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { isUnset, wholeAt } from '../../../domain/fields.ts'
-import { EntityRuleError } from '../errors.ts'
+import { fieldRule } from '../errors.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf } from '../timeline/draft.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
+import { checkAll } from '../trial.ts'
 import { cachedRead, exists, NOT_DELETED, offerAt } from './lookups.ts'
 import { checkOverrides } from './overrides.ts'
 import { checkOffered, playOf, readPlays } from './plays.ts'
@@ -20,11 +21,15 @@ export const SUBSCRIBER_RULES: CollectionRules = {
   },
 
   async check(document, stored, context) {
-    for (const name of ['sid', 'aid'] as const) asRule(() => wholeAt(document[name], name, 1))
-    if (isChanged(document, stored, 'plan', 'from')) await checkPlan(document, context)
-    if (isChanged(document, stored, 'aid')) await checkAccount(document, context)
-    if (isChanged(document, stored, 'plan', 'play', 'services')) await checkPlays(document, context)
-    checkOverrides(document, stored)
+    const isNew = (...names: string[]) => isChanged(document, stored, ...names)
+    await checkAll([
+      () => asRule(() => wholeAt(document['sid'], 'sid', 1)),
+      () => asRule(() => wholeAt(document['aid'], 'aid', 1)),
+      () => isNew('plan', 'from') && checkPlan(document, context),
+      () => isNew('aid') && checkAccount(document, context),
+      () => isNew('plan', 'play', 'services') && checkPlays(document, context),
+      () => checkOverrides(document, stored),
+    ])
   },
 }
 
@@ -41,14 +46,14 @@ async function checkPlan(document: RawDocument, context: RuleContext): Promise<v
   if (typeof plan !== 'string') return
   if ((await offerAt(context, 'plans', plan, fromOf(document))) !== undefined) return
   const date = dateText(fromOf(document), context.zone)
-  throw new EntityRuleError(`plan: there is no plan ${plan} at ${date}`)
+  throw fieldRule('plan', `plan: there is no plan ${plan} at ${date}`)
 }
 
 async function checkAccount({ aid }: RawDocument, context: RuleContext): Promise<void> {
   const accountExists = await cachedRead(context, `accounts/${aid}`, () =>
     exists(context, 'subscribers', { type: 'account', aid, ...NOT_DELETED }),
   )
-  if (!accountExists) throw new EntityRuleError(`aid: there is no account ${aid}`)
+  if (!accountExists) throw fieldRule('aid', `aid: there is no account ${aid}`)
 }
 
 async function checkPlays(document: RawDocument, context: RuleContext): Promise<void> {

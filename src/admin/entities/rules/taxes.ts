@@ -2,7 +2,7 @@
 import { readCategory } from '../../../catalog/settings/stored-config.ts'
 import { storedDefaultTax } from '../../../catalog/settings/taxation-settings.ts'
 import { isUnset, FieldError as StoredRuleError } from '../../../domain/fields.ts'
-import { EntityRuleError } from '../errors.ts'
+import { EntityRuleError, throwRules } from '../errors.ts'
 import { toOf } from '../timeline/draft.ts'
 import { findAll, refuseIfUsed, validDuring } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
@@ -12,13 +12,14 @@ import { isChanged, isFraction } from './values.ts'
 export function taxRules({ defaultTax }: { defaultTax: string }): CollectionRules {
   return {
     async check(document, stored) {
-      if (isChanged(document, stored, 'rate') && !isFraction(document['rate'])) {
-        throw new EntityRuleError('rate must be a fraction from 0 to 1: 0.17 is 17 %')
-      }
-      const { description } = document
-      if (!isChanged(document, stored, 'description')) return
-      if (typeof description === 'string' && description !== '') return
-      throw new EntityRuleError('description must be a text that is not empty')
+      const { rate, description } = document
+      const isRateRefused = isChanged(document, stored, 'rate') && !isFraction(rate)
+      const isText = typeof description === 'string' && description !== ''
+      const isTextRefused = isChanged(document, stored, 'description') && !isText
+      throwRules([
+        ...(isRateRefused ? [RATE_ISSUE] : []),
+        ...(isTextRefused ? [DESCRIPTION_ISSUE] : []),
+      ])
     },
 
     async checkUnused(document, context) {
@@ -37,6 +38,9 @@ export function taxRules({ defaultTax }: { defaultTax: string }): CollectionRule
     },
   }
 }
+
+const RATE_ISSUE = { path: 'rate', reason: 'must be a fraction from 0 to 1: 0.17 is 17 %' }
+const DESCRIPTION_ISSUE = { path: 'description', reason: 'must be a text that is not empty' }
 
 /** The stored default tax; null if it is not configured. */
 async function readDefaultTax({ catalog }: RuleContext): Promise<string | null> {

@@ -5,7 +5,8 @@ import { SECURITY } from '../../../catalog/settings/security-settings.ts'
 import { changedPassword, checkedPassword } from '../../auth/password-rules.ts'
 import { PASSWORDS } from '../../auth/passwords.ts'
 import { PERMISSIONS, rolesIn } from '../../permissions/rules.ts'
-import { EntityRuleError, TargetError } from '../errors.ts'
+import { fieldRule, TargetError } from '../errors.ts'
+import { checkAll } from '../trial.ts'
 import { exists, validAt } from './lookups.ts'
 import type { CollectionRules, RuleContext } from './rule.ts'
 import { isChanged, listOf } from './values.ts'
@@ -21,7 +22,7 @@ export const USER_RULES: CollectionRules = {
     const mustChange = terms.change_given && !isOwn
     const wasGiven = password !== undefined || target?.['must_change_password'] === true
     if (mustChange && wasGiven && changes.set['must_change_password'] === false) {
-      throw new EntityRuleError(MUST_CHANGE)
+      throw fieldRule('must_change_password', MUST_CHANGE)
     }
     if (password === undefined) return changes
     const fields = await passwordFields(password, name, context, mustChange)
@@ -29,8 +30,10 @@ export const USER_RULES: CollectionRules = {
   },
 
   async check(document, stored, context) {
-    if (isChanged(document, stored, 'username')) checkUserName(document)
-    if (isChanged(document, stored, 'roles')) await checkRoles(document, context)
+    await checkAll([
+      () => isChanged(document, stored, 'username') && checkUserName(document),
+      () => isChanged(document, stored, 'roles') && checkRoles(document, context),
+    ])
     if (stored !== null && isAdmin(stored) && !isAdmin(document)) {
       await checkNotLast(document, context)
     }
@@ -81,7 +84,7 @@ export function checkUserName({ username }: Readonly<Record<string, unknown>>): 
   if (username === FIRST_USER) return
   const isEmail =
     typeof username === 'string' && username.length <= EMAIL_CHARACTERS_MAX && EMAIL.test(username)
-  if (!isEmail) throw new EntityRuleError('username must be an e-mail address')
+  if (!isEmail) throw fieldRule('username', 'username must be an e-mail address')
 }
 
 const ROLES: readonly unknown[] = ['read', 'write', 'admin', 'reports']
@@ -100,7 +103,7 @@ export async function checkRoles(
   const named = further.length === 0 ? [] : rolesIn(await settings.get(PERMISSIONS))
   if (given.length > 0 && further.every((role) => named.includes(role))) return
   const all = [...new Set([...ROLES, ...named])].join(', ')
-  throw new EntityRuleError(`roles must be a list of ${all} that is not empty`)
+  throw fieldRule('roles', `roles must be a list of ${all} that is not empty`)
 }
 
 export function isAdmin({ roles }: RawDocument): boolean {

@@ -1,7 +1,7 @@
 /** Readers of requested and stored values for rules: invalid values become an `EntityRuleError`. */
 import { decimalOf, FieldError, type Fields, isUnset } from '../../../domain/fields.ts'
 import type { ExactDecimal } from '../../../domain/money.ts'
-import { type DisplayCode, EntityRuleError } from '../errors.ts'
+import { type DisplayCode, EntityRuleError, fieldRule } from '../errors.ts'
 import { DATES, dateOf } from '../requests/instant.ts'
 import { isEqual } from '../timeline/set-fields.ts'
 import type { RuleContext } from './rule.ts'
@@ -11,7 +11,7 @@ export function asRule<T>(read: () => T, code?: DisplayCode): T {
   try {
     return read()
   } catch (error) {
-    if (error instanceof FieldError) throw new EntityRuleError(error.message, code)
+    if (error instanceof FieldError) throw new EntityRuleError(error.message, code, error.issues)
     throw error
   }
 }
@@ -33,7 +33,7 @@ export function instantAt(
   if (isUnset(value)) return null
   const date = value instanceof Date ? value : dateOf(value, { timeZone: zone, nowMs })
   if (date === null || Number.isNaN(date.getTime()))
-    throw new EntityRuleError(`${path} must be ${DATES}`)
+    throw fieldRule(path, `${path} must be ${DATES}`)
   return date.getTime()
 }
 

@@ -3,7 +3,7 @@ import { ObjectId } from '../../../catalog/collections.ts'
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import type { RevisionWrite } from '../../../catalog/revisions/store-revisions.ts'
 import type { Fields } from '../../../domain/fields.ts'
-import { EntityRuleError } from '../errors.ts'
+import { EntityRuleError, fieldRule } from '../errors.ts'
 import { dateText } from './dates.ts'
 
 interface Entry {
@@ -96,7 +96,7 @@ function checkOrder(revisions: readonly RawDocument[], zone: string): void {
   for (const [index, revision] of revisions.entries()) {
     if (fromOf(revision) >= toOf(revision)) {
       const begin = dateText(fromOf(revision), zone)
-      throw new EntityRuleError(`to must be after from (${begin}): the revision would be empty`)
+      throw fieldRule('to', `to must be after from (${begin}): the revision would be empty`)
     }
     const next = revisions[index + 1]
     if (next === undefined || toOf(revision) <= fromOf(next)) continue

@@ -4,7 +4,7 @@
  */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
-import { DISPLAY, EntityRuleError } from '../errors.ts'
+import { DISPLAY, EntityRuleError, fieldRule } from '../errors.ts'
 import { dateText } from './dates.ts'
 import { type Draft, fromOf, toOf } from './draft.ts'
 import { type FieldChanges, withChanges } from './set-fields.ts'
@@ -48,7 +48,8 @@ export function close(
   checkMinimum('close: to', toMs, context)
   if (toMs <= fromOf(target)) {
     const begin = dateText(fromOf(target), context.zone)
-    throw new EntityRuleError(
+    throw fieldRule(
+      'to',
       `close: to must be after ${begin}, where the revision begins`,
       DISPLAY.date,
     )
@@ -65,11 +66,12 @@ export function closeAndNew(
   checkMinimum('closeandnew: from', fromMs, context)
   if (fromMs <= fromOf(target)) {
     const begin = dateText(fromOf(target), context.zone)
-    throw new EntityRuleError(`closeandnew: from must be later than ${begin}`, DISPLAY.date)
+    throw fieldRule('from', `closeandnew: from must be later than ${begin}`, DISPLAY.date)
   }
   if (fromMs >= toOf(target)) {
     const end = dateText(toOf(target), context.zone)
-    throw new EntityRuleError(
+    throw fieldRule(
+      'from',
       `closeandnew: from must be before ${end}, where the revision ends`,
       DISPLAY.date,
     )
@@ -94,12 +96,12 @@ export function reopen(
   }
   if (toOf(last) > fromMs) {
     const text = `reopen: from must not be before ${end}, where the last revision ends`
-    throw new EntityRuleError(text, DISPLAY.reopen)
+    throw fieldRule('from', text, DISPLAY.reopen)
   }
   if (fromMs < minimumMs) {
     const least = dateText(minimumMs, zone)
     const text = `reopen: from must not be before ${least}, the end of the last confirmed cycle`
-    throw new EntityRuleError(text, DISPLAY.reopen)
+    throw fieldRule('from', text, DISPLAY.reopen)
   }
   const fields = { from: new Date(fromMs), to: new Date(FOREVER_MS) }
   return draft.add({ ...withChanges(target, changes), ...fields })
@@ -133,7 +135,7 @@ export function permanentChange(
   if (fromMs < fromOf(target) || fromMs > toOf(target)) {
     const limits = `${dateText(fromOf(target), zone)} and ${dateText(toOf(target), zone)}`
     const text = `permanentchange: from must be between ${limits}, in the validity of the revision`
-    throw new EntityRuleError(text, DISPLAY.date)
+    throw fieldRule('from', text, DISPLAY.date)
   }
   checkMinimum('permanentchange: from', fromMs, context)
   const isInside = fromMs > fromOf(target) && fromMs < toOf(target)
@@ -147,7 +149,7 @@ export function permanentChange(
   const [entity] = changed
   if (entity === undefined) {
     const text = `permanentchange: no revision is valid from ${dateText(fromMs, zone)} on`
-    throw new EntityRuleError(text, DISPLAY.date)
+    throw fieldRule('from', text, DISPLAY.date)
   }
   return { entity, totalUpdated: changed.length, totalCreated: isInside ? 1 : 0 }
 }

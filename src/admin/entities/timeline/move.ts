@@ -1,6 +1,6 @@
 /** Moves a boundary of a revision, and that of its neighbour if they are adjacent. Pure. */
 import type { RawDocument } from '../../../catalog/compile/document.ts'
-import { EntityRuleError } from '../errors.ts'
+import { fieldRule } from '../errors.ts'
 import { dateText } from './dates.ts'
 import { type Draft, fromOf, toOf } from './draft.ts'
 import { checkMinimum, type EditContext } from './edits.ts'
@@ -38,7 +38,7 @@ export function move(
   if (edge === 'from' ? atMs >= toOf(target) : atMs <= fromOf(target)) {
     const other = edge === 'from' ? `before ${dateText(toOf(target), zone)}` : ''
     const limit = other === '' ? `after ${dateText(fromOf(target), zone)}` : other
-    throw new EntityRuleError(`move: ${edge} must be ${limit}, or the revision would be empty`)
+    throw fieldRule(edge, `move: ${edge} must be ${limit}, or the revision would be empty`)
   }
   checkMinimum(`move: the old ${edge}`, wasMs, context)
   checkMinimum(`move: ${edge}`, atMs, context)
@@ -77,10 +77,10 @@ function checkNotSwallowed(
 ): void {
   if (edge === 'from' && fromOf(neighbour) >= atMs) {
     const begin = dateText(fromOf(neighbour), zone)
-    throw new EntityRuleError(`move: from must be after ${begin}, where the revision before begins`)
+    throw fieldRule('from', `move: from must be after ${begin}, where the revision before begins`)
   }
   if (edge === 'to' && toOf(neighbour) <= atMs) {
     const end = dateText(toOf(neighbour), zone)
-    throw new EntityRuleError(`move: to must be before ${end}, where the next revision ends`)
+    throw fieldRule('to', `move: to must be before ${end}, where the next revision ends`)
   }
 }

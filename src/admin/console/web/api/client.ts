@@ -1,0 +1,196 @@
+/** Calls of the API. Nothing else of the console sends requests, except `live.ts`. */
+import { signal } from '@preact/signals'
+import type { AnswerOf, BodyOf, DetailsOf, GetPath, Path, QueryOf } from './call-types.ts'
+import { beginCall, endCall } from './calls.ts'
+import { elapsedMs, pause } from './clock.ts'
+import { Refusal, refusalOf } from './errors.ts'
+import { parseExactly } from './figures.ts'
+
+export interface CallOptions {
+  readonly signal?: AbortSignal
+  /** Repeats of a write with the same key have one effect. */
+  readonly idempotencyKey?: string
+  /** Version of the revision that is to be changed; 409 if there is a newer one. */
+  readonly ifMatch?: string
+  /** Repeats the call if it fails: it changes nothing, or has an idempotency key. */
+  readonly mayRepeat?: boolean
+  /** No entry in the list of calls: it is repeated every second. */
+  readonly isSilent?: boolean
+  /** No login over the page, and no entry either. */
+  readonly isQuiet?: boolean
+}
+
+/** False while the server does not answer. */
+export const isOnline = signal(true)
+
+const READS = /(?:^|\/)(?:get|uniqueget|quote|check)$/
+/** Waits before each repeat, ms. */
+const BACK_OFF_MS = [300, 1_000]
+const SECRET_PATHS = /^auth\/(?!options)/
+
+let askLogin: (() => Promise<void>) | null = null
+
+/** `ask` resolves when somebody has logged in; the refused calls are then repeated once. */
+export function onSessionEnd(ask: () => Promise<void>): void {
+  askLogin = ask
+}
+
+/** POST with a JSON body; resolves with `details`. Throws `Refusal`. */
+export async function call<P extends Path>(
+  path: P,
+  body?: BodyOf<P>,
+  options: CallOptions = {},
+): Promise<DetailsOf<P>> {
+  return detailsOf(await answerOf(path, body, options)) as DetailsOf<P>
+}
+
+/** As `call`, with the whole answer: `next_page` of lists, for example. */
+export async function answerOf<P extends Path>(
+  path: P,
+  body?: BodyOf<P>,
+  options: CallOptions = {},
+): Promise<AnswerOf<P>> {
+  const mayRepeat = READS.test(path) || options.idempotencyKey !== undefined
+  const sent = { method: 'POST', path, body: JSON.stringify(body ?? {}) } as const
+  return (await repeated(sent, { mayRepeat, ...options })) as AnswerOf<P>
+}
+
+/** GET with a query string; resolves with `details`, or the answer if it has none. */
+export async function get<P extends GetPath>(
+  path: P,
+  query: QueryOf<P> = {} as QueryOf<P>,
+  options: CallOptions = {},
+): Promise<DetailsOf<P>> {
+  return detailsOf(await getAnswer(path, query, options)) as DetailsOf<P>
+}
+
+/** As `get`, with the whole answer. */
+export async function getAnswer<P extends GetPath>(
+  path: P,
+  query: QueryOf<P> = {} as QueryOf<P>,
+  options: CallOptions = {},
+): Promise<AnswerOf<P>> {
+  const given = Object.entries(query as object).filter(([, value]) => value !== undefined)
+  const texts = given.map(([name, value]) => {
+    return [name, typeof value === 'object' ? JSON.stringify(value) : String(value)]
+  })
+  const search = new URLSearchParams(texts).toString()
+  const address = search === '' ? path : `${path}?${search}`
+  const sent = { method: 'GET', path: address, body: null } as const
+  return (await repeated(sent, { mayRepeat: true, ...options })) as AnswerOf<P>
+}
+
+function detailsOf(answer: unknown): unknown {
+  if (typeof answer !== 'object' || answer === null || !('details' in answer)) return answer
+  return answer.details
+}
+
+interface Sent {
+  readonly method: 'GET' | 'POST'
+  readonly path: string
+  readonly body: string | null
+}
+
+/** After a failure with back-off, and after a login over the page. */
+async function repeated(sent: Sent, options: CallOptions): Promise<unknown> {
+  let hasLoggedIn = false
+  for (let failures = 0; ; ) {
+    try {
+      return await once(sent, options)
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error
+      const isPassing = error.kind === 'offline' || error.kind === 'unavailable'
+      if (error.kind === 'login' && !options.isQuiet && !hasLoggedIn && askLogin !== null) {
+        await askLogin()
+        hasLoggedIn = true
+      } else if (isPassing && options.mayRepeat === true && failures < BACK_OFF_MS.length) {
+        await pause(BACK_OFF_MS[failures] ?? 0, options.signal)
+        failures += 1
+      } else throw error
+    }
+  }
+}
+
+async function once(sent: Sent, options: CallOptions): Promise<unknown> {
+  const { idempotencyKey, ifMatch, isQuiet = false, isSilent = isQuiet } = options
+  const headers = {
+    ...(sent.body !== null && { 'content-type': 'application/json' }),
+    ...(idempotencyKey !== undefined && { 'idempotency-key': idempotencyKey }),
+    ...(ifMatch !== undefined && { 'if-match': ifMatch }),
+  }
+  const shown = SECRET_PATHS.test(sent.path) ? { ...sent, body: null } : sent
+  const id = isSilent ? null : beginCall({ ...shown, headers })
+  const begun = elapsedMs()
+  const end = (httpStatus: number, outcome: 'done' | 'refused' | 'failed' | 'aborted') => {
+    const tookMs = elapsedMs() - begun
+    if (id !== null) endCall(id, { tookMs, httpStatus, outcome })
+  }
+  try {
+    const { httpStatus, text } = await send(sent, headers, options.signal)
+    isOnline.value = true
+    const answer = parsed(httpStatus, text)
+    const refusal = refusalOf(httpStatus, answer)
+    end(httpStatus, refusal === null ? 'done' : 'refused')
+    if (refusal !== null) throw refusal
+    return answer
+  } catch (error) {
+    if (error instanceof Refusal) throw error
+    const isAborted = options.signal?.aborted === true
+    end(0, isAborted ? 'aborted' : 'failed')
+    if (isAborted) throw error
+    throw unreachable()
+  }
+}
+
+/** A response that is read as it comes. Throws `Refusal`; asks for a login. */
+export async function openStream(path: GetPath, signal: AbortSignal): Promise<Response> {
+  // A refusal of the stream itself is read like any other answer.
+  const sent = { method: 'GET', path, body: null } as const
+  const id = beginCall({ ...sent, headers: STREAM })
+  const response = await fetch(new URL(path, document.baseURI), { headers: STREAM, signal }).catch(
+    (error: unknown) => {
+      endCall(id, { tookMs: null, httpStatus: 0, outcome: signal.aborted ? 'aborted' : 'failed' })
+      if (signal.aborted) throw error
+      throw unreachable()
+    },
+  )
+  isOnline.value = true
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+  const outcome = isStream ? 'done' : 'refused'
+  endCall(id, { tookMs: null, httpStatus: response.status, outcome })
+  if (isStream) return response
+  const refusal = refusalOf(response.status, parsed(response.status, await response.text()))
+  if (refusal?.kind !== 'login' || askLogin === null) throw refusal ?? unreachable()
+  await askLogin()
+  return openStream(path, signal)
+}
+
+const STREAM = { accept: 'text/event-stream' } as const
+
+function unreachable(): Refusal {
+  isOnline.value = false
+  return new Refusal('offline', 0, 'The server does not answer')
+}
+
+async function send(sent: Sent, headers: Record<string, string>, signal: AbortSignal | undefined) {
+  const response = await fetch(new URL(sent.path, document.baseURI), {
+    method: sent.method,
+    headers,
+    body: sent.body,
+    credentials: 'same-origin',
+    cache: 'no-store',
+    redirect: 'error',
+    ...(signal !== undefined && { signal }),
+  })
+  return { httpStatus: response.status, text: await response.text() }
+}
+
+/** A proxy may answer in HTML. */
+function parsed(httpStatus: number, text: string): unknown {
+  try {
+    return parseExactly(text)
+  } catch {
+    const isOurs = httpStatus >= 200 && httpStatus < 400
+    return { status: 0, message: isOurs ? 'The answer is not JSON' : `HTTP ${httpStatus}` }
+  }
+}

@@ -1,0 +1,47 @@
+/** Numbers of answers: exact, as the API wrote them. */
+
+declare const decimal: unique symbol
+/** A decimal number as text, exactly as the API wrote it. */
+export type DecimalText = string & { readonly [decimal]: true }
+/**
+ * A number of an answer: whole numbers that a browser represents exactly are numbers, all others
+ * (prices, amounts, large volumes) are text. The console computes nothing from them.
+ */
+export type Figure = number | DecimalText
+
+/** The type of an answer with figures in place of numbers. */
+export type WithFigures<T> = T extends number
+  ? Figure
+  : T extends readonly (infer Item)[]
+    ? WithFigures<Item>[]
+    : T extends object
+      ? { [Key in keyof T]: WithFigures<T[Key]> }
+      : T
+
+/** Parses JSON without rounding. Browsers that hide the source text of numbers round as usual. */
+export function parseExactly(text: string): unknown {
+  return JSON.parse(text, reviveNumber as Parameters<typeof JSON.parse>[1])
+}
+
+function reviveNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
+  if (typeof value !== 'number' || Number.isSafeInteger(value)) return value
+  return exactDecimal(context?.source ?? String(value))
+}
+
+/** Without an exponent, as `Intl.NumberFormat` and the API take both, but people do not. */
+export function exactDecimal(text: string): string {
+  const [, sign = '', whole = '', fraction = '', power = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(text) ?? []
+  const shift = Number(power)
+  if (whole === '' || Math.abs(shift) > 400) return text
+  const digits = whole + fraction
+  const point = whole.length + shift
+  const padded = digits.padStart(digits.length + Math.max(0, 1 - point), '0')
+  const at = Math.max(1, point)
+  const integer = padded
+    .slice(0, at)
+    .padEnd(at, '0')
+    .replace(/^0+(?=\d)/, '')
+  const rest = padded.slice(at)
+  return `${sign}${integer}${rest === '' ? '' : `.${rest}`}`
+}

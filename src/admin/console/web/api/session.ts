@@ -1,0 +1,74 @@
+/** The user of the session. */
+import { signal } from '@preact/signals'
+import { call, get } from './client.ts'
+import { Refusal } from './errors.ts'
+
+export interface SessionUser {
+  readonly name: string
+  readonly roles: readonly string[]
+  readonly mustChangePassword: boolean
+  readonly mustEnrolTotp: boolean
+  /** By collection and action: `balances/update`, `api/report`. */
+  readonly actions: Readonly<Record<string, Grant>>
+}
+
+interface Grant {
+  readonly permitted: boolean
+  readonly roles: readonly string[]
+}
+
+/** Roles of which the user needs one for an action; null if it has one, or if nothing is known. */
+export function missingRoles(action: string): readonly string[] | null {
+  const grant = sessionUser.value?.actions[action]
+  return grant === undefined || grant.permitted ? null : grant.roles
+}
+
+/** Null while nobody is known to be logged in; the port may be open without a login. */
+export const sessionUser = signal<SessionUser | null>(null)
+
+export async function readSession(): Promise<void> {
+  try {
+    sessionUser.value = userOf(await get('auth/login', {}, { isQuiet: true }))
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    sessionUser.value = null
+  }
+}
+
+export interface LoginFields {
+  readonly username: string
+  readonly password: string
+  readonly totp?: string
+}
+
+/** Throws `Refusal`. */
+export async function logIn(fields: LoginFields): Promise<SessionUser> {
+  const user = userOf(await call('auth/login', fields as never, { isQuiet: true }))
+  sessionUser.value = user
+  // What the user may do is only in the answer to GET.
+  await readSession()
+  return user
+}
+
+/** Throws `Refusal`. */
+export async function changePassword(
+  fields: LoginFields & { readonly new_password: string },
+): Promise<void> {
+  await call('auth/password', fields as never, { isQuiet: true })
+}
+
+export async function logOut(): Promise<void> {
+  await call('auth/logout', {} as never, { isQuiet: true })
+  sessionUser.value = null
+}
+
+function userOf(details: unknown): SessionUser {
+  const view = details as Record<string, unknown>
+  return {
+    name: String(view['user'] ?? ''),
+    roles: Array.isArray(view['permissions']) ? view['permissions'].map(String) : [],
+    mustChangePassword: view['must_change_password'] === true,
+    mustEnrolTotp: view['must_enrol_totp'] === true,
+    actions: (view['actions'] ?? {}) as SessionUser['actions'],
+  }
+}

@@ -1,0 +1,51 @@
+/** The calls of the page, each to be repeated in a shell. */
+import { type CallRecord, calls, curlOf } from '../api/calls.ts'
+import { CopyButton } from '../parts/copy.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { formatDuration } from '../parts/numbers.ts'
+import { type Column, Table } from '../parts/table.tsx'
+import { formatClock, timeHeader } from '../parts/time.tsx'
+import { t } from '../words/words.ts'
+
+export function CallsDrawer({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Dialog title={t('calls.title')} onClose={onClose} isDrawer>
+      <p class="muted">{t('calls.about')}</p>
+      <Table
+        caption={t('calls.title')}
+        columns={columns()}
+        rows={calls.value}
+        keyOf={({ id }) => String(id)}
+      />
+    </Dialog>
+  )
+}
+
+function columns(): readonly Column<CallRecord>[] {
+  return [
+    { title: timeHeader(t('calls.time')), cell: ({ atMs }) => formatClock(atMs) },
+    {
+      title: t('calls.call'),
+      cell: ({ method, path }) => (
+        <code>
+          {method} /{path}
+        </code>
+      ),
+    },
+    { title: t('calls.outcome'), cell: outcomeOf },
+    {
+      title: t('calls.took'),
+      isNumber: true,
+      cell: ({ tookMs }) => (tookMs === null ? '' : formatDuration(tookMs, 'millisecond')),
+    },
+    {
+      title: t('calls.repeat'),
+      cell: (record) => <CopyButton text={curlOf(record)} label={t('calls.curl')} />,
+    },
+  ]
+}
+
+function outcomeOf({ outcome, httpStatus }: CallRecord): string {
+  const word = t(`calls.${outcome}`)
+  return httpStatus === 0 ? word : `${word} (${httpStatus})`
+}

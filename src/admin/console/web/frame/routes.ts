@@ -1,0 +1,114 @@
+/** Addresses of the pages: the hash names the page and its state, so any proxy path works. */
+import { signal } from '@preact/signals'
+import type { ComponentType } from 'preact'
+import { forgetCalls } from '../api/calls.ts'
+import type { WordKey } from '../words/en.ts'
+
+export interface PageProps {
+  readonly params: Record<string, string>
+}
+
+export interface PageRoute {
+  /** Segments; `:name` is a parameter. */
+  readonly pattern: string
+  readonly title: WordKey
+  /** The page in the menu that it belongs to. */
+  readonly menu: string
+  readonly load: () => Promise<{ default: ComponentType<PageProps> }>
+}
+
+/** The first is the page of an empty address. */
+export const ROUTES: readonly PageRoute[] = [
+  {
+    pattern: 'overview',
+    title: 'page.overview',
+    menu: 'overview',
+    load: () => import('../pages/overview/page.tsx'),
+  },
+  {
+    pattern: 'customer/:of/:id',
+    title: 'page.customer',
+    menu: 'customer',
+    load: () => import('../pages/customer/page.tsx'),
+  },
+]
+
+/** Entries of the menu, with the key that follows `g`. */
+export const MENU: readonly { readonly page: string; readonly title: WordKey; key: string }[] = [
+  { page: 'overview', title: 'page.overview', key: 'o' },
+]
+
+export interface Location {
+  /** Null if no page has this address. */
+  readonly route: PageRoute | null
+  readonly params: Record<string, string>
+  /** State of the page: filters, tab, date. Personal data other than ids does not belong here. */
+  readonly query: Readonly<Record<string, string>>
+}
+
+export const location = signal<Location>(readLocation())
+
+/** Address of a page for `href`: `link('customer/7', { tab: 'lines' })`. */
+export function link(page: string, query: Readonly<Record<string, string>> = {}): string {
+  const search = new URLSearchParams(query).toString()
+  return `#/${page}${search === '' ? '' : `?${search}`}`
+}
+
+export function navigate(page: string, query: Readonly<Record<string, string>> = {}): void {
+  window.location.hash = link(page, query)
+}
+
+type QueryChanges = Readonly<Record<string, string | null>>
+
+/** Address of this page with another state; null removes a value. */
+export function linkHere(changes: QueryChanges): string {
+  const { query } = location.value
+  const merged = Object.entries({ ...query, ...changes }).filter(([, value]) => value !== null)
+  const [page = ''] = window.location.hash.replace(/^#\/?/, '').split('?')
+  return link(page, Object.fromEntries(merged) as Record<string, string>)
+}
+
+/** Changes the state of the page in its address, without an entry in the history. */
+export function setQuery(changes: QueryChanges): void {
+  window.history.replaceState(window.history.state, '', linkHere(changes))
+  location.value = readLocation()
+}
+
+window.addEventListener('hashchange', () => {
+  const before = location.peek()
+  const next = readLocation()
+  if (next.route !== before.route) forgetCalls()
+  location.value = next
+})
+
+function readLocation(): Location {
+  const [path = '', search = ''] = window.location.hash.replace(/^#\/?/, '').split('?')
+  const query = Object.fromEntries(new URLSearchParams(search))
+  if (path === '') return { route: ROUTES[0] ?? null, params: {}, query }
+  for (const route of ROUTES) {
+    const params = paramsOf(route.pattern, path)
+    if (params !== null) return { route, params, query }
+  }
+  return { route: null, params: {}, query }
+}
+
+function paramsOf(pattern: string, path: string): Record<string, string> | null {
+  const names = pattern.split('/')
+  const values = path.split('/')
+  if (names.length !== values.length) return null
+  const params: Record<string, string> = {}
+  for (const [index, name] of names.entries()) {
+    const value = values[index] ?? ''
+    if (name.startsWith(':')) params[name.slice(1)] = decoded(value)
+    else if (name !== value) return null
+  }
+  return params
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,136 @@
+/** Invoices, payments and refunds of the account, what it owes, and its invoice documents. */
+import type { DecimalText } from '../../api/figures.ts'
+import { useRead } from '../../api/read.ts'
+import { formatMoney } from '../../parts/numbers.ts'
+import { ReadView } from '../../parts/state.tsx'
+import { Pager, pageKey, Table } from '../../parts/table.tsx'
+import { Time, timeHeader } from '../../parts/time.tsx'
+import { t } from '../../words/words.ts'
+import { type Fields, readAccountBalance, readBills, readInvoices } from './data.ts'
+import { isoOf } from './paging.ts'
+import { textIn } from './revisions.ts'
+
+const KINDS: Readonly<Record<string, 'bills.inv' | 'bills.rec' | 'bills.ref'>> = {
+  inv: 'bills.inv',
+  rec: 'bills.rec',
+  ref: 'bills.ref',
+}
+
+export function Bills({ aid }: { readonly aid: number }) {
+  const after = pageKey()
+  const owed = useRead(`owed ${aid}`, (signal) => readAccountBalance(aid, signal))
+  const bills = useRead(`bills ${aid} ${after}`, (signal) => readBills(aid, after, signal))
+  const invoices = useRead(`invoices ${aid}`, (signal) => readInvoices(aid, signal))
+  return (
+    <div class="bills">
+      <ReadView reading={owed} rows={1}>
+        {(balance) => (
+          <p>
+            {t('bills.owes')} <strong class="number">{moneyIn(balance, 'total')}</strong>
+          </p>
+        )}
+      </ReadView>
+      <ReadView
+        reading={bills}
+        isEmpty={(page) => page.rows.length === 0 && after === null}
+        empty={t('bills.none')}
+      >
+        {(page) => (
+          <>
+            <Table
+              caption={t('records.bills')}
+              hasCaption
+              columns={BILL_COLUMNS()}
+              rows={page.rows}
+              keyOf={({ _id }) => _id.$id}
+            />
+            <Pager next={page.next} />
+          </>
+        )}
+      </ReadView>
+      <ReadView
+        reading={invoices}
+        isEmpty={(all) => all.length === 0}
+        empty={t('bills.noInvoices')}
+      >
+        {(all) => (
+          <Table
+            caption={t('bills.invoices')}
+            hasCaption
+            columns={INVOICE_COLUMNS()}
+            rows={all}
+            keyOf={(invoice) =>
+              `${textIn(invoice, 'billrun_key')} ${textIn(invoice, 'invoice_id')}`
+            }
+          />
+        )}
+      </ReadView>
+    </div>
+  )
+}
+
+const BILL_COLUMNS = () => [
+  {
+    title: timeHeader(t('bills.time')),
+    cell: (bill: Fields) => <BillTime bill={bill} name="urt" />,
+  },
+  { title: t('bills.kind'), cell: kindOf },
+  { title: t('bills.number'), cell: (bill: Fields) => numberOf(bill) },
+  { title: t('bills.cycle'), cell: (bill: Fields) => textIn(bill, 'billrun_key') },
+  { title: t('bills.amount'), cell: (bill: Fields) => moneyIn(bill, 'amount'), isNumber: true },
+  { title: t('bills.left'), cell: (bill: Fields) => leftOf(bill), isNumber: true },
+  { title: t('bills.due'), cell: (bill: Fields) => <BillTime bill={bill} name="due_date" /> },
+]
+
+const INVOICE_COLUMNS = () => [
+  { title: t('bills.number'), cell: (invoice: Fields) => textIn(invoice, 'invoice_id') },
+  { title: t('bills.cycle'), cell: (invoice: Fields) => textIn(invoice, 'billrun_key') },
+  { title: t('bills.document'), cell: (invoice: Fields) => <Documents invoice={invoice} /> },
+]
+
+function kindOf(bill: Fields): string {
+  const kind = textIn(bill, 'type')
+  const key = KINDS[kind]
+  return key === undefined ? kind : t(key)
+}
+
+function numberOf(bill: Fields): string {
+  return textIn(bill, 'invoice_id') || textIn(bill, 'txid')
+}
+
+/** Of an invoice what is unpaid, of a payment what is unused. */
+function leftOf(bill: Fields): string {
+  return moneyIn(bill, 'left_to_pay') || moneyIn(bill, 'left')
+}
+
+function moneyIn(document: Fields, name: string): string {
+  const text = textIn(document, name)
+  return text === '' ? '' : formatMoney(text as DecimalText)
+}
+
+function BillTime({ bill, name }: { readonly bill: Fields; readonly name: string }) {
+  const value = isoOf(bill[name])
+  return value === '' ? null : <Time value={value} />
+}
+
+/** Links: the browser shows or saves the file. */
+function Documents({ invoice }: { readonly invoice: Fields }) {
+  const iid = textIn(invoice, 'invoice_id')
+  const number = { aid: textIn(invoice, 'aid'), iid }
+  if (iid === '') return <span class="muted">{t('bills.noDocument')}</span>
+  return (
+    <>
+      {(['pdf', 'html', 'json'] as const).map((format) => (
+        <>
+          <a
+            key={format}
+            href={`api/accountinvoices?${new URLSearchParams({ action: 'download', ...number, format })}`}
+            aria-label={t('bills.documentOf', { iid, format: format.toUpperCase() })}
+          >
+            {format.toUpperCase()}
+          </a>{' '}
+        </>
+      ))}
+    </>
+  )
+}

@@ -1,0 +1,243 @@
+/** What the customer page reads, by calls of the API. Lists are read by key, without totals. */
+import { answerOf, call, get, getAnswer } from '../../api/client.ts'
+import type { Balance } from './balance-view.ts'
+import { afterTime, type Identified, type Page, pageOf, timePosition } from './paging.ts'
+import { isValidAt, type Revision, textIn } from './revisions.ts'
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export interface Customer {
+  readonly kind: 'subscriber' | 'account'
+  readonly aid: number
+  /** Null for an account. */
+  readonly sid: number | null
+  /** Ordered by `from`. */
+  readonly revisions: readonly Revision[]
+}
+
+const REVISIONS_MAX = 1_000
+
+/** The collections of the entity API that the page reads. */
+type Collection =
+  | 'accounts'
+  | 'audit'
+  | 'balances'
+  | 'bills'
+  | 'lines'
+  | 'plans'
+  | 'rates'
+  | 'services'
+  | 'subscribers'
+
+/** `details` of `get`. */
+async function read<T>(collection: Collection, body: Fields, signal: AbortSignal): Promise<T[]> {
+  return (await call(`billapi/${collection}/get`, body as never, { signal })) as unknown as T[]
+}
+
+/** Null if there is no such customer. */
+export async function readCustomer(
+  kind: Customer['kind'],
+  id: number,
+  signal: AbortSignal,
+): Promise<Customer | null> {
+  const all = { sort: { from: 1 }, size: REVISIONS_MAX }
+  if (kind === 'account') {
+    const revisions = await read<Revision>('accounts', { query: { aid: id }, ...all }, signal)
+    return revisions.length === 0 ? null : { kind, aid: id, sid: null, revisions }
+  }
+  const revisions = await read<Revision>('subscribers', { query: { sid: id }, ...all }, signal)
+  const last = revisions.at(-1)
+  return last === undefined ? null : { kind, aid: Number(last['aid']), sid: id, revisions }
+}
+
+export interface TermsAt {
+  readonly plans: readonly Revision[]
+  readonly services: readonly Revision[]
+  readonly rates: readonly Revision[]
+}
+
+interface TermsWanted {
+  readonly sid: number | null
+  readonly plan: string
+  readonly services: readonly string[]
+  readonly at: string
+}
+
+/** Prices at an instant: of the plan, of its services, and of the rates of the latest lines. */
+export async function readTermsAt(wanted: TermsWanted, signal: AbortSignal): Promise<TermsAt> {
+  const { sid, plan, services, at } = wanted
+  const named = async (
+    collection: 'plans' | 'services' | 'rates',
+    key: string,
+    names: string[],
+  ) => {
+    if (names.length === 0) return []
+    const body = { query: { [key]: { $in: names } }, sort: { [key]: 1 }, size: REVISIONS_MAX }
+    const revisions = await read<Revision>(collection, body, signal)
+    return revisions.filter((revision) => isValidAt(revision, at))
+  }
+  const [plans, found, used] = await Promise.all([
+    named('plans', 'name', plan === '' ? [] : [plan]),
+    named('services', 'name', [...services]),
+    sid === null ? [] : usedRates(sid, signal),
+  ])
+  return { plans, services: found, rates: await named('rates', 'key', used) }
+}
+
+async function usedRates(sid: number, signal: AbortSignal): Promise<string[]> {
+  const body = { query: { sid }, sort: { urt: -1 }, size: PAGE_SIZE, project: { arate_key: 1 } }
+  const lines = await read<Fields>('lines', body, signal)
+  return [...new Set(lines.map((line) => textIn(line, 'arate_key')))].filter((key) => key !== '')
+}
+
+/** Of the subscriber and shared ones of the account, from the ledger. */
+export async function readBalances(
+  { aid, sid }: Customer,
+  signal: AbortSignal,
+): Promise<readonly Balance[]> {
+  const shared = { query: { aid, sid: 0 } }
+  if (sid === null) return read<Balance>('balances', shared, signal)
+  const lists = await Promise.all([
+    read<Balance>('balances', { query: { sid } }, signal),
+    read<Balance>('balances', shared, signal),
+  ])
+  return lists.flat()
+}
+
+export interface PrepaidInclude {
+  readonly external_id: number
+  readonly name: string
+  readonly charging_by: string
+  readonly charging_by_usaget: string
+  readonly shared: boolean
+}
+
+/** Definitions that are valid now. */
+export async function readIncludes(signal: AbortSignal): Promise<PrepaidInclude[]> {
+  const body = { query: {}, states: [0], sort: { name: 1 }, size: REVISIONS_MAX }
+  const details = await call('billapi/prepaidincludes/uniqueget', body as never, { signal })
+  return details as unknown as PrepaidInclude[]
+}
+
+export interface OpenSession {
+  readonly origin: string
+  readonly session_id: string
+  readonly aid: number
+  readonly sid: number
+  readonly opened: string
+  readonly expires: string
+  readonly last_report: string | null
+  readonly services: readonly {
+    readonly usaget: string
+    readonly rating_group: number
+    readonly reserved: number
+    readonly reserved_money: number | string
+    readonly used: number
+  }[]
+}
+
+export interface SessionPage {
+  readonly sessions: readonly OpenSession[]
+  readonly next: string | null
+}
+
+export async function readSessions(
+  { aid, sid }: Customer,
+  after: string | null,
+  signal: AbortSignal,
+): Promise<SessionPage> {
+  const query = { aid, ...(sid !== null && { sid }), ...(after !== null && { after }) }
+  const answer = await getAnswer('api/sessions', query as never, { signal })
+  const { details, next } = answer as unknown as { details: OpenSession[]; next: string | null }
+  return { sessions: details, next }
+}
+
+export interface Line extends Identified {
+  readonly urt: unknown
+  readonly stamp: string
+  readonly type: string
+  readonly usaget?: string
+  readonly [field: string]: unknown
+}
+
+export const PAGE_SIZE = 100
+
+/** Newest first, by time and id. */
+export async function readLines(
+  sid: number,
+  after: string | null,
+  signal: AbortSignal,
+): Promise<Page<Line>> {
+  const query = { sid, ...(after !== null && afterTime(after)) }
+  const body = { query, sort: { urt: -1, _id: -1 }, size: PAGE_SIZE }
+  const answer = await answerOf('billapi/lines/get', body as never, { signal })
+  return pageOf(answer as unknown as Answer<Line>, timePosition)
+}
+
+interface Answer<T> {
+  readonly details: readonly T[]
+  readonly next_page: boolean
+}
+
+/** Invoices, payments and refunds of the account, newest first. */
+export function readBills(
+  aid: number,
+  after: string | null,
+  signal: AbortSignal,
+): Promise<Page<Fields & Identified>> {
+  return readById('bills', { aid }, { after, signal })
+}
+
+/** Newest first. */
+export function readAudit(
+  { aid, sid }: Customer,
+  after: string | null,
+  signal: AbortSignal,
+): Promise<Page<Fields & Identified>> {
+  const account = { collection: 'accounts', key: String(aid) }
+  const keys =
+    sid === null
+      ? [account]
+      : [
+          { collection: 'subscribers', key: String(sid) },
+          { collection: 'balances', key: `${aid}_${sid}` },
+        ]
+  return readById('audit', { $or: keys }, { after, signal })
+}
+
+/** Times of these are whole seconds in answers, so their order is that of the ids. */
+async function readById<T extends Identified>(
+  collection: 'bills' | 'audit',
+  wanted: Fields,
+  { after, signal }: { after: string | null; signal: AbortSignal },
+): Promise<Page<T>> {
+  const query = after === null ? wanted : { ...wanted, _id: { $lt: after } }
+  const body = { query, sort: { _id: -1 }, size: PAGE_SIZE }
+  const answer = await answerOf(`billapi/${collection}/get`, body as never, { signal })
+  return pageOf(answer as unknown as Answer<T>, ({ _id }) => _id.$id)
+}
+
+/** One revision of each: the present one, otherwise the nearest. */
+export async function readSubscribers(
+  aid: number,
+  after: string | null,
+  signal: AbortSignal,
+): Promise<Page<Revision>> {
+  const query = { aid, ...(after !== null && { sid: { $gt: Number(after) } }) }
+  const body = { query, states: [0, 1, 2], sort: { sid: 1 }, size: PAGE_SIZE }
+  const answer = await answerOf('billapi/subscribers/uniqueget', body as never, { signal })
+  return pageOf(answer as unknown as Answer<Revision>, (one) => textIn(one, 'sid'))
+}
+
+/** What the account has to pay. */
+export async function readAccountBalance(aid: number, signal: AbortSignal): Promise<Fields> {
+  const details = (await get('api/bill', { aid } as never, { signal })) as unknown as Fields
+  return (details['balance'] ?? {}) as Fields
+}
+
+/** Invoice documents, newest cycle first. */
+export async function readInvoices(aid: number, signal: AbortSignal): Promise<readonly Fields[]> {
+  const query = { aid, size: PAGE_SIZE }
+  const details = await get('api/accountinvoices', query as never, { signal })
+  return Object.values(details as unknown as Record<string, Fields>)
+}

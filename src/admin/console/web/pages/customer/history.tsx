@@ -1,0 +1,73 @@
+/** Revisions of the customer, and what was valid at a chosen instant. */
+import { location, setQuery } from '../../frame/routes.ts'
+import { formatTime, nodeZone } from '../../parts/time.tsx'
+import { Timeline } from '../../parts/timeline.tsx'
+import { t } from '../../words/words.ts'
+import { at, presentRevision } from './as-of.ts'
+import type { Customer } from './data.ts'
+import { isValidAt, type Revision, type RevisionView, revisionViews } from './revisions.ts'
+import { Terms } from './terms.tsx'
+
+export function History({ customer }: { readonly customer: Customer }) {
+  const chosen = at(location.value.query)
+  const { sid, revisions } = customer
+  const then = chosen === null ? null : revisions.find((each) => isValidAt(each, chosen))
+  const shown = chosen === null ? presentRevision(revisions) : (then ?? null)
+  return (
+    <section aria-labelledby="history">
+      <header class="section-header">
+        <h2 id="history">{t('customer.history')}</h2>
+        <AsOf chosen={chosen} />
+      </header>
+      <Timeline
+        label={t('customer.history')}
+        entries={revisionViews(revisions).map((view) => entryOf(view, shown))}
+        onChoose={(id) => setQuery({ at: beginOf(revisions, id) })}
+      />
+      {chosen !== null &&
+        (shown === null ? (
+          <p class="state">{t('customer.noneAt')}</p>
+        ) : (
+          <Terms sid={sid} revision={shown} at={chosen} />
+        ))}
+    </section>
+  )
+}
+
+function entryOf(view: RevisionView, shown: Revision | null) {
+  const { id, from, to, plan, changed, isAfterGap } = view
+  const until = to === null ? t('customer.open') : formatTime(to, 'day')
+  const texts = [
+    ...(plan === '' ? [] : [t('customer.planNamed', { plan })]),
+    ...(changed.length === 0 ? [] : [t('customer.changed', { fields: changed.join(', ') })]),
+  ]
+  const period = `${formatTime(from, 'day')} – ${until}`
+  return { key: id, period, text: texts.join(' · '), isAfterGap, isCurrent: id === shown?._id.$id }
+}
+
+/** In the zone of the node, as the API writes it. */
+function beginOf(revisions: readonly Revision[], id: string): string | null {
+  const found = revisions.find(({ _id }) => _id.$id === id)
+  return found === undefined ? null : found.from.slice(0, 19)
+}
+
+function AsOf({ chosen }: { readonly chosen: string | null }) {
+  const date = chosen?.slice(0, 10) ?? ''
+  const choose = (event: Event) => {
+    const { value } = event.currentTarget as HTMLInputElement
+    setQuery({ at: value === '' ? null : value })
+  }
+  return (
+    <span class="as-of">
+      <label>
+        {t('customer.asOf', { zone: nodeZone.value })}{' '}
+        <input type="date" value={date} onChange={choose} />
+      </label>
+      {chosen !== null && (
+        <button type="button" onClick={() => setQuery({ at: null })}>
+          {t('customer.now')}
+        </button>
+      )}
+    </span>
+  )
+}

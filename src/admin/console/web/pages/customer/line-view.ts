@@ -1,0 +1,24 @@
+/** Texts of a line for tables and headings. */
+import { formatMoney, formatNumber } from '../../parts/numbers.ts'
+import { t } from '../../words/words.ts'
+import type { Line } from './data.ts'
+import { textIn } from './revisions.ts'
+
+/** `call`, or what an operation did with which balance. */
+export function whatOf(line: Line): string {
+  if (line.type !== 'balance') return line.usaget ?? line.type
+  const operation = textIn(line, 'operation')
+  return t('lines.operation', { operation, name: textIn(line, 'pp_includes_name') })
+}
+
+export function unitsOf(line: Line): string {
+  const units = line['usagev']
+  return units === undefined ? '' : formatNumber(units as never)
+}
+
+/** Before tax, exactly. */
+export function priceOf(line: Line): string {
+  const exact = (line['exact'] as { aprice?: string } | undefined)?.aprice
+  const price = exact ?? line['aprice']
+  return price === undefined ? '' : formatMoney(price as never)
+}

@@ -1,0 +1,97 @@
+/** Lines of the customer, newest first, and why one of them has its price. */
+import { useRead } from '../../api/read.ts'
+import { useShortcuts } from '../../frame/keys.ts'
+import { location, setQuery } from '../../frame/routes.ts'
+import { ReadView } from '../../parts/state.tsx'
+import { Pager, pageKey, Table } from '../../parts/table.tsx'
+import { Time, timeHeader } from '../../parts/time.tsx'
+import { t } from '../../words/words.ts'
+import { type Line, readLines } from './data.ts'
+import { priceOf, unitsOf, whatOf } from './line-view.ts'
+import { LinesCsv } from './lines-csv.tsx'
+import { isoOf } from './paging.ts'
+import { textIn } from './revisions.ts'
+import { useKeptScroll } from './scroll.ts'
+import { Why } from './why.tsx'
+
+export function Lines({ sid }: { readonly sid: number }) {
+  const after = pageKey()
+  const reading = useRead(`lines ${sid} ${after}`, (signal) => readLines(sid, after, signal))
+  const rows = reading.state.value.data?.rows ?? []
+  const stamp = location.value.query['line'] ?? null
+  const chosen = rows.find((line) => line.stamp === stamp) ?? null
+  useKeptScroll(reading.state.value.data !== null)
+  useShortcuts([{ keys: 'w', title: 'keys.why', run: explainFocused }])
+  return (
+    <div class={chosen === null ? 'lines' : 'lines with-why'}>
+      <div>
+        <ReadView
+          reading={reading}
+          rows={12}
+          isEmpty={(page) => page.rows.length === 0 && after === null}
+          empty={t('lines.none')}
+        >
+          {(page) => (
+            <>
+              <LineTable rows={page.rows} chosen={chosen} />
+              <div class="buttons">
+                <Pager next={page.next} />
+                <LinesCsv sid={sid} />
+              </div>
+            </>
+          )}
+        </ReadView>
+      </div>
+      {chosen !== null && <Why line={chosen} onClose={() => setQuery({ line: null })} />}
+    </div>
+  )
+}
+
+/** The line of the focused row, otherwise the first one. */
+function explainFocused(): void {
+  const row = document.activeElement?.closest('tr') ?? document.querySelector('.lines tbody tr')
+  row?.querySelector<HTMLButtonElement>('button.why')?.click()
+}
+
+interface TableProps {
+  readonly rows: readonly Line[]
+  readonly chosen: Line | null
+}
+
+function LineTable({ rows, chosen }: TableProps) {
+  const open = ({ stamp }: Line) => setQuery({ line: stamp })
+  const columns = [
+    { title: timeHeader(t('lines.time')), cell: (line: Line) => <LineTime line={line} /> },
+    { title: t('lines.what'), cell: whatOf },
+    { title: t('lines.rate'), cell: (line: Line) => textIn(line, 'arate_key') },
+    { title: t('lines.units'), cell: unitsOf, isNumber: true },
+    { title: t('lines.price'), cell: priceOf, isNumber: true },
+    {
+      title: t('lines.why'),
+      cell: (line: Line) => (
+        <button
+          type="button"
+          class="why plain"
+          aria-label={t('lines.whyOf', { what: whatOf(line), price: priceOf(line) })}
+          onClick={() => open(line)}
+        >
+          {t('lines.why')}
+        </button>
+      ),
+    },
+  ]
+  return (
+    <Table
+      caption={t('records.lines')}
+      columns={columns}
+      rows={rows}
+      keyOf={({ stamp }) => stamp}
+      onOpen={open}
+      isCurrent={(line) => line === chosen}
+    />
+  )
+}
+
+function LineTime({ line }: { readonly line: Line }) {
+  return <Time value={isoOf(line.urt)} precision="second" />
+}

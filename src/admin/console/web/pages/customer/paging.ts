@@ -1,0 +1,45 @@
+/** Pages by key: each begins after the last row of the page before. */
+
+export interface Identified {
+  readonly _id: { readonly $id: string }
+}
+
+interface Timed extends Identified {
+  /** A date of an answer. */
+  readonly urt: unknown
+}
+
+export interface Page<T> {
+  readonly rows: readonly T[]
+  /** `after` of the next page; null if there is none. */
+  readonly next: string | null
+}
+
+export function pageOf<T>(
+  { details, next_page }: { readonly details: readonly T[]; readonly next_page: boolean },
+  positionOf: (row: T) => string,
+): Page<T> {
+  const last = details.at(-1)
+  return { rows: details, next: next_page && last !== undefined ? positionOf(last) : null }
+}
+
+/** `2026-03-01T10:00:00.000Z~65f0c0ffee01234567890008` */
+export function timePosition({ urt, _id }: Timed): string {
+  return `${isoOf(urt)}~${_id.$id}`
+}
+
+/** A filter of the rows after a position, in the order of descending time and id. */
+export function afterTime(position: string): Record<string, unknown> {
+  const [urt = '', id = ''] = position.split('~')
+  return {
+    urt: { $lte: urt },
+    $or: [{ urt: { $lt: urt } }, { urt: { $eq: urt }, _id: { $lt: id } }],
+  }
+}
+
+/** A date of an answer in ISO 8601. */
+export function isoOf(value: unknown): string {
+  if (typeof value !== 'object' || value === null || !('sec' in value)) return String(value ?? '')
+  const { sec, usec = 0 } = value as { sec: number; usec?: number }
+  return new Date(sec * 1000 + usec / 1000).toISOString()
+}

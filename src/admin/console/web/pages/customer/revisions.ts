@@ -1,0 +1,94 @@
+/** Revisions of a customer: texts for the timeline, and which of them is valid. */
+import { revisionDifferences } from './differences.ts'
+
+export interface Revision {
+  readonly _id: { readonly $id: string }
+  readonly from: string
+  readonly to: string
+  readonly [field: string]: unknown
+}
+
+export interface RevisionView {
+  readonly id: string
+  readonly from: string
+  /** Null without an end. */
+  readonly to: string | null
+  readonly plan: string
+  /** Fields that differ from the previous revision. */
+  readonly changed: readonly string[]
+  readonly isAfterGap: boolean
+}
+
+/** An end from here on is none. */
+const FOREVER_YEAR = 2170
+
+/** Whether it is valid at a local time of the node: `2026-03-03` or `2026-03-03 10:00:00`. */
+export function isValidAt({ from, to }: Pick<Revision, 'from' | 'to'>, at: string): boolean {
+  const local = at.length === 10 ? `${at}T00:00:00` : at.replace(' ', 'T')
+  return from.slice(0, 19) <= local && local < to.slice(0, 19)
+}
+
+/** `revisions`: ordered by `from`. */
+export function revisionViews(revisions: readonly Revision[]): readonly RevisionView[] {
+  return revisions.map((revision, index) => {
+    const previous = revisions[index - 1]
+    const fields = previous === undefined ? [] : revisionDifferences(previous, revision)
+    return {
+      id: revision._id.$id,
+      from: revision.from,
+      to: endOf(revision.to),
+      plan: textIn(revision, 'plan'),
+      changed: [...new Set(fields.map(({ field }) => field.split('.')[0] ?? ''))],
+      isAfterGap: previous !== undefined && previous.to !== revision.from,
+    }
+  })
+}
+
+export function endOf(to: string): string | null {
+  return Number(to.slice(0, 4)) >= FOREVER_YEAR ? null : to
+}
+
+export function textIn(document: Readonly<Record<string, unknown>>, field: string): string {
+  const value = document[field]
+  if (value === undefined || value === null) return ''
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** One text or a list of texts. */
+export function textsIn(document: Readonly<Record<string, unknown>>, field: string): string[] {
+  const value = document[field]
+  const list = Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
+  return list.map(String).filter((text) => text !== '')
+}
+
+/** First and last name; empty if there is none. */
+export function nameIn(document: Readonly<Record<string, unknown>>): string {
+  return ['firstname', 'lastname']
+    .map((field) => textIn(document, field))
+    .filter((text) => text !== '')
+    .join(' ')
+}
+
+export interface ServiceView {
+  readonly name: string
+  readonly quantity: string
+  readonly from: string
+  readonly to: string | null
+}
+
+export function servicesIn(document: Readonly<Record<string, unknown>>): readonly ServiceView[] {
+  const { services } = document
+  if (!Array.isArray(services)) return []
+  return services.map((each: unknown) => {
+    const entry = (typeof each === 'object' && each !== null ? each : { name: each }) as Fields
+    const to = textIn(entry, 'to')
+    return {
+      name: textIn(entry, 'name'),
+      quantity: textIn(entry, 'quantity'),
+      from: textIn(entry, 'from'),
+      to: to === '' ? null : endOf(to),
+    }
+  })
+}
+
+type Fields = Readonly<Record<string, unknown>>

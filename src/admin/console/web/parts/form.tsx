@@ -1,0 +1,113 @@
+/** Forms: values stay until they are saved, errors of the API stand at their fields. */
+import './form.css'
+import { type ReadonlySignal, type Signal, signal } from '@preact/signals'
+import type { ComponentChildren } from 'preact'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
+import { type FieldError, Refusal } from '../api/errors.ts'
+import { newKey } from '../api/idempotency.ts'
+import { t } from '../words/words.ts'
+import { Refused } from './state.tsx'
+
+export interface FormState<V extends object> {
+  readonly values: Signal<V>
+  readonly refusal: ReadonlySignal<Refusal | null>
+  readonly isBusy: ReadonlySignal<boolean>
+  set<K extends keyof V>(name: K, value: V[K]): void
+  /** The error of a path of the request, without `update.` and `query.`. */
+  errorAt(path: string): string | null
+  submit(): Promise<void>
+}
+
+/**
+ * `save` gets the values and a key for `Idempotency-Key`: the same until an outcome is known, so
+ * that a double click or a lost answer cannot write twice.
+ */
+export function useForm<V extends object>(
+  initial: V,
+  save: (values: V, key: string) => Promise<void>,
+): FormState<V> {
+  const saving = useRef(save)
+  saving.current = save
+  return useMemo(() => createForm(initial, (values, key) => saving.current(values, key)), [])
+}
+
+function createForm<V extends object>(
+  initial: V,
+  save: (values: V, key: string) => Promise<void>,
+): FormState<V> {
+  const values = signal(initial)
+  const refusal = signal<Refusal | null>(null)
+  const isBusy = signal(false)
+  let key = newKey()
+  return {
+    values,
+    refusal,
+    isBusy,
+    set(name, value) {
+      values.value = { ...values.peek(), [name]: value }
+    },
+    errorAt(path) {
+      return errorAt(refusal.value?.fields ?? [], path)
+    },
+    async submit() {
+      if (isBusy.peek()) return
+      isBusy.value = true
+      refusal.value = null
+      try {
+        await save(values.peek(), key)
+        key = newKey()
+      } catch (error) {
+        if (!(error instanceof Refusal)) throw error
+        refusal.value = error
+        // The server has decided: the next try is another request.
+        if (error.kind !== 'offline' && error.kind !== 'unavailable') key = newKey()
+      } finally {
+        isBusy.value = false
+      }
+    },
+  }
+}
+
+function errorAt(fields: readonly FieldError[], path: string): string | null {
+  const found = fields.find((each) => each.path.replace(/^(?:update|query)\./, '') === path)
+  return found?.reason ?? null
+}
+
+interface FormProps<V extends object> {
+  readonly form: FormState<V>
+  /** Word of the button that saves. */
+  readonly save: string
+  /** What is shown beside the button, such as one that cancels. */
+  readonly beside?: ComponentChildren
+  readonly children: ComponentChildren
+}
+
+export function Form<V extends object>({ form, save, beside, children }: FormProps<V>) {
+  const ref = useRef<HTMLFormElement>(null)
+  const refusal = form.refusal.value
+  useEffect(() => {
+    if (refusal === null) return
+    ref.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  }, [refusal])
+  const submit = (event: Event) => {
+    event.preventDefault()
+    void form.submit()
+  }
+  const submitByKey = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
+    event.preventDefault()
+    ref.current?.requestSubmit()
+  }
+  return (
+    <form ref={ref} class="form" onSubmit={submit} onKeyDown={submitByKey}>
+      {children}
+      {refusal !== null && <Refused refusal={refusal} />}
+      <div class="buttons">
+        <button type="submit" class="main" aria-disabled={form.isBusy.value}>
+          {form.isBusy.value ? t('form.busy') : save}
+        </button>
+        {beside}
+      </div>
+    </form>
+  )
+}

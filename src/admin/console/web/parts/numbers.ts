@@ -1,0 +1,58 @@
+/** Numbers in the language of the reader, formatted exactly from decimal text. */
+import type { Figure } from '../api/figures.ts'
+import { language } from '../words/words.ts'
+
+/** More decimals than any amount of the API has. */
+const DECIMALS_MAX = 20
+const formats = new Map<string, Intl.NumberFormat>()
+
+function formatOf(options: Intl.NumberFormatOptions): Intl.NumberFormat {
+  const key = `${language.value} ${JSON.stringify(options)}`
+  let format = formats.get(key)
+  if (format === undefined) {
+    format = new Intl.NumberFormat(language.value, options)
+    formats.set(key, format)
+  }
+  return format
+}
+
+/** `Intl` formats decimal text without rounding it to a binary number. */
+function formatted(figure: Figure, options: Intl.NumberFormatOptions): string {
+  return formatOf(options).format(figure as unknown as Intl.StringNumericLiteral)
+}
+
+/** With all its decimals. */
+export function formatNumber(figure: Figure): string {
+  return formatted(figure, { maximumFractionDigits: DECIMALS_MAX })
+}
+
+/**
+ * An amount of money. With `currency` (ISO 4217) at least its decimals are shown, otherwise two; no
+ * decimal is ever cut off.
+ */
+export function formatMoney(figure: Figure, currency: string | null = null): string {
+  if (currency === null) {
+    return formatted(figure, { minimumFractionDigits: 2, maximumFractionDigits: DECIMALS_MAX })
+  }
+  const style = { style: 'currency', currency } as const
+  const digits = formatOf(style).resolvedOptions().minimumFractionDigits ?? 2
+  return formatted(figure, {
+    ...style,
+    minimumFractionDigits: digits,
+    maximumFractionDigits: DECIMALS_MAX,
+  })
+}
+
+/** Short and rounded, for axes and live figures: 12.3K. */
+export function formatShort(value: number): string {
+  return formatted(value, { notation: 'compact', maximumSignificantDigits: 3 })
+}
+
+/** `minutes`, `days` and similar units of time. */
+export function formatDuration(
+  value: number,
+  unit: 'millisecond' | 'second' | 'minute' | 'hour' | 'day',
+): string {
+  const style = { style: 'unit', unit, unitDisplay: 'short' } as const
+  return formatted(value, { ...style, maximumFractionDigits: value < 10 ? 1 : 0 })
+}

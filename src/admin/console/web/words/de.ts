@@ -1,0 +1,8 @@
+/** German, loaded on demand. */
+import { CUSTOMER } from './de/customer.ts'
+import { FRAME } from './de/frame.ts'
+import { OVERVIEW } from './de/overview.ts'
+import { WHY } from './de/why.ts'
+import type { Words } from './en.ts'
+
+export const DE: Words = { ...FRAME, ...OVERVIEW, ...CUSTOMER, ...WHY }

@@ -1,0 +1,10 @@
+/** All texts in English; the keys of other languages are these. One file per page in `en/`. */
+import { CUSTOMER } from './en/customer.ts'
+import { FRAME } from './en/frame.ts'
+import { OVERVIEW } from './en/overview.ts'
+import { WHY } from './en/why.ts'
+
+export const EN = { ...FRAME, ...OVERVIEW, ...CUSTOMER, ...WHY } as const
+
+export type WordKey = keyof typeof EN
+export type Words = Readonly<Record<WordKey, string>>

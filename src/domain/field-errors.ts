@@ -1,0 +1,98 @@
+/**
+ * Errors of invalid fields. The error for the first one that is found has the others, too, so that
+ * a form can show all of them at once.
+ */
+
+/** An invalid field: its dotted path, empty for a whole document, and the reason. */
+export interface FieldIssue {
+  readonly path: string
+  readonly reason: string
+}
+
+/** An invalid field of a document. */
+export class FieldError extends Error implements FieldIssue {
+  override name = 'FieldError'
+  readonly path: string
+  readonly reason: string
+  readonly #further: readonly FieldIssue[]
+
+  constructor(path: string, reason: string, further: readonly FieldIssue[] = []) {
+    super(path === '' ? reason : `${path} ${reason}`)
+    this.path = path
+    this.reason = reason
+    this.#further = further
+  }
+
+  /** All invalid fields, this one first. */
+  get issues(): readonly FieldIssue[] {
+    return [{ path: this.path, reason: this.reason }, ...this.#further]
+  }
+}
+
+/** Throws `FieldError` for the first of the issues, if any, which has the others, too. */
+export function throwIssues([first, ...further]: readonly FieldIssue[]): void {
+  if (first !== undefined) throw new FieldError(first.path, first.reason, further)
+}
+
+type Readers = Readonly<Record<string, () => unknown>>
+
+type Results<R extends Readers> = { readonly [Name in keyof R]: ReturnType<R[Name]> }
+
+/** Collects the issues of readers that throw `FieldError`; other errors are passed on. */
+export class FieldIssues {
+  readonly #found: FieldIssue[] = []
+
+  /** Undefined if the reader has refused a field. */
+  attempt<T>(read: () => T): T | undefined {
+    try {
+      return read()
+    } catch (error) {
+      this.#add(error)
+      return undefined
+    }
+  }
+
+  async attemptAsync(read: () => Promise<unknown>): Promise<void> {
+    try {
+      await read()
+    } catch (error) {
+      this.#add(error)
+    }
+  }
+
+  /** Throws `FieldError`. */
+  throwIfAny(): void {
+    throwIssues(this.#found)
+  }
+
+  #add(error: unknown): void {
+    if (!(error instanceof FieldError)) throw error
+    this.#found.push(...error.issues)
+  }
+}
+
+/** The results of all readers. Throws `FieldError` with the issues of all of them. */
+export function readAll<const R extends Readers>(readers: R): Results<R> {
+  const issues = new FieldIssues()
+  const results: Record<string, unknown> = {}
+  for (const [name, read] of Object.entries(readers)) results[name] = issues.attempt(read)
+  issues.throwIfAny()
+  return results as Results<R>
+}
+
+/** The results of a reader for all members. Throws as `readAll`. */
+export function readEach<T, U>(
+  members: Iterable<T>,
+  read: (member: T, index: number) => U,
+): readonly U[] {
+  const issues = new FieldIssues()
+  const results: (U | undefined)[] = []
+  let index = 0
+  for (const member of members) {
+    const at = index
+    results.push(issues.attempt(() => read(member, at)))
+    index += 1
+  }
+  issues.throwIfAny()
+  return results as U[]
+}

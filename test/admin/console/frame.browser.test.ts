@@ -1,0 +1,232 @@
+/** The frame of the console in a browser: login, keys, search, languages, widths. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { CONSOLE_POLICY } from '../../../src/admin/console/files.ts'
+import { HOUSE } from '../../house/tree.ts'
+import {
+  axeViolations,
+  CHROMIUM,
+  launchBrowser,
+  logInTo,
+  openConsole,
+  serveFiles,
+} from '../../support/admin/console/browser.ts'
+import {
+  ADMIN_NAME,
+  type ConsoleProduct,
+  PASSWORD,
+  startConsoleProduct,
+} from '../../support/admin/console/console-product.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tg-form-'))
+let world: ConsoleProduct
+let browser: Browser
+
+beforeAll(async () => {
+  if (CHROMIUM === undefined) return
+  world = await startConsoleProduct({ TOLLGATE_RATING_TIME_ZONE: 'Asia/Tokyo' })
+  browser = await launchBrowser()
+  const { buildConsole } = await import(pathToFileURL(join(HOUSE, 'scripts/console.mjs')).href)
+  const main = join(HOUSE, 'test/support/admin/console/web/form-main.tsx')
+  await buildConsole({ folder, main })
+})
+afterAll(async () => {
+  await browser?.close()
+  await world?.close()
+  rmSync(folder, { recursive: true })
+})
+
+async function visitPage(options: Parameters<typeof openConsole>[2] = {}) {
+  const visit = await openConsole(browser, world.url, options)
+  await logInTo(visit.page, ADMIN_NAME, PASSWORD)
+  await visit.page.getByText(/Redis/).first().waitFor()
+  return visit
+}
+
+/** The page with a form that the console itself does not have. */
+async function visitForm() {
+  const visit = await visitPage()
+  await serveFiles(visit.page, folder, { 'content-security-policy': CONSOLE_POLICY })
+  await visit.page.goto(`${world.url}#/form`)
+  await visit.page.reload()
+  await visit.page.getByRole('heading', { name: 'Form' }).waitFor()
+  return visit
+}
+
+const stored = (name: string) => world.catalog.prepaidincludes.countDocuments({ name } as object)
+
+async function fillForm(page: Page, values: Record<string, string>): Promise<void> {
+  for (const [label, value] of Object.entries(values)) await page.getByLabel(label).fill(value)
+}
+
+describe.skipIf(CHROMIUM === undefined)('a form', () => {
+  it('keeps its fields when the session ends, and is saved once after the login', async () => {
+    const visit = await visitForm()
+    const { page } = visit
+    await fillForm(page, { Name: 'KEPT', Number: '7', Priority: '3' })
+    await page.context().clearCookies()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog', { name: 'Log in' }).waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await logInTo(page, ADMIN_NAME, PASSWORD)
+    await expect.poll(() => page.title()).toBe('saved')
+    expect(await page.getByLabel('Name').inputValue()).toBe('KEPT')
+    expect(await stored('KEPT')).toBe(1)
+    expect(visit.faults).toEqual([])
+    await visit.close()
+  })
+
+  it('shows the error of the API at its field, which has the focus, and keeps the rest', async () => {
+    const visit = await visitForm()
+    const { page } = visit
+    await fillForm(page, { Name: 'WRONG', Number: '8' })
+    await page.keyboard.press('Control+Enter')
+    const field = page.getByLabel('Priority')
+    await expect.poll(() => field.getAttribute('aria-invalid')).toBe('true')
+    await expect.poll(() => field.evaluate((each) => each === document.activeElement)).toBe(true)
+    expect(await page.getByLabel('Name').inputValue()).toBe('WRONG')
+    expect(await axeViolations(page)).toEqual([])
+    await fillForm(page, { Priority: '4' })
+    await page.keyboard.press('Control+Enter')
+    await expect.poll(() => stored('WRONG')).toBe(1)
+    await visit.close()
+  })
+
+  it('stays while the server does not answer, and can be saved afterwards', async () => {
+    const visit = await visitForm()
+    const { page } = visit
+    await fillForm(page, { Name: 'OFFLINE', Number: '9', Priority: '3' })
+    await page.context().setOffline(true)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(/The server does not answer\. The console/).waitFor()
+    expect(await page.getByLabel('Name').inputValue()).toBe('OFFLINE')
+    await page.context().setOffline(false)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await expect.poll(() => stored('OFFLINE')).toBe(1)
+    await visit.close()
+  })
+})
+
+describe.skipIf(CHROMIUM === undefined)('the keyboard alone', () => {
+  it('reaches everything: skip link first, then the menu, search and tools', async () => {
+    const visit = await visitPage()
+    const { page } = visit
+    await page.reload()
+    await page.getByText(/Redis/).first().waitFor()
+    const names: string[] = []
+    for (let tabs = 0; tabs < 9; tabs += 1) {
+      await page.keyboard.press('Tab')
+      names.push(
+        await page.evaluate(() => {
+          const { activeElement: at } = document
+          return at?.getAttribute('aria-label') ?? at?.textContent ?? ''
+        }),
+      )
+    }
+    expect(names.slice(0, 4)).toEqual([
+      'Skip to the content',
+      'Tollgate',
+      'Overview',
+      'Customer: number, phone, name or e-mail',
+    ])
+    expect(names).toEqual(expect.arrayContaining(['Calls', 'Keys', 'Log out']))
+    await visit.close()
+  })
+
+  it('lists its shortcuts by ?, which can be switched off', async () => {
+    const visit = await visitPage()
+    const { page } = visit
+    await page.keyboard.press('?')
+    const dialog = page.getByRole('dialog', { name: 'Keys' })
+    await dialog.waitFor()
+    expect(await dialog.getByRole('term').allTextContents()).toEqual(
+      expect.arrayContaining(['/', 'Ctrlk', 'go', 'z', 'x', '?', '.']),
+    )
+    expect(await axeViolations(page)).toEqual([])
+    await dialog.getByRole('checkbox').press('Space')
+    await page.keyboard.press('Escape')
+    await page.keyboard.press('?')
+    expect(await dialog.count()).toBe(0)
+    await page.keyboard.press('Control+k')
+    await expect.poll(() => page.evaluate(() => document.activeElement?.role)).toBe('combobox')
+    await visit.close()
+  })
+})
+
+describe.skipIf(CHROMIUM === undefined)('the search', () => {
+  it('says which fields it has searched if nothing is found', async () => {
+    const visit = await visitPage()
+    const { page } = visit
+    await page.keyboard.press('/')
+    await page.keyboard.type('+44 7700 900-123')
+    await page.keyboard.press('Enter')
+    await page.getByText('Nothing found. Searched: msisdn, imsi.').waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await visit.close()
+  })
+})
+
+describe.skipIf(CHROMIUM === undefined)('texts', () => {
+  it('are German for a reader who prefers it, also after a reload', async () => {
+    const visit = await openConsole(browser, world.url, { locale: 'de-DE' })
+    const { page } = visit
+    await page.getByRole('dialog', { name: 'Anmelden' }).waitFor()
+    expect(await page.locator('html').getAttribute('lang')).toBe('de')
+    await page.getByLabel('Benutzername').fill(ADMIN_NAME)
+    await page.getByLabel('Passwort').fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Überblick' }).waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.getByLabel('Sprache').selectOption('en')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.reload()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    expect(visit.faults).toEqual([])
+    await visit.close()
+  })
+
+  it('have times in the zone of the node, UTC or the browser, by one key', async () => {
+    const visit = await visitPage({ timezoneId: 'America/Lima' })
+    const { page } = visit
+    await page.getByRole('button', { name: 'Node: Asia/Tokyo' }).waitFor()
+    await page.keyboard.press('z')
+    await page.getByRole('button', { name: 'UTC' }).waitFor()
+    await page.keyboard.press('z')
+    await page.getByRole('button', { name: 'Browser: America/Lima' }).waitFor()
+    await visit.close()
+  })
+
+  it('show exact numbers of any length', async () => {
+    const visit = await visitForm()
+    const shown = await visit.page.evaluate(() => {
+      const figure = '12345678901234567890.000000000001' as unknown as number
+      return new Intl.NumberFormat('en', { maximumFractionDigits: 20 }).format(figure)
+    })
+    expect(shown).toBe('12,345,678,901,234,567,890.000000000001')
+    await visit.close()
+  })
+})
+
+describe.skipIf(CHROMIUM === undefined)('a screen of 360 pixels', () => {
+  it.each(['en-GB', 'de-DE'])('has no sideways scroll in %s', async (locale) => {
+    const visit = await openConsole(browser, world.url, {
+      viewport: { width: 360, height: 740 },
+      hasTouch: true,
+      locale,
+    })
+    const { page } = visit
+    const width = () => page.evaluate(() => document.documentElement.scrollWidth)
+    await page.getByRole('dialog').waitFor()
+    expect(await width()).toBeLessThanOrEqual(360)
+    await page.locator('input[name=username]').fill(ADMIN_NAME)
+    await page.locator('input[name=password]').fill(PASSWORD)
+    await page.keyboard.press('Enter')
+    await page.locator('.canvas canvas').first().waitFor()
+    expect(await width()).toBeLessThanOrEqual(360)
+    await visit.close()
+  })
+})

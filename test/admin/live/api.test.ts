@@ -1,0 +1,217 @@
+/** `/api/live` and its history: answers, streams and their ends, on a real admin. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { createMetrics } from '../../../src/runtime/metrics.ts'
+import { publishSnapshot } from '../../../src/store/metrics-exchange.ts'
+import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { createAnswerCheck, DOCUMENT } from '../../support/admin/entities/openapi/answer-check.ts'
+import { openViewer, type Viewer } from '../../support/admin/live/viewer.ts'
+
+const PASSWORD = 'a good password'
+const BOSS = 'boss@example.org'
+const READER = 'reader@example.org'
+const MINUTE_MS = 60_000
+
+let closed: ClosedAdmin
+const viewers: Viewer[] = []
+const documented = createAnswerCheck(DOCUMENT)
+
+beforeAll(async () => {
+  closed = await startClosedAdmin({ TOLLGATE_ADMIN_LIVE_HISTORY: 'false' })
+  await closed.addUser(BOSS, PASSWORD, ['admin'])
+  await closed.addUser(READER, PASSWORD, ['read'])
+})
+afterAll(() => closed?.close())
+afterEach(() => {
+  for (const viewer of viewers.splice(0)) viewer.close()
+})
+
+const get = async (path: string, cookie: string) => {
+  const response = await fetch(closed.url + path, { headers: { cookie } })
+  const body = (await response.json()) as Record<string, unknown>
+  const contentType = response.headers.get('content-type') ?? ''
+  const [route = ''] = path.split('?')
+  const shown = { method: 'GET', path: route, status: response.status, contentType, body } as const
+  expect(documented.problems(shown)).toEqual([])
+  return { status: response.status, body, details: body['details'] as Record<string, unknown> }
+}
+
+const watch = async (cookie: string): Promise<Viewer> => {
+  const viewer = await openViewer(`${closed.url}/api/live`, { cookie })
+  viewers.push(viewer)
+  return viewer
+}
+
+describe('GET /api/live', () => {
+  it('answers one sample as JSON, without figures of processes that do not report', async () => {
+    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const { body, details } = await get('/api/live', cookie)
+    expect(body).toMatchObject({ status: 1, desc: 'success' })
+    expect(details).toMatchObject({
+      health: { redis: 'ok', mongo: 'ok', ledger: 'ok', catalogue: 'unknown' },
+      processes: { realtime: 0, recorder: 0 },
+      requests: { granted: null, denied: null, failed: null, refused: null },
+      sessions: { open: null },
+      recorder: { backlog: null, age_s: null },
+      alarms: [{ name: 'charging' }, { name: 'recorder' }],
+    })
+  })
+
+  it('streams a sample a second with the rates of all processes', async () => {
+    const viewer = await watch(await closed.cookieOf(READER, PASSWORD))
+    expect(viewer.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(viewer.response.headers.get('cache-control')).toBe('no-store')
+    expect(viewer.response.headers.get('x-frame-options')).toBe('DENY')
+    const { redis } = closed.stores.ledger
+    const realtime = createMetrics({ node: 'n1', role: 'realtime' })
+    const recorder = createMetrics({ node: 'n1', role: 'recorder' })
+    recorder.openSessions(7)
+    recorder.streamBacklog(12)
+    recorder.streamLag(3.5, 4)
+    const publish = async () => {
+      realtime.request('granted', 1, 2, 'ggsn', 'json')
+      realtime.request('denied', -13, 2, 'ggsn', 'xml')
+      await publishSnapshot(redis, 'a', await realtime.snapshot())
+      await publishSnapshot(redis, 'b', await recorder.snapshot())
+    }
+    const granted = async () => {
+      await publish()
+      const { requests } = (await viewer.sample()) as { requests: { granted: number | null } }
+      return requests.granted
+    }
+    await expect.poll(granted).toBeGreaterThan(0)
+    const sample = viewer.events.at(-1)?.data
+    expect(documented.mismatches({ $ref: '#/components/schemas/liveSample' }, sample)).toEqual([])
+    expect(sample).toMatchObject({
+      processes: { realtime: 1, recorder: 1 },
+      latency: { p50_ms: 2, p99_ms: 2, beyond: 0 },
+      sessions: { open: 7 },
+      recorder: { backlog: 12, age_s: 3.5, drain_s: 4 },
+      file_types: [
+        { name: 'json', granted: expect.any(Number), denied: 0, failed: 0 },
+        { name: 'xml', granted: 0, denied: expect.any(Number), failed: 0 },
+      ],
+      alarms: [],
+    })
+    expect(viewer.events.at(-1)?.id).toBe(String(sample?.['time']))
+  })
+
+  it('allows two streams per login session; a third one is refused, and may poll', async () => {
+    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const [first] = [await watch(cookie), await watch(cookie)]
+    const third = await watch(cookie)
+    expect(third.response.status).toBe(429)
+    expect(await third.response.json()).toMatchObject({
+      status: 0,
+      code: 429,
+      data: { message: expect.stringContaining('2 streams already') },
+    })
+    expect((await get('/api/live', cookie)).status).toBe(200)
+    const other = await watch(await closed.cookieOf(READER, PASSWORD))
+    expect(other.response.status).toBe(200)
+    first.close()
+    const again = async () => {
+      const viewer = await watch(cookie)
+      return viewer.response.status
+    }
+    await expect.poll(again).toBe(200)
+  })
+
+  it('refuses unknown parameters by name', async () => {
+    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const { body } = await get('/api/live?speed=2', cookie)
+    expect(body).toMatchObject({ status: 0, message: 'speed is not a parameter of live data' })
+  })
+})
+
+describe('a stream', () => {
+  it('ends when the user logs out', async () => {
+    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const viewer = await watch(cookie)
+    await viewer.sample()
+    await closed.post('/auth/logout', {}, cookie)
+    expect(await viewer.end()).toBe('session')
+  })
+
+  it('ends when the role is withdrawn', async () => {
+    const name = 'demoted@example.org'
+    await closed.addUser(name, PASSWORD, ['read'])
+    const viewer = await watch(await closed.cookieOf(name, PASSWORD))
+    await viewer.sample()
+    const { catalog } = closed.stores
+    await catalog.users.updateOne({ username: name }, { $set: { roles: ['write'] } })
+    closed.pass(500)
+    expect(await viewer.end()).toBe('role')
+  })
+
+  it('ends when the password is changed', async () => {
+    const name = 'changed@example.org'
+    await closed.addUser(name, PASSWORD, ['read'])
+    const viewer = await watch(await closed.cookieOf(name, PASSWORD))
+    await viewer.sample()
+    const change = { username: name, password: PASSWORD, new_password: 'a better password' }
+    expect(await closed.post('/auth/password', change)).toMatchObject({ status: 1 })
+    closed.pass(500)
+    expect(await viewer.end()).toBe('session')
+  })
+
+  it('does not prolong the session: it ends with the idle time', async () => {
+    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const viewer = await watch(cookie)
+    await viewer.sample()
+    const idleMinutes = 30
+    await closed.setting('security', { session: { idle_minutes: idleMinutes } })
+    closed.pass((idleMinutes - 1) * MINUTE_MS)
+    expect((await get('/api/live', cookie)).status).toBe(200)
+    await viewer.sample()
+    expect(viewer.isEnded()).toBe(false)
+    closed.pass(2 * MINUTE_MS)
+    expect(await viewer.end()).toBe('session')
+    expect((await get('/api/live', cookie)).body).toMatchObject({ status: 0, code: 17_574 })
+  })
+
+  it('continues when the cookie of the session is renewed', async () => {
+    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const viewer = await watch(cookie)
+    closed.pass(20 * MINUTE_MS)
+    const response = await fetch(`${closed.url}/billapi/plans/get`, { headers: { cookie } })
+    expect(response.headers.getSetCookie()).toHaveLength(1)
+    closed.pass(MINUTE_MS)
+    await viewer.sample()
+    await viewer.sample()
+    expect(viewer.isEnded()).toBe(false)
+  })
+})
+
+describe('GET /api/live/history', () => {
+  it('has the series of the samples, from a given time on', async () => {
+    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const viewer = await watch(cookie)
+    closed.pass(10_000)
+    const { time } = (await viewer.sample()) as { time: number }
+    closed.pass(3_000)
+    const last = (await viewer.sample()) as { time: number }
+    const { details } = await get(`/api/live/history?from=${time}`, cookie)
+    expect(details).toMatchObject({ from: time, to: last.time, step_ms: 1000 })
+    const { series } = details as { series: Record<string, (number | null)[]> }
+    const seconds = (last.time - time) / 1000 + 1
+    expect(series['health.ready']).toHaveLength(seconds)
+    expect(series['health.redis']?.at(-1)).toBe(1)
+    expect(series['health.redis']).toContain(null)
+    const wrong = await get('/api/live/history?from=yesterday', cookie)
+    expect(wrong.body).toMatchObject({
+      status: 0,
+      message: 'from must be a time in milliseconds since 1970',
+    })
+  })
+})
+
+it('streams end when the node stops', async () => {
+  const stopping = await startClosedAdmin()
+  await stopping.addUser(READER, PASSWORD, ['read'])
+  const viewer = await openViewer(`${stopping.url}/api/live`, {
+    cookie: await stopping.cookieOf(READER, PASSWORD),
+  })
+  await viewer.sample()
+  await stopping.close()
+  expect(await viewer.end()).toBe('stopping')
+})

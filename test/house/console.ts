@@ -1,0 +1,86 @@
+/** Rules of the operator console, which runs in a browser. */
+import { posix } from 'node:path'
+import ts from 'typescript'
+import { importsOf, packageOf } from './imports.ts'
+import {
+  CONSOLE,
+  isOfConsole,
+  isTypeScript,
+  type SourceFile,
+  type Violation,
+  walk,
+} from './tree.ts'
+
+const API = `${CONSOLE}api/`
+const FILE_LINES_MAX = 250
+/** `tollgate-api`: types generated from the OpenAPI document. */
+const PACKAGES: ReadonlySet<string> = new Set([
+  'preact',
+  '@preact/signals',
+  'uplot',
+  'tollgate-api',
+])
+/** Names that send requests. */
+const SENDERS: ReadonlySet<string> = new Set([
+  ...['fetch', 'EventSource', 'XMLHttpRequest', 'WebSocket', 'sendBeacon'],
+])
+/** Names that make code or markup of text, or keep data on the machine. */
+const FORBIDDEN: ReadonlySet<string> = new Set([
+  ...['innerHTML', 'outerHTML', 'insertAdjacentHTML', 'dangerouslySetInnerHTML', 'srcdoc'],
+  ...['eval', 'Function', 'indexedDB', 'caches'],
+])
+/** Language, zone and similar choices are kept, and a write whose outcome is unknown; data are not. */
+const STORAGES = [
+  { storage: 'localStorage', file: `${CONSOLE}frame/choices.ts` },
+  { storage: 'sessionStorage', file: `${CONSOLE}pages/customer/tab-storage.ts` },
+] as const
+/** Names that turn text into binary numbers. */
+const ROUNDING: ReadonlySet<string> = new Set(['parseFloat', 'toFixed', 'toPrecision'])
+
+export function checkConsole(files: readonly SourceFile[]): readonly Violation[] {
+  const own = files.filter(isOfConsole)
+  const paths = new Set(own.map(({ path }) => path))
+  return [
+    ...own.flatMap(checkLength),
+    ...own
+      .filter(isTypeScript)
+      .flatMap((file) => [...checkConsoleImports(file, paths), ...checkIdentifiers(file)]),
+  ]
+}
+
+function checkLength({ path, text }: SourceFile): readonly Violation[] {
+  const lines = text.trimEnd().split('\n').length
+  if (lines <= FILE_LINES_MAX) return []
+  const rule = `file of ${lines} lines, ${FILE_LINES_MAX} allowed in the console`
+  return [{ path, line: FILE_LINES_MAX + 1, rule }]
+}
+
+function checkConsoleImports(file: SourceFile, paths: ReadonlySet<string>): readonly Violation[] {
+  return importsOf(file).flatMap(({ specifier, line }) => {
+    const add = (rule: string) => [{ path: file.path, line, rule }]
+    if (!specifier.startsWith('.')) {
+      return PACKAGES.has(packageOf(specifier))
+        ? []
+        : add(`the console may not import ${specifier}`)
+    }
+    const target = posix.join(posix.dirname(file.path), specifier)
+    if (!target.startsWith(CONSOLE)) return add(`the console may not import ${target}`)
+    return paths.has(target) ? [] : add(`there is no ${target}`)
+  })
+}
+
+function checkIdentifiers(file: SourceFile): readonly Violation[] {
+  const violations: Violation[] = []
+  walk(file, (node, line) => {
+    if (!ts.isIdentifier(node)) return
+    const { text: name } = node
+    const add = (rule: string) => violations.push({ path: file.path, line, rule })
+    if (FORBIDDEN.has(name)) add(`no ${name}`)
+    if (ROUNDING.has(name)) add(`no ${name}: figures are text, Intl formats them`)
+    if (SENDERS.has(name) && !file.path.startsWith(API)) add(`${name} is used only in ${API}`)
+    for (const { storage, file: owner } of STORAGES) {
+      if (name === storage && file.path !== owner) add(`${name} is used only in ${owner}`)
+    }
+  })
+  return violations
+}

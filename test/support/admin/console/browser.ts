@@ -1,0 +1,94 @@
+/** Pages of the console in the Chromium of the machine. */
+import { join } from 'node:path'
+import axe from 'axe-core'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { toolPath } from '../../tools.ts'
+
+/** Undefined without a browser: such tests are skipped. */
+export const CHROMIUM = toolPath('chromium')
+
+export function launchBrowser(): Promise<Browser> {
+  return chromium.launch({
+    ...(CHROMIUM !== undefined && { executablePath: CHROMIUM }),
+    args: ['--no-sandbox'],
+  })
+}
+
+export interface ConsoleVisit {
+  readonly page: Page
+  /** Violations of the content security policy, errors of the console and exceptions. */
+  readonly faults: readonly string[]
+  readonly requests: readonly { readonly path: string; readonly bytes: number }[]
+  close(): Promise<void>
+}
+
+export type VisitOptions = Pick<
+  BrowserContextOptions,
+  'colorScheme' | 'viewport' | 'locale' | 'hasTouch' | 'permissions' | 'timezoneId'
+>
+
+/** A page in a context of its own: no cookies, an empty cache. */
+export async function openConsole(
+  browser: Browser,
+  url: string,
+  options: VisitOptions = {},
+): Promise<ConsoleVisit> {
+  const context = await browser.newContext({ locale: 'en-GB', ...options })
+  const page = await context.newPage()
+  const faults: string[] = []
+  const requests: { path: string; bytes: number }[] = []
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !isOutage(message.text())) faults.push(message.text())
+  })
+  page.on('pageerror', (error) => faults.push(String(error)))
+  page.on('requestfinished', async (request) => {
+    // The page may be closed before the sizes are known.
+    const sizes = await request.sizes().catch(() => null)
+    if (sizes === null) return
+    const { responseBodySize, responseHeadersSize } = sizes
+    const { pathname } = new URL(request.url())
+    requests.push({ path: pathname, bytes: responseBodySize + responseHeadersSize })
+  })
+  await page.goto(url)
+  return { page, faults, requests, close: () => context.close() }
+}
+
+/** Chromium reports each failed request; outages are what some tests are about. */
+function isOutage(text: string): boolean {
+  return /^Failed to load resource: (?:net::ERR|the server responded with a status of 503)/.test(
+    text,
+  )
+}
+
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+
+/** Violations of WCAG 2.2 AA on the page as it is, one line each. */
+export async function axeViolations(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe.source)
+  return page.evaluate(async (rules) => {
+    const { axe } = window as unknown as { axe: typeof import('axe-core') }
+    const { violations } = await axe.run(document, { runOnly: { type: 'tag', values: rules } })
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.map((node) => `${id}: ${node.html.slice(0, 120)} ${node.failureSummary ?? ''}`),
+    )
+  }, RULES)
+}
+
+/** Logs in through the dialog, as a person does. */
+export async function logInTo(page: Page, name: string, password: string): Promise<void> {
+  await page.getByLabel('User name').fill(name)
+  await page.getByLabel('Password', { exact: true }).fill(password)
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+}
+
+/** Replaces the files of the console by those in a folder; calls still reach the node. */
+export async function serveFiles(page: Page, folder: string, headers: Record<string, string>) {
+  await page.route(
+    (url) => url.pathname === '/' || url.pathname.startsWith('/console/'),
+    (route) => {
+      const name = new URL(route.request().url()).pathname.replace('/console/', '').slice(-200)
+      return route.fulfill({ path: join(folder, name === '/' ? 'index.html' : name), headers })
+    },
+  )
+}

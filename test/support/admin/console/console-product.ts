@@ -1,0 +1,58 @@
+/** A product with users, as the tests of the console need it. */
+import { createHash } from 'node:crypto'
+import { PASSWORDS } from '../../../../src/admin/auth/passwords.ts'
+import { type Catalog, ObjectId } from '../../../../src/catalog/collections.ts'
+import { openCatalog } from '../../../../src/catalog/connection.ts'
+import { type Product, type ProductOptions, startProduct } from '../../product/product.ts'
+
+export const PASSWORD = 'a sentence that nobody guesses'
+export const ADMIN_NAME = 'admin@example.org'
+export const READER_NAME = 'reader@example.org'
+
+export interface ConsoleProduct {
+  readonly product: Product
+  readonly catalog: Catalog
+  /** Address of the console. */
+  readonly url: string
+  close(): Promise<void>
+}
+
+export async function startConsoleProduct(
+  environment: ProductOptions['environment'] = {},
+): Promise<ConsoleProduct> {
+  const product = await startProduct({
+    environment: { TOLLGATE_ADMIN_OPEN_TO: 'nobody', ...environment },
+  })
+  const { mongoUrl: url, database } = product
+  const catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
+  const close = async () => {
+    await catalog.close()
+    await product.stop()
+  }
+  try {
+    await catalog.ensureIndexes()
+    await addUser(catalog, ADMIN_NAME, ['admin'])
+    await addUser(catalog, READER_NAME, ['read'])
+    await product.start('admin')
+    await product.start('realtime')
+    return { product, catalog, url: `${product.adminUrl}/`, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+async function addUser(catalog: Catalog, username: string, roles: readonly string[]) {
+  const id = createHash('sha256').update(username).digest('hex').slice(0, 24)
+  const from = new Date('2026-01-01')
+  await catalog.users.insertOne({
+    _id: new ObjectId(id),
+    rev: 1,
+    username,
+    password: await PASSWORDS.hash(PASSWORD),
+    roles: [...roles],
+    from,
+    to: new Date('2170-01-01'),
+    creation_time: from,
+  } as never)
+}
