@@ -78,6 +78,7 @@ describe('plans', () => {
     [{ unknown: 1 }, undefined, 'scan'],
     [{ _id: 5 }, undefined, '_id_ x1'],
     [{ sid: 1, aid: 1 }, undefined, 'sid x1'],
+    [{ sid: { $in: [1, 2] }, aid: 1 }, undefined, 'sid x2'],
     [{ sid: { $in: [3, 1, 1, 2] } }, { sid: 1 }, 'sid x3 sorted'],
     [{ aid: 1 }, { urt: -1 }, 'aid+urt x1 sorted'],
     [{ aid: 1 }, { urt: 1 }, 'aid+urt x1 sorted backwards'],

@@ -21,7 +21,7 @@ const MEMBERS_MAX = 1_000
 const BANDS_MAX = 32
 const SPAN_MS_MAX = 31 * 24 * 3600 * 1000
 /** Time that the cases of a call may take, without the pauses for other calls. */
-const TIME_MS_MAX = 10_000
+const TIME_MS_MAX = 60_000
 const BODY = { bytesMax: 4 * 1024 * 1024, json: { keysMax: 100_000 } } as const
 
 const PARAMETERS = Type.Object({

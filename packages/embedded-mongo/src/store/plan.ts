@@ -171,7 +171,8 @@ function planIndex(
     if (bounds) score += SCORES.range + (constraint?.from && constraint.to ? 1 : 0)
     break
   }
-  if (index.unique && fixed === index.fields.length) score += SCORES.unique
+  // Each point is one document at most.
+  if (index.unique && used === index.fields.length) score += SCORES.unique
   const order = orderOf(index, fixed, sort)
   if (order !== undefined && sort.length > 0) score += SCORES.sorted
   if (score === 0) return undefined
