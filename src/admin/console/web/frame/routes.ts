@@ -31,11 +31,18 @@ export const ROUTES: readonly PageRoute[] = [
     menu: 'customer',
     load: () => import('../pages/customer/page.tsx'),
   },
+  {
+    pattern: 'sessions',
+    title: 'page.sessions',
+    menu: 'sessions',
+    load: () => import('../pages/sessions/page.tsx'),
+  },
 ]
 
 /** Entries of the menu, with the key that follows `g`. */
 export const MENU: readonly { readonly page: string; readonly title: WordKey; key: string }[] = [
   { page: 'overview', title: 'page.overview', key: 'o' },
+  { page: 'sessions', title: 'page.sessions', key: 's' },
 ]
 
 export interface Location {

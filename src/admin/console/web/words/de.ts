@@ -2,7 +2,8 @@
 import { CUSTOMER } from './de/customer.ts'
 import { FRAME } from './de/frame.ts'
 import { OVERVIEW } from './de/overview.ts'
+import { SESSIONS } from './de/sessions.ts'
 import { WHY } from './de/why.ts'
 import type { Words } from './en.ts'
 
-export const DE: Words = { ...FRAME, ...OVERVIEW, ...CUSTOMER, ...WHY }
+export const DE: Words = { ...FRAME, ...OVERVIEW, ...CUSTOMER, ...SESSIONS, ...WHY }

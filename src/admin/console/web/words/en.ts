@@ -2,9 +2,10 @@
 import { CUSTOMER } from './en/customer.ts'
 import { FRAME } from './en/frame.ts'
 import { OVERVIEW } from './en/overview.ts'
+import { SESSIONS } from './en/sessions.ts'
 import { WHY } from './en/why.ts'
 
-export const EN = { ...FRAME, ...OVERVIEW, ...CUSTOMER, ...WHY } as const
+export const EN = { ...FRAME, ...OVERVIEW, ...CUSTOMER, ...SESSIONS, ...WHY } as const
 
 export type WordKey = keyof typeof EN
 export type Words = Readonly<Record<WordKey, string>>

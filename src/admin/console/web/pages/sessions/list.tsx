@@ -1,0 +1,167 @@
+/** The list of open sessions: selection by mouse and keys, and the release of the selected ones. */
+import { useRef, useState } from 'preact/hooks'
+import { useShortcuts } from '../../frame/keys.ts'
+import { link, linkHere } from '../../frame/routes.ts'
+import { formatMoney, formatNumber } from '../../parts/numbers.ts'
+import { ReleaseDialog } from '../../parts/release.tsx'
+import { missingText } from '../../parts/rights.ts'
+import { type Column, Pager, Table } from '../../parts/table.tsx'
+import { Time, timeHeader } from '../../parts/time.tsx'
+import { t } from '../../words/words.ts'
+import { keyOf, type OpenSession } from './data.ts'
+
+interface SessionListProps {
+  readonly sessions: readonly OpenSession[]
+  readonly next: string | null
+  readonly selected: readonly OpenSession[]
+  readonly onSelect: (keys: ReadonlySet<string>) => void
+  readonly onReleased: () => void
+}
+
+export function SessionList(props: SessionListProps) {
+  const { sessions, next, selected, onSelect, onReleased } = props
+  const [isReleasing, setReleasing] = useState(false)
+  const missing = missingText('api/releasesessions')
+  const keys = new Set(selected.map(keyOf))
+  const toggle = (session: OpenSession) => {
+    const key = keyOf(session)
+    onSelect(new Set(keys.has(key) ? [...keys].filter((each) => each !== key) : [...keys, key]))
+  }
+  const selectAll = () => {
+    onSelect(new Set(keys.size === sessions.length ? [] : sessions.map(keyOf)))
+  }
+  const release = () => {
+    if (missing === null && selected.length > 0) setReleasing(true)
+  }
+  useListKeys({ selectAll, release, next })
+  if (sessions.length === 0) return <Pager next={next} />
+  return (
+    <>
+      <div class="buttons bar">
+        <button type="button" onClick={selectAll}>
+          {t(keys.size === sessions.length ? 'sessionlist.selectNone' : 'sessionlist.selectAll')}
+        </button>
+        <button
+          type="button"
+          class="danger"
+          aria-disabled={missing !== null || selected.length === 0}
+          aria-describedby={missing === null ? undefined : 'release-missing'}
+          onClick={release}
+        >
+          {t('sessionlist.releaseSelected', { count: selected.length })}
+        </button>
+        {missing !== null && <span id="release-missing">{missing}</span>}
+      </div>
+      <Table
+        caption={t('sessionlist.open')}
+        columns={[selectColumn(keys, toggle), ...columns()]}
+        rows={sessions}
+        keyOf={keyOf}
+        onOpen={toggle}
+        isCurrent={(session) => keys.has(keyOf(session))}
+      />
+      <Pager next={next} />
+      {isReleasing && (
+        <ReleaseDialog
+          sessions={selected}
+          onClose={(isDone) => {
+            setReleasing(false)
+            if (isDone) onReleased()
+          }}
+        />
+      )}
+    </>
+  )
+}
+
+interface ListKeys {
+  readonly selectAll: () => void
+  readonly release: () => void
+  readonly next: string | null
+}
+
+function useListKeys(keys: ListKeys): void {
+  const current = useRef(keys)
+  current.current = keys
+  useShortcuts([
+    { keys: 'a', title: 'sessionlist.selectAll', run: () => current.current.selectAll() },
+    { keys: 'r', title: 'sessionlist.releaseKey', run: () => current.current.release() },
+    {
+      keys: 'n',
+      title: 'table.next',
+      run() {
+        const { next } = current.current
+        if (next !== null) window.location.hash = linkHere({ after: next })
+      },
+    },
+    { keys: 'p', title: 'sessionlist.previous', run: () => window.history.back() },
+  ])
+}
+
+function selectColumn(
+  keys: ReadonlySet<string>,
+  toggle: (session: OpenSession) => void,
+): Column<OpenSession> {
+  return {
+    title: t('sessionlist.select'),
+    cell: (session) => (
+      <input
+        type="checkbox"
+        checked={keys.has(keyOf(session))}
+        aria-label={t('sessionlist.selectOne', { id: session.session_id })}
+        onChange={() => toggle(session)}
+      />
+    ),
+  }
+}
+
+function columns(): Column<OpenSession>[] {
+  const services =
+    (cell: (service: OpenSession['services'][number]) => string) =>
+    ({ services: all }: OpenSession) =>
+      all.map((service, index) => <div key={index}>{cell(service)}</div>)
+  return [
+    {
+      title: t('sessionlist.id'),
+      cell: ({ session_id: id, origin }) => (
+        <>
+          <span class="id">{id}</span>
+          <div class="muted id">{origin}</div>
+        </>
+      ),
+    },
+    {
+      title: t('sessionlist.subscriber'),
+      cell: ({ sid }) => <a href={link(`customer/sid/${sid}`)}>{String(sid)}</a>,
+    },
+    {
+      title: t('sessionlist.account'),
+      cell: ({ aid }) => <a href={link(`customer/aid/${aid}`)}>{String(aid)}</a>,
+    },
+    { title: timeHeader(t('sessionlist.opened')), cell: ({ opened }) => <Time value={opened} /> },
+    {
+      title: timeHeader(t('sessionlist.reported')),
+      cell: ({ last_report: at }) => (at === null ? '–' : <Time value={at} />),
+    },
+    {
+      title: timeHeader(t('sessionlist.expires')),
+      cell: ({ expires }) => <Time value={expires} />,
+    },
+    { title: t('sessionlist.usaget'), cell: services(({ usaget }) => usaget) },
+    {
+      title: t('sessionlist.reserved'),
+      isNumber: true,
+      cell: services(({ reserved }) => formatNumber(reserved)),
+    },
+    {
+      title: t('sessionlist.money'),
+      isNumber: true,
+      cell: services(({ reserved_money: money }) => formatMoney(money)),
+    },
+    {
+      title: t('sessionlist.used'),
+      isNumber: true,
+      cell: services(({ used }) => formatNumber(used)),
+    },
+  ]
+}

@@ -1,0 +1,62 @@
+/** Sessions and peers: who holds reservations, and which network elements are connected. */
+import './sessions.css'
+import { useEffect, useState } from 'preact/hooks'
+import { useRead } from '../../api/read.ts'
+import { linkHere, location } from '../../frame/routes.ts'
+import { Age, ReadView } from '../../parts/state.tsx'
+import { t } from '../../words/words.ts'
+import { keyOf, readSessions } from './data.ts'
+import { FilterForm } from './filter.tsx'
+import { SessionList } from './list.tsx'
+import { Peers } from './peers.tsx'
+
+export default function Page() {
+  const { query } = location.value
+  const address = linkHere({})
+  const reading = useRead(address, (signal) => readSessions(query, signal))
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  useEffect(() => setSelected(new Set()), [address])
+  const { atMs } = reading.state.value
+  const isFiltered = Object.keys(query).length > 0
+  const released = () => {
+    setSelected(new Set())
+    reading.reload()
+  }
+  return (
+    <>
+      <div class="title">
+        <h1 tabIndex={-1}>{t('page.sessions')}</h1>
+        {atMs !== null && <Age atMs={atMs} />}
+        <button type="button" onClick={() => reading.reload()}>
+          {t('sessionlist.reload')}
+        </button>
+      </div>
+      <FilterForm key={address} query={query} />
+      <section aria-labelledby="open-sessions">
+        <h2 id="open-sessions">{t('sessionlist.open')}</h2>
+        <ReadView reading={reading} rows={10}>
+          {({ sessions, next }) => (
+            <>
+              {sessions.length === 0 && (
+                <p class="state">{t(emptyText(isFiltered, next !== null))}</p>
+              )}
+              <SessionList
+                sessions={sessions}
+                next={next}
+                selected={sessions.filter((session) => selected.has(keyOf(session)))}
+                onSelect={setSelected}
+                onReleased={released}
+              />
+            </>
+          )}
+        </ReadView>
+      </section>
+      <Peers />
+    </>
+  )
+}
+
+function emptyText(isFiltered: boolean, hasMore: boolean) {
+  if (hasMore) return 'sessionlist.noneHere'
+  return isFiltered ? 'sessionlist.noneFound' : 'sessionlist.none'
+}
