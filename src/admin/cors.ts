@@ -33,9 +33,9 @@ function originOf(text: string): string | null {
 
 const METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE'
 /** Request headers beyond those that browsers always permit. */
-const HEADERS = 'authorization, content-type, idempotency-key, x-csrf-token'
+const HEADERS = 'authorization, content-type, idempotency-key, if-match, x-csrf-token'
 /** Response headers that scripts may read. */
-const EXPOSED = 'content-disposition, retry-after'
+const EXPOSED = 'content-disposition, etag, retry-after'
 /** Short, so that removing a site from the list soon takes effect. */
 const PREFLIGHT_SECONDS = '60'
 

@@ -8,11 +8,12 @@ import { create } from './actions/create.ts'
 import { get } from './actions/get.ts'
 import { minimumDatesMs } from './actions/minimum-date.ts'
 import { wantsRevisionInfo, withRevisionInfo } from './actions/revision-info.ts'
+import { StaleVersionError } from './actions/target.ts'
 import { taxWarnings } from './actions/tax-warnings.ts'
 import { uniqueget } from './actions/uniqueget.ts'
 import { DEFINITIONS } from './definitions/collections.ts'
 import { type ActionName, type CollectionDefinition, isRecord } from './definitions/definition.ts'
-import { DISPLAY, EntityRuleError, NotAllowedError } from './errors.ts'
+import { DISPLAY, EntityRuleError, NotAllowedError, VersionConflictError } from './errors.ts'
 import type { CurrentFields } from './fields/current.ts'
 import type {
   EntityStores,
@@ -24,6 +25,7 @@ import type {
 import type { RawParameters } from './requests/raw-parameters.ts'
 import { type RequestContext, readRequestOf, writeRequestOf } from './requests/requests.ts'
 import { textDatesOf } from './requests/text-dates.ts'
+import { entityTag, type IfMatch, versionOf } from './requests/versions.ts'
 import { isTrialIn, WriteTrial } from './trial.ts'
 import { readEnvelope, readView, writeEnvelope, writeView } from './views.ts'
 
@@ -62,6 +64,10 @@ export interface EntityCall {
   operationId: string | null
   /** Aborted when the client disconnects, which ends reads. */
   signal?: AbortSignal | undefined
+  /** Value of `If-Match`. */
+  ifMatch?: IfMatch | null
+  /** Receives the version of the revision in the response, if there is one. */
+  showVersion?(version: string): void
 }
 
 /** Throws `NotAllowedError` for unknown collections and actions. */
@@ -108,29 +114,43 @@ export async function contextOf(
 
 async function answerRead(
   { stores, recordActions }: EntityApi,
-  { definition, action, raw, caller, signal }: EntityCall,
+  call: EntityCall,
   context: RequestContext,
 ): Promise<object> {
-  const { catalog, config } = stores
-  const { nowMs, timeZone } = context
+  const { definition, action, raw, caller, signal } = call
+  const { nowMs } = context
   const request = { ...readRequestOf(raw, context), signal }
   const read = recordActions[definition.name]?.read ?? entityReader(stores, action, nowMs)
   const wantsInfo = wantsRevisionInfo(request)
   const { rows, hasMore } = await read(request)
   const done = { definition, action, filter: request.filter, rows }
   await recordRead(stores, caller, done)
+  const [only] = rows
+  if (only !== undefined && rows.length === 1) showVersionOf(call, only)
+  return readEnvelope(await viewsOf(stores, context, rows, wantsInfo), hasMore)
+}
+
+/** Nothing is shown of records, and of a part of a revision. */
+function showVersionOf({ definition, showVersion }: EntityCall, revision: Fields): void {
+  const version = isRecord(definition) ? null : versionOf(revision)
+  if (version !== null) showVersion?.(version)
+}
+
+/** The rows as responses to reads show them. */
+async function viewsOf(
+  { catalog, config }: EntityStores,
+  { definition, fields, nowMs, timeZone }: RequestContext,
+  rows: readonly Fields[],
+  wantsInfo: boolean,
+): Promise<Record<string, unknown>[]> {
   const rowsWithInfo = wantsInfo
     ? await withRevisionInfo(catalog, definition, rows, {
         nowMs,
         minimumMs: await minimumDatesMs(catalog, definition, rows, config),
       })
     : rows
-  const dateFields = textDatesOf(definition, context.fields)
-  const shape = { timeZone, dateFields, hidden: definition.hidden }
-  return readEnvelope(
-    rowsWithInfo.map((row) => readView(row, shape)),
-    hasMore,
-  )
+  const shape = { timeZone, dateFields: textDatesOf(definition, fields), hidden: definition.hidden }
+  return rowsWithInfo.map((row) => readView(row, shape))
 }
 
 /** For records, `uniqueget` is the same as `get`. */
@@ -148,25 +168,56 @@ async function answerWrite(
 ): Promise<object> {
   const { definition, action, raw } = call
   const { write: ownWrite, canTry = false } = api.recordActions[definition.name] ?? {}
-  if (!isTrialIn(raw)) return writeAnswer(api, call, context)
+  if (!isTrialIn(raw)) return checkedWrite(api, call, context)
   if (action === 'erase' || (ownWrite !== undefined && !canTry)) {
     const text = `validate: ${definition.name}/${action} can only be done, not tried`
     throw new EntityRuleError(text, DISPLAY.request)
   }
   const trial = new WriteTrial()
   try {
-    return await writeAnswer(api, call, context, trial)
+    return await checkedWrite(api, call, context, trial)
   } catch (error) {
     return trial.end(error)
   }
 }
 
-async function writeAnswer(
-  { stores, recordActions }: EntityApi,
-  { definition, action, raw, caller: actor, operationId }: EntityCall,
+/** A write of another version than demanded is answered with the present one. */
+async function checkedWrite(
+  api: EntityApi,
+  call: EntityCall,
   context: RequestContext,
   trial?: WriteTrial,
 ): Promise<object> {
+  try {
+    return await writeAnswer(api, call, context, trial)
+  } catch (error) {
+    if (!(error instanceof StaleVersionError)) throw error
+    throw await versionConflict(api.stores, context, error.present)
+  }
+}
+
+async function versionConflict(
+  stores: EntityStores,
+  context: RequestContext,
+  present: Fields | null,
+): Promise<VersionConflictError> {
+  const { name } = context.definition
+  if (present === null) {
+    return new VersionConflictError(`${name}: the revision has been deleted meanwhile`, null, {})
+  }
+  const [entity = null] = await viewsOf(stores, context, [present], true)
+  const version = versionOf(present) ?? ''
+  const text = `${name}: the revision has been changed meanwhile; its version is ${version}`
+  return new VersionConflictError(text, entity, { etag: entityTag(version) })
+}
+
+async function writeAnswer(
+  { stores, recordActions }: EntityApi,
+  call: EntityCall,
+  context: RequestContext,
+  trial?: WriteTrial,
+): Promise<object> {
+  const { definition, action, raw, caller: actor, operationId, ifMatch } = call
   const { request, ignored } = writeRequestOf(raw, context, actor, trial)
   const { from, to, target, changes } = request
   const ownWrite = recordActions[definition.name]?.write
@@ -180,7 +231,8 @@ async function writeAnswer(
       ? await ownWrite(action, { ...record, isTrial: trial !== undefined })
       : action === 'create'
         ? await create(stores, request)
-        : await change(stores, action, request)
+        : await change(stores, action, { ...request, ifMatch })
+  if (trial === undefined && result.entity !== null) showVersionOf(call, { ...result.entity })
   const entity = entityView(result.entity, definition.hidden)
   const more = Object.entries(result.more ?? {}).map(([name, value]) => [name, memberView(value)])
   const unknown = ignored.map((name) => `${name} is not a field of ${definition.name}: ignored`)

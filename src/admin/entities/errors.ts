@@ -205,6 +205,26 @@ export class ExecutionError extends ApiError {
   }
 }
 
+/** The revision is not, or no longer, of a version that `If-Match` names. */
+export class VersionConflictError extends ApiError {
+  override name = 'VersionConflictError'
+  override readonly httpStatus = 409
+  override readonly headers: Readonly<Record<string, string>>
+  readonly #entity: object | null
+
+  /** `entity`: the present revision as a read shows it; null if it has been deleted. */
+  constructor(message: string, entity: object | null, headers: Readonly<Record<string, string>>) {
+    super(message)
+    this.#entity = entity
+    this.headers = headers
+  }
+
+  override body(): object {
+    const { httpStatus: code, message } = this
+    return { status: 0, code, data: { message }, entity: this.#entity }
+  }
+}
+
 /** The request cannot be parsed, or a store is unavailable (shape B, with its HTTP status). */
 export class RequestError extends ApiError {
   override name = 'RequestError'

@@ -6,6 +6,7 @@ import type { Logger } from '../../runtime/log.ts'
 import { actorOf, type Caller } from '../auth/caller.ts'
 import { errorHandler } from './answer.ts'
 import { answerCall, type EntityApi, type EntityCall, isRead, resolveAction } from './api.ts'
+import { isVersioned } from './definitions/definition.ts'
 import { NotLoggedInError, RequestError } from './errors.ts'
 import { sendExport } from './export/answer.ts'
 import { answerImport } from './import/answer.ts'
@@ -13,6 +14,7 @@ import { queryParameters, readParameters, registerBodies } from './requests/body
 import { clientSignal } from './requests/client-signal.ts'
 import { idempotencyKeyOf, OPERATION_ID_LENGTH_MAX } from './requests/idempotency-key.ts'
 import type { SentParameters } from './requests/raw-parameters.ts'
+import { entityTag, ifMatchOf } from './requests/versions.ts'
 
 interface Called {
   Params: { collection: string; action: string }
@@ -80,13 +82,19 @@ async function answer(
       reply.header('allow', 'POST')
       throw new RequestError(405, `${called.action} must be sent by POST`)
     }
+    const ifMatch = isRead(called.action) ? null : ifMatchOf(request)
     const operationId = idempotencyKeyOf(request, OPERATION_ID_LENGTH_MAX)
+    if (ifMatch !== null && !isVersioned(called.definition, called.action)) {
+      throw new RequestError(400, `If-Match: ${collection}/${action} does not change a revision`)
+    }
     if (isImport) return await answerImport(api, called, parameters)
     const signal = clientSignal(reply)
     if (called.action === 'export') {
       return await sendExport(api, called, parameters.values, reply, signal)
     }
-    return await answerCall(api, { ...called, raw: parameters.values, operationId, signal })
+    const showVersion = (version: string) => void reply.header('etag', entityTag(version))
+    const more = { raw: parameters.values, operationId, signal, ifMatch, showVersion }
+    return await answerCall(api, { ...called, ...more })
   } finally {
     await parameters.dispose()
   }

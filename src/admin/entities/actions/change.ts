@@ -93,11 +93,12 @@ export async function change(
   action: ActionName,
   request: WriteRequest,
 ): Promise<WriteResult> {
-  const { definition, fields, from, trial } = request
+  const { definition, fields, from, trial, ifMatch } = request
   const { catalog, config, clock } = stores
   const zone = config.rating.timeZone
   const isById = definition.actions[action]?.target === 'id'
-  const target = await findTarget(catalog, request.target, { definition, isById, fields, zone })
+  const addressed = { definition, isById, ifMatch, fields, zone }
+  const target = await findTarget(catalog, request.target, addressed)
   const { stored, result, isPostponed } = await changeEntities(
     stores,
     `${action} ${definition.name}`,

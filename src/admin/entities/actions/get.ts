@@ -79,6 +79,7 @@ export function projectionOf({ project, definition }: ReadRequest): {
   const included = Object.entries(fields)
   const isListed = included.some(([name, on]) => on === 1 && name !== '_id')
   if (!isListed && wantsInfo === 1 && included.length === 0) return {}
-  const key = wantsInfo === 1 && isListed ? [[definition.keyField, 1] as const] : []
-  return { projection: Object.fromEntries([...included, ...key]) }
+  const needed = wantsInfo === 1 && isListed ? [definition.keyField, 'rev'] : []
+  const more = needed.map((name) => [name, 1] as const)
+  return { projection: Object.fromEntries([...included, ...more]) }
 }

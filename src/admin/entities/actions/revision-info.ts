@@ -4,6 +4,7 @@ import type { Fields } from '../../../domain/fields.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
 import { type CollectionDefinition, isRecord } from '../definitions/definition.ts'
 import type { ReadRequest } from '../requests/entity-request.ts'
+import { versionOf } from '../requests/versions.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
 import { OPEN_ENDED_MS } from '../timeline/edits.ts'
 import { STATE, stateAt } from './current-revision.ts'
@@ -44,6 +45,7 @@ function infoOf(
   { nowMs, minimumMs: minimum }: RevisionTimes,
 ): Fields {
   const minimumMs = minimum(row)
+  const version = versionOf(row)
   const state = stateAt(row, nowMs)
   const isOpen = state === STATE.future || (state === STATE.active && isLast)
   const isChangeable = fromOf(row) >= minimumMs
@@ -57,6 +59,7 @@ function infoOf(
     removable: isChangeable,
     movable_from: isChangeable,
     movable_to: toOf(row) >= minimumMs,
+    ...(version !== null && { version }),
   }
 }
 

@@ -6,6 +6,7 @@ import type { Fields } from '../../../domain/fields.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { DISPLAY, EntityRuleError, fieldRule, TargetError } from '../errors.ts'
 import type { FieldDefinition } from '../fields/field-definition.ts'
+import { type IfMatch, versionOf } from '../requests/versions.ts'
 import { dateText } from '../timeline/dates.ts'
 import { fromOf, toOf } from '../timeline/draft.ts'
 import { findDocuments, findRevision, NOT_DELETED } from './revisions.ts'
@@ -20,22 +21,67 @@ export interface Target {
   in(revisions: readonly RawDocument[]): RawDocument
 }
 
+/** The revision is not of a version that the caller has demanded. */
+export class StaleVersionError extends Error {
+  override name = 'StaleVersionError'
+  /** Null if it does not exist any more. */
+  readonly present: RawDocument | null
+
+  constructor(present: RawDocument | null) {
+    super('the revision has another version')
+    this.present = present
+  }
+}
+
+/** A target whose revision must have a version. It throws `StaleVersionError`. */
+function withVersion(target: Target, ifMatch: ReadonlySet<string>): Target {
+  return {
+    key: target.key,
+    in(revisions) {
+      let revision: RawDocument
+      try {
+        revision = target.in(revisions)
+      } catch (error) {
+        throw staleIfGone(error)
+      }
+      if (!ifMatch.has(versionOf(revision) ?? '')) throw new StaleVersionError(revision)
+      return revision
+    },
+  }
+}
+
+function staleIfGone(error: unknown): unknown {
+  return error instanceof TargetError ? new StaleVersionError(null) : error
+}
+
 export interface TargetOptions {
   definition: CollectionDefinition
   isById: boolean
+  ifMatch?: IfMatch | null | undefined
   fields: readonly FieldDefinition[]
   /** IANA zone of dates in error texts. */
   zone: string
 }
 
 /**
- * Throws `EntityRuleError` if the query addresses nothing, or `TargetError` if nothing matches it.
+ * Throws `EntityRuleError` if the query addresses nothing, or `TargetError` if nothing matches it;
+ * with a demanded version `StaleVersionError` instead of the latter.
  */
 export async function findTarget(
   catalog: Catalog,
   query: Fields,
   options: TargetOptions,
 ): Promise<Target> {
+  const { ifMatch } = options
+  if (!(ifMatch instanceof Set)) return targetOf(catalog, query, options)
+  try {
+    return withVersion(await targetOf(catalog, query, options), ifMatch)
+  } catch (error) {
+    throw staleIfGone(error)
+  }
+}
+
+async function targetOf(catalog: Catalog, query: Fields, options: TargetOptions): Promise<Target> {
   const { definition, isById, zone } = options
   const { _id: id, effective_date: effective } = query
   if (id instanceof ObjectId) return byId(catalog, definition, id)

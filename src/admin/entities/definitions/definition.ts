@@ -67,6 +67,22 @@ export function isRecord({ store }: Pick<CollectionDefinition, 'store'>): boolea
   return RECORD_STORES.some((name) => name === store)
 }
 
+/** Writes of a revision of an entity. */
+const REVISION_WRITES: readonly ActionName[] = [
+  'update',
+  'close',
+  'closeandnew',
+  'reopen',
+  'move',
+  'permanentchange',
+  'delete',
+]
+
+/** Whether `If-Match` may name the version of what the action changes. */
+export function isVersioned(definition: CollectionDefinition, action: ActionName): boolean {
+  return !isRecord(definition) && REVISION_WRITES.includes(action)
+}
+
 /** Schema of a field in requests. */
 export interface FieldDocs {
   readonly request: Schema

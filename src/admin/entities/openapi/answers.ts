@@ -1,5 +1,6 @@
 /** Schemas and examples of successful responses. */
 import {
+  closed,
   either,
   flag,
   integer,
@@ -8,9 +9,15 @@ import {
   type Schema,
   text,
 } from '../../../catalog/entities/json-schema.ts'
-import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
-import { NOTHING, readAnswer, writeAnswer } from './components.ts'
-import { content, ERROR_EXAMPLES, response } from './errors.ts'
+import {
+  type ActionName,
+  type CollectionDefinition,
+  isRecord,
+  isVersioned,
+} from '../definitions/definition.ts'
+import { VersionConflictError } from '../errors.ts'
+import { ENTITY_TAG, NOTHING, readAnswer, writeAnswer } from './components.ts'
+import { content, ERROR_EXAMPLES, FAILED, response } from './errors.ts'
 import { responseExample, writeResponseExample } from './examples.ts'
 import type { ResponseKind } from './response-schemas.ts'
 import { READS } from './schemas.ts'
@@ -39,7 +46,25 @@ const OWN_STATUS = {
 /** All responses of an action. */
 export function responsesOf(definition: CollectionDefinition, name: ActionName) {
   const statuses = Object.entries(OWN_STATUS).map(([status, each]) => [status, response(each)])
-  return { '200': doneOf(definition, name), ...Object.fromEntries(statuses) }
+  const conflict = isVersioned(definition, name) ? { '409': conflictOf(definition) } : {}
+  return { '200': doneOf(definition, name), ...Object.fromEntries(statuses), ...conflict }
+}
+
+/** The revision has another version than `If-Match` demands. */
+function conflictOf(definition: CollectionDefinition): Schema {
+  const entity = ref(entityName(definition.name, 'read'))
+  const message = text('That it was changed or deleted, and its present version.')
+  const schema = closed('The revision has another version than `If-Match` names.', {
+    status: FAILED,
+    code: { type: 'integer', const: 409, description: 'The HTTP status.' },
+    data: closed('The error.', { message }),
+    entity: either('The present revision; null if it was deleted.', entity, NOTHING),
+  })
+  const message409 = `${definition.name}: the revision has been changed meanwhile`
+  const shown = responseExample(definition, 'read')
+  const example = new VersionConflictError(message409, shown, {}).body()
+  const description = 'Another write came first: nothing was written.'
+  return { description, headers: ENTITY_TAG, ...content(schema, { conflict: example }) }
 }
 
 function doneOf(definition: CollectionDefinition, name: ActionName): Schema {
@@ -49,7 +74,8 @@ function doneOf(definition: CollectionDefinition, name: ActionName): Schema {
   const { done, example } = successOf(definition, name)
   const schema = either('The result, or with `status` 0 the error.', ...done, ref('entityError'))
   const description = 'Success; or, with `status` 0, an error that the caller can fix.'
-  return { description, ...content(schema, { done: example, ...errors }) }
+  const headers = !isRecord(definition) && kind !== 'file' ? { headers: ENTITY_TAG } : {}
+  return { description, ...headers, ...content(schema, { done: example, ...errors }) }
 }
 
 /** The file, or a JSON error if the export fails before the first row. */

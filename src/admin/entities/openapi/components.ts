@@ -156,6 +156,23 @@ export function optionSchema(name: string): Schema {
   return name === 'options' ? ref('options', 'Further options.') : (OPTION_SCHEMAS[name] ?? {})
 }
 
+export const IF_MATCH: Schema = {
+  name: 'If-Match',
+  in: 'header',
+  schema: text('`*`, or versions in double quotes, separated by commas.'),
+  description:
+    'The version that the revision must have, as in `ETag` and `revision_info.version` of a read.',
+  example: '"65f0c0ffee0123456789abcd.12"',
+}
+
+/** Header of responses with one revision. */
+export const ENTITY_TAG: Schema = {
+  ETag: {
+    description: 'Version of the revision, if the response has exactly one.',
+    schema: text('The version in double quotes.'),
+  },
+}
+
 export function idempotencyKeySchema(lengthMax: number): Schema {
   return {
     name: 'Idempotency-Key',

@@ -182,9 +182,14 @@ function entityResponseSchema(
     },
     // The line in the response to a balance change is not stored yet and has no `_id`.
     ...(responseKind === 'written' && definition.name !== 'lines' && { required: ['_id'] }),
-    additionalProperties: anyValue('A field that is not described here.'),
+    // Entities have configured fields, bills those of payment gateways.
+    additionalProperties:
+      !DESCRIBED.has(definition.name) && anyValue('A field that is not described here.'),
   }
 }
+
+/** Records that only the node writes: all of their fields are described. */
+const DESCRIBED: ReadonlySet<string> = new Set(['lines', 'balances', 'audit', 'jobs'])
 
 const SHOWN = 'A document; `project` may exclude any part of it.'
 

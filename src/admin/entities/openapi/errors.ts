@@ -24,7 +24,7 @@ import {
   TargetError,
 } from '../errors.ts'
 
-const FAILED: Schema = {
+export const FAILED: Schema = {
   type: 'integer',
   const: 0,
   description: '0: the request failed.',

@@ -146,7 +146,16 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
     schema: ref('catalogueHealth'),
     example: {
       status: 'incomplete',
-      skipped: [{ node: 'n1', collection: 'rates', name: 'CALL', reason: 'must have a price' }],
+      skipped: [
+        {
+          node: 'n1:3000',
+          role: 'realtime',
+          collection: 'rates',
+          name: 'CALL',
+          path: 'rates.call.BASE',
+          reason: 'must have a price',
+        },
+      ],
     },
     unavailableExample: { status: 'unknown', skipped: [] },
     others: ADMITTED,

@@ -19,7 +19,9 @@ import { VALID } from './components.ts'
 const DONE: Schema = { type: 'integer', const: 1, description: '1: success.' }
 const SUCCESS = text('Always `success`.')
 
-const check = (description: string) => text(`${description}; \`ok\`, or the error.`)
+/** State of a part of the node. */
+const check = (description: string, ...errors: readonly string[]) =>
+  choice(['ok', ...errors], `${description}: \`ok\`, or what is wrong.`)
 
 /** A successful response; all its details are required. */
 const succeeded = (description: string, details: Readonly<Record<string, Schema>>): Schema =>
@@ -47,35 +49,36 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
     },
     ['status', 'message', 'version'],
   ),
-  liveness: object('Whether the process runs.', { status: text('Always `live`.') }, ['status']),
-  readiness: object(
+  liveness: closed('Whether the process runs.', { status: choice(['live'], 'Always `live`.') }),
+  readiness: closed(
     'Whether the node is ready, and the state of its parts.',
     {
       status: choice(['ready', 'unavailable'], 'Whether everything is ready.'),
-      redis: check('Redis'),
-      mongo: check('MongoDB'),
-      ledger: check('Data of the ledger in Redis'),
-      changes: check('Recovery of changes of processes that have died'),
-      users: text('`none`: no user can log in.'),
+      redis: check('Redis', 'unavailable', 'misconfigured', 'cannot_write'),
+      mongo: check('MongoDB', 'unavailable'),
+      ledger: check('Data of the ledger in Redis', 'unavailable', 'lost'),
+      changes: check('Recovery of changes of processes that have died', 'unfinished'),
+      users: choice(['none'], 'Present if no user can log in.'),
       catalogue: choice(['ok', 'incomplete', 'unknown'], 'Whether charging uses all entities.'),
       customers: choice(
         ['ok', 'unavailable'],
         'In external customer mode: whether the customer system is called.',
       ),
     },
-    ['status', 'redis', 'mongo', 'ledger', 'changes', 'catalogue'],
+    ['users', 'customers'],
   ),
-  catalogueHealth: object(
-    'Stored entities that charging skips.',
-    {
-      status: choice(['ok', 'incomplete', 'unknown'], '`incomplete` if there are any.'),
-      skipped: listOf(
-        mapOf({ type: ['string', 'number'], description: 'Name, path, reason.' }, 'One of them.'),
-        'The first of them.',
-      ),
-    },
-    ['status', 'skipped'],
-  ),
+  skippedEntity: closed('A stored entity that charging skips.', {
+    node: text('Node and port of the process that reports it.'),
+    role: text('Role of that process.'),
+    collection: text('Its collection.'),
+    name: text('Its name.'),
+    path: text('The field that is wrong.'),
+    reason: text('What is wrong with it.'),
+  }),
+  catalogueHealth: closed('Stored entities that charging skips.', {
+    status: choice(['ok', 'incomplete', 'unknown'], '`incomplete` if there are any.'),
+    skipped: listOf(ref('skippedEntity'), 'The first of them.'),
+  }),
   apiDescription: {
     ...object('An OpenAPI 3.1 document.', { openapi: text('Always `3.1.0`.') }, ['openapi']),
     additionalProperties: anyValue('A member of the document.'),

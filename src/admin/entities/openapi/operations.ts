@@ -2,9 +2,10 @@
 import { choice, object, ref, type Schema } from '../../../catalog/entities/json-schema.ts'
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
 import type { ActionName } from '../definitions/definition.ts'
+import { isVersioned } from '../definitions/definition.ts'
 import { OPERATION_ID_LENGTH_MAX } from '../requests/idempotency-key.ts'
 import { responsesOf } from './answers.ts'
-import { idempotencyKeySchema, optionSchema } from './components.ts'
+import { IF_MATCH, idempotencyKeySchema, optionSchema } from './components.ts'
 import { response } from './errors.ts'
 import { exampleOf } from './examples.ts'
 import { IMPORT_OPTIONS } from './import-fields.ts'
@@ -103,6 +104,7 @@ export function operationsOf(
     ...shared,
     ...codeSamples({ method: 'POST', path, baseUrl, headers, ...sent }),
     ...(isBalance && { parameters: [idempotencyKeySchema(OPERATION_ID_LENGTH_MAX)] }),
+    ...(isVersioned(definition, name) && { parameters: [IF_MATCH] }),
     requestBody: name === 'import' ? importBody(context, parts) : body(context, parts),
     responses,
   }

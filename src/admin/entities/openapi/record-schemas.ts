@@ -16,26 +16,36 @@ import {
   type Schema,
   text,
 } from '../../../catalog/entities/json-schema.ts'
+import { RATING_STEP } from './rating-steps.ts'
 
 const numberOr = (description: string, ...types: string[]): Schema => ({
   description,
   type: ['number', ...types],
 })
 
+/** With these members only; none is required by default. */
+const exact = (...declared: Parameters<typeof object>): Schema => ({
+  ...object(...declared),
+  additionalProperties: false,
+})
+
 /** OpenAPI components. */
 export const RECORD_COMPOUNDS: Readonly<Record<string, Schema>> = {
-  balanceCount: object('Units or money of one usage type or group.', {
+  balanceCount: exact('Units or money of one usage type or group.', {
     usagev: number('Units.'),
     cost: number('Money.'),
     left: numberOr('Remaining amount of a group, or `UNLIMITED`.', 'string'),
     total: numberOr('Included amount of a group, or `UNLIMITED`.', 'string'),
+    over_group: ref('unitCount', 'Of a total of usage: units that exceed a group.'),
+    out_group: ref('unitCount', 'Of a total of usage: units to which no group applies.'),
   }),
-  balanceAmounts: object('Prepaid credit is negative; counted amounts are positive.', {
+  unitCount: exact('Units.', { usagev: number('Their number.') }, ['usagev']),
+  balanceAmounts: exact('Prepaid credit is negative; counted amounts are positive.', {
     cost: number('Money for all usage types.'),
     totals: mapOf(ref('balanceCount'), 'Units or money by usage type.'),
     groups: mapOf(ref('balanceCount'), 'Counted included units and money, by group.'),
   }),
-  payment: object('Payment from one bucket or counter.', {
+  payment: exact('Payment from one bucket or counter.', {
     owner: choice(['subscriber', 'account'], 'Owner.'),
     bucket_id: integer('Number of the bucket, unique per owner.'),
     pp_includes_external_id: integer('Number of the prepaid include; 0 for a counter.'),
@@ -47,7 +57,7 @@ export const RECORD_COMPOUNDS: Readonly<Record<string, Schema>> = {
     limit: number('Money counted against the limit of the account.'),
     limit_micros: integer('The exact amount in millionths.'),
   }),
-  groupUse: object('Usage that a group covered.', {
+  groupUse: exact('Usage that a group covered.', {
     name: text('Name of the group.'),
     usagev: number('Units.'),
     cost: number('Money.'),
@@ -55,21 +65,69 @@ export const RECORD_COMPOUNDS: Readonly<Record<string, Schema>> = {
     total: numberOr('Included amount, or `UNLIMITED`.', 'string'),
     balance_ref: mapOf(integer('A number.'), 'The balance: `sid` and `bucket_id`.'),
   }),
-  rateUse: object('A rate that was applied to the usage.', {
+  rateUse: exact('A rate that was applied to the usage.', {
     tariff_category: text('Category.'),
     key: text('Key of the rate.'),
     add_to_retail: flag('Whether the customer pays it.'),
     pricing: mapOf(number('Money.'), 'The price as `charge`.'),
   }),
-  ratingStep: {
-    ...object('A step in the computation of the price.', {
-      step: text('Name of the step.'),
-      amount: text('Exact amount of money.'),
-      units: number('Units.'),
+  ratingStep: RATING_STEP,
+  lineTax: exact(
+    'A tax of the line.',
+    {
+      tax: number('The rate as a fraction.'),
+      amount: number('Amount of the tax.'),
+      description: text('Description of the tax.'),
+      key: text('Key of the tax.'),
+      type: text('Kind of tax.'),
+      pass_to_customer: integer('Always 1.'),
+      embedded_amount: number('Amount that is a part of the price; `amount` is then 0.'),
+      amount_before_rounding: number('Amount before rounding of the final charge.'),
+    },
+    ['tax', 'amount', 'key'],
+  ),
+  taxData: exact('The taxes of the line.', {
+    total_amount: number('Sum of the taxes.'),
+    total_tax: number('Sum of the rates as fractions.'),
+    taxes: listOf(ref('lineTax'), 'Each tax.'),
+    total_amount_before_rounding: number('Sum before rounding of the final charge.'),
+  }),
+  chargedTier: exact('A price tier, by cycles since the start.', {
+    from: number('First cycle.'),
+    to: numberOr('Cycle before which it ends, or `UNLIMITED`.', 'string'),
+    price: number('Price of a cycle.'),
+  }),
+  cycleExplanation: exact('Why the billing cycle wrote the line.', {
+    rule: text('Name of the rule.'),
+    entity: exact('The entity that demands it.', {
+      kind: text('Kind of entity.'),
+      key: text('Key of the entity.'),
+      revision: text('Id of the revision.'),
     }),
-    additionalProperties: anyValue('A value of this kind of step.'),
-  },
-  auditUser: object('Author of the action.', {
+    from: text('Start of the charged period.'),
+    to: text('End of the charged period.'),
+    factor: text('The charged share of a cycle.'),
+    fullPrice: text('Price of a whole cycle.'),
+    notes: listOf(text('A note.'), 'Notes.'),
+  }),
+  creditTerms: exact('The credit as it was ordered.', {
+    usagev: number('Units.'),
+    credit_by: text('Always `rate`.'),
+    rate: text('Key of the rate.'),
+    usaget: text('Usage type of the rate.'),
+    aprice: number('The given price of a unit; of an installment its part.'),
+  }),
+  auditLink: exact(
+    'Place of an audit entry in the chain of hashes.',
+    {
+      seq: integer('Number of the entry, from 1.'),
+      prev: text('Hash of the entry before.'),
+      hash: text('Hash of the entry.'),
+      erased_by: listOf(text('Id of an erasure.'), 'Erasures that removed fields.'),
+    },
+    ['seq', 'prev', 'hash'],
+  ),
+  auditUser: exact('Author of the action.', {
     _id: text('Id of the user, or name of the client.'),
     name: text('Name.'),
     api: flag('Whether it was an API client.'),
@@ -137,10 +195,54 @@ const BALANCE_LINE: Readonly<Record<string, Schema>> = {
   to: date('End of the bucket.'),
 }
 
+/** Fields of credits, and of lines that the billing cycle writes. */
+const CREDIT_LINE: Readonly<Record<string, Schema>> = {
+  account_level: flag('Present if the line is of the account itself.'),
+  rate: text('Key of the rate.'),
+  prepriced: flag('Whether the caller has given the price.'),
+  credit: ref('creditTerms', 'The credit as it was ordered.'),
+  label: text('Label on the invoice.'),
+  uf: mapOf(anyValue('A value.'), 'Fields of the caller.'),
+  reason: text('Why it was credited.'),
+  credit_time: integer('Time of the credit, unix seconds.'),
+  process_time: date('When the line was written.'),
+  skip_calc: listOf(text('A step.'), 'Steps that do not apply.'),
+  installments: integer('Number of installments.'),
+  installment_no: integer('Number of this one, from 1.'),
+  first_installment: text('Stamp of the first installment.'),
+  invoice_label: text('Label of the invoice.'),
+  onetime_invoice: flag('Present if it belongs to an invoice outside of cycles.'),
+  preponed: date('When it was moved to an earlier cycle.'),
+  line_id: text('Id within the account and cycle.'),
+  name: text('Name of the plan or service, or description of the discount.'),
+  charged_billrun: text('Cycle whose price it is a part of.'),
+  charge_amount: text('The exact amount before taxes and rounding.'),
+  charge_op: choice(['charge', 'refund'], 'Whether the customer owes it.'),
+  is_upfront: flag('Whether it is charged in advance.'),
+  corrects: text('Stamp of the line of an earlier run that it corrects.'),
+  explain: ref('cycleExplanation', 'Why the billing cycle wrote the line.'),
+  imported: flag('Present if another system wrote it.'),
+  service_id: text('Service with its own number.'),
+  full_price: number('Price of a whole cycle and one unit.'),
+  cycle: ref('chargedTier', 'The price tier.'),
+  start: date('Start of the charged period.'),
+  end: date('End of the charged period.'),
+  prorated_start: flag('Whether the period begins within a cycle.'),
+  prorated_end: flag('Whether the period ends within a cycle.'),
+  key: text('Key of the discount or charge.'),
+  description: text('Its description.'),
+  discount_type: choice(['percentage', 'monetary'], 'Kind of discount.'),
+  discount_start: date('Start of the period in which it applies.'),
+  discount_end: date('End of that period.'),
+  eligible_line: text('Stamp of the charge that it applies to.'),
+  orig_discount_amount: number('The amount before a limit.'),
+  late_of: text('Stamp of the line whose usage was reported after its cycle.'),
+}
+
 const LINE: Readonly<Record<string, Schema>> = {
   stamp: text('Unique id of the line.'),
   v: integer('Version; increases while the session is open.'),
-  type: text('`realtime`, `balance` or `credit`.'),
+  type: text('`realtime`, `balance`, `credit`, `flat`, `service` or `usage`.'),
   source: text('Origin of the line.'),
   state: text('State of the session.'),
   late: flag('Whether usage was reported after expiry of the session.'),
@@ -171,7 +273,7 @@ const LINE: Readonly<Record<string, Schema>> = {
   aprice: number('Price before tax; for a balance change, the changed amount of money.'),
   aprice_micros: integer('The exact amount in millionths.'),
   final_charge: number('Price with tax.'),
-  tax_data: mapOf(anyValue('A value of the taxes.'), 'The taxes.'),
+  tax_data: ref('taxData', 'The taxes.'),
   before_rounding: mapOf(number('Money.'), 'Price and final charge before rounding.'),
   exact: mapOf(text('Exact amount of money.'), 'Price, tax and final charge as decimal texts.'),
   group_cost: number('Money that groups paid.'),
@@ -186,6 +288,7 @@ const LINE: Readonly<Record<string, Schema>> = {
   urt: date('Time of the first event.'),
   last_urt: date('Time of the last event.'),
   included_in_plan: number('Units that the plan included, in lines of the existing system.'),
+  ...CREDIT_LINE,
   ...BALANCE_LINE,
 }
 
@@ -200,7 +303,11 @@ const AUDIT: Readonly<Record<string, Schema>> = {
   old: anyValue('The document before the action; null if there was none.'),
   new: anyValue('The document after the action, or null.'),
   operation_id: text('Id of the operation on a balance.'),
+  count: integer('Of refused requests: their number.'),
+  reasons: mapOf(integer('Number of refusals.'), 'Of refused requests: their number by reason.'),
+  last: date('Of refused requests: time of the last one.'),
   stamp: text('Unique id of the entry.'),
+  chain: ref('auditLink', 'Its place in the chain of hashes.'),
 }
 
 const JOBS: Readonly<Record<string, Schema>> = {

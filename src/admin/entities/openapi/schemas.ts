@@ -291,6 +291,7 @@ export const REVISION_INFO: Schema = object('Actions that are allowed on the rev
   removable: flag('Whether `delete` is allowed.'),
   movable_from: flag('Whether its start may be moved.'),
   movable_to: flag('Whether its end may be moved.'),
+  version: text('Its version, for `If-Match`: it changes with each write of the revision.'),
 })
 
 const comparisonOperators = (value: Schema): Readonly<Record<string, Schema>> => ({

@@ -14,6 +14,7 @@ import type { FieldDefinition } from '../fields/field-definition.ts'
 import type { CollectionRules } from '../rules/rule.ts'
 import type { FieldChanges } from '../timeline/set-fields.ts'
 import type { WriteTrial } from '../trial.ts'
+import type { IfMatch } from './versions.ts'
 
 /** Dependencies of the actions. */
 export interface EntityStores extends ChangeStores {
@@ -69,6 +70,8 @@ export interface WriteRequest {
   isMigrated?: boolean
   /** The write is only tried. */
   trial?: WriteTrial
+  /** The version that the revision must have. */
+  ifMatch?: IfMatch | null | undefined
 }
 
 export interface WriteResult {

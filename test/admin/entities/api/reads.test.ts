@@ -107,6 +107,7 @@ describe('revision_info', () => {
     'removable',
     'movable_from',
     'movable_to',
+    'version',
   ]
 
   it('has nine keys, which say what is permitted', async () => {

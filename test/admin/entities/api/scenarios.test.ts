@@ -69,6 +69,7 @@ const REQUIRED: Readonly<Record<string, readonly string[]>> = {
   discounts: ['key', 'description', 'subject'],
 }
 const ALWAYS = ['_id', 'from', 'to', 'creation_time']
+/** Those of existing clients, and the version. */
 const INFO = [
   'status',
   'is_last',
@@ -79,6 +80,7 @@ const INFO = [
   'removable',
   'movable_from',
   'movable_to',
+  'version',
 ]
 
 describe('a schema of existing clients', () => {

@@ -31,7 +31,7 @@ import { openTestLedger } from '../../ledger.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
 import { LEDGER_SETTINGS } from '../../recorder/accounts.ts'
 import { startTestRedis } from '../../redis.ts'
-import { createAnswerCheck, DOCUMENT } from '../entities/openapi/answer-check.ts'
+import { requireDocumented } from '../entities/openapi/answer-check.ts'
 
 export type Fields = Record<string, unknown>
 
@@ -229,18 +229,14 @@ export async function askAt(
   return answer
 }
 
-const check = createAnswerCheck(DOCUMENT)
-
 /** Each answer of an action conforms to its description. */
 function refuseUndescribed(method: string, name: string, answer: ActionAnswer): void {
   const { http: status, text, headers } = answer
   const isFile = headers.has('content-disposition')
   if (isFile || (method !== 'GET' && method !== 'POST')) return
   const contentType = headers.get('content-type') ?? ''
-  const path = `/api/${name.split('?', 1)[0]?.toLowerCase()}`
-  const problems = check.problems({ method, path, status, contentType, body: JSON.parse(text) })
-  if (problems === null || problems.length === 0) return
-  throw new Error(`${method} ${path} ${status}: ${problems.join('; ')}: ${text.slice(0, 500)}`)
+  const sent = `/api/${name.toLowerCase()}`
+  requireDocumented({ method, sent, status, contentType, body: JSON.parse(text) })
 }
 
 async function answerOf(response: Response): Promise<ActionAnswer> {

@@ -24,6 +24,7 @@ import { writeEntity } from '../../catalog/write.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
 import { silent } from '../../recorder/accounts.ts'
 import { startTestRedis, type TestRedis } from '../../redis.ts'
+import { requireDocumented } from '../entities/openapi/answer-check.ts'
 
 export const BEGIN_MS = Date.UTC(2026, 5, 15, 12)
 export const MINUTE_MS = 60_000
@@ -212,6 +213,10 @@ export async function send(
   const cookie = /tollgate_session=([^;]*)/.exec(setCookie)?.[1] ?? null
   const body = (await response.json()) as LoginAnswer['body']
   const received = Object.fromEntries(response.headers)
+  const contentType = response.headers.get('content-type') ?? ''
+  // Both spellings are served.
+  const sent = url.toLowerCase()
+  requireDocumented({ method, sent, status: response.status, contentType, body })
   return { http: response.status, body, headers: received, cookie, setCookie }
 }
 

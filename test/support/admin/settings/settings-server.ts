@@ -13,6 +13,7 @@ import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts
 import { loadConfig } from '../../../../src/config/load.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
+import { requireDocumented } from '../entities/openapi/answer-check.ts'
 
 export const NOW_MS = Date.UTC(2026, 5, 15)
 export type Fields = Record<string, unknown>
@@ -152,6 +153,9 @@ export async function answerOf(response: Response): Promise<SettingsAnswer> {
     data?: { message: string }
     desc: string
   }
+  const contentType = response.headers.get('content-type') ?? ''
+  const sent = new URL(response.url).pathname
+  requireDocumented({ method: 'POST', sent, status: response.status, contentType, body })
   const message = body.message ?? body.data?.message
   return { ...body, message, http: response.status, headers: response.headers }
 }

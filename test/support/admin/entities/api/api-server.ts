@@ -12,7 +12,7 @@ import { loadConfig } from '../../../../../src/config/load.ts'
 import type { Clock } from '../../../../../src/runtime/clock.ts'
 import { createMetrics } from '../../../../../src/runtime/metrics.ts'
 import { silent, startTestStores, type TestStores } from '../../../recorder/accounts.ts'
-import { createAnswerCheck, DOCUMENT } from '../openapi/answer-check.ts'
+import { requireDocumented } from '../openapi/answer-check.ts'
 
 export type Fields = Record<string, unknown>
 
@@ -177,8 +177,6 @@ function bodyOf(text: string): Body {
   }
 }
 
-const check = createAnswerCheck(DOCUMENT)
-
 /** The answer, which must conform to the OpenAPI document. */
 async function checked(
   answer: Promise<Answer>,
@@ -191,11 +189,7 @@ async function checked(
   // A projected part of a compound value may lack required members.
   if (names.some((name) => name.includes('.'))) return answer
   const isJson = contentType.startsWith('application/json')
-  const shown = { method, path, status, contentType, body: isJson ? body : text } as const
-  const problems = check.problems(shown) ?? []
-  if (problems.length > 0) {
-    throw new Error(`${method} ${path} is not as documented: ${problems.join('; ')}: ${text}`)
-  }
+  requireDocumented({ method, sent: path, status, contentType, body: isJson ? body : text })
   return answer
 }
 

@@ -79,6 +79,23 @@ export function createAnswerCheck(document: OpenApiDocument): AnswerCheck {
   }
 }
 
+const SHARED = createAnswerCheck(DOCUMENT)
+
+/**
+ * For the clients that tests share: throws if an answer is not as the document describes it.
+ * Requests that it does not describe are not checked. `sent`: the path with a query.
+ */
+export function requireDocumented(answer: Omit<Checked, 'path'> & { readonly sent: string }): void {
+  const [path = ''] = answer.sent.split('?', 1)
+  const { method, status, body } = answer
+  const problems = SHARED.problems({ ...answer, path }) ?? []
+  if (problems.length === 0) return
+  const shown = JSON.stringify(body).slice(0, 500)
+  throw new Error(
+    `${method} ${path} ${status} is not as documented: ${problems.join('; ')}: ${shown}`,
+  )
+}
+
 /** A response, or the component that it refers to. */
 export function resolved(
   { components }: OpenApiDocument,
