@@ -170,6 +170,31 @@ it('a value that is too long for an index is not found', async () => {
   }
 })
 
+it('values that are too long for an index are found by it, once each', async () => {
+  const texts = client.db('t').collection('texts')
+  const begin = 'x'.repeat(3_000)
+  const names = ['w', `${begin}a`, `${begin}b`, `${begin}c`, 'y']
+  await texts.insertMany(names.map((name) => ({ name })))
+  await texts.createIndex({ name: 1 })
+  const found = async (name: unknown) => {
+    const all = await texts.find({ name } as Document).toArray()
+    return all.map((each) => names.indexOf(String(each['name']))).sort()
+  }
+  expect(await found(names[2])).toEqual([2])
+  expect(await found({ $in: names })).toEqual([0, 1, 2, 3, 4])
+  expect(await found({ $gt: names[1] })).toEqual([2, 3, 4])
+  expect(await found({ $gte: names[2], $lt: names[3] })).toEqual([2])
+  expect(await found({ $lte: names[2] })).toEqual([0, 1, 2])
+  expect(await found({ $gte: 'x', $lt: 'y' })).toEqual([1, 2, 3])
+  expect(await found({ $regex: '^xx', $gte: begin })).toEqual([1, 2, 3])
+  await texts.updateOne({ name: names[1]! }, { $set: { name: `${begin}d` } })
+  await texts.deleteOne({ name: names[2]! })
+  expect(await texts.countDocuments({ name: { $gte: 'x', $lt: 'y' } })).toBe(2)
+  expect(await texts.countDocuments({ name: `${begin}d` })).toBe(1)
+  const unique = { code: 17280 }
+  await expect(texts.createIndex({ name: -1 }, { unique: true })).rejects.toMatchObject(unique)
+})
+
 it('groups have a memory limit, for their number and for the values in them', async () => {
   const large = client.db('t').collection('large')
   for (let n = 0; n < 7; n += 1) await large.insertOne({ text: String(n).repeat(10_000_000) })

@@ -74,6 +74,18 @@ describe('search', () => {
     expect(name).toMatchObject({ details: [], searched: ['firstname', 'lastname', 'email'] })
   })
 
+  it('finds names of any length, also if they were stored before the index', async () => {
+    const { subscribers } = api.catalog()
+    await subscribers.dropIndex('lastname_1')
+    const lastname = `Wolfe${'x'.repeat(5_000)}`
+    const more = { type: 'subscriber', rev: 1, from: new Date(0), to: new Date('2170-01-01') }
+    await subscribers.insertOne({ ...more, aid: 21, sid: 211, lastname } as never)
+    await api.catalog().ensureIndexes()
+    const indexes = await subscribers.indexes()
+    expect(indexes.map(({ name }) => name)).toContain('lastname_1')
+    expect(await hitsByPost('wolfexx')).toEqual([['lastname', 211]])
+  })
+
   it('returns at most 20 hits', async () => {
     const answer = await api.ask('search', { q: 'zimm' })
     expect(answer).toMatchObject({ more: true })

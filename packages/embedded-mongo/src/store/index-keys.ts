@@ -27,8 +27,9 @@ export type DocKeys = {
 const NO_KEYS: DocKeys = { keys: [], multikey: false }
 
 /**
- * The keys of a document in an index.
- * @throws CommandError for parallel arrays and keys that are too long
+ * The keys of a document in an index, cut at the maximum length unless the index is unique: ranges
+ * are cut likewise, and the filter is evaluated on each document.
+ * @throws CommandError for parallel arrays, and for keys of a unique index that are too long
  */
 export function keysOf(index: Index, doc: Doc): DocKeys {
   if (index.covers && !index.covers(doc)) return NO_KEYS
@@ -40,8 +41,7 @@ export function keysOf(index: Index, doc: Doc): DocKeys {
       found.map(({ values }) => values[0]!),
       index.fields,
     )
-    checkLength(index, key)
-    return { keys: [key], multikey }
+    return { keys: [withinLength(index, key)], multikey }
   }
   checkArrays(index, found)
   let keys: Buffer[] = [Buffer.alloc(0)]
@@ -50,8 +50,7 @@ export function keysOf(index: Index, doc: Doc): DocKeys {
     const encoded = values.map((value) => encodeKey(value, descending))
     keys = keys.flatMap((key) => encoded.map((next) => Buffer.concat([key, next])))
   })
-  for (const key of keys) checkLength(index, key)
-  return { keys: withoutDoubles(keys), multikey }
+  return { keys: withoutDoubles(keys.map((key) => withinLength(index, key))), multikey }
 }
 
 function checkArrays(index: Index, found: readonly PathValues[]): void {
@@ -68,8 +67,9 @@ function checkArrays(index: Index, found: readonly PathValues[]): void {
   if (index.unique) throw notImplemented('a unique index of several fields in one array')
 }
 
-function checkLength(index: Index, key: Buffer): void {
-  if (key.length <= COMPONENTS_BYTES_MAX) return
+function withinLength(index: Index, key: Buffer): Buffer {
+  if (key.length <= COMPONENTS_BYTES_MAX) return key
+  if (!index.unique) return key.subarray(0, COMPONENTS_BYTES_MAX)
   throw new MongoCommandError(
     'KeyTooLong',
     `key too large to index for '${index.name}': ${key.length} bytes, ` +
@@ -112,13 +112,8 @@ export function recordOf(bytes: Buffer): number {
 
 /** All entries whose components begin with `components`. */
 export function entriesBelow(index: Index, components: Buffer): Range {
-  const start = Buffer.concat([prefixOf(index), components])
-  return { start: bound(start), end: bound(Buffer.concat([start, AFTER_ALL])) }
-}
-
-/** Truncates bounds to the maximum key length of the store; no longer entry can match. */
-function bound(key: Buffer): Buffer {
-  return key.subarray(0, KEY_BYTES_MAX)
+  const start = Buffer.concat([prefixOf(index), components.subarray(0, COMPONENTS_BYTES_MAX)])
+  return { start, end: Buffer.concat([start, AFTER_ALL]) }
 }
 
 /** Bounds of one component after a prefix of complete components. */
@@ -128,10 +123,13 @@ export type Bounds = {
 }
 
 export function entriesBetween(index: Index, components: Buffer, { from, to }: Bounds): Range {
-  const before = [prefixOf(index), components]
-  const after = (key: Buffer, isBehind: boolean) =>
-    bound(Buffer.concat([...before, key, ...(isBehind ? [AFTER_ALL] : [])]))
-  return { start: after(from.key, !from.inclusive), end: after(to.key, to.inclusive) }
+  const at = (limit: Buffer, isBehind: boolean, whenCut: boolean) => {
+    const whole = Buffer.concat([components, limit])
+    const isCut = whole.length > COMPONENTS_BYTES_MAX
+    const end = (isCut ? whenCut : isBehind) ? [AFTER_ALL] : []
+    return Buffer.concat([prefixOf(index), whole.subarray(0, COMPONENTS_BYTES_MAX), ...end])
+  }
+  return { start: at(from.key, !from.inclusive, false), end: at(to.key, to.inclusive, true) }
 }
 
 /** Key of a document: collection id (4 bytes) and record number. */

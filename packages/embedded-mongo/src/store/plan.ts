@@ -176,9 +176,10 @@ function planIndex(
   const order = orderOf(index, fixed, sort)
   if (order !== undefined && sort.length > 0) score += SCORES.sorted
   if (score === 0) return undefined
-  const ranges = prefixes.map((prefix) =>
-    bounds ? entriesBetween(index, prefix, bounds) : entriesBelow(index, prefix),
-  )
+  const ranges = prefixes
+    .map((prefix) => (bounds ? entriesBetween(index, prefix, bounds) : entriesBelow(index, prefix)))
+    // Long values that begin with the same bytes have the same range.
+    .filter(({ start }, i, all) => i === 0 || !start.equals(all[i - 1]!.start))
   const reverse = order ?? false
   const sorted = order !== undefined
   return { plan: { kind: 'index', index, ranges, reverse, sorted }, score }
