@@ -1,4 +1,3 @@
-/// <reference lib="dom" />
 /** Pages of the console in the Chromium of the machine. */
 import { join } from 'node:path'
 import axe from 'axe-core'
