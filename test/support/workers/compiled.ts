@@ -9,7 +9,9 @@ import ts from 'typescript'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
 const MODULES =
-  'config domain external/customers ledger rating rating/match runtime store workers'.split(' ')
+  'config domain domain/events external/customers ledger rating rating/match runtime store workers'.split(
+    ' ',
+  )
 
 const OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,
