@@ -164,7 +164,7 @@ export class ReceiverQueue {
 
   /**
    * Claims events that are due; without those that another process has claimed meanwhile. Null if
-   * there are none, or if they cannot be read: the next poll tries again, and logs an outage.
+   * nothing is due or it cannot be read: the next poll tries again, and logs an outage.
    */
   async #claim(size: number): Promise<EventClaim[] | null> {
     const { catalog, clock, outcomes, settings, log } = this.#parts
