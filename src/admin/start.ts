@@ -180,11 +180,10 @@ async function mayListen(
   clock: Clock,
   first: FirstAdminWatch,
 ): Promise<void> {
+  // A node that is ready has its first user, and the file with the password.
+  await first.firstAttempt
   await checkListening({
     config,
-    async hasGeneratedPassword() {
-      await first.firstAttempt
-      return hasGeneratedPassword(catalog, clock.nowMs())
-    },
+    hasGeneratedPassword: () => hasGeneratedPassword(catalog, clock.nowMs()),
   })
 }

@@ -7,7 +7,7 @@ export type MailSettings = Config['mail']
 
 export interface Mail extends Pick<SendMailOptions, 'subject' | 'text' | 'attachments'> {
   to: string | { name: string; address: string }
-  /** By which a receiver recognises a repetition. */
+  /** Identifies the message, so that a receiver recognises a repetition. */
   id: string
 }
 

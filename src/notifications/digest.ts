@@ -156,7 +156,7 @@ class MailedDigests implements Digests {
   }
 }
 
-/** Time of the first event that is to be sent by e-mail; null if there is none. */
+/** Time of the first event that is to be sent by e-mail; null without one. */
 export async function firstUnmailedMs(catalog: Catalog): Promise<number | null> {
   const [first] = await catalog.run('find an event for e-mails', () =>
     catalog.events

@@ -1,4 +1,4 @@
-/** Stores what has become of claimed events: those that end together are one write. */
+/** Stores the results of claimed events: those that end together are one write. */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Catalog } from '../catalog/connection.ts'
 import { CatalogUnavailableError } from '../catalog/errors.ts'
@@ -10,7 +10,7 @@ import { type Outcome, storeOutcomes } from './pending-events.ts'
 const OUTCOMES_MAX = 500
 /** Unstored outcomes beyond which no more events should be claimed. */
 const BEHIND = 2_000
-/** For which a write waits for further outcomes. */
+/** Time that a write waits for further outcomes. */
 const GATHER_MS = 20
 /** Pause before outcomes are written again. */
 const RETRY_MS = 500
@@ -40,9 +40,7 @@ export class OutcomeWriter {
   /** `stored` is called when it is stored. */
   add(outcome: Outcome, stored?: () => void): void {
     this.#waiting.push({ outcome, stored })
-    this.#writing ??= this.#writeAll().finally(() => {
-      this.#writing = null
-    })
+    this.#writing ??= this.#writeAll()
   }
 
   /** Whether outcomes are added faster than they are stored. */
@@ -75,6 +73,8 @@ export class OutcomeWriter {
         await pause(RETRY_MS, signal)
       }
     }
+    // In the same turn as the last look: what is added from now on begins another write.
+    this.#writing = null
   }
 
   /** Those to write again: during an outage of MongoDB as long as the claim lasts. */

@@ -21,7 +21,7 @@ export interface PendingReceiver {
 
 /** An event that this process may send until the claim ends. */
 export interface EventClaim {
-  /** As it was before. */
+  /** The event before it was claimed. */
   readonly event: StoredEvent
   /** Identifies the events that were claimed together. */
   readonly id: string
@@ -40,7 +40,7 @@ export type Outcome =
       readonly nowMs: number
       readonly returned: string
     }
-  /** `dueMs`: of the next attempt; null if it was the last one. */
+  /** `dueMs`: when the next attempt is due; null if this was the last one. */
   | {
       readonly kind: 'failed'
       readonly claim: EventClaim
@@ -173,7 +173,7 @@ function changeBy(outcome: Outcome): UpdateFilter<NotificationDocument> {
   }
 }
 
-/** Marks events for which nobody has an address. Returns their number. */
+/** Marks events that have no address. Returns their number. */
 export async function storeUnaddressed(
   catalog: Catalog,
   events: readonly StoredEvent[],

@@ -25,9 +25,9 @@ import {
 import { type ResolvedReceiver, requestOf, resolveReceiver } from './request.ts'
 
 const ANSWER_BYTES_MAX = 64 * 1024
-/** By which a claim is longer than an attempt: for its wait before, and the write after it. */
+/** A claim is longer than an attempt by the wait before it and the write after it. */
 const CLAIM_MARGIN_MS = 5_000
-/** By which attempts may be early, because timers are late. */
+/** Attempts may begin so much earlier, because timers are late. */
 const RATE_SLACK_MS = 10
 const FAILURES_MAX = 5
 const OPEN_MS_MIN = 1_000
@@ -59,7 +59,7 @@ interface Attempt {
 export class ReceiverQueue {
   readonly #key: string
   readonly #parts: QueueParts
-  /** The address of which the circuit is. */
+  /** The address that the circuit belongs to. */
   #url: string | null
   #circuit: CircuitBreaker
   readonly #underWay = new Set<Promise<void>>()
@@ -100,7 +100,7 @@ export class ReceiverQueue {
     await Promise.all(this.#underWay)
   }
 
-  /** To be called when it is not used any more. */
+  /** To be called when the queue is no longer used. */
   forget(): void {
     if (this.#circuit.state !== 'closed') this.#showCircuit('closed')
   }
@@ -164,7 +164,7 @@ export class ReceiverQueue {
 
   /**
    * Claims events that are due; without those that another process has claimed meanwhile. Null if
-   * there are none, or if they cannot be read: the next poll tries again, and logs an outage.
+   * nothing is due or it cannot be read: the next poll tries again, and logs an outage.
    */
   async #claim(size: number): Promise<EventClaim[] | null> {
     const { catalog, clock, outcomes, settings, log } = this.#parts

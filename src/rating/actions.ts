@@ -20,7 +20,7 @@ interface ActionScope {
 }
 
 /**
- * The action in force for each service, in their order; null if there is none. `after`: the states
+ * The action in force for each service, in their order; null for none. `after`: the states
  * after the request, by which an event is not judged, since it is used at once.
  */
 export function actionsOn(

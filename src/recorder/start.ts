@@ -79,7 +79,7 @@ export async function startRecorder(options: RecorderOptions): Promise<Recorder>
   }
 }
 
-/** For which the end waits for notifications under way. */
+/** How long the end waits for notifications under way. */
 const SENDING_MS_MAX = 2_000
 
 /** Has its own connections, so that it takes none of those that record. */

@@ -136,7 +136,7 @@ export class CommitEvents {
   }
 }
 
-/** The plan of the latest usage; null if there is none. */
+/** The plan of the latest usage; null without usage. */
 export function planOf(
   { session: before }: ChargeView,
   { session, lines }: ChargeCommit,

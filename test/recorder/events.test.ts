@@ -93,7 +93,7 @@ describe('events of commits', () => {
     expect((await stored(2)).map(({ delivery }) => delivery.attempts)).toEqual([3])
   })
 
-  it('have one document per stamp, whoever inserts it', async () => {
+  it('have one document per stamp, whichever recorder inserts it', async () => {
     const again = { ...(await stored(1))[0] }
     delete (again as { _id?: unknown })._id
     await expect(stores.catalog.events.insertOne(again as never)).rejects.toMatchObject({

@@ -86,7 +86,7 @@ async function hasRule(catalog: Catalog, reportInvalid?: ReportInvalid): Promise
   return rules.some(({ type }) => type === 'overdue')
 }
 
-/** When the next debt becomes overdue; null if there is none, or no rule. */
+/** When the next debt becomes overdue; null without such a debt or a rule. */
 export async function nextDueDateMs({
   catalog,
   clock,

@@ -35,7 +35,7 @@ export interface EventResult {
   rates: RateUse[]
   /** Steps of the price calculation, of all lines of the event. */
   rating: RatingStep[]
-  /** The action of an event rule that is in force; absent if there is none. */
+  /** The action of an event rule that is in force; absent without one. */
   action?: ServiceAction
   returnCode: number
   desc: string

@@ -5,7 +5,7 @@
  */
 import type { AmountKind, Constant } from './constant.ts'
 
-/** The constant of an ascending list that is reached; null if there is none. */
+/** The constant of an ascending list that is reached, or null. */
 export function reachedConstant(
   before: number,
   after: number,

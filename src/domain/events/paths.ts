@@ -35,7 +35,7 @@ export interface FieldPath {
 
 export type ValuePath = AmountPath | FieldPath
 
-/** The sum over the matching buckets; undefined if there is none. */
+/** The sum over the matching buckets; undefined without one. */
 export function sumAt(path: AmountPath, buckets: readonly Bucket[]): number | undefined {
   let sum: number | undefined
   for (const bucket of buckets) {

@@ -8,8 +8,10 @@ import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
 
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url))
-const MODULES =
-  'config domain external/customers ledger rating rating/match runtime store workers'.split(' ')
+const MODULES = [
+  ...'config domain domain/events external/customers ledger rating rating/match'.split(' '),
+  ...'runtime store workers'.split(' '),
+]
 
 const OPTIONS: ts.CompilerOptions = {
   target: ts.ScriptTarget.ES2023,
