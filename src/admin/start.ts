@@ -42,7 +42,7 @@ export interface AdminOptions {
   log: Logger
   metrics: Metrics
   clock: Clock
-  /** Of the modules of charging; without it `/api/filetype/check` is unavailable. */
+  /** Belongs to the modules of charging; without it `/api/filetype/check` is unavailable. */
   checkFileType?: CheckFileType
   /** Address of a server that stands in for the API of Stripe, in tests. */
   stripeAddress?: string

@@ -86,6 +86,8 @@ describe('names', () => {
   it('file names are kebab-case', () => {
     expect(problems('src/store/key-value.ts', '')).toEqual([])
     expect(problems('test/store/key-value.test.ts', '')).toEqual([])
+    expect(problems('test/console/key-value.browser.test.ts', '')).toEqual([])
+    expect(problems('test/console/keyValue.browser.test.ts', '')).toHaveLength(1)
     expect(problems('src/store/keyValue.ts', '')).toHaveLength(1)
     expect(problems('src/store/Key.ts', '')).toHaveLength(1)
   })

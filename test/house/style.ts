@@ -56,7 +56,8 @@ function checkNames({ path }: SourceFile): readonly Violation[] {
   const bad = folders.find((name) => FORBIDDEN_FOLDERS.has(name))
   if (bad !== undefined) return [{ path, line: 1, rule: `no folder is called ${bad}` }]
   const name = posix.basename(path)
-  const isNamedWell = !/\.tsx?$/.test(name) || /^[a-z0-9]+(-[a-z0-9]+)*(\.test)?\.tsx?$/.test(name)
+  const isNamedWell =
+    !/\.tsx?$/.test(name) || /^[a-z0-9]+(-[a-z0-9]+)*(\.d|(\.browser)?\.test)?\.tsx?$/.test(name)
   return isNamedWell ? [] : [{ path, line: 1, rule: `file names are kebab-case, not ${name}` }]
 }
 

@@ -10,7 +10,7 @@ import { param } from './parameters.ts'
 
 const BYTES_MAX = 65_536
 const BASE64_MAX = Math.ceil(BYTES_MAX / 3) * 4
-/** Of the document: each of its rules may be tried on each service of the message. */
+/** Limits of the document: each of its rules may be tried on each service of the message. */
 const DOCUMENT_CHARS_MAX = 65_536
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 const DOCUMENT = {

@@ -13,9 +13,9 @@ import { param } from './parameters.ts'
 import { CASE_RESULT, EVENT_RESULT } from './quote-schemas.ts'
 
 const CASES_MAX = 100
-/** Of all cases of a call. */
+/** Limit of all cases of a call. */
 const EVENTS_MAX = 1_000
-/** Of each list in a case: some checks compare all members with each other. */
+/** Limit of each list in a case: some checks compare all members with each other. */
 const MEMBERS_MAX = 1_000
 /** Usage is split at the ends of time bands: an event must not be split too often. */
 const BANDS_MAX = 32

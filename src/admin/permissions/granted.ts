@@ -1,4 +1,4 @@
-/** What a caller may do, by the rules of the operator or the usual roles. */
+/** The actions that a caller may do, by the rules of the operator or the usual roles. */
 import { ACTIONS } from '../actions/table.ts'
 import { ADMIN, type Caller, mayDo } from '../auth/caller.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'

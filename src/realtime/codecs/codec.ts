@@ -33,6 +33,19 @@ export interface DecodeError {
   isTooMany?: true
 }
 
+/** Positions of values by their names; positions are characters of the text. */
+export interface Place {
+  readonly at: number
+  /** Members of a record, or elements of a list by their index. */
+  readonly members: Map<string, Place>
+}
+
+export interface Places {
+  readonly root: Place
+  /** Where the text stops being valid; null if it is. */
+  readonly errorAt: number | null
+}
+
 /**
  * A decoded message. The envelope holds what the answer needs but charging does not; it stays on
  * the thread that owns the socket.

@@ -3,23 +3,10 @@
  * charging, so it reads the message once more.
  */
 import type { ParserSettings } from '../../file-types/file-type.ts'
-import type { DecodeError } from './codec.ts'
+import type { DecodeError, Place, Places } from './codec.ts'
 import { jsonPlaces } from './json/places.ts'
 import { keyValuePlaces } from './key-value/parser.ts'
 import { xmlPlaces } from './xml/parser.ts'
-
-/** Positions of values by their names; positions are characters of the text. */
-export interface Place {
-  readonly at: number
-  /** Members of a record, or elements of a list by their index. */
-  readonly members: Map<string, Place>
-}
-
-export interface Places {
-  readonly root: Place
-  /** Where the text stops being valid; null if it is. */
-  readonly errorAt: number | null
-}
 
 /**
  * Offset of the first wrong byte; the length of the message if it ends too early, null if no byte

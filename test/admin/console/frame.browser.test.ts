@@ -81,7 +81,7 @@ describe.skipIf(CHROMIUM === undefined)('a form', () => {
     expect(visit.faults).toEqual([])
   })
 
-  it('shows an error of the API at its field, which has the focus, and keeps the rest', async () => {
+  it('shows an error of the API at its field, which gets the focus, and keeps the rest', async () => {
     const visit = await visitForm()
     const { page } = visit
     await fillForm(page, { Name: 'WRONG', Number: '8' })

@@ -7,10 +7,13 @@ import { readSession } from './api/session.ts'
 import { startChoices } from './frame/choices.ts'
 import { startKeys } from './frame/keys.ts'
 import { startLogin } from './frame/login.tsx'
+import { startRouting } from './frame/routes.ts'
 import { startScroll } from './frame/scroll.ts'
 import { Shell } from './frame/shell.tsx'
+import { ROUTES } from './pages/routes.ts'
 import { readNodeZone } from './parts/time.tsx'
 
+startRouting(ROUTES)
 startChoices()
 startKeys()
 startProbe()

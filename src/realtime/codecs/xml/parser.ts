@@ -1,9 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { SaxesParser, type SaxesTagPlain } from 'saxes'
+import type { Place, Places } from '../codec.ts'
 import type { MessageParser } from '../encoder.ts'
 import { limitProblems, messageLimits } from '../message-limits.ts'
 import { emptyRecord, type MessageRecord, refused } from '../message-record.ts'
-import type { Place, Places } from '../places.ts'
 
 /**
  * Parser of XML documents (docs/WIRE.md, "XML"). The root element is the message. An element is a
@@ -157,7 +157,7 @@ export function xmlPlaces(text: string): Places {
 
 class PlacedTree extends XmlTree {
   readonly root: Place = { at: 0, members: new Map() }
-  /** Of the parser that builds the tree. */
+  /** Position of the parser that builds the tree. */
   position = () => 0
   readonly #path: Place[] = []
 

@@ -17,28 +17,6 @@ export interface PageRoute {
   readonly load: () => Promise<{ default: ComponentType<PageProps> }>
 }
 
-/** The first is the page of an empty address. */
-export const ROUTES: readonly PageRoute[] = [
-  {
-    pattern: 'overview',
-    title: 'page.overview',
-    menu: 'overview',
-    load: () => import('../pages/overview/page.tsx'),
-  },
-  {
-    pattern: 'customer/:of/:id',
-    title: 'page.customer',
-    menu: 'customer',
-    load: () => import('../pages/customer/page.tsx'),
-  },
-  {
-    pattern: 'sessions',
-    title: 'page.sessions',
-    menu: 'sessions',
-    load: () => import('../pages/sessions/page.tsx'),
-  },
-]
-
 /** Entries of the menu, with the key that follows `g`. */
 export const MENU: readonly { readonly page: string; readonly title: WordKey; key: string }[] = [
   { page: 'overview', title: 'page.overview', key: 'o' },
@@ -53,7 +31,7 @@ export interface Location {
   readonly query: Readonly<Record<string, string>>
 }
 
-export const location = signal<Location>(readLocation())
+export const location = signal<Location>({ route: null, params: {}, query: {} })
 /** Number of addresses that were gone to, by links or through the history. */
 export const entries = signal(0)
 
@@ -83,21 +61,28 @@ export function setQuery(changes: QueryChanges): void {
   location.value = readLocation()
 }
 
-window.addEventListener('hashchange', () => {
-  const before = location.peek()
-  const next = readLocation()
-  if (next.route !== before.route) forgetCalls()
-  batch(() => {
-    location.value = next
-    entries.value += 1
+let routes: readonly PageRoute[] = []
+
+/** Follows the address from now on. The first route is the page of an empty address. */
+export function startRouting(all: readonly PageRoute[]): void {
+  routes = all
+  location.value = readLocation()
+  window.addEventListener('hashchange', () => {
+    const before = location.peek()
+    const next = readLocation()
+    if (next.route !== before.route) forgetCalls()
+    batch(() => {
+      location.value = next
+      entries.value += 1
+    })
   })
-})
+}
 
 function readLocation(): Location {
   const [path = '', search = ''] = window.location.hash.replace(/^#\/?/, '').split('?')
   const query = Object.fromEntries(new URLSearchParams(search))
-  if (path === '') return { route: ROUTES[0] ?? null, params: {}, query }
-  for (const route of ROUTES) {
+  if (path === '') return { route: routes[0] ?? null, params: {}, query }
+  for (const route of routes) {
     const params = paramsOf(route.pattern, path)
     if (params !== null) return { route, params, query }
   }

@@ -1,4 +1,4 @@
-/** What surrounds every page. */
+/** The frame of every page. */
 import './shell.css'
 import { LiveRegion } from '../parts/live-region.tsx'
 import { OfflineBanner } from '../parts/state.tsx'

@@ -77,7 +77,7 @@ interface FormProps<V extends object> {
   readonly form: FormState<V>
   /** Word of the button that saves. */
   readonly save: string
-  /** What is shown beside the button, such as one that cancels. */
+  /** Shown beside the button, such as one that cancels. */
   readonly beside?: ComponentChildren
   readonly children: ComponentChildren
 }

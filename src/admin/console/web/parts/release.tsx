@@ -18,25 +18,30 @@ type Outcome = DetailsOf<'api/sessions/release'>[number]
 
 interface ReleaseDialogProps {
   readonly sessions: readonly NamedSession[]
-  /** `isDone`: the API has answered, so the list has changed. */
-  readonly onClose: (isDone: boolean) => void
+  /** The API has answered: what the sessions held has changed. */
+  readonly onReleased: () => void
+  readonly onClose: () => void
 }
 
 const NAMED_MAX = 5
 
-export function ReleaseDialog({ sessions, onClose }: ReleaseDialogProps) {
+export function ReleaseDialog({ sessions, onReleased, onClose }: ReleaseDialogProps) {
   const [outcomes, setOutcomes] = useState<readonly Outcome[] | null>(null)
   const [only] = sessions
   const title =
     sessions.length === 1
       ? t('release.one', { id: only?.session_id ?? '' })
       : t('release.many', { count: sessions.length })
+  const show = (all: readonly Outcome[]) => {
+    setOutcomes(all)
+    onReleased()
+  }
   return (
-    <Dialog title={title} onClose={() => onClose(outcomes !== null)}>
+    <Dialog title={title} onClose={onClose}>
       {outcomes === null ? (
-        <Question sessions={sessions} onDone={setOutcomes} onCancel={() => onClose(false)} />
+        <Question sessions={sessions} onDone={show} onCancel={onClose} />
       ) : (
-        <Outcomes outcomes={outcomes} onClose={() => onClose(true)} />
+        <Outcomes outcomes={outcomes} onClose={onClose} />
       )}
     </Dialog>
   )

@@ -1,4 +1,4 @@
-/** What the user may do: the API decides, pages only say so before. */
+/** Permissions of the user: the API decides, pages only say so before. */
 import { missingRoles, sessionUser } from '../api/session.ts'
 import { t } from '../words/words.ts'
 

@@ -1,4 +1,4 @@
-/** What is shown while there are no data, or none that are up to date. */
+/** States of a page without data, or without data that are up to date. */
 import './state.css'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'

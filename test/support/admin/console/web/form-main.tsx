@@ -1,7 +1,8 @@
 /** The console with one more page: a form with fields of a prepaid include. */
 import { call } from '../../../../../src/admin/console/web/api/client.ts'
 import { type Figure, parseExactly } from '../../../../../src/admin/console/web/api/figures.ts'
-import { type PageRoute, ROUTES } from '../../../../../src/admin/console/web/frame/routes.ts'
+import type { PageRoute } from '../../../../../src/admin/console/web/frame/routes.ts'
+import { ROUTES } from '../../../../../src/admin/console/web/pages/routes.ts'
 import { Field } from '../../../../../src/admin/console/web/parts/field.tsx'
 import { Form, useForm } from '../../../../../src/admin/console/web/parts/form.tsx'
 import { formatNumber } from '../../../../../src/admin/console/web/parts/numbers.ts'
@@ -55,6 +56,4 @@ const route: PageRoute = {
   load: async () => ({ default: FormPage }),
 }
 ;(ROUTES as PageRoute[]).push(route)
-// The address was read before.
-window.dispatchEvent(new HashChangeEvent('hashchange'))
 await import('../../../../../src/admin/console/web/main.tsx')

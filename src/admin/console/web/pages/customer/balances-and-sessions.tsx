@@ -1,15 +1,17 @@
 /** Balances, and the sessions that reserve them: one changes the other. */
 import { useState } from 'preact/hooks'
 import { type Reading, useRead } from '../../api/read.ts'
+import type { OpenSession, SessionPage } from '../../api/sessions.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { announce } from '../../parts/live-region.tsx'
+import { ReleaseDialog } from '../../parts/release.tsx'
+import { missingText } from '../../parts/rights.ts'
 import { Age, ReadView } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
 import { balanceRows } from './balance-view.ts'
 import { Balances } from './balances.tsx'
-import { type Customer, readBalances, readSessions, type SessionPage } from './data.ts'
+import { type Customer, readBalances, readSessions } from './data.ts'
 import { keptTopUp } from './pending-top-up.ts'
-import { whyNot } from './rights.ts'
 import { Sessions } from './sessions.tsx'
 import { tabStorage } from './tab-storage.ts'
 import { ownerName, TopUp } from './top-up.tsx'
@@ -17,13 +19,14 @@ import { ownerName, TopUp } from './top-up.tsx'
 export function BalancesAndSessions({ customer }: { readonly customer: Customer }) {
   const key = `${customer.aid} ${customer.sid}`
   const balances = useRead(`balances ${key}`, (signal) => readBalances(customer, signal))
-  const sessions = useRead(`sessions ${key}`, (signal) => readSessions(customer, null, signal))
+  const sessions = useRead(`sessions ${key}`, (signal) => readSessions(customer, signal))
   const pending = keptTopUp(tabStorage(), ownerName(customer))
   const [isOpen, setOpen] = useState(pending?.isSent === true)
+  const [releasing, setReleasing] = useState<OpenSession | null>(null)
   const [done, setDone] = useState<string | null>(null)
-  const refusal = whyNot('balances/update')
+  const refusal = missingText('balances/update')
   const open = () => {
-    if (whyNot('balances/update') !== null) return
+    if (missingText('balances/update') !== null) return
     setDone(null)
     setOpen(true)
   }
@@ -74,7 +77,14 @@ export function BalancesAndSessions({ customer }: { readonly customer: Customer 
           {(all) => <Balances rows={balanceRows(all)} />}
         </ReadView>
       </section>
-      <OpenSessions reading={sessions} onReleased={reload} />
+      <OpenSessions reading={sessions} onRelease={setReleasing} />
+      {releasing !== null && (
+        <ReleaseDialog
+          sessions={[releasing]}
+          onReleased={reload}
+          onClose={() => setReleasing(null)}
+        />
+      )}
       {isOpen && <TopUp customer={customer} onClose={finish} />}
     </div>
   )
@@ -82,10 +92,10 @@ export function BalancesAndSessions({ customer }: { readonly customer: Customer 
 
 interface OpenSessionsProps {
   readonly reading: Reading<SessionPage>
-  readonly onReleased: () => void
+  readonly onRelease: (session: OpenSession) => void
 }
 
-function OpenSessions({ reading, onReleased }: OpenSessionsProps) {
+function OpenSessions({ reading, onRelease }: OpenSessionsProps) {
   return (
     <section aria-labelledby="sessions">
       <header class="section-header">
@@ -96,7 +106,7 @@ function OpenSessions({ reading, onReleased }: OpenSessionsProps) {
         isEmpty={(page) => page.sessions.length === 0 && page.next === null}
         empty={t('sessions.none')}
       >
-        {(page) => <Sessions page={page} onReleased={onReleased} />}
+        {(page) => <Sessions page={page} onRelease={onRelease} />}
       </ReadView>
     </section>
   )

@@ -1,5 +1,6 @@
 /** Reads of the customer page, by calls of the API. Lists are read by key, without totals. */
-import { answerOf, call, get, getAnswer } from '../../api/client.ts'
+import { answerOf, call, get } from '../../api/client.ts'
+import { readOpenSessions, type SessionPage } from '../../api/sessions.ts'
 import type { Balance } from './balance-view.ts'
 import { afterTime, type Identified, type Page, pageOf, timePosition } from './paging.ts'
 import { isValidAt, type Revision, textIn } from './revisions.ts'
@@ -34,20 +35,21 @@ async function read<T>(collection: Collection, body: Fields, signal: AbortSignal
   return (await call(`billapi/${collection}/get`, body as never, { signal })) as unknown as T[]
 }
 
-/** Null if there is no such customer. */
+/** `customer` is null if there is none. */
 export async function readCustomer(
   kind: Customer['kind'],
   id: number,
   signal: AbortSignal,
-): Promise<Customer | null> {
+): Promise<{ readonly customer: Customer | null }> {
   const all = { sort: { from: 1 }, size: REVISIONS_MAX }
   if (kind === 'account') {
     const revisions = await read<Revision>('accounts', { query: { aid: id }, ...all }, signal)
-    return revisions.length === 0 ? null : { kind, aid: id, sid: null, revisions }
+    return { customer: revisions.length === 0 ? null : { kind, aid: id, sid: null, revisions } }
   }
   const revisions = await read<Revision>('subscribers', { query: { sid: id }, ...all }, signal)
   const last = revisions.at(-1)
-  return last === undefined ? null : { kind, aid: Number(last['aid']), sid: id, revisions }
+  if (last === undefined) return { customer: null }
+  return { customer: { kind, aid: Number(last['aid']), sid: id, revisions } }
 }
 
 export interface TermsAt {
@@ -119,37 +121,8 @@ export async function readIncludes(signal: AbortSignal): Promise<PrepaidInclude[
   return details as unknown as PrepaidInclude[]
 }
 
-export interface OpenSession {
-  readonly origin: string
-  readonly session_id: string
-  readonly aid: number
-  readonly sid: number
-  readonly opened: string
-  readonly expires: string
-  readonly last_report: string | null
-  readonly services: readonly {
-    readonly usaget: string
-    readonly rating_group: number
-    readonly reserved: number
-    readonly reserved_money: number | string
-    readonly used: number
-  }[]
-}
-
-export interface SessionPage {
-  readonly sessions: readonly OpenSession[]
-  readonly next: string | null
-}
-
-export async function readSessions(
-  { aid, sid }: Customer,
-  after: string | null,
-  signal: AbortSignal,
-): Promise<SessionPage> {
-  const query = { aid, ...(sid !== null && { sid }), ...(after !== null && { after }) }
-  const answer = await getAnswer('api/sessions', query as never, { signal })
-  const { details, next } = answer as unknown as { details: OpenSession[]; next: string | null }
-  return { sessions: details, next }
+export function readSessions({ aid, sid }: Customer, signal: AbortSignal): Promise<SessionPage> {
+  return readOpenSessions({ aid: String(aid), ...(sid !== null && { sid: String(sid) }) }, signal)
 }
 
 export interface Line extends Identified {

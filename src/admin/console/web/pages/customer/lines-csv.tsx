@@ -1,6 +1,6 @@
 /** All lines of the customer as CSV, sent while they are read. The API makes it: a report. */
+import { missingText } from '../../parts/rights.ts'
 import { t } from '../../words/words.ts'
-import { whyNot } from './rights.ts'
 
 const COLUMNS = [
   'urt',
@@ -27,7 +27,7 @@ function reportOf(sid: number): string {
 }
 
 export function LinesCsv({ sid }: { readonly sid: number }) {
-  const refusal = whyNot('api/report')
+  const refusal = missingText('api/report')
   const refuse = (event: Event) => refusal !== null && event.preventDefault()
   return (
     <form method="post" action="api/report" onSubmit={refuse}>

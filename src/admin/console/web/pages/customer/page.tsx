@@ -25,7 +25,7 @@ export default function CustomerPage({ params }: PageProps) {
   return (
     <div class="customer">
       <ReadView reading={reading} rows={12}>
-        {(customer) =>
+        {({ customer }) =>
           customer === null ? (
             <Unknown text={t(`customer.no.${kind}`, { id })} />
           ) : (

@@ -1,32 +1,20 @@
-/** Open sessions of the customer, and their release. */
-import { useState } from 'preact/hooks'
-import { call } from '../../api/client.ts'
-import { Refusal } from '../../api/errors.ts'
+/** Open sessions of the customer. */
 import type { DecimalText } from '../../api/figures.ts'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Field } from '../../parts/field.tsx'
-import { Form, useForm } from '../../parts/form.tsx'
+import { keyOf, type OpenSession, type SessionPage } from '../../api/sessions.ts'
 import { formatMoney, formatNumber } from '../../parts/numbers.ts'
+import { missingText } from '../../parts/rights.ts'
 import { Table } from '../../parts/table.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
-import type { OpenSession, SessionPage } from './data.ts'
-import { whyNot } from './rights.ts'
 
 interface SessionsProps {
   readonly page: SessionPage
-  readonly onReleased: () => void
+  /** Asks before it releases a session. */
+  readonly onRelease: (session: OpenSession) => void
 }
 
-export function Sessions({ page, onReleased }: SessionsProps) {
-  const [chosen, setChosen] = useState<OpenSession | null>(null)
-  const [isAsked, setAsked] = useState(false)
-  const refusal = whyNot('api/releasesessions')
-  const close = (outcome: Outcome | null) => {
-    setChosen(null)
-    setAsked(outcome === 'asked')
-    if (outcome !== null) onReleased()
-  }
+export function Sessions({ page, onRelease }: SessionsProps) {
+  const refusal = missingText('api/releasesessions')
   const columns = [
     { title: t('sessions.id'), cell: (one: OpenSession) => <SessionName session={one} /> },
     { title: t('sessions.reserved'), cell: reservedText, isNumber: true },
@@ -43,8 +31,8 @@ export function Sessions({ page, onReleased }: SessionsProps) {
           class="danger"
           aria-disabled={refusal !== null}
           title={refusal ?? undefined}
-          aria-label={t('sessions.releaseOne', { id: one.session_id })}
-          onClick={() => refusal === null && setChosen(one)}
+          aria-label={t('release.one', { id: one.session_id })}
+          onClick={() => refusal === null && onRelease(one)}
         >
           {t('sessions.release')}
         </button>
@@ -53,15 +41,8 @@ export function Sessions({ page, onReleased }: SessionsProps) {
   ]
   return (
     <>
-      <Table
-        caption={t('sessions.title')}
-        columns={columns}
-        rows={page.sessions}
-        keyOf={(one) => `${one.origin} ${one.session_id}`}
-      />
-      {isAsked && <p class="mark good">✓ {t('sessions.asked')}</p>}
+      <Table caption={t('sessions.title')} columns={columns} rows={page.sessions} keyOf={keyOf} />
       {page.next !== null && <p class="muted">{t('sessions.more')}</p>}
-      {chosen !== null && <Release session={chosen} onClose={close} />}
     </>
   )
 }
@@ -86,52 +67,4 @@ function reservedText({ services }: OpenSession): string {
 
 function usedText({ services }: OpenSession): string {
   return services.map(({ used }) => formatNumber(used)).join(', ')
-}
-
-type Outcome = 'asked' | 'ended'
-
-interface ReleaseProps {
-  readonly session: OpenSession
-  /** Null if nothing was done. */
-  readonly onClose: (outcome: Outcome | null) => void
-}
-
-/** How a session ends: its network element is asked, or the ledger ends it at once. */
-function Release({ session, onClose }: ReleaseProps) {
-  const { origin, session_id } = session
-  const isDiameter = origin.startsWith('diameter:')
-  const initial = { reason: '', how: isDiameter ? 'ask' : 'now' }
-  const form = useForm(initial, async ({ reason, how }) => {
-    const body = { sessions: [{ session_id, origin }], reason, now: how === 'now' }
-    const details = (await call('api/sessions/release' as never, body as never)) as unknown
-    const [result] = details as { outcome: Outcome | 'refused'; why?: string }[]
-    if (result?.outcome === 'refused') throw new Refusal('refused', 0, result.why ?? '')
-    onClose(result?.outcome ?? null)
-  })
-  const { reason, how } = form.values.value
-  const ways = [
-    ...(isDiameter ? [{ value: 'ask', label: t('sessions.ask') }] : []),
-    { value: 'now', label: t('sessions.now') },
-  ]
-  return (
-    <Dialog title={t('sessions.releaseOne', { id: session_id })} onClose={() => onClose(null)}>
-      <p>{t('sessions.effect')}</p>
-      <Form form={form} save={t('sessions.release')}>
-        <Field
-          label={t('sessions.reason')}
-          value={reason}
-          onValue={(value) => form.set('reason', value)}
-          hint={t('sessions.reasonHint')}
-          error={form.errorAt('reason')}
-          input={{ required: true, autofocus: true, maxLength: 1000 }}
-        />
-        <Field
-          label={t('sessions.how')}
-          value={how}
-          onValue={(value) => form.set('how', value)}
-          choices={ways}
-        />
-      </Form>
-    </Dialog>
-  )
 }

@@ -11,7 +11,7 @@ export interface OverviewData {
   readonly live: ReadonlySignal<LiveState>
   readonly series: ReadonlySignal<SeriesWindow>
   readonly isPaused: ReadonlySignal<boolean>
-  /** What is shown: the newest sample, or the one at which the page was paused. */
+  /** The shown sample: the newest, or the one at which the page was paused. */
   readonly shown: ReadonlySignal<LiveSample | null>
   pause(isPaused: boolean): void
 }

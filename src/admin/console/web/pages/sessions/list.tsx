@@ -1,26 +1,25 @@
-/** The list of open sessions: selection by mouse and keys, and the release of the selected ones. */
-import { useRef, useState } from 'preact/hooks'
+/** The list of open sessions, and the selection of those to release, by mouse and keys. */
+import { useRef } from 'preact/hooks'
+import { keyOf, type OpenSession } from '../../api/sessions.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { link, linkHere } from '../../frame/routes.ts'
 import { formatMoney, formatNumber } from '../../parts/numbers.ts'
-import { ReleaseDialog } from '../../parts/release.tsx'
 import { missingText } from '../../parts/rights.ts'
 import { type Column, Pager, Table } from '../../parts/table.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
-import { keyOf, type OpenSession } from './data.ts'
 
 interface SessionListProps {
   readonly sessions: readonly OpenSession[]
   readonly next: string | null
   readonly selected: readonly OpenSession[]
   readonly onSelect: (keys: ReadonlySet<string>) => void
-  readonly onReleased: () => void
+  /** Asks before it releases the selected sessions. */
+  readonly onRelease: () => void
 }
 
 export function SessionList(props: SessionListProps) {
-  const { sessions, next, selected, onSelect, onReleased } = props
-  const [isReleasing, setReleasing] = useState(false)
+  const { sessions, next, selected, onSelect, onRelease } = props
   const missing = missingText('api/releasesessions')
   const keys = new Set(selected.map(keyOf))
   const toggle = (session: OpenSession) => {
@@ -31,7 +30,7 @@ export function SessionList(props: SessionListProps) {
     onSelect(new Set(keys.size === sessions.length ? [] : sessions.map(keyOf)))
   }
   const release = () => {
-    if (missing === null && selected.length > 0) setReleasing(true)
+    if (missing === null && selected.length > 0) onRelease()
   }
   useListKeys({ selectAll, release, next })
   if (sessions.length === 0) return <Pager next={next} />
@@ -61,15 +60,6 @@ export function SessionList(props: SessionListProps) {
         isCurrent={(session) => keys.has(keyOf(session))}
       />
       <Pager next={next} />
-      {isReleasing && (
-        <ReleaseDialog
-          sessions={selected}
-          onClose={(isDone) => {
-            setReleasing(false)
-            if (isDone) onReleased()
-          }}
-        />
-      )}
     </>
   )
 }

@@ -2,10 +2,12 @@
 import './sessions.css'
 import { useEffect, useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
+import { keyOf, type OpenSession } from '../../api/sessions.ts'
 import { linkHere, location } from '../../frame/routes.ts'
+import { ReleaseDialog } from '../../parts/release.tsx'
 import { Age, ReadView } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
-import { keyOf, readSessions } from './data.ts'
+import { readSessions } from './data.ts'
 import { FilterForm } from './filter.tsx'
 import { SessionList } from './list.tsx'
 import { Peers } from './peers.tsx'
@@ -15,6 +17,7 @@ export default function Page() {
   const address = linkHere({})
   const reading = useRead(address, (signal) => readSessions(query, signal))
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [releasing, setReleasing] = useState<readonly OpenSession[] | null>(null)
   useEffect(() => setSelected(new Set()), [address])
   const { atMs } = reading.state.value
   const isFiltered = Object.keys(query).length > 0
@@ -35,23 +38,33 @@ export default function Page() {
       <section aria-labelledby="open-sessions">
         <h2 id="open-sessions">{t('sessionlist.open')}</h2>
         <ReadView reading={reading} rows={10}>
-          {({ sessions, next }) => (
-            <>
-              {sessions.length === 0 && (
-                <p class="state">{t(emptyText(isFiltered, next !== null))}</p>
-              )}
-              <SessionList
-                sessions={sessions}
-                next={next}
-                selected={sessions.filter((session) => selected.has(keyOf(session)))}
-                onSelect={setSelected}
-                onReleased={released}
-              />
-            </>
-          )}
+          {({ sessions, next }) => {
+            const chosen = sessions.filter((session) => selected.has(keyOf(session)))
+            return (
+              <>
+                {sessions.length === 0 && (
+                  <p class="state">{t(emptyText(isFiltered, next !== null))}</p>
+                )}
+                <SessionList
+                  sessions={sessions}
+                  next={next}
+                  selected={chosen}
+                  onSelect={setSelected}
+                  onRelease={() => setReleasing(chosen)}
+                />
+              </>
+            )
+          }}
         </ReadView>
       </section>
       <Peers />
+      {releasing !== null && (
+        <ReleaseDialog
+          sessions={releasing}
+          onReleased={released}
+          onClose={() => setReleasing(null)}
+        />
+      )}
     </>
   )
 }

@@ -36,7 +36,6 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'customer.price': 'Preis',
   'customer.whichRates':
     'Plan und Dienste: je Abrechnungszeitraum; Tarife der letzten 100 Zeilen: Preis / Takt.',
-  'customer.needsRole': 'Das braucht eine der Rollen {needed}; vorhanden: {roles}.',
   'balances.title': 'Guthaben',
   'balances.reload': 'Neu lesen',
   'balances.none': 'Kein Guthaben: die erste Aufladung legt eines an.',
@@ -82,15 +81,6 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'sessions.expires': 'Läuft ab',
   'sessions.action': 'Aktion',
   'sessions.release': 'Freigeben',
-  'sessions.releaseOne': 'Sitzung {id} freigeben',
-  'sessions.effect':
-    'Was die Sitzung reserviert hat, ist wieder frei; was sie verbraucht hat, bleibt berechnet.',
-  'sessions.reason': 'Grund',
-  'sessions.reasonHint': 'Steht im Audit.',
-  'sessions.how': 'Wie',
-  'sessions.ask': 'Das Netzelement bitten, sie zu beenden',
-  'sessions.asked': 'Das Netzelement ist gebeten, sie zu beenden: gleich neu lesen.',
-  'sessions.now': 'Im Ledger sofort beenden',
   'records.title': 'Aufzeichnungen',
   'records.lines': 'Zeilen',
   'records.bills': 'Rechnungen und Zahlungen',

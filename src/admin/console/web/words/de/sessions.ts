@@ -13,7 +13,8 @@ export const SESSIONS: Readonly<Record<keyof typeof EN, string>> = {
   'sessionlist.all': 'Alle zeigen',
   'sessionlist.open': 'Offene Sitzungen',
   'sessionlist.none':
-    'Keine Sitzung ist offen. Eine beginnt mit der ersten Anfrage eines Netzelements: tollgate charge sendet eine.',
+    'Keine Sitzung ist offen. Eine beginnt mit der ersten Anfrage eines Netzelements: ' +
+    'tollgate charge sendet eine.',
   'sessionlist.noneFound': 'Keine offene Sitzung passt zum Filter.',
   'sessionlist.noneHere': 'Auf dieser Seite passt keine Sitzung; vielleicht auf der nächsten.',
   'sessionlist.select': 'Gewählt',
@@ -36,9 +37,11 @@ export const SESSIONS: Readonly<Record<keyof typeof EN, string>> = {
   'release.one': 'Sitzung {id} beenden',
   'release.many': '{count} Sitzungen beenden',
   'release.effectAsk':
-    'Das Netzelement wird gebeten, die Sitzung zu beenden; ihr ganzer Verbrauch wird abgerechnet. Sitzungen, die nicht über Diameter kamen, werden abgelehnt.',
+    'Das Netzelement wird gebeten, die Sitzung zu beenden; ihr ganzer Verbrauch wird ' +
+    'abgerechnet. Sitzungen, die nicht über Diameter kamen, werden abgelehnt.',
   'release.effectNow':
-    'Die Sitzung endet sofort im Ledger: Ihre Reservierungen werden frei, gemeldeter Verbrauch bleibt abgerechnet. Das lässt sich nicht rückgängig machen.',
+    'Die Sitzung endet sofort im Ledger: Ihre Reservierungen werden frei, gemeldeter ' +
+    'Verbrauch bleibt abgerechnet. Das lässt sich nicht rückgängig machen.',
   'release.more': 'und {count} weitere',
   'release.reason': 'Grund',
   'release.reasonHint': 'Er steht im Audit.',

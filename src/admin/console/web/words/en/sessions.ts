@@ -12,7 +12,8 @@ export const SESSIONS = {
   'sessionlist.all': 'Show all',
   'sessionlist.open': 'Open sessions',
   'sessionlist.none':
-    'No session is open. One begins with the first request of a network element: tollgate charge sends one.',
+    'No session is open. One begins with the first request of a network element: ' +
+    'tollgate charge sends one.',
   'sessionlist.noneFound': 'No open session matches the filter.',
   'sessionlist.noneHere': 'No session on this page matches; the next page may have some.',
   'sessionlist.select': 'Selected',
@@ -35,9 +36,11 @@ export const SESSIONS = {
   'release.one': 'Release session {id}',
   'release.many': 'Release {count} sessions',
   'release.effectAsk':
-    'The network element is asked to end the session; all of its usage is charged. Sessions that did not come over Diameter are refused.',
+    'The network element is asked to end the session; all of its usage is charged. ' +
+    'Sessions that did not come over Diameter are refused.',
   'release.effectNow':
-    'The session ends in the ledger at once: its reservations are free again, reported usage stays charged. This cannot be undone.',
+    'The session ends in the ledger at once: its reservations are free again, ' +
+    'reported usage stays charged. This cannot be undone.',
   'release.more': 'and {count} more',
   'release.reason': 'Reason',
   'release.reasonHint': 'It is kept in the audit.',

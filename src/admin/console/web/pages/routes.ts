@@ -1,0 +1,24 @@
+/** All pages, each loaded on demand. */
+import type { PageRoute } from '../frame/routes.ts'
+
+/** The first is the page of an empty address. */
+export const ROUTES: readonly PageRoute[] = [
+  {
+    pattern: 'overview',
+    title: 'page.overview',
+    menu: 'overview',
+    load: () => import('./overview/page.tsx'),
+  },
+  {
+    pattern: 'customer/:of/:id',
+    title: 'page.customer',
+    menu: 'customer',
+    load: () => import('./customer/page.tsx'),
+  },
+  {
+    pattern: 'sessions',
+    title: 'page.sessions',
+    menu: 'sessions',
+    load: () => import('./sessions/page.tsx'),
+  },
+]
