@@ -181,8 +181,7 @@ export async function stepOpenSessions(
   ledger: Ledger,
   from: SessionPosition,
 ): Promise<{ readonly found: readonly PlacedSession[]; readonly next: SessionPosition | null }> {
-  const { partition } = from
-  const places = await placesAfter(ledger, from)
+  const { places, next } = await placesFrom(ledger, from)
   const read = await readSessions(
     ledger,
     places.flatMap(({ member }) => parseMember(member) ?? []),
@@ -193,39 +192,89 @@ export async function stepOpenSessions(
     const place = byMember.get(indexMember(each.aid, each.sid, each.sessionKey))
     return place === undefined || each.session.state !== 'open' ? [] : [{ ...each, place }]
   })
-  const last = places.at(-1)
-  if (last !== undefined) return { found, next: last }
-  const following = partition + 1
-  return { found, next: following < ledger.keys.partitions ? beginOf(following) : null }
+  return { found, next }
 }
 
 export interface PlacedSession extends FoundSession {
   readonly place: SessionPosition
 }
 
-/** Members of equal score are in the order of their bytes. */
+/** The rest of a partition, and the following ones as long as each fits as a whole. */
+async function placesFrom(ledger: Ledger, from: SessionPosition) {
+  const { places, isEnd } = await placesAfter(ledger, from)
+  if (!isEnd) return { places, next: places.at(-1) ?? from }
+  let partition = from.partition + 1
+  let count = places.length
+  const whole: number[] = []
+  for (const size of await partitionSizes(ledger, partition)) {
+    count += size
+    if (count > SCAN_COUNT) break
+    if (size > 0) whole.push(partition)
+    partition += 1
+  }
+  places.push(...(await placesIn(ledger, whole)))
+  return { places, next: partition < ledger.keys.partitions ? beginOf(partition) : null }
+}
+
+/** Partitions whose sizes are read in one step. */
+const SIZES_MAX = 128
+
+/** Numbers of sessions in a partition and its followers. */
+async function partitionSizes({ keys, redis }: Ledger, first: number): Promise<number[]> {
+  const pipeline = redis.client.pipeline()
+  const end = Math.min(first + SIZES_MAX, keys.partitions)
+  for (let partition = first; partition < end; partition += 1) {
+    pipeline.zcard(keys.expiry(partition))
+  }
+  return (await repliesOf(redis.guard(pipeline.exec()))).map(Number)
+}
+
+async function placesIn(
+  { keys, redis }: Ledger,
+  partitions: readonly number[],
+): Promise<SessionPosition[]> {
+  const pipeline = redis.client.pipeline()
+  for (const partition of partitions) {
+    pipeline.zrange(keys.expiry(partition), '0', String(SCAN_COUNT - 1), 'WITHSCORES')
+  }
+  const replies = await repliesOf(redis.guard(pipeline.exec()))
+  return partitions.flatMap((partition, index) => positions(partition, replies[index] as string[]))
+}
+
+/** Throws the first failure. */
+async function repliesOf(
+  executing: Promise<readonly [Error | null, unknown][] | null>,
+): Promise<unknown[]> {
+  return ((await executing) ?? []).map(([failure, reply]) => {
+    if (failure !== null) throw failure
+    return reply
+  })
+}
+
+/** `entries`: members of a partition, each followed by its score. */
+function positions(partition: number, entries: readonly string[]): SessionPosition[] {
+  const places: SessionPosition[] = []
+  for (let at = 0; at < entries.length; at += 2) {
+    places.push({ partition, score: Number(entries[at + 1]), member: entries[at] ?? '' })
+  }
+  return places
+}
+
+/** Members of equal score are in the order of their bytes. `isEnd`: the partition has no more. */
 async function placesAfter(
   { keys, redis }: Ledger,
   { partition, score: least, member: after }: SessionPosition,
-): Promise<SessionPosition[]> {
+): Promise<{ places: SessionPosition[]; isEnd: boolean }> {
   const index = keys.expiry(partition)
-  for (let offset = 0; ; offset += SCAN_COUNT) {
-    const reading = redis.client.zrangebyscore(
-      index,
-      least,
-      '+inf',
-      'WITHSCORES',
-      'LIMIT',
-      offset,
-      SCAN_COUNT,
+  const limit = SCAN_COUNT
+  for (let offset = 0; ; offset += limit) {
+    const entries = await redis.guard(
+      redis.client.zrangebyscore(index, least, '+inf', 'WITHSCORES', 'LIMIT', offset, limit),
     )
-    const entries = await redis.guard(reading)
-    const places: SessionPosition[] = []
-    for (let at = 0; at < entries.length; at += 2) {
-      const member = entries[at] ?? ''
-      const score = Number(entries[at + 1])
-      if (score > least || member > after) places.push({ partition, score, member })
-    }
-    if (places.length > 0 || entries.length < 2 * SCAN_COUNT) return places
+    const places = positions(partition, entries).filter(({ score, member }) => {
+      return score > least || member > after
+    })
+    const isEnd = entries.length < 2 * limit
+    if (places.length > 0 || isEnd) return { places, isEnd }
   }
 }

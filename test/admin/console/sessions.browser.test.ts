@@ -13,7 +13,7 @@ const open = (more: { user?: string; query?: string } = {}) => {
   const { query = '', ...options } = more
   return visits.visit({ ...options, hash: `#/sessions${query}` })
 }
-const rows = (page: Page) => page.getByRole('region', { name: 'Open sessions' }).locator('tbody tr')
+const rows = (page: Page) => page.getByRole('group', { name: 'Open sessions' }).locator('tbody tr')
 const rowOf = (page: Page, id: string) => rows(page).filter({ hasText: id })
 const select = (page: Page, id: string) => rowOf(page, id).getByRole('checkbox').check()
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
@@ -112,7 +112,7 @@ describe.skipIf(CHROMIUM === undefined)('the release of sessions', () => {
     const page = await open()
     await rowOf(page, ids[1] ?? '').waitFor()
     const count = await rows(page).count()
-    await page.getByRole('region', { name: 'Open sessions' }).first().focus()
+    await page.getByRole('group', { name: 'Open sessions' }).first().focus()
     await page.keyboard.press('j')
     await page.keyboard.press('Enter')
     await button(page, 'Release 1 selected…').waitFor()

@@ -27,7 +27,7 @@ interface TableProps<Row> {
 
 export function Table<Row>(props: TableProps<Row>) {
   const { caption, columns, rows, keyOf, onOpen, isCurrent, hasCaption = false } = props
-  const ref = useRef<HTMLElement>(null)
+  const ref = useRef<HTMLDivElement>(null)
   const move = (event: KeyboardEvent) => {
     const isInput =
       event.target instanceof Element && event.target.closest('input, select, textarea')
@@ -53,8 +53,16 @@ export function Table<Row>(props: TableProps<Row>) {
     return { onClick: open, onKeyDown: byKey, class: 'opens' }
   }
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
-    <section class="table" ref={ref} onKeyDown={move} tabIndex={0} aria-label={caption}>
+    // biome-ignore lint/a11y/useSemanticElements: it has no fields.
+    <div
+      class="table"
+      role="group"
+      ref={ref}
+      onKeyDown={move}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+      tabIndex={0}
+      aria-label={caption}
+    >
       <table>
         <caption class={hasCaption ? undefined : 'hidden'}>{caption}</caption>
         <thead>
@@ -83,7 +91,7 @@ export function Table<Row>(props: TableProps<Row>) {
           ))}
         </tbody>
       </table>
-    </section>
+    </div>
   )
 }
 

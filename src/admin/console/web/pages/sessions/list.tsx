@@ -36,7 +36,7 @@ export function SessionList(props: SessionListProps) {
   if (sessions.length === 0) return <Pager next={next} />
   return (
     <>
-      <div class="buttons bar">
+      <div class="buttons selection">
         <button type="button" onClick={selectAll}>
           {t(keys.size === sessions.length ? 'sessionlist.selectNone' : 'sessionlist.selectAll')}
         </button>
