@@ -62,7 +62,8 @@ async function visitForm() {
 const stored = (name: string) => world.catalog.prepaidincludes.countDocuments({ name } as object)
 
 async function fillForm(page: Page, values: Record<string, string>): Promise<void> {
-  for (const [label, value] of Object.entries(values)) await page.getByLabel(label, { exact: true }).fill(value)
+  for (const [label, value] of Object.entries(values))
+    await page.getByLabel(label, { exact: true }).fill(value)
 }
 
 describe.skipIf(CHROMIUM === undefined)('a form', () => {

@@ -124,7 +124,7 @@ describe.skipIf(CHROMIUM === undefined)('the release of sessions', () => {
     await page.getByRole('dialog', { name: `Release ${count} sessions` }).waitFor()
     await page.keyboard.insertText('maintenance')
     await page.keyboard.press('Control+Enter')
-    await page.getByText(`${count} ended, 0 asked to end, 0 refused.`).waitFor()
+    await page.getByRole('dialog').getByText(`${count} ended, 0 asked to end, 0 refused.`).waitFor()
     await page.keyboard.press('Escape')
     await page.getByText('No session is open.').waitFor()
     for (const id of ids) expect(await reasonsOf(id)).toEqual([{ reason: 'maintenance' }])
@@ -142,7 +142,7 @@ describe.skipIf(CHROMIUM === undefined)('the release of sessions', () => {
     await button(page, 'Release 1 selected…').click()
     await page.getByLabel('Reason').fill('late')
     await page.keyboard.press('Control+Enter')
-    await page.getByText('0 ended, 0 asked to end, 1 refused.').waitFor()
+    await page.getByRole('dialog').getByText('0 ended, 0 asked to end, 1 refused.').waitFor()
     await page.getByText(`session ${id} is closed already`).waitFor()
   })
 

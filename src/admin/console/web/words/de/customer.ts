@@ -3,6 +3,7 @@ import type { CUSTOMER as EN } from '../en/customer.ts'
 export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'page.customer': 'Kunde',
   'keys.topUp': 'Aufladen',
+  'keys.edit': 'Kontaktdaten bearbeiten',
   'keys.why': 'Warum dieser Preis',
   'customer.badNumber': '„{id}“ ist keine Nummer eines Kunden.',
   'customer.no.subscriber': 'Es gibt keinen Teilnehmer {id}.',
@@ -36,6 +37,24 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'customer.price': 'Preis',
   'customer.whichRates':
     'Plan und Dienste: je Abrechnungszeitraum; Tarife der letzten 100 Zeilen: Preis / Takt.',
+  'edit.open': 'Bearbeiten',
+  'edit.title': 'Kontaktdaten',
+  'edit.save': 'Speichern',
+  'edit.firstname': 'Vorname',
+  'edit.lastname': 'Nachname',
+  'edit.email': 'E-Mail',
+  'edit.address': 'Anschrift',
+  'edit.zip_code': 'Postleitzahl',
+  'edit.country': 'Land',
+  'conflict.title': 'Jemand anderes hat diese Revision inzwischen gespeichert.',
+  'conflict.titleBy': '{author} hat diese Revision inzwischen gespeichert.',
+  'conflict.choose':
+    'Wählen Sie zu jedem Feld den Wert, der bleibt, und speichern Sie noch einmal.',
+  'conflict.noClash':
+    'Keines Ihrer Felder ist betroffen: Speichern Sie noch einmal, um Ihre Änderungen hinzuzufügen.',
+  'conflict.mine': 'Ihr Wert',
+  'conflict.theirs': 'Gespeichert',
+  'conflict.kept': '{field}: {before} → {after} (bleibt)',
   'balances.title': 'Guthaben',
   'balances.reload': 'Neu lesen',
   'balances.none': 'Kein Guthaben: die erste Aufladung legt eines an.',
