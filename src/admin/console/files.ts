@@ -63,7 +63,12 @@ function builtFolder(): string | null {
 function headersOf(name: string): Record<string, string> {
   const type = TYPES[extname(name)] ?? ''
   if (name !== PAGE) return { 'content-type': type, 'cache-control': IMMUTABLE }
-  return { 'content-type': type, 'content-security-policy': CONSOLE_POLICY }
+  return {
+    'content-type': type,
+    'content-security-policy': CONSOLE_POLICY,
+    // Without a referrer the browser names no origin of a form, such as the one for a CSV.
+    'referrer-policy': 'same-origin',
+  }
 }
 
 function representationsOf(path: string): readonly Representation[] {

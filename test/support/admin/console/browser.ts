@@ -29,11 +29,17 @@ export interface ConsoleVisit {
 
 export type VisitOptions = Pick<
   BrowserContextOptions,
-  'colorScheme' | 'viewport' | 'locale' | 'hasTouch' | 'permissions' | 'timezoneId'
+  | 'colorScheme'
+  | 'deviceScaleFactor'
+  | 'viewport'
+  | 'locale'
+  | 'hasTouch'
+  | 'permissions'
+  | 'timezoneId'
 >
 
 /** On a machine that others use too. */
-const WAIT_MS_MAX = 20_000
+const WAIT_MS_MAX = 60_000
 
 /** A page in a context of its own: no cookies, an empty cache. */
 export async function openConsole(

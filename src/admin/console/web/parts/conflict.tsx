@@ -42,7 +42,7 @@ export function Conflict({ merge, author, choices, onChoose, labelOf }: Conflict
         </fieldset>
       ))}
       {merge.theirs.length > 0 && (
-        <ul class="released">
+        <ul class="listed">
           {merge.theirs.map(({ field, before, after }) => (
             <li key={field} dir="auto">
               {t('conflict.kept', {

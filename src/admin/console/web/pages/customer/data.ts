@@ -179,7 +179,7 @@ export function readAudit(
   return readById('audit', { $or: keys }, { after, signal })
 }
 
-/** Who has made the last change of the customer; null if it is not known, or not to be read. */
+/** User of the last change of the customer; null if it is unknown, or may not be read. */
 export async function readLastAuthor({ kind, aid, sid }: Customer): Promise<string | null> {
   const key =
     kind === 'account'

@@ -48,10 +48,9 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'edit.country': 'Land',
   'conflict.title': 'Jemand anderes hat diese Revision inzwischen gespeichert.',
   'conflict.titleBy': '{author} hat diese Revision inzwischen gespeichert.',
-  'conflict.choose':
-    'Wählen Sie zu jedem Feld den Wert, der bleibt, und speichern Sie noch einmal.',
+  'conflict.choose': 'Wählen Sie zu jedem Feld den Wert, der bleibt, und speichern Sie erneut.',
   'conflict.noClash':
-    'Keines Ihrer Felder ist betroffen: Speichern Sie noch einmal, um Ihre Änderungen hinzuzufügen.',
+    'Keines Ihrer Felder ist betroffen: Speichern Sie erneut, um Ihre Änderungen hinzuzufügen.',
   'conflict.mine': 'Ihr Wert',
   'conflict.theirs': 'Gespeichert',
   'conflict.kept': '{field}: {before} → {after} (bleibt)',
