@@ -54,7 +54,7 @@ export async function openConsole(
   const faults: string[] = []
   const requests: { path: string; bytes: number }[] = []
   page.on('console', (message) => {
-    if (message.type() === 'error' && !isOutage(message.text())) faults.push(message.text())
+    if (message.type() === 'error' && !isExpected(message.text())) faults.push(message.text())
   })
   page.on('pageerror', (error) => faults.push(String(error)))
   page.on('requestfinished', async (request) => {
@@ -75,9 +75,9 @@ export async function closeConsoles(): Promise<void> {
   contexts.clear()
 }
 
-/** Chromium reports each failed request; outages are what some tests are about. */
-function isOutage(text: string): boolean {
-  return /^Failed to load resource: (?:net::ERR|the server responded with a status of 503)/.test(
+/** Chromium reports each failed request; some tests are about outages and conflicts. */
+function isExpected(text: string): boolean {
+  return /^Failed to load resource: (?:net::ERR|the server responded with a status of (?:409|503))/.test(
     text,
   )
 }
