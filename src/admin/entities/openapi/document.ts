@@ -4,6 +4,7 @@
  */
 import { anyValue, refName, type Schema } from '../../../catalog/entities/json-schema.ts'
 import { ACTION_TAG, actionPaths } from '../../actions/openapi.ts'
+import { QUOTE_SCHEMAS } from '../../actions/quote-schemas.ts'
 import { ACTIONS } from '../../actions/table.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { actionsOf } from '../definitions/params.ts'
@@ -108,6 +109,7 @@ const COMPONENTS: Readonly<Record<string, Schema>> = {
   ...ERROR_SCHEMAS,
   ...NODE_SCHEMAS,
   ...LIVE_SCHEMAS,
+  ...QUOTE_SCHEMAS,
 }
 
 export function openApiDocument(
