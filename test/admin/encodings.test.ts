@@ -15,13 +15,15 @@ import { silent } from '../support/recorder/accounts.ts'
 
 /** 15 minutes of a node with three file types, whose rates vary; the same in each run. */
 function fullHistory(): string {
-  const { details } = LIVE_ANSWERS['GET /api/live']?.example as { details: LiveSample }
-  const [json] = details.file_types
-  if (json === undefined) throw new RangeError('the example has a file type')
-  const sample = {
-    ...details,
-    file_types: ['csv', 'json', 'xml'].map((name) => ({ ...json, name })),
-  }
+  const { example } = LIVE_ANSWERS['GET /api/live'] ?? {}
+  const { details } = example as { details: LiveSample }
+  const types = ['csv', 'json', 'xml'].map((name) => ({
+    name,
+    granted: 812,
+    denied: 12,
+    failed: 0,
+  }))
+  const sample = { ...details, file_types: types }
   const ring = new SampleRing()
   let state = 1
   const random = () => {

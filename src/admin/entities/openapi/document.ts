@@ -26,6 +26,7 @@ import {
   responseSchema,
 } from './response-schemas.ts'
 import { FILTER_COMPOUNDS, REVISION_INFO, storedFields } from './schemas.ts'
+import { SETTINGS_SCHEMAS } from './settings-docs.ts'
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
@@ -108,6 +109,7 @@ const COMPONENTS: Readonly<Record<string, Schema>> = {
   ...COMMON_SCHEMAS,
   ...ERROR_SCHEMAS,
   ...NODE_SCHEMAS,
+  ...SETTINGS_SCHEMAS,
   ...LIVE_SCHEMAS,
   ...QUOTE_SCHEMAS,
 }

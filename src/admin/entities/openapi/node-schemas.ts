@@ -14,7 +14,6 @@ import {
   type Schema,
   text,
 } from '../../../catalog/entities/json-schema.ts'
-import { NOTHING, VALID } from './components.ts'
 
 const DONE: Schema = { type: 'integer', const: 1, description: '1: success.' }
 const SUCCESS = text('Always `success`.')
@@ -31,27 +30,6 @@ const succeeded = (description: string, details: Readonly<Record<string, Schema>
     details: closed('The details.', details),
     input: ref('loginInput', 'The parameters of the request, without secrets.'),
   })
-
-const settingsAnswer = (
-  description: string,
-  actions: readonly string[],
-  parts: Readonly<Record<string, Schema>>,
-  optional: readonly string[] = [],
-): Schema =>
-  closed(
-    description,
-    {
-      status: DONE,
-      desc: SUCCESS,
-      input: closed('What was asked for.', {
-        action: choice(actions, 'The action.'),
-        category: text('The category, also with a path.'),
-        path: text('The path in it.'),
-      }),
-      ...parts,
-    },
-    optional,
-  )
 
 const USER: Readonly<Record<string, Schema>> = {
   user: text('Name of the user.'),
@@ -229,47 +207,4 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
       runs: mapOf(integer('Number of runs.'), 'All runs by job.'),
     }),
   }),
-  settingsAnswer: either(
-    'By the action: the categories, the versions of a category, or a setting.',
-    ref('settingsList'),
-    ref('settingsHistory'),
-    ref('settingsValue'),
-  ),
-  settingsList: settingsAnswer('The categories.', ['list'], {
-    details: listOf(ref('settingsCategory'), 'All categories.'),
-  }),
-  settingsCategory: closed('A category of settings.', {
-    category: text('Its name.'),
-    about: text('What it has.'),
-    settable: flag('Whether it can be changed while the node runs.'),
-  }),
-  settingsHistory: settingsAnswer('The versions of a category.', ['history'], {
-    details: listOf(ref('settingsVersion'), 'Newest first: the first one is in force.'),
-  }),
-  settingsVersion: closed('A version of a category.', {
-    rev: integer('Its number.'),
-    changed: date('When it was stored.'),
-    changed_by: text('Who has stored it: `cli`, or the name of a user.'),
-    actor: either('The caller; null if only `changed_by` is known.', ref('actor'), NOTHING),
-  }),
-  actor: closed('The caller that has made a change.', {
-    by: choice(
-      ['session', 'token', 'signature', 'open', 'cli', 'node'],
-      'How it was authenticated; `cli` and `node`: this machine.',
-    ),
-    id: text('Id of the user, or name of the client; may be empty.'),
-    name: text('Name of the user or client.'),
-    address: text('Its address; empty for this machine.'),
-  }),
-  settingsValue: settingsAnswer(
-    'A setting, without secrets.',
-    ['get', 'set', 'unset', 'restore'],
-    {
-      details: anyValue('The stored value at the path.'),
-      effective: anyValue('The effective value at the path, including defaults.'),
-      rev: integer('Version of the category; 0 if nothing is stored.'),
-      valid: VALID,
-    },
-    ['effective', 'valid'],
-  ),
 }
