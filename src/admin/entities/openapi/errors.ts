@@ -29,6 +29,11 @@ export const FAILED: Schema = {
   description: '0: the request failed.',
 }
 const MESSAGE = text('The error, with the field and how to fix it.')
+/** Actions repeat the text of each error in both places. */
+const OF_ACTIONS: Readonly<Record<string, Schema>> = {
+  desc: text('In answers of actions: the text.'),
+  message: text('In answers of actions: the text.'),
+}
 
 const coded = (
   description: string,
@@ -39,13 +44,14 @@ const coded = (
   closed(
     description,
     {
+      ...OF_ACTIONS,
       status: FAILED,
       code: { type: 'integer', const: code, description: 'Identifies the error.' },
       message: MESSAGE,
       display,
       ...more,
     },
-    Object.keys(more),
+    ['desc', ...Object.keys(more)],
   )
 
 const FIELD_ISSUE = closed('An invalid field.', {
@@ -54,11 +60,16 @@ const FIELD_ISSUE = closed('An invalid field.', {
 })
 
 const located = (description: string): Schema =>
-  closed(description, {
-    status: FAILED,
-    code: integer('500, or the HTTP status if that is not 200.'),
-    data: closed('The error.', { message: MESSAGE }),
-  })
+  closed(
+    description,
+    {
+      status: FAILED,
+      code: integer('500, or the HTTP status if that is not 200.'),
+      data: closed('The error.', { message: MESSAGE }),
+      ...OF_ACTIONS,
+    },
+    Object.keys(OF_ACTIONS),
+  )
 
 /** Components by error name. */
 export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
@@ -108,12 +119,17 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
     code: integer('The HTTP status.'),
     desc: MESSAGE,
   }),
-  tokenError: closed('The access token is unknown, expired or revoked.', {
-    status: FAILED,
-    code: integer('99001.'),
-    error: text('Always `invalid_token`.'),
-    error_description: MESSAGE,
-  }),
+  tokenError: closed(
+    'The access token is unknown, expired or revoked.',
+    {
+      status: FAILED,
+      code: integer('99001.'),
+      error: text('Always `invalid_token`.'),
+      error_description: MESSAGE,
+      ...OF_ACTIONS,
+    },
+    Object.keys(OF_ACTIONS),
+  ),
   oauthError: closed(
     'A token request is refused (RFC 6749, section 5.2).',
     {
@@ -294,6 +310,15 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
       'authError',
       new AuthRefusal('too many wrong tries', { httpStatus: 429 }).body(),
     ),
+  },
+  loginUnavailable: {
+    description:
+      'A store or the directory of the login protocol is unavailable, or too many passwords are ' +
+      'being compared: `Retry-After` then has the seconds to wait.',
+    ...content(either('Why.', ref('requestError'), ref('authError')), {
+      store: new RequestError(503, 'MongoDB is unavailable').body(),
+      directory: new AuthRefusal('protocol ldap is unavailable now', { httpStatus: 503 }).body(),
+    }),
   },
   tooManyStreams: request(
     429,

@@ -27,7 +27,12 @@ const ADMITTED = { '400': 'unreadable', '401': 'unauthenticated', '403': 'notAll
 const SETTINGS = { '400': 'unreadable', '401': 'badToken', '403': 'forbidden' } as const
 const ENTITY_ERRORS = ['ruleError', 'permissionError', 'loginError', 'targetError'] as const
 
-const AUTH = { '400': 'badLogin', '403': 'forbidden', '413': 'tooLarge', '503': 'unavailable' }
+const AUTH = {
+  '400': 'badLogin',
+  '403': 'forbidden',
+  '413': 'tooLarge',
+  '503': 'loginUnavailable',
+}
 const OAUTH = {
   '400': 'badOAuth',
   '401': 'badClient',
