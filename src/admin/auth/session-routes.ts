@@ -155,7 +155,7 @@ async function currentUserAnswer(
     protocol: protocolLabel(session.protocol),
     idle_end: new Date(found.idleEndMs).toISOString(),
     absolute_end: new Date(found.absoluteEndMs).toISOString(),
-    ...(await circumstances(deps, user)),
+    ...(await grantsAndCurrency(deps, user)),
   }
   return success(details, {})
 }
@@ -169,12 +169,12 @@ async function openView(deps: RouteDeps) {
     protocol: 'Open',
     idle_end: null,
     absolute_end: null,
-    ...(await circumstances(deps, user)),
+    ...(await grantsAndCurrency(deps, user)),
   }
 }
 
 /** What a client needs to show its pages: what the user may do, and the currency of all money. */
-async function circumstances({ settings, config }: RouteDeps, user: Grantee) {
+async function grantsAndCurrency({ settings, config }: RouteDeps, user: Grantee) {
   return {
     actions: grantedActions(await settings.get(PERMISSIONS), user),
     currency: currencyName(config.rating.currencyCode),
