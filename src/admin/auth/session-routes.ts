@@ -173,7 +173,7 @@ async function openView(deps: RouteDeps) {
   }
 }
 
-/** What a client needs to show its pages: what the user may do, and the currency of all money. */
+/** The actions that the user may do, and the currency of all money. */
 async function grantsAndCurrency({ settings, config }: RouteDeps, user: Grantee) {
   return {
     actions: grantedActions(await settings.get(PERMISSIONS), user),

@@ -92,8 +92,9 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
         code: integer('999.'),
         desc: text('Always `General error.`'),
       }),
+      details: text('The cause, if existing clients know another text for the error.'),
     },
-    ['display'],
+    ['display', 'details'],
   ),
   fieldsError: coded(
     'Values of a wrong type, or unknown fields.',
