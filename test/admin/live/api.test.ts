@@ -6,7 +6,7 @@ import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/clo
 import {
   createAnswerCheck,
   DOCUMENT,
-  requireDocumented,
+  documentedBody,
 } from '../../support/admin/entities/openapi/answer-check.ts'
 import { openViewer, type Viewer } from '../../support/admin/live/viewer.ts'
 
@@ -31,9 +31,7 @@ afterEach(() => {
 
 const get = async (path: string, cookie: string) => {
   const response = await fetch(closed.url + path, { headers: { cookie } })
-  const body = (await response.json()) as Record<string, unknown>
-  const contentType = response.headers.get('content-type') ?? ''
-  requireDocumented({ method: 'GET', sent: path, status: response.status, contentType, body })
+  const body = await documentedBody('GET', response)
   return { status: response.status, body, details: body['details'] as Record<string, unknown> }
 }
 
