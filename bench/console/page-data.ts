@@ -27,9 +27,8 @@ type Document = Record<string, unknown>
 
 /** Copies of the customer with other numbers and names. */
 export async function addSubscribers(scene: CustomerScene, count: number): Promise<void> {
-  const { catalog, sid } = scene
-  const [found] = await catalog.subscribers.find({ sid } as object).toArray()
-  const { _id, ...ada } = found as unknown as Document
+  const { catalog } = scene
+  const { _id, ...ada } = await currentRevision(scene)
   await insert(catalog.subscribers, count, (index) => ({
     ...ada,
     sid: FIRST_ID + index,
@@ -44,9 +43,8 @@ export async function addSubscribers(scene: CustomerScene, count: number): Promi
 
 /** One subscriber with copies of the line of the customer, one a second. */
 export async function addLines(scene: CustomerScene, count: number): Promise<void> {
-  const { catalog, aid, sid } = scene
-  const [found] = await catalog.subscribers.find({ sid } as object).toArray()
-  const { _id: ofSubscriber, ...ada } = found as unknown as Document
+  const { catalog, aid } = scene
+  const { _id: ofSubscriber, ...ada } = await currentRevision(scene)
   await catalog.subscribers.insertOne({ ...ada, sid: LINES_SID, imsi: [], msisdn: '' } as never)
   const [used] = await catalog.lines.find({ session_id: 'call-1' } as object).toArray()
   const { _id: ofLine, ...line } = used as unknown as Document
@@ -58,6 +56,12 @@ export async function addLines(scene: CustomerScene, count: number): Promise<voi
     session_id: `many-${index}`,
     urt: new Date(NEWEST_MS - index * SECOND_MS),
   }))
+}
+
+async function currentRevision({ catalog, sid }: CustomerScene): Promise<Document> {
+  const revisions = catalog.subscribers.find({ sid } as object, { sort: { from: -1 }, limit: 1 })
+  const [current] = await revisions.toArray()
+  return current as unknown as Document
 }
 
 interface Collection {

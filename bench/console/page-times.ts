@@ -45,7 +45,8 @@ export function seenAfterMove(page: Page, hash: string, condition: string): Prom
 
 async function seen(page: Page, condition: string, before: string): Promise<Seen> {
   const wait = `times.untilSeen(() => ${condition})`
-  const late = `new Promise((resolve) => setTimeout(resolve, ${LATE_MS}, document.body.innerText))`
+  const text = `setTimeout(() => resolve(document.body.innerText), ${LATE_MS})`
+  const late = `new Promise((resolve) => ${text})`
   const found = await page.evaluate<Seen | string>(`${before} Promise.race([${wait}, ${late}])`)
   if (typeof found === 'string') throw new Error(`not seen in the page: ${condition}\n${found}`)
   return found
