@@ -1,3 +1,4 @@
+/// <reference path="./page.d.ts" />
 /** Pages of the console in the Chromium of the machine. */
 import { join } from 'node:path'
 import axe from 'axe-core'
@@ -36,7 +37,11 @@ export type VisitOptions = Pick<
   | 'hasTouch'
   | 'permissions'
   | 'timezoneId'
->
+  | 'storageState'
+> & {
+  /** Runs in each document before its own scripts. */
+  readonly initScript?: string
+}
 
 /** On a machine that others use too. */
 const WAIT_MS_MAX = 60_000
@@ -45,10 +50,11 @@ const WAIT_MS_MAX = 60_000
 export async function openConsole(
   browser: Browser,
   url: string,
-  options: VisitOptions = {},
+  { initScript, ...options }: VisitOptions = {},
 ): Promise<ConsoleVisit> {
   const context = await browser.newContext({ locale: 'en-GB', ...options })
   contexts.add(context)
+  if (initScript !== undefined) await context.addInitScript(initScript)
   context.setDefaultTimeout(WAIT_MS_MAX)
   const page = await context.newPage()
   const faults: string[] = []
