@@ -1,0 +1,163 @@
+/** The report of a check in four stages, each with its state, its data and what is wrong. */
+import type { ComponentChildren } from 'preact'
+import { CopyButton } from '../../parts/copy.tsx'
+import { Table } from '../../parts/table.tsx'
+import { isKey, t } from '../../words/words.ts'
+import type { Report, Typed } from './data.ts'
+import { RateStage } from './rate.tsx'
+import { Source } from './source.tsx'
+import {
+  type CheckStep,
+  type FieldRow,
+  fieldRows,
+  problemOf,
+  type Stage,
+  type StageState,
+  stagesOf,
+} from './stages.ts'
+
+/** Keeps the page small, whatever a message has. */
+const ROWS_MAX = 200
+const SHAPES: Readonly<Record<StageState, string>> = { done: '✓', failed: '✕', notReached: '○' }
+
+interface ResultProps {
+  readonly typed: Typed
+  readonly report: Report
+  /** Why the user may not rate; null if it may. */
+  readonly missing: string | null
+}
+
+export function Result({ typed, report, missing }: ResultProps) {
+  return (
+    <ol class="stages">
+      {stagesOf(report.steps).map((stage) => (
+        <li key={stage.name} class={`stage ${stage.state}`} aria-labelledby={`stage-${stage.name}`}>
+          <h3 id={`stage-${stage.name}`}>
+            <span class="shape" aria-hidden="true">
+              {SHAPES[stage.state]}
+            </span>
+            <span>{t(`filetypes.stage.${stage.name}`)}</span>
+            <span class="word">{t(`filetypes.state.${stage.state}`)}</span>
+          </h3>
+          <Problems steps={stage.steps} typed={typed} />
+          <Content stage={stage} missing={missing} />
+        </li>
+      ))}
+    </ol>
+  )
+}
+
+function Content({ stage, missing }: { readonly stage: Stage; readonly missing: string | null }) {
+  const { name, steps } = stage
+  if (name === 'rate') return <RateStage steps={steps} missing={missing} />
+  if (name === 'answer') return <Answers steps={steps} />
+  return name === 'parse' ? <Parsed steps={steps} /> : <Mapped steps={steps} />
+}
+
+interface ProblemsProps {
+  readonly steps: readonly CheckStep[]
+  readonly typed: Typed
+}
+
+/** The text of the API, and the message with its first wrong byte. */
+function Problems({ steps, typed }: ProblemsProps) {
+  return steps.map((step) => {
+    const problem = problemOf(step)
+    if (problem === null) return null
+    const { field, why, code, offset } = problem
+    return (
+      <div key={step.step}>
+        <p class="refused">
+          {field !== '' && <code>{field}</code>}
+          <span>{why}</span>
+          {code !== null && <span class="muted">{t('state.code', { code })}</span>}
+        </p>
+        {offset !== null && <Source typed={typed} offset={offset} />}
+      </div>
+    )
+  })
+}
+
+function Parsed({ steps }: { readonly steps: readonly CheckStep[] }) {
+  return steps.map(({ step, ok, result }) => {
+    if (!ok) return null
+    return <Fields key={step} title={stepTitle(step)} parts={[{ part: '', result }]} />
+  })
+}
+
+/** What was read, and below the charge request that it makes. */
+function Mapped({ steps }: { readonly steps: readonly CheckStep[] }) {
+  const isRequest = ({ step }: CheckStep) => step === 'request'
+  const request = steps.find((each) => isRequest(each) && each.ok)
+  const parts = steps
+    .filter((each) => !isRequest(each))
+    .map(({ step, result }) => ({ part: stepTitle(step), result }))
+  return (
+    <>
+      {parts.length > 0 && <Fields title={t('filetypes.read')} parts={parts} />}
+      {typeof request?.result === 'string' && <p>{request.result}</p>}
+      {request !== undefined && typeof request.result !== 'string' && (
+        <details>
+          <summary>{stepTitle('request')}</summary>
+          <Fields title={stepTitle('request')} parts={[{ part: '', result: request.result }]} />
+        </details>
+      )}
+    </>
+  )
+}
+
+function Answers({ steps }: { readonly steps: readonly CheckStep[] }): ComponentChildren {
+  return steps.map(({ step, result }) => (
+    <figure key={step}>
+      <figcaption>{stepTitle(step)}</figcaption>
+      <pre>{String(result)}</pre>
+      <CopyButton text={String(result)} label={t('copy.copy')} />
+    </figure>
+  ))
+}
+
+interface FieldsProps {
+  readonly title: string
+  /** Results of steps; `part` is empty if there is only one. */
+  readonly parts: readonly { readonly part: string; readonly result: unknown }[]
+}
+
+function Fields({ title, parts }: FieldsProps) {
+  const read = parts.map(({ part, result }) => ({ part, ...fieldRows(result, ROWS_MAX) }))
+  const all = read.flatMap(({ part, rows }) => rows.map((row) => ({ ...row, part })))
+  // Names of a message may repeat, as `a.b` and as `b` in `a`.
+  const rows = all.slice(0, ROWS_MAX).map((row, index) => ({ ...row, index }))
+  const more = all.length - rows.length + read.reduce((sum, { more: left }) => sum + left, 0)
+  const hasParts = parts.some(({ part }) => part !== '')
+  return (
+    <>
+      <Table
+        caption={title}
+        hasCaption
+        columns={[
+          ...(hasParts
+            ? [{ title: t('filetypes.part'), cell: ({ part }: { part: string }) => part }]
+            : []),
+          { title: t('filetypes.field'), cell: ({ field }: FieldRow) => <code>{field}</code> },
+          { title: t('filetypes.value'), cell: valueCell },
+        ]}
+        rows={rows}
+        keyOf={({ index }) => String(index)}
+      />
+      {more > 0 && <p class="muted">{t('filetypes.more', { count: more })}</p>}
+    </>
+  )
+}
+
+function valueCell({ value }: FieldRow) {
+  if (value === null) return <span class="muted">{t('filetypes.absent')}</span>
+  return <span class="id">{value}</span>
+}
+
+/** Services have numbers; steps without a text of the console are named as by the API. */
+function stepTitle(step: string): string {
+  const [, number] = /^services\.(\d+)$/.exec(step) ?? []
+  if (number !== undefined) return t('filetypes.step.service', { number: Number(number) + 1 })
+  const key = `filetypes.step.${step}`
+  return isKey(key) ? t(key) : step
+}

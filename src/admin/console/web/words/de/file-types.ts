@@ -1,0 +1,88 @@
+import type { FILE_TYPES as EN } from '../en/file-types.ts'
+
+export const FILE_TYPES: Readonly<Record<keyof typeof EN, string>> = {
+  'page.filetypes': 'Dateitypen',
+  'filetypes.about':
+    'Zeigt, wie ein Dateityp eine Nachricht liest, bewertet und beantwortet. Die Prüfung ' +
+    'speichert nichts und rechnet nichts ab.',
+  'filetypes.none':
+    'Kein Dateityp ist installiert. tollgate filetype set speichert einen aus seinem Dokument.',
+  'filetypes.type': 'Dateityp',
+  'filetypes.choose': 'Bitte wählen…',
+  'filetypes.builtIn': 'eingebaut',
+  'filetypes.type.disabled': 'abgeschaltet',
+  'filetypes.type.unusable': 'unbrauchbar',
+  'filetypes.disabledHint': 'Er ist abgeschaltet: Netzelemente erhalten 404. Prüfen geht trotzdem.',
+  'filetypes.unusableHint': 'Er ist unbrauchbar: {path} {reason}.',
+  'filetypes.form': 'Nachricht eingeben als',
+  'filetypes.form.text': 'Text',
+  'filetypes.form.hex': 'Hexadezimale Bytes',
+  'filetypes.message': 'Nachricht',
+  'filetypes.hint.text': 'Wird als UTF-8 gesendet; jedes Zeilenende ist ein Byte, 0a.',
+  'filetypes.hint.hex': 'Etwa 7b 22 74: Genau diese Bytes werden gesendet.',
+  'filetypes.needsType': 'Bitte einen Dateityp wählen.',
+  'filetypes.needsMessage': 'Bitte eine Nachricht einfügen.',
+  'filetypes.badHex': '„{sign}“ ist keine hexadezimale Ziffer.',
+  'filetypes.oddHex': 'Das letzte Byte hat nur eine Ziffer.',
+  'filetypes.check': 'Prüfen',
+  'filetypes.busy': 'Wird geprüft…',
+  'filetypes.effect': 'Nichts wird gespeichert oder abgerechnet.',
+
+  'filetypes.result': 'Ergebnis',
+  'filetypes.nothing':
+    'Noch wurde nichts geprüft. Einen Dateityp wählen, eine Nachricht einfügen, die ein ' +
+    'Netzelement wirklich sendet, und Strg Eingabe drücken.',
+  'filetypes.changed':
+    'Nachricht oder Dateityp wurden inzwischen geändert: bitte noch einmal prüfen.',
+  'filetypes.stage.parse': '1. Parsen',
+  'filetypes.stage.map': '2. Zuordnen',
+  'filetypes.stage.rate': '3. Bewerten',
+  'filetypes.stage.answer': '4. Antworten',
+  'filetypes.state.done': 'erledigt',
+  'filetypes.state.failed': 'fehlgeschlagen',
+  'filetypes.state.notReached': 'nicht erreicht',
+  'filetypes.stageState': '{stage}: {state}.',
+
+  'filetypes.step.document': 'Dateityp',
+  'filetypes.step.message': 'Nachricht',
+  'filetypes.step.warning: unescaped values': 'Warnung: Werte, die sich beim Dekodieren ändern',
+  'filetypes.step.request type': 'Anfragetyp',
+  'filetypes.step.session': 'Sitzung',
+  'filetypes.step.request number': 'Anfragenummer',
+  'filetypes.step.event time': 'Ereigniszeit',
+  'filetypes.step.service': 'Dienst {number}',
+  'filetypes.step.subscriber': 'Teilnehmer',
+  'filetypes.step.rating': 'Felder für den Tarif',
+  'filetypes.step.request': 'Abrechnungsanfrage',
+  'filetypes.step.answer': 'Was das Netzelement erhält',
+  'filetypes.step.answer if granted': 'Beispielantwort, wenn alles gewährt wird',
+  'filetypes.step.answer if denied': 'Beispielantwort ohne Guthaben',
+
+  'filetypes.read': 'Was gelesen wurde',
+  'filetypes.part': 'Teil',
+  'filetypes.field': 'Feld',
+  'filetypes.value': 'Wert',
+  'filetypes.absent': 'fehlt',
+  'filetypes.more': 'und {count} weitere Werte',
+  'filetypes.place':
+    'Erstes falsches Byte: Zeile {line}, Spalte {column} (Position {offset} Bytes)',
+  'filetypes.placeEnd':
+    'Die Nachricht endet zu früh: Zeile {line}, Spalte {column} (Position {offset} Bytes)',
+  'filetypes.byte': 'Erstes falsches Byte: Position {offset} Bytes',
+  'filetypes.end': 'Ende',
+
+  'filetypes.found': 'gefunden über {key} {value}, Plan {plan}',
+  'filetypes.lookedFor': 'Gesucht wurde: {lookups}',
+  'filetypes.noLookup': 'nichts, denn kein Feld der Nachricht bezeichnet einen Teilnehmer',
+  'filetypes.prices': 'Dienste und Preise, Stand jetzt',
+  'filetypes.usaget': 'Dienst',
+  'filetypes.group': '{usaget}, Rating Group {group}',
+  'filetypes.outcome': 'Ergebnis',
+  'filetypes.reason': '{why} ({code})',
+  'filetypes.requested': 'Angeforderte Einheiten',
+  'filetypes.granted': 'Gewährte Einheiten',
+  'filetypes.unspecified': 'nicht angegeben',
+  'filetypes.rate': 'Tarif',
+  'filetypes.aprice': 'Preis vor Steuern',
+  'filetypes.final': 'Preis mit Steuern',
+}
