@@ -30,7 +30,7 @@ export default function Page() {
       <p>{t('filetypes.about')}</p>
       <div class="file-types">
         <section aria-labelledby="message-title">
-          <h2 id="message-title">{t('filetypes.message')}</h2>
+          <h2 id="message-title">{t('filetypes.input')}</h2>
           <ReadView
             reading={types}
             rows={10}

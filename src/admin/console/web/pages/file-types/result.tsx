@@ -78,9 +78,10 @@ function Problems({ steps, typed }: ProblemsProps) {
   })
 }
 
+/** The file type is named in the form. */
 function Parsed({ steps }: { readonly steps: readonly CheckStep[] }) {
   return steps.map(({ step, ok, result }) => {
-    if (!ok) return null
+    if (!ok || step === 'document') return null
     return <Fields key={step} title={stepTitle(step)} parts={[{ part: '', result }]} />
   })
 }
@@ -129,15 +130,16 @@ function Fields({ title, parts }: FieldsProps) {
   const rows = all.slice(0, ROWS_MAX).map((row, index) => ({ ...row, index }))
   const more = all.length - rows.length + read.reduce((sum, { more: left }) => sum + left, 0)
   const hasParts = parts.some(({ part }) => part !== '')
+  const partOf = ({ part, index }: { part: string; index: number }) => {
+    return part === rows[index - 1]?.part ? '' : part
+  }
   return (
     <>
       <Table
         caption={title}
         hasCaption
         columns={[
-          ...(hasParts
-            ? [{ title: t('filetypes.part'), cell: ({ part }: { part: string }) => part }]
-            : []),
+          ...(hasParts ? [{ title: t('filetypes.part'), cell: partOf }] : []),
           { title: t('filetypes.field'), cell: ({ field }: FieldRow) => <code>{field}</code> },
           { title: t('filetypes.value'), cell: valueCell },
         ]}
@@ -151,6 +153,7 @@ function Fields({ title, parts }: FieldsProps) {
 
 function valueCell({ value }: FieldRow) {
   if (value === null) return <span class="muted">{t('filetypes.absent')}</span>
+  if (value === '') return <span class="muted">{t('filetypes.empty')}</span>
   return <span class="id">{value}</span>
 }
 

@@ -7,6 +7,7 @@ export const FILE_TYPES: Readonly<Record<keyof typeof EN, string>> = {
     'speichert nichts und rechnet nichts ab.',
   'filetypes.none':
     'Kein Dateityp ist installiert. tollgate filetype set speichert einen aus seinem Dokument.',
+  'filetypes.input': 'Zu prüfende Nachricht',
   'filetypes.type': 'Dateityp',
   'filetypes.choose': 'Bitte wählen…',
   'filetypes.builtIn': 'eingebaut',
@@ -43,7 +44,6 @@ export const FILE_TYPES: Readonly<Record<keyof typeof EN, string>> = {
   'filetypes.state.notReached': 'nicht erreicht',
   'filetypes.stageState': '{stage}: {state}.',
 
-  'filetypes.step.document': 'Dateityp',
   'filetypes.step.message': 'Nachricht',
   'filetypes.step.warning: unescaped values': 'Warnung: Werte, die sich beim Dekodieren ändern',
   'filetypes.step.request type': 'Anfragetyp',
@@ -63,6 +63,7 @@ export const FILE_TYPES: Readonly<Record<keyof typeof EN, string>> = {
   'filetypes.field': 'Feld',
   'filetypes.value': 'Wert',
   'filetypes.absent': 'fehlt',
+  'filetypes.empty': 'leer',
   'filetypes.more': 'und {count} weitere Werte',
   'filetypes.place':
     'Erstes falsches Byte: Zeile {line}, Spalte {column} (Position {offset} Bytes)',

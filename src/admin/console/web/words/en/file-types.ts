@@ -6,6 +6,7 @@ export const FILE_TYPES = {
     'charges nothing.',
   'filetypes.none':
     'No file type is installed. tollgate filetype set stores one from its document.',
+  'filetypes.input': 'Message to check',
   'filetypes.type': 'File type',
   'filetypes.choose': 'Choose…',
   'filetypes.builtIn': 'built in',
@@ -41,7 +42,6 @@ export const FILE_TYPES = {
   'filetypes.state.notReached': 'not reached',
   'filetypes.stageState': '{stage}: {state}.',
 
-  'filetypes.step.document': 'File type',
   'filetypes.step.message': 'Message',
   'filetypes.step.warning: unescaped values': 'Warning: values that unescaping changes',
   'filetypes.step.request type': 'Request type',
@@ -61,6 +61,7 @@ export const FILE_TYPES = {
   'filetypes.field': 'Field',
   'filetypes.value': 'Value',
   'filetypes.absent': 'absent',
+  'filetypes.empty': 'empty',
   'filetypes.more': 'and {count} more values',
   'filetypes.place': 'First wrong byte: line {line}, column {column} (offset {offset} bytes)',
   'filetypes.placeEnd':
