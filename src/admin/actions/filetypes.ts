@@ -5,6 +5,7 @@ import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { fileTypeDefaultsOf } from '../../file-types/defaults.ts'
 import { type InstalledFileType, installedFileTypes } from '../../file-types/installed.ts'
 import { action } from './action.ts'
+import { param } from './parameters.ts'
 
 const PARSERS = ['json', 'xml', 'key_value', 'diameter'] as const
 
@@ -29,22 +30,23 @@ export const filetypes = action({
   level: 'read',
   about: 'List the file types, built in and stored, with their state',
   isReadByGet: true,
-  parameters: Type.Object({}),
+  parameters: Type.Object({
+    name: param.optional(param.text('Only the one of this name.', { maxLength: 64 })),
+  }),
   answer: {
     details: listOf(FILE_TYPE, 'By name. Plain JSON (`json`) has no document and is not listed.'),
   },
   example: {
-    parameters: {},
+    parameters: { name: 'GY' },
     answer: {
-      details: [
-        { name: 'GY', from: 'stored', replaces: false, state: 'enabled', parser: 'json' },
-        { name: 'xml', from: 'built_in', replaces: false, state: 'enabled', parser: 'xml' },
-      ],
+      details: [{ name: 'GY', from: 'stored', replaces: false, state: 'enabled', parser: 'json' }],
     },
   },
-  async run(_, { catalog, config }) {
+  async run({ name: wanted }, { catalog, config }) {
     const { value } = await readCategory(catalog, 'file_types')
-    return { details: installedFileTypes(value ?? [], fileTypeDefaultsOf(config)).map(viewOf) }
+    const installed = installedFileTypes(value ?? [], fileTypeDefaultsOf(config))
+    const listed = installed.filter(({ name }) => wanted === undefined || name === wanted)
+    return { details: listed.map(viewOf) }
   },
 })
 

@@ -266,5 +266,9 @@ describe('filetypes', () => {
       },
       { name: 'xml', from: 'stored', replaces: true, state: 'disabled', parser: 'json' },
     ])
+    expect(await api.ask('filetypes', { name: 'keyvalue' })).toMatchObject({
+      details: [{ name: 'keyvalue' }],
+    })
+    expect(await api.ask('filetypes', { name: 'NONE' })).toMatchObject({ details: [] })
   })
 })

@@ -3,11 +3,12 @@ import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { pathsOf } from '../../../src/admin/actions/action.ts'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
+import { checkFileType } from '../../../src/realtime/check.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addTenant, TAXED } from '../../support/admin/actions/credit-tenant.ts'
 
 const WITH_REMOVE = { ...TAXED, TOLLGATE_ACTIONS_REMOVE: 'true' }
-const api = useActionServer(ACTIONS, WITH_REMOVE, { hasLedger: true })
+const api = useActionServer(ACTIONS, WITH_REMOVE, { hasLedger: true, checkFileType })
 beforeAll(() => addTenant(api.catalog()))
 
 const value = fc.oneof(

@@ -1,5 +1,6 @@
 /** The report of a check in four stages, each with its state, its data and what is wrong. */
 import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../../parts/copy.tsx'
 import { Table } from '../../parts/table.tsx'
 import { isKey, t } from '../../words/words.ts'
@@ -18,6 +19,7 @@ import {
 
 /** Keeps the page small, whatever a message has. */
 const ROWS_MAX = 200
+const NAMES_BROKEN_MAX = 8
 const SHAPES: Readonly<Record<StageState, string>> = { done: '✓', failed: '✕', notReached: '○' }
 
 interface ResultProps {
@@ -28,22 +30,53 @@ interface ResultProps {
 }
 
 export function Result({ typed, report, missing }: ResultProps) {
+  const stages = stagesOf(report.steps)
   return (
-    <ol class="stages">
-      {stagesOf(report.steps).map((stage) => (
-        <li key={stage.name} class={`stage ${stage.state}`} aria-labelledby={`stage-${stage.name}`}>
-          <h3 id={`stage-${stage.name}`}>
-            <span class="shape" aria-hidden="true">
-              {SHAPES[stage.state]}
-            </span>
-            <span>{t(`filetypes.stage.${stage.name}`)}</span>
-            <span class="word">{t(`filetypes.state.${stage.state}`)}</span>
-          </h3>
-          <Problems steps={stage.steps} typed={typed} />
-          <Content stage={stage} missing={missing} />
+    <>
+      <Overview stages={stages} />
+      <ol class="stages">
+        {stages.map((stage) => (
+          <li
+            key={stage.name}
+            class={`stage ${stage.state}`}
+            aria-labelledby={`stage-${stage.name}`}
+          >
+            <h3 id={`stage-${stage.name}`}>
+              <StageTitle stage={stage} />
+            </h3>
+            <Problems steps={stage.steps} typed={typed} />
+            <Content stage={stage} missing={missing} />
+          </li>
+        ))}
+      </ol>
+    </>
+  )
+}
+
+/** All states in a line; on a phone it comes into view below the form. */
+function Overview({ stages }: { readonly stages: readonly Stage[] }) {
+  const ref = useRef<HTMLUListElement>(null)
+  useEffect(() => ref.current?.scrollIntoView({ block: 'nearest' }), [])
+  return (
+    <ul class="overview-line" ref={ref} aria-label={t('filetypes.overview')}>
+      {stages.map((stage) => (
+        <li key={stage.name} class={stage.state}>
+          <StageTitle stage={stage} />
         </li>
       ))}
-    </ol>
+    </ul>
+  )
+}
+
+function StageTitle({ stage: { name, state } }: { readonly stage: Stage }) {
+  return (
+    <>
+      <span class="shape" aria-hidden="true">
+        {SHAPES[state]}
+      </span>
+      <span>{t(`filetypes.stage.${name}`)}</span>
+      <span class="word">{t(`filetypes.state.${state}`)}</span>
+    </>
   )
 }
 
@@ -140,7 +173,7 @@ function Fields({ title, parts }: FieldsProps) {
         hasCaption
         columns={[
           ...(hasParts ? [{ title: t('filetypes.part'), cell: partOf }] : []),
-          { title: t('filetypes.field'), cell: ({ field }: FieldRow) => <code>{field}</code> },
+          { title: t('filetypes.field'), cell: fieldCell },
           { title: t('filetypes.value'), cell: valueCell },
         ]}
         rows={rows}
@@ -148,6 +181,17 @@ function Fields({ title, parts }: FieldsProps) {
       />
       {more > 0 && <p class="muted">{t('filetypes.more', { count: more })}</p>}
     </>
+  )
+}
+
+/** Paths are broken between names; very deep ones are not. */
+function fieldCell({ field }: FieldRow) {
+  const names = field.split(/(?<=[._])/)
+  if (names.length > NAMES_BROKEN_MAX) return <code>{field}</code>
+  return (
+    <code>
+      {names.flatMap((name, index) => (index === 0 ? [name] : [<wbr key={index} />, name]))}
+    </code>
   )
 }
 

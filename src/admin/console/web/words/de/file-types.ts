@@ -35,6 +35,7 @@ export const FILE_TYPES: Readonly<Record<keyof typeof EN, string>> = {
     'Netzelement wirklich sendet, und Strg Eingabe drücken.',
   'filetypes.changed':
     'Nachricht oder Dateityp wurden inzwischen geändert: bitte noch einmal prüfen.',
+  'filetypes.overview': 'Stand der vier Schritte',
   'filetypes.stage.parse': '1. Parsen',
   'filetypes.stage.map': '2. Zuordnen',
   'filetypes.stage.rate': '3. Bewerten',

@@ -33,6 +33,7 @@ export const FILE_TYPES = {
     'Nothing has been checked yet. Choose a file type, paste a message that a network element ' +
     'really sends, and press Ctrl Enter.',
   'filetypes.changed': 'The message or the file type has changed since: check it again.',
+  'filetypes.overview': 'States of the four steps',
   'filetypes.stage.parse': '1. Parse',
   'filetypes.stage.map': '2. Map',
   'filetypes.stage.rate': '3. Rate',
