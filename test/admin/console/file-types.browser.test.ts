@@ -163,7 +163,7 @@ describe.skipIf(CHROMIUM === undefined)('the first wrong byte', () => {
     ['JSON', 'GY', '{"op":"O",\n "name":é}', 'é', 'line 2, column 9 (offset 19 bytes)'],
     ['JSON after é and 😀', 'GY', '{"name":"é😀"x}', 'x', 'line 1, column 13 (offset 16 bytes)'],
     ['a field after €', 'ACME', 'name:€😀;want:-;op:O;call:c;svc:net', '-', 'line 1, column 14'],
-    ['XML', 'xml', '<request>\n <a>ü</b>\n</request>', '/', 'line 2, column 7'],
+    ['XML', 'xml', '<request>\n <a>ü</b>\n</request>', 'b', 'line 2, column 8'],
   ])('of %s is marked', async (_, type, message, sign, place) => {
     const { page, states } = await checked(type, message)
     expect(states.slice(0, 2)).toContain('failed')
@@ -187,7 +187,7 @@ describe.skipIf(CHROMIUM === undefined)('the first wrong byte', () => {
   it('of bytes that are not UTF-8 is marked in the bytes', async () => {
     const { page, states } = await checked('GY', '7b 22 ff 22', '&as=hex')
     expect(states[0]).toBe('failed')
-    await page.getByText('is not UTF-8').waitFor()
+    await page.getByText('is not UTF-8', { exact: true }).waitFor()
     expect(await markOf(page)).toEqual({
       marks: ['ff'],
       place: 'First wrong byte: offset 2 bytes',
@@ -244,9 +244,9 @@ describe.skipIf(CHROMIUM === undefined)('messages and states', () => {
   })
 
   it('of thousands of values keeps the page small', async () => {
-    const many = Array.from({ length: 6_000 }, (_, index) => `f${index}:1`).join(';')
+    const many = Array.from({ length: 3_000 }, (_, index) => `f${index}:1`).join(';')
     const { page } = await checked('ACME', `${START};${many}`)
-    await page.getByText(/and 5,?8\d\d more values/).waitFor()
+    await page.getByText(/and 2,80\d more values/).waitFor()
     expect(await page.locator('*').count()).toBeLessThan(3_000)
   })
 
@@ -302,7 +302,8 @@ describe.skipIf(CHROMIUM === undefined)('messages and states', () => {
 
   it('fits on a phone, in German, and from right to left', async () => {
     const viewport = { width: 360, height: 740 }
-    const page = await open({ viewport, locale: 'de-DE', query: '?type=GY' })
+    const page = await open({ viewport, query: '?type=GY' })
+    await page.getByLabel('Language').selectOption('de')
     await page.getByRole('heading', { name: 'Dateitypen' }).waitFor()
     await page.getByLabel('Nachricht', { exact: true }).fill(`{"name":"${'x'.repeat(300)}"é}`)
     await page.keyboard.press('Control+Enter')

@@ -2,6 +2,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { CopyButton } from '../../parts/copy.tsx'
+import { formatNumber } from '../../parts/numbers.ts'
 import { Table } from '../../parts/table.tsx'
 import { isKey, t } from '../../words/words.ts'
 import type { Report, Typed } from './data.ts'
@@ -164,7 +165,7 @@ function Fields({ title, parts }: FieldsProps) {
   const more = all.length - rows.length + read.reduce((sum, { more: left }) => sum + left, 0)
   const hasParts = parts.some(({ part }) => part !== '')
   const partOf = ({ part, index }: { part: string; index: number }) => {
-    return part === rows[index - 1]?.part ? '' : part
+    return part === rows[index - 1]?.part ? <span class="hidden">{part}</span> : part
   }
   return (
     <>
@@ -179,7 +180,7 @@ function Fields({ title, parts }: FieldsProps) {
         rows={rows}
         keyOf={({ index }) => String(index)}
       />
-      {more > 0 && <p class="muted">{t('filetypes.more', { count: more })}</p>}
+      {more > 0 && <p class="muted">{t('filetypes.more', { count: formatNumber(more) })}</p>}
     </>
   )
 }
