@@ -90,9 +90,9 @@ async function sendDiameter(
 }
 
 /** Implements `tollgate filetype check` and its API. */
-const checkFileType: CheckFileType = async (document, sample, config) => {
+const checkFileType: CheckFileType = async (...parameters) => {
   const check = await import('./realtime/check.ts')
-  return check.checkFileType(document, sample, config)
+  return check.checkFileType(...parameters)
 }
 
 /** Implements `tollgate event test`. */

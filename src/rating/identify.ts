@@ -2,6 +2,7 @@
  * Determines the field of a request by which its subscriber is found, as configured
  * (`customer_identification_fields`).
  */
+import type { ChargeRequest } from '../domain/charge-request.ts'
 import { arrayAt, FieldError, isUnset, objectAt, textAt } from '../domain/fields.ts'
 import { ANY_USAGET } from './match/calculators.ts'
 import { requestFields } from './match/usage-fields.ts'
@@ -12,6 +13,11 @@ import { compileRegex } from './rule-regex.ts'
 export interface Candidate {
   key: string
   value: string
+}
+
+/** A lookup at the time of an event, epoch ms. */
+export interface SubscriberLookup extends Candidate {
+  atMs: number
 }
 
 /** A field of the request by its name; undefined if it is absent. */
@@ -75,6 +81,33 @@ export function compileIdentification(
 
 function isSame(one: Candidate, other: Candidate): boolean {
   return one.key === other.key && one.value === other.value
+}
+
+/** Replaces the services of a start without any, for subscriber lookup. */
+const NO_SERVICE = [{ usaget: null, calledNumber: '', fields: null }]
+
+/**
+ * The lookups for the subscriber of a start or event, in order: by the rules for its usage types,
+ * then by the identifier in the request. The first that finds a subscriber counts.
+ */
+export function subscriberLookups(
+  request: ChargeRequest,
+  identification: Identification,
+): readonly SubscriberLookup[] {
+  const { subscriberKey, subscriberValue, eventTimeMs: atMs, fields } = request
+  const lookups: SubscriberLookup[] = []
+  const services = request.services.length === 0 ? NO_SERVICE : request.services
+  for (const { usaget, calledNumber, fields: own } of services) {
+    const field = (name: string) =>
+      own?.[name] ??
+      fields?.[name] ??
+      (name === 'called_number' && calledNumber !== '' ? calledNumber : undefined)
+    for (const { key, value } of identification.candidates(usaget, field)) {
+      lookups.push({ key, value, atMs })
+    }
+  }
+  if (subscriberKey !== 'none') lookups.push({ key: subscriberKey, value: subscriberValue, atMs })
+  return lookups
 }
 
 export const RULE_KEYS = ['src_key', 'target_key', 'conditions', 'clear_regex']

@@ -6,7 +6,13 @@ import {
   reasons,
 } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
-import type { CheckFileType, CheckReport, CheckStep } from '../file-types/check-report.ts'
+import type {
+  CheckFileType,
+  CheckReport,
+  CheckStep,
+  RatedMessage,
+  RateMessage,
+} from '../file-types/check-report.ts'
 import { fileTypeDefaultsOf } from '../file-types/defaults.ts'
 import { explainMessage, explainRequest } from '../file-types/explain.ts'
 import type { FileType, Message } from '../file-types/file-type.ts'
@@ -18,7 +24,7 @@ import { offsetOf } from './codecs/places.ts'
 import { unescapedValues } from './codecs/unescaped.ts'
 
 /** `config`: settings of the installation. Never rejects because of document or message. */
-export const checkFileType: CheckFileType = async (document, sample, config) => {
+export const checkFileType: CheckFileType = async (document, sample, config, rate) => {
   const defaults = fileTypeDefaultsOf(config)
   const { fileType, problem } = fileTypeOrProblem(document, defaults)
   if (fileType === null) {
@@ -31,6 +37,7 @@ export const checkFileType: CheckFileType = async (document, sample, config) => 
     explainMessage: (message: Message) => explainMessage(document, message, servicesMax),
     explainRequest: (request: ChargeRequest) => explainRequest(document, request, defaults),
     validityMs: config.session.validityMs,
+    rate: rate ?? notRated,
   }
   return checkMessage(sample, parts, {
     origin: 'check',
@@ -55,13 +62,18 @@ interface CheckParts {
   explainRequest(request: ChargeRequest): CheckStep[]
   /** Validity time of the grant in the sample answer. */
   validityMs: number
+  rate: RateMessage
 }
 
-function checkMessage(
+async function notRated(): Promise<RatedMessage> {
+  return { steps: [], outcome: null }
+}
+
+async function checkMessage(
   body: Buffer,
   { fileType, validityMs, ...parts }: CheckParts,
   context: DecodeContext,
-): CheckReport {
+): Promise<CheckReport> {
   const { name, parser, isEnabled } = fileType
   const accepted = { file_type: name, parser: parser.type, enabled: isEnabled }
   const steps: CheckStep[] = [{ step: 'document', ok: true, result: accepted }]
@@ -84,6 +96,12 @@ function checkMessage(
   const { request, envelope } = decoded
   if (request !== null) steps.push(...parts.explainRequest(request))
   steps.push({ step: 'request', ok: true, result: requestView(request) })
+  const rated = request === null ? await notRated() : await parts.rate(request, fileType.rules)
+  steps.push(...rated.steps)
+  if (rated.outcome !== null) {
+    steps.push(answer('answer', codec.encode(envelope, rated.outcome)))
+    return { ok: true, steps }
+  }
   const granted = grantedOutcome(request, validityMs, context.nowMs)
   steps.push(answer('answer if granted', codec.encode(envelope, granted)))
   if (request !== null) {

@@ -4,7 +4,7 @@ import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
 import { digestOf } from '../domain/digest.ts'
 import type { SessionLocation } from '../ledger/ledger.ts'
 import type { IdentifiedRequest } from '../rating/decision.ts'
-import type { Identification } from '../rating/identify.ts'
+import { subscriberLookups } from '../rating/identify.ts'
 import type { CachedOwner } from './owner-cache.ts'
 import type { ProfileQuery } from './profiles.ts'
 import type { RuleSet } from './rule-book.ts'
@@ -92,35 +92,8 @@ export class Item implements IdentifiedRequest {
   }
 }
 
-/** Replaces the services of a start without any, for subscriber lookup. */
-const NO_SERVICE = [{ usaget: null, calledNumber: '', fields: null }]
-
-/**
- * The lookups for the subscriber of a start or event, in order: by the rules for its usage types,
- * then by the identifier in the request. The first that finds a subscriber counts.
- */
-function subscriberQueries(
-  request: ChargeRequest,
-  identification: Identification,
-): readonly ProfileQuery[] {
-  const { subscriberKey, subscriberValue, eventTimeMs: atMs, fields } = request
-  const queries: ProfileQuery[] = []
-  const services = request.services.length === 0 ? NO_SERVICE : request.services
-  for (const { usaget, calledNumber, fields: own } of services) {
-    const field = (name: string) =>
-      own?.[name] ??
-      fields?.[name] ??
-      (name === 'called_number' && calledNumber !== '' ? calledNumber : undefined)
-    for (const { key, value } of identification.candidates(usaget, field)) {
-      queries.push({ key, value, atMs })
-    }
-  }
-  if (subscriberKey !== 'none') queries.push({ key: subscriberKey, value: subscriberValue, atMs })
-  return queries
-}
-
 /** An open session belongs to its own subscriber, whatever identifier the request has. */
 export function queriesOf({ request, rules, sid, isOpening }: Item): readonly ProfileQuery[] {
-  if (isOpening) return subscriberQueries(request, rules.identification)
+  if (isOpening) return subscriberLookups(request, rules.identification)
   return [{ key: 'sid', value: String(sid), atMs: request.eventTimeMs }]
 }

@@ -4,9 +4,11 @@ import { anyValue, closed, flag, listOf, text } from '../../catalog/entities/jso
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import { fileTypeDefaultsOf } from '../../file-types/defaults.ts'
 import { installedFileTypes } from '../../file-types/installed.ts'
-import { ActionError, RequestError } from '../entities/errors.ts'
+import { ActionError, NotAllowedError, RequestError } from '../entities/errors.ts'
 import { type ActionCall, action } from './action.ts'
+import { rateMessage } from './filetype-rating.ts'
 import { param } from './parameters.ts'
+import { quote } from './quote.ts'
 
 const BYTES_MAX = 65_536
 const BASE64_MAX = Math.ceil(BYTES_MAX / 3) * 4
@@ -34,13 +36,22 @@ export const filetypecheck = action({
     message_base64: param.optional(
       param.text('Or the message in base 64, if it may not be UTF-8.', { maxLength: BASE64_MAX }),
     ),
+    rate: param.optional(
+      param.flag(
+        'Also find the subscriber and price what the message requests, as `/api/quote` does; ' +
+          'needs its permission. An update or release is not rated: its session has the prices.',
+      ),
+    ),
   }),
   answer: {
     details: closed('The report.', {
       ok: flag('Whether the message is a valid request, charged or filtered.'),
       steps: listOf(
         closed('A step.', {
-          step: text('Such as `document`, `message`, `services.0`, `rating`, `answer if granted`.'),
+          step: text(
+            'Such as `document`, `message`, `services.0`, `rating`, `answer if granted`; with ' +
+              '`rate` also `found subscriber`, `price` and `answer`.',
+          ),
           ok: flag('Whether it succeeds.'),
           result: anyValue(
             'Its result. Of a message that is not a valid request: `field`, `why`, and `offset`, ' +
@@ -67,7 +78,7 @@ export const filetypecheck = action({
       },
     },
   },
-  async run({ file_type: name, document: given, message, message_base64: base64 }, call) {
+  async run({ file_type: name, document: given, message, message_base64: base64, rate }, call) {
     const { checkFileType, config } = call
     if (checkFileType === undefined) {
       throw new RequestError(503, 'this server has no formats of charging')
@@ -78,9 +89,17 @@ export const filetypecheck = action({
     requireOne({ file_type: name, document: given })
     const body = bytesOf(message, base64)
     const document = given ?? (await installedDocument(name ?? '', call))
-    return { details: await checkFileType(document, body, config) }
+    if (rate !== true) return { details: await checkFileType(document, body, config) }
+    await refuseQuote(call)
+    return { details: await checkFileType(document, body, config, await rateMessage(call)) }
   },
 })
+
+/** Throws `NotAllowedError` if the caller may not see prices of a subscriber. */
+async function refuseQuote({ permits }: ActionCall): Promise<void> {
+  if (await permits({ collection: 'api', name: quote.name, usual: quote.access })) return
+  throw new NotAllowedError('No permission: you may not quote, and so not rate a message')
+}
 
 function bytesOf(message: string | undefined, base64: string | undefined): Buffer {
   requireOne({ message, message_base64: base64 })

@@ -25,6 +25,7 @@ import { save } from './deprecated/save.ts'
 import { statistics } from './deprecated/statistics.ts'
 import { subscribers } from './deprecated/subscribers.ts'
 import { filetypecheck } from './filetype-check.ts'
+import { filetypes } from './filetypes.ts'
 import { generateexpected } from './generate-expected.ts'
 import { onetimeinvoice } from './onetime-invoice.ts'
 import { operations } from './operations.ts'
@@ -72,6 +73,7 @@ export const ACTIONS: readonly Action[] = [
   sessions,
   releasesessions,
   quote,
+  filetypes,
   filetypecheck,
   resetlines,
   balance,

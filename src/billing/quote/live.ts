@@ -54,7 +54,7 @@ export interface LiveSource extends CustomerSource {
 export async function readLiveState(
   source: LiveSource,
   { rating }: Pick<Config, 'rating'>,
-  usage: LiveUsage,
+  usage: Pick<LiveUsage, 'sid' | 'atMs'>,
 ): Promise<LiveState> {
   const { catalog, ledger } = source
   const profile = await profileOf(source, usage)
@@ -143,7 +143,7 @@ export function liveRequest(
 
 async function profileOf(
   { catalog, lookup }: CustomerSource,
-  { sid, atMs }: LiveUsage,
+  { sid, atMs }: Pick<LiveUsage, 'sid' | 'atMs'>,
 ): Promise<SubscriberProfile> {
   const outside = await customerProfile(lookup, sid, atMs, LENIENT)
   if (outside) return outside

@@ -1,9 +1,12 @@
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { filetypecheck } from '../../../src/admin/actions/filetype-check.ts'
+import { filetypes } from '../../../src/admin/actions/filetypes.ts'
 import { checkFileType } from '../../../src/realtime/check.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
+import { insertEntity } from '../../support/catalog/store.ts'
+import { topUp } from '../../support/recorder/accounts.ts'
 
-const api = useActionServer([filetypecheck], {}, { checkFileType })
+const api = useActionServer([filetypecheck, filetypes], {}, { checkFileType, hasLedger: true })
 const bare = useActionServer([filetypecheck])
 
 const GY = {
@@ -35,6 +38,11 @@ async function check(params: Record<string, unknown>) {
   expect(answer).toMatchObject({ status: 1, input: {} })
   const { ok, steps } = answer['details'] as { ok: boolean; steps: Step[] }
   return { ok, steps, of: (step: string) => steps.find((each) => each.step === step) }
+}
+
+async function install(value: readonly unknown[]): Promise<void> {
+  const stored = { rev: 1, value, changed: new Date(0), changed_by: 'test' }
+  await api.catalog().config.replaceOne({ _id: 'file_types' }, stored as never, { upsert: true })
 }
 
 describe('filetypecheck', () => {
@@ -80,8 +88,7 @@ describe('filetypecheck', () => {
   })
 
   it('uses an installed file type, built in or stored', async () => {
-    const stored = { rev: 1, value: [GY], changed: new Date(0), changed_by: 'test' }
-    await api.catalog().config.replaceOne({ _id: 'file_types' }, stored as never, { upsert: true })
+    await install([GY])
     expect((await check({ file_type: 'GY', message: JSON.stringify(START) })).ok).toBe(true)
     const none = await api.ask('filetypecheck', { file_type: 'XX', message: 'x' })
     expect(none).toMatchObject({
@@ -123,5 +130,145 @@ describe('filetypecheck', () => {
       http: 503,
       status: 0,
     })
+  })
+})
+
+describe('filetypecheck with rate', () => {
+  const NOW = { ...START, when: '2026-06-15 12:00:00' }
+  const rated = (message: object, document: object = GY) => {
+    return check({ document, message: JSON.stringify(message), rate: true })
+  }
+
+  beforeAll(async () => {
+    await insertEntity(api.catalog(), 'rates')
+    await insertEntity(api.catalog(), 'rates', {
+      key: 'GOLDEN',
+      rates: { data: { BASE: { rate: [{ from: 0, to: 'UNLIMITED', interval: 1, price: 1 }] } } },
+      params: { service: 'gold' },
+    })
+    await insertEntity(api.catalog(), 'plans')
+    await insertEntity(api.catalog(), 'subscribers', { aid: 7, sid: 71, msisdn: '44' })
+    await topUp(api.ledger(), 7, 71, 3_000, 'units')
+  })
+
+  it('finds the subscriber, prices each service, and answers as charging would', async () => {
+    for (const _ of [1, 2]) {
+      const { ok, steps, of } = await rated(NOW)
+      expect([ok, steps.every((step) => step.ok)]).toEqual([true, true])
+      expect(of('found subscriber')?.result).toMatchObject({ key: 'msisdn', value: '44', sid: 71 })
+      expect(of('price')?.result).toMatchObject({
+        code: 1,
+        services: [{ usaget: 'data', requested: 5, granted: 5, code: 1, rate: 'DATA', aprice: 0 }],
+      })
+      expect(of('answer')?.result).toBe('{"code":1}')
+      expect(of('answer if granted')).toBeUndefined()
+    }
+    const more = await rated({ ...NOW, units: [{ asked: 9_000 }] })
+    expect(more.of('price')?.result).toMatchObject({ services: [{ granted: 3_000 }] })
+  })
+
+  it('answers without prices that the network element did not ask for', async () => {
+    const fields = [{ response_field_name: 'price', row_field_name: 'aprice' }]
+    const { of } = await rated(NOW, { ...GY, response: { fields } })
+    expect(of('answer')?.result).toBe('{}')
+  })
+
+  it('refuses an unknown subscriber, with the answer', async () => {
+    const { ok, of } = await rated({ ...NOW, line: '45' })
+    expect([ok, of('found subscriber'), of('price')]).toEqual([
+      true,
+      {
+        step: 'found subscriber',
+        ok: false,
+        result: { looked_for: ['msisdn 45'], code: -2, why: 'Subscriber not found' },
+      },
+      undefined,
+    ])
+    expect(of('answer')?.result).toBe('{"code":-2}')
+  })
+
+  it('refuses usage without a rate', async () => {
+    const usaget_mapping = [{ usaget: 'roaming', volume_src: ['asked'] }]
+    const { of } = await rated(NOW, { ...GY, processor: { ...GY.processor, usaget_mapping } })
+    expect(of('price')).toMatchObject({
+      ok: false,
+      result: { code: -3, services: [{ usaget: 'roaming', granted: 0, code: -3 }] },
+    })
+    expect(of('answer')?.result).toBe('{"code":-3}')
+  })
+
+  it('matches rates by the rules of the document', async () => {
+    const rule = { type: 'match', rate_key: 'params.service', line_key: 'kind' }
+    const rate_calculators = { retail: { '*': [[rule]] } }
+    const { of } = await rated({ ...NOW, kind: 'gold' }, { ...GY, rate_calculators })
+    expect(of('price')?.result).toMatchObject({ services: [{ rate: 'GOLDEN' }] })
+    const none = await rated({ ...NOW, kind: 'tin' }, { ...GY, rate_calculators })
+    expect(none.of('price')?.result).toMatchObject({ services: [{ code: -3 }] })
+  })
+
+  it('searches no field without an index', async () => {
+    const rules = { '*': [{ src_key: 'line', target_key: 'shoe_size' }] }
+    const { of } = await rated(NOW, { ...GY, customer_identification_fields: rules })
+    expect(of('found subscriber')).toMatchObject({
+      ok: false,
+      result: { why: 'subscribers are not searched by shoe_size before the file type is stored' },
+    })
+    expect(of('answer if granted')?.result).toBe('{"code":1}')
+  })
+
+  it('does not rate an update, whose session it does not know', async () => {
+    const { ok, of } = await rated({ ...NOW, type: 2, units: [{ used: 5, asked: 5 }] })
+    expect([ok, of('found subscriber')?.result]).toEqual([
+      true,
+      'a message of the kind update is rated with its open session, not by itself',
+    ])
+    expect(of('answer if granted')?.result).toBe('{"code":1}')
+  })
+
+  it('needs the permission of quotes', async () => {
+    const sent = { document: GY, message: JSON.stringify(NOW) }
+    const how = { as: 'json', user: 'api/quote', role: 'read' } as const
+    expect(await api.ask('filetypecheck', sent, how)).toMatchObject({ status: 1 })
+    expect(await api.ask('filetypecheck', { ...sent, rate: true }, how)).toMatchObject({
+      status: 0,
+      message: 'No permission: you may not quote, and so not rate a message',
+    })
+  })
+})
+
+describe('filetypes', () => {
+  it('lists stored and built-in file types with their state', async () => {
+    const broken = { ...GY, file_type: 'BROKEN', parser: { type: 'x' } }
+    await install([GY, broken, { ...GY, file_type: 'xml', enabled: false }])
+    const { details } = await api.ask('filetypes', {}, { method: 'GET', as: 'query' })
+    expect(details).toEqual([
+      {
+        name: 'BROKEN',
+        from: 'stored',
+        replaces: false,
+        state: 'unusable',
+        problem: { path: 'file_types.BROKEN.parser.type', reason: expect.any(String) },
+      },
+      { name: 'GY', from: 'stored', replaces: false, state: 'enabled', parser: 'json' },
+      {
+        name: 'diameter',
+        from: 'built_in',
+        replaces: false,
+        state: 'enabled',
+        parser: 'diameter',
+      },
+      {
+        name: 'keyvalue',
+        from: 'built_in',
+        replaces: false,
+        state: 'enabled',
+        parser: 'key_value',
+      },
+      { name: 'xml', from: 'stored', replaces: true, state: 'disabled', parser: 'json' },
+    ])
+    expect(await api.ask('filetypes', { name: 'keyvalue' })).toMatchObject({
+      details: [{ name: 'keyvalue' }],
+    })
+    expect(await api.ask('filetypes', { name: 'NONE' })).toMatchObject({ details: [] })
   })
 })

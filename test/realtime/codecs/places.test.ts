@@ -80,7 +80,16 @@ describe('the first wrong byte of a message', () => {
     ['a=1', 'b'],
   ])('of a field in pairs: %s', (marked, field) => expectMark(KEY_VALUE, marked, field))
 
-  it.each([['<a><b>1</b»'], ['<a><b>1</»c></a>'], ['<a>&»x;</a>'], ['»x<a/>']])(
+  it.each([
+    ['<a><b>1</»c></a>'],
+    ['<a><boy>é</bo»x></a>'],
+    ['<a><boy>é</bo»></a>'],
+    ['<a><x:b>1</»b></a>'],
+    ['<a><b><c/></»a></b>'],
+    ['<a><b>1</»c \n></a>'],
+  ])('of XML with a wrong closing tag: %s', (marked) => expectMark(XML, marked))
+
+  it.each([['<a><b>1</b»'], ['<a>&»x;</a>'], ['»x<a/>'], ['<a>]]»></a>']])(
     'of XML: %s',
     (marked) => {
       const body = Buffer.from(marked.replace('»', ''))

@@ -145,7 +145,8 @@ export function xmlPlaces(text: string): Places {
   try {
     parser.write(text)
   } catch {
-    return { root, errorAt: Math.max(0, parser.position - 1) }
+    const stoppedAt = Math.max(0, parser.position - 1)
+    return { root, errorAt: wrongNameAt(text, stoppedAt, tree.lastClosed) ?? stoppedAt }
   }
   try {
     parser.close()
@@ -155,22 +156,39 @@ export function xmlPlaces(text: string): Places {
   return { root, errorAt: null }
 }
 
+/** The parser stops at the end of a closing tag, whose name is wrong; null for other errors. */
+function wrongNameAt(text: string, stoppedAt: number, expected: string): number | null {
+  const [, name] = text[stoppedAt] === '>' ? (CLOSING_TAG.exec(text.slice(0, stoppedAt)) ?? []) : []
+  if (name === undefined) return null
+  const from = text.lastIndexOf('</', stoppedAt) + 2
+  let same = 0
+  while (same < name.length && name[same] === expected[same]) same += 1
+  return from + same
+}
+
+const CLOSING_TAG = /<\/([^<>\s]*)\s*$/
+
 class PlacedTree extends XmlTree {
   readonly root: Place = { at: 0, members: new Map() }
   /** Position of the parser that builds the tree. */
   position = () => 0
+  /** Name of the element that was closed last, also by a tag with another name. */
+  lastClosed = ''
   readonly #path: Place[] = []
+  readonly #names: string[] = []
 
   override open(tag: SaxesTagPlain): void {
     super.open(tag)
     const parent = this.#path.at(-1)
     const at = this.position()
+    this.#names.push(tag.name)
     this.#path.push(parent === undefined ? this.root : placeIn(parent, localName(tag.name), at))
   }
 
   override close(): void {
     super.close()
     this.#path.pop()
+    this.lastClosed = this.#names.pop() ?? ''
   }
 }
 

@@ -21,6 +21,7 @@ export interface PageRoute {
 export const MENU: readonly { readonly page: string; readonly title: WordKey; key: string }[] = [
   { page: 'overview', title: 'page.overview', key: 'o' },
   { page: 'sessions', title: 'page.sessions', key: 's' },
+  { page: 'file-types', title: 'page.filetypes', key: 'f' },
 ]
 
 export interface Location {

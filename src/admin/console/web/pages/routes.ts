@@ -21,4 +21,10 @@ export const ROUTES: readonly PageRoute[] = [
     menu: 'sessions',
     load: () => import('./sessions/page.tsx'),
   },
+  {
+    pattern: 'file-types',
+    title: 'page.filetypes',
+    menu: 'file-types',
+    load: () => import('./file-types/page.tsx'),
+  },
 ]

@@ -1,9 +1,10 @@
 /** German, loaded on demand. */
 import { CUSTOMER } from './de/customer.ts'
+import { FILE_TYPES } from './de/file-types.ts'
 import { FRAME } from './de/frame.ts'
 import { OVERVIEW } from './de/overview.ts'
 import { SESSIONS } from './de/sessions.ts'
 import { WHY } from './de/why.ts'
 import type { Words } from './en.ts'
 
-export const DE: Words = { ...FRAME, ...OVERVIEW, ...CUSTOMER, ...SESSIONS, ...WHY }
+export const DE: Words = { ...FRAME, ...OVERVIEW, ...CUSTOMER, ...SESSIONS, ...FILE_TYPES, ...WHY }

@@ -1,0 +1,107 @@
+/** The stage `rate`: the subscriber that was found, and the price of each service. */
+import type { Figure } from '../../api/figures.ts'
+import { link } from '../../frame/routes.ts'
+import { formatMoney, formatNumber } from '../../parts/numbers.ts'
+import { type Column, Table } from '../../parts/table.tsx'
+import { t } from '../../words/words.ts'
+import { type CheckStep, FOUND, isRecord, PRICE } from './stages.ts'
+
+interface RateStageProps {
+  readonly steps: readonly CheckStep[]
+  readonly missing: string | null
+}
+
+export function RateStage({ steps, missing }: RateStageProps) {
+  if (steps.length === 0) return missing === null ? null : <p>{missing}</p>
+  const found = steps.find(({ step }) => step === FOUND)
+  const price = steps.find(({ step }) => step === PRICE)
+  return (
+    <>
+      {found !== undefined && <Found step={found} />}
+      {price !== undefined && <Prices result={price.result} />}
+    </>
+  )
+}
+
+function Found({ step: { ok, result } }: { readonly step: CheckStep }) {
+  if (typeof result === 'string') return <p>{result}</p>
+  if (!isRecord(result)) return null
+  if (!ok) return <LookedFor lookups={result['looked_for']} />
+  const { key, value, sid, aid, plan } = result
+  return (
+    <p>
+      <a href={link(`customer/sid/${String(sid)}`)}>
+        {t('search.subscriber', { sid: String(sid) })}
+      </a>
+      {', '}
+      <a href={link(`customer/aid/${String(aid)}`)}>{t('search.account', { aid: String(aid) })}</a>
+      {', '}
+      {t('filetypes.found', {
+        key: String(key),
+        value: String(value),
+        plan: String(plan),
+      })}
+    </p>
+  )
+}
+
+function LookedFor({ lookups }: { readonly lookups: unknown }) {
+  if (!Array.isArray(lookups)) return null
+  const text = lookups.length === 0 ? t('filetypes.noLookup') : lookups.map(String).join(', ')
+  return <p>{t('filetypes.lookedFor', { lookups: text })}</p>
+}
+
+interface PricedService {
+  readonly usaget: string
+  readonly rating_group?: Figure
+  readonly requested: Figure | null
+  readonly granted: Figure
+  readonly why: string
+  readonly code: Figure
+  readonly rate?: string
+  readonly aprice?: Figure
+  readonly final_charge?: Figure
+}
+
+function Prices({ result }: { readonly result: unknown }) {
+  if (!isRecord(result)) return null
+  const services = Array.isArray(result['services']) ? result['services'] : []
+  if (services.length === 0) return null
+  return (
+    <Table
+      caption={t('filetypes.prices')}
+      hasCaption
+      columns={columns()}
+      rows={services.map((service: PricedService, index) => ({ ...service, index }))}
+      keyOf={({ index }) => String(index)}
+    />
+  )
+}
+
+function columns(): Column<PricedService>[] {
+  const units = (figure: Figure | null) => {
+    const isGiven = figure !== null && figure !== -1
+    return isGiven ? formatNumber(figure) : t('filetypes.unspecified')
+  }
+  const money = (figure: Figure | undefined) => (figure === undefined ? '–' : formatMoney(figure))
+  return [
+    {
+      title: t('filetypes.usaget'),
+      cell: ({ usaget, rating_group: group }) =>
+        group === undefined ? usaget : t('filetypes.group', { usaget, group: String(group) }),
+    },
+    {
+      title: t('filetypes.outcome'),
+      cell: ({ why, code }) => t('filetypes.reason', { why, code: String(code) }),
+    },
+    { title: t('filetypes.requested'), isNumber: true, cell: ({ requested }) => units(requested) },
+    { title: t('filetypes.granted'), isNumber: true, cell: ({ granted }) => formatNumber(granted) },
+    { title: t('filetypes.rate'), cell: ({ rate }) => <span class="id">{rate ?? '–'}</span> },
+    { title: t('filetypes.aprice'), isNumber: true, cell: ({ aprice }) => money(aprice) },
+    {
+      title: t('filetypes.final'),
+      isNumber: true,
+      cell: ({ final_charge: final }) => money(final),
+    },
+  ]
+}
