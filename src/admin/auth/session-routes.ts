@@ -155,7 +155,7 @@ async function currentUserAnswer(
     protocol: protocolLabel(session.protocol),
     idle_end: new Date(found.idleEndMs).toISOString(),
     absolute_end: new Date(found.absoluteEndMs).toISOString(),
-    ...(await grantsAndCurrency(deps, user)),
+    ...(await grantsAndUnits(deps, user)),
   }
   return success(details, {})
 }
@@ -169,13 +169,14 @@ async function openView(deps: RouteDeps) {
     protocol: 'Open',
     idle_end: null,
     absolute_end: null,
-    ...(await grantsAndCurrency(deps, user)),
+    ...(await grantsAndUnits(deps, user)),
   }
 }
 
-/** The actions that the user may do, and the currency of all money. */
-async function grantsAndCurrency({ settings, config }: RouteDeps, user: Grantee) {
+/** The actions that the user may do, and in what the node counts time and money. */
+async function grantsAndUnits({ settings, config }: RouteDeps, user: Grantee) {
   return {
+    time_zone: config.rating.timeZone,
     actions: grantedActions(await settings.get(PERMISSIONS), user),
     currency: currencyName(config.rating.currencyCode),
   }

@@ -33,8 +33,6 @@ const LEVELS: Readonly<Record<string, string>> = {
   'billrun/chargestatus': 'read',
   operations: 'read',
   search: 'read',
-  quote: 'read',
-  filetypecheck: 'read',
   sessions: 'read',
   releasesessions: 'write',
   quote: 'read',

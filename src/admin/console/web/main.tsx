@@ -1,7 +1,6 @@
 import './tokens.css'
 import './base.css'
 import { render } from 'preact'
-import { isAdmitted } from './api/client.ts'
 import { startProbe } from './api/probe.ts'
 import { startChoices } from './frame/choices.ts'
 import { startKeys } from './frame/keys.ts'
@@ -10,7 +9,6 @@ import { startRouting } from './frame/routes.ts'
 import { startScroll } from './frame/scroll.ts'
 import { Shell } from './frame/shell.tsx'
 import { ROUTES } from './pages/routes.ts'
-import { readNodeZone } from './parts/time.tsx'
 
 startRouting(ROUTES)
 startChoices()
@@ -20,6 +18,3 @@ startScroll()
 startLogin()
 const app = document.getElementById('app')
 if (app !== null) render(<Shell />, app)
-isAdmitted.subscribe((is) => {
-  if (is) void readNodeZone()
-})

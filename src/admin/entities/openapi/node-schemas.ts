@@ -104,6 +104,7 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
         }),
         'By collection and action, such as `accounts/get`; `api/credit` is `/api/credit`.',
       ),
+      time_zone: text('Time zone of the node (IANA): `rating.timeZone`.'),
       currency: {
         type: ['string', 'null'],
         description:

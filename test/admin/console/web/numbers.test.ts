@@ -1,7 +1,12 @@
 /** Numbers as readers see them: no decimal of an amount is lost. */
 import { expect, it } from 'vitest'
 import type { DecimalText } from '../../../../src/admin/console/web/api/figures.ts'
-import { formatMoney, formatNumber } from '../../../../src/admin/console/web/parts/numbers.ts'
+import { nodeCurrency } from '../../../../src/admin/console/web/api/session.ts'
+import {
+  formatMoney,
+  formatNumber,
+  moneyHeader,
+} from '../../../../src/admin/console/web/parts/numbers.ts'
 
 it.each([
   ['0.42', '0.42'],
@@ -14,9 +19,16 @@ it.each([
 })
 
 it('an amount has at least the decimals of its currency', () => {
-  expect(formatMoney('1.5' as DecimalText, 'EUR')).toBe('€1.50')
-  expect(formatMoney('0.0042' as DecimalText, 'EUR')).toBe('€0.0042')
-  expect(formatMoney('150' as DecimalText, 'JPY')).toBe('¥150')
+  const shown = (figure: string, currency: string) => {
+    nodeCurrency.value = currency
+    return formatMoney(figure as DecimalText)
+  }
+  expect(shown('1.5', 'EUR')).toBe('1.50')
+  expect(shown('0.0042', 'EUR')).toBe('0.0042')
+  expect(shown('150', 'JPY')).toBe('150')
+  expect(moneyHeader('Price')).toBe('Price (JPY)')
+  nodeCurrency.value = null
+  expect(moneyHeader('Price')).toBe('Price')
 })
 
 it('units have all their digits', () => {

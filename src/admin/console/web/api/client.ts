@@ -22,8 +22,6 @@ export interface CallOptions {
 
 /** False while the server does not answer. */
 export const isOnline = signal(true)
-/** Whether a call has been answered: somebody is logged in, or the port is open without a login. */
-export const isAdmitted = signal(false)
 
 const READS = /(?:^|\/)(?:get|uniqueget|quote|check)$/
 /** Waits before each repeat, ms. */
@@ -142,7 +140,6 @@ async function once(sent: Sent, options: CallOptions): Promise<unknown> {
     const refusal = refusalOf(httpStatus, answer)
     end(httpStatus, refusal === null ? 'done' : 'refused')
     if (refusal !== null) throw refusal
-    if (!isQuiet) isAdmitted.value = true
     return answer
   } catch (error) {
     if (error instanceof Refusal) throw error
@@ -170,7 +167,6 @@ export async function openStream(path: GetPath, signal: AbortSignal): Promise<Re
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
   const outcome = isStream ? 'done' : 'refused'
   endCall(id, { tookMs: null, httpStatus: response.status, outcome })
-  isAdmitted.value ||= isStream
   if (isStream) return response
   const refusal = refusalOf(response.status, parsed(response.status, await response.text()))
   if (refusal?.kind !== 'login' || askLogin === null) throw refusal ?? unreachable()

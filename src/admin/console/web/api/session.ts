@@ -1,5 +1,5 @@
 /** The user of the session. */
-import { signal } from '@preact/signals'
+import { batch, signal } from '@preact/signals'
 import { call, get } from './client.ts'
 import { Refusal } from './errors.ts'
 
@@ -23,13 +23,24 @@ export function missingRoles(action: string): readonly string[] | null {
   return grant === undefined || grant.permitted ? null : grant.roles
 }
 
+/** Zone of the node; UTC until it is known. */
+export const nodeZone = signal('UTC')
+/** Currency of the node (ISO 4217); null if money has none. */
+export const nodeCurrency = signal<string | null>(null)
+
 /** Null while nobody is known to be logged in; the port may be open without a login. */
 export const sessionUser = signal<SessionUser | null>(null)
 
 /** Resolves with whether the caller is admitted, as far as the server has said. */
 export async function readSession(): Promise<boolean> {
   try {
-    sessionUser.value = userOf(await get('auth/login', {}, { isQuiet: true }))
+    const details = await get('auth/login', {}, { isQuiet: true })
+    const { time_zone: zone, currency } = details as unknown as Record<string, unknown>
+    batch(() => {
+      nodeZone.value = String(zone ?? 'UTC')
+      nodeCurrency.value = typeof currency === 'string' ? currency : null
+      sessionUser.value = userOf(details)
+    })
     return true
   } catch (error) {
     if (!(error instanceof Refusal)) throw error

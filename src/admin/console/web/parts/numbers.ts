@@ -1,5 +1,6 @@
 /** Numbers in the language of the reader, formatted exactly from decimal text. */
 import type { Figure } from '../api/figures.ts'
+import { nodeCurrency } from '../api/session.ts'
 import { language } from '../words/words.ts'
 
 /** More decimals than any amount of the API has. */
@@ -27,20 +28,23 @@ export function formatNumber(figure: Figure): string {
 }
 
 /**
- * An amount of money. With `currency` (ISO 4217) at least its decimals are shown, otherwise two; no
- * decimal is ever cut off.
+ * An amount of money, with at least the decimals of the currency of the node, otherwise two; no
+ * decimal is ever cut off. The currency is named by `moneyHeader`.
  */
-export function formatMoney(figure: Figure, currency: string | null = null): string {
-  if (currency === null) {
-    return formatted(figure, { minimumFractionDigits: 2, maximumFractionDigits: DECIMALS_MAX })
-  }
-  const style = { style: 'currency', currency } as const
-  const digits = formatOf(style).resolvedOptions().minimumFractionDigits ?? 2
-  return formatted(figure, {
-    ...style,
-    minimumFractionDigits: digits,
-    maximumFractionDigits: DECIMALS_MAX,
-  })
+export function formatMoney(figure: Figure): string {
+  const currency = nodeCurrency.value
+  const digits = currency === null ? 2 : decimalsOf(currency)
+  return formatted(figure, { minimumFractionDigits: digits, maximumFractionDigits: DECIMALS_MAX })
+}
+
+function decimalsOf(currency: string): number {
+  return formatOf({ style: 'currency', currency }).resolvedOptions().minimumFractionDigits ?? 2
+}
+
+/** Head of a column or part with amounts of money. */
+export function moneyHeader(title: string): string {
+  const currency = nodeCurrency.value
+  return currency === null ? title : `${title} (${currency})`
 }
 
 /** Short and rounded, for axes and live figures: 12.3K. */

@@ -1,22 +1,7 @@
 /** Times: everywhere in the zone that the reader has chosen, with its name. */
-import { signal } from '@preact/signals'
-import { get } from '../api/client.ts'
-import { Refusal } from '../api/errors.ts'
+import { nodeZone } from '../api/session.ts'
 import { zoneChoice } from '../frame/choices.ts'
 import { language, t } from '../words/words.ts'
-
-/** Zone of the node; UTC until it is known. */
-export const nodeZone = signal('UTC')
-
-export async function readNodeZone(): Promise<void> {
-  try {
-    const clock = await get('api/clock', {}, { isQuiet: true })
-    nodeZone.value = (clock as { time_zone?: string }).time_zone ?? 'UTC'
-  } catch (error) {
-    // Without the role `read` times are shown in UTC.
-    if (!(error instanceof Refusal)) throw error
-  }
-}
 
 /** Name of the IANA time zone in which times are shown. */
 export function zoneName(): string {

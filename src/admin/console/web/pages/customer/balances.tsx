@@ -3,7 +3,7 @@ import { browserMs } from '../../api/clock.ts'
 import type { DecimalText } from '../../api/figures.ts'
 import { Bar } from '../../parts/bar.tsx'
 import { type BarScale, scaleOf } from '../../parts/bar-scale.ts'
-import { formatMoney, formatNumber } from '../../parts/numbers.ts'
+import { formatMoney, formatNumber, moneyHeader } from '../../parts/numbers.ts'
 import { Time } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 import { type BalanceRow, MONEY } from './balance-view.ts'
@@ -33,7 +33,7 @@ export function Balances({ rows }: { readonly rows: readonly BalanceRow[] }) {
 }
 
 function unitTitle(unit: string): string {
-  if (unit === MONEY) return t('balances.money')
+  if (unit === MONEY) return moneyHeader(t('balances.money'))
   return unit === '' ? t('balances.includedUnits') : t('balances.units', { usaget: unit })
 }
 

@@ -1,7 +1,7 @@
 /** Invoices, payments and refunds of the account, what it owes, and its invoice documents. */
 import type { DecimalText } from '../../api/figures.ts'
 import { useRead } from '../../api/read.ts'
-import { formatMoney } from '../../parts/numbers.ts'
+import { formatMoney, moneyHeader } from '../../parts/numbers.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { Pager, pageKey, Table } from '../../parts/table.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
@@ -77,7 +77,11 @@ const BILL_COLUMNS = () => [
   { title: t('bills.kind'), cell: kindOf },
   { title: t('bills.number'), cell: (bill: Fields) => numberOf(bill) },
   { title: t('bills.cycle'), cell: (bill: Fields) => textIn(bill, 'billrun_key') },
-  { title: t('bills.amount'), cell: (bill: Fields) => moneyIn(bill, 'amount'), isNumber: true },
+  {
+    title: moneyHeader(t('bills.amount')),
+    cell: (bill: Fields) => moneyIn(bill, 'amount'),
+    isNumber: true,
+  },
   { title: t('bills.left'), cell: (bill: Fields) => leftOf(bill), isNumber: true },
   { title: t('bills.due'), cell: (bill: Fields) => <BillTime bill={bill} name="due_date" /> },
 ]

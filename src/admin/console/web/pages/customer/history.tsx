@@ -1,6 +1,7 @@
 /** Revisions of the customer, and what was valid at a chosen instant. */
+import { nodeZone } from '../../api/session.ts'
 import { location, setQuery } from '../../frame/routes.ts'
-import { formatTime, nodeZone } from '../../parts/time.tsx'
+import { formatTime } from '../../parts/time.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
 import { t } from '../../words/words.ts'
 import { at, presentRevision } from './as-of.ts'

@@ -3,6 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { location, setQuery } from '../../frame/routes.ts'
+import { moneyHeader } from '../../parts/numbers.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { Pager, pageKey, Table } from '../../parts/table.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
@@ -71,7 +72,7 @@ function LineTable({ rows, chosen }: TableProps) {
     { title: t('lines.what'), cell: whatOf },
     { title: t('lines.rate'), cell: (line: Line) => textIn(line, 'arate_key') },
     { title: t('lines.units'), cell: unitsOf, isNumber: true },
-    { title: t('lines.price'), cell: priceOf, isNumber: true },
+    { title: moneyHeader(t('lines.price')), cell: priceOf, isNumber: true },
     {
       title: t('lines.why'),
       cell: (line: Line) => (

@@ -3,7 +3,7 @@ import { useRef } from 'preact/hooks'
 import { keyOf, type OpenSession } from '../../api/sessions.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { link, linkHere } from '../../frame/routes.ts'
-import { formatMoney, formatNumber } from '../../parts/numbers.ts'
+import { formatMoney, formatNumber, moneyHeader } from '../../parts/numbers.ts'
 import { missingText } from '../../parts/rights.ts'
 import { type Column, Pager, Table } from '../../parts/table.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
@@ -144,7 +144,7 @@ function columns(): Column<OpenSession>[] {
       cell: services(({ reserved }) => formatNumber(reserved)),
     },
     {
-      title: t('sessionlist.money'),
+      title: moneyHeader(t('sessionlist.money')),
       isNumber: true,
       cell: services(({ reserved_money: money }) => formatMoney(money)),
     },
