@@ -31,9 +31,10 @@ describe('a session', () => {
     const { find, cookie, now } = await open()
     expect(cookie).toMatch(/^[A-Za-z0-9_-]{43}$/)
     expect(await find()).toEqual({
+      id: expect.stringMatching(/^[\w-]{22}$/),
       session: { user: OPS, protocol: 'internal', createdMs: now() },
-      idleEndMs: now() + 60 * MINUTE_MS,
-      absoluteEndMs: now() + 12 * 60 * MINUTE_MS,
+      idleEndMs: now() + HOUR_MS,
+      absoluteEndMs: now() + 4 * HOUR_MS,
       renewed: null,
     })
   })
