@@ -19,6 +19,7 @@ export async function buildConsole({
   const bundle = await rolldown({
     cwd: root,
     input: { main },
+    preserveEntrySignatures: false,
     platform: 'browser',
     tsconfig: join(source, 'tsconfig.json'),
     transform: { define: { 'process.env.NODE_ENV': '"production"' } },

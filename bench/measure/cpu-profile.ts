@@ -2,11 +2,17 @@
  * Reads the profiles written by `preload/profile.ts`: processor time by function within a thread.
  */
 
+interface Frame {
+  functionName: string
+  url: string
+}
+
 /** The fields of V8's profile format that are read here. */
 export interface CpuProfile {
   nodes: readonly {
     id: number
-    callFrame: { functionName: string; url: string }
+    callFrame: Frame
+    children?: readonly number[]
   }[]
   samples: readonly number[]
   /** µs between a sample and the one before it. */
@@ -27,21 +33,53 @@ const IDLE = new Set(['(idle)', '(root)'])
 export function selfTimes(profiles: readonly CpuProfile[]): SelfTimes {
   const places = new Map<string, number>()
   const functions = new Map<string, number>()
-  const add = (to: Map<string, number>, key: string, micros: number) =>
-    to.set(key, (to.get(key) ?? 0) + micros)
-  for (const { nodes, samples, timeDeltas } of profiles) {
-    const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]))
-    for (const [index, id] of samples.entries()) {
-      const frame = frames.get(id)
-      // The first delta counts from the start; a sample lasts until the next one.
-      const micros = timeDeltas[index + 1] ?? 0
-      if (frame === undefined || IDLE.has(frame.functionName)) continue
+  for (const profile of profiles) {
+    for (const { frame, micros } of busySamples(profile)) {
       const place = placeOf(frame.url, frame.functionName)
       add(places, place, micros)
       add(functions, `${frame.functionName || '(anonymous)'}, ${place}`, micros)
     }
   }
   return { places, functions }
+}
+
+/**
+ * Processor time of functions with their callees, µs, by group: that of the innermost function of
+ * each stack that has one, otherwise `other`.
+ */
+export function groupedTimes<Group extends string>(
+  profile: CpuProfile,
+  groupOf: (url: string, functionName: string) => Group | null,
+): Map<Group | 'other', number> {
+  const groups = new Map<number, Group | null>()
+  const frames = new Map(profile.nodes.map((node) => [node.id, node]))
+  const visit = (id: number, outer: Group | null) => {
+    const node = frames.get(id)
+    if (node === undefined) return
+    const group = groupOf(node.callFrame.url, node.callFrame.functionName) ?? outer
+    groups.set(id, group)
+    for (const child of node.children ?? []) visit(child, group)
+  }
+  const [root] = profile.nodes
+  if (root !== undefined) visit(root.id, null)
+  const times = new Map<Group | 'other', number>()
+  for (const { id, micros } of busySamples(profile)) add(times, groups.get(id) ?? 'other', micros)
+  return times
+}
+
+function* busySamples({ nodes, samples, timeDeltas }: CpuProfile) {
+  const frames = new Map(nodes.map(({ id, callFrame }) => [id, callFrame]))
+  for (const [index, id] of samples.entries()) {
+    const frame = frames.get(id)
+    // The first delta counts from the start; a sample lasts until the next one.
+    const micros = timeDeltas[index + 1] ?? 0
+    if (frame === undefined || IDLE.has(frame.functionName)) continue
+    yield { id, frame, micros }
+  }
+}
+
+function add<Key>(to: Map<Key, number>, key: Key, micros: number): void {
+  to.set(key, (to.get(key) ?? 0) + micros)
 }
 
 /** V8's names for entries that are not functions; other entries without a file are native code. */

@@ -52,7 +52,7 @@ function profile(bench: Bench, product: Product, folder: string): Promise<Profil
     await generator.run(bench.flow(product, 'json'))
     writeFileSync(join(folder, 'begin'), '')
     const window = await measureLoad(product, generator, [bench.flow(product, 'json')])
-    writeFileSync(join(folder, 'end'), '')
+    rmSync(join(folder, 'begin'))
     const threads = () => readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'))
     await waitUntil('profiles', () => threads().length >= 2 && threads().includes(MAIN))
     const read = (name: string) =>

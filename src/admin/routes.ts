@@ -83,11 +83,24 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
   addSettingsRoutes(server, { ...changes, admit, log })
   const { timeZone } = config.rating
   addClockRoutes(server, { mover: parts.clockMover, admit, log, timeZone })
+  addEntities(server, parts)
+  addActions(server, parts)
+  addReportRoutes(server, { ...parts.reports, clock }, log)
+  addPaymentRoutes(
+    server,
+    parts.payments,
+    (request, sent, usual) =>
+      auth.admitAction(request, sent, { collection: 'api', name: 'cards', usual }),
+    log,
+  )
+}
+
+function addEntities(server: FastifyInstance, { entityApi, auth, log }: RouteParts): void {
   addEntityApi(
     server,
     entityApi,
     async (request, sent, called) => {
-      if (called === null) return admit(request, sent, 'user')
+      if (called === null) return auth.guard.admit(request, sent, 'user')
       const { definition, action } = called
       const usual = definition.actions[action]?.roles ?? []
       const wanted = { collection: definition.name, name: action, usual }
@@ -95,6 +108,10 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     },
     log,
   )
+}
+
+function addActions(server: FastifyInstance, parts: RouteParts): void {
+  const { config, catalog, redis, clock, log, audit, auth, entityApi } = parts
   const { ledger } = entityApi.stores
   addActionRoutes(server, {
     catalog,
@@ -114,17 +131,9 @@ export function addRoutes(server: FastifyInstance, parts: RouteParts): void {
     actions: ACTIONS,
     permits: auth.permits,
     async admit(request, sent, action) {
-      if (action === null) return admit(request, sent, 'user')
+      if (action === null) return auth.guard.admit(request, sent, 'user')
       const { family: collection = 'api', name, access } = action
       return auth.admitAction(request, sent, { collection, name, usual: access })
     },
   })
-  addReportRoutes(server, { ...parts.reports, clock }, log)
-  addPaymentRoutes(
-    server,
-    parts.payments,
-    (request, sent, usual) =>
-      auth.admitAction(request, sent, { collection: 'api', name: 'cards', usual }),
-    log,
-  )
 }

@@ -1,5 +1,11 @@
 import { expect, it } from 'vitest'
-import { type CpuProfile, largest, placeOf, selfTimes } from '../../bench/measure/cpu-profile.ts'
+import {
+  type CpuProfile,
+  groupedTimes,
+  largest,
+  placeOf,
+  selfTimes,
+} from '../../bench/measure/cpu-profile.ts'
 
 it('a CPU profile names the location of code', () => {
   const at = (url: string, name = 'f') => placeOf(url, name)
@@ -23,4 +29,29 @@ it('a CPU profile adds up the time from each sample to the next, without idle ti
   const { functions, places } = selfTimes([profile, profile])
   expect(largest(functions, 2).map(([, micros]) => micros)).toEqual([60, 14])
   expect([...places.values()]).toEqual([74])
+})
+
+it('a CPU profile adds up the time of functions and what they call, the innermost group first', () => {
+  const node = (id: number, url: string, children: readonly number[]) => {
+    return { id, callFrame: { functionName: url === '' ? '(idle)' : 'f', url }, children }
+  }
+  const profile: CpuProfile = {
+    nodes: [
+      node(1, 'main', [2, 5, 6]),
+      node(2, 'sample', [3, 4]),
+      node(3, 'json', []),
+      node(4, 'send', [7]),
+      node(5, 'json', []),
+      node(6, '', []),
+      node(7, 'json', []),
+    ],
+    samples: [2, 3, 4, 7, 5, 6, 1],
+    timeDeltas: [0, 1, 10, 100, 1000, 10_000, 100_000, 1_000_000],
+  }
+  const groupOf = (url: string) => (url === 'sample' || url === 'send' ? url : null)
+  expect(Object.fromEntries(groupedTimes(profile, groupOf))).toEqual({
+    sample: 11,
+    send: 1100,
+    other: 1_010_000,
+  })
 })

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { SaxesParser } from 'saxes'
 import { describe, expect, it } from 'vitest'
+import { CONSOLE_SCENARIOS } from '../../bench/console/scenarios.ts'
 import { tableMarkdown } from '../../bench/report/markdown.ts'
 import { MarkerError, partsOf, replacePart } from '../../bench/report/markers.ts'
 import { plotsOf } from '../../bench/report/plots.ts'
@@ -129,7 +130,7 @@ describe('markers', () => {
 
   it('of docs/PERFORMANCE.md are complete, and each belongs to a scenario', () => {
     const text = readFileSync(new URL('../../docs/PERFORMANCE.md', import.meta.url), 'utf8')
-    const names = SCENARIOS.map(({ name }) => name)
+    const names = [...SCENARIOS, ...CONSOLE_SCENARIOS].map(({ name }) => name)
     const ofOtherCommands = ['machine', 'report', 'delivery']
     expect(partsOf(text).sort()).toEqual([...ofOtherCommands, ...names].sort())
     for (const name of partsOf(text)) expect(replacePart(text, name, 'x')).toContain('\nx\n')

@@ -52,6 +52,16 @@ describe('rules of the console', () => {
     expect(rules('parts/a.tsx', text)).toEqual([rule])
   })
 
+  it('a class begins selectors of one stylesheet only', () => {
+    const sheet = (name: string, text: string) => ({ path: `${CONSOLE}parts/${name}.css`, text })
+    const bar = sheet('bar', '.bar {\n  height: 1px;\n}\n')
+    expect(checkConsole([bar, sheet('a', '.a .bar,\n.bars {\n  height: 2px;\n}\n')])).toEqual([])
+    for (const text of ['.bar {\n}\n', '.a,\n.bar {\n}\n', '.bar > p {\n}\n']) {
+      const problems = checkConsole([bar, sheet('b', text)])
+      expect(problems.map(({ rule }) => rule)).toEqual([`.bar belongs to ${CONSOLE}parts/bar.css`])
+    }
+  })
+
   it('a file has at most 250 lines', () => {
     expect(rules('parts/a.css', 'a\n'.repeat(250))).toEqual([])
     expect(rules('parts/a.css', 'a\n'.repeat(251))).toHaveLength(1)

@@ -42,6 +42,7 @@ export function checkConsole(files: readonly SourceFile[]): readonly Violation[]
   const paths = new Set(own.map(({ path }) => path))
   return [
     ...own.flatMap(checkLength),
+    ...checkClasses(own.filter(({ path }) => path.endsWith('.css'))),
     ...own
       .filter(isTypeScript)
       .flatMap((file) => [...checkConsoleImports(file, paths), ...checkIdentifiers(file)]),
@@ -53,6 +54,20 @@ function checkLength({ path, text }: SourceFile): readonly Violation[] {
   if (lines <= FILE_LINES_MAX) return []
   const rule = `file of ${lines} lines, ${FILE_LINES_MAX} allowed in the console`
   return [{ path, line: FILE_LINES_MAX + 1, rule }]
+}
+
+/** All stylesheets are one file: a class that begins selectors in two of them means two things. */
+function checkClasses(sheets: readonly SourceFile[]): readonly Violation[] {
+  const homes = new Map<string, string>()
+  return sheets.flatMap(({ path, text }) => {
+    const begins = text.matchAll(/(?:^|,)\s*\.([\w-]+)[^,{}]*(?=[,{])/gm)
+    const own = new Set([...begins].map(([, name = '']) => name))
+    return [...own].flatMap((name) => {
+      const home = homes.get(name) ?? path
+      homes.set(name, home)
+      return home === path ? [] : [{ path, line: 1, rule: `.${name} belongs to ${home}` }]
+    })
+  })
 }
 
 function checkConsoleImports(file: SourceFile, paths: ReadonlySet<string>): readonly Violation[] {

@@ -83,15 +83,19 @@ export const bulkcredit = moneyAction({
     operation: schema.text('The operation.'),
     stamp: schema.text('Identifies the call for `query`; kept for 7 days.'),
     count: schema.integer('`query`: number of lines that were written.'),
-    details: schema.listOf(
-      schema.object('The result of one credit.', {
-        status: { type: 'integer', enum: [0, 1], description: '1: success.' },
-        stamp: schema.text('Stamp of the line, or of the first installment.'),
-        stamps: schema.listOf(schema.text('A stamp.'), 'Stamps of all installments.'),
-        message: schema.text('Why it failed.'),
-        index: schema.integer('Position in `credits`, from 0.'),
-      }),
-      'In the order of `credits`; with `query` the lines.',
+    details: schema.either(
+      'With `query` the lines.',
+      schema.listOf(
+        schema.object('The result of one credit.', {
+          status: { type: 'integer', enum: [0, 1], description: '1: success.' },
+          stamp: schema.text('Stamp of the line, or of the first installment.'),
+          stamps: schema.listOf(schema.text('A stamp.'), 'Stamps of all installments.'),
+          message: schema.text('Why it failed.'),
+          index: schema.integer('Position in `credits`, from 0.'),
+        }),
+        'Results, in the order of `credits`.',
+      ),
+      schema.listOf(schema.ref('lines.entity'), 'Lines.'),
     ),
   },
   example: {

@@ -1,4 +1,4 @@
-/** Schemas of quotes in answers. */
+/** Schemas of quotes in answers: components of the OpenAPI document. */
 import {
   anyValue,
   choice,
@@ -27,7 +27,7 @@ const TAX: Schema = closed(
   ['embedded_amount', 'amount_before_rounding'],
 )
 
-export const EVENT_RESULT: Schema = closed(
+const EVENT_RESULT: Schema = closed(
   'The price of an event. Money as decimals; `rating` has the exact texts.',
   {
     aprice: number('Price before tax.'),
@@ -69,11 +69,11 @@ export const EVENT_RESULT: Schema = closed(
   ['before_rounding', 'action'],
 )
 
-export const CASE_RESULT: Schema = closed(
+const CASE_RESULT: Schema = closed(
   'The result of a case.',
   {
     name: text('Name of the case; by default its place in the call.'),
-    results: listOf(EVENT_RESULT, 'Results of its events; absent if the case is invalid.'),
+    results: listOf(ref('quotedEvent'), 'Results of its events; absent if the case is invalid.'),
     error: closed('Why the case is invalid.', {
       field: text('Dotted path of the field in the case.'),
       why: text('What is wrong with it.'),
@@ -95,3 +95,8 @@ export const CASE_RESULT: Schema = closed(
   },
   ['results', 'error', 'ok', 'mismatches'],
 )
+
+export const QUOTE_SCHEMAS: Readonly<Record<string, Schema>> = {
+  quotedEvent: EVENT_RESULT,
+  quotedCase: CASE_RESULT,
+}

@@ -2,7 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { type LiveUsage, quoteUsage, readLiveState } from '../../billing/quote/live.ts'
 import { caseSteps, quoteView } from '../../billing/quote/quote-case.ts'
-import { anyValue, either, listOf, mapOf } from '../../catalog/entities/json-schema.ts'
+import { anyValue, either, listOf, mapOf, ref } from '../../catalog/entities/json-schema.ts'
 import { createPacer } from '../../catalog/feed/pacer.ts'
 import { isObject } from '../../domain/fields.ts'
 import { NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from '../../file-types/decode-errors.ts'
@@ -10,7 +10,6 @@ import { monotonicMs } from '../../runtime/clock.ts'
 import { ActionError } from '../entities/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
-import { CASE_RESULT, EVENT_RESULT } from './quote-schemas.ts'
 
 const CASES_MAX = 100
 /** Limit of all cases of a call. */
@@ -72,8 +71,8 @@ export const quote = action({
   answer: {
     details: either(
       'The quote; with `cases` a list, in their order.',
-      EVENT_RESULT,
-      listOf(CASE_RESULT, 'A result for each case.'),
+      ref('quotedEvent'),
+      listOf(ref('quotedCase'), 'A result for each case.'),
     ),
   },
   example: {

@@ -15,6 +15,6 @@ export interface AuthDeps {
   readonly audit: Audit
   /** The real time. */
   readonly clock: Clock
-  readonly config: Pick<Config, 'admin' | 'secrets' | 'data'>
+  readonly config: Pick<Config, 'admin' | 'secrets' | 'data' | 'rating'>
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
 }

@@ -1,11 +1,12 @@
 /** `/auth/login`, `/auth/logout`, `/auth/options`, `/auth/password`. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { currencyName } from '../../billing/currency.ts'
 import { errorHandler } from '../entities/answer.ts'
 import { CODE } from '../entities/errors.ts'
 import { registerBodies } from '../entities/requests/body.ts'
 import { SMALL_BODY_BYTES_MAX } from '../entities/requests/json-limits.ts'
 import { dateText } from '../entities/views.ts'
-import { grantedActions } from '../permissions/granted.ts'
+import { type Grantee, grantedActions } from '../permissions/granted.ts'
 import { PERMISSIONS } from '../permissions/rules.ts'
 import { type AttemptSource, createAttempts } from './attempts.ts'
 import type { AuthDeps } from './auth-deps.ts'
@@ -154,13 +155,13 @@ async function currentUserAnswer(
     protocol: protocolLabel(session.protocol),
     idle_end: new Date(found.idleEndMs).toISOString(),
     absolute_end: new Date(found.absoluteEndMs).toISOString(),
-    actions: grantedActions(await deps.settings.get(PERMISSIONS), user),
+    ...(await grantsAndCurrency(deps, user)),
   }
   return success(details, {})
 }
 
 /** A caller without a session of a port that is open without authentication. */
-async function openView({ settings }: RouteDeps) {
+async function openView(deps: RouteDeps) {
   const none = { mustChangePassword: false, mustEnrolTotp: false }
   const user = { name: '', roles: [ADMIN], lastLoginMs: null, ...none }
   return {
@@ -168,7 +169,15 @@ async function openView({ settings }: RouteDeps) {
     protocol: 'Open',
     idle_end: null,
     absolute_end: null,
+    ...(await grantsAndCurrency(deps, user)),
+  }
+}
+
+/** The actions that the user may do, and the currency of all money. */
+async function grantsAndCurrency({ settings, config }: RouteDeps, user: Grantee) {
+  return {
     actions: grantedActions(await settings.get(PERMISSIONS), user),
+    currency: currencyName(config.rating.currencyCode),
   }
 }
 

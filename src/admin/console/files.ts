@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { chooseEncoding, ENCODINGS, type Encoding } from '../encodings.ts'
 
 /**
  * The page runs only scripts of this server, and no text can become markup or code (Trusted
@@ -21,17 +22,13 @@ const TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
-/** The most wanted first. */
-const ENCODINGS = [
-  { name: 'br', ending: '.br' },
-  { name: 'gzip', ending: '.gz' },
-] as const
+const ENDINGS: Readonly<Record<Encoding, string>> = { br: '.br', gzip: '.gz' }
 /** Names contain a hash of the content. */
 const IMMUTABLE = 'public, max-age=31536000, immutable'
 
 interface Representation {
   /** Null for the file as it is. */
-  readonly encoding: string | null
+  readonly encoding: Encoding | null
   readonly bytes: Buffer
   readonly etag: string
 }
@@ -63,11 +60,17 @@ function builtFolder(): string | null {
 function headersOf(name: string): Record<string, string> {
   const type = TYPES[extname(name)] ?? ''
   if (name !== PAGE) return { 'content-type': type, 'cache-control': IMMUTABLE }
-  return { 'content-type': type, 'content-security-policy': CONSOLE_POLICY }
+  return {
+    'content-type': type,
+    'content-security-policy': CONSOLE_POLICY,
+    // Without a referrer the browser names no origin of a form, such as the one for a CSV.
+    'referrer-policy': 'same-origin',
+  }
 }
 
 function representationsOf(path: string): readonly Representation[] {
-  return [...ENCODINGS, { name: null, ending: '' }].map(({ name: encoding, ending }) => {
+  return [...ENCODINGS, null].map((encoding) => {
+    const ending = encoding === null ? '' : ENDINGS[encoding]
     const bytes = readFileSync(`${path}${ending}`)
     const digest = createHash('sha256').update(bytes).digest('base64url').slice(0, 16)
     return { encoding, bytes, etag: `"${digest}"` }
@@ -79,24 +82,13 @@ function answer(
   reply: FastifyReply,
   representations: readonly Representation[],
 ): FastifyReply {
-  const accepted = acceptedEncodings(request.headers['accept-encoding'])
-  const chosen = representations.find(({ encoding }) => encoding === null || accepted(encoding))
-  if (chosen === undefined) throw new RangeError('a file is always there as it is')
+  const wanted = chooseEncoding(request, reply)
+  const chosen = representations.find(({ encoding }) => encoding === wanted)
+  if (chosen === undefined) throw new RangeError('a file is there in every encoding')
   const { encoding, bytes, etag } = chosen
-  reply.headers({ etag, vary: 'Origin, Accept-Encoding' })
+  reply.header('etag', etag)
   if (encoding !== null) reply.header('content-encoding', encoding)
   const known = request.headers['if-none-match']?.split(',').map((each) => each.trim()) ?? []
   const isKnown = known.some((each) => each === '*' || each.replace(/^W\//, '') === etag)
   return isKnown ? reply.code(304).removeHeader('content-encoding').send() : reply.send(bytes)
-}
-
-/** By the header `Accept-Encoding` (RFC 9110, 12.5.3); a weight of 0 refuses an encoding. */
-function acceptedEncodings(header: string | string[] = ''): (name: string) => boolean {
-  const weights = new Map<string, number>()
-  for (const part of String(header).toLowerCase().split(',')) {
-    const [name = '', ...parameters] = part.split(';').map((each) => each.trim())
-    const weight = parameters.find((each) => each.startsWith('q='))?.slice(2) ?? '1'
-    weights.set(name, Number(weight))
-  }
-  return (name) => (weights.get(name) ?? weights.get('*') ?? 0) > 0
 }

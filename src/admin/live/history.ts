@@ -37,7 +37,7 @@ export class SampleRing {
     this.#firstSecond = Math.max(this.#firstSecond, second - HISTORY_SECONDS + 1)
     for (const [name, value] of values) {
       const kept = this.#seriesOf(name)
-      if (kept !== undefined) kept[second % HISTORY_SECONDS] = value ?? Number.NaN
+      if (kept !== undefined) kept[second % HISTORY_SECONDS] = shortened(value ?? Number.NaN)
     }
   }
 
@@ -69,4 +69,11 @@ export class SampleRing {
   #erase(second: number): void {
     for (const kept of this.#series.values()) kept[second % HISTORY_SECONDS] = Number.NaN
   }
+}
+
+/** With at least four significant digits; integers are exact. More would only be noise to send. */
+function shortened(value: number): number {
+  const magnitude = Math.abs(value)
+  const scale = magnitude >= 1000 ? 1 : magnitude >= 100 ? 10 : magnitude >= 10 ? 100 : 1000
+  return Math.round(value * scale) / scale
 }

@@ -7,6 +7,7 @@ import type { Metrics } from '../../runtime/metrics.ts'
 import { readSnapshots } from '../../store/metrics-exchange.ts'
 import type { AuthGuard } from '../auth/auth-guard.ts'
 import { within } from '../deadline.ts'
+import { sendJson } from '../encodings.ts'
 import { errorHandler } from '../entities/answer.ts'
 import { EntityRuleError, NotAllowedError } from '../entities/errors.ts'
 import { queryParameters } from '../entities/requests/body.ts'
@@ -72,13 +73,13 @@ export function addLiveRoutes(server: FastifyInstance, parts: LiveRoutes): void 
     routes.get(
       history.path,
       { config: { access: history.access, ...passive } },
-      async (request) => {
+      async (request, reply) => {
         refuseParameters(request, ['from'])
         const from = queryParameters(request.url).get('from') ?? '0'
         if (typeof from !== 'string' || !TIME.test(from)) {
           throw new EntityRuleError('from must be a time in milliseconds since 1970')
         }
-        return { status: 1, desc: 'success', details: sampler.history(Number(from)) }
+        return sendJson(request, reply, successOf(JSON.stringify(sampler.history(Number(from)))))
       },
     )
   })

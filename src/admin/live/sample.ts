@@ -13,7 +13,7 @@ import {
 } from './process-figures.ts'
 import type { ProcessRates, Rates } from './rates.ts'
 
-type Figure = number | null
+export type Figure = number | null
 
 export interface LiveSample {
   /** Begin of the second, ms since 1970. */

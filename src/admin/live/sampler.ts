@@ -17,7 +17,10 @@ export interface LiveSampler {
   start(): void
   /** The newest sample; makes one if there is none of this second or the one before. */
   current(): Promise<MadeSample>
-  /** Calls the listener with each sample until the returned function is called. */
+  /**
+   * Calls the listener with the newest sample, if it is recent, and with each further one until the
+   * returned function is called.
+   */
   watch(listener: (made: MadeSample) => void): () => void
   /** The values from an instant on, ms since 1970. */
   history(fromMs: number): LiveHistory
@@ -69,9 +72,7 @@ class Sampler implements LiveSampler {
   async current(): Promise<MadeSample> {
     const nowMs = this.#timeMs()
     this.#polledMs = nowMs
-    const latest = this.#latest
-    const isFresh = latest !== null && nowMs - latest.sample.time < 2 * SECOND_MS
-    const made = isFresh ? latest : await this.#makeOnce()
+    const made = this.#recent(nowMs) ?? (await this.#makeOnce())
     this.#arm()
     return made
   }
@@ -79,6 +80,8 @@ class Sampler implements LiveSampler {
   watch(listener: (made: MadeSample) => void): () => void {
     this.#listeners.add(listener)
     this.#arm()
+    const recent = this.#recent(this.#timeMs())
+    if (recent !== null) listener(recent)
     return () => {
       this.#listeners.delete(listener)
     }
@@ -91,6 +94,12 @@ class Sampler implements LiveSampler {
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#timer)
+  }
+
+  /** The sample of this second or the one before, if there is one. */
+  #recent(nowMs: number): MadeSample | null {
+    const latest = this.#latest
+    return latest !== null && nowMs - latest.sample.time < 2 * SECOND_MS ? latest : null
   }
 
   #timeMs(): number {

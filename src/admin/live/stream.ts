@@ -40,6 +40,7 @@ export function createStreams({ sampler, log }: StreamOptions): LiveStreams {
       if (streams.size >= STREAMS_MAX) throw tooManyStreams()
       const stream = new Stream(response, caller, log)
       byKey.set(caller.key, streams.add(stream))
+      stream.start()
       const unwatch = sampler.watch((made) => stream.send(made))
       response.once('close', () => {
         unwatch()
@@ -47,7 +48,6 @@ export function createStreams({ sampler, log }: StreamOptions): LiveStreams {
         streams.delete(stream)
         if (streams.size === 0) byKey.delete(caller.key)
       })
-      stream.start()
     },
     close() {
       for (const streams of byKey.values()) for (const stream of streams) stream.end('stopping')

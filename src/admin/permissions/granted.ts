@@ -10,7 +10,7 @@ export interface GrantedAction {
   readonly roles: readonly string[]
 }
 
-type Grantee = Pick<Caller, 'roles' | 'mustChangePassword' | 'mustEnrolTotp'>
+export type Grantee = Pick<Caller, 'roles' | 'mustChangePassword' | 'mustEnrolTotp'>
 
 interface NamedAction {
   readonly collection: string

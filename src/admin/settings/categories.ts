@@ -51,7 +51,7 @@ export function createCategories(config: Config, more: readonly Category[] = [])
   }
 }
 
-const PlaysSchema = Type.Object(
+export const PlaysSchema = Type.Object(
   {
     plays: Type.Optional(
       Type.Array(

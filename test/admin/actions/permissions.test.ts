@@ -33,6 +33,8 @@ const LEVELS: Readonly<Record<string, string>> = {
   'billrun/chargestatus': 'read',
   operations: 'read',
   search: 'read',
+  quote: 'read',
+  filetypecheck: 'read',
   sessions: 'read',
   releasesessions: 'write',
   quote: 'read',

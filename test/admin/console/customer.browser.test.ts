@@ -158,6 +158,57 @@ describe.skipIf(CHROMIUM === undefined)('a customer', () => {
   })
 })
 
+describe.skipIf(CHROMIUM === undefined)('contact data that two operators edit', () => {
+  const firstName = (page: Page) => page.getByRole('textbox', { name: 'First name' })
+  const openEdit = async (options: Parameters<typeof visit>[0] = {}) => {
+    const page = await visit(options)
+    await page.getByRole('button', { name: 'Edit' }).waitFor()
+    await page.keyboard.press('e')
+    await firstName(page).waitFor()
+    return page
+  }
+  const stored = async () => {
+    const { sid } = visits.scene()
+    const { details } = await visits.scene().api('billapi/subscribers/get', { query: { sid } })
+    return (details as Fields[]).at(-1)
+  }
+
+  it('are overwritten by neither: the second sees whose they are, and chooses', async () => {
+    const [first, second] = [await openEdit(), await openEdit()]
+    await firstName(first).fill('Augusta')
+    await first.getByRole('textbox', { name: 'Country' }).fill('England')
+    await first.getByRole('button', { name: 'Save' }).click()
+    await first.getByRole('heading', { level: 1, name: 'Augusta Byron' }).waitFor()
+    await firstName(second).fill('Adele')
+    await second.getByRole('textbox', { name: 'Address' }).fill('2 Mill Road')
+    await second.keyboard.press('Control+Enter')
+    const conflict = second.getByRole('region', { name: `${ADMIN_NAME} has saved` })
+    await conflict.getByText('Country: – → England (stays)').waitFor()
+    await expectAccessible(second)
+    expect(await stored()).toMatchObject({ firstname: 'Augusta', address: '1 Mill Road' })
+    // Without a choice nothing is saved.
+    await second.keyboard.press('Control+Enter')
+    await conflict.getByRole('radio', { name: 'Saved: Augusta' }).check()
+    expect(await firstName(second).inputValue()).toBe('Augusta')
+    await conflict.getByRole('radio', { name: 'Yours: Adele' }).press('Space')
+    await second.keyboard.press('Control+Enter')
+    await second.getByRole('heading', { level: 1, name: 'Adele Byron' }).waitFor()
+    expect(await stored()).toMatchObject({
+      firstname: 'Adele',
+      address: '2 Mill Road',
+      country: 'England',
+    })
+  })
+
+  it('are shown to the role read only', async () => {
+    const page = await visit({ user: READER_NAME })
+    const button = page.getByRole('button', { name: 'Edit' })
+    await expect.poll(() => button.getAttribute('aria-disabled')).toBe('true')
+    await page.keyboard.press('e')
+    expect(await page.getByRole('dialog').count()).toBe(0)
+  })
+})
+
 describe.skipIf(CHROMIUM === undefined)('a session that reserves', () => {
   it('is released with a reason, and the bar falls', async () => {
     const id = await visits.scene().openSession()

@@ -72,6 +72,7 @@ describe('the page', () => {
       'content-type': 'text/html; charset=utf-8',
       'cache-control': 'no-store',
       'content-security-policy': CONSOLE_POLICY,
+      'referrer-policy': 'same-origin',
       'x-content-type-options': 'nosniff',
     })
     expect(CONSOLE_POLICY).toContain("default-src 'none'; script-src 'self';")

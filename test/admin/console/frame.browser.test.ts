@@ -62,7 +62,8 @@ async function visitForm() {
 const stored = (name: string) => world.catalog.prepaidincludes.countDocuments({ name } as object)
 
 async function fillForm(page: Page, values: Record<string, string>): Promise<void> {
-  for (const [label, value] of Object.entries(values)) await page.getByLabel(label, { exact: true }).fill(value)
+  for (const [label, value] of Object.entries(values))
+    await page.getByLabel(label, { exact: true }).fill(value)
 }
 
 describe.skipIf(CHROMIUM === undefined)('a form', () => {
@@ -81,7 +82,7 @@ describe.skipIf(CHROMIUM === undefined)('a form', () => {
     expect(visit.faults).toEqual([])
   })
 
-  it('shows an error of the API at its field, which gets the focus, and keeps the rest', async () => {
+  it('shows an error of the API at its field, moves the focus there and keeps the rest', async () => {
     const visit = await visitForm()
     const { page } = visit
     await fillForm(page, { Name: 'WRONG', Number: '8' })
@@ -200,6 +201,14 @@ describe.skipIf(CHROMIUM === undefined)('texts', () => {
     const shown = await visit.page.locator('output').textContent()
     expect(shown).toBe('12,345,678,901,234,567,890.000000000001')
   })
+})
+
+it.skipIf(CHROMIUM === undefined)('a page at 200 % has no sideways scroll', async () => {
+  // A window of 1280 pixels at this zoom.
+  const { page } = await visitPage({ viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 })
+  await page.locator('.canvas canvas').first().waitFor()
+  const width = await page.evaluate(() => document.documentElement.scrollWidth)
+  expect(width).toBeLessThanOrEqual(640)
 })
 
 describe.skipIf(CHROMIUM === undefined)('a screen of 360 pixels', () => {

@@ -104,6 +104,35 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
   })
 })
 
+describe.skipIf(CHROMIUM === undefined)('eight tabs of one session', () => {
+  it('all show figures', async () => {
+    const { page, faults } = await visitOverview()
+    for (let tab = 2; tab <= 8; tab += 1) {
+      const other = await page.context().newPage()
+      await other.goto(world.url)
+      await other.getByText(/^(?:live|every 2 s) ·/).waitFor()
+      await other.getByText(/Redis ok/).waitFor()
+    }
+    expect(faults).toEqual([])
+  })
+})
+
+describe.skipIf(CHROMIUM === undefined)('a role that is taken away', () => {
+  it('ends the stream, and the page says which roles are needed', async () => {
+    const users = world.catalog.users
+    const { page } = await visitOverview()
+    await page.getByText(/^live ·/).waitFor()
+    await users.updateOne({ username: ADMIN_NAME }, { $set: { roles: [] }, $inc: { rev: 1 } })
+    await page.getByText('Not permitted').first().waitFor()
+    await users.updateOne(
+      { username: ADMIN_NAME },
+      { $set: { roles: ['admin'] }, $inc: { rev: 1 } },
+    )
+    await page.reload()
+    await page.getByText(/^live ·/).waitFor()
+  })
+})
+
 describe.skipIf(CHROMIUM === undefined)('while a part is away, the overview', () => {
   it('says so of Redis, stays usable, and recovers without a reload', async () => {
     const visit = await visitOverview()

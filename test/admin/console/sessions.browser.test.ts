@@ -124,7 +124,7 @@ describe.skipIf(CHROMIUM === undefined)('the release of sessions', () => {
     await page.getByRole('dialog', { name: `Release ${count} sessions` }).waitFor()
     await page.keyboard.insertText('maintenance')
     await page.keyboard.press('Control+Enter')
-    await page.getByText(`${count} ended, 0 asked to end, 0 refused.`).waitFor()
+    await page.getByRole('dialog').getByText(`${count} ended, 0 asked to end, 0 refused.`).waitFor()
     await page.keyboard.press('Escape')
     await page.getByText('No session is open.').waitFor()
     for (const id of ids) expect(await reasonsOf(id)).toEqual([{ reason: 'maintenance' }])
@@ -142,7 +142,7 @@ describe.skipIf(CHROMIUM === undefined)('the release of sessions', () => {
     await button(page, 'Release 1 selected…').click()
     await page.getByLabel('Reason').fill('late')
     await page.keyboard.press('Control+Enter')
-    await page.getByText('0 ended, 0 asked to end, 1 refused.').waitFor()
+    await page.getByRole('dialog').getByText('0 ended, 0 asked to end, 1 refused.').waitFor()
     await page.getByText(`session ${id} is closed already`).waitFor()
   })
 
@@ -161,6 +161,20 @@ describe.skipIf(CHROMIUM === undefined)('the release of sessions', () => {
 })
 
 describe.skipIf(CHROMIUM === undefined)('network elements', () => {
+  it('that are denied are seen on the overview, with the reasons', async () => {
+    const page = await visits.visit({ hash: '#/overview' })
+    const table = page.getByRole('group', { name: 'Requests per second by network element' })
+    const denied = { record_type: 'event_request', usaget: 'call', usagev: 1, sid: 999_999 }
+    let sent = 0
+    const deny = async () => {
+      sent += 1
+      const request = { ...denied, session_id: `denied-${sent}`, request_num: 0 }
+      await post(visits.scene().product.realtimePort, request)
+      return table.getByRole('row', { name: 'not listed' }).textContent()
+    }
+    await expect.poll(deny, { interval: 100 }).toMatch(/Denied -?\d+: [\d.]+\/s/)
+  })
+
   it('are shown with their requests by outcome', async () => {
     await visits.scene().openSession()
     const page = await open()

@@ -1,12 +1,13 @@
 /** `/api/live` and its history: answers, streams and their ends, on a real admin. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { refusalOf } from '../../../src/admin/console/web/api/errors.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
 import { publishSnapshot } from '../../../src/store/metrics-exchange.ts'
 import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
 import {
   createAnswerCheck,
   DOCUMENT,
-  requireDocumented,
+  documentedBody,
 } from '../../support/admin/entities/openapi/answer-check.ts'
 import { openViewer, type Viewer } from '../../support/admin/live/viewer.ts'
 
@@ -31,9 +32,7 @@ afterEach(() => {
 
 const get = async (path: string, cookie: string) => {
   const response = await fetch(closed.url + path, { headers: { cookie } })
-  const body = (await response.json()) as Record<string, unknown>
-  const contentType = response.headers.get('content-type') ?? ''
-  requireDocumented({ method: 'GET', sent: path, status: response.status, contentType, body })
+  const body = await documentedBody('GET', response)
   return { status: response.status, body, details: body['details'] as Record<string, unknown> }
 }
 
@@ -115,11 +114,14 @@ describe('GET /api/live', () => {
     const [first] = [await watch(cookie), await watch(cookie)]
     const third = await watch(cookie)
     expect(third.response.status).toBe(429)
-    expect(await third.response.json()).toMatchObject({
+    const answer = await third.response.json()
+    expect(answer).toMatchObject({
       status: 0,
       code: 429,
       data: { message: expect.stringContaining('2 streams already') },
     })
+    // The code by which the console turns to polling.
+    expect(refusalOf(third.response.status, answer)).toMatchObject({ code: 429, kind: 'refused' })
     expect((await get('/api/live', cookie)).status).toBe(200)
     const other = await watch(await closed.cookieOf(READER, PASSWORD))
     expect(other.response.status).toBe(200)
@@ -182,6 +184,21 @@ describe('a stream', () => {
     closed.pass(2 * MINUTE_MS)
     expect(await viewer.end()).toBe('session')
     expect((await get('/api/live', cookie)).body).toMatchObject({ status: 0, code: 17_574 })
+  })
+
+  it('is not needed for that: polls and the history do not prolong the session either', async () => {
+    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const idleMinutes = 30
+    await closed.setting('security', { session: { idle_minutes: idleMinutes } })
+    for (let minute = 1; minute < idleMinutes; minute += 1) {
+      closed.pass(MINUTE_MS)
+      expect((await get('/api/live', cookie)).status).toBe(200)
+      expect((await get('/api/live/history', cookie)).status).toBe(200)
+    }
+    closed.pass(2 * MINUTE_MS)
+    for (const path of ['/api/live', '/api/live/history']) {
+      expect((await get(path, cookie)).body).toMatchObject({ status: 0, code: 17_574 })
+    }
   })
 
   it('continues when the cookie of the session is renewed', async () => {

@@ -27,6 +27,14 @@ describe('the history of samples', () => {
     expect(ring.read(at(12) - 999).series['a']).toEqual([null, 0])
   })
 
+  it('has at least four significant digits of a value, and whole numbers exactly', () => {
+    const ring = new SampleRing()
+    const given = [0.1234, 9.8765, 12.345, 123.456, 1234.56, 98_765.432, 12_345_678, null]
+    for (const [index, value] of given.entries()) ring.add(at(index), valuesOf(value))
+    const kept = [0.123, 9.877, 12.35, 123.5, 1235, 98_765, 12_345_678, null]
+    expect(ring.read(0).series['a']).toEqual(kept)
+  })
+
   it('keeps 15 minutes, whatever the gaps', () => {
     const ring = new SampleRing()
     const last = 3 * HISTORY_SECONDS + 17

@@ -42,6 +42,17 @@ it('one reading serves all viewers, and each second has one sample', async () =>
   for (const time of first) expect(time % 1000).toBe(0)
 })
 
+it('a viewer that comes later gets the newest sample at once', async () => {
+  const { sampler, state } = await start(true)
+  await expect.poll(() => state.reads).toBeGreaterThan(0)
+  const { sample } = await sampler.current()
+  const seen: number[] = []
+  const unwatch = sampler.watch((made) => seen.push(made.sample.time))
+  unwatch()
+  expect(seen).toHaveLength(1)
+  expect(seen[0]).toBeGreaterThanOrEqual(sample.time)
+})
+
 it('without history nothing is read unless somebody looks', async () => {
   let nowMs = systemClock.nowMs()
   const { sampler, state } = await start(false, { nowMs: () => nowMs })

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect, type Socket } from 'node:net'
-import { afterEach, expect, it } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import type { FollowedCaller } from '../../../src/admin/auth/auth-guard.ts'
 import type { MadeSample } from '../../../src/admin/live/sampler.ts'
 import { createStreams, type LiveStreams } from '../../../src/admin/live/stream.ts'
@@ -17,6 +17,7 @@ interface Source {
 
 const open: { close(): void }[] = []
 afterEach(() => {
+  vi.useRealTimers()
   for (const each of open.splice(0)) each.close()
 })
 
@@ -101,6 +102,30 @@ it('an outage of the stores does not end a stream at once, an ended session does
   answer = async () => 'refused'
   await expect.poll(() => text).toContain('event: end\ndata: {"reason":"role"}\n\n')
 })
+
+it.each([
+  ['ended', 'session'],
+  ['refused', 'role'],
+] as const)(
+  'a caller that is %s is cut off within half a second of its check',
+  async (end, reason) => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
+    let answer: Awaited<ReturnType<FollowedCaller['check']>> = 'admitted'
+    const { port } = await startSource({ key: 'session a', check: async () => answer })
+    const socket = await view(port)
+    let text = ''
+    socket.on('data', (data: Buffer) => {
+      text += data.toString()
+    })
+    await expect.poll(() => text).toContain('retry')
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(text).not.toContain('event: end')
+    answer = end
+    // A user is cached for the other half of the promised second.
+    await vi.advanceTimersByTimeAsync(500)
+    await expect.poll(() => text).toContain(`event: end\ndata: {"reason":"${reason}"}\n\n`)
+  },
+)
 
 it('a stream without samples has heartbeats', async () => {
   const { port } = await startSource(ADMITTED)

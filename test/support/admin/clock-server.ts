@@ -12,6 +12,7 @@ import {
 } from '../../../src/runtime/clock.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
 import { silent, startTestStores, type TestStores } from '../recorder/accounts.ts'
+import { documentedBody } from './entities/openapi/answer-check.ts'
 
 export interface ClockAnswer {
   http: number
@@ -43,11 +44,12 @@ export function useClockServer(environment: Record<string, string> = {}): ClockS
     url: '',
     config: loadConfig({ env: {} }),
     stores: () => stores,
-    get: async () => answerOf(await fetch(`${world.url}/api/clock`)),
+    get: async () => answerOf('GET', await fetch(`${world.url}/api/clock`)),
     async post(params: Record<string, unknown>, headers: Record<string, string> = {}) {
       const body = JSON.stringify(params)
       const json = { 'content-type': 'application/json', ...headers }
       return answerOf(
+        'POST',
         await fetch(`${world.url}/api/clock`, { method: 'POST', headers: json, body }),
       )
     },
@@ -87,8 +89,8 @@ export function useClockServer(environment: Record<string, string> = {}): ClockS
   return world
 }
 
-async function answerOf(response: Response): Promise<ClockAnswer> {
-  const body = (await response.json()) as {
+async function answerOf(method: 'GET' | 'POST', response: Response): Promise<ClockAnswer> {
+  const body = (await documentedBody(method, response)) as {
     status: number
     message?: string
     data?: { message: string }

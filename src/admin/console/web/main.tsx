@@ -3,7 +3,6 @@ import './base.css'
 import { render } from 'preact'
 import { isAdmitted } from './api/client.ts'
 import { startProbe } from './api/probe.ts'
-import { readSession } from './api/session.ts'
 import { startChoices } from './frame/choices.ts'
 import { startKeys } from './frame/keys.ts'
 import { startLogin } from './frame/login.tsx'
@@ -21,7 +20,6 @@ startScroll()
 startLogin()
 const app = document.getElementById('app')
 if (app !== null) render(<Shell />, app)
-void readSession()
 isAdmitted.subscribe((is) => {
   if (is) void readNodeZone()
 })

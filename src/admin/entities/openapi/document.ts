@@ -4,6 +4,7 @@
  */
 import { anyValue, refName, type Schema } from '../../../catalog/entities/json-schema.ts'
 import { ACTION_TAG, actionPaths } from '../../actions/openapi.ts'
+import { QUOTE_SCHEMAS } from '../../actions/quote-schemas.ts'
 import { ACTIONS } from '../../actions/table.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { actionsOf } from '../definitions/params.ts'
@@ -25,6 +26,7 @@ import {
   responseSchema,
 } from './response-schemas.ts'
 import { FILTER_COMPOUNDS, REVISION_INFO, storedFields } from './schemas.ts'
+import { SETTINGS_SCHEMAS } from './settings-docs.ts'
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0'
@@ -107,7 +109,9 @@ const COMPONENTS: Readonly<Record<string, Schema>> = {
   ...COMMON_SCHEMAS,
   ...ERROR_SCHEMAS,
   ...NODE_SCHEMAS,
+  ...SETTINGS_SCHEMAS,
   ...LIVE_SCHEMAS,
+  ...QUOTE_SCHEMAS,
 }
 
 export function openApiDocument(

@@ -1,10 +1,9 @@
 /** Error responses with their schemas and examples. */
 import {
-  anyValue,
+  closed,
   either,
   integer,
   listOf,
-  object,
   ref,
   type Schema,
   text,
@@ -30,6 +29,11 @@ export const FAILED: Schema = {
   description: '0: the request failed.',
 }
 const MESSAGE = text('The error, with the field and how to fix it.')
+/** Actions repeat the text of each error in both places. */
+const OF_ACTIONS: Readonly<Record<string, Schema>> = {
+  desc: text('In answers of actions: the text.'),
+  message: text('In answers of actions: the text.'),
+}
 
 const coded = (
   description: string,
@@ -37,36 +41,34 @@ const coded = (
   display: Schema,
   more: Readonly<Record<string, Schema>> = {},
 ): Schema =>
-  object(
+  closed(
     description,
     {
+      ...OF_ACTIONS,
       status: FAILED,
       code: { type: 'integer', const: code, description: 'Identifies the error.' },
       message: MESSAGE,
       display,
       ...more,
     },
-    ['status', 'code', 'message', 'display'],
+    ['desc', ...Object.keys(more)],
   )
 
-const FIELD_ISSUE = object(
-  'An invalid field.',
-  {
-    path: text('Dotted path in the document, or empty: not about a field.'),
-    reason: text('What is wrong with it.'),
-  },
-  ['path', 'reason'],
-)
+const FIELD_ISSUE = closed('An invalid field.', {
+  path: text('Dotted path in the document, or empty: not about a field.'),
+  reason: text('What is wrong with it.'),
+})
 
 const located = (description: string): Schema =>
-  object(
+  closed(
     description,
     {
       status: FAILED,
       code: integer('500, or the HTTP status if that is not 200.'),
-      data: object('The error.', { message: MESSAGE }, ['message']),
+      data: closed('The error.', { message: MESSAGE }),
+      ...OF_ACTIONS,
     },
-    ['status', 'code', 'data'],
+    Object.keys(OF_ACTIONS),
   )
 
 /** Components by error name. */
@@ -74,28 +76,25 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
   ruleError: coded(
     'A rule is violated, or mandatory fields are missing; all of them are named.',
     17_577,
-    object(
-      'The rule.',
-      {
-        code: integer('Code of the rule.'),
-        desc: text('Always `General error.`'),
-      },
-      ['code', 'desc'],
-    ),
+    closed('The rule.', {
+      code: integer('Code of the rule.'),
+      desc: text('Always `General error.`'),
+    }),
   ),
-  actionError: object(
+  actionError: closed(
     'A call of the action API is refused.',
     {
       status: FAILED,
       code: integer('17577, or the code of another error.'),
       message: MESSAGE,
       desc: text('The same text as in `message`.'),
-      display: object('For existing clients.', {
+      display: closed('For existing clients.', {
         code: integer('999.'),
         desc: text('Always `General error.`'),
       }),
+      details: text('The cause, if existing clients know another text for the error.'),
     },
-    ['status', 'code', 'message', 'desc'],
+    ['display', 'details'],
   ),
   fieldsError: coded(
     'Values of a wrong type, or unknown fields.',
@@ -111,27 +110,28 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
   loginError: coded('The caller is not authenticated.', 17_574, MESSAGE),
   targetError: located('The addressed document does not exist or is not unique.'),
   requestError: located('The request cannot be parsed, or a store is unavailable.'),
-  executionError: object(
-    'An import or export failed as a whole.',
-    { status: FAILED, errorCode: integer('500.'), desc: MESSAGE },
-    ['status', 'errorCode', 'desc'],
-  ),
-  transportError: object(
-    'The server refused the request before it was processed.',
-    { status: FAILED, code: integer('The HTTP status.'), desc: MESSAGE },
-    ['status', 'code', 'desc'],
-  ),
-  tokenError: object(
+  executionError: closed('An import or export failed as a whole.', {
+    status: FAILED,
+    errorCode: integer('500.'),
+    desc: MESSAGE,
+  }),
+  transportError: closed('The server refused the request before it was processed.', {
+    status: FAILED,
+    code: integer('The HTTP status.'),
+    desc: MESSAGE,
+  }),
+  tokenError: closed(
     'The access token is unknown, expired or revoked.',
     {
       status: FAILED,
       code: integer('99001.'),
       error: text('Always `invalid_token`.'),
       error_description: MESSAGE,
+      ...OF_ACTIONS,
     },
-    ['status', 'code', 'error', 'error_description'],
+    Object.keys(OF_ACTIONS),
   ),
-  oauthError: object(
+  oauthError: closed(
     'A token request is refused (RFC 6749, section 5.2).',
     {
       status: FAILED,
@@ -139,9 +139,9 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
       error_description: MESSAGE,
       error_uri: text('URL with information on the error.'),
     },
-    ['status', 'error', 'error_description'],
+    ['error_uri'],
   ),
-  authError: object(
+  authError: closed(
     'A login or a change of a password is refused.',
     {
       status: FAILED,
@@ -150,22 +150,23 @@ export const ERROR_SCHEMAS: Readonly<Record<string, Schema>> = {
       details: either(
         'False; or further parameters that the login requires.',
         { type: 'boolean', const: false, description: 'No further information.' },
-        object('The password is right.', {
+        closed('The password is right.', {
           totp_required: { type: 'boolean', const: true, description: 'Send `totp` as well.' },
         }),
       ),
       input: ref('loginInput', 'The parameters of the request, without the password.'),
     },
-    ['status', 'desc', 'details'],
+    ['code', 'input'],
   ),
-  loginInput: {
-    ...object('The parameters of the request, without the password.', {
+  loginInput: closed(
+    'The parameters of the request, without the password.',
+    {
       username: text('Name of the user.'),
       protocol: text('Login protocol: `Internal`, `Ldap`, `Saml`.'),
       provider: text('Name of the provider.'),
-    }),
-    additionalProperties: anyValue('Another parameter.'),
-  },
+    },
+    ['username', 'protocol', 'provider'],
+  ),
   entityError: either(
     'An error that the caller can fix; HTTP status 200 and `status` 0.',
     ...['ruleError', 'fieldsError', 'permissionError', 'loginError'].map((name) => ref(name)),
@@ -310,6 +311,15 @@ export const ERROR_RESPONSES: Readonly<Record<string, Schema>> = {
       'authError',
       new AuthRefusal('too many wrong tries', { httpStatus: 429 }).body(),
     ),
+  },
+  loginUnavailable: {
+    description:
+      'A store or the directory of the login protocol is unavailable, or too many passwords are ' +
+      'being compared: `Retry-After` then has the seconds to wait.',
+    ...content(either('Why.', ref('requestError'), ref('authError')), {
+      store: new RequestError(503, 'MongoDB is unavailable').body(),
+      directory: new AuthRefusal('protocol ldap is unavailable now', { httpStatus: 503 }).body(),
+    }),
   },
   tooManyStreams: request(
     429,

@@ -140,7 +140,10 @@ export const LIVE_SCHEMAS: Readonly<Record<string, Schema>> = {
       to: { type: ['integer', 'null'], description: 'Time of the last values.' },
       step_ms: integer('Milliseconds between two values.'),
       series: mapOf(
-        listOf(figure('A value; null where there was none.'), 'Values from `from` to `to`.'),
+        listOf(
+          figure('A value, with at least four significant digits; null where there was none.'),
+          'Values from `from` to `to`.',
+        ),
         'By path in the sample, such as `requests.granted`; for a file type ' +
           '`file_types.NAME.granted`, for checks `health.ready`, `health.redis` and ' +
           '`health.mongo` (1 or 0), `alarms` for their number.',

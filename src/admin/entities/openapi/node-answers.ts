@@ -27,7 +27,12 @@ const ADMITTED = { '400': 'unreadable', '401': 'unauthenticated', '403': 'notAll
 const SETTINGS = { '400': 'unreadable', '401': 'badToken', '403': 'forbidden' } as const
 const ENTITY_ERRORS = ['ruleError', 'permissionError', 'loginError', 'targetError'] as const
 
-const AUTH = { '400': 'badLogin', '403': 'forbidden', '413': 'tooLarge', '503': 'unavailable' }
+const AUTH = {
+  '400': 'badLogin',
+  '403': 'forbidden',
+  '413': 'tooLarge',
+  '503': 'loginUnavailable',
+}
 const OAUTH = {
   '400': 'badOAuth',
   '401': 'badClient',
@@ -192,6 +197,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
         idle_end: '2026-03-01T10:30:00.000Z',
         absolute_end: '2026-03-01T22:00:00.000Z',
         actions: { 'accounts/get': { permitted: true, roles: ['read', 'admin'] } },
+        currency: 'EUR',
       },
       input: {},
     },

@@ -5,6 +5,7 @@
 import {
   anyValue,
   choice,
+  closed,
   date,
   flag,
   integer,
@@ -24,10 +25,16 @@ const numberOr = (description: string, ...types: string[]): Schema => ({
 })
 
 /** With these members only; none is required by default. */
-const exact = (...declared: Parameters<typeof object>): Schema => ({
-  ...object(...declared),
-  additionalProperties: false,
-})
+const exact = (
+  description: string,
+  properties: Readonly<Record<string, Schema>>,
+  required: readonly string[] = [],
+): Schema =>
+  closed(
+    description,
+    properties,
+    Object.keys(properties).filter((name) => !required.includes(name)),
+  )
 
 /** OpenAPI components. */
 export const RECORD_COMPOUNDS: Readonly<Record<string, Schema>> = {

@@ -9,6 +9,7 @@ import { loadConfig } from '../../../../src/config/load.ts'
 import type { Logger } from '../../../../src/runtime/log.ts'
 import { createMetrics } from '../../../../src/runtime/metrics.ts'
 import { silent, startTestStores, type TestStores } from '../../recorder/accounts.ts'
+import { documentedBody } from '../entities/openapi/answer-check.ts'
 
 export interface ClosedAdmin {
   readonly url: string
@@ -20,7 +21,7 @@ export interface ClosedAdmin {
   addUser(username: string, password: string, roles: readonly string[]): Promise<void>
   /** Logs in, and returns the cookie as a header value. */
   cookieOf(username: string, password: string): Promise<string>
-  /** Returns the body of the answer. */
+  /** Returns the body of the answer, which must be as documented. */
   post(
     path: string,
     fields: Record<string, string>,
@@ -81,15 +82,16 @@ export async function startClosedAdmin(
     async cookieOf(username, password) {
       const body = new URLSearchParams({ username, password })
       const response = await fetch(`${url}/auth/login`, { method: 'POST', body })
+      const answer = await documentedBody('POST', response)
       const cookie = response.headers.getSetCookie()[0]?.split(';')[0]
-      if (cookie === undefined) throw new Error(`no cookie: ${await response.text()}`)
+      if (cookie === undefined) throw new Error(`no cookie: ${JSON.stringify(answer)}`)
       return cookie
     },
     async post(path, fields, cookie) {
       const headers: Record<string, string> = cookie === undefined ? {} : { cookie }
       const body = new URLSearchParams(fields)
       const response = await fetch(`${url}${path}`, { method: 'POST', headers, body })
-      return (await response.json()) as Record<string, unknown>
+      return documentedBody('POST', response)
     },
     async setting(category, value) {
       const change = { nowMs, by: 'test' }

@@ -1,3 +1,4 @@
+/// <reference path="./page.d.ts" />
 /** Pages of the console in the Chromium of the machine. */
 import { join } from 'node:path'
 import axe from 'axe-core'
@@ -29,26 +30,37 @@ export interface ConsoleVisit {
 
 export type VisitOptions = Pick<
   BrowserContextOptions,
-  'colorScheme' | 'viewport' | 'locale' | 'hasTouch' | 'permissions' | 'timezoneId'
->
+  | 'colorScheme'
+  | 'deviceScaleFactor'
+  | 'viewport'
+  | 'locale'
+  | 'hasTouch'
+  | 'permissions'
+  | 'timezoneId'
+  | 'storageState'
+> & {
+  /** Runs in each document before its own scripts. */
+  readonly initScript?: string
+}
 
 /** On a machine that others use too. */
-const WAIT_MS_MAX = 20_000
+const WAIT_MS_MAX = 60_000
 
 /** A page in a context of its own: no cookies, an empty cache. */
 export async function openConsole(
   browser: Browser,
   url: string,
-  options: VisitOptions = {},
+  { initScript, ...options }: VisitOptions = {},
 ): Promise<ConsoleVisit> {
   const context = await browser.newContext({ locale: 'en-GB', ...options })
   contexts.add(context)
+  if (initScript !== undefined) await context.addInitScript(initScript)
   context.setDefaultTimeout(WAIT_MS_MAX)
   const page = await context.newPage()
   const faults: string[] = []
   const requests: { path: string; bytes: number }[] = []
   page.on('console', (message) => {
-    if (message.type() === 'error' && !isOutage(message.text())) faults.push(message.text())
+    if (message.type() === 'error' && !isExpected(message.text())) faults.push(message.text())
   })
   page.on('pageerror', (error) => faults.push(String(error)))
   page.on('requestfinished', async (request) => {
@@ -69,9 +81,9 @@ export async function closeConsoles(): Promise<void> {
   contexts.clear()
 }
 
-/** Chromium reports each failed request; outages are what some tests are about. */
-function isOutage(text: string): boolean {
-  return /^Failed to load resource: (?:net::ERR|the server responded with a status of 503)/.test(
+/** Chromium reports each failed request; some tests are about outages and conflicts. */
+function isExpected(text: string): boolean {
+  return /^Failed to load resource: (?:net::ERR|the server responded with a status of (?:409|503))/.test(
     text,
   )
 }

@@ -42,7 +42,8 @@ export async function startConsoleProduct(
   }
 }
 
-async function addUser(catalog: Catalog, username: string, roles: readonly string[]) {
+/** With `PASSWORD`. */
+export async function addUser(catalog: Catalog, username: string, roles: readonly string[]) {
   const id = createHash('sha256').update(username).digest('hex').slice(0, 24)
   const from = new Date('2026-01-01')
   await catalog.users.insertOne({

@@ -53,8 +53,9 @@ export async function startCustomerScene(): Promise<CustomerScene> {
   }
 }
 
-async function logIn(url: string): Promise<string> {
-  const body = new URLSearchParams({ username: ADMIN_NAME, password: PASSWORD })
+/** Resolves with the cookie of the session. */
+export async function logIn(url: string, username = ADMIN_NAME): Promise<string> {
+  const body = new URLSearchParams({ username, password: PASSWORD })
   const response = await fetch(`${url}/auth/login`, { method: 'POST', body })
   const cookie = response.headers.getSetCookie()[0]?.split(';')[0]
   if (cookie === undefined) throw new Error(`no cookie: ${await response.text()}`)

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { afterAll, afterEach, beforeAll, expect } from 'vitest'
 import { type Caller, mayDo } from '../../../../src/admin/auth/caller.ts'
 import { NotAllowedError, NotLoggedInError } from '../../../../src/admin/entities/errors.ts'
+import { settingSchemaName } from '../../../../src/admin/entities/openapi/settings-docs.ts'
 import { createServer } from '../../../../src/admin/server.ts'
 import { createCategories } from '../../../../src/admin/settings/categories.ts'
 import type { Category } from '../../../../src/admin/settings/category.ts'
@@ -10,10 +11,13 @@ import { type Admit, addSettingsRoutes } from '../../../../src/admin/settings/ro
 import { createAudit } from '../../../../src/catalog/audit/audit.ts'
 import type { AuditDocument } from '../../../../src/catalog/audit/audit-document.ts'
 import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
+import { ref } from '../../../../src/catalog/entities/json-schema.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
-import { requireDocumented } from '../entities/openapi/answer-check.ts'
+import { createAnswerCheck, DOCUMENT, requireDocumented } from '../entities/openapi/answer-check.ts'
+
+const documented = createAnswerCheck(DOCUMENT)
 
 export const NOW_MS = Date.UTC(2026, 5, 15)
 export type Fields = Record<string, unknown>
@@ -145,7 +149,21 @@ export async function askAt(
         body: JSON.stringify(params),
       })
     : await fetch(url, { method: 'POST', headers, body: formOf(params) })
-  return answerOf(response)
+  const answer = await answerOf(response)
+  requireDescribed(params, answer)
+  return answer
+}
+
+/** The value of a whole category is as the document describes it. */
+function requireDescribed(
+  { action = 'get', category, path }: Fields,
+  { status, details, effective }: SettingsAnswer,
+): void {
+  const name = settingSchemaName(String(category))
+  if (status !== 1 || action !== 'get' || name === null || path !== undefined) return
+  const schema = ref(name)
+  const values = [details, effective].filter((value) => value !== undefined && value !== null)
+  for (const value of values) expect(documented.mismatches(schema, value)).toEqual([])
 }
 
 export async function answerOf(response: Response): Promise<SettingsAnswer> {

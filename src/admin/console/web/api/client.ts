@@ -37,6 +37,13 @@ export function onSessionEnd(ask: () => Promise<void>): void {
   askLogin = ask
 }
 
+let beforeCalls: Promise<void> = Promise.resolve()
+
+/** Calls of pages wait for it: without a session each would be refused, and sent again. */
+export function holdCalls(until: Promise<void>): void {
+  beforeCalls = until
+}
+
 /** POST with a JSON body; resolves with `details`. Throws `Refusal`. */
 export async function call<P extends Path>(
   path: P,
@@ -95,6 +102,7 @@ interface Sent {
 
 /** After a failure with back-off, and after a login over the page. */
 async function repeated(sent: Sent, options: CallOptions): Promise<unknown> {
+  if (!options.isQuiet) await beforeCalls
   let hasLoggedIn = false
   for (let failures = 0; ; ) {
     try {
@@ -147,6 +155,7 @@ async function once(sent: Sent, options: CallOptions): Promise<unknown> {
 
 /** A response that is read as it comes. Throws `Refusal`; asks for a login. */
 export async function openStream(path: GetPath, signal: AbortSignal): Promise<Response> {
+  await beforeCalls
   // A refusal of the stream itself is read like any other answer.
   const sent = { method: 'GET', path, body: null } as const
   const id = beginCall({ ...sent, headers: STREAM })

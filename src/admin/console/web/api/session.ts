@@ -26,12 +26,15 @@ export function missingRoles(action: string): readonly string[] | null {
 /** Null while nobody is known to be logged in; the port may be open without a login. */
 export const sessionUser = signal<SessionUser | null>(null)
 
-export async function readSession(): Promise<void> {
+/** Resolves with whether the caller is admitted, as far as the server has said. */
+export async function readSession(): Promise<boolean> {
   try {
     sessionUser.value = userOf(await get('auth/login', {}, { isQuiet: true }))
+    return true
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
     sessionUser.value = null
+    return error.kind !== 'login'
   }
 }
 

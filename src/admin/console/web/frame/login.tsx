@@ -1,6 +1,6 @@
 /** Login over the page: what is behind it stays as it is, and the refused calls are repeated. */
 import { signal } from '@preact/signals'
-import { onSessionEnd } from '../api/client.ts'
+import { holdCalls, onSessionEnd } from '../api/client.ts'
 import { changePassword, logIn, readSession, sessionUser } from '../api/session.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Field } from '../parts/field.tsx'
@@ -24,6 +24,7 @@ export function askLogin(): Promise<void> {
 
 export function startLogin(): void {
   onSessionEnd(askLogin)
+  holdCalls(readSession().then((isAdmitted) => (isAdmitted ? undefined : askLogin())))
 }
 
 function finish(): void {

@@ -46,6 +46,8 @@ export function PageView() {
 function focusHeading(): void {
   scrollToEntry()
   if (document.querySelector('dialog[open]') !== null) return
+  // A page may come after its reader has begun to type.
+  if (document.activeElement?.matches('input, select, textarea')) return
   const heading = document.querySelector<HTMLElement>('main h1') ?? document.querySelector('main')
   heading?.focus({ preventScroll: true })
 }

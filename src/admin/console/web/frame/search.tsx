@@ -44,6 +44,8 @@ function pageOf({ sid, aid }: Hit): string {
 function open(hit: Hit): void {
   running?.abort()
   state.value = NOTHING
+  // The heading of the page gets the focus.
+  if (document.activeElement instanceof HTMLElement) document.activeElement.blur()
   navigate(pageOf(hit))
 }
 

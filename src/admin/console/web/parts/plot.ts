@@ -20,11 +20,12 @@ export interface PlotOptions {
 export interface Plot {
   /** `xs`: seconds since 1970; a null value is a gap. */
   show(xs: readonly number[], ys: readonly (readonly (number | null)[])[]): void
-  resize(width: number): void
+  /** Fits the element again. */
+  resize(): void
   destroy(): void
 }
 
-const HEIGHT_PX = 150
+const WIDTH_PX_MIN = 200
 const AXIS_FONT = '11px system-ui, sans-serif'
 
 export function createPlot(target: HTMLElement, options: PlotOptions): Plot {
@@ -38,8 +39,7 @@ export function createPlot(target: HTMLElement, options: PlotOptions): Plot {
   }
   const plot = new uPlot(
     {
-      width: Math.max(200, target.clientWidth),
-      height: HEIGHT_PX,
+      ...sizeOf(target),
       legend: { show: false },
       cursor: { y: false, points: { size: 5 } },
       scales: { y: { range: (_, __, max) => [0, topOf(max)] } },
@@ -69,9 +69,13 @@ export function createPlot(target: HTMLElement, options: PlotOptions): Plot {
   )
   return {
     show: (xs, ys) => plot.setData([[...xs], ...ys.map((values) => [...values])]),
-    resize: (width) => plot.setSize({ width: Math.max(200, width), height: HEIGHT_PX }),
+    resize: () => plot.setSize(sizeOf(target)),
     destroy: () => plot.destroy(),
   }
+}
+
+function sizeOf({ clientWidth, clientHeight }: HTMLElement) {
+  return { width: Math.max(WIDTH_PX_MIN, clientWidth), height: clientHeight }
 }
 
 /** A flat line at zero is drawn at the bottom. */

@@ -83,7 +83,7 @@ function Question({ sessions, onDone, onCancel }: QuestionProps) {
   return (
     <form class="form" onSubmit={(event) => event.preventDefault()} onKeyDown={releaseByKey}>
       <p>{t(how === 'now' ? 'release.effectNow' : 'release.effectAsk')}</p>
-      <ul class="released">
+      <ul class="listed">
         {sessions.slice(0, NAMED_MAX).map(({ session_id: id, origin }) => (
           <li key={`${origin} ${id}`}>
             <span class="id">{id}</span> <span class="muted id">{origin}</span>
@@ -135,7 +135,7 @@ function Outcomes({ outcomes, onClose }: OutcomesProps) {
   return (
     <>
       <p>{summaryOf(outcomes)}</p>
-      <ul class="released">
+      <ul class="listed">
         {refused.map(({ session_id: id, origin, why = '' }) => (
           <li key={`${origin} ${id}`}>
             <span class="id">{id}</span>: {why}

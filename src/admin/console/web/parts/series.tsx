@@ -121,7 +121,7 @@ function drawInto(
     show()
   }
   const unsubscribe = view.subscribe(show)
-  const resize = new ResizeObserver(() => plot?.resize(target.clientWidth))
+  const resize = new ResizeObserver(() => plot?.resize())
   void import('./plot.ts').then((loaded) => {
     if (isEnded) return
     createPlot = loaded.createPlot

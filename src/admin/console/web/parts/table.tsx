@@ -59,7 +59,7 @@ export function Table<Row>(props: TableProps<Row>) {
       role="group"
       ref={ref}
       onKeyDown={move}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keyboard.
       tabIndex={0}
       aria-label={caption}
     >

@@ -35,18 +35,25 @@ const BASE = 'https://tollgate.test/'
 /** Values, not schemas: their content must not be read as a schema. */
 const VALUES: ReadonlySet<string> = new Set(['examples', 'example', 'default'])
 
-/** With absolute addresses in references to components. */
+/**
+ * With absolute addresses in references to components. An object that does not say which other
+ * members it may have is closed: answers have no undeclared ones.
+ */
 function rewritten(value: unknown, isSchema = true): unknown {
   if (Array.isArray(value)) return value.map((each) => rewritten(each))
   if (typeof value !== 'object' || value === null) return value
   const kept = Object.entries(value).filter(([key]) => !isSchema || !VALUES.has(key))
-  return Object.fromEntries(
-    kept.map(([key, part]) => {
-      const isRef = isSchema && key === '$ref' && typeof part === 'string'
-      if (isRef) return [key, part.replace(SCHEMAS, BASE)]
-      return [key, rewritten(part, !(isSchema && /^(?:patternP|p)roperties$/.test(key)))]
-    }),
-  )
+  const isClosed = isSchema && 'properties' in value && !('additionalProperties' in value)
+  return {
+    ...Object.fromEntries(
+      kept.map(([key, part]) => {
+        const isRef = isSchema && key === '$ref' && typeof part === 'string'
+        if (isRef) return [key, part.replace(SCHEMAS, BASE)]
+        return [key, rewritten(part, !(isSchema && /^(?:patternP|p)roperties$/.test(key)))]
+      }),
+    ),
+    ...(isClosed && { additionalProperties: false }),
+  }
 }
 
 export function createAnswerCheck(document: OpenApiDocument): AnswerCheck {
@@ -60,7 +67,11 @@ export function createAnswerCheck(document: OpenApiDocument): AnswerCheck {
     compiled.set(schema, known)
     if (known(value)) return []
     const errors = (known.errors ?? []).filter(({ keyword }) => keyword !== 'anyOf')
-    return errors.map(({ instancePath, message }) => `${instancePath} ${message}`)
+    return errors.map(({ instancePath, message, params }) => {
+      const { additionalProperty: member } = params
+      const named = member === undefined ? '' : `: ${member}`
+      return `${instancePath} ${message}${named}`
+    })
   }
   return {
     mismatches,
@@ -94,6 +105,18 @@ export function requireDocumented(answer: Omit<Checked, 'path'> & { readonly sen
   throw new Error(
     `${method} ${path} ${status} is not as documented: ${problems.join('; ')}: ${shown}`,
   )
+}
+
+/** The JSON body of a response, which must be as the document describes it. */
+export async function documentedBody(
+  method: Checked['method'],
+  response: Response,
+): Promise<Record<string, unknown>> {
+  const { url, status, headers } = response
+  const body = (await response.json()) as Record<string, unknown>
+  const contentType = headers.get('content-type') ?? ''
+  requireDocumented({ method, sent: new URL(url).pathname, status, contentType, body })
+  return body
 }
 
 /** A response, or the component that it refers to. */

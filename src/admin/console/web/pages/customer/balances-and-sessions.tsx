@@ -8,7 +8,7 @@ import { ReleaseDialog } from '../../parts/release.tsx'
 import { missingText } from '../../parts/rights.ts'
 import { Age, ReadView } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
-import { balanceRows } from './balance-view.ts'
+import { type Balance, balanceRows } from './balance-view.ts'
 import { Balances } from './balances.tsx'
 import { type Customer, readBalances, readSessions } from './data.ts'
 import { keptTopUp } from './pending-top-up.ts'
@@ -24,7 +24,7 @@ export function BalancesAndSessions({ customer }: { readonly customer: Customer 
   const [isOpen, setOpen] = useState(pending?.isSent === true)
   const [releasing, setReleasing] = useState<OpenSession | null>(null)
   const [done, setDone] = useState<string | null>(null)
-  const refusal = missingText('balances/update')
+  const missing = missingText('balances/update')
   const open = () => {
     if (missingText('balances/update') !== null) return
     setDone(null)
@@ -42,41 +42,15 @@ export function BalancesAndSessions({ customer }: { readonly customer: Customer 
     announce(text)
     reload()
   }
-  const { atMs } = balances.state.value
   return (
     <div class="left-and-reserved">
-      <section aria-labelledby="balances">
-        <header class="section-header">
-          <h2 id="balances">{t('balances.title')}</h2>
-          {atMs !== null && <Age atMs={atMs} />}
-          <button type="button" onClick={reload}>
-            {t('balances.reload')}
-          </button>
-          <button
-            type="button"
-            class="main"
-            aria-disabled={refusal !== null}
-            aria-describedby={refusal === null ? undefined : 'why-no-top-up'}
-            onClick={open}
-          >
-            {t('topUp.open')}
-          </button>
-        </header>
-        {refusal !== null && (
-          <p id="why-no-top-up" class="muted">
-            {refusal}
-          </p>
-        )}
-        {done !== null && <p class="mark good">✓ {done}</p>}
-        <ReadView
-          reading={balances}
-          rows={5}
-          isEmpty={(all) => all.length === 0}
-          empty={t('balances.none')}
-        >
-          {(all) => <Balances rows={balanceRows(all)} />}
-        </ReadView>
-      </section>
+      <BalanceSection
+        reading={balances}
+        missing={missing}
+        done={done}
+        onReload={reload}
+        onTopUp={open}
+      />
       <OpenSessions reading={sessions} onRelease={setReleasing} />
       {releasing !== null && (
         <ReleaseDialog
@@ -87,6 +61,54 @@ export function BalancesAndSessions({ customer }: { readonly customer: Customer 
       )}
       {isOpen && <TopUp customer={customer} onClose={finish} />}
     </div>
+  )
+}
+
+interface BalanceSectionProps {
+  readonly reading: Reading<readonly Balance[]>
+  /** Why there is no top-up; null if there is one. */
+  readonly missing: string | null
+  /** The last top-up. */
+  readonly done: string | null
+  readonly onReload: () => void
+  readonly onTopUp: () => void
+}
+
+function BalanceSection({ reading, missing, done, onReload, onTopUp }: BalanceSectionProps) {
+  const { atMs } = reading.state.value
+  return (
+    <section aria-labelledby="balances">
+      <header class="section-header">
+        <h2 id="balances">{t('balances.title')}</h2>
+        {atMs !== null && <Age atMs={atMs} />}
+        <button type="button" onClick={onReload}>
+          {t('balances.reload')}
+        </button>
+        <button
+          type="button"
+          class="main"
+          aria-disabled={missing !== null}
+          aria-describedby={missing === null ? undefined : 'why-no-top-up'}
+          onClick={onTopUp}
+        >
+          {t('topUp.open')}
+        </button>
+      </header>
+      {missing !== null && (
+        <p id="why-no-top-up" class="muted">
+          {missing}
+        </p>
+      )}
+      {done !== null && <p class="mark good">✓ {done}</p>}
+      <ReadView
+        reading={reading}
+        rows={5}
+        isEmpty={(all) => all.length === 0}
+        empty={t('balances.none')}
+      >
+        {(all) => <Balances rows={balanceRows(all)} />}
+      </ReadView>
+    </section>
   )
 }
 

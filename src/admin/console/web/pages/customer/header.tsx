@@ -1,13 +1,22 @@
 /** Names, ids with copy buttons, plan, services and state of a customer. */
+import { useState } from 'preact/hooks'
+import { useShortcuts } from '../../frame/keys.ts'
 import { link, location } from '../../frame/routes.ts'
 import { CopyId } from '../../parts/copy.tsx'
+import { missingText } from '../../parts/rights.ts'
 import { Time } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 import { at, presentRevision } from './as-of.ts'
 import type { Customer } from './data.ts'
+import { Edit } from './edit.tsx'
 import { nameIn, type Revision, servicesIn, textIn, textsIn } from './revisions.ts'
 
-export function Header({ customer }: { readonly customer: Customer }) {
+interface HeaderProps {
+  readonly customer: Customer
+  readonly onChanged: () => void
+}
+
+export function Header({ customer, onChanged }: HeaderProps) {
   const { kind, aid, sid, revisions } = customer
   const chosen = at(location.value.query)
   const revision = presentRevision(revisions)
@@ -31,7 +40,44 @@ export function Header({ customer }: { readonly customer: Customer }) {
         {revision !== null && <RevisionFacts revision={revision} />}
         <State customer={customer} revision={revision} />
       </dl>
+      {revision !== null && (
+        <EditButton customer={customer} revision={revision} onChanged={onChanged} />
+      )}
     </header>
+  )
+}
+
+interface EditButtonProps extends HeaderProps {
+  readonly revision: Revision
+}
+
+function EditButton({ customer, revision, onChanged }: EditButtonProps) {
+  const [isOpen, setOpen] = useState(false)
+  const action = `${customer.kind}s/update`
+  const missing = missingText(action)
+  const open = () => {
+    if (missingText(action) === null) setOpen(true)
+  }
+  useShortcuts([{ keys: 'e', title: 'keys.edit', run: open }])
+  return (
+    <>
+      <button
+        type="button"
+        aria-disabled={missing !== null}
+        title={missing ?? undefined}
+        onClick={open}
+      >
+        {t('edit.open')}
+      </button>
+      {isOpen && (
+        <Edit
+          customer={customer}
+          revision={revision}
+          onSaved={onChanged}
+          onClose={() => setOpen(false)}
+        />
+      )}
+    </>
   )
 }
 

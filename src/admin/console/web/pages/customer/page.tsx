@@ -29,7 +29,7 @@ export default function CustomerPage({ params }: PageProps) {
           customer === null ? (
             <Unknown text={t(`customer.no.${kind}`, { id })} />
           ) : (
-            <CustomerView customer={customer} />
+            <CustomerView customer={customer} onChanged={reading.reload} />
           )
         }
       </ReadView>
@@ -46,10 +46,15 @@ function Unknown({ text }: { readonly text: string }) {
   )
 }
 
-function CustomerView({ customer }: { readonly customer: Customer }) {
+interface CustomerViewProps {
+  readonly customer: Customer
+  readonly onChanged: () => void
+}
+
+function CustomerView({ customer, onChanged }: CustomerViewProps) {
   return (
     <>
-      <Header customer={customer} />
+      <Header customer={customer} onChanged={onChanged} />
       <BalancesAndSessions customer={customer} />
       <History customer={customer} />
       <Records customer={customer} />

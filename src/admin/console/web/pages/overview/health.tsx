@@ -19,7 +19,7 @@ export function HealthStrip({ sample }: { readonly sample: LiveSample }) {
     <ul class="health" aria-label={t('overview.health')}>
       {partsOf(sample).map(({ name, level, word }) => (
         <li key={name} class={level}>
-          <span class="mark" aria-hidden="true">
+          <span class="sign" aria-hidden="true">
             {MARKS[level]}
           </span>
           <span>
@@ -52,7 +52,7 @@ function partsOf({ health, processes, recorder, diameter, events }: LiveSample):
         recorder.backlog === null ? wordOf('unknown') : `${formatShort(recorder.backlog)}${age}`,
     },
     {
-      name: t('overview.peers'),
+      name: t('peers.connections'),
       level: diameter.connections === null ? 'unknown' : 'good',
       word: diameter.connections === null ? wordOf('unknown') : formatShort(diameter.connections),
     },
@@ -86,7 +86,7 @@ export function AlarmList({ sample: { alarms } }: { readonly sample: LiveSample 
     <ul class="alarms">
       {alarms.map(({ name, since, text }) => (
         <li key={name}>
-          <span class="mark" aria-hidden="true">
+          <span class="sign" aria-hidden="true">
             ✕
           </span>
           <span>

@@ -6,12 +6,12 @@ import { elapsedMs } from '../../api/clock.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { announce } from '../../parts/live-region.tsx'
 import { formatDuration } from '../../parts/numbers.ts'
+import { Connections, Refusals } from '../../parts/peers.tsx'
 import { Refused, Skeleton } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
 import { Charts } from './charts.tsx'
 import { type OverviewData, useOverviewData } from './data.ts'
 import { AlarmList, HealthStrip } from './health.tsx'
-import { DiameterPeers, Peers } from './peers.tsx'
 
 /** Older samples are marked: the next ones are missing. */
 const STALE_MS = 3_000
@@ -47,12 +47,12 @@ export default function Page() {
           <Charts data={data} />
           <div class="peers">
             <section aria-labelledby="refusals">
-              <h2 id="refusals">{t('overview.refusals')}</h2>
-              <Peers sample={sample} />
+              <h2 id="refusals">{t('peers.refusals')}</h2>
+              <Refusals sample={sample} />
             </section>
             <section aria-labelledby="peers">
-              <h2 id="peers">{t('overview.peers')}</h2>
-              <DiameterPeers sample={sample} />
+              <h2 id="peers">{t('peers.connections')}</h2>
+              <Connections sample={sample} />
             </section>
           </div>
         </div>

@@ -19,8 +19,6 @@ export const OVERVIEW: Readonly<Record<keyof typeof EN, string>> = {
   'overview.since': 'seit',
   'overview.requests': 'Anfragen nach Ergebnis',
   'overview.dialects': 'Anfragen nach Dialekt',
-  'overview.reasons': 'Warum nicht gewährt',
-  'overview.reason': '{outcome} {reason}: {rate}/s',
   'overview.latency': 'Latenz',
   'overview.sessions': 'Offene Sitzungen',
   'overview.reservations': 'Reservierungen',
@@ -36,14 +34,6 @@ export const OVERVIEW: Readonly<Record<keyof typeof EN, string>> = {
   'overview.waiting': 'wartend',
   'overview.busy': 'belegt',
   'overview.perSecond': '{value}/s',
-  'overview.refusals': 'Anfragen pro Sekunde nach Netzelement',
-  'overview.noRequests': 'Seit dem Start der Charging-Prozesse hat kein Netzelement angefragt.',
-  'overview.peers': 'Diameter-Peers',
-  'overview.peer': 'Netzelement',
-  'overview.state': 'Zustand',
-  'overview.connections': 'Verbindungen',
-  'overview.unknownPeer': 'nicht gelistet',
-  'overview.noPeers': 'Kein Diameter-Peer ist verbunden.',
 
   'check.ok': 'ok',
   'check.unavailable': 'nicht erreichbar',
@@ -62,6 +52,25 @@ export const OVERVIEW: Readonly<Record<keyof typeof EN, string>> = {
   'alarm.ledger': 'Das Ledger hat Daten verloren und muss neu aufgebaut werden.',
   'alarm.charging': 'Kein Charging-Prozess meldet sich.',
   'alarm.recorder': 'Kein Recorder meldet sich: Nutzung wird nicht aufgezeichnet.',
+  'alarm.backlog_age':
+    'Der älteste Eintrag wartet länger auf den Recorder, als recorder.lagWarnMs erlaubt.',
+  'alarm.backlog_memory':
+    'Der Rückstand belegt in Redis mehr, als ledger.backlogWarnPercent erlaubt.',
+  'alarm.entries_unreadable': 'Einträge des Ledgers können nicht aufgezeichnet werden.',
+  'alarm.catalogue_skipped': 'Gespeicherte Entitäten sind nicht verwendbar und werden ausgelassen.',
+  'alarm.profiles_damaged':
+    'Anfragen scheitern, weil Teilnehmer oder Konten nicht verwendbar sind.',
+  'alarm.customer_system': 'Worker rufen das Kundensystem nicht auf, weil seine Aufrufe scheitern.',
+  'alarm.overload': 'Anfragen werden abgelehnt, weil es zu viele sind.',
+  'alarm.refused_access':
+    'Netzelemente mit unbekannten Zugangsdaten oder Adressen werden abgelehnt.',
+  'alarm.events_dead':
+    'Ereignisse konnten nicht zugestellt werden und werden nicht noch einmal versucht.',
+  'alarm.event_receiver':
+    'Ein Empfänger von Ereignissen wird nicht aufgerufen, weil Aufrufe scheitern.',
+  'alarm.cycle_paused': 'Der neueste Lauf des Abrechnungszeitraums ist angehalten.',
+  'alarm.certificate': 'Ein Zertifikat läuft innerhalb von zwei Wochen ab.',
+  'alarm.certificate_reload': 'Geänderte TLS-Dateien sind nicht verwendbar.',
 
   'series.table': 'Als Tabelle',
   'series.caption': '{title}: die letzte Minute',

@@ -69,5 +69,5 @@ export const SESSIONS: Readonly<Record<keyof typeof EN, string>> = {
   'peers.failed': 'Fehlgeschlagen',
   'peers.refused': 'Abgelehnt',
   'peers.reasons': 'Nach Ergebniscode oder Grund',
-  'peers.reason': '{reason}: {rate}/s',
+  'peers.reason': '{outcome} {reason}: {rate}/s',
 }

@@ -68,5 +68,5 @@ export const SESSIONS = {
   'peers.failed': 'Failed',
   'peers.refused': 'Refused',
   'peers.reasons': 'By result code or reason',
-  'peers.reason': '{reason}: {rate}/s',
+  'peers.reason': '{outcome} {reason}: {rate}/s',
 } as const

@@ -1,0 +1,63 @@
+/** Somebody else has saved the revision meanwhile: shows the differences, asks about each clash. */
+import './conflict.css'
+import { useEffect, useRef } from 'preact/hooks'
+import { t } from '../words/words.ts'
+import type { Choice, Clash, Merge } from './merge.ts'
+
+interface ConflictProps {
+  readonly merge: Merge
+  /** User of the other change; null if it is not known. */
+  readonly author: string | null
+  readonly choices: Readonly<Record<string, Choice>>
+  readonly onChoose: (clash: Clash, choice: Choice) => void
+  readonly labelOf: (field: string) => string
+}
+
+export function Conflict({ merge, author, choices, onChoose, labelOf }: ConflictProps) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => heading.current?.focus(), [merge])
+  return (
+    <section class="conflict" aria-labelledby="conflict">
+      <h3 id="conflict" ref={heading} tabIndex={-1}>
+        ▲ {author === null ? t('conflict.title') : t('conflict.titleBy', { author })}
+      </h3>
+      <p>{t(merge.clashes.length === 0 ? 'conflict.noClash' : 'conflict.choose')}</p>
+      {merge.clashes.map((clash) => (
+        <fieldset key={clash.field}>
+          <legend>{labelOf(clash.field)}</legend>
+          {(['mine', 'theirs'] as const).map((choice) => (
+            <label key={choice}>
+              <input
+                type="radio"
+                name={`conflict-${clash.field}`}
+                required
+                checked={choices[clash.field] === choice}
+                onChange={() => onChoose(clash, choice)}
+              />
+              <span>
+                {t(`conflict.${choice}`)}: <strong dir="auto">{shown(clash[choice])}</strong>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      ))}
+      {merge.theirs.length > 0 && (
+        <ul class="listed">
+          {merge.theirs.map(({ field, before, after }) => (
+            <li key={field} dir="auto">
+              {t('conflict.kept', {
+                field: labelOf(field),
+                before: shown(before),
+                after: shown(after),
+              })}
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+function shown(text: string): string {
+  return text === '' ? '–' : text
+}
