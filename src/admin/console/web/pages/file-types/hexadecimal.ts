@@ -24,7 +24,7 @@ export const ROW_BYTES = 8
 const ROWS_AROUND = 16
 
 export interface HexRow {
-  /** Of its first byte. */
+  /** The offset of its first byte. */
   readonly offset: number
   readonly cells: readonly { readonly hex: string; readonly isMarked: boolean }[]
   /** Printable ASCII, otherwise dots. */

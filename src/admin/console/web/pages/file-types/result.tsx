@@ -120,7 +120,7 @@ function Parsed({ steps }: { readonly steps: readonly CheckStep[] }) {
   })
 }
 
-/** What was read, and below the charge request that it makes. */
+/** The values that were read, and below them the charge request. */
 function Mapped({ steps }: { readonly steps: readonly CheckStep[] }) {
   const isRequest = ({ step }: CheckStep) => step === 'request'
   const request = steps.find((each) => isRequest(each) && each.ok)

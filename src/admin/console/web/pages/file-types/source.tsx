@@ -68,7 +68,7 @@ function MarkedBlock({ place, children }: MarkedBlockProps) {
   return (
     <figure>
       <figcaption>{place}</figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard. */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so keys must reach it. */}
       <pre ref={ref} class="source" tabIndex={0}>
         {children}
       </pre>

@@ -49,11 +49,11 @@ export interface Problem {
   readonly why: string
   /** Code of the answer; null if there is none. */
   readonly code: string | null
-  /** Of the first wrong byte; null if no byte is wrong. */
+  /** The place of the first wrong byte; null if no byte is wrong. */
   readonly offset: number | null
 }
 
-/** What is wrong; null if a step succeeded, or repeats the problem of a later one. */
+/** The problem of a step; null if it succeeded, or repeats the problem of a later one. */
 export function problemOf({ ok, result }: CheckStep): Problem | null {
   if (ok || !isRecord(result)) return null
   const { field, path, why, reason, offset, code } = result
