@@ -203,6 +203,52 @@ describe.skipIf(CHROMIUM === undefined)('texts', () => {
   })
 })
 
+describe.skipIf(CHROMIUM === undefined)('a page', () => {
+  const openSessions = (page: Page) =>
+    page.getByRole('link', { name: 'Sessions and peers' }).click()
+
+  it('of another version of the console asks for a reload', async () => {
+    const { page } = await visitPage()
+    await page.route('**/console/sessions-*.js', (route) => route.fulfill({ status: 404 }))
+    await openSessions(page)
+    await page.getByRole('heading', { level: 1, name: /Reload/ }).waitFor()
+  })
+
+  it('shows an answer that is not the one of the API, and reads again', async () => {
+    const { page } = await visitPage()
+    const path = '**/api/sessions?*'
+    await page.route(path, (route) => route.fulfill({ status: 200, body: '<html>proxy</html>' }))
+    await openSessions(page)
+    await page.getByText('The answer is not JSON').waitFor()
+    expect(await axeViolations(page)).toEqual([])
+    await page.unroute(path)
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('No session is open.').waitFor()
+  })
+
+  it('shows the outage of a store with its code, after it has tried again', async () => {
+    const { page } = await visitPage()
+    const path = '**/api/sessions?*'
+    let calls = 0
+    const body = JSON.stringify({ status: 0, code: 503, message: 'Redis is unavailable' })
+    await page.route(path, (route) => {
+      calls += 1
+      return route.fulfill({ status: 503, contentType: 'application/json', body })
+    })
+    await openSessions(page)
+    await page.getByText('Redis is unavailable').waitFor()
+    expect(calls).toBe(3)
+  })
+
+  it('needs no correct clock in the browser', async () => {
+    const wrong = 'const { now } = Date; Date.now = () => now() - 9e8'
+    const { page } = await visitPage({ initScript: wrong })
+    await page.getByText(/^live · [0-3] sec ago/).waitFor()
+    await openSessions(page)
+    await page.getByText(/^[0-3] sec ago/).waitFor()
+  })
+})
+
 it.skipIf(CHROMIUM === undefined)('a page at 200 % has no sideways scroll', async () => {
   // A window of 1280 pixels at this zoom.
   const { page } = await visitPage({ viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 })
