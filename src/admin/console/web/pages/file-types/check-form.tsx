@@ -62,7 +62,7 @@ export function CheckForm({ types, isBusy, onCheck, onChange }: CheckFormProps) 
         hint={t(`filetypes.hint.${form}`)}
         error={errors.message}
       />
-      <div class="buttons check">
+      <div class="buttons check-line">
         <button
           type="submit"
           class="main"

@@ -1,7 +1,7 @@
 /** The stage `rate`: the subscriber that was found, and the price of each service. */
 import type { Figure } from '../../api/figures.ts'
 import { link } from '../../frame/routes.ts'
-import { formatMoney, formatNumber } from '../../parts/numbers.ts'
+import { formatMoney, formatNumber, moneyHeader } from '../../parts/numbers.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 import { type CheckStep, FOUND, isRecord, PRICE } from './stages.ts'
@@ -97,9 +97,13 @@ function columns(): Column<PricedService>[] {
     { title: t('filetypes.requested'), isNumber: true, cell: ({ requested }) => units(requested) },
     { title: t('filetypes.granted'), isNumber: true, cell: ({ granted }) => formatNumber(granted) },
     { title: t('filetypes.rate'), cell: ({ rate }) => <span class="id">{rate ?? '–'}</span> },
-    { title: t('filetypes.aprice'), isNumber: true, cell: ({ aprice }) => money(aprice) },
     {
-      title: t('filetypes.final'),
+      title: moneyHeader(t('filetypes.aprice')),
+      isNumber: true,
+      cell: ({ aprice }) => money(aprice),
+    },
+    {
+      title: moneyHeader(t('filetypes.final')),
       isNumber: true,
       cell: ({ final_charge: final }) => money(final),
     },
