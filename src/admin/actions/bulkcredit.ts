@@ -95,7 +95,10 @@ export const bulkcredit = moneyAction({
         }),
         'Results, in the order of `credits`.',
       ),
-      schema.listOf(schema.ref('lines.entity'), 'Lines.'),
+      schema.listOf(
+        schema.mapOf(schema.anyValue('A field of the line.'), 'A line.'),
+        'Lines as `/billapi/lines/get` returns them, but `urt` and `process_time` as texts.',
+      ),
     ),
   },
   example: {
