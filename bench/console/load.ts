@@ -191,8 +191,11 @@ function loadTable(perSecond: number, phases: Phases): Table {
     return [
       name,
       Math.round(middle(({ window }) => window.perSecond)),
-      middle(({ window }) => millis(window.latency, 0.5)),
-      middle(p99),
+      round(
+        middle(({ window }) => millis(window.latency, 0.5)),
+        2,
+      ),
+      round(middle(p99), 2),
       round(middle(server), 1),
       round(
         middle(({ window }) => window.cpu.redis),

@@ -45,11 +45,13 @@ export function selfTimes(profiles: readonly CpuProfile[]): SelfTimes {
 
 /**
  * Processor time of functions with their callees, µs, by group: that of the innermost function of
- * each stack that has one, otherwise `other`.
+ * each stack that has one, otherwise `other`. Beyond `microsMax` between two samples another process
+ * had the core.
  */
 export function groupedTimes<Group extends string>(
   profile: CpuProfile,
   groupOf: (url: string, functionName: string) => Group | null,
+  microsMax = Number.POSITIVE_INFINITY,
 ): Map<Group | 'other', number> {
   const groups = new Map<number, Group | null>()
   const frames = new Map(profile.nodes.map((node) => [node.id, node]))
@@ -63,7 +65,9 @@ export function groupedTimes<Group extends string>(
   const [root] = profile.nodes
   if (root !== undefined) visit(root.id, null)
   const times = new Map<Group | 'other', number>()
-  for (const { id, micros } of busySamples(profile)) add(times, groups.get(id) ?? 'other', micros)
+  for (const { id, micros } of busySamples(profile)) {
+    add(times, groups.get(id) ?? 'other', Math.min(micros, microsMax))
+  }
   return times
 }
 

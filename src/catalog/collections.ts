@@ -198,7 +198,8 @@ type RecordCollection =
 const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescription[]>> = {
   lines: [
     { key: { stamp: 1 }, unique: true },
-    { key: { sid: 1, urt: 1 } },
+    // Pages of lines by time and id; without the id the store sorts all lines of a subscriber.
+    { key: { sid: 1, urt: 1, _id: 1 } },
     // Windows of usage patterns.
     { key: { urt: 1 } },
     { key: { aid: 1, billrun: 1 } },

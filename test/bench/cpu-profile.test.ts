@@ -54,4 +54,9 @@ it('a CPU profile adds up the time of functions and what they call, the innermos
     send: 1100,
     other: 1_010_000,
   })
+  expect(Object.fromEntries(groupedTimes(profile, groupOf, 50))).toEqual({
+    sample: 11,
+    send: 100,
+    other: 100,
+  })
 })
