@@ -162,7 +162,7 @@ function resultOf(
     ],
     tables: [loadTable(perSecond, { without, beside })],
     notes: [
-      `closed loop ${Math.round(peak)}/s; ${pairs.length} pairs; ratios are medians of the pairs: ` +
+      `closed loop ${Math.round(peak)}/s; ${pairs.length} pairs, of which ratios are medians: ` +
         `rate ${pairs.map((pair) => round(rateRatio(pair), 3)).join(', ')}; ` +
         `p99 ${pairs.map((pair) => round(p99Ratio(pair), 2)).join(', ')}`,
       `p99 of the single phases, ms: without ${without.map(p99).join(', ')}; ` +
@@ -170,8 +170,8 @@ function resultOf(
       `admin process ${round(perViewer, 2)} ms of processor time a second for each viewer; in a ` +
         `phase they had ${Math.round(sum('answers'))} answers and ${Math.round(sum('samples'))} ` +
         'samples of streams',
-      'the viewers are HTTP clients on the same cores, whose own time is in the table: the load of ' +
-        'the node is measured, not that of browsers',
+      'the viewers are HTTP clients on the same cores, whose own time is in the table: the load ' +
+        'of the node is measured, not that of browsers',
       ...(isVoid ? ['the backlog of the recorder grew: the run is VOID'] : []),
       ...otherAnswers(...all.map(({ window }) => window)),
     ],

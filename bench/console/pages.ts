@@ -43,7 +43,8 @@ const CHARTS = `document.querySelector('.canvas canvas')`
 const BAR = `document.querySelector('li.balance svg.bar')`
 const HITS = `document.querySelector('.hits [role=option]')`
 const LINES_SHOWN = `document.querySelectorAll('.lines tbody tr').length === ${ROWS}`
-const DATA_PACK = `[...document.querySelectorAll('li.balance')].find((each) => each.textContent.includes('DATA_PACK'))`
+const BALANCES = `[...document.querySelectorAll('li.balance')]`
+const DATA_PACK = `${BALANCES}.find((each) => each.textContent.includes('DATA_PACK'))`
 const RESERVED = `${DATA_PACK}?.querySelector('.amounts .reserved dd')?.textContent`
 
 interface Stage {

@@ -45,8 +45,8 @@ export function selfTimes(profiles: readonly CpuProfile[]): SelfTimes {
 
 /**
  * Processor time of functions with their callees, µs, by group: that of the innermost function of
- * each stack that has one, otherwise `other`. Beyond `microsMax` between two samples another process
- * had the core.
+ * each stack that has one, otherwise `other`. Beyond `microsMax` between two samples another
+ * process had the core.
  */
 export function groupedTimes<Group extends string>(
   profile: CpuProfile,

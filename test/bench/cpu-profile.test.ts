@@ -31,7 +31,7 @@ it('a CPU profile adds up the time from each sample to the next, without idle ti
   expect([...places.values()]).toEqual([74])
 })
 
-it('a CPU profile adds up the time of functions and what they call, the innermost group first', () => {
+it('a CPU profile adds up the time of functions and their callees by innermost group', () => {
   const node = (id: number, url: string, children: readonly number[]) => {
     return { id, callFrame: { functionName: url === '' ? '(idle)' : 'f', url }, children }
   }
