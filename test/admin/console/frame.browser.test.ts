@@ -82,7 +82,7 @@ describe.skipIf(CHROMIUM === undefined)('a form', () => {
     expect(visit.faults).toEqual([])
   })
 
-  it('shows an error of the API at its field, moves the focus there and keeps the rest', async () => {
+  it('shows an error of the API at its field, focuses it and keeps the rest', async () => {
     const visit = await visitForm()
     const { page } = visit
     await fillForm(page, { Name: 'WRONG', Number: '8' })
