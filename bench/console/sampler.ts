@@ -1,6 +1,6 @@
 /**
- * What live samples cost the admin process by the number of viewers, from V8's samples of its main
- * thread: making a sample, which serves all viewers, apart from sending it to each.
+ * Measures the cost of live samples by the number of viewers, with V8's samples of the main thread
+ * of the admin process: making a sample, which serves all viewers, apart from sending it to each.
  */
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -25,7 +25,7 @@ const CHARGED = 200
 const ROUNDS = 5
 const SECONDS_MAX = 20
 const SETTLE_MS = 2_000
-/** Of V8's samples, µs. */
+/** Interval of V8's samples, µs. */
 const INTERVAL_MICROS = 100
 const PREEMPTED_MICROS = 3 * INTERVAL_MICROS
 const SAME = 0.1

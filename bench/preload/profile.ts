@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { isMainThread, threadId } from 'node:worker_threads'
 
 const LOOK_MS = 100
-/** Of the sampling, µs. */
+/** Interval of the samples, µs. */
 const INTERVAL_MICROS = Number(process.env['BENCH_PROFILE_MICROS'] ?? 500)
 const ROLE = process.env['BENCH_PROFILE_ROLE'] ?? 'realtime'
 // Threads have a copy of the environment of the thread that started them, but not its arguments.
