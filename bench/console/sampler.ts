@@ -1,6 +1,6 @@
 /**
- * The cost of live samples for the admin process by the number of viewers, from V8's samples of its
- * main thread: making a sample, which serves all viewers, apart from sending it to each.
+ * Measures the cost of live samples by the number of viewers, with V8's samples of the main thread
+ * of the admin process: making a sample, which serves all viewers, apart from sending it to each.
  */
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

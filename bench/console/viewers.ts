@@ -24,14 +24,14 @@ export interface ViewerOptions {
   readonly cookie: string
 }
 
-/** Connections of a browser to one host. */
+/** A browser opens as many to one host. */
 const CONNECTIONS = 6
 const POLL_MS = 2_000
 /** After this time the viewer of customers opens the next one. */
 const CUSTOMER_MS = 3_000
 const TOO_MANY = 429
 
-/** As Chromium sends it: the node may compress. */
+/** Chromium sends this, so the node may compress. */
 const BROWSER = { 'accept-encoding': 'gzip, deflate, br, zstd' }
 
 /** The page Overview: a stream of samples, or polls if the session has two streams already. */
