@@ -169,9 +169,11 @@ async function searchTime(stage: Stage, text: string, seen: string, hasEnter = t
   return (await found).tookMs
 }
 
+/** Resolves when all charts are drawn: a reader looks before typing. */
 async function openOverview({ open }: Stage): Promise<Page> {
   const { page } = await open()
   await untilSeen(page, CHARTS)
+  await page.evaluate('new Promise((done) => requestIdleCallback(() => done()))')
   return page
 }
 

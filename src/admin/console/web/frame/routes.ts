@@ -24,6 +24,13 @@ export const MENU: readonly { readonly page: string; readonly title: WordKey; ke
   { page: 'file-types', title: 'page.filetypes', key: 'f' },
 ]
 
+/** Loads the script of a page that is likely to be the next one. */
+export function preload(page: string): void {
+  const route = routes.find(({ menu }) => menu === page)
+  // Without it, the page says so when it is opened.
+  route?.load().catch(() => undefined)
+}
+
 export interface Location {
   /** Null if no page has this address. */
   readonly route: PageRoute | null

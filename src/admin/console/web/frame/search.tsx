@@ -9,7 +9,7 @@ import { Refusal } from '../api/errors.ts'
 import { Refused } from '../parts/state.tsx'
 import { t } from '../words/words.ts'
 import { useShortcuts } from './keys.ts'
-import { navigate } from './routes.ts'
+import { navigate, preload } from './routes.ts'
 
 type Hit = DetailsOf<'api/search'>[number]
 
@@ -133,6 +133,7 @@ export function Search() {
           autocomplete="off"
           spellcheck={false}
           value={q}
+          onFocus={() => preload('customer')}
           onInput={typed}
           onKeyDown={pressed}
         />

@@ -88,7 +88,8 @@ export async function readTermsAt(wanted: TermsWanted, signal: AbortSignal): Pro
 }
 
 async function usedRates(sid: number, signal: AbortSignal): Promise<string[]> {
-  const body = { query: { sid }, sort: { urt: -1 }, size: PAGE_SIZE, project: { arate_key: 1 } }
+  const sort = { urt: -1, _id: -1 }
+  const body = { query: { sid }, sort, size: PAGE_SIZE, project: { arate_key: 1 } }
   const lines = await read<Fields>('lines', body, signal)
   return [...new Set(lines.map((line) => textIn(line, 'arate_key')))].filter((key) => key !== '')
 }
