@@ -15,7 +15,7 @@ export function chooseEncoding(
   { headers }: Pick<FastifyRequest, 'headers'>,
   reply: FastifyReply,
 ): Encoding | null {
-  // As all answers, and by the encoding too.
+  // All answers differ by origin, these by their encoding too.
   reply.header('vary', 'Origin, Accept-Encoding')
   const weights = weightsIn(headers['accept-encoding'])
   let chosen: Encoding | null = null

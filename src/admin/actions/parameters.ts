@@ -59,13 +59,12 @@ export function castParameters<T extends TObject>(
   const required: readonly string[] = declared.required ?? []
   const cast: Record<string, unknown> = {}
   for (const [name, definition] of Object.entries(declared.properties)) {
-    const value = raw.get(name)
-    if (value === undefined || value === null) {
-      if (required.includes(name)) throw new ActionError(`Following field/s are missing: ${name}`)
-      continue
-    }
-    const result = castValue(definition, value, name, options)
+    const value = raw.get(name) ?? undefined
+    const result = value === undefined ? value : castValue(definition, value, name, options)
     if (result !== undefined) cast[name] = result
+    else if (required.includes(name)) {
+      throw new ActionError(`Following field/s are missing: ${name}`)
+    }
   }
   return cast as Static<T>
 }

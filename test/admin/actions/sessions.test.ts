@@ -154,6 +154,7 @@ describe('releasesessions', () => {
   it.each([
     [{ sessions: [one] }, 'Following field/s are missing: reason'],
     [{ sessions: [one], reason: ' ' }, 'Field reason must not be empty'],
+    [{ sessions: '', reason: 'x' }, 'Following field/s are missing: sessions'],
     [{ sessions: [], reason: 'x' }, 'Field sessions must not be empty'],
     [{ sessions: Array(101).fill(one), reason: 'x' }, 'more than 100 members'],
     [{ sessions: ['one'], reason: 'x' }, 'sessions.0 must be an object'],

@@ -197,6 +197,7 @@ export const NODE_ANSWERS: Readonly<Record<string, NodeAnswer>> = {
         idle_end: '2026-03-01T10:30:00.000Z',
         absolute_end: '2026-03-01T22:00:00.000Z',
         actions: { 'accounts/get': { permitted: true, roles: ['read', 'admin'] } },
+        time_zone: 'UTC',
         currency: 'EUR',
       },
       input: {},
