@@ -24,9 +24,14 @@ export function Header({ customer, onChanged }: HeaderProps) {
   const number = String(sid ?? aid)
   return (
     <header class="customer-header">
-      <h1 tabIndex={-1} dir="auto">
-        {name === '' ? t(`customer.${kind}`, { id: number }) : name}
-      </h1>
+      <div class="title">
+        <h1 tabIndex={-1} dir="auto">
+          {name === '' ? t(`customer.${kind}`, { id: number }) : name}
+        </h1>
+        {revision !== null && (
+          <EditButton customer={customer} revision={revision} onChanged={onChanged} />
+        )}
+      </div>
       {chosen !== null && <p class="muted">{t('customer.headerIsNow')}</p>}
       <dl class="facts">
         {sid !== null && <Ids title={t('customer.sid')} ids={[String(sid)]} />}
@@ -40,9 +45,6 @@ export function Header({ customer, onChanged }: HeaderProps) {
         {revision !== null && <RevisionFacts revision={revision} />}
         <State customer={customer} revision={revision} />
       </dl>
-      {revision !== null && (
-        <EditButton customer={customer} revision={revision} onChanged={onChanged} />
-      )}
     </header>
   )
 }
