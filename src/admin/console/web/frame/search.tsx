@@ -121,7 +121,7 @@ export function Search() {
   const { q, at, isOpen, found } = state.value
   const hasHits = isOpen && (found?.hits.length ?? 0) > 0
   return (
-    <search>
+    <search class="find">
       <form class="search" ref={box} onSubmit={(event) => void submit(event)}>
         <input
           {...comboboxOf(id, hasHits, at)}
