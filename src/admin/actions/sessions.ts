@@ -73,7 +73,7 @@ export const sessions = action({
     ),
     next: {
       type: ['string', 'null'],
-      description: '`after` of the next page; null if there is none.',
+      description: '`after` of the next page; null for the last page.',
     },
   },
   example: { parameters: { aid: 17 }, answer: { details: [EXAMPLE], next: null } },

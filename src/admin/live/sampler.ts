@@ -15,7 +15,7 @@ export interface MadeSample {
 export interface LiveSampler {
   /** Begins to sample if the history is kept. */
   start(): void
-  /** The newest sample; makes one if there is none of this second or the one before. */
+  /** The newest sample; makes one unless this second or the one before has one. */
   current(): Promise<MadeSample>
   /**
    * Calls the listener with the newest sample, if it is recent, and with each further one until the

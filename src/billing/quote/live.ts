@@ -40,7 +40,7 @@ export interface LiveState extends LiveRates {
   subscriber: OwnerState
   account: OwnerState
   taxation: Taxation
-  /** The event rules with actions; null if there are none. */
+  /** The event rules with actions; null without such rules. */
   actionRules: BalanceRuleSet | null
 }
 

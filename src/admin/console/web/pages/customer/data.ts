@@ -36,7 +36,7 @@ async function read<T>(collection: Collection, body: Fields, signal: AbortSignal
   return (await call(`billapi/${collection}/get`, body as never, { signal })) as unknown as T[]
 }
 
-/** `customer` is null if there is none. */
+/** `customer` is null for an unknown number. */
 export async function readCustomer(
   kind: Customer['kind'],
   id: number,

@@ -11,7 +11,7 @@ interface Timed extends Identified {
 
 export interface Page<T> {
   readonly rows: readonly T[]
-  /** `after` of the next page; null if there is none. */
+  /** `after` of the next page; null for the last page. */
   readonly next: string | null
 }
 

@@ -61,7 +61,7 @@ export function textsIn(document: Readonly<Record<string, unknown>>, field: stri
   return list.map(String).filter((text) => text !== '')
 }
 
-/** First and last name; empty if there is none. */
+/** First and last name; empty without either. */
 export function nameIn(document: Readonly<Record<string, unknown>>): string {
   return ['firstname', 'lastname']
     .map((field) => textIn(document, field))

@@ -47,7 +47,7 @@ export interface Problem {
   /** Field of the message or path in the document; empty if it concerns no field. */
   readonly field: string
   readonly why: string
-  /** Code of the answer; null if there is none. */
+  /** Code of the answer; null without a code. */
   readonly code: string | null
   /** The place of the first wrong byte; null if no byte is wrong. */
   readonly offset: number | null
