@@ -1,8 +1,11 @@
 /** Somebody else has saved the revision meanwhile: shows the differences, asks about each clash. */
 import './conflict.css'
 import { useEffect, useRef } from 'preact/hooks'
-import { t } from '../words/words.ts'
+import { DOCUMENTS } from '../words/en/documents.ts'
+import { addWords, t } from '../words/words.ts'
 import type { Choice, Clash, Merge } from './merge.ts'
+
+addWords(DOCUMENTS)
 
 interface ConflictProps {
   readonly merge: Merge

@@ -4,9 +4,12 @@
  */
 import './steps-chart.css'
 import { useState } from 'preact/hooks'
-import { t } from '../words/words.ts'
+import { WHY } from '../words/en/why.ts'
+import { addWords, t } from '../words/words.ts'
 import type { Explanation, Piece } from './explain/explain.ts'
 import { isLit, lengthsOf } from './explain/placing.ts'
+
+addWords(WHY)
 
 export function StepsChart({ explanation }: { readonly explanation: Explanation }) {
   const { units, money, payers } = explanation

@@ -1,5 +1,6 @@
 /** German, loaded on demand. */
 import { CUSTOMER } from './de/customer.ts'
+import { DOCUMENTS } from './de/documents.ts'
 import { FILE_TYPES } from './de/file-types.ts'
 import { FRAME } from './de/frame.ts'
 import { OVERVIEW } from './de/overview.ts'
@@ -7,4 +8,12 @@ import { SESSIONS } from './de/sessions.ts'
 import { WHY } from './de/why.ts'
 import type { Words } from './en.ts'
 
-export const DE: Words = { ...FRAME, ...OVERVIEW, ...CUSTOMER, ...SESSIONS, ...FILE_TYPES, ...WHY }
+export const DE: Words = {
+  ...FRAME,
+  ...OVERVIEW,
+  ...CUSTOMER,
+  ...DOCUMENTS,
+  ...SESSIONS,
+  ...FILE_TYPES,
+  ...WHY,
+}

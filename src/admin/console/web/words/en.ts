@@ -1,19 +1,23 @@
-/** All texts in English; the keys of other languages are these. One file per page in `en/`. */
-import { CUSTOMER } from './en/customer.ts'
-import { FILE_TYPES } from './en/file-types.ts'
+/**
+ * All texts in English; the keys of other languages are these. One file per page in `en/`: the
+ * texts of the frame and of the first page are loaded at once, others with what shows them.
+ */
+import type { CUSTOMER } from './en/customer.ts'
+import type { DOCUMENTS } from './en/documents.ts'
+import type { FILE_TYPES } from './en/file-types.ts'
 import { FRAME } from './en/frame.ts'
 import { OVERVIEW } from './en/overview.ts'
-import { SESSIONS } from './en/sessions.ts'
-import { WHY } from './en/why.ts'
+import type { SESSIONS } from './en/sessions.ts'
+import type { WHY } from './en/why.ts'
 
-export const EN = {
-  ...FRAME,
-  ...OVERVIEW,
-  ...CUSTOMER,
-  ...SESSIONS,
-  ...FILE_TYPES,
-  ...WHY,
-} as const
+export const FIRST = { ...FRAME, ...OVERVIEW } as const
 
-export type WordKey = keyof typeof EN
+type All = typeof FIRST &
+  typeof CUSTOMER &
+  typeof DOCUMENTS &
+  typeof FILE_TYPES &
+  typeof SESSIONS &
+  typeof WHY
+
+export type WordKey = keyof All
 export type Words = Readonly<Record<WordKey, string>>

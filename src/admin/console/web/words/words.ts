@@ -1,15 +1,23 @@
 /** Texts in the language of the reader. */
 import { signal } from '@preact/signals'
-import { EN, type WordKey, type Words } from './en.ts'
+import { FIRST, type WordKey } from './en.ts'
 
 export const LANGUAGES = { en: 'English', de: 'Deutsch' } as const
 export type Language = keyof typeof LANGUAGES
 
-export const language = signal<Language>('en')
-const words = signal<Words>(EN)
+type SomeWords = Readonly<Record<string, string>>
 
-const LOADERS: Readonly<Record<Language, () => Promise<Words>>> = {
-  en: async () => EN,
+export const language = signal<Language>('en')
+const english: Record<string, string> = { ...FIRST }
+const words = signal<SomeWords>(english)
+
+/** English texts of a page or a part, before it is shown. Other languages are loaded whole. */
+export function addWords(more: SomeWords): void {
+  Object.assign(english, more)
+}
+
+const LOADERS: Readonly<Record<Language, () => Promise<SomeWords>>> = {
+  en: async () => english,
   de: async () => (await import('./de.ts')).DE,
 }
 
@@ -22,10 +30,11 @@ export async function setLanguage(wanted: Language): Promise<void> {
 
 /** The text of a key, with `{name}` replaced by the value of that name. */
 export function t(key: WordKey, values: Readonly<Record<string, string | number>> = {}): string {
-  return words.value[key].replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
+  const text = words.value[key] ?? key
+  return text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
 }
 
 /** Whether there is a text: keys of states and alarms come from the API. */
 export function isKey(key: string): key is WordKey {
-  return Object.hasOwn(EN, key)
+  return Object.hasOwn(english, key)
 }

@@ -1,14 +1,15 @@
 /** Invoices, payments and refunds of the account, what it owes, and its invoice documents. */
 import type { DecimalText } from '../../api/figures.ts'
 import { useRead } from '../../api/read.ts'
+import type { Fields } from '../../api/records.ts'
+import { textIn } from '../../parts/differences.ts'
 import { formatMoney, moneyHeader } from '../../parts/numbers.ts'
+import { isoOf } from '../../parts/paging.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { Pager, pageKey, Table } from '../../parts/table.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
-import { type Fields, readAccountBalance, readBills, readInvoices } from './data.ts'
-import { isoOf } from './paging.ts'
-import { textIn } from './revisions.ts'
+import { readAccountBalance, readBills, readInvoices } from './data.ts'
 
 const KINDS: Readonly<Record<string, 'bills.inv' | 'bills.rec' | 'bills.ref'>> = {
   inv: 'bills.inv',

@@ -1,12 +1,20 @@
 /** Reads of the customer page, by calls of the API. Lists are read by key, without totals. */
 import { answerOf, call, get } from '../../api/client.ts'
 import { Refusal } from '../../api/errors.ts'
+import {
+  type Fields,
+  type Identified,
+  PAGE_SIZE,
+  type Page,
+  pageOf,
+  readNewest,
+  readRecords,
+} from '../../api/records.ts'
 import { readOpenSessions, type SessionPage } from '../../api/sessions.ts'
+import { textIn } from '../../parts/differences.ts'
+import { afterTime, timePosition } from '../../parts/paging.ts'
 import type { Balance } from './balance-view.ts'
-import { afterTime, type Identified, type Page, pageOf, timePosition } from './paging.ts'
-import { isValidAt, type Revision, textIn } from './revisions.ts'
-
-export type Fields = Readonly<Record<string, unknown>>
+import { isValidAt, type Revision } from './revisions.ts'
 
 export interface Customer {
   readonly kind: 'subscriber' | 'account'
@@ -19,23 +27,6 @@ export interface Customer {
 
 const REVISIONS_MAX = 1_000
 
-/** The collections of the entity API that the page reads. */
-type Collection =
-  | 'accounts'
-  | 'audit'
-  | 'balances'
-  | 'bills'
-  | 'lines'
-  | 'plans'
-  | 'rates'
-  | 'services'
-  | 'subscribers'
-
-/** `details` of `get`. */
-async function read<T>(collection: Collection, body: Fields, signal: AbortSignal): Promise<T[]> {
-  return (await call(`billapi/${collection}/get`, body as never, { signal })) as unknown as T[]
-}
-
 /** `customer` is null for an unknown number. */
 export async function readCustomer(
   kind: Customer['kind'],
@@ -44,10 +35,18 @@ export async function readCustomer(
 ): Promise<{ readonly customer: Customer | null }> {
   const all = { sort: { from: 1 }, size: REVISIONS_MAX }
   if (kind === 'account') {
-    const revisions = await read<Revision>('accounts', { query: { aid: id }, ...all }, signal)
+    const revisions = await readRecords<Revision>(
+      'accounts',
+      { query: { aid: id }, ...all },
+      signal,
+    )
     return { customer: revisions.length === 0 ? null : { kind, aid: id, sid: null, revisions } }
   }
-  const revisions = await read<Revision>('subscribers', { query: { sid: id }, ...all }, signal)
+  const revisions = await readRecords<Revision>(
+    'subscribers',
+    { query: { sid: id }, ...all },
+    signal,
+  )
   const last = revisions.at(-1)
   if (last === undefined) return { customer: null }
   return { customer: { kind, aid: Number(last['aid']), sid: id, revisions } }
@@ -76,7 +75,7 @@ export async function readTermsAt(wanted: TermsWanted, signal: AbortSignal): Pro
   ) => {
     if (names.length === 0) return []
     const body = { query: { [key]: { $in: names } }, sort: { [key]: 1 }, size: REVISIONS_MAX }
-    const revisions = await read<Revision>(collection, body, signal)
+    const revisions = await readRecords<Revision>(collection, body, signal)
     return revisions.filter((revision) => isValidAt(revision, at))
   }
   const [plans, found, used] = await Promise.all([
@@ -90,7 +89,7 @@ export async function readTermsAt(wanted: TermsWanted, signal: AbortSignal): Pro
 async function usedRates(sid: number, signal: AbortSignal): Promise<string[]> {
   const sort = { urt: -1, _id: -1 }
   const body = { query: { sid }, sort, size: PAGE_SIZE, project: { arate_key: 1 } }
-  const lines = await read<Fields>('lines', body, signal)
+  const lines = await readRecords<Fields>('lines', body, signal)
   return [...new Set(lines.map((line) => textIn(line, 'arate_key')))].filter((key) => key !== '')
 }
 
@@ -100,10 +99,10 @@ export async function readBalances(
   signal: AbortSignal,
 ): Promise<readonly Balance[]> {
   const shared = { query: { aid, sid: 0 } }
-  if (sid === null) return read<Balance>('balances', shared, signal)
+  if (sid === null) return readRecords<Balance>('balances', shared, signal)
   const lists = await Promise.all([
-    read<Balance>('balances', { query: { sid } }, signal),
-    read<Balance>('balances', shared, signal),
+    readRecords<Balance>('balances', { query: { sid } }, signal),
+    readRecords<Balance>('balances', shared, signal),
   ])
   return lists.flat()
 }
@@ -135,8 +134,6 @@ export interface Line extends Identified {
   readonly [field: string]: unknown
 }
 
-export const PAGE_SIZE = 100
-
 /** Newest first, by time and id. */
 export async function readLines(
   sid: number,
@@ -146,12 +143,7 @@ export async function readLines(
   const query = { sid, ...(after !== null && afterTime(after)) }
   const body = { query, sort: { urt: -1, _id: -1 }, size: PAGE_SIZE }
   const answer = await answerOf('billapi/lines/get', body as never, { signal })
-  return pageOf(answer as unknown as Answer<Line>, timePosition)
-}
-
-interface Answer<T> {
-  readonly details: readonly T[]
-  readonly next_page: boolean
+  return pageOf<Line>(answer as never, timePosition)
 }
 
 /** Invoices, payments and refunds of the account, newest first. */
@@ -160,10 +152,10 @@ export function readBills(
   after: string | null,
   signal: AbortSignal,
 ): Promise<Page<Fields & Identified>> {
-  return readById('bills', { aid }, { after, signal })
+  return readNewest('bills', { query: { aid }, after }, signal)
 }
 
-/** Newest first. */
+/** Times are whole seconds in answers, so their order is that of the ids. */
 export function readAudit(
   { aid, sid }: Customer,
   after: string | null,
@@ -177,7 +169,7 @@ export function readAudit(
           { collection: 'subscribers', key: String(sid) },
           { collection: 'balances', key: `${aid}_${sid}` },
         ]
-  return readById('audit', { $or: keys }, { after, signal })
+  return readNewest('audit', { query: { $or: keys }, after }, signal)
 }
 
 /** User of the last change of the customer; null if it is unknown, or may not be read. */
@@ -197,18 +189,6 @@ export async function readLastAuthor({ kind, aid, sid }: Customer): Promise<stri
   }
 }
 
-/** Times of these are whole seconds in answers, so their order is that of the ids. */
-async function readById<T extends Identified>(
-  collection: 'bills' | 'audit',
-  wanted: Fields,
-  { after, signal }: { after: string | null; signal: AbortSignal },
-): Promise<Page<T>> {
-  const query = after === null ? wanted : { ...wanted, _id: { $lt: after } }
-  const body = { query, sort: { _id: -1 }, size: PAGE_SIZE }
-  const answer = await answerOf(`billapi/${collection}/get`, body as never, { signal })
-  return pageOf(answer as unknown as Answer<T>, ({ _id }) => _id.$id)
-}
-
 /** One revision of each: the present one, otherwise the nearest. */
 export async function readSubscribers(
   aid: number,
@@ -218,7 +198,7 @@ export async function readSubscribers(
   const query = { aid, ...(after !== null && { sid: { $gt: Number(after) } }) }
   const body = { query, states: [0, 1, 2], sort: { sid: 1 }, size: PAGE_SIZE }
   const answer = await answerOf('billapi/subscribers/uniqueget', body as never, { signal })
-  return pageOf(answer as unknown as Answer<Revision>, (one) => textIn(one, 'sid'))
+  return pageOf<Revision>(answer as never, (one) => textIn(one, 'sid'))
 }
 
 /** The amount that the account has to pay. */

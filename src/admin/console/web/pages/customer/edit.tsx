@@ -2,8 +2,10 @@
 import { useState } from 'preact/hooks'
 import { call } from '../../api/client.ts'
 import { Refusal } from '../../api/errors.ts'
+import type { Fields } from '../../api/records.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
+import { textIn } from '../../parts/differences.ts'
 import { Field } from '../../parts/field.tsx'
 import { Form, useForm } from '../../parts/form.tsx'
 import {
@@ -16,8 +18,8 @@ import {
 } from '../../parts/merge.ts'
 import type { WordKey } from '../../words/en.ts'
 import { t } from '../../words/words.ts'
-import { type Customer, type Fields, readLastAuthor } from './data.ts'
-import { type Revision, textIn } from './revisions.ts'
+import { type Customer, readLastAuthor } from './data.ts'
+import type { Revision } from './revisions.ts'
 
 /** Declared contact data of each collection. */
 const FIELDS = {

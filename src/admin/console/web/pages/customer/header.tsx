@@ -3,13 +3,14 @@ import { useState } from 'preact/hooks'
 import { useShortcuts } from '../../frame/keys.ts'
 import { link, location } from '../../frame/routes.ts'
 import { CopyId } from '../../parts/copy.tsx'
+import { textIn } from '../../parts/differences.ts'
 import { missingText } from '../../parts/rights.ts'
 import { Time } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 import { at, presentRevision } from './as-of.ts'
 import type { Customer } from './data.ts'
 import { Edit } from './edit.tsx'
-import { nameIn, type Revision, servicesIn, textIn, textsIn } from './revisions.ts'
+import { nameIn, type Revision, servicesIn, textsIn } from './revisions.ts'
 
 interface HeaderProps {
   readonly customer: Customer

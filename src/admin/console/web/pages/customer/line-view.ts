@@ -1,8 +1,9 @@
 /** Texts of a line for tables and headings. */
+
+import { textIn } from '../../parts/differences.ts'
 import { formatMoney, formatNumber } from '../../parts/numbers.ts'
 import { t } from '../../words/words.ts'
 import type { Line } from './data.ts'
-import { textIn } from './revisions.ts'
 
 /** `call`, or what an operation did with which balance. */
 export function whatOf(line: Line): string {

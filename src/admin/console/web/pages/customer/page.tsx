@@ -3,12 +3,15 @@ import './customer.css'
 import { useRead } from '../../api/read.ts'
 import type { PageProps } from '../../frame/routes.ts'
 import { ReadView } from '../../parts/state.tsx'
-import { t } from '../../words/words.ts'
+import { CUSTOMER } from '../../words/en/customer.ts'
+import { addWords, t } from '../../words/words.ts'
 import { BalancesAndSessions } from './balances-and-sessions.tsx'
 import { type Customer, readCustomer } from './data.ts'
 import { Header } from './header.tsx'
 import { History } from './history.tsx'
 import { Records } from './records.tsx'
+
+addWords(CUSTOMER)
 
 const NUMBER = /^[1-9]\d{0,15}$/
 

@@ -1,5 +1,5 @@
-/** Records of the customer in tabs; the tab is in the address. */
-import { linkHere, location, setQuery } from '../../frame/routes.ts'
+/** Records of the customer in tabs. */
+import { Tabs, tabOf } from '../../parts/tabs.tsx'
 import { t } from '../../words/words.ts'
 import { Audit } from './audit.tsx'
 import { Bills } from './bills.tsx'
@@ -12,31 +12,18 @@ const OF_ACCOUNT = ['subscribers', 'bills', 'audit'] as const
 
 export function Records({ customer }: { readonly customer: Customer }) {
   const { aid, sid } = customer
-  const tabs = sid === null ? OF_ACCOUNT : OF_SUBSCRIBER
-  const choose = (event: MouseEvent, chosen: string) => {
-    // In its own tab of the browser a link opens as usual.
-    if (event.ctrlKey || event.metaKey || event.shiftKey) return
-    event.preventDefault()
-    setQuery({ tab: chosen, after: null, line: null })
-  }
-  const tab = tabs.find((each) => each === location.value.query['tab']) ?? tabs[0]
+  const names = sid === null ? OF_ACCOUNT : OF_SUBSCRIBER
+  const tab = tabOf<(typeof names)[number]>(names)
   return (
     <section aria-labelledby="records">
       <h2 id="records" class="hidden">
         {t('records.title')}
       </h2>
-      <nav class="tabs" aria-label={t('records.title')}>
-        {tabs.map((each) => (
-          <a
-            key={each}
-            href={linkHere({ tab: each, after: null, line: null })}
-            aria-current={each === tab ? 'true' : undefined}
-            onClick={(event) => choose(event, each)}
-          >
-            {t(`records.${each}`)}
-          </a>
-        ))}
-      </nav>
+      <Tabs
+        label={t('records.title')}
+        tabs={names.map((name) => ({ name, title: t(`records.${name}`) }))}
+        own={['after', 'line']}
+      />
       {tab === 'lines' && sid !== null && <Lines sid={sid} />}
       {tab === 'subscribers' && <Subscribers aid={aid} />}
       {tab === 'bills' && <Bills aid={aid} />}

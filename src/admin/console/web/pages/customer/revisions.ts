@@ -1,5 +1,5 @@
 /** Revisions of a customer: texts for the timeline, and which of them is valid. */
-import { revisionDifferences } from './differences.ts'
+import { revisionDifferences, textIn } from '../../parts/differences.ts'
 
 export interface Revision {
   readonly _id: { readonly $id: string }
@@ -46,12 +46,6 @@ export function revisionViews(revisions: readonly Revision[]): readonly Revision
 
 export function endOf(to: string): string | null {
   return Number(to.slice(0, 4)) >= FOREVER_YEAR ? null : to
-}
-
-export function textIn(document: Readonly<Record<string, unknown>>, field: string): string {
-  const value = document[field]
-  if (value === undefined || value === null) return ''
-  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 /** One text or a list of texts. */

@@ -1,13 +1,13 @@
 /** The revision of an instant, with the prices of that instant. */
 import { useRead } from '../../api/read.ts'
+import { leafText, textIn } from '../../parts/differences.ts'
+import { isoOf } from '../../parts/paging.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 import { readTermsAt, type TermsAt } from './data.ts'
-import { leafText } from './differences.ts'
-import { isoOf } from './paging.ts'
 import { offerPrices, type PriceText, ratePrices } from './prices.ts'
-import { type Revision, servicesIn, textIn } from './revisions.ts'
+import { type Revision, servicesIn } from './revisions.ts'
 
 interface TermsProps {
   /** Null for an account. */

@@ -2,6 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { DecimalText } from '../../api/figures.ts'
 import { useRead } from '../../api/read.ts'
+import { textIn } from '../../parts/differences.ts'
 import { explainLine } from '../../parts/explain/explain.ts'
 import type { Speech } from '../../parts/explain/sentences.ts'
 import type { RatedLine } from '../../parts/explain/steps.ts'
@@ -11,7 +12,6 @@ import type { WordKey } from '../../words/en.ts'
 import { t } from '../../words/words.ts'
 import { type Line, readIncludes } from './data.ts'
 import { priceOf, whatOf } from './line-view.ts'
-import { textIn } from './revisions.ts'
 
 interface WhyProps {
   readonly line: Line

@@ -6,11 +6,14 @@ import { useRead } from '../../api/read.ts'
 import { announce } from '../../parts/live-region.tsx'
 import { missingText } from '../../parts/rights.ts'
 import { ReadView, Refused, Skeleton } from '../../parts/state.tsx'
-import { t } from '../../words/words.ts'
+import { FILE_TYPES } from '../../words/en/file-types.ts'
+import { addWords, t } from '../../words/words.ts'
 import { CheckForm } from './check-form.tsx'
 import { checkMessage, type Report, readFileTypes, type Typed } from './data.ts'
 import { Result } from './result.tsx'
 import { stagesOf } from './stages.ts'
+
+addWords(FILE_TYPES)
 
 interface Check {
   readonly typed: Typed

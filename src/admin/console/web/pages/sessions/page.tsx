@@ -6,11 +6,14 @@ import { keyOf, type OpenSession } from '../../api/sessions.ts'
 import { linkHere, location } from '../../frame/routes.ts'
 import { ReleaseDialog } from '../../parts/release.tsx'
 import { Age, ReadView } from '../../parts/state.tsx'
-import { t } from '../../words/words.ts'
+import { SESSIONS } from '../../words/en/sessions.ts'
+import { addWords, t } from '../../words/words.ts'
 import { readSessions } from './data.ts'
 import { FilterForm } from './filter.tsx'
 import { SessionList } from './list.tsx'
 import { Peers } from './peers.tsx'
+
+addWords(SESSIONS)
 
 export default function Page() {
   const { query } = location.value

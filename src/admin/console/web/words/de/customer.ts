@@ -1,7 +1,6 @@
 import type { CUSTOMER as EN } from '../en/customer.ts'
 
 export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
-  'page.customer': 'Kunde',
   'keys.topUp': 'Aufladen',
   'keys.edit': 'Kontaktdaten bearbeiten',
   'keys.why': 'Warum dieser Preis',
@@ -46,14 +45,6 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'edit.address': 'Anschrift',
   'edit.zip_code': 'Postleitzahl',
   'edit.country': 'Land',
-  'conflict.title': 'Jemand anderes hat diese Revision inzwischen gespeichert.',
-  'conflict.titleBy': '{author} hat diese Revision inzwischen gespeichert.',
-  'conflict.choose': 'Wählen Sie zu jedem Feld den Wert, der bleibt, und speichern Sie erneut.',
-  'conflict.noClash':
-    'Keines Ihrer Felder ist betroffen: Speichern Sie erneut, um Ihre Änderungen hinzuzufügen.',
-  'conflict.mine': 'Ihr Wert',
-  'conflict.theirs': 'Gespeichert',
-  'conflict.kept': '{field}: {before} → {after} (bleibt)',
   'balances.title': 'Guthaben',
   'balances.reload': 'Neu lesen',
   'balances.none': 'Kein Guthaben: die erste Aufladung legt eines an.',
@@ -133,9 +124,4 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'bills.document': 'Dokument',
   'bills.noDocument': 'noch ohne Nummer',
   'bills.documentOf': 'Rechnung {iid} als {format}',
-  'audit.none': 'Keine Änderungen aufgezeichnet.',
-  'audit.field': 'Feld',
-  'audit.before': 'Vorher',
-  'audit.after': 'Nachher',
-  'audit.more': '{count} weitere Felder',
 }

@@ -1,7 +1,6 @@
 import type { FILE_TYPES as EN } from '../en/file-types.ts'
 
 export const FILE_TYPES: Readonly<Record<keyof typeof EN, string>> = {
-  'page.filetypes': 'Dateitypen',
   'filetypes.about':
     'Zeigt, wie ein Dateityp eine Nachricht liest, bewertet und beantwortet. Die Prüfung ' +
     'speichert nichts und rechnet nichts ab.',

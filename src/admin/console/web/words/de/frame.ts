@@ -7,6 +7,10 @@ export const FRAME: Readonly<Record<keyof typeof EN, string>> = {
   'frame.reload': 'Die Konsole wurde aktualisiert. Bitte diese Seite neu laden.',
   'frame.notFound': 'Unter dieser Adresse gibt es keine Seite.',
   'page.overview': 'Überblick',
+  'page.customer': 'Kunde',
+  'page.filetypes': 'Dateitypen',
+  'page.sessions': 'Sitzungen und Peers',
+  'rights.missing': 'Das braucht eine der Rollen {needed}; vorhanden: {own}.',
 
   'login.title': 'Anmelden',
   'login.change': 'Neues Passwort wählen',

@@ -1,7 +1,6 @@
 import type { SESSIONS as EN } from '../en/sessions.ts'
 
 export const SESSIONS: Readonly<Record<keyof typeof EN, string>> = {
-  'page.sessions': 'Sitzungen und Peers',
   'sessionlist.reload': 'Neu lesen',
   'sessionlist.filter': 'Filter der Sitzungen',
   'sessionlist.sid': 'Teilnehmer (sid)',
@@ -51,8 +50,6 @@ export const SESSIONS: Readonly<Record<keyof typeof EN, string>> = {
   'release.cancel': 'Offen lassen',
   'release.do': '{count} beenden',
   'release.summary': '{ended} beendet, {asked} um das Ende gebeten, {refused} abgelehnt.',
-
-  'rights.missing': 'Das braucht eine der Rollen {needed}; vorhanden: {own}.',
 
   'peers.connections': 'Diameter-Verbindungen',
   'peers.noConnections': 'Kein Diameter-Peer ist verbunden. tollgate peer add fügt Peers hinzu.',

@@ -1,6 +1,5 @@
 /** Texts of the page of a customer. */
 export const CUSTOMER = {
-  'page.customer': 'Customer',
   'keys.topUp': 'Top up',
   'keys.edit': 'Edit the contact data',
   'keys.why': 'Why this price',
@@ -45,13 +44,6 @@ export const CUSTOMER = {
   'edit.address': 'Address',
   'edit.zip_code': 'Zip code',
   'edit.country': 'Country',
-  'conflict.title': 'Somebody else has saved this revision meanwhile.',
-  'conflict.titleBy': '{author} has saved this revision meanwhile.',
-  'conflict.choose': 'Choose the value to be kept for each field, then save again.',
-  'conflict.noClash': 'None of your fields is affected: save again to add your changes.',
-  'conflict.mine': 'Yours',
-  'conflict.theirs': 'Saved',
-  'conflict.kept': '{field}: {before} → {after} (stays)',
   'balances.title': 'Balances',
   'balances.reload': 'Read again',
   'balances.none': 'No balances: the first top-up opens one.',
@@ -131,9 +123,4 @@ export const CUSTOMER = {
   'bills.document': 'Document',
   'bills.noDocument': 'without a number yet',
   'bills.documentOf': 'Invoice {iid} as {format}',
-  'audit.none': 'No changes are recorded.',
-  'audit.field': 'Field',
-  'audit.before': 'Before',
-  'audit.after': 'After',
-  'audit.more': '{count} more fields',
 } as const

@@ -1,6 +1,5 @@
 /** Texts of the page of file types. */
 export const FILE_TYPES = {
-  'page.filetypes': 'File types',
   'filetypes.about':
     'See how a file type reads, rates and answers a message. The check stores nothing and ' +
     'charges nothing.',

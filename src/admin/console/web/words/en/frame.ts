@@ -6,6 +6,10 @@ export const FRAME = {
   'frame.reload': 'The console has been updated. Reload this page.',
   'frame.notFound': 'There is no page at this address.',
   'page.overview': 'Overview',
+  'page.customer': 'Customer',
+  'page.filetypes': 'File types',
+  'page.sessions': 'Sessions and peers',
+  'rights.missing': 'This needs one of the roles {needed}; you have: {own}.',
 
   'login.title': 'Log in',
   'login.change': 'Choose a new password',

@@ -1,6 +1,5 @@
 /** Texts of the page of sessions and peers, and of the release of sessions. */
 export const SESSIONS = {
-  'page.sessions': 'Sessions and peers',
   'sessionlist.reload': 'Read again',
   'sessionlist.filter': 'Filter of the sessions',
   'sessionlist.sid': 'Subscriber (sid)',
@@ -50,8 +49,6 @@ export const SESSIONS = {
   'release.cancel': 'Keep open',
   'release.do': 'Release {count}',
   'release.summary': '{ended} ended, {asked} asked to end, {refused} refused.',
-
-  'rights.missing': 'This needs one of the roles {needed}; you have: {own}.',
 
   'peers.connections': 'Diameter connections',
   'peers.noConnections': 'No Diameter peer is connected. Peers are added by tollgate peer add.',

@@ -1,4 +1,5 @@
 /** Which fields differ between two documents. */
+import type { Fields } from '../api/records.ts'
 
 export interface Difference {
   /** Dotted path. */
@@ -7,8 +8,6 @@ export interface Difference {
   readonly before: string | null
   readonly after: string | null
 }
-
-type Fields = Readonly<Record<string, unknown>>
 
 /** Ids and times of a revision, and what the API derives from its neighbours. */
 const OF_REVISION: ReadonlySet<string> = new Set([
@@ -59,4 +58,11 @@ export function leafText(value: unknown): string {
   if ('$id' in value) return String(value.$id)
   if ('sec' in value) return new Date(Number(value.sec) * 1000).toISOString()
   return JSON.stringify(value)
+}
+
+/** Text of a field; empty if it is absent. */
+export function textIn(document: Readonly<Record<string, unknown>>, field: string): string {
+  const value = document[field]
+  if (value === undefined || value === null) return ''
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

@@ -1,26 +1,9 @@
-/** Pages by key: each begins after the last row of the page before. */
-
-export interface Identified {
-  readonly _id: { readonly $id: string }
-}
+/** Positions in lists by time, and times of answers. */
+import type { Identified } from '../api/records.ts'
 
 interface Timed extends Identified {
   /** A date of an answer. */
   readonly urt: unknown
-}
-
-export interface Page<T> {
-  readonly rows: readonly T[]
-  /** `after` of the next page; null for the last page. */
-  readonly next: string | null
-}
-
-export function pageOf<T>(
-  { details, next_page }: { readonly details: readonly T[]; readonly next_page: boolean },
-  positionOf: (row: T) => string,
-): Page<T> {
-  const last = details.at(-1)
-  return { rows: details, next: next_page && last !== undefined ? positionOf(last) : null }
 }
 
 /** `2026-03-01T10:00:00.000Z~65f0c0ffee01234567890008` */

@@ -1,0 +1,62 @@
+/** Lists of the entity API, read by key: without a total, and as fast on the last page as on the first. */
+import { answerOf } from './client.ts'
+
+export type Fields = Readonly<Record<string, unknown>>
+
+export interface Identified {
+  readonly _id: { readonly $id: string }
+}
+
+export interface Page<T> {
+  readonly rows: readonly T[]
+  /** `after` of the next page; null for the last page. */
+  readonly next: string | null
+}
+
+export const PAGE_SIZE = 100
+
+interface Wanted {
+  readonly query?: Fields
+  /** Id after which the page begins; null for the first page. */
+  readonly after?: string | null
+  readonly more?: Fields
+}
+
+/** Newest first: ids ascend with time. Throws `Refusal`. */
+export async function readNewest<T extends Identified>(
+  collection: string,
+  { query = {}, after = null, more = {} }: Wanted,
+  signal?: AbortSignal,
+): Promise<Page<T>> {
+  const from = after === null ? query : { ...query, _id: { $lt: after } }
+  const body = { query: from, sort: { _id: -1 }, size: PAGE_SIZE, ...more }
+  return pageOf(await read<T>(collection, body, signal), ({ _id }) => _id.$id)
+}
+
+/** One page of any query. Throws `Refusal`. */
+export async function readRecords<T>(
+  collection: string,
+  body: Fields,
+  signal?: AbortSignal,
+): Promise<readonly T[]> {
+  return (await read<T>(collection, body, signal)).details
+}
+
+interface Answer<T> {
+  readonly details: readonly T[]
+  readonly next_page: boolean
+}
+
+async function read<T>(collection: string, body: Fields, signal?: AbortSignal): Promise<Answer<T>> {
+  const path = `billapi/${collection}/get` as 'billapi/lines/get'
+  const answer = await answerOf(path, body as never, signal === undefined ? {} : { signal })
+  return answer as unknown as Answer<T>
+}
+
+export function pageOf<T>(
+  { details, next_page }: Answer<T>,
+  positionOf: (row: T) => string,
+): Page<T> {
+  const last = details.at(-1)
+  return { rows: details, next: next_page && last !== undefined ? positionOf(last) : null }
+}

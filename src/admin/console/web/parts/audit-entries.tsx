@@ -1,0 +1,60 @@
+/** Records of the audit: before and after by field, with user and time. */
+import './audit-entries.css'
+import type { Reading } from '../api/read.ts'
+import type { Fields, Identified, Page } from '../api/records.ts'
+import { DOCUMENTS } from '../words/en/documents.ts'
+import { addWords, t } from '../words/words.ts'
+import { Changes } from './changes.tsx'
+import { differences, textIn } from './differences.ts'
+import { isoOf } from './paging.ts'
+import { ReadView } from './state.tsx'
+import { Pager, pageKey } from './table.tsx'
+import { Time, zoneName } from './time.tsx'
+
+addWords(DOCUMENTS)
+
+interface AuditEntriesProps {
+  readonly reading: Reading<Page<Fields & Identified>>
+}
+
+export function AuditEntries({ reading }: AuditEntriesProps) {
+  return (
+    <ReadView
+      reading={reading}
+      rows={10}
+      isEmpty={(page) => page.rows.length === 0 && pageKey() === null}
+      empty={t('audit.none')}
+    >
+      {(page) => (
+        <>
+          <ol class="audit">
+            {page.rows.map((entry) => (
+              <Entry key={entry._id.$id} entry={entry} />
+            ))}
+          </ol>
+          <Pager next={page.next} />
+        </>
+      )}
+    </ReadView>
+  )
+}
+
+const HIDDEN: ReadonlySet<string> = new Set(['_id', 'creation_time'])
+
+function Entry({ entry }: { readonly entry: Fields }) {
+  const user = (entry['user'] ?? {}) as Fields
+  const changes = differences(entry['old'], entry['new']).filter(({ field }) => !HIDDEN.has(field))
+  const what = `${textIn(entry, 'collection')} ${textIn(entry, 'key')}: ${textIn(entry, 'type')}`
+  const name = textIn(user, 'name')
+  return (
+    <li>
+      <h3>{what}</h3>
+      <p>
+        <Time value={isoOf(entry['urt'])} precision="second" /> ({zoneName()}) ·{' '}
+        <strong dir="auto">{name === '' ? textIn(user, 'by') : name}</strong>
+        {textIn(entry, 'ip') !== '' && <span class="muted"> · {textIn(entry, 'ip')}</span>}
+      </p>
+      {changes.length > 0 && <Changes caption={what} changes={changes} />}
+    </li>
+  )
+}
