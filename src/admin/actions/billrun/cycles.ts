@@ -169,6 +169,7 @@ export const cycle = action({
   level: 'read',
   about: 'Show a billing cycle, the progress of its run, and accounts that failed',
   isReadByGet: true,
+  isPassive: true,
   parameters: Type.Object({
     stamp: STAMP,
     invoicing_day: INVOICING_DAY,
@@ -239,6 +240,7 @@ export const billrunChargestatus = action({
   level: 'read',
   about: 'Whether a confirmation or a charge of accounts may begin: none is running',
   isReadByGet: true,
+  isPassive: true,
   parameters: Type.Object({
     stamp: param.optional(param.text('Only confirmations of this cycle; of all by default.')),
   }),

@@ -60,3 +60,11 @@ export function formatDuration(
   const style = { style: 'unit', unit, unitDisplay: 'short' } as const
   return formatted(value, { ...style, maximumFractionDigits: value < 10 ? 1 : 0 })
 }
+
+const AMOUNT = /^\d{1,15}(?:\.\d{1,6})?$/
+
+/** A typed amount as the API takes it: a decimal point, no spaces; null unless it is above 0. */
+export function amountIn(typed: string): string | null {
+  const text = typed.trim().replace(',', '.')
+  return AMOUNT.test(text) && /[1-9]/.test(text) ? text : null
+}

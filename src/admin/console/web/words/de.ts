@@ -1,5 +1,6 @@
 /** German, loaded on demand. */
 import { CUSTOMER } from './de/customer.ts'
+import { CYCLE } from './de/cycle.ts'
 import { DOCUMENTS } from './de/documents.ts'
 import { FILE_TYPES } from './de/file-types.ts'
 import { FRAME } from './de/frame.ts'
@@ -12,6 +13,7 @@ export const DE: Words = {
   ...FRAME,
   ...OVERVIEW,
   ...CUSTOMER,
+  ...CYCLE,
   ...DOCUMENTS,
   ...SESSIONS,
   ...FILE_TYPES,

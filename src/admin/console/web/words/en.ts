@@ -3,6 +3,7 @@
  * texts of the frame and of the first page are loaded at once, others with what shows them.
  */
 import type { CUSTOMER } from './en/customer.ts'
+import type { CYCLE } from './en/cycle.ts'
 import type { DOCUMENTS } from './en/documents.ts'
 import type { FILE_TYPES } from './en/file-types.ts'
 import { FRAME } from './en/frame.ts'
@@ -14,6 +15,7 @@ export const FIRST = { ...FRAME, ...OVERVIEW } as const
 
 type All = typeof FIRST &
   typeof CUSTOMER &
+  typeof CYCLE &
   typeof DOCUMENTS &
   typeof FILE_TYPES &
   typeof SESSIONS &
