@@ -27,6 +27,11 @@ export function formatNumber(figure: Figure): string {
   return formatted(figure, { maximumFractionDigits: DECIMALS_MAX })
 }
 
+/** A fraction: 0.17 is 17 %. */
+export function formatPercent(figure: Figure): string {
+  return formatted(figure, { style: 'percent', maximumFractionDigits: DECIMALS_MAX })
+}
+
 /**
  * An amount of money, with at least the decimals of the currency of the node, otherwise two; no
  * decimal is ever cut off. The currency is named by `moneyHeader`.

@@ -4,7 +4,10 @@ import { CYCLE } from './de/cycle.ts'
 import { DOCUMENTS } from './de/documents.ts'
 import { FILE_TYPES } from './de/file-types.ts'
 import { FRAME } from './de/frame.ts'
+import { INVOICES } from './de/invoices.ts'
 import { OVERVIEW } from './de/overview.ts'
+import { PAYMENTS } from './de/payments.ts'
+import { REPORTS } from './de/reports.ts'
 import { SESSIONS } from './de/sessions.ts'
 import { WHY } from './de/why.ts'
 import type { Words } from './en.ts'
@@ -15,6 +18,9 @@ export const DE: Words = {
   ...CUSTOMER,
   ...CYCLE,
   ...DOCUMENTS,
+  ...INVOICES,
+  ...PAYMENTS,
+  ...REPORTS,
   ...SESSIONS,
   ...FILE_TYPES,
   ...WHY,

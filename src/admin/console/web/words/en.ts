@@ -7,7 +7,10 @@ import type { CYCLE } from './en/cycle.ts'
 import type { DOCUMENTS } from './en/documents.ts'
 import type { FILE_TYPES } from './en/file-types.ts'
 import { FRAME } from './en/frame.ts'
+import type { INVOICES } from './en/invoices.ts'
 import { OVERVIEW } from './en/overview.ts'
+import type { PAYMENTS } from './en/payments.ts'
+import type { REPORTS } from './en/reports.ts'
 import type { SESSIONS } from './en/sessions.ts'
 import type { WHY } from './en/why.ts'
 
@@ -18,6 +21,9 @@ type All = typeof FIRST &
   typeof CYCLE &
   typeof DOCUMENTS &
   typeof FILE_TYPES &
+  typeof INVOICES &
+  typeof PAYMENTS &
+  typeof REPORTS &
   typeof SESSIONS &
   typeof WHY
 

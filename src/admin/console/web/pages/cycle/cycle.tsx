@@ -4,6 +4,7 @@ import { Refusal } from '../../api/errors.ts'
 import { type Reading, useRead } from '../../api/read.ts'
 import { link } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { announce } from '../../parts/live-region.tsx'
 import { formatNumber } from '../../parts/numbers.ts'
 import { Age, ReadView, Refused } from '../../parts/state.tsx'
@@ -58,10 +59,10 @@ export function Cycle({ named, onChanged }: CycleProps) {
       </header>
       <ReadView reading={reading} rows={8}>
         {(cycle) => (
-          <>
+          <div class="stack">
             <Progress cycle={cycle} />
             <Actions cycle={cycle} named={named} onDone={reading.reload} />
-          </>
+          </div>
         )}
       </ReadView>
       <Tabs
@@ -103,12 +104,6 @@ function Progress({ cycle }: { readonly cycle: CycleProgress }) {
     total === 0
       ? t('cycle.progressCount', values)
       : t('cycle.progressOf', { ...values, percent: formatNumber(percent) })
-  const counts = [
-    ['cycle.invoices', cycle.generated_invoices],
-    ['cycle.bills', cycle.generated_bills],
-    ['cycle.empty', empty],
-    ['cycle.failed', failed],
-  ] as const
   return (
     <>
       <p>
@@ -121,20 +116,15 @@ function Progress({ cycle }: { readonly cycle: CycleProgress }) {
         <progress max={100} value={Number(percent)} aria-label={t('cycle.progress')} />
         <span>{text}</span>
       </div>
-      <dl class="facts">
-        {counts.map(([title, count = 0]) => (
-          <>
-            <dt key={title}>{t(title)}</dt>
-            <dd class="number">{formatNumber(count)}</dd>
-          </>
-        ))}
-        {reason !== undefined && reason !== '' && (
-          <>
-            <dt>{t('cycle.reason')}</dt>
-            <dd>{reason}</dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        facts={[
+          { title: t('cycle.invoices'), value: formatNumber(cycle.generated_invoices ?? 0) },
+          { title: t('cycle.bills'), value: formatNumber(cycle.generated_bills ?? 0) },
+          { title: t('cycle.empty'), value: formatNumber(empty) },
+          { title: t('cycle.failed'), value: formatNumber(failed) },
+          { title: t('cycle.reason'), value: reason },
+        ]}
+      />
     </>
   )
 }

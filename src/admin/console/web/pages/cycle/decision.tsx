@@ -1,6 +1,7 @@
 /** What is asked before a cycle is run again, reset or confirmed: its key has to be typed. */
 import { useRead } from '../../api/read.ts'
 import { Confirm } from '../../parts/confirm.tsx'
+import { Facts } from '../../parts/facts.tsx'
 import { formatMoney, formatNumber, moneyHeader } from '../../parts/numbers.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
@@ -48,14 +49,13 @@ export function Decision({ name, named, more, onDone, onClose }: DecisionProps) 
       {isConfirm && (
         <ReadView reading={reading} rows={3}>
           {({ invoices, before_vat: before, after_vat: after }) => (
-            <dl class="facts">
-              <dt>{t('cycle.confirmCount')}</dt>
-              <dd class="number">{formatNumber(invoices)}</dd>
-              <dt>{moneyHeader(t('cycle.beforeTax'))}</dt>
-              <dd class="number">{formatMoney(before)}</dd>
-              <dt>{moneyHeader(t('cycle.afterTax'))}</dt>
-              <dd class="number">{formatMoney(after)}</dd>
-            </dl>
+            <Facts
+              facts={[
+                { title: t('cycle.confirmCount'), value: formatNumber(invoices) },
+                { title: moneyHeader(t('cycle.beforeTax')), value: formatMoney(before) },
+                { title: moneyHeader(t('cycle.afterTax')), value: formatMoney(after) },
+              ]}
+            />
           )}
         </ReadView>
       )}

@@ -44,7 +44,7 @@ export function FailedAccounts({ cycle, named, onDone }: FailedProps) {
     { title: t('cycle.why'), cell: ({ reason }: Parked) => reason },
     { title: t('cycle.tries'), cell: ({ tries }: Parked) => String(tries), isNumber: true },
     {
-      title: t('cycle.retry'),
+      title: t('cycle.action'),
       cell: ({ aid }: Parked) => (
         <span class="buttons">
           <ActionButton

@@ -47,7 +47,11 @@ export default function Page() {
         {key === '' ? (
           <p class="state">{t('cycle.choose')}</p>
         ) : (
-          <Cycle key={linkHere({ tab: null })} named={namedIn(query)} onChanged={reading.reload} />
+          <Cycle
+            key={JSON.stringify(namedIn(query))}
+            named={namedIn(query)}
+            onChanged={reading.reload}
+          />
         )}
       </div>
     </>

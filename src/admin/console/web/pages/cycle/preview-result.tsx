@@ -1,6 +1,7 @@
 /** Totals and differences of a preview. All amounts are texts of the API. */
 import type { DecimalText, Figure } from '../../api/figures.ts'
 import { link } from '../../frame/routes.ts'
+import { Facts } from '../../parts/facts.tsx'
 import { formatMoney, formatNumber, moneyHeader } from '../../parts/numbers.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
@@ -37,22 +38,17 @@ const AMOUNTS = ['total', 'stored', 'difference', 'not_returned'] as const
 
 function Totals({ totals }: { readonly totals: Readonly<Record<string, Figure>> }) {
   const facts = [
-    ...COUNTS.map((name) => [t(`preview.${name}`), formatNumber(totals[name] ?? 0)] as const),
+    ...COUNTS.map((name) => {
+      return { title: t(`preview.${name}`), value: formatNumber(totals[name] ?? 0) }
+    }),
     ...AMOUNTS.map((name) => {
-      return [moneyHeader(t(`preview.${name}`)), formatMoney(totals[name] ?? 0)] as const
+      return { title: moneyHeader(t(`preview.${name}`)), value: formatMoney(totals[name] ?? 0) }
     }),
   ]
   return (
     <section aria-labelledby="preview-totals" class="stack">
       <h3 id="preview-totals">{t('preview.totals')}</h3>
-      <dl class="facts">
-        {facts.map(([title, text]) => (
-          <>
-            <dt key={title}>{title}</dt>
-            <dd class="number">{text}</dd>
-          </>
-        ))}
-      </dl>
+      <Facts facts={facts} />
     </section>
   )
 }

@@ -60,6 +60,7 @@ export const FRAME = {
   'filter.any': 'any',
   'filter.apply': 'Filter',
   'filter.all': 'Show all',
+  'invoice.documentOf': 'Invoice {iid} as {format}',
   'table.pages': 'Pages of the list',
   'table.first': 'First page',
   'table.next': 'Next page',
