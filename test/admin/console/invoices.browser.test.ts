@@ -34,7 +34,6 @@ describe.skipIf(CHROMIUM === undefined)('invoices', () => {
     await expect
       .poll(() => page.frames().filter((each) => each.url().includes('inline=1')).length)
       .toBeGreaterThan(0)
-    await page.screenshot({ path: '/tmp/bill-invoice-1280.png', fullPage: true })
     const [saved] = await Promise.all([
       page.waitForEvent('download'),
       invoice.getByRole('link', { name: /^Invoice \d+ as PDF$/ }).click(),
@@ -63,6 +62,5 @@ describe.skipIf(CHROMIUM === undefined)('invoices', () => {
     const width = await page.evaluate(() => document.documentElement.scrollWidth)
     expect(width).toBeLessThanOrEqual(360)
     await expectAccessible(page)
-    await page.screenshot({ path: '/tmp/bill-invoice-360.png', fullPage: true })
   })
 })

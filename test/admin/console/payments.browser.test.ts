@@ -51,7 +51,6 @@ describe.skipIf(CHROMIUM === undefined)('payments', () => {
     await rows(page).getByText('12.50').first().waitFor()
     expect(await rows(page).count()).toBe(1)
     expect(await owed()).toBe('17.50')
-    await page.screenshot({ path: '/tmp/bill-payments-1280.png', fullPage: true })
 
     await rows(page)
       .getByRole('button', { name: /^Correct…/ })
@@ -61,7 +60,6 @@ describe.skipIf(CHROMIUM === undefined)('payments', () => {
     expect(await act.getAttribute('aria-disabled')).toBe('true')
     await correct.getByLabel('Reason').fill('wrong account')
     await expectAccessible(page)
-    await page.screenshot({ path: '/tmp/bill-correct-1280.png' })
     await act.click()
     await rows(page).getByText('cancelled').waitFor()
     expect(await rows(page).count()).toBe(2)
@@ -91,6 +89,5 @@ describe.skipIf(CHROMIUM === undefined)('payments', () => {
     const width = await reader.evaluate(() => document.documentElement.scrollWidth)
     expect(width).toBeLessThanOrEqual(360)
     await expectAccessible(reader)
-    await reader.screenshot({ path: '/tmp/bill-payments-360.png', fullPage: true })
   })
 })

@@ -42,7 +42,7 @@ export function Decision({ name, named, more, onDone, onClose }: DecisionProps) 
       act={t(`cycle.${name}Do`)}
       action={COMMANDS[name]}
       typed={named.stamp}
-      isDisabled={isConfirm && reading.state.value.data === null}
+      isDisabled={isConfirm && reading.state.value.isLoading}
       onAct={act}
       onClose={onClose}
     >

@@ -12,7 +12,7 @@ export function wantedIn(query: Readonly<Record<string, string>>): object | null
   return {
     ...(aid !== '' && { aid }),
     ...(cycle !== '' && { billrun_key: cycle }),
-    ...(number !== '' && { query: JSON.stringify({ invoice_id: Number(number) }) }),
+    ...(number !== '' && { query: JSON.stringify({ invoice_id: number }) }),
   }
 }
 

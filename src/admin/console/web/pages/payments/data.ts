@@ -14,7 +14,7 @@ export function readPayments(
   after: string | null,
   signal: AbortSignal,
 ): Promise<Page<Payment>> {
-  const query = { type: 'rec', ...(aid !== '' && { aid: Number(aid) }) }
+  const query = { type: 'rec', ...(aid !== '' && { aid }) }
   return readNewest<Payment>('bills', { query, after }, signal)
 }
 

@@ -93,7 +93,7 @@ export function columnsOf(report: Fields, rows: readonly Fields[]): readonly Row
       name,
       label: textIn(column, 'label') || name,
       isGroup: isGrouped && op === 'group',
-      isNumber: areNumbers || (isGrouped && NUMERIC_OPS.has(op)),
+      isNumber: (areNumbers && op !== 'group') || (isGrouped && NUMERIC_OPS.has(op)),
     }
   })
 }

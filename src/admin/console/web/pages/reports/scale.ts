@@ -17,6 +17,8 @@ export interface Scaled {
   readonly lowest: number | null
 }
 
+const BAR_WIDTH_MAX = 60
+
 /** Null for rows without a figure. The scale always has zero. */
 export function scaled(
   figures: readonly (Figure | null)[],
@@ -28,11 +30,11 @@ export function scaled(
   const range = top - bottom || 1
   const y = (value: number) => ((top - value) / range) * size.height
   const step = size.width / Math.max(1, values.length)
-  const gap = Math.min(4, step / 4)
+  const width = Math.min(step - Math.min(4, step / 4), BAR_WIDTH_MAX)
   const bars = values.map((value, index) => {
     if (value === null) return null
     const [from, to] = [y(Math.max(0, value)), y(Math.min(0, value))]
-    return { x: index * step + gap / 2, y: from, width: step - gap, height: to - from }
+    return { x: index * step + (step - width) / 2, y: from, width, height: to - from }
   })
   const indexOf = (wanted: number) => {
     const found = values.indexOf(wanted)
