@@ -4,7 +4,7 @@ import {
   revisionViews,
   servicesIn,
   textsIn,
-} from '../../../src/admin/console/web/pages/customer/revisions.ts'
+} from '../../../../src/admin/console/web/pages/customer/revisions.ts'
 
 const revision = (id: string, from: string, to: string, more: object) => ({
   _id: { $id: id },
