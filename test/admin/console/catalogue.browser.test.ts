@@ -83,9 +83,11 @@ describe.skipIf(CHROMIUM === undefined)('a price that is raised from a date', ()
     const plot = page.getByRole('img', { name: /2 tiers/ })
     await plot.focus()
     const said = page.locator('.tier-plot [aria-live]')
-    for (let presses = 0; presses < 60; presses += 1) {
+    for (let text: string | null = ''; !text?.startsWith('at 121'); ) {
+      const before = await said.textContent()
       await page.keyboard.press('ArrowRight')
-      if ((await said.textContent())?.startsWith('at 121')) break
+      await expect.poll(() => said.textContent()).not.toBe(before)
+      text = await said.textContent()
     }
     // 120 of the first tier at 0.01, one of the second at 0.05.
     await page.getByText('at 121 · tier 2: 0.05 for each 1 · total 1.25').waitFor()
