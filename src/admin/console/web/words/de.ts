@@ -1,4 +1,5 @@
 /** German, loaded on demand. */
+import { CATALOGUE } from './de/catalogue.ts'
 import { CUSTOMER } from './de/customer.ts'
 import { CYCLE } from './de/cycle.ts'
 import { DOCUMENTS } from './de/documents.ts'
@@ -15,6 +16,7 @@ import type { Words } from './en.ts'
 export const DE: Words = {
   ...FRAME,
   ...OVERVIEW,
+  ...CATALOGUE,
   ...CUSTOMER,
   ...CYCLE,
   ...DOCUMENTS,

@@ -1,6 +1,5 @@
 /** Reads of the customer page, by calls of the API. Lists are read by key, without totals. */
 import { answerOf, call, get } from '../../api/client.ts'
-import { Refusal } from '../../api/errors.ts'
 import {
   type Fields,
   type Identified,
@@ -170,23 +169,6 @@ export function readAudit(
           { collection: 'balances', key: `${aid}_${sid}` },
         ]
   return readNewest('audit', { query: { $or: keys }, after }, signal)
-}
-
-/** User of the last change of the customer; null if it is unknown, or may not be read. */
-export async function readLastAuthor({ kind, aid, sid }: Customer): Promise<string | null> {
-  const key =
-    kind === 'account'
-      ? { collection: 'accounts', key: String(aid) }
-      : { collection: 'subscribers', key: String(sid) }
-  const body = { query: key, sort: { _id: -1 }, size: 1 }
-  try {
-    const [last] = (await call('billapi/audit/get', body as never)) as unknown as Fields[]
-    const name = textIn((last?.['user'] ?? {}) as Fields, 'name')
-    return name === '' ? null : name
-  } catch (error) {
-    if (error instanceof Refusal) return null
-    throw error
-  }
 }
 
 /** One revision of each: the present one, otherwise the nearest. */
