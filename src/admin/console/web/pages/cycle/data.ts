@@ -126,6 +126,15 @@ export async function command(name: CycleCommand, named: Named, more: object = {
   return (answer as { readonly details?: Readonly<Record<string, Figure>> }).details ?? {}
 }
 
+/** More differing accounts are counted, but not shown. */
+export const SHOWN_MAX = 200
+
+/** The pages so far. */
+export interface Computed {
+  readonly last: Preview
+  readonly accounts: readonly PreviewAccount[]
+}
+
 export interface PreviewOrder {
   readonly aid: string
   readonly back: string

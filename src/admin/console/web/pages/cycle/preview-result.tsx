@@ -5,8 +5,13 @@ import { Facts } from '../../parts/facts.tsx'
 import { formatMoney, formatNumber, moneyHeader } from '../../parts/numbers.ts'
 import { type Column, Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
-import type { ChangedLine, PreviewAccount, PriceChange } from './data.ts'
-import { type Computed, SHOWN_MAX } from './preview.tsx'
+import {
+  type ChangedLine,
+  type Computed,
+  type PreviewAccount,
+  type PriceChange,
+  SHOWN_MAX,
+} from './data.ts'
 
 export function PreviewResult({ computed }: { readonly computed: Computed }) {
   const { last, accounts } = computed

@@ -3,7 +3,7 @@ import { answerOf, call, get } from '../../api/client.ts'
 import type { DecimalText, Figure } from '../../api/figures.ts'
 import { type Fields, type Identified, readRecords } from '../../api/records.ts'
 import { leafText, textIn } from '../../parts/differences.ts'
-import { changedFields, type Document } from '../../parts/document/values.ts'
+import type { Document } from '../../parts/document/values.ts'
 
 export type Report = Fields & Identified
 
@@ -53,18 +53,6 @@ export async function tryReport(report: Document): Promise<readonly Fields[]> {
 export async function readReport(id: string, signal: AbortSignal): Promise<Report | null> {
   const [found] = await readRecords<Report>('reports', { query: { _id: id } }, signal)
   return found ?? null
-}
-
-/** A new one without `base`. */
-export async function saveReport(base: Report | null, draft: Document): Promise<void> {
-  if (base === null) {
-    await call('billapi/reports/create', { update: draft } as never)
-    return
-  }
-  const body = { query: { _id: base._id.$id }, update: changedFields(base, draft) }
-  const { version } = (base['revision_info'] ?? {}) as { readonly version?: string }
-  const options = version === undefined ? {} : { ifMatch: `"${version}"` }
-  await call('billapi/reports/update', body as never, options)
 }
 
 export async function deleteReport({ _id }: Report): Promise<void> {

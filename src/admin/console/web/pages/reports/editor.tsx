@@ -1,18 +1,21 @@
 /** Makes or changes a definition: it is tried before it is saved. */
 import { useState } from 'preact/hooks'
+import { call } from '../../api/client.ts'
 import { Refusal } from '../../api/errors.ts'
 import type { Fields } from '../../api/records.ts'
 import { linkHere } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { textIn } from '../../parts/differences.ts'
+import { useConcurrentEdit } from '../../parts/document/concurrent.tsx'
 import { DocumentEditor } from '../../parts/document/editor.tsx'
 import { useValidation } from '../../parts/document/validation.ts'
 import { changedFields, type Document } from '../../parts/document/values.ts'
+import { Form, useForm } from '../../parts/form.tsx'
 import { announce } from '../../parts/live-region.tsx'
 import { Refused } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
-import { type Report, saveReport, tryReport } from './data.ts'
-import { RowTable } from './report.tsx'
+import { type Report, tryReport } from './data.ts'
+import { RowTable } from './rows.tsx'
 import { NEW_REPORT, REPORT } from './schema.ts'
 
 interface ReportEditorProps {
@@ -23,83 +26,72 @@ interface ReportEditorProps {
 
 const PARTS = Object.keys(REPORT.properties ?? {})
 
-export function ReportEditor({ base, onChanged }: ReportEditorProps) {
-  const [draft, setDraft] = useState<Document>(() => (base === null ? NEW_REPORT : partsOf(base)))
-  const [refusal, setRefusal] = useState<Refusal | null>(null)
-  const [rows, setRows] = useState<readonly Fields[] | null>(null)
-  const [isBusy, setBusy] = useState(false)
-  const write = base === null ? 'create' : 'update'
-  const validation = useValidation(
-    `billapi/reports/${write}`,
-    base === null
-      ? { update: draft }
-      : { query: { _id: base._id.$id }, update: changedFields(base, draft) },
-  )
-  const errors = [...validation.errors, ...(refusal?.fields ?? [])]
-  const shown = refusal ?? validation.refusal
-  const doing = async (act: () => Promise<void>) => {
-    setBusy(true)
-    setRefusal(null)
-    try {
-      await act()
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error
-      setRefusal(error)
-    }
-    setBusy(false)
-  }
-  const attempt = () => doing(async () => setRows(await tryReport(draft)))
-  const save = () =>
-    doing(async () => {
-      await saveReport(base, draft)
-      const name = textIn(draft, 'key')
-      announce(t('reports.saved', { name }))
-      onChanged(name, t('reports.saved', { name }))
-    })
-  const submit = (event: Event) => {
-    event.preventDefault()
-    void save()
-  }
-  const byKey = (event: KeyboardEvent) => {
-    if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) submit(event)
-  }
-  return (
-    <form class="stack" onSubmit={submit} onKeyDown={byKey}>
-      <h2 dir="auto">{base === null ? t('reports.new') : textIn(base, 'key')}</h2>
-      <p class="muted">{t('reports.typeHint')}</p>
-      <DocumentEditor
-        schemas={{}}
-        schema={REPORT}
-        document={draft}
-        onChange={setDraft}
-        errors={errors}
-        hidden={base === null ? [] : ['key']}
-      />
-      {shown !== null && <Refused refusal={shown} />}
-      <div class="buttons">
-        <ActionButton action={`reports/${write}`} kind="main" isDisabled={isBusy}>
-          {t('reports.save')}
-        </ActionButton>
-        <ActionButton action="api/report" isDisabled={isBusy} onAct={() => void attempt()}>
-          {t('reports.try')}
-        </ActionButton>
-        <a href={linkHere({ edit: null })}>{t('dialog.cancel')}</a>
-      </div>
-      {rows !== null && (
-        <section class="stack" aria-labelledby="tried">
-          <h3 id="tried">{t('reports.tried')}</h3>
-          {rows.length === 0 ? (
-            <p class="state">{t('reports.noRows')}</p>
-          ) : (
-            <RowTable name={textIn(draft, 'key')} report={draft} rows={rows} />
-          )}
-        </section>
-      )}
-    </form>
-  )
+/** Without what the API adds. */
+function partsOf(report: Fields): Document {
+  return Object.fromEntries(Object.entries(report).filter(([name]) => PARTS.includes(name)))
 }
 
-/** Without what the API adds. */
-function partsOf(report: Report): Document {
-  return Object.fromEntries(Object.entries(report).filter(([name]) => PARTS.includes(name)))
+export function ReportEditor({ base, onChanged }: ReportEditorProps) {
+  const revision: Fields = base ?? NEW_REPORT
+  const key = textIn(revision, 'key')
+  const edit = useConcurrentEdit({ collection: 'reports', key, revision, termsOf: partsOf })
+  const [tried, setTried] = useState<readonly Fields[] | Refusal | null>(null)
+  const bodyOf = (document: Document) =>
+    base === null
+      ? { update: document }
+      : { query: { _id: base._id.$id }, update: changedFields(edit.base, document) }
+  const setDocument = (document: Document) => form.set('document', document)
+  const form = useForm({ document: edit.base }, async ({ document }) => {
+    const body = bodyOf(document)
+    if (base === null) await call('billapi/reports/create', body as never)
+    else await edit.write({ action: 'update', body, draft: document, onMerged: setDocument })
+    const text = t('reports.saved', { name: textIn(document, 'key') })
+    announce(text)
+    onChanged(textIn(document, 'key'), text)
+  })
+  const { document } = form.values.value
+  const path = `billapi/reports/${base === null ? 'create' : 'update'}`
+  const validation = useValidation(path, bodyOf(document))
+  const attempt = () => {
+    tryReport(document).then(setTried, (error: unknown) => {
+      setTried(error instanceof Refusal ? error : null)
+    })
+  }
+  const beside = (
+    <>
+      <ActionButton action="api/report" onAct={attempt}>
+        {t('reports.try')}
+      </ActionButton>
+      <a href={linkHere({ edit: null })}>{t('dialog.cancel')}</a>
+    </>
+  )
+  return (
+    <section class="stack" aria-labelledby="edited">
+      <h2 id="edited" dir="auto">
+        {key === '' ? t('reports.new') : key}
+      </h2>
+      <Form form={form} save={t('reports.save')} isWide beside={beside}>
+        {edit.conflict(document, setDocument)}
+        <p class="muted">{t('reports.typeHint')}</p>
+        <DocumentEditor
+          schemas={{}}
+          schema={REPORT}
+          document={document}
+          onChange={setDocument}
+          errors={[...validation.errors, ...(form.refusal.value?.fields ?? [])]}
+          hidden={base === null ? [] : ['key']}
+        />
+        {form.refusal.value === null && validation.refusal !== null && (
+          <Refused refusal={validation.refusal} />
+        )}
+      </Form>
+      {tried instanceof Refusal && <Refused refusal={tried} />}
+      {Array.isArray(tried) && (
+        <>
+          <h3>{t('reports.tried')}</h3>
+          <RowTable name={key} report={document} rows={tried} />
+        </>
+      )}
+    </section>
+  )
 }

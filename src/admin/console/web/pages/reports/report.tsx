@@ -1,27 +1,17 @@
 /** One report: its rows, chart, CSV, and what may be done with its definition. */
 import { useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
-import type { Fields } from '../../api/records.ts'
 import { linkHere, location } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { textIn } from '../../parts/differences.ts'
-import { formatNumber } from '../../parts/numbers.ts'
 import { ReadView, Skeleton } from '../../parts/state.tsx'
-import { type Column, Pager, pageKey, Table } from '../../parts/table.tsx'
+import { Pager, pageKey } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 import { Chart } from './chart.tsx'
-import {
-  columnsOf,
-  deleteReport,
-  figureIn,
-  type Report,
-  type RowColumn,
-  readReport,
-  runReport,
-  textOfCell,
-} from './data.ts'
+import { columnsOf, deleteReport, type Report, readReport, runReport } from './data.ts'
 import { ReportEditor } from './editor.tsx'
+import { RowTable } from './rows.tsx'
 
 interface ReportViewProps {
   readonly name: string
@@ -133,34 +123,4 @@ function Shown({ name, report, onChanged }: EditedProps & { readonly name: strin
       )}
     </section>
   )
-}
-
-interface RowTableProps {
-  readonly name: string
-  readonly report: Fields
-  readonly rows: readonly Fields[]
-}
-
-export function RowTable({ name, report, rows }: RowTableProps) {
-  const numbers = new Map(rows.map((row, index) => [row, String(index)]))
-  const columns = columnsOf(report, rows).map(
-    (column): Column<Fields> => ({
-      title: column.label,
-      isNumber: column.isNumber,
-      cell: (row) => cellText(row, column),
-    }),
-  )
-  return (
-    <Table
-      caption={t('reports.rows', { name })}
-      columns={columns}
-      rows={rows}
-      keyOf={(row) => numbers.get(row) ?? ''}
-    />
-  )
-}
-
-function cellText(row: Fields, column: RowColumn): string {
-  const figure = column.isNumber ? figureIn(row, column) : null
-  return figure === null ? textOfCell(row, column) : formatNumber(figure)
 }
