@@ -1,4 +1,4 @@
-/** What a preview says besides its accounts: what it is compared with, and its totals. */
+/** Head and totals of a preview, and its checks. */
 import type { Catalog } from '../../catalog/connection.ts'
 import { Exact } from '../../catalog/records/exact-amount.ts'
 import { keyAfter } from '../cycle-key.ts'

@@ -86,7 +86,7 @@ export interface InvoiceSums {
   readonly after_vat: string
 }
 
-/** Of the invoices that are not confirmed. */
+/** Sums of the invoices that are not confirmed. */
 export async function sumUnconfirmed(
   catalog: Catalog,
   cycle: RunCycle,

@@ -23,7 +23,7 @@ const owed = async () => {
 }
 
 describe.skipIf(CHROMIUM === undefined)('payments', () => {
-  it('are recorded once, whatever becomes of the answer, and taken back with a reason', async () => {
+  it('are recorded once, also if the answer is lost, and taken back with a reason', async () => {
     const page = await open()
     await page.getByText('No payments.').waitFor()
     expect(await owed()).toBe('30.00')

@@ -1,4 +1,4 @@
-/** `/billrun/preview`: the invoices that a run would make, and how they differ; nothing is stored. */
+/** `/billrun/preview`: the invoices that a run would make, and how they differ. */
 import { Type } from '@sinclair/typebox'
 import { readAssumed } from '../../../billing/run/assumed.ts'
 import { type AccountPreview, previewAccounts } from '../../../billing/run/preview.ts'

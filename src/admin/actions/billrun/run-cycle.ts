@@ -92,7 +92,7 @@ export const pausecycle = action({
   },
 })
 
-/** Of an answer about computed accounts. */
+/** Members of an answer about computed accounts. */
 export const COUNTS = {
   accounts: integer('Processed.'),
   invoices: integer('With an invoice.'),

@@ -96,7 +96,7 @@ export const NOW_MS = Date.UTC(2026, 5, 15, 12)
 
 interface ServerOptions extends Partial<ActionStores> {
   readonly hasLedger?: boolean
-  /** Of invoices; a small one by default. */
+  /** Computes invoices; a small calculation by default. */
   readonly compute?: ComputeAccount
 }
 

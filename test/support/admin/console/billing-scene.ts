@@ -1,4 +1,4 @@
-/** Customers with invoices, added to the scene of the console: a finished cycle is one call away. */
+/** A postpaid customer in the scene of the console, and a confirmed cycle if a test wants it. */
 import { beforeAll } from 'vitest'
 import { waitUntil } from '../../wait.ts'
 import { CHROMIUM } from './browser.ts'

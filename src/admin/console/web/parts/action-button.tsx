@@ -1,4 +1,4 @@
-/** A button for an action of the API: shown to all, disabled with the reason if a role is missing. */
+/** A button for an action of the API: disabled with the reason if a role is missing. */
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import { missingText } from './rights.ts'

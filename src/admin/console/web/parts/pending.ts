@@ -1,6 +1,6 @@
 /**
- * A write of money whose outcome is not known yet. It is kept in the tab with its idempotency key, so
- * that a second click, a reload and a repetition after a lost answer are one operation.
+ * A write of money whose outcome is not known yet. It is kept in the tab with its idempotency key,
+ * so that a second click, a reload and a repetition after a lost answer are one operation.
  */
 
 type TextFields = Readonly<Record<string, string>>

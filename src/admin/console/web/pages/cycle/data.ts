@@ -17,7 +17,7 @@ export interface ChangedLine extends Amounts {
   readonly from: string
   readonly to: string
   readonly difference: DecimalText
-  /** Of a line that no run corrects: the cycle of its invoice. */
+  /** The cycle of the invoice, if no run corrects the line. */
   readonly cycle?: string
 }
 
@@ -101,7 +101,7 @@ export interface Sums {
   readonly after_vat: Figure
 }
 
-/** Of the invoices that a confirmation confirms. */
+/** Sums of the invoices that a confirmation confirms. */
 export async function readSums(named: Named, signal: AbortSignal): Promise<Sums> {
   const cycle = await get('billrun/cycle', { ...named, totals: true } as never, { signal })
   return (cycle as unknown as { readonly unconfirmed: Sums }).unconfirmed

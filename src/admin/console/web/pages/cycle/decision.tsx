@@ -1,4 +1,4 @@
-/** What is asked before a cycle is run again, reset or confirmed: its key has to be typed. */
+/** Asks for the key of a cycle before it is run again, reset or confirmed. */
 import { useRead } from '../../api/read.ts'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Facts } from '../../parts/facts.tsx'

@@ -6,7 +6,7 @@ import { ActionButton } from '../../parts/action-button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { announce } from '../../parts/live-region.tsx'
 import { Refused } from '../../parts/state.tsx'
-import { Table } from '../../parts/table.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 import { type CycleProgress, command, type Named, type Parked } from './data.ts'
 
@@ -36,39 +36,6 @@ export function FailedAccounts({ cycle, named, onDone }: FailedProps) {
     setBusy(false)
     onDone()
   }
-  const columns = [
-    {
-      title: t('cycle.account'),
-      cell: ({ aid }: Parked) => <a href={link(`customer/aid/${aid}`)}>{String(aid)}</a>,
-    },
-    { title: t('cycle.why'), cell: ({ reason }: Parked) => reason },
-    { title: t('cycle.tries'), cell: ({ tries }: Parked) => String(tries), isNumber: true },
-    {
-      title: t('cycle.action'),
-      cell: ({ aid }: Parked) => (
-        <span class="buttons">
-          <ActionButton
-            action="billrun/retryparked"
-            isBrief
-            isDisabled={isBusy}
-            label={t('cycle.retryOne', { aid })}
-            onAct={() => void retry([String(aid)])}
-          >
-            {t('cycle.retry')}
-          </ActionButton>
-          <ActionButton
-            action="billrun/skipparked"
-            kind="danger"
-            isBrief
-            label={t('cycle.skipOne', { aid })}
-            onAct={() => setSkipped(String(aid))}
-          >
-            {t('cycle.skip')}
-          </ActionButton>
-        </span>
-      ),
-    },
-  ]
   const count = Number(cycle.parked)
   return (
     <div class="stack">
@@ -89,7 +56,7 @@ export function FailedAccounts({ cycle, named, onDone }: FailedProps) {
           </div>
           <Table
             caption={t('cycle.tab.failed')}
-            columns={columns}
+            columns={columns(isBusy, (aid) => void retry([aid]), setSkipped)}
             rows={parked}
             keyOf={({ aid }) => String(aid)}
           />
@@ -111,4 +78,44 @@ export function FailedAccounts({ cycle, named, onDone }: FailedProps) {
       )}
     </div>
   )
+}
+
+function columns(
+  isBusy: boolean,
+  onRetry: (aid: string) => void,
+  onSkip: (aid: string) => void,
+): Column<Parked>[] {
+  return [
+    {
+      title: t('cycle.account'),
+      cell: ({ aid }) => <a href={link(`customer/aid/${aid}`)}>{String(aid)}</a>,
+    },
+    { title: t('cycle.why'), cell: ({ reason }) => reason },
+    { title: t('cycle.tries'), cell: ({ tries }) => String(tries), isNumber: true },
+    {
+      title: t('cycle.action'),
+      cell: ({ aid }) => (
+        <span class="buttons">
+          <ActionButton
+            action="billrun/retryparked"
+            isBrief
+            isDisabled={isBusy}
+            label={t('cycle.retryOne', { aid })}
+            onAct={() => onRetry(String(aid))}
+          >
+            {t('cycle.retry')}
+          </ActionButton>
+          <ActionButton
+            action="billrun/skipparked"
+            kind="danger"
+            isBrief
+            label={t('cycle.skipOne', { aid })}
+            onAct={() => onSkip(String(aid))}
+          >
+            {t('cycle.skip')}
+          </ActionButton>
+        </span>
+      ),
+    },
+  ]
 }

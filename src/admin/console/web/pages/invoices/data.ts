@@ -5,7 +5,7 @@ import type { Fields, Page } from '../../api/records.ts'
 
 const PAGE_SIZE = 50
 
-/** What the list is restricted to. Null if it names nothing: there may be millions. */
+/** Parameters of the list; null if the address names nothing, as there may be millions. */
 export function wantedIn(query: Readonly<Record<string, string>>): object | null {
   const { aid = '', cycle = '', number = '' } = query
   if (`${aid}${cycle}${number}` === '') return null

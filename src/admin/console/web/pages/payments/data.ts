@@ -48,7 +48,7 @@ export function stateOf(payment: Fields): PaymentState {
 
 export type Correction = 'cancel' | 'reject' | 'deny' | 'mark_paid'
 
-/** What may be done with a payment in a state; the API decides. */
+/** Offered corrections of a payment by its state; the API decides. */
 export const CORRECTIONS: Readonly<Partial<Record<PaymentState, readonly Correction[]>>> = {
   done: ['cancel', 'reject', 'deny'],
   waiting: ['mark_paid', 'reject', 'cancel'],

@@ -56,12 +56,6 @@ export function Pay({ aid, onClose }: PayProps) {
     ...text(name),
     choices: isSent ? choices.filter(({ value }) => value === values[name]) : choices,
   })
-  const methods = METHODS[values.dir === 'tc' ? 'tc' : 'fc'].map((value) => {
-    return { value, label: t(`payment.by.${value}` as WordKey) }
-  })
-  const directions = (['fc', 'tc'] as const).map((value) => {
-    return { value, label: t(`payments.${value}`) }
-  })
   return (
     <Dialog title={t('payment.open')} onClose={() => onClose(null)}>
       <Form form={form} save={t(isSent ? 'payment.repeat' : 'payment.save')}>
@@ -72,13 +66,13 @@ export function Pay({ aid, onClose }: PayProps) {
           label={moneyHeader(t('payment.amount'))}
         />
         <Field
-          {...choice('dir', directions)}
+          {...choice('dir', directions())}
           onValue={(dir) => {
             form.set('dir', dir)
             form.set('method', 'cash')
           }}
         />
-        <Field {...choice('method', methods)} />
+        <Field {...choice('method', methodsOf(values.dir))} />
         {values.dir === 'fc' && (
           <Field {...text('invoice', { inputMode: 'numeric' })} hint={t('payment.invoiceHint')} />
         )}
@@ -92,4 +86,14 @@ export function Pay({ aid, onClose }: PayProps) {
       </Form>
     </Dialog>
   )
+}
+
+function directions() {
+  return (['fc', 'tc'] as const).map((value) => ({ value, label: t(`payments.${value}`) }))
+}
+
+function methodsOf(dir: string) {
+  return METHODS[dir === 'tc' ? 'tc' : 'fc'].map((value) => {
+    return { value, label: t(`payment.by.${value}` as WordKey) }
+  })
 }

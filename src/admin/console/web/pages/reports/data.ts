@@ -5,7 +5,7 @@ import { type Fields, type Identified, readRecords } from '../../api/records.ts'
 import { leafText, textIn } from '../../parts/differences.ts'
 import type { Document } from '../../parts/document/values.ts'
 
-export type Report = Fields & Identified
+export type SavedReport = Fields & Identified
 
 /** The rows of a page. */
 export interface Rows {
@@ -19,8 +19,8 @@ const PAGE_SIZE = 100
 const TRIED = 10
 
 /** Those that the caller may run. */
-export async function readReports(signal: AbortSignal): Promise<readonly Report[]> {
-  return (await get('api/reports', {}, { signal })) as unknown as readonly Report[]
+export async function readReports(signal: AbortSignal): Promise<readonly SavedReport[]> {
+  return (await get('api/reports', {}, { signal })) as unknown as readonly SavedReport[]
 }
 
 export async function runReport(
@@ -50,12 +50,12 @@ export async function tryReport(report: Document): Promise<readonly Fields[]> {
 }
 
 /** The stored document, with its version. */
-export async function readReport(id: string, signal: AbortSignal): Promise<Report | null> {
-  const [found] = await readRecords<Report>('reports', { query: { _id: id } }, signal)
+export async function readReport(id: string, signal: AbortSignal): Promise<SavedReport | null> {
+  const [found] = await readRecords<SavedReport>('reports', { query: { _id: id } }, signal)
   return found ?? null
 }
 
-export async function deleteReport({ _id }: Report): Promise<void> {
+export async function deleteReport({ _id }: SavedReport): Promise<void> {
   await call('billapi/reports/delete', { query: { _id: _id.$id } } as never)
 }
 

@@ -14,13 +14,13 @@ import { Form, useForm } from '../../parts/form.tsx'
 import { announce } from '../../parts/live-region.tsx'
 import { Refused } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
-import { type Report, tryReport } from './data.ts'
+import { type SavedReport, tryReport } from './data.ts'
 import { RowTable } from './rows.tsx'
 import { NEW_REPORT, REPORT } from './schema.ts'
 
 interface ReportEditorProps {
   /** Null for a new report. */
-  readonly base: Report | null
+  readonly base: SavedReport | null
   readonly onChanged: (shown: string, text: string | null) => void
 }
 

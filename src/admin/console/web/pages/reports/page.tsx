@@ -12,7 +12,7 @@ import { ReadView } from '../../parts/state.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { REPORTS } from '../../words/en/reports.ts'
 import { addWords, isKey, t } from '../../words/words.ts'
-import { type Report, readReports } from './data.ts'
+import { readReports, type SavedReport } from './data.ts'
 import { ReportEditor } from './editor.tsx'
 import { ReportView } from './report.tsx'
 
@@ -82,10 +82,10 @@ export default function Page() {
   )
 }
 
-/** What belongs to one report in the address. */
+/** Removes the state of one report from the address. */
 const NOTHING = { name: null, edit: null, run: null, after: null, by: null, of: null }
 
-const columns = (): Column<Report>[] => [
+const columns = (): Column<SavedReport>[] => [
   {
     title: t('reports.name'),
     cell: (report) => {

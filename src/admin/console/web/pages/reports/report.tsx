@@ -9,14 +9,14 @@ import { ReadView, Skeleton } from '../../parts/state.tsx'
 import { Pager, pageKey } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 import { Chart } from './chart.tsx'
-import { columnsOf, deleteReport, type Report, readReport, runReport } from './data.ts'
+import { columnsOf, deleteReport, readReport, runReport, type SavedReport } from './data.ts'
 import { ReportEditor } from './editor.tsx'
 import { RowTable } from './rows.tsx'
 
 interface ReportViewProps {
   readonly name: string
   /** Null while they are read. */
-  readonly reports: readonly Report[] | null
+  readonly reports: readonly SavedReport[] | null
   readonly onChanged: (shown: string, text: string | null) => void
 }
 
@@ -32,7 +32,7 @@ export function ReportView({ name, reports, onChanged }: ReportViewProps) {
 }
 
 interface EditedProps {
-  readonly report: Report
+  readonly report: SavedReport
   readonly onChanged: ReportViewProps['onChanged']
 }
 
@@ -41,7 +41,12 @@ function Edited({ report, onChanged }: EditedProps) {
   const id = report._id.$id
   const reading = useRead(`report ${id}`, (signal) => readReport(id, signal))
   return (
-    <ReadView reading={reading} rows={10}>
+    <ReadView
+      reading={reading}
+      rows={10}
+      isEmpty={(base) => base === null}
+      empty={t('reports.gone', { name: textIn(report, 'key') })}
+    >
       {(base) => <ReportEditor base={base} onChanged={onChanged} />}
     </ReadView>
   )
@@ -68,14 +73,7 @@ function Shown({ name, report, onChanged }: EditedProps & { readonly name: strin
         <ActionButton action="api/report" kind="main" onAct={run}>
           {t('reports.run')}
         </ActionButton>
-        <form method="post" action="api/report">
-          <input type="hidden" name="action" value="exportCSV" />
-          <input type="hidden" name="report" value={name} />
-          <input type="hidden" name="file_name" value={name} />
-          <ActionButton action="api/report" isBrief>
-            {t('reports.csv')}
-          </ActionButton>
-        </form>
+        <Csv name={name} />
         <ActionButton
           action="reports/update"
           isBrief
@@ -122,5 +120,18 @@ function Shown({ name, report, onChanged }: EditedProps & { readonly name: strin
         />
       )}
     </section>
+  )
+}
+
+function Csv({ name }: { readonly name: string }) {
+  return (
+    <form method="post" action="api/report">
+      <input type="hidden" name="action" value="exportCSV" />
+      <input type="hidden" name="report" value={name} />
+      <input type="hidden" name="file_name" value={name} />
+      <ActionButton action="api/report" isBrief>
+        {t('reports.csv')}
+      </ActionButton>
+    </form>
   )
 }

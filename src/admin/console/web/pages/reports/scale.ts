@@ -1,4 +1,4 @@
-/** Places of bars in a chart. Figures are only turned into pixels here, never into other figures. */
+/** Places of bars in a chart: figures are turned into pixels, never into other figures. */
 import type { Figure } from '../../api/figures.ts'
 
 export interface Bar {
