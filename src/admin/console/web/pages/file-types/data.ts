@@ -4,7 +4,8 @@ import { call, get } from '../../api/client.ts'
 import { base64Of, bytesOfHex } from './hexadecimal.ts'
 
 export type FileType = DetailsOf<'api/filetypes'>[number]
-export type Report = DetailsOf<'api/filetype/check'>
+type Checked = DetailsOf<'api/filetype/check'>
+export type Report = Extract<Checked, { readonly steps: unknown }>
 
 /** How the message is typed. */
 export const FORMS = ['text', 'hex'] as const
@@ -21,9 +22,14 @@ export function readFileTypes(signal: AbortSignal): Promise<readonly FileType[]>
 }
 
 /** `rate`: whether the caller may price it. Throws `Refusal`. */
-export function checkMessage(typed: Typed, rate: boolean, signal: AbortSignal): Promise<Report> {
+export async function checkMessage(
+  typed: Typed,
+  rate: boolean,
+  signal: AbortSignal,
+): Promise<Report> {
   const { type, form, message } = typed
   const bytes = form === 'hex' ? bytesOfHex(message).bytes : null
   const sent = bytes === null ? { message } : { message_base64: base64Of(bytes) }
-  return call('api/filetype/check', { file_type: type, ...sent, rate }, { signal })
+  const body = { file_type: type, ...sent, rate }
+  return (await call('api/filetype/check', body, { signal })) as Report
 }
