@@ -68,6 +68,7 @@ interface ErrorBody {
   readonly message?: string
   readonly desc?: string
   readonly display?: unknown
+  readonly fields?: readonly FieldError[]
   readonly data?: { readonly message?: string }
 }
 
@@ -84,8 +85,10 @@ function kindOf(httpStatus: number, code: number): RefusalKind {
   return httpStatus >= 502 && httpStatus <= 504 ? 'unavailable' : 'refused'
 }
 
-/** `display` names the paths; the message has them with their reasons. */
-function fieldsOf(code: number, { message = '', display }: ErrorBody): readonly FieldError[] {
+/** Without `fields`, `display` names the paths, and the message has them with their reasons. */
+function fieldsOf(code: number, body: ErrorBody): readonly FieldError[] {
+  const { message = '', display, fields } = body
+  if (fields !== undefined) return fields
   if (code !== INVALID_FIELDS || !message.startsWith(INVALID)) return []
   const named = namesIn(display)
   return message

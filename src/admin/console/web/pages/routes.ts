@@ -27,4 +27,16 @@ export const ROUTES: readonly PageRoute[] = [
     menu: 'file-types',
     load: () => import('./file-types/page.tsx'),
   },
+  {
+    pattern: 'catalogue/:collection',
+    title: 'page.catalogue',
+    menu: 'catalogue/plans',
+    load: () => import('./catalogue/page.tsx'),
+  },
+  {
+    pattern: 'catalogue/:collection/:key',
+    title: 'page.catalogue',
+    menu: 'catalogue/plans',
+    load: () => import('./catalogue/entity.tsx'),
+  },
 ]

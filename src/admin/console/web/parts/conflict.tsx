@@ -3,7 +3,7 @@ import './conflict.css'
 import { useEffect, useRef } from 'preact/hooks'
 import { DOCUMENTS } from '../words/en/documents.ts'
 import { addWords, t } from '../words/words.ts'
-import type { Choice, Clash, Merge } from './merge.ts'
+import type { Choice, Clash, Merge } from './document/values.ts'
 
 addWords(DOCUMENTS)
 
@@ -13,10 +13,11 @@ interface ConflictProps {
   readonly author: string | null
   readonly choices: Readonly<Record<string, Choice>>
   readonly onChoose: (clash: Clash, choice: Choice) => void
-  readonly labelOf: (field: string) => string
+  /** Otherwise fields are shown by their path. */
+  readonly labelOf?: (field: string) => string
 }
 
-export function Conflict({ merge, author, choices, onChoose, labelOf }: ConflictProps) {
+export function Conflict({ merge, author, choices, onChoose, labelOf = String }: ConflictProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [merge])
   return (
@@ -61,6 +62,6 @@ export function Conflict({ merge, author, choices, onChoose, labelOf }: Conflict
   )
 }
 
-function shown(text: string): string {
-  return text === '' ? '–' : text
+function shown(text: string | null): string {
+  return text === null || text === '' ? '–' : text
 }

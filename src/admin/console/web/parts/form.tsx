@@ -79,10 +79,18 @@ interface FormProps<V extends object> {
   readonly save: string
   /** Shown beside the button, such as one that cancels. */
   readonly beside?: ComponentChildren
+  /** As wide as the page: otherwise its lines are short. */
+  readonly isWide?: boolean
   readonly children: ComponentChildren
 }
 
-export function Form<V extends object>({ form, save, beside, children }: FormProps<V>) {
+export function Form<V extends object>({
+  form,
+  save,
+  beside,
+  isWide = false,
+  children,
+}: FormProps<V>) {
   const ref = useRef<HTMLFormElement>(null)
   const refusal = form.refusal.value
   useEffect(() => {
@@ -99,7 +107,7 @@ export function Form<V extends object>({ form, save, beside, children }: FormPro
     ref.current?.requestSubmit()
   }
   return (
-    <form ref={ref} class="form" onSubmit={submit} onKeyDown={submitByKey}>
+    <form ref={ref} class={isWide ? 'form wide' : 'form'} onSubmit={submit} onKeyDown={submitByKey}>
       {children}
       {refusal !== null && <Refused refusal={refusal} />}
       <div class="buttons">

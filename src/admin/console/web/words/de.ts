@@ -1,4 +1,5 @@
 /** German, loaded on demand. */
+import { CATALOGUE } from './de/catalogue.ts'
 import { CUSTOMER } from './de/customer.ts'
 import { DOCUMENTS } from './de/documents.ts'
 import { FILE_TYPES } from './de/file-types.ts'
@@ -11,6 +12,7 @@ import type { Words } from './en.ts'
 export const DE: Words = {
   ...FRAME,
   ...OVERVIEW,
+  ...CATALOGUE,
   ...CUSTOMER,
   ...DOCUMENTS,
   ...SESSIONS,

@@ -2,6 +2,7 @@
  * All texts in English; the keys of other languages are these. One file per page in `en/`: the
  * texts of the frame and of the first page are loaded at once, others with what shows them.
  */
+import type { CATALOGUE } from './en/catalogue.ts'
 import type { CUSTOMER } from './en/customer.ts'
 import type { DOCUMENTS } from './en/documents.ts'
 import type { FILE_TYPES } from './en/file-types.ts'
@@ -13,6 +14,7 @@ import type { WHY } from './en/why.ts'
 export const FIRST = { ...FRAME, ...OVERVIEW } as const
 
 type All = typeof FIRST &
+  typeof CATALOGUE &
   typeof CUSTOMER &
   typeof DOCUMENTS &
   typeof FILE_TYPES &
