@@ -355,7 +355,7 @@ describe.skipIf(CHROMIUM === undefined)('samples', () => {
     await page.getByRole('button', { name: 'Run all' }).click()
     await row(page, /^a start differs/).waitFor()
     await page.getByRole('row', { name: 'request.services.0.usaget data sms' }).waitFor()
-    await page.getByText('1 samples, 1 differ.').first().waitFor()
+    await page.getByText('Samples: 1, differing: 1.').first().waitFor()
     await expectAccessible(page)
     await messageOf(page).fill('other')
     await page.getByRole('button', { name: 'Open a start' }).click()
@@ -405,7 +405,7 @@ describe.skipIf(CHROMIUM === undefined)('samples', () => {
     await page.keyboard.press('Control+Enter')
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await row(page, /not UTF-8/).count()).toBe(1)
-    await page.getByRole('status').filter({ hasText: '1 samples, 0 differ.' }).waitFor()
+    await page.getByRole('status').filter({ hasText: 'Samples: 1, differing: 0.' }).waitFor()
   })
 
   it('of a built-in file type need its document to be stored', async () => {

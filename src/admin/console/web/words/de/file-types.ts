@@ -100,7 +100,7 @@ export const FILE_TYPES: Readonly<Record<keyof typeof EN, string>> = {
   'samples.personal':
     'Ein Beispiel bleibt in den Einstellungen: Entfernen Sie vorher personenbezogene Daten.',
   'samples.none': 'Es gibt noch keine Beispiele. Prüfen Sie eine Nachricht, und speichern Sie sie.',
-  'samples.summary': '{count} Beispiele, {bad} weichen ab.',
+  'samples.summary': 'Beispiele: {count}, abweichend: {bad}.',
   'samples.list': 'Beispiele',
   'samples.name': 'Name',
   'samples.state': 'Zustand',

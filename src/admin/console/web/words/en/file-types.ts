@@ -96,7 +96,7 @@ export const FILE_TYPES = {
   'samples.checkFirst': 'A message is saved after its check.',
   'samples.personal': 'A sample stays in the settings: remove personal data from it before.',
   'samples.none': 'There are no samples yet. Check a message, then save it.',
-  'samples.summary': '{count} samples, {bad} differ.',
+  'samples.summary': 'Samples: {count}, differing: {bad}.',
   'samples.list': 'Samples',
   'samples.name': 'Name',
   'samples.state': 'State',
