@@ -40,6 +40,7 @@ import { resetlines } from './resetlines.ts'
 import { search } from './search.ts'
 import { sessions } from './sessions.ts'
 import { subscribersautorenew } from './subscribersautorenew.ts'
+import { usedby } from './used-by.ts'
 
 export const ACTIONS: readonly Action[] = [
   credit,
@@ -70,6 +71,7 @@ export const ACTIONS: readonly Action[] = [
   billrunChargestatus,
   operations,
   search,
+  usedby,
   sessions,
   releasesessions,
   quote,

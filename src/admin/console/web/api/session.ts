@@ -23,6 +23,11 @@ export function missingRoles(action: string): readonly string[] | null {
   return grant === undefined || grant.permitted ? null : grant.roles
 }
 
+/** Whether the API has an action: some collections have no `reopen`. */
+export function hasAction(action: string): boolean {
+  return sessionUser.value === null || Object.hasOwn(sessionUser.value.actions, action)
+}
+
 /** Zone of the node; UTC until it is known. */
 export const nodeZone = signal('UTC')
 /** Currency of the node (ISO 4217); null if money has none. */

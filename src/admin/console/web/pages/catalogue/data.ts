@@ -1,7 +1,8 @@
 /** Collections of the catalogue and their documents. */
 
-import { answerOf } from '../../api/client.ts'
-import { type Fields, PAGE_SIZE, type Page, pageOf, readRecords } from '../../api/records.ts'
+import type { DetailsOf } from '../../api/call-types.ts'
+import { answerOf, get } from '../../api/client.ts'
+import { PAGE_SIZE, type Page, pageOf, readRecords } from '../../api/records.ts'
 import type { Revision } from '../../parts/revisions.ts'
 
 interface Collection {
@@ -10,71 +11,19 @@ interface Collection {
   readonly key: 'key' | 'name'
   /** Shown in the list, beside key and description. */
   readonly columns: readonly string[]
-  /** Who refers to an entity: lists with the query that finds them. */
-  readonly uses: readonly Use[]
 }
-
-interface Use {
-  readonly collection: string
-  /** Dotted field that refers; `KEY` is the key of the entity. */
-  readonly field: string
-  /** Whether `field` contains the key in its name; otherwise its value is the key. */
-  readonly isName?: boolean
-}
-
-const OFFERS = ['plans', 'services'] as const
-const offers = (field: string, isName = false): readonly Use[] =>
-  OFFERS.map((collection) => ({ collection, field, isName }))
 
 export const COLLECTIONS: readonly Collection[] = [
-  {
-    name: 'plans',
-    key: 'name',
-    columns: ['connection_type'],
-    uses: [{ collection: 'subscribers', field: 'plan' }],
-  },
-  {
-    name: 'services',
-    key: 'name',
-    columns: [],
-    uses: [
-      { collection: 'plans', field: 'include.services' },
-      { collection: 'subscribers', field: 'services.name' },
-      { collection: 'accounts', field: 'services.name' },
-    ],
-  },
-  {
-    name: 'rates',
-    key: 'key',
-    columns: ['tariff_category', 'pricing_method'],
-    uses: [...offers('rates.KEY', true), { collection: 'plans', field: 'disallowed_rates' }],
-  },
-  {
-    name: 'discounts',
-    key: 'key',
-    columns: ['type'],
-    uses: [{ collection: 'discounts', field: 'excludes' }],
-  },
-  {
-    name: 'charges',
-    key: 'key',
-    columns: ['type'],
-    uses: [{ collection: 'charges', field: 'excludes' }],
-  },
-  {
-    name: 'taxes',
-    key: 'key',
-    columns: ['rate', 'embed_tax'],
-    uses: ['rates', ...OFFERS].map((collection) => ({ collection, field: 'tax.custom_tax' })),
-  },
+  { name: 'plans', key: 'name', columns: ['connection_type'] },
+  { name: 'services', key: 'name', columns: [] },
+  { name: 'rates', key: 'key', columns: ['tariff_category', 'pricing_method'] },
+  { name: 'discounts', key: 'key', columns: ['type'] },
+  { name: 'charges', key: 'key', columns: ['type'] },
+  { name: 'taxes', key: 'key', columns: ['rate', 'embed_tax'] },
   {
     name: 'prepaidincludes',
     key: 'name',
     columns: ['external_id', 'charging_by', 'charging_by_usaget', 'priority'],
-    uses: [
-      { collection: 'plans', field: 'pp_threshold.KEY', isName: true },
-      { collection: 'plans', field: 'notifications_threshold.KEY', isName: true },
-    ],
   },
 ]
 
@@ -82,7 +31,7 @@ export function collectionOf(name: string): Collection | null {
   return COLLECTIONS.find((each) => each.name === name) ?? null
 }
 
-export type { Collection, Use }
+export type { Collection }
 
 interface ListWanted {
   readonly find: string
@@ -121,28 +70,16 @@ export function readRevisions(
   return readRecords<Revision>(name, body, signal)
 }
 
-export interface Users {
-  readonly use: Use
-  readonly rows: readonly Fields[]
-  readonly hasMore: boolean
-}
+export type Users = DetailsOf<'api/usedby'>[number]
 
 /** Entities that refer to one, now or later. */
 export function readUsers(
-  { uses, name, key }: Collection,
+  { name, key }: Collection,
   revision: Revision,
   signal: AbortSignal,
 ): Promise<readonly Users[]> {
   // Prepaid includes are referred to by their number.
-  const value = String(name === 'prepaidincludes' ? revision['external_id'] : revision[key])
-  return Promise.all(
-    uses.map(async (use) => {
-      const field = use.field.replace('KEY', value)
-      const query = { [field]: use.isName === true ? { $exists: true } : value }
-      const path = `billapi/${use.collection}/uniqueget` as 'billapi/rates/uniqueget'
-      const body = { query, states: [0, 1], size: PAGE_SIZE }
-      const { details, next_page: hasMore } = await answerOf(path, body as never, { signal })
-      return { use, rows: details as unknown as readonly Fields[], hasMore: hasMore === true }
-    }),
-  )
+  const field = name === 'prepaidincludes' ? 'external_id' : key
+  const query = { collection: name, key: String(revision[field]) }
+  return get('api/usedby', query as never, { signal })
 }

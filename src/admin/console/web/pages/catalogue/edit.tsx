@@ -100,6 +100,7 @@ export function EditRevision(props: EditProps) {
   }
   return (
     <Form form={form} save={t('catalogue.save')} isWide beside={<Cancel onClose={onClose} />}>
+      <h2>{t('catalogue.edit')}</h2>
       {other !== null && (
         <Conflict merge={other.merge} author={other.author} choices={choices} onChoose={choose} />
       )}

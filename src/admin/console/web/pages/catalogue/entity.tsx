@@ -3,6 +3,7 @@ import './catalogue.css'
 import { useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
 import { type Fields, type Identified, readNewest } from '../../api/records.ts'
+import { hasAction } from '../../api/session.ts'
 import { useShortcuts } from '../../frame/keys.ts'
 import { link, location, type PageProps, setQuery } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
@@ -75,6 +76,14 @@ interface RevisionsProps {
   readonly onChanged: (id: string | null) => void
 }
 
+/** With the member of `revision_info` that says whether it may be done. */
+const DATED_ACTIONS = [
+  ['move', 'movable'],
+  ['close', null],
+  ['reopen', null],
+  ['delete', 'removable'],
+] as const satisfies readonly (readonly [DatedAction, string | null])[]
+
 const TABS = ['terms', 'difference', 'used', 'audit'] as const
 
 function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
@@ -83,8 +92,10 @@ function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
   const shown = shownRevision(revisions)
   const tab = tabOf(TABS)
   const { name } = collection
+  const info = (shown['revision_info'] ?? {}) as Fields
+  const mayEdit = info['updatable'] !== false || info['closeandnewable'] !== false
   const edit = () => {
-    if (missingText(`${name}/update`) === null) setEditing(true)
+    if (mayEdit && missingText(`${name}/update`) === null) setEditing(true)
   }
   useShortcuts([{ keys: 'e', title: 'catalogue.edit', run: edit }])
   const done = (id: string | null) => {
@@ -113,19 +124,22 @@ function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
       ) : (
         <>
           <div class="buttons">
-            <ActionButton action={`${name}/update`} kind="main" onAct={edit}>
+            <ActionButton action={`${name}/update`} kind="main" isDisabled={!mayEdit} onAct={edit}>
               {t('catalogue.edit')}
             </ActionButton>
-            {(['move', 'close', 'reopen', 'delete'] as const).map((each) => (
-              <ActionButton
-                key={each}
-                action={`${name}/${each}`}
-                isBrief
-                onAct={() => setAction(each)}
-              >
-                {t(`catalogue.${each}`)}
-              </ActionButton>
-            ))}
+            {DATED_ACTIONS.filter(([each]) => hasAction(`${name}/${each}`)).map(
+              ([each, permission]) => (
+                <ActionButton
+                  key={each}
+                  action={`${name}/${each}`}
+                  isBrief
+                  isDisabled={permission !== null && info[permission] === false}
+                  onAct={() => setAction(each)}
+                >
+                  {t(`catalogue.${each}`)}
+                </ActionButton>
+              ),
+            )}
           </div>
           <Tabs
             label={t('catalogue.views')}

@@ -8,6 +8,7 @@ import { leafText, textIn } from '../../parts/differences.ts'
 import { Field } from '../../parts/field.tsx'
 import { endOf, type Revision } from '../../parts/revisions.ts'
 import { ReadView } from '../../parts/state.tsx'
+import '../../parts/tabs.css'
 import { type Column, Pager, pageKey, Table } from '../../parts/table.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
 import { CATALOGUE } from '../../words/en/catalogue.ts'
@@ -41,7 +42,7 @@ export default function Page({ params }: PageProps) {
 
 function CollectionLinks({ current }: { readonly current: string }) {
   return (
-    <nav class="buttons" aria-label={t('catalogue.collections')}>
+    <nav class="tabs" aria-label={t('catalogue.collections')}>
       {COLLECTIONS.map(({ name }) => (
         <a
           key={name}

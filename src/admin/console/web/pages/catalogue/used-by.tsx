@@ -1,12 +1,10 @@
 /** Who uses an entity: plans, services, customers that refer to it now or later. */
 import { useRead } from '../../api/read.ts'
-import type { Fields } from '../../api/records.ts'
 import { link } from '../../frame/routes.ts'
-import { textIn } from '../../parts/differences.ts'
 import type { Revision } from '../../parts/revisions.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
-import { type Collection, collectionOf, readUsers, type Use } from './data.ts'
+import { type Collection, collectionOf, readUsers } from './data.ts'
 
 interface UsedByProps {
   readonly collection: Collection
@@ -18,44 +16,34 @@ export function UsedBy({ collection, revision }: UsedByProps) {
     return readUsers(collection, revision, signal)
   })
   return (
-    <ReadView
-      reading={reading}
-      isEmpty={(all) => all.every(({ rows }) => rows.length === 0)}
-      empty={t('catalogue.unused')}
-    >
+    <ReadView reading={reading} isEmpty={(all) => all.length === 0} empty={t('catalogue.unused')}>
       {(all) => (
         <dl class="used-by">
-          {all
-            .filter(({ rows }) => rows.length > 0)
-            .map(({ use, rows, hasMore }) => (
-              <div key={`${use.collection} ${use.field}`}>
-                <dt>
-                  {t(hasMore ? 'catalogue.usersMore' : 'catalogue.users', {
-                    count: rows.length,
-                    collection: use.collection,
-                    field: use.field,
-                  })}
-                </dt>
-                {rows.map((row, index) => (
-                  <dd key={index}>
-                    <UserLink use={use} row={row} />
-                  </dd>
-                ))}
-              </div>
-            ))}
+          {all.map(({ collection: name, field, keys, count, more }) => (
+            <div key={`${name} ${field}`}>
+              <dt>
+                {t(more ? 'catalogue.usersMore' : 'catalogue.users', {
+                  count,
+                  collection: name,
+                  field,
+                })}
+              </dt>
+              {keys.map((each) => (
+                <dd key={each}>
+                  <a href={addressOf(name, each)}>{each}</a>
+                </dd>
+              ))}
+            </div>
+          ))}
         </dl>
       )}
     </ReadView>
   )
 }
 
-function UserLink({ use: { collection }, row }: { readonly use: Use; readonly row: Fields }) {
-  const key = collectionOf(collection)?.key
-  if (key !== undefined) {
-    const name = textIn(row, key)
-    return <a href={link(`catalogue/${collection}/${encodeURIComponent(name)}`)}>{name}</a>
+function addressOf(collection: string, key: string): string {
+  if (collectionOf(collection) !== null) {
+    return link(`catalogue/${collection}/${encodeURIComponent(key)}`)
   }
-  const by = collection === 'accounts' ? 'aid' : 'sid'
-  const id = textIn(row, by)
-  return <a href={link(`customer/${by}/${id}`)}>{id}</a>
+  return link(`customer/${collection === 'accounts' ? 'aid' : 'sid'}/${key}`)
 }

@@ -102,7 +102,9 @@ function Group(props: ValueProps & { readonly children: ComponentChildren }) {
         <code>{typeof name === 'number' ? `${path.at(-2)} ${name + 1}` : name}</code>
         <Remove {...props} />
       </legend>
-      {schema.description && <small class="muted">{schema.description}</small>}
+      {schema.description && editing.set !== null && (
+        <small class="muted">{schema.description}</small>
+      )}
       {error !== null && (
         <small class="error" tabIndex={-1}>
           {error}

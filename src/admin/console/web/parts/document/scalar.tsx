@@ -33,7 +33,7 @@ export function Scalar({ kind, schema, path, value, errors, onChange }: ScalarPr
       label={String(path.at(-1))}
       value={shown}
       onValue={change}
-      hint={schema.description}
+      hint={onChange === null ? undefined : schema.description}
       error={errorAt(errors, path)}
       isMultiline={kind === 'any'}
       isReadOnly={onChange === null}

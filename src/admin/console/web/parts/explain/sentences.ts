@@ -1,10 +1,6 @@
 /** A sentence for each step. Amounts are those of the step, formatted and otherwise unchanged. */
 
-import { WHY } from '../../words/en/why.ts'
-import { addWords } from '../../words/words.ts'
 import { fieldText, isKnown, isPayment, type Step } from './steps.ts'
-
-addWords(WHY)
 
 /** Formats and names that sentences need from the page. */
 export interface Speech {

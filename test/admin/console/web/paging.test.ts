@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { pageOf } from '../../../src/admin/console/web/api/records.ts'
-import { afterTime, isoOf, timePosition } from '../../../src/admin/console/web/parts/paging.ts'
+import { pageOf } from '../../../../src/admin/console/web/api/records.ts'
+import { afterTime, isoOf, timePosition } from '../../../../src/admin/console/web/parts/paging.ts'
 
 const row = (id: string, sec: number) => ({ _id: { $id: id }, urt: { sec, usec: 194_000 } })
 

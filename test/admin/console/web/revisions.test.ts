@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import {
   nameIn,
-  revisionViews,
   servicesIn,
   textsIn,
-} from '../../../src/admin/console/web/pages/customer/revisions.ts'
+} from '../../../../src/admin/console/web/pages/customer/revisions.ts'
+import { revisionViews } from '../../../../src/admin/console/web/parts/revisions.ts'
 
 const revision = (id: string, from: string, to: string, more: object) => ({
   _id: { $id: id },

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import {
   differences,
   revisionDifferences,
-} from '../../../src/admin/console/web/parts/differences.ts'
+} from '../../../../src/admin/console/web/parts/differences.ts'
 
 describe('differences', () => {
   it.each([
