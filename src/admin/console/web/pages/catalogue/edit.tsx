@@ -25,6 +25,7 @@ import type { Revision } from '../../parts/revisions.ts'
 import { t } from '../../words/words.ts'
 import type { Collection } from './data.ts'
 import { HIDDEN, Messages, messagesOf, plotOf, schemaOf, termsOf } from './editing.tsx'
+import { Simulate } from './simulate.tsx'
 
 interface EditProps {
   readonly collection: Collection
@@ -99,28 +100,31 @@ export function EditRevision(props: EditProps) {
     setChoices({ ...choices, [field]: choice })
   }
   return (
-    <Form form={form} save={t('catalogue.save')} isWide beside={<Cancel onClose={onClose} />}>
-      <h2>{t('catalogue.edit')}</h2>
-      {other !== null && (
-        <Conflict merge={other.merge} author={other.author} choices={choices} onChoose={choose} />
-      )}
-      <EffectFields
-        effect={effect}
-        from={from}
-        onEffect={(value) => form.set('effect', value)}
-        onFrom={(value) => form.set('from', value)}
-      />
-      <DocumentEditor
-        schemas={schemas}
-        schema={schemaOf(schemas, collection)}
-        document={document}
-        onChange={(next) => form.set('document', next)}
-        errors={messagesOf(validation, refusal)}
-        hidden={[...HIDDEN, collection.key]}
-        besideTiers={plotOf(document, base.terms)}
-      />
-      <Messages validation={validation} refusal={refusal} document={document} />
-    </Form>
+    <>
+      <Form form={form} save={t('catalogue.save')} isWide beside={<Cancel onClose={onClose} />}>
+        <h2>{t('catalogue.edit')}</h2>
+        {other !== null && (
+          <Conflict merge={other.merge} author={other.author} choices={choices} onChoose={choose} />
+        )}
+        <EffectFields
+          effect={effect}
+          from={from}
+          onEffect={(value) => form.set('effect', value)}
+          onFrom={(value) => form.set('from', value)}
+        />
+        <DocumentEditor
+          schemas={schemas}
+          schema={schemaOf(schemas, collection)}
+          document={document}
+          onChange={(next) => form.set('document', next)}
+          errors={messagesOf(validation, refusal)}
+          hidden={[...HIDDEN, collection.key]}
+          besideTiers={plotOf(document, base.terms)}
+        />
+        <Messages validation={validation} refusal={refusal} document={document} />
+      </Form>
+      <Simulate collection={collection.name} base={base.terms} draft={document} />
+    </>
   )
 }
 
