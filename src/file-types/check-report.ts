@@ -9,10 +9,10 @@ export type CheckFileType = (
   document: unknown,
   sample: Buffer,
   config: Config,
-  options?: CheckOptions,
+  options?: MessageCheckOptions,
 ) => Promise<CheckReport>
 
-export interface CheckOptions {
+export interface MessageCheckOptions {
   readonly rate?: RateMessage
   /** The clock; by default that of the machine. */
   readonly nowMs?: number

@@ -115,7 +115,7 @@ function pathOf(document: unknown): string {
   return typeof name === 'string' && NAME.test(name) ? `file_types.${name}` : 'file_types'
 }
 
-/** Words of samples are none of the document. */
+/** The words of samples do not belong to those of the document. */
 function withoutSamples(document: unknown): unknown {
   if (!isObject(document)) return document
   const { samples: _, ...rest } = document

@@ -3,14 +3,14 @@ import type { Config } from '../config/schema.ts'
 import { arrayAt, FieldError, type Fields, isObject, objectAt, textAt } from '../domain/fields.ts'
 import type { CheckFileType, CheckReport } from './check-report.ts'
 
-export interface Sample {
+export interface FileTypeSample {
   readonly name: string
   readonly body: Buffer
   readonly expect: Fields
 }
 
-/** What a check says of a message, without what depends on the time or the release. */
-export interface Expectation {
+/** The result of a check, without values that depend on the time or the release. */
+export interface CheckExpectation {
   /** The charge request; absent if the message is wrong. */
   readonly request?: unknown
   readonly error?: { readonly field: string; readonly why: string }
@@ -41,11 +41,11 @@ const SAMPLE_KEYS = ['name', 'message', 'message_base64', 'expect']
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 /** The clock of samples: messages without a time, and answers with one, are always the same. */
 const NOW_MS = Date.UTC(2026, 0, 1)
-/** Of a request: names that a release may choose otherwise, and the time in two forms. */
+/** Fields of a request that a release may choose otherwise; the time is there in another form. */
 const UNSTABLE = ['origin', 'rules', 'stamp', 'eventTimeMs']
 
 /** The samples of a document. Throws `FieldError` with a path below `path`. */
-export function samplesIn(document: unknown, path: string): readonly Sample[] {
+export function samplesIn(document: unknown, path: string): readonly FileTypeSample[] {
   const { samples = [] } = isObject(document) ? document : {}
   const list = arrayAt(samples, path)
   if (list.length > SAMPLES_MAX) {
@@ -65,7 +65,7 @@ export function samplesIn(document: unknown, path: string): readonly Sample[] {
   })
 }
 
-function sampleAt(value: unknown, path: string): Sample {
+function sampleAt(value: unknown, path: string): FileTypeSample {
   const fields = objectAt(value, path, SAMPLE_KEYS)
   const name = textAt(fields['name'], `${path}.name`)
   if (name.trim() === '' || name.length > NAME_CHARS_MAX) {
@@ -87,18 +87,18 @@ function sampleAt(value: unknown, path: string): Sample {
   return { name, body, expect: objectAt(fields['expect'], `${path}.expect`) }
 }
 
-/** What a sample of this message would expect; null if the document cannot be used. */
+/** The expectation of a sample of this message; null if the document cannot be used. */
 export async function expectationOf(
   check: CheckFileType,
   { document, body }: { readonly document: unknown; readonly body: Buffer },
   config: Config,
-): Promise<Expectation | null> {
+): Promise<CheckExpectation | null> {
   const { steps } = await check(document, body, config, { nowMs: NOW_MS })
   if (steps[0]?.ok !== true) return null
   return expectationIn(steps)
 }
 
-function expectationIn(steps: CheckReport['steps']): Expectation {
+function expectationIn(steps: CheckReport['steps']): CheckExpectation {
   const wrong = steps.find(({ step, ok }) => !ok && (step === 'request' || step === 'message'))
   const { field, why } = (wrong?.result ?? {}) as { field: string; why: string }
   const request = steps.find(({ step, ok }) => ok && step === 'request')
@@ -118,7 +118,10 @@ function stable(request: unknown): unknown {
 /** Checks all samples by a document that can be used. */
 export async function runSamples(
   check: CheckFileType,
-  { document, samples }: { readonly document: unknown; readonly samples: readonly Sample[] },
+  {
+    document,
+    samples,
+  }: { readonly document: unknown; readonly samples: readonly FileTypeSample[] },
   config: Config,
 ): Promise<readonly SampleResult[]> {
   const results: SampleResult[] = []
@@ -138,7 +141,7 @@ const ALWAYS = ['request', 'error']
  * The fields that are expected and differ, and a request or an error that is not expected. Other
  * fields that are not expected are not compared: a release may add them.
  */
-function differencesOf(expect: Fields, actual: Expectation): SampleDifference[] {
+function differencesOf(expect: Fields, actual: CheckExpectation): SampleDifference[] {
   const given = Object.fromEntries(ALWAYS.map((name) => [name, undefined]))
   return leaves({ ...given, ...expect }, actual, '')
 }

@@ -1,5 +1,9 @@
 /** Prices of cases, or of the latest lines of a plan, before and after an assumed change. */
-import { type Assumed, overlaid, readAssumed } from '../../billing/quote/assumed-documents.ts'
+import {
+  type AssumedDocuments,
+  overlaid,
+  readAssumed,
+} from '../../billing/quote/assumed-documents.ts'
 import {
   type Compared,
   type Comparison,
@@ -29,8 +33,8 @@ type Result = Comparison | FailedCase
 
 /** The change: documents after it, and before it if they are others than those of the usage. */
 export interface Change {
-  readonly before: readonly Assumed[]
-  readonly after: readonly Assumed[]
+  readonly before: readonly AssumedDocuments[]
+  readonly after: readonly AssumedDocuments[]
 }
 
 /** Throws `TrialRefusedError` for a document that cannot be used. */
@@ -61,7 +65,7 @@ export async function compareCases(
   const results: Result[] = []
   for (const [index, each] of cases.entries()) {
     const name = `cases.${index}`
-    const quoted = (assumed: readonly Assumed[]) =>
+    const quoted = (assumed: readonly AssumedDocuments[]) =>
       work.run(caseSteps(each, settings, name, { spanMsMax, assumed }), name)
     const before = await quoted(change.before)
     const after = await quoted(change.after)
@@ -85,7 +89,7 @@ export async function compareLines(
   const lines = await readLastLines(catalog, wanted)
   const profiles = await profilesOf({ catalog, lookup }, lines, nowMs)
   const rules = await readLiveRules({ catalog, catalogue: liveCatalogue }, config)
-  const pricing = (assumed: readonly Assumed[]) =>
+  const pricing = (assumed: readonly AssumedDocuments[]) =>
     linePricing(rules, assumed.reduce(overlaid, rules.catalogue), liveCatalogue.settings)
   const sides = { before: pricing(change.before), after: pricing(change.after) }
   const work = new QuoteWork(signal)

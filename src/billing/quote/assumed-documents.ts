@@ -1,6 +1,6 @@
 /**
- * Assumed documents: a catalogue document before and after an edit, in place of the one of a case
- * or of the store, for the computation only.
+ * Assumed documents: a catalogue document before or after an edit, in place of the one of a case or
+ * of the store, for the computation only.
  */
 import type { Catalogue, Revision } from '../../domain/catalogue.ts'
 import { FieldError, type Fields } from '../../domain/fields.ts'
@@ -15,7 +15,7 @@ import {
 import { compileCatalogue } from './documents.ts'
 import type { QuoteSettings } from './settings.ts'
 
-export interface Assumed {
+export interface AssumedDocuments {
   readonly documents: CaseCatalogue
   readonly catalogue: Catalogue
 }
@@ -33,7 +33,11 @@ const IDENTITY: Readonly<Record<CatalogueKey, string>> = {
  * Lists of documents, each of which can be used. The only document of its key is in force at all
  * times. Throws `FieldError` with a path below `path`.
  */
-export function readAssumed(value: unknown, path: string, settings: QuoteSettings): Assumed {
+export function readAssumed(
+  value: unknown,
+  path: string,
+  settings: QuoteSettings,
+): AssumedDocuments {
   const documents = withoutPeriods(catalogueAt(plainCase(value), path))
   const all = new Set(CATALOGUE_KEYS.flatMap((key) => documents[key]))
   const quote: QuoteCase = {
@@ -70,7 +74,7 @@ function withoutPeriods(documents: CaseCatalogue): CaseCatalogue {
 }
 
 /** The case with the documents, which replace those of the same key. */
-export function withAssumed(quote: QuoteCase, { documents }: Assumed): QuoteCase {
+export function withAssumed(quote: QuoteCase, { documents }: AssumedDocuments): QuoteCase {
   const lists = CATALOGUE_KEYS.map((key) => {
     const replaced = new Set(documents[key].map((document) => String(document[IDENTITY[key]])))
     const kept = quote.catalogue[key].filter((one) => !replaced.has(String(one[IDENTITY[key]])))
@@ -85,7 +89,7 @@ export function withAssumed(quote: QuoteCase, { documents }: Assumed): QuoteCase
 }
 
 /** The catalogue with the revisions, which replace all those of the same key. */
-export function overlaid(stored: Catalogue, { catalogue }: Assumed): Catalogue {
+export function overlaid(stored: Catalogue, { catalogue }: AssumedDocuments): Catalogue {
   const over = <K, T extends Revision>(
     before: ReadonlyMap<K, readonly T[]>,
     revisions: ReadonlyMap<K, readonly T[]>,

@@ -26,7 +26,7 @@ export interface QuoteCase {
   events: readonly CaseEvent[]
   /** Expected result of each event; null if the case has none. */
   expect: readonly Fields[] | null
-  /** Documents of `catalogue` that are not of the case: they may name rates that it does not have. */
+  /** Documents beside those of the case: they may name rates that it does not have. */
   assumed?: ReadonlySet<Fields>
 }
 

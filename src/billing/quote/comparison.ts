@@ -17,7 +17,7 @@ export type Money = Pick<Priced, 'aprice' | 'final_charge'>
 
 export interface Compared {
   readonly name: string
-  /** What was charged, of a line. */
+  /** The line as it was charged. */
   readonly line?: object
   readonly before: Priced
   readonly after: Priced

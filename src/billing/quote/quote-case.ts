@@ -1,6 +1,6 @@
 /** Quotes one case, from its JSON to its result. */
 import { FieldError } from '../../domain/fields.ts'
-import { type Assumed, withAssumed } from './assumed-documents.ts'
+import { type AssumedDocuments, withAssumed } from './assumed-documents.ts'
 import { nameOf, plainCase, readCase } from './case.ts'
 import type { EventResult } from './event-result.ts'
 import { type Mismatch, mismatches } from './expectation.ts'
@@ -39,7 +39,7 @@ export interface CaseOptions {
   /** Limit on the time an event lasts. */
   readonly spanMsMax?: number
   /** Documents beside those of the case, later lists in place of earlier ones. */
-  readonly assumed?: readonly Assumed[]
+  readonly assumed?: readonly AssumedDocuments[]
 }
 
 /** Like `quoteCase`, pausing before each event. */

@@ -92,7 +92,7 @@ export async function profilesOf(
   return found.map((one) => (one === null || one instanceof Error ? one : one.profile))
 }
 
-/** What prices a line: a catalogue without included units, and the rules of the installation. */
+/** The context of a line: a catalogue without included units, and the rules of the installation. */
 export type LinePricing = Omit<ChargeContext, 'profile' | 'nowMs'>
 
 /** `stored`: the rules of the node; its finder knows the stored rates. */

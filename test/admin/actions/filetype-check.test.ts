@@ -237,7 +237,7 @@ describe('filetypecheck of samples', () => {
     })
   })
 
-  it('refuses more samples than are kept, a name that occurs twice, and a message beside', async () => {
+  it('refuses more samples than are kept, a repeated name, and a message beside', async () => {
     const sample = { name: 'a', message: 'x', expect: {} }
     const numbered = (count: number, more: object = {}) =>
       Array.from({ length: count }, (__, index) => ({ ...sample, name: `n${index}`, ...more }))

@@ -3,70 +3,31 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CHROMIUM } from '../../support/admin/console/browser.ts'
 import { READER_NAME } from '../../support/admin/console/console-product.ts'
+import {
+  ACME,
+  check,
+  GY,
+  installFileTypes,
+  messageOf,
+  START,
+  stage,
+  stages,
+} from '../../support/admin/console/file-type-page.ts'
 import { expectAccessible, useVisits } from '../../support/admin/console/visits.ts'
 
 const visits = useVisits()
 const HOSTILE = '<img src=x onerror=alert(1)>'
 
-const ACME = {
-  file_type: 'ACME',
-  parser: { type: 'key_value', pair_separator: ';', value_separator: ':' },
-  processor: {
-    date_field: 'at',
-    usaget_mapping: [
-      { src_field: 'svc', pattern: 'net', usaget: 'data', volume_src: 'want' },
-      { usaget: 'roaming', volume_src: 'want' },
-    ],
-  },
-  realtime: {
-    request_type_field: 'op',
-    request_types: { O: 'start_request', U: 'update_request', C: 'release_request' },
-    session_id_fields: 'call',
-    used_usagev_field: 'used',
-    subscriber_fields: { msisdn: 'user' },
-  },
-  response: {
-    encode: 'json',
-    fields: [
-      { response_field_name: 'code', row_field_name: 'return_code' },
-      { response_field_name: 'quota', row_field_name: 'granted_volume' },
-      { response_field_name: 'name', row_field_name: 'uf.name' },
-    ],
-  },
-}
-const GY = { ...ACME, file_type: 'GY', parser: { type: 'json' } }
 const BROKEN = { ...ACME, file_type: 'BROKEN', parser: { type: 'csv' } }
-const START = 'op:O;call:c-1;svc:net;want:1048576;user:447700900123'
 
-beforeAll(() => install([ACME, GY, BROKEN]))
-
-async function install(value: readonly object[]): Promise<void> {
-  if (CHROMIUM === undefined) return
-  const { config } = visits.scene().catalog
-  const stored = { rev: 1, value, changed: new Date(0), changed_by: 'test' }
-  await config.replaceOne({ _id: 'file_types' }, stored as never, { upsert: true })
-}
+beforeAll(() => installFileTypes(visits, [ACME, GY, BROKEN]))
 
 const open = (more: Parameters<typeof visits.visit>[0] & { query?: string } = {}) => {
   const { query = '', ...options } = more
   return visits.visit({ ...options, hash: `#/file-types${query}` })
 }
 const typeOf = (page: Page) => page.getByLabel('File type', { exact: true })
-const messageOf = (page: Page) => page.getByRole('textbox', { name: 'Message' })
 const button = (page: Page) => page.getByRole('button', { name: 'Check', exact: true })
-const stages = (page: Page) => page.locator('.stage h3')
-const stage = (page: Page, name: string) => page.getByRole('listitem', { name })
-
-/** Pastes and checks; resolves with the states of the stages. */
-async function check(page: Page, message: string): Promise<readonly string[]> {
-  await messageOf(page).fill(message)
-  const answered = page.waitForResponse((response) => response.url().endsWith('/filetype/check'))
-  await page.keyboard.press('Control+Enter')
-  await answered
-  await page.getByText('The message or the file type has changed').waitFor({ state: 'detached' })
-  await stages(page).last().waitFor()
-  return stages(page).locator('.word').allTextContents()
-}
 
 /** Opens the page of a type, and checks a message. */
 async function checked(type: string, message: string, query = '') {
@@ -323,95 +284,6 @@ describe.skipIf(CHROMIUM === undefined)('messages and states', () => {
     })
     expect(await width()).toBeLessThanOrEqual(360)
     await expectAccessible(page)
-  })
-})
-
-describe.skipIf(CHROMIUM === undefined)('samples', () => {
-  const row = (page: Page, name: RegExp) => {
-    return page.getByRole('group', { name: 'Samples', exact: true }).getByRole('row', { name })
-  }
-  const setUsaget = async (usaget: string) => {
-    const [first, ...others] = ACME.processor.usaget_mapping
-    const data = [{ ...first, usaget }, ...others]
-    const path = 'ACME.processor.usaget_mapping'
-    await visits.scene().api('api/settings', { action: 'set', category: 'file_types', path, data })
-  }
-
-  // A file type that cannot be used would refuse every change of the settings.
-  beforeAll(() => install([ACME, GY]))
-
-  it('are saved, differ after a change of the document, and are removed: by mouse', async () => {
-    const page = await open({ query: '?type=ACME' })
-    await page.getByText('There are no samples yet.').waitFor()
-    const save = page.getByRole('button', { name: 'Save as sample…' })
-    expect(await save.getAttribute('aria-disabled')).toBe('true')
-    await check(page, START)
-    await save.click()
-    await page.getByLabel('Name', { exact: true }).fill('a start')
-    await expectAccessible(page)
-    await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await row(page, /^a start ok/).waitFor()
-    await setUsaget('sms')
-    await page.getByRole('button', { name: 'Run all' }).click()
-    await row(page, /^a start differs/).waitFor()
-    await page.getByRole('row', { name: 'request.services.0.usaget data sms' }).waitFor()
-    await page.getByText('Samples: 1, differing: 1.').first().waitFor()
-    await expectAccessible(page)
-    await messageOf(page).fill('other')
-    await page.getByRole('button', { name: 'Open a start' }).click()
-    await stage(page, '2. Map')
-      .getByRole('row', { name: /Service 1.*usaget.*sms/ })
-      .waitFor()
-    expect(await messageOf(page).inputValue()).toBe(START)
-    await setUsaget('data')
-    await page.getByRole('button', { name: 'Run all' }).click()
-    await row(page, /^a start ok/).waitFor()
-    await page.getByRole('button', { name: 'Remove a start' }).click()
-    await page.getByText('ACME is no longer checked with a start.').waitFor()
-    await expectAccessible(page)
-    await page.getByRole('button', { name: 'Remove', exact: true }).click()
-    await page.getByText('There are no samples yet.').waitFor()
-  })
-
-  it('are saved and replaced by keyboard alone', async () => {
-    const page = await open({ query: '?type=GY&as=hex' })
-    await messageOf(page).focus()
-    await page.keyboard.insertText('7b 22 ff')
-    await page.keyboard.press('Control+Enter')
-    await stages(page).last().waitFor()
-    const focused = () => page.evaluate(() => document.activeElement?.textContent)
-    const tabTo = async (text: string) => {
-      for (let tabs = 0; tabs < 40 && !(await focused())?.startsWith(text); tabs += 1) {
-        await page.keyboard.press('Tab')
-      }
-      expect(await focused()).toContain(text)
-    }
-    await tabTo('Save as sample…')
-    await page.keyboard.press('Enter')
-    await page.getByRole('dialog').waitFor()
-    await page.keyboard.type('not UTF-8')
-    await page.keyboard.press('Control+Enter')
-    await row(page, /^not UTF-8 ok/).waitFor()
-    const { api } = visits.scene()
-    const address = { action: 'get', category: 'file_types', path: 'GY.samples' }
-    expect((await api('api/settings', address))['details']).toMatchObject([
-      { name: 'not UTF-8', message_base64: 'eyL/', expect: { error: { why: 'is not UTF-8' } } },
-    ])
-    await tabTo('Save as sample…')
-    await page.keyboard.press('Enter')
-    await page.getByRole('dialog').waitFor()
-    await page.keyboard.type('not UTF-8')
-    await page.getByText('There is a sample of this name: it is replaced.').waitFor()
-    await page.keyboard.press('Control+Enter')
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    expect(await row(page, /not UTF-8/).count()).toBe(1)
-    await page.getByRole('status').filter({ hasText: 'Samples: 1, differing: 0.' }).waitFor()
-  })
-
-  it('of a built-in file type need its document to be stored', async () => {
-    const page = await open({ query: '?type=xml' })
-    await page.getByText('xml is built in: it can have no samples').waitFor()
-    expect(await page.getByRole('button', { name: 'Save as sample…' }).count()).toBe(0)
   })
 })
 

@@ -22,7 +22,7 @@ export function Simulate({ collection: name, base, draft }: SimulateProps) {
   if (collection === undefined) return null
   const load = () => {
     import('../../parts/simulator/simulator.tsx').then(
-      ({ default: loaded }) => setSimulator(() => loaded),
+      ({ Simulator: loaded }) => setSimulator(() => loaded),
       // After an upgrade the chunks of an open page no longer exist.
       () => setFailed(true),
     )

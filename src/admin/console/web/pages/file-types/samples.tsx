@@ -1,4 +1,4 @@
-/** Samples of a file type: saved messages with what the check said of them, and where it differs. */
+/** Samples of a file type: saved messages, and where the check differs from what it said then. */
 import { useEffect, useState } from 'preact/hooks'
 import { Refusal } from '../../api/errors.ts'
 import { type Reading, useRead } from '../../api/read.ts'
@@ -59,27 +59,12 @@ export function Samples({ type, checked, onOpen }: SamplesProps) {
       <p>{t('samples.about')}</p>
       {!isStored && <p class="state">{t('samples.builtIn', { name })}</p>}
       {isStored && (
-        <div class="buttons">
-          <ActionButton
-            action="settings/set"
-            kind="main"
-            isDisabled={expect === null}
-            about="samples-effect"
-            onAct={() => setAsking('save')}
-          >
-            {t('samples.save')}
-          </ActionButton>
-          <ActionButton
-            action="api/filetypecheck"
-            isDisabled={isLoading}
-            onAct={() => reading.reload()}
-          >
-            {t(isLoading ? 'filetypes.busy' : 'samples.run')}
-          </ActionButton>
-          <span id="samples-effect" class="muted">
-            {t(expect === null ? 'samples.checkFirst' : 'samples.personal')}
-          </span>
-        </div>
+        <Buttons
+          hasCheck={expect !== null}
+          isLoading={isLoading}
+          onSave={() => setAsking('save')}
+          onRun={() => reading.reload()}
+        />
       )}
       {refusal !== null && <Refused refusal={refusal} />}
       {mayCheck && (
@@ -98,6 +83,36 @@ export function Samples({ type, checked, onOpen }: SamplesProps) {
         <RemoveDialog type={name} name={asking.remove} onClose={close} onRemoved={saved} />
       )}
     </section>
+  )
+}
+
+interface ButtonsProps {
+  /** Whether a message has been checked that can be saved. */
+  readonly hasCheck: boolean
+  readonly isLoading: boolean
+  readonly onSave: () => void
+  readonly onRun: () => void
+}
+
+function Buttons({ hasCheck, isLoading, onSave, onRun }: ButtonsProps) {
+  return (
+    <div class="buttons">
+      <ActionButton
+        action="settings/set"
+        kind="main"
+        isDisabled={!hasCheck}
+        about="samples-effect"
+        onAct={onSave}
+      >
+        {t('samples.save')}
+      </ActionButton>
+      <ActionButton action="api/filetypecheck" isDisabled={isLoading} onAct={onRun}>
+        {t(isLoading ? 'filetypes.busy' : 'samples.run')}
+      </ActionButton>
+      <span id="samples-effect" class="muted">
+        {t(hasCheck ? 'samples.personal' : 'samples.checkFirst')}
+      </span>
+    </div>
   )
 }
 

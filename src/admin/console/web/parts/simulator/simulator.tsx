@@ -1,4 +1,4 @@
-/** What an edit of a catalogue document would cost: cases, or the latest lines of a plan. */
+/** The cost of an edit of a catalogue document: for cases, or for the latest lines of a plan. */
 import './simulator.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { BodyOf } from '../../api/call-types.ts'
@@ -35,32 +35,24 @@ interface Run {
 }
 
 const USAGES = ['cases', 'lines'] as const
+type Typed = typeof NOTHING
+type Errors = Partial<Record<keyof Typed, string>>
+type SetTyped = (name: keyof Typed) => (value: string) => void
 const NOTHING = { usage: 'cases', text: '', plan: '', rate: '', last: String(CASES_MAX) }
 
-export default function Simulator({ collection, base, draft }: SimulatorProps) {
+export function Simulator({ collection, base, draft }: SimulatorProps) {
   const [typed, setTyped] = useState(NOTHING)
-  const [errors, setErrors] = useState<Partial<Record<keyof typeof NOTHING, string>>>({})
+  const [errors, setErrors] = useState<Errors>({})
   const documents = JSON.stringify([collection, base, draft])
   const { run, start } = useRun(documents)
-  const set = (name: keyof typeof NOTHING) => (value: string) =>
-    setTyped((before) => ({ ...before, [name]: value }))
+  const set: SetTyped = (name) => (value) => setTyped((before) => ({ ...before, [name]: value }))
   const usage = typed.usage === 'lines' ? 'lines' : 'cases'
   const submit = (event: Event) => {
     event.preventDefault()
     const found = errorsOf(typed)
     setErrors(found)
     if (Object.keys(found).length > 0) return
-    start({
-      assume: { [collection]: [draft] },
-      ...(base !== null && { base: { [collection]: [base] } }),
-      ...(usage === 'cases'
-        ? { cases: parseCases(typed.text).cases.slice(0, CASES_MAX) }
-        : {
-            plan: typed.plan.trim(),
-            last: Number(typed.last),
-            ...(typed.rate.trim() !== '' && { rate: typed.rate.trim() }),
-          }),
-    } as BodyOf<'api/quote'>)
+    start(bodyOf(typed, { collection, base, draft }))
   }
   const isBusy = run !== null && run.result === null && run.refusal === null
   return (
@@ -75,28 +67,7 @@ export default function Simulator({ collection, base, draft }: SimulatorProps) {
         {usage === 'cases' ? (
           <CasesFields text={typed.text} error={errors.text ?? null} onText={set('text')} />
         ) : (
-          <>
-            <Field
-              label={t('simulator.plan')}
-              value={typed.plan}
-              onValue={set('plan')}
-              error={errors.plan ?? null}
-            />
-            <Field
-              label={t('simulator.rate')}
-              value={typed.rate}
-              onValue={set('rate')}
-              hint={t('simulator.rateHint')}
-            />
-            <Field
-              label={t('simulator.last')}
-              value={typed.last}
-              onValue={set('last')}
-              input={{ inputMode: 'numeric' }}
-              hint={t('simulator.linesHint')}
-              error={errors.last ?? null}
-            />
-          </>
+          <LinesFields typed={typed} errors={errors} set={set} />
         )}
         <div class="buttons">
           <ActionButton action="api/quote" kind="main" isDisabled={isBusy}>
@@ -115,6 +86,23 @@ export default function Simulator({ collection, base, draft }: SimulatorProps) {
       </section>
     </div>
   )
+}
+
+function bodyOf(
+  { usage, text, plan, rate, last }: Typed,
+  { collection, base, draft }: SimulatorProps,
+): BodyOf<'api/quote'> {
+  const ofLines = {
+    plan: plan.trim(),
+    last: Number(last),
+    ...(rate.trim() !== '' && { rate: rate.trim() }),
+  }
+  const ofCases = { cases: parseCases(text).cases.slice(0, CASES_MAX) }
+  return {
+    assume: { [collection]: [draft] },
+    ...(base !== null && { base: { [collection]: [base] } }),
+    ...(usage === 'lines' ? ofLines : ofCases),
+  } as BodyOf<'api/quote'>
 }
 
 /** A change of the documents ends the call that prices those before it. */
@@ -147,6 +135,39 @@ function useRun(documents: string) {
     )
   }
   return { run, start }
+}
+
+interface LinesFieldsProps {
+  readonly typed: Typed
+  readonly errors: Errors
+  readonly set: SetTyped
+}
+
+function LinesFields({ typed, errors, set }: LinesFieldsProps) {
+  return (
+    <>
+      <Field
+        label={t('simulator.plan')}
+        value={typed.plan}
+        onValue={set('plan')}
+        error={errors.plan ?? null}
+      />
+      <Field
+        label={t('simulator.rate')}
+        value={typed.rate}
+        onValue={set('rate')}
+        hint={t('simulator.rateHint')}
+      />
+      <Field
+        label={t('simulator.last')}
+        value={typed.last}
+        onValue={set('last')}
+        input={{ inputMode: 'numeric' }}
+        hint={t('simulator.linesHint')}
+        error={errors.last ?? null}
+      />
+    </>
+  )
 }
 
 interface CasesFieldsProps {
@@ -199,7 +220,7 @@ function CasesFields({ text, error, onText }: CasesFieldsProps) {
   )
 }
 
-function errorsOf(typed: typeof NOTHING): Partial<Record<keyof typeof NOTHING, string>> {
+function errorsOf(typed: Typed): Errors {
   if (typed.usage === 'lines') {
     const isCount = /^\d{1,3}$/.test(typed.last) && !/^0*$/.test(typed.last)
     return {

@@ -121,5 +121,6 @@ export const FILE_TYPES: Readonly<Record<keyof typeof EN, string>> = {
   'samples.taken': 'Es gibt ein Beispiel dieses Namens: Es wird ersetzt.',
   'samples.removeTitle': 'Das Beispiel {name} entfernen?',
   'samples.removeEffect':
-    '{type} wird nicht mehr mit {name} geprüft. Nur ältere Stände der Einstellungen haben es dann noch.',
+    '{type} wird nicht mehr mit {name} geprüft. Nur ältere Stände der Einstellungen haben es ' +
+    'dann noch.',
 }

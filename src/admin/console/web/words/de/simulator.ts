@@ -19,7 +19,8 @@ export const SIMULATOR: Readonly<Record<keyof typeof EN, string>> = {
   'simulator.rateHint': 'Alle Tarife, wenn das Feld leer ist.',
   'simulator.last': 'Anzahl der Zeilen',
   'simulator.linesHint':
-    'Was enthalten war, bleibt enthalten. Geänderte Inklusivmengen lassen sich mit Fällen erproben.',
+    'Was enthalten war, bleibt enthalten. Geänderte Inklusivmengen lassen sich mit Fällen ' +
+    'erproben.',
   'simulator.badLast': 'Geben Sie eine Zahl von 1 bis {max} ein.',
   'simulator.price': 'Vorher und nachher berechnen',
   'simulator.busy': 'Wird berechnet…',

@@ -86,8 +86,8 @@ export const FILE_TYPES = {
 
   'samples.title': 'Samples of {name}',
   'samples.about':
-    'Saved messages with what the check said of them: the charge request and the answers. They are ' +
-    'checked again here, and by tollgate filetype check --samples.',
+    'Saved messages with what the check said of them: the charge request and the answers. ' +
+    'They are checked again here, and by tollgate filetype check --samples.',
   'samples.builtIn':
     '{name} is built in: it can have no samples unless its document is stored, by tollgate ' +
     'filetype show and set.',
@@ -117,5 +117,5 @@ export const FILE_TYPES = {
   'samples.taken': 'There is a sample of this name: it is replaced.',
   'samples.removeTitle': 'Remove the sample {name}?',
   'samples.removeEffect':
-    '{type} is no longer checked with {name}. Only an older version of the settings has it then.',
+    '{type} is no longer checked with {name}. Only older versions of the settings have it then.',
 } as const
