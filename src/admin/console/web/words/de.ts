@@ -6,6 +6,7 @@ import { FILE_TYPES } from './de/file-types.ts'
 import { FRAME } from './de/frame.ts'
 import { OVERVIEW } from './de/overview.ts'
 import { SESSIONS } from './de/sessions.ts'
+import { SIMULATOR } from './de/simulator.ts'
 import { WHY } from './de/why.ts'
 import type { Words } from './en.ts'
 
@@ -17,5 +18,6 @@ export const DE: Words = {
   ...DOCUMENTS,
   ...SESSIONS,
   ...FILE_TYPES,
+  ...SIMULATOR,
   ...WHY,
 }

@@ -9,6 +9,7 @@ import type { FILE_TYPES } from './en/file-types.ts'
 import { FRAME } from './en/frame.ts'
 import { OVERVIEW } from './en/overview.ts'
 import type { SESSIONS } from './en/sessions.ts'
+import type { SIMULATOR } from './en/simulator.ts'
 import type { WHY } from './en/why.ts'
 
 export const FIRST = { ...FRAME, ...OVERVIEW } as const
@@ -19,6 +20,7 @@ type All = typeof FIRST &
   typeof DOCUMENTS &
   typeof FILE_TYPES &
   typeof SESSIONS &
+  typeof SIMULATOR &
   typeof WHY
 
 export type WordKey = keyof All
