@@ -58,6 +58,32 @@ export async function addLines(scene: CustomerScene, count: number): Promise<voi
   }))
 }
 
+/** Cases of the tariff bench, one in a line, with ten calls each. */
+export function casesText(count: number): string {
+  const price = (each: number) => ({
+    rate: [
+      { from: 0, to: 60, interval: 1, price: each },
+      { from: 60, to: 'UNLIMITED', interval: 60, price: each * 2 },
+    ],
+  })
+  const rateOf = (key: string) => ({ key, rates: { call: { BASE: price(0.01) } } })
+  const groups = { CALLS: { value: 30, usage_types: { call: {} } } }
+  const cases = Array.from({ length: count }, (_, index) => ({
+    name: `case ${index}`,
+    catalogue: {
+      rates: [rateOf('CALL'), rateOf('OTHER'), rateOf('THIRD')],
+      plans: [{ name: 'P', include: { groups } }],
+      taxes: [{ key: 'DEFAULT_VAT', rate: 0.17 }],
+      prepaidincludes: [{ external_id: 7, charging_by: 'total_cost' }],
+    },
+    subscriber: { plan: 'P', buckets: [{ pp_includes_external_id: 7, value: 1_000 }] },
+    events: Array.from({ length: 10 }, (__, call) => {
+      return { usaget: 'call', usagev: 61 + index + call, rate: 'CALL', urt: '2026-01-05' }
+    }),
+  }))
+  return cases.map((each) => JSON.stringify(each)).join('\n')
+}
+
 async function currentRevision({ catalog, sid }: CustomerScene): Promise<Document> {
   const revisions = catalog.subscribers.find({ sid } as object, { sort: { from: -1 }, limit: 1 })
   const [current] = await revisions.toArray()

@@ -24,7 +24,7 @@ import {
   type ScenarioResult,
   SkippedError,
 } from '../scenario.ts'
-import { addLines, addSubscribers, LINES_SID, NAME_PREFIX } from './page-data.ts'
+import { addLines, addSubscribers, casesText, LINES_SID, NAME_PREFIX } from './page-data.ts'
 import { seenAfterMove, TIMES_SCRIPT, untilSeen } from './page-times.ts'
 import { CUSTOMER_CALLS } from './viewers.ts'
 
@@ -43,6 +43,8 @@ const CHARTS = `document.querySelector('.canvas canvas')`
 const BAR = `document.querySelector('li.balance svg.bar')`
 const HITS = `document.querySelector('.hits [role=option]')`
 const LINES_SHOWN = `document.querySelectorAll('.lines tbody tr').length === ${ROWS}`
+const SIMULATED = 100
+const SIMULATED_SHOWN = `document.querySelectorAll('.simulator tbody tr').length > ${SIMULATED}`
 const BALANCES = `[...document.querySelectorAll('li.balance')]`
 const DATA_PACK = `${BALANCES}.find((each) => each.textContent.includes('DATA_PACK'))`
 const RESERVED = `${DATA_PACK}?.querySelector('.amounts .reserved dd')?.textContent`
@@ -124,6 +126,8 @@ async function measureAll(bench: Bench, stage: Stage): Promise<readonly Figure[]
   const typed = figure('begin of a name without Enter → hits', null)
   const lines = figure(`first ${ROWS} of the lines`, 500)
   const release = figure('release → bar falls', 2_000)
+  const cases = figure(`${SIMULATED} cases priced before and after → table`, 1_000)
+  const planLines = figure(`${SIMULATED} lines of a plan priced before and after → table`, 1_000)
   const red = figure('Redis killed → red', 3_000)
   const green = figure('Redis back → recovered', 3_000)
   for (let time = 0; time < TIMES; time += 1) {
@@ -135,12 +139,25 @@ async function measureAll(bench: Bench, stage: Stage): Promise<readonly Figure[]
     typed.values.push(await alone(searchTime(stage, NAME_PREFIX, HITS, false)))
     lines.values.push(await alone(linesTime(stage)))
     release.values.push(await alone(releaseTime(stage)))
+    cases.values.push(await alone(simulationTime(stage, 'cases')))
+    planLines.values.push(await alone(simulationTime(stage, 'lines')))
     const outage = await alone(outageTimes(stage))
     red.values.push(outage.red)
     green.values.push(outage.green)
     bench.say(`  ${time + 1} of ${TIMES}`)
   }
-  return [...Object.values(overview), msisdn, name, typed, lines, release, red, green]
+  return [
+    ...Object.values(overview),
+    msisdn,
+    name,
+    typed,
+    lines,
+    release,
+    cases,
+    planLines,
+    red,
+    green,
+  ]
 }
 
 async function measureOverview(
@@ -192,6 +209,23 @@ async function releaseTime({ scene, open }: Stage): Promise<number> {
     page.getByRole('dialog').getByRole('button', { name: 'Release' }).click(),
   ])
   return fallen.tookMs
+}
+
+/** An edit of the rate of calls, tried on cases or on the latest lines of the plan. */
+async function simulationTime({ open }: Stage, usage: 'cases' | 'lines'): Promise<number> {
+  const { page } = await open('#/catalogue/rates/CALL')
+  const click = (name: string) => page.getByRole('button', { name, exact: true }).click()
+  await click('Edit')
+  await page.getByLabel('price of tier 1').fill('0.011')
+  await click('Simulate prices…')
+  await page.getByLabel('Usage to price').selectOption(usage)
+  if (usage === 'cases') await page.getByLabel('Cases', { exact: true }).fill(casesText(SIMULATED))
+  else await page.getByLabel('Plan', { exact: true }).fill('GOLD')
+  const [seen] = await Promise.all([
+    untilSeen(page, SIMULATED_SHOWN),
+    click('Price before and after'),
+  ])
+  return seen.tookMs
 }
 
 async function outageTimes(stage: Stage): Promise<{ red: number; green: number }> {

@@ -200,6 +200,8 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
     { key: { stamp: 1 }, unique: true },
     // Pages of lines by time and id; without the id the store sorts all lines of a subscriber.
     { key: { sid: 1, urt: 1, _id: 1 } },
+    // The latest lines of a plan, which a changed price is tried on.
+    { key: { plan: 1, type: 1, urt: 1 } },
     // Windows of usage patterns.
     { key: { urt: 1 } },
     { key: { aid: 1, billrun: 1 } },

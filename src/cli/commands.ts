@@ -64,9 +64,14 @@ const FILE_TYPE_COMMANDS: readonly CommandSpec[] = [
   },
   {
     name: 'filetype check',
-    help: 'Decode a message by a document and show each step; no store is needed.',
-    operands: [documentFile('a document')],
-    options: { sample: text('BODY', 'file with the bytes of a message'), json, ...common },
+    help: 'Decode a message by a document and show each step, or check saved samples.',
+    operands: [documentFile('a document; with --samples also the name of a file type')],
+    options: {
+      sample: text('BODY', 'file with the bytes of a message; no store is needed'),
+      samples: toggle('check all samples of the document, or those stored for its name'),
+      json,
+      ...common,
+    },
   },
 ]
 

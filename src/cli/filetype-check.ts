@@ -1,14 +1,22 @@
-/** `tollgate filetype check`: decodes a message by a document; no store is needed. */
+/** `tollgate filetype check`: decodes a message by a document, or all samples of a file type. */
+import { existsSync } from 'node:fs'
 import { loadConfig } from '../config/load.ts'
+import type { Config } from '../config/schema.ts'
+import { isObject } from '../domain/fields.ts'
 import type { CheckReport, CheckStep } from '../file-types/check-report.ts'
+import { fileTypeDefaultsOf } from '../file-types/defaults.ts'
+import { fileTypeOrProblem, nameOfFileType } from '../file-types/installed.ts'
+import { expectationOf, runSamples, type SampleResult, samplesIn } from '../file-types/samples.ts'
 import { print, stopWithoutReader } from '../runtime/terminal.ts'
 import { readBytes, readDocument } from './document-file.ts'
-import { UsageError } from './errors.ts'
+import { CommandError, UsageError } from './errors.ts'
+import { installedDocument } from './filetype.ts'
 import { type OptionValues, requiredText } from './parse.ts'
 import type { Tools } from './tools.ts'
 
 /**
- * Returns 1 if the document or the message cannot be used. Throws `UsageError` or `CommandError`.
+ * Returns 1 if the document or the message cannot be used, or if a sample differs. Throws
+ * `UsageError` or `CommandError`.
  */
 export async function checkFileType(
   source: string,
@@ -17,16 +25,58 @@ export async function checkFileType(
   tools: Tools,
 ): Promise<0 | 1> {
   stopWithoutReader()
+  if (options['samples'] === true) {
+    if (options['sample'] === undefined) return checkSamples(source, options, file, tools)
+    throw new UsageError('filetype check: only one of --sample and --samples can be given')
+  }
   const sample = requiredText(options, 'sample')
   if (source === '-' && sample === '-') {
     throw new UsageError('filetype check: only one of FILE and --sample can be standard input')
   }
   const config = loadConfig(file === undefined ? {} : { file })
   const document = await readDocument(source)
-  const report = await tools.checkFileType(document, await readBytes(sample), config)
-  if (options['json'] === true) print(JSON.stringify(report))
-  else for (const line of reportText(report)) print(line)
+  const body = await readBytes(sample)
+  const report = await tools.checkFileType(document, body, config)
+  if (options['json'] === true) {
+    const expect = await expectationOf(tools.checkFileType, { document, body }, config)
+    print(JSON.stringify({ ...report, expect }))
+  } else for (const line of reportText(report)) print(line)
   return report.ok ? 0 : 1
+}
+
+async function checkSamples(
+  source: string,
+  options: OptionValues,
+  file: string | undefined,
+  { checkFileType: check }: Tools,
+): Promise<0 | 1> {
+  const config = loadConfig(file === undefined ? {} : { file })
+  const isFile = source === '-' || existsSync(source)
+  const document = isFile ? await readDocument(source) : await installedDocument(source, config)
+  const { problem } = fileTypeOrProblem(document, fileTypeDefaultsOf(config))
+  if (problem !== null) throw new CommandError(`${source}: ${problem.path} ${problem.reason}`)
+  const samples = samplesIn(await withSamples(document, config), 'samples')
+  const results = await runSamples(check, { document, samples }, config)
+  const ok = results.every((each) => each.ok)
+  if (options['json'] === true) print(JSON.stringify({ ok, samples: results }))
+  else for (const line of samplesText(nameOfFileType(document), results)) print(line)
+  return ok ? 0 : 1
+}
+
+/** The document itself, or if it has no samples, the installed one of its name. */
+async function withSamples(document: unknown, config: Config): Promise<unknown> {
+  if (isObject(document) && document['samples'] !== undefined) return document
+  return installedDocument(nameOfFileType(document), config, false)
+}
+
+function samplesText(name: string, results: readonly SampleResult[]): string[] {
+  if (results.length === 0) return [`${name} has no samples`]
+  return results.flatMap(({ name: sample, ok, differences }) => [
+    `${ok ? 'ok' : 'differs'}  ${sample}`,
+    ...differences.map(({ field, expected, actual }) => {
+      return `  ${field}: expected ${JSON.stringify(expected)}, is ${JSON.stringify(actual)}`
+    }),
+  ])
 }
 
 function reportText({ steps }: CheckReport): string[] {

@@ -29,7 +29,7 @@ export async function setFileTypes(source: string, file: string | undefined): Pr
   await changeFileTypes(config, (stored) => {
     const names = new Set(stored.map(nameOfFileType))
     created = [...given.keys()].filter((name) => !names.has(name))
-    const kept = stored.map((document) => given.get(nameOfFileType(document)) ?? document)
+    const kept = stored.map((document) => replacedBy(given.get(nameOfFileType(document)), document))
     return [...kept, ...created.map((name) => given.get(name))]
   })
   for (const name of given.keys()) {
@@ -37,6 +37,14 @@ export async function setFileTypes(source: string, file: string | undefined): Pr
     print(created.includes(name) ? `created ${name}${suffix}` : `replaced ${name}`)
   }
   return 0
+}
+
+/** Samples that an operator has saved stay, unless the new document has its own. */
+function replacedBy(given: unknown, stored: unknown): unknown {
+  if (!isObject(given) || !isObject(stored)) return given ?? stored
+  const { samples } = stored
+  if (samples === undefined || given['samples'] !== undefined) return given
+  return { ...given, samples }
 }
 
 export async function removeFileType(name: string, file: string | undefined): Promise<0> {
@@ -59,14 +67,24 @@ export async function showFileType(
   options: OptionValues,
   file: string | undefined,
 ): Promise<0> {
+  const document = await installedDocument(name, configOf(file))
+  const text = options['json'] === true ? JSON.stringify(document) : stringify(document)
+  print(text.trimEnd())
+  return 0
+}
+
+/** Throws `CommandError` for an unknown name, or returns undefined if it need not exist. */
+export async function installedDocument(
+  name: string,
+  config: Config,
+  mustExist = true,
+): Promise<unknown> {
   if (name === PLAIN_JSON) {
     throw new CommandError(`${name} is the plain format of docs/WIRE.md and has no document`)
   }
-  const found = (await installed(configOf(file))).find((each) => each.name === name)
-  if (found === undefined) throw new CommandError(unknownName(name))
-  const text = options['json'] === true ? JSON.stringify(found.document) : stringify(found.document)
-  print(text.trimEnd())
-  return 0
+  const found = (await installed(config)).find((each) => each.name === name)
+  if (found === undefined && mustExist) throw new CommandError(unknownName(name))
+  return found?.document
 }
 
 /** Also lists file types that cannot be used, with the reason. */

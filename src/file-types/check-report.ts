@@ -9,8 +9,14 @@ export type CheckFileType = (
   document: unknown,
   sample: Buffer,
   config: Config,
-  rate?: RateMessage,
+  options?: MessageCheckOptions,
 ) => Promise<CheckReport>
+
+export interface MessageCheckOptions {
+  readonly rate?: RateMessage
+  /** The clock; by default that of the machine. */
+  readonly nowMs?: number
+}
 
 /** Decides a decoded request without charging it. `rules`: null for those of the installation. */
 export type RateMessage = (

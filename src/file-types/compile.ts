@@ -29,6 +29,7 @@ import {
 import { compileOneTime, compileRecordTypes } from './record-types.ts'
 import { type CompiledResponse, compileResponse } from './response.ts'
 import { compileFileTypeRules, type FileTypeRules } from './rules.ts'
+import { samplesIn } from './samples.ts'
 import type { ServicesPlan } from './services.ts'
 import { compileSessionId } from './session.ts'
 import { compileSubscriberFields, retainedOfEntries } from './subscriber.ts'
@@ -54,17 +55,20 @@ export const FILE_TYPE_KEYS = [
   '_id',
   'rev',
   'description',
+  'samples',
 ]
 const NAME = /^[A-Za-z0-9_]{1,64}$/
 const RESERVED = ['service', 'flat', 'credit', 'conditional_discount', 'discount', 'all']
 
 /** Throws `FieldError` with the path of an invalid value; `path` is that of the document. */
 export function compileFileType(
-  document: unknown,
+  given: unknown,
   defaults: FileTypeDefaults,
-  path = pathOf(document),
+  path = pathOf(given),
 ): FileType {
-  checkExtent(document, path)
+  checkExtent(given, path)
+  samplesIn(given, `${path}.samples`)
+  const document = withoutSamples(given)
   const fields = objectAt(document, path, FILE_TYPE_KEYS)
   const name = nameAt(fields['file_type'], `${path}.file_type`)
   if (!isUnset(fields['type'])) oneOfAt(fields['type'], `${path}.type`, ['realtime'])
@@ -109,6 +113,13 @@ export function compileFileType(
 function pathOf(document: unknown): string {
   const name = isObject(document) ? document['file_type'] : undefined
   return typeof name === 'string' && NAME.test(name) ? `file_types.${name}` : 'file_types'
+}
+
+/** The words of samples do not belong to those of the document. */
+function withoutSamples(document: unknown): unknown {
+  if (!isObject(document)) return document
+  const { samples: _, ...rest } = document
+  return rest
 }
 
 function nameAt(value: unknown, path: string): string {

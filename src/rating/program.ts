@@ -32,7 +32,7 @@ import type { TaxMapping } from './tax-mapping.ts'
 /** The immutable input of rating besides the request. */
 export interface RatingContext {
   catalogue: Catalogue
-  finder: RateFinder
+  finder: Pick<RateFinder, 'find' | 'otherCategories'>
   /** The cycle of an event, and the start of the oldest cycle that still receives events. */
   cycleAt: (atMs: number, nowMs: number) => OpenCycle
   /** Time zone of the installation, and the first day of the cycles of `cycleAt`. */

@@ -24,7 +24,7 @@ import { offsetOf } from './codecs/places.ts'
 import { unescapedValues } from './codecs/unescaped.ts'
 
 /** `config`: settings of the installation. Never rejects because of document or message. */
-export const checkFileType: CheckFileType = async (document, sample, config, rate) => {
+export const checkFileType: CheckFileType = async (document, sample, config, options = {}) => {
   const defaults = fileTypeDefaultsOf(config)
   const { fileType, problem } = fileTypeOrProblem(document, defaults)
   if (fileType === null) {
@@ -37,11 +37,11 @@ export const checkFileType: CheckFileType = async (document, sample, config, rat
     explainMessage: (message: Message) => explainMessage(document, message, servicesMax),
     explainRequest: (request: ChargeRequest) => explainRequest(document, request, defaults),
     validityMs: config.session.validityMs,
-    rate: rate ?? notRated,
+    rate: options.rate ?? notRated,
   }
   return checkMessage(sample, parts, {
     origin: 'check',
-    nowMs: systemClock.nowMs(),
+    nowMs: options.nowMs ?? systemClock.nowMs(),
     zone: config.rating.timeZone,
     servicesMax,
     // Samples may be of any age.

@@ -240,3 +240,46 @@ describe('tollgate filetype check', () => {
     expect(ended.stderr).toContain(message)
   })
 })
+
+describe('tollgate filetype check --samples', () => {
+  const run = (...args: string[]) => tollgate.run('filetype', 'check', ...args)
+  const sampleOf = async (name: string, message: object) => {
+    const file = tollgate.file('document.json', JSON.stringify(GY))
+    const text = JSON.stringify(message)
+    const { stdout } = await run(file, '--sample', tollgate.file('sample', text), '--json')
+    return { name, message: text, expect: JSON.parse(stdout).expect }
+  }
+  const changed = { ...GY, realtime: { ...GY.realtime, session_id_fields: ['sess'] } }
+
+  it('checks a stored file type by its name, and a changed document with its samples', async () => {
+    const samples = [await sampleOf('a start', START), await sampleOf('wrong', { type: 1 })]
+    const stored = tollgate.file('stored.json', JSON.stringify({ ...GY, samples }))
+    await tollgate.run('filetype', 'set', stored)
+    const good = await run('GY', '--samples')
+    expect(good).toMatchObject({ code: 0, stderr: '', stdout: 'ok  a start\nok  wrong\n' })
+    const file = tollgate.file('changed.json', JSON.stringify(changed))
+    const { code, stdout } = await run(file, '--samples')
+    expect(code).toBe(1)
+    expect(stdout).toContain('differs  a start\n  request.sessionId: expected "s1')
+    const json = await run(file, '--samples', '--json')
+    expect(JSON.parse(json.stdout)).toMatchObject({ ok: false, samples: [{ ok: false }, {}] })
+  })
+
+  it('keeps them when a document without samples is stored', async () => {
+    const samples = [await sampleOf('a start', START)]
+    for (const document of [{ ...GY, samples }, changed]) {
+      await tollgate.run('filetype', 'set', tollgate.file('set.json', JSON.stringify(document)))
+    }
+    expect(await run('GY', '--samples')).toMatchObject({ code: 1 })
+    const none = tollgate.file('none.json', JSON.stringify({ ...changed, samples: [] }))
+    await tollgate.run('filetype', 'set', none)
+    expect(await run('GY', '--samples')).toMatchObject({ code: 0, stdout: 'GY has no samples\n' })
+  })
+
+  it('refuses an unknown name, and a message beside', async () => {
+    expect(await run('NONE', '--samples')).toMatchObject({ code: 1 })
+    const file = tollgate.file('document.json', JSON.stringify(GY))
+    const both = await run(file, '--samples', '--sample', 'x')
+    expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('only one of') })
+  })
+})

@@ -1,10 +1,26 @@
 /** `filetypecheck`: how a file type reads a message, step by step. */
 import { Type } from '@sinclair/typebox'
-import { anyValue, closed, flag, listOf, text } from '../../catalog/entities/json-schema.ts'
+import {
+  anyValue,
+  closed,
+  either,
+  flag,
+  listOf,
+  mapOf,
+  text,
+} from '../../catalog/entities/json-schema.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
+import { type Fields, isObject } from '../../domain/fields.ts'
+import type { CheckFileType } from '../../file-types/check-report.ts'
 import { fileTypeDefaultsOf } from '../../file-types/defaults.ts'
-import { installedFileTypes } from '../../file-types/installed.ts'
+import {
+  fileTypeOrProblem,
+  installedFileTypes,
+  nameOfFileType,
+} from '../../file-types/installed.ts'
+import { expectationOf, runSamples, samplesIn } from '../../file-types/samples.ts'
 import { ActionError, NotAllowedError, RequestError } from '../entities/errors.ts'
+import { TrialRefusedError } from '../entities/trial.ts'
 import { type ActionCall, action } from './action.ts'
 import { rateMessage } from './filetype-rating.ts'
 import { param } from './parameters.ts'
@@ -20,6 +36,28 @@ const DOCUMENT = {
   parser: { type: 'json' },
   processor: { usaget_mapping: [{ usaget: 'data', volume_src: ['asked'] }] },
 }
+
+const REPORT = closed('The report on a message.', {
+  ok: flag('Whether the message is a valid request, charged or filtered.'),
+  steps: listOf(
+    closed('A step.', {
+      step: text(
+        'Such as `document`, `message`, `services.0`, `rating`, `answer if granted`; with ' +
+          '`rate` also `found subscriber`, `price` and `answer`.',
+      ),
+      ok: flag('Whether it succeeds.'),
+      result: anyValue(
+        'Its result. Of a message that is not a valid request: `field`, `why`, and `offset`, ' +
+          'the place of the first wrong byte, null if no byte is wrong.',
+      ),
+    }),
+    'The steps up to the first error.',
+  ),
+  expect: {
+    anyOf: [mapOf(anyValue('A value.'), 'Of a message.'), { type: 'null' }],
+    description: 'What a sample of this message would expect; null if the document is unusable.',
+  },
+})
 
 export const filetypecheck = action({
   name: 'filetypecheck',
@@ -42,31 +80,43 @@ export const filetypecheck = action({
           'needs its permission. An update or release is not rated: its session has the prices.',
       ),
     ),
+    samples: param.optional(
+      param.flag(
+        'In place of a message: check all samples of the file type; of a document without ' +
+          '`samples`, those that are stored for its name.',
+      ),
+    ),
   }),
   answer: {
-    details: closed('The report.', {
-      ok: flag('Whether the message is a valid request, charged or filtered.'),
-      steps: listOf(
-        closed('A step.', {
-          step: text(
-            'Such as `document`, `message`, `services.0`, `rating`, `answer if granted`; with ' +
-              '`rate` also `found subscriber`, `price` and `answer`.',
-          ),
-          ok: flag('Whether it succeeds.'),
-          result: anyValue(
-            'Its result. Of a message that is not a valid request: `field`, `why`, and `offset`, ' +
-              'the place of the first wrong byte, null if no byte is wrong.',
-          ),
-        }),
-        'The steps up to the first error.',
-      ),
-    }),
+    details: either(
+      'The report.',
+      REPORT,
+      closed('The report on samples.', {
+        ok: flag('Whether all are as expected.'),
+        samples: listOf(
+          closed('A sample.', {
+            name: text('Its name.'),
+            ok: flag('Whether the check says what is expected.'),
+            differences: listOf(
+              closed('A difference.', {
+                field: text('Dotted path in `expect`.'),
+                expected: anyValue('What is expected; null for nothing.'),
+                actual: anyValue('What the check says; null for nothing.'),
+              }),
+              'The differences.',
+            ),
+          }),
+          'In the order of the document.',
+        ),
+      }),
+    ),
   },
   example: {
     parameters: { document: DOCUMENT, message: '{"type":' },
     answer: {
       details: {
         ok: false,
+        expect: { error: { field: 'body', why: 'is not JSON' }, answers: { answer: '{}' } },
         steps: [
           { step: 'document', ok: true, result: { file_type: 'GY' } },
           {
@@ -78,22 +128,60 @@ export const filetypecheck = action({
       },
     },
   },
-  async run({ file_type: name, document: given, message, message_base64: base64, rate }, call) {
-    const { checkFileType, config } = call
-    if (checkFileType === undefined) {
-      throw new RequestError(503, 'this server has no formats of charging')
-    }
-    if (given !== undefined && JSON.stringify(given).length > DOCUMENT_CHARS_MAX) {
-      throw new ActionError(`Field document has more than ${DOCUMENT_CHARS_MAX} characters`)
-    }
+  async run({ document: given, samples, ...parameters }, call) {
+    const { checkFileType: check, config } = call
+    if (check === undefined) throw new RequestError(503, 'this server has no formats of charging')
+    const { file_type: name, message, message_base64: base64, rate } = parameters
     requireOne({ file_type: name, document: given })
+    if (given !== undefined) refuseLong(given)
+    if (samples === true) {
+      refuseOther({ message, message_base64: base64, rate })
+      return { details: await checkSamples(check, { name, given }, call) }
+    }
     const body = bytesOf(message, base64)
     const document = given ?? (await installedDocument(name ?? '', call))
-    if (rate !== true) return { details: await checkFileType(document, body, config) }
-    await refuseQuote(call)
-    return { details: await checkFileType(document, body, config, await rateMessage(call)) }
+    if (rate === true) await refuseQuote(call)
+    const report = await check(document, body, config, {
+      ...(rate === true && { rate: await rateMessage(call) }),
+    })
+    return {
+      details: { ...report, expect: await expectationOf(check, { document, body }, config) },
+    }
   },
 })
+
+async function checkSamples(
+  check: CheckFileType,
+  { name, given }: { readonly name: string | undefined; readonly given: Fields | undefined },
+  call: ActionCall,
+) {
+  const { config } = call
+  const document = given ?? (await installedDocument(name ?? '', call))
+  const { problem } = fileTypeOrProblem(document, fileTypeDefaultsOf(config))
+  if (problem !== null) throw new TrialRefusedError([problem], 0)
+  const samples = samplesIn(await withSamples(document, call), 'samples')
+  const results = await runSamples(check, { document, samples }, config)
+  return { ok: results.every(({ ok }) => ok), samples: results }
+}
+
+/** The document itself, or if it has no samples, the installed one of its name. */
+async function withSamples(document: unknown, { catalog, config }: ActionCall): Promise<unknown> {
+  if (isObject(document) && document['samples'] !== undefined) return document
+  const { value } = await readCategory(catalog, 'file_types')
+  const installed = installedFileTypes(value ?? [], fileTypeDefaultsOf(config))
+  return installed.find(({ name }) => name === nameOfFileType(document))?.document
+}
+
+/** Samples have a limit of their own. */
+function refuseLong({ samples: _, ...document }: Fields): void {
+  if (JSON.stringify(document).length <= DOCUMENT_CHARS_MAX) return
+  throw new ActionError(`Field document has more than ${DOCUMENT_CHARS_MAX} characters`)
+}
+
+function refuseOther(parameters: Fields): void {
+  const other = Object.keys(parameters).find((name) => parameters[name] !== undefined)
+  if (other !== undefined) throw new ActionError(`Field ${other} cannot be combined with samples`)
+}
 
 /** Throws `NotAllowedError` if the caller may not see prices of a subscriber. */
 async function refuseQuote({ permits }: ActionCall): Promise<void> {

@@ -96,7 +96,58 @@ const CASE_RESULT: Schema = closed(
   ['results', 'error', 'ok', 'mismatches'],
 )
 
+const MONEY: Readonly<Record<string, Schema>> = {
+  aprice: number('Price before tax.'),
+  final_charge: number('Price with tax.'),
+}
+
+const side = (description: string): Schema =>
+  closed(description, {
+    ...MONEY,
+    granted: number('Units that are granted, with those that are included.'),
+    returnCode: integer('1, or the reason why an event is denied.'),
+    desc: text('The reason as text.'),
+  })
+
+const COMPARED_CASE: Schema = closed(
+  'The price of a case or line before and after the change.',
+  {
+    name: text('Name of the case, or stamp of the line.'),
+    line: closed('The line, as it was charged.', {
+      stamp: text('Its stamp.'),
+      sid: integer('The subscriber.'),
+      urt: text('Time of the usage.'),
+      usaget: text('Usage type.'),
+      usagev: number('Units.'),
+      arate_key: text('Key of the rate.'),
+      ...MONEY,
+    }),
+    before: side('Sum of its events before the change.'),
+    after: side('Sum of its events after the change.'),
+    difference: closed('After less before.', MONEY),
+    changed: flag('Whether price, units or return code differ.'),
+    error: closed('Why it cannot be priced; then it has no prices.', {
+      field: text('Dotted path of the field in the case or line.'),
+      why: text('What is wrong with it.'),
+    }),
+  },
+  ['line', 'before', 'after', 'difference', 'error'],
+)
+
+const COMPARISON: Schema = closed('Prices before and after an assumed change.', {
+  cases: listOf(COMPARED_CASE, 'Changed ones first, by size of the difference.'),
+  totals: closed('Sums of the cases that can be priced.', {
+    cases: integer('Number of cases.'),
+    changed: integer('Number of changed ones.'),
+    failed: integer('Number of those that cannot be priced.'),
+    before: closed('Before the change.', MONEY),
+    after: closed('After the change.', MONEY),
+    difference: closed('After less before.', MONEY),
+  }),
+})
+
 export const QUOTE_SCHEMAS: Readonly<Record<string, Schema>> = {
   quotedEvent: EVENT_RESULT,
   quotedCase: CASE_RESULT,
+  quoteComparison: COMPARISON,
 }

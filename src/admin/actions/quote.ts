@@ -3,24 +3,14 @@ import { type Static, Type } from '@sinclair/typebox'
 import { type LiveUsage, quoteUsage, readLiveState } from '../../billing/quote/live.ts'
 import { caseSteps, quoteView } from '../../billing/quote/quote-case.ts'
 import { anyValue, either, listOf, mapOf, ref } from '../../catalog/entities/json-schema.ts'
-import { createPacer } from '../../catalog/feed/pacer.ts'
-import { isObject } from '../../domain/fields.ts'
 import { NUMBER_CHARS_MAX, TEXT_CHARS_MAX } from '../../file-types/decode-errors.ts'
-import { monotonicMs } from '../../runtime/clock.ts'
 import { ActionError } from '../entities/errors.ts'
 import { type ActionCall, action } from './action.ts'
 import { param } from './parameters.ts'
+import { changeOf, compareCases, compareLines } from './quote-comparison.ts'
+import { CASES_MAX, EVENTS_MAX, QuoteWork, refuseLarge } from './quote-work.ts'
 
-const CASES_MAX = 100
-/** Limit of all cases of a call. */
-const EVENTS_MAX = 1_000
-/** Limit of each list in a case: some checks compare all members with each other. */
-const MEMBERS_MAX = 1_000
-/** Usage is split at the ends of time bands: an event must not be split too often. */
-const BANDS_MAX = 32
 const SPAN_MS_MAX = 31 * 24 * 3600 * 1000
-/** Time that the cases of a call may take, without the pauses for other calls. */
-const TIME_MS_MAX = 60_000
 const BODY = { bytesMax: 4 * 1024 * 1024, json: { keysMax: 100_000 } } as const
 
 const PARAMETERS = Type.Object({
@@ -40,7 +30,30 @@ const PARAMETERS = Type.Object({
       `In place of a subscriber: at most ${CASES_MAX} cases with at most ${EVENTS_MAX} events.`,
     ),
   ),
+  assume: param.optional(
+    param.object(
+      'Compares: lists of documents (`rates`, `plans`, `services`, `prepaidincludes`, `taxes`) ' +
+        'that replace those of the same key, for the price after a change of `cases`, or of the ' +
+        'latest lines of `plan`.',
+    ),
+  ),
+  base: param.optional(
+    param.object('With `assume`: such lists for the price before the change, too.'),
+  ),
+  plan: param.optional(
+    param.text('With `assume`: the plan whose latest usage lines are priced.', {
+      maxLength: TEXT_CHARS_MAX,
+    }),
+  ),
+  last: param.optional(
+    param.integer(`Number of these lines; ${CASES_MAX} by default. \`rate\`: only those of it.`, {
+      minimum: 1,
+      maximum: CASES_MAX,
+    }),
+  ),
 })
+
+type Parameters = Static<typeof PARAMETERS>
 
 const EXAMPLE = {
   aprice: 0.61,
@@ -66,30 +79,39 @@ export const quote = action({
   about: 'Price usage of a subscriber, or of cases with their own catalogue, and move nothing',
   isReadByGet: true,
   body: BODY,
-  notEchoed: ['cases'],
+  notEchoed: ['cases', 'assume', 'base'],
+  // The lines of a plan are those that the entity API answers with.
+  entityActions: (raw) =>
+    raw.get('plan') === undefined ? [] : [{ collection: 'lines', action: 'get' }],
   parameters: PARAMETERS,
   answer: {
     details: either(
-      'The quote; with `cases` a list, in their order.',
+      'The quote; with `cases` a list, in their order; with `assume` the comparison.',
       ref('quotedEvent'),
       listOf(ref('quotedCase'), 'A result for each case.'),
+      ref('quoteComparison'),
     ),
   },
   example: {
     parameters: { sid: 171, usaget: 'call', usagev: 61 },
     answer: { details: EXAMPLE },
   },
-  async run({ cases, ...usage }, call) {
-    if (cases === undefined) return { details: await quoteSubscriber(usage, call) }
-    const [other] = Object.keys(usage)
-    if (other !== undefined) throw new ActionError(`Field ${other} cannot be combined with cases`)
+  async run({ assume, cases, ...usage }, call) {
+    if (assume !== undefined) {
+      return { details: await quoteChange(assume, usage, cases, call) }
+    }
+    const { base, plan, last, ...rest } = usage
+    const other = Object.entries({ base, plan, last }).find(([, value]) => value !== undefined)
+    if (other !== undefined) throw new ActionError(`Field ${other[0]} needs assume`)
+    if (cases === undefined) return { details: await quoteSubscriber(rest, call) }
+    refuseOther(rest, 'cases')
     refuseLarge(cases)
     return { details: await quoteCases(cases, call) }
   },
 })
 
 async function quoteSubscriber(
-  parameters: Omit<Static<typeof PARAMETERS>, 'cases'>,
+  parameters: Omit<Parameters, 'cases' | 'assume' | 'base' | 'plan' | 'last'>,
   { catalog, ledger, lookup, liveCatalogue, config, nowMs }: ActionCall,
 ) {
   const { sid, usaget, usagev, called_number: calledNumber = '', rate = '', urt } = parameters
@@ -107,56 +129,43 @@ async function quoteSubscriber(
   return quoteUsage(state, usage, liveCatalogue.settings, nowMs)
 }
 
-/** In slices: other calls are answered meanwhile. Ends early if the client disconnects. */
+/** Ends early if the client disconnects. */
 async function quoteCases(cases: readonly unknown[], { liveCatalogue, signal }: ActionCall) {
-  const pacer = createPacer()
+  const work = new QuoteWork(signal)
   const results: object[] = []
-  let sliceMs = monotonicMs()
-  let leftMs = TIME_MS_MAX
   for (const [index, each] of cases.entries()) {
-    const steps = caseSteps(each, liveCatalogue.settings, `cases.${index}`, SPAN_MS_MAX)
-    let step = steps.next()
-    while (step.done !== true) {
-      if (pacer.isSliceOver()) {
-        leftMs -= monotonicMs() - sliceMs
-        await pacer.pause()
-        sliceMs = monotonicMs()
-      }
-      if (signal?.aborted === true) return results
-      if (leftMs < 0) throw tooSlow(index)
-      step = steps.next()
-    }
-    results.push(quoteView(step.value))
+    const name = `cases.${index}`
+    const steps = caseSteps(each, liveCatalogue.settings, name, { spanMsMax: SPAN_MS_MAX })
+    const result = await work.run(steps, name)
+    if (result === null) break
+    results.push(quoteView(result))
   }
   return results
 }
 
-function tooSlow(index: number): ActionError {
-  const seconds = TIME_MS_MAX / 1000
-  return new ActionError(`cases.${index} was not reached in ${seconds} s: send fewer cases`)
+async function quoteChange(
+  assume: Readonly<Record<string, unknown>>,
+  { base, plan, last, rate: rateKey = '', ...other }: Omit<Parameters, 'assume' | 'cases'>,
+  cases: readonly unknown[] | undefined,
+  call: ActionCall,
+) {
+  refuseOther(other, 'assume')
+  if ((cases === undefined) === (plan === undefined)) {
+    throw new ActionError('With assume, one of cases and plan is needed')
+  }
+  const change = changeOf({ assume, base }, call.liveCatalogue.settings)
+  if (cases === undefined) {
+    const wanted = { plan: plan ?? '', rateKey, last: last ?? CASES_MAX }
+    return compareLines(wanted, change, call)
+  }
+  refuseOther({ last, ...(rateKey !== '' && { rate: rateKey }) }, 'cases')
+  refuseLarge(cases)
+  return compareCases(cases, change, SPAN_MS_MAX, call)
 }
 
-function refuseLarge(cases: readonly unknown[]): void {
-  if (cases.length > CASES_MAX) {
-    throw new ActionError(`Field cases has more than ${CASES_MAX} members`)
-  }
-  let events = 0
-  for (const [index, each] of cases.entries()) {
-    refuseLongLists(each, `cases.${index}`)
-    const listed = isObject(each) ? each['events'] : null
-    if (Array.isArray(listed)) events += listed.length
-  }
-  if (events > EVENTS_MAX) {
-    throw new ActionError(`Field cases has more than ${EVENTS_MAX} events in total`)
-  }
-}
-
-function refuseLongLists(value: unknown, path: string, most = MEMBERS_MAX): void {
-  if (typeof value !== 'object' || value === null) return
-  if (Array.isArray(value) && value.length > most) {
-    throw new ActionError(`${path} has more than ${most} members`)
-  }
-  for (const [name, member] of Object.entries(value)) {
-    refuseLongLists(member, `${path}.${name}`, name === 'bands' ? BANDS_MAX : MEMBERS_MAX)
-  }
+function refuseOther(parameters: object, name: string): void {
+  const [other] = Object.entries(parameters).flatMap(([key, value]) =>
+    value === undefined ? [] : [key],
+  )
+  if (other !== undefined) throw new ActionError(`Field ${other} cannot be combined with ${name}`)
 }

@@ -26,6 +26,8 @@ export interface QuoteCase {
   events: readonly CaseEvent[]
   /** Expected result of each event; null if the case has none. */
   expect: readonly Fields[] | null
+  /** Documents beside those of the case: they may name rates that it does not have. */
+  assumed?: ReadonlySet<Fields>
 }
 
 /** Documents as written, before dates are parsed. */
@@ -72,7 +74,7 @@ export interface CaseEvent {
   fields: Readonly<Record<string, string>>
 }
 
-const CATALOGUE_KEYS = ['rates', 'plans', 'services', 'prepaidincludes', 'taxes'] as const
+export const CATALOGUE_KEYS = ['rates', 'plans', 'services', 'prepaidincludes', 'taxes'] as const
 const CASE_KEYS = [
   'name',
   'catalogue',
@@ -115,7 +117,7 @@ export function readCase(value: unknown, defaults: QuoteSettings): QuoteCase {
   const needed = [...EVENT_KEYS, ...calculators.fieldsNeeded()]
   return {
     name: fields['name'] === undefined ? '' : textAt(fields['name'], 'name'),
-    catalogue: catalogueAt(fields['catalogue']),
+    catalogue: catalogueAt(fields['catalogue'], 'catalogue'),
     account: fields['account'] === undefined ? null : objectAt(fields['account'], 'account'),
     subscribers: subscribersAt(fields),
     settings,
@@ -142,12 +144,13 @@ function listAt(value: unknown, path: string): readonly Fields[] {
   return arrayAt(value, path).map((entry, index) => objectAt(entry, `${path}.${index}`))
 }
 
-function catalogueAt(value: unknown): CaseCatalogue {
-  const fields = objectAt(value, 'catalogue')
-  onlyKeys(fields, 'catalogue', CATALOGUE_KEYS)
+/** Lists of documents. Throws `FieldError` with a path below `path`. */
+export function catalogueAt(value: unknown, path: string): CaseCatalogue {
+  const fields = objectAt(value, path)
+  onlyKeys(fields, path, CATALOGUE_KEYS)
   const listed = CATALOGUE_KEYS.map((key): [CatalogueKey, readonly Fields[]] => [
     key,
-    fields[key] === undefined ? [] : listAt(fields[key], `catalogue.${key}`),
+    fields[key] === undefined ? [] : listAt(fields[key], `${path}.${key}`),
   ])
   return Object.fromEntries(listed) as Record<CatalogueKey, readonly Fields[]>
 }
@@ -243,4 +246,40 @@ function decimalAt(value: unknown, path: string): ExactDecimal {
   if (decimal === null) throw new FieldError(path, 'must be a number or decimal text')
   atMostDecimals(value, decimal, path, UNIT_DIGITS_MAX)
   return decimal
+}
+
+/** Maximal nesting of objects and lists, as for documents in the store. */
+const DEPTH_MAX = 100
+
+/**
+ * Returns the value, or a copy if it has dates in the format of the entity API, `{ sec, usec }`.
+ * Throws `FieldError` with the path of what is nested too deep.
+ */
+export function plainCase(value: unknown): unknown {
+  return plain(value, '', 0)
+}
+
+function plain(value: unknown, path: string, depth: number): unknown {
+  if (typeof value !== 'object' || value === null) return value
+  if (depth > DEPTH_MAX) {
+    throw new FieldError(path, `is nested deeper than ${DEPTH_MAX} objects and lists`)
+  }
+  const date = dateText(value)
+  if (date !== null) return date
+  const entries = Object.entries(value)
+  const parts = entries.map(([key, part]) =>
+    typeof part === 'object' ? plain(part, within(path, key), depth + 1) : part,
+  )
+  if (parts.every((part, index) => part === entries[index]?.[1])) return value
+  if (Array.isArray(value)) return parts
+  return Object.fromEntries(entries.map(([key], index) => [key, parts[index]]))
+}
+
+/** Null if the value is not a valid date. */
+function dateText(value: object): string | null {
+  const { sec, usec } = value as { sec?: unknown; usec?: unknown }
+  if (typeof sec !== 'number' || typeof usec !== 'number') return null
+  if (Object.keys(value).length !== 2) return null
+  const date = new Date(sec * 1000 + usec / 1000)
+  return Number.isNaN(date.getTime()) ? null : date.toISOString()
 }

@@ -58,6 +58,7 @@ export function compileCatalogue(quote: QuoteCase, options: CompileOptions): Cat
   }
   for (const key of ['plans', 'services'] as const) {
     for (const [index, document] of quote.catalogue[key].entries()) {
+      if (quote.assumed?.has(document)) continue
       checkNames(key, document, `catalogue.${key}.${index}`, catalogue)
     }
   }

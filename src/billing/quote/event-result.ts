@@ -133,7 +133,7 @@ function taxData(all: readonly TaxData[]): TaxData {
 }
 
 /** Exact: each number is the shortest text of its decimal. */
-function sumOf(amounts: readonly number[]): number {
+export function sumOf(amounts: readonly number[]): number {
   // Adding 0 turns -0 into 0.
   if (amounts.length === 1) return (amounts[0] as number) + 0
   const decimals = amounts.flatMap((amount) => exactDecimal(String(amount)) ?? [])

@@ -44,6 +44,9 @@ export interface LiveState extends LiveRates {
   actionRules: BalanceRuleSet | null
 }
 
+/** The rules by which usage is priced. */
+export type LiveRules = LiveRates & Pick<LiveState, 'taxation'>
+
 /** Where the state is read. */
 export interface LiveSource extends CustomerSource {
   readonly ledger: Ledger
@@ -59,12 +62,19 @@ export async function readLiveState(
   const { catalog, ledger } = source
   const profile = await profileOf(source, usage)
   const [subscriber, account] = await loadOwners(ledger, profile.aid, [usage.sid, 0])
-  const rates = await source.catalogue.current()
-  const { value } = await readCategory(catalog, 'taxation')
-  const taxation = taxationOf(value, rating)
+  const rules = await readLiveRules(source, { rating })
   const events = await readCategory(catalog, 'events')
   const { withActions: actionRules } = new BalanceRuleSet(balanceRulesIn(events.value).rules)
-  return { ...rates, profile, subscriber, account, taxation, actionRules } as LiveState
+  return { ...rules, profile, subscriber, account, actionRules } as LiveState
+}
+
+export async function readLiveRules(
+  { catalog, catalogue }: Pick<LiveSource, 'catalog' | 'catalogue'>,
+  { rating }: Pick<Config, 'rating'>,
+): Promise<LiveRules> {
+  const rates = await catalogue.current()
+  const { value } = await readCategory(catalog, 'taxation')
+  return { ...rates, taxation: taxationOf(value, rating) }
 }
 
 /** Pure. The same decision as for a request with `pretend`. `nowMs`: the node's clock. */
@@ -93,10 +103,11 @@ export function liveView({ subscriber, account }: LiveState): ChargeView {
 
 /** The context of a decision by the rules of the installation. */
 export function liveContext(
-  { catalogue, finder, profile, taxation, actionRules }: LiveState,
+  state: LiveRules & Pick<ChargeContext, 'profile' | 'actionRules'>,
   settings: QuoteSettings,
   nowMs: number,
 ): ChargeContext {
+  const { catalogue, finder, profile, taxation, actionRules } = state
   return {
     catalogue,
     profile,

@@ -1,6 +1,7 @@
 /** Quotes one case, from its JSON to its result. */
 import { FieldError } from '../../domain/fields.ts'
-import { nameOf, readCase, within } from './case.ts'
+import { type AssumedDocuments, withAssumed } from './assumed-documents.ts'
+import { nameOf, plainCase, readCase } from './case.ts'
 import type { EventResult } from './event-result.ts'
 import { type Mismatch, mismatches } from './expectation.ts'
 import { type QuoteSettings, STANDARD } from './settings.ts'
@@ -34,16 +35,23 @@ export function quoteCase(caseValue: unknown, defaults = STANDARD, name = ''): Q
   }
 }
 
-/** Like `quoteCase`, pausing before each event; `spanMsMax`: limit on the time an event lasts. */
+export interface CaseOptions {
+  /** Limit on the time an event lasts. */
+  readonly spanMsMax?: number
+  /** Documents beside those of the case, later lists in place of earlier ones. */
+  readonly assumed?: readonly AssumedDocuments[]
+}
+
+/** Like `quoteCase`, pausing before each event. */
 export function* caseSteps(
   caseValue: unknown,
   defaults: QuoteSettings,
   name: string,
-  spanMsMax?: number,
+  options: CaseOptions = {},
 ): Generator<undefined, QuoteResult> {
   const shownName = nameOf(caseValue, name)
   try {
-    return { name: shownName, ...(yield* play(caseValue, defaults, spanMsMax)) }
+    return { name: shownName, ...(yield* play(caseValue, defaults, options)) }
   } catch (error) {
     if (error instanceof FieldError) {
       return brokenCase(shownName, { field: error.path, why: error.reason })
@@ -59,9 +67,9 @@ export function brokenCase(name: string, error: CaseError): QuoteResult {
 function* play(
   caseValue: unknown,
   defaults: QuoteSettings,
-  spanMsMax?: number,
+  { spanMsMax, assumed = [] }: CaseOptions,
 ): Generator<undefined, Omit<QuoteResult, 'name'>> {
-  const quote = readCase(plainCase(caseValue), defaults)
+  const quote = assumed.reduce(withAssumed, readCase(plainCase(caseValue), defaults))
   const trial = new Trial(quote, spanMsMax)
   const results: EventResult[] = []
   for (const event of quote.events) {
@@ -81,40 +89,4 @@ export function quoteView({ name, results, error, ...verdict }: QuoteResult) {
 /** The result as one line of JSON. */
 export function quoteLine(result: QuoteResult): string {
   return JSON.stringify(quoteView(result))
-}
-
-/** Maximal nesting of objects and lists, as for documents in the store. */
-const DEPTH_MAX = 100
-
-/**
- * Returns the value, or a copy if it has dates in the format of the entity API, `{ sec, usec }`.
- * Throws `FieldError` with the path of what is nested too deep.
- */
-function plainCase(value: unknown): unknown {
-  return plain(value, '', 0)
-}
-
-function plain(value: unknown, path: string, depth: number): unknown {
-  if (typeof value !== 'object' || value === null) return value
-  if (depth > DEPTH_MAX) {
-    throw new FieldError(path, `is nested deeper than ${DEPTH_MAX} objects and lists`)
-  }
-  const date = dateText(value)
-  if (date !== null) return date
-  const entries = Object.entries(value)
-  const parts = entries.map(([key, part]) =>
-    typeof part === 'object' ? plain(part, within(path, key), depth + 1) : part,
-  )
-  if (parts.every((part, index) => part === entries[index]?.[1])) return value
-  if (Array.isArray(value)) return parts
-  return Object.fromEntries(entries.map(([key], index) => [key, parts[index]]))
-}
-
-/** Null if the value is not a valid date. */
-function dateText(value: object): string | null {
-  const { sec, usec } = value as { sec?: unknown; usec?: unknown }
-  if (typeof sec !== 'number' || typeof usec !== 'number') return null
-  if (Object.keys(value).length !== 2) return null
-  const date = new Date(sec * 1000 + usec / 1000)
-  return Number.isNaN(date.getTime()) ? null : date.toISOString()
 }

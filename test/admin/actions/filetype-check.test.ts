@@ -133,6 +133,128 @@ describe('filetypecheck', () => {
   })
 })
 
+describe('filetypecheck of samples', () => {
+  const sampleOf = async (name: string, message: string, document: object = GY) => {
+    const { details } = await api.ask('filetypecheck', { document, message }, { as: 'json' })
+    return { name, message, expect: (details as { expect: object }).expect }
+  }
+  const run = async (params: Record<string, unknown>) => {
+    const sent = { samples: true, ...params }
+    const answer = await api.ask('filetypecheck', sent, { as: 'json' })
+    expect(answer).toMatchObject({ status: 1 })
+    return answer['details']
+  }
+  const { when: _, ...TIMELESS } = START
+
+  it('has what a sample of a message would expect', async () => {
+    const { expect: expected } = await sampleOf('a', JSON.stringify(START))
+    expect(expected).toMatchObject({
+      request: {
+        kind: 'start',
+        sessionId: 's',
+        eventTime: '2026-01-02T03:04:05.000Z',
+        services: [{ usaget: 'data', requested: 5 }],
+      },
+      answers: { 'answer if granted': '{"code":1}' },
+    })
+    expect(expected).not.toHaveProperty('request.origin')
+    const wrong = await sampleOf('b', '{"type":')
+    expect(wrong.expect).toMatchObject({ error: { field: 'body', why: 'is not JSON' } })
+    expect(wrong.expect).not.toHaveProperty('request')
+    expect((await sampleOf('c', '{}', { ...GY, parser: {} })).expect).toBeNull()
+  })
+
+  it('checks all, with the differences of a changed document', async () => {
+    const good = await sampleOf('good', JSON.stringify(TIMELESS))
+    const cut = await sampleOf('cut', '{"type":')
+    const document = { ...GY, samples: [good, cut] }
+    expect(await run({ document })).toEqual({
+      ok: true,
+      samples: [
+        { name: 'good', ok: true, differences: [] },
+        { name: 'cut', ok: true, differences: [] },
+      ],
+    })
+    await install([document])
+    expect(await run({ file_type: 'GY' })).toMatchObject({ ok: true, samples: [{}, {}] })
+    const usaget_mapping = [{ usaget: 'sms', volume_src: ['asked'] }]
+    const changed = { ...GY, processor: { ...GY.processor, usaget_mapping } }
+    expect(await run({ document: changed })).toEqual({
+      ok: false,
+      samples: [
+        {
+          name: 'good',
+          ok: false,
+          differences: [{ field: 'request.services.0.usaget', expected: 'data', actual: 'sms' }],
+        },
+        { name: 'cut', ok: true, differences: [] },
+      ],
+    })
+  })
+
+  it('compares a request that is not expected, and services that are too many', async () => {
+    const more = {
+      name: 'more',
+      message: JSON.stringify(START),
+      expect: { request: { services: [] } },
+    }
+    const wrong = { name: 'wrong', message: JSON.stringify(START), expect: { error: { why: 'x' } } }
+    expect(await run({ document: { ...GY, samples: [more, wrong] } })).toMatchObject({
+      samples: [
+        {
+          differences: [{ field: 'request.services.0', expected: null, actual: { requested: 5 } }],
+        },
+        {
+          differences: [
+            { field: 'request', expected: null, actual: { kind: 'start' } },
+            { field: 'error', expected: { why: 'x' }, actual: null },
+          ],
+        },
+      ],
+    })
+  })
+
+  it('of a file type without samples has none', async () => {
+    expect(await run({ document: { ...GY, file_type: 'OTHER' } })).toEqual({
+      ok: true,
+      samples: [],
+    })
+    expect(await run({ file_type: 'xml' })).toEqual({ ok: true, samples: [] })
+  })
+
+  it.each([
+    [{ samples: [{ name: 'a', message: 'x' }] }, 'samples.0.expect', 'is missing'],
+    [{ samples: [{ name: 'a', expect: {} }] }, 'samples.0', 'needs one of message and'],
+    [{ samples: [{ name: ' ', message: 'x', expect: {} }] }, 'samples.0.name', '1 to 100'],
+    [{ samples: {} }, 'samples', 'must be a list'],
+    [{ parser: { type: 'x' } }, 'parser.type', ''],
+  ])('refuses document %#, with its path', async (more, path, reason) => {
+    const sent = { samples: true, document: { ...GY, ...more } }
+    expect(await api.ask('filetypecheck', sent, { as: 'json' })).toMatchObject({
+      status: 0,
+      code: 17_576,
+      fields: [{ path: `file_types.GY.${path}`, reason: expect.stringContaining(reason) }],
+    })
+  })
+
+  it('refuses more samples than are kept, a repeated name, and a message beside', async () => {
+    const sample = { name: 'a', message: 'x', expect: {} }
+    const numbered = (count: number, more: object = {}) =>
+      Array.from({ length: count }, (__, index) => ({ ...sample, name: `n${index}`, ...more }))
+    const refusal = async (samples: object[]) => {
+      const sent = { samples: true, document: { ...GY, samples } }
+      return (await api.ask('filetypecheck', sent, { as: 'json' }))['message']
+    }
+    expect(await refusal(numbered(101))).toContain('samples has more than 100 members')
+    expect(await refusal(numbered(5, { message: 'x'.repeat(60_000) }))).toContain('262144 char')
+    expect(await refusal([sample, sample])).toContain("samples.1.name 'a' occurs twice")
+    const both = { samples: true, file_type: 'xml', message: 'x' }
+    expect(await api.ask('filetypecheck', both, { as: 'json' })).toMatchObject({
+      message: 'Field message cannot be combined with samples',
+    })
+  })
+})
+
 describe('filetypecheck with rate', () => {
   const NOW = { ...START, when: '2026-06-15 12:00:00' }
   const rated = (message: object, document: object = GY) => {

@@ -12,6 +12,11 @@ const open = (hash: string, user?: string) => visits.visit({ hash, ...(user && {
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 const tab = (page: Page, name: string) => page.getByRole('link', { name, exact: true })
 
+async function edit(page: Page): Promise<void> {
+  await button(page, 'Edit').waitFor()
+  await page.keyboard.press('e')
+}
+
 async function createRate(key: string, ...prices: number[]): Promise<void> {
   const bounds = ['60', '120', 'UNLIMITED'].slice(-prices.length)
   const rate = prices.map((price, index) => ({
@@ -73,7 +78,7 @@ describe.skipIf(CHROMIUM === undefined)('a price that is raised from a date', ()
   it('is drawn while it is typed, with the total of the API at the cursor', async () => {
     await createRate('DRAWN', 0.01, 0.02)
     const page = await open('#/catalogue/rates/DRAWN')
-    await page.keyboard.press('e')
+    await edit(page)
     const steps = page.locator('.plot-steps')
     const before = await steps.getAttribute('d')
     await page.getByLabel('price of tier 2').fill('0.05')
@@ -111,7 +116,7 @@ describe.skipIf(CHROMIUM === undefined)('two operators with one revision', () =>
   it('see whose change it was and what differs, and choose for each field', async () => {
     await createRate('SHARED', 0.01, 0.02)
     const page = await open('#/catalogue/rates/SHARED')
-    await page.keyboard.press('e')
+    await edit(page)
     await page.getByLabel('replaces the terms').check()
     await page.getByLabel('price of tier 1').fill('0.5')
     const rate = [

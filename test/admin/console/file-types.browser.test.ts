@@ -3,68 +3,31 @@ import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { CHROMIUM } from '../../support/admin/console/browser.ts'
 import { READER_NAME } from '../../support/admin/console/console-product.ts'
+import {
+  ACME,
+  check,
+  GY,
+  installFileTypes,
+  messageOf,
+  START,
+  stage,
+  stages,
+} from '../../support/admin/console/file-type-page.ts'
 import { expectAccessible, useVisits } from '../../support/admin/console/visits.ts'
 
 const visits = useVisits()
 const HOSTILE = '<img src=x onerror=alert(1)>'
 
-const ACME = {
-  file_type: 'ACME',
-  parser: { type: 'key_value', pair_separator: ';', value_separator: ':' },
-  processor: {
-    date_field: 'at',
-    usaget_mapping: [
-      { src_field: 'svc', pattern: 'net', usaget: 'data', volume_src: 'want' },
-      { usaget: 'roaming', volume_src: 'want' },
-    ],
-  },
-  realtime: {
-    request_type_field: 'op',
-    request_types: { O: 'start_request', U: 'update_request', C: 'release_request' },
-    session_id_fields: 'call',
-    used_usagev_field: 'used',
-    subscriber_fields: { msisdn: 'user' },
-  },
-  response: {
-    encode: 'json',
-    fields: [
-      { response_field_name: 'code', row_field_name: 'return_code' },
-      { response_field_name: 'quota', row_field_name: 'granted_volume' },
-      { response_field_name: 'name', row_field_name: 'uf.name' },
-    ],
-  },
-}
-const GY = { ...ACME, file_type: 'GY', parser: { type: 'json' } }
 const BROKEN = { ...ACME, file_type: 'BROKEN', parser: { type: 'csv' } }
-const START = 'op:O;call:c-1;svc:net;want:1048576;user:447700900123'
 
-beforeAll(async () => {
-  if (CHROMIUM === undefined) return
-  const { config } = visits.scene().catalog
-  const stored = { rev: 1, value: [ACME, GY, BROKEN], changed: new Date(0), changed_by: 'test' }
-  await config.replaceOne({ _id: 'file_types' }, stored as never, { upsert: true })
-})
+beforeAll(() => installFileTypes(visits, [ACME, GY, BROKEN]))
 
 const open = (more: Parameters<typeof visits.visit>[0] & { query?: string } = {}) => {
   const { query = '', ...options } = more
   return visits.visit({ ...options, hash: `#/file-types${query}` })
 }
 const typeOf = (page: Page) => page.getByLabel('File type', { exact: true })
-const messageOf = (page: Page) => page.getByRole('textbox', { name: 'Message' })
 const button = (page: Page) => page.getByRole('button', { name: 'Check', exact: true })
-const stages = (page: Page) => page.locator('.stage h3')
-const stage = (page: Page, name: string) => page.getByRole('listitem', { name })
-
-/** Pastes and checks; resolves with the states of the stages. */
-async function check(page: Page, message: string): Promise<readonly string[]> {
-  await messageOf(page).fill(message)
-  const answered = page.waitForResponse((response) => response.url().endsWith('/filetype/check'))
-  await page.keyboard.press('Control+Enter')
-  await answered
-  await page.getByText('The message or the file type has changed').waitFor({ state: 'detached' })
-  await stages(page).last().waitFor()
-  return stages(page).locator('.word').allTextContents()
-}
 
 /** Opens the page of a type, and checks a message. */
 async function checked(type: string, message: string, query = '') {
@@ -292,7 +255,7 @@ describe.skipIf(CHROMIUM === undefined)('messages and states', () => {
     await stage(other, '3. Rate').getByText('This needs one of the roles').waitFor()
     await permit('filetypecheck')
     const third = await open({ user: READER_NAME, query: '?type=ACME' })
-    await third.getByText('This needs one of the roles admin; you have: read.').waitFor()
+    await third.getByText('This needs one of the roles admin; you have: read.').first().waitFor()
     expect(await button(third).getAttribute('aria-disabled')).toBe('true')
     await button(third).click({ force: true })
     expect(await third.getByText('Nothing has been checked yet.').count()).toBe(1)

@@ -10,6 +10,7 @@ import { OVERVIEW } from './de/overview.ts'
 import { PAYMENTS } from './de/payments.ts'
 import { REPORTS } from './de/reports.ts'
 import { SESSIONS } from './de/sessions.ts'
+import { SIMULATOR } from './de/simulator.ts'
 import { WHY } from './de/why.ts'
 import type { Words } from './en.ts'
 
@@ -25,5 +26,6 @@ export const DE: Words = {
   ...REPORTS,
   ...SESSIONS,
   ...FILE_TYPES,
+  ...SIMULATOR,
   ...WHY,
 }

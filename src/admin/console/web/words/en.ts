@@ -13,6 +13,7 @@ import { OVERVIEW } from './en/overview.ts'
 import type { PAYMENTS } from './en/payments.ts'
 import type { REPORTS } from './en/reports.ts'
 import type { SESSIONS } from './en/sessions.ts'
+import type { SIMULATOR } from './en/simulator.ts'
 import type { WHY } from './en/why.ts'
 
 export const FIRST = { ...FRAME, ...OVERVIEW } as const
@@ -27,6 +28,7 @@ type All = typeof FIRST &
   typeof PAYMENTS &
   typeof REPORTS &
   typeof SESSIONS &
+  typeof SIMULATOR &
   typeof WHY
 
 export type WordKey = keyof All

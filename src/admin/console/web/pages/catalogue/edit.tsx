@@ -12,6 +12,7 @@ import type { Revision } from '../../parts/revisions.ts'
 import { t } from '../../words/words.ts'
 import type { Collection } from './data.ts'
 import { HIDDEN, Messages, messagesOf, plotOf, schemaOf, termsOf } from './editing.tsx'
+import { Simulate } from './simulate.tsx'
 
 interface EditProps {
   readonly collection: Collection
@@ -57,26 +58,29 @@ export function EditRevision(props: EditProps) {
   )
   const refusal = form.refusal.value
   return (
-    <Form form={form} save={t('catalogue.save')} isWide beside={<Cancel onClose={onClose} />}>
-      <h2>{t('catalogue.edit')}</h2>
-      {edit.conflict(document, (merged) => form.set('document', merged))}
-      <EffectFields
-        effect={effect}
-        from={from}
-        onEffect={(value) => form.set('effect', value)}
-        onFrom={(value) => form.set('from', value)}
-      />
-      <DocumentEditor
-        schemas={schemas}
-        schema={schemaOf(schemas, collection)}
-        document={document}
-        onChange={(next) => form.set('document', next)}
-        errors={messagesOf(validation, refusal)}
-        hidden={[...HIDDEN, key]}
-        besideTiers={plotOf(document, edit.base)}
-      />
-      <Messages validation={validation} refusal={refusal} document={document} />
-    </Form>
+    <>
+      <Form form={form} save={t('catalogue.save')} isWide beside={<Cancel onClose={onClose} />}>
+        <h2>{t('catalogue.edit')}</h2>
+        {edit.conflict(document, (merged) => form.set('document', merged))}
+        <EffectFields
+          effect={effect}
+          from={from}
+          onEffect={(value) => form.set('effect', value)}
+          onFrom={(value) => form.set('from', value)}
+        />
+        <DocumentEditor
+          schemas={schemas}
+          schema={schemaOf(schemas, collection)}
+          document={document}
+          onChange={(next) => form.set('document', next)}
+          errors={messagesOf(validation, refusal)}
+          hidden={[...HIDDEN, key]}
+          besideTiers={plotOf(document, edit.base)}
+        />
+        <Messages validation={validation} refusal={refusal} document={document} />
+      </Form>
+      <Simulate collection={name} base={edit.base} draft={document} />
+    </>
   )
 }
 

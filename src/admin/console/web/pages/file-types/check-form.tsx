@@ -10,13 +10,15 @@ import { bytesOfHex } from './hexadecimal.ts'
 interface CheckFormProps {
   readonly types: readonly FileType[]
   readonly isBusy: boolean
+  /** The message at the begin. */
+  readonly initial: string
   readonly onCheck: (typed: Typed) => void
   readonly onChange: (typed: Typed) => void
 }
 
-export function CheckForm({ types, isBusy, onCheck, onChange }: CheckFormProps) {
+export function CheckForm({ types, isBusy, initial, onCheck, onChange }: CheckFormProps) {
   const { query } = location.value
-  const [message, setMessage] = useState('')
+  const [message, setMessage] = useState(initial)
   const [errors, setErrors] = useState<Errors>(NO_ERRORS)
   const ref = useRef<HTMLFormElement>(null)
   const form: MessageForm = query['as'] === 'hex' ? 'hex' : 'text'

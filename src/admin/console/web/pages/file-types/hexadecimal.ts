@@ -19,6 +19,11 @@ export function base64Of(bytes: Uint8Array): string {
   return btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''))
 }
 
+export function hexOfBase64(text: string): string {
+  const bytes = Array.from(atob(text), (byte) => byte.charCodeAt(0).toString(16).padStart(2, '0'))
+  return bytes.join(' ')
+}
+
 export const ROW_BYTES = 8
 /** Rows that are shown before and after that of the wrong byte. */
 const ROWS_AROUND = 16

@@ -3,6 +3,7 @@ import './file-types.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refusal } from '../../api/errors.ts'
 import { useRead } from '../../api/read.ts'
+import { setQuery } from '../../frame/routes.ts'
 import { announce } from '../../parts/live-region.tsx'
 import { missingText } from '../../parts/rights.ts'
 import { ReadView, Refused, Skeleton } from '../../parts/state.tsx'
@@ -11,6 +12,7 @@ import { addWords, t } from '../../words/words.ts'
 import { CheckForm } from './check-form.tsx'
 import { checkMessage, type Report, readFileTypes, type Typed } from './data.ts'
 import { Result } from './result.tsx'
+import { Samples } from './samples.tsx'
 import { stagesOf } from './stages.ts'
 
 addWords(FILE_TYPES)
@@ -26,6 +28,8 @@ export default function Page() {
   const types = useRead('file types', readFileTypes)
   const { check, start } = useCheck()
   const [current, setCurrent] = useState<Typed | null>(null)
+  const [opened, setOpened] = useState({ message: '', count: 0 })
+  const chosen = types.state.value.data?.find(({ name }) => name === current?.type)
   const isChanged = check !== null && current !== null && !isSame(check.typed, current)
   return (
     <>
@@ -42,6 +46,8 @@ export default function Page() {
           >
             {(list) => (
               <CheckForm
+                key={opened.count}
+                initial={opened.message}
                 types={list}
                 isBusy={check?.isBusy === true}
                 onCheck={start}
@@ -58,6 +64,18 @@ export default function Page() {
           )}
         </section>
       </div>
+      {chosen !== undefined && (
+        <Samples
+          key={chosen.name}
+          type={chosen}
+          checked={isChanged || !check?.report ? null : { ...check, report: check.report }}
+          onOpen={(typed) => {
+            setQuery({ as: typed.form === 'hex' ? 'hex' : null })
+            setOpened(({ count }) => ({ message: typed.message, count: count + 1 }))
+            start(typed)
+          }}
+        />
+      )}
     </>
   )
 }

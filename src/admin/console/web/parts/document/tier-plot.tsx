@@ -62,8 +62,7 @@ export function TierPlot({ price, tiers, before, method, hasTotal }: TierPlotPro
   const units = index === null ? null : (samples[index] ?? null)
   return (
     <figure class="tier-plot">
-      <svg
-        viewBox={`-4 -8 ${WIDTH + 8} ${HEIGHT + 24}`}
+      <div
         role="img"
         aria-label={t('document.plot', { count: steps.length })}
         // biome-ignore lint/a11y/noNoninteractiveTabindex: the arrow keys move its cursor.
@@ -71,17 +70,19 @@ export function TierPlot({ price, tiers, before, method, hasTotal }: TierPlotPro
         onKeyDown={move}
         onPointerMove={point}
       >
-        <path class="plot-axis" d={`M0 0V${HEIGHT}H${WIDTH}`} />
-        {old.length > 0 && <path class="plot-before" d={pathOf(old, scale)} />}
-        <path class="plot-steps" d={pathOf(steps, scale)} />
-        {steps.at(-1)?.to === null && (
-          <text class="plot-open" x={WIDTH} y={HEIGHT + 14}>
-            →
-          </text>
-        )}
-        {totals.length > 0 && <polyline class="plot-total" points={lineOf(totals, scale)} />}
-        {units !== null && <Cursor at={placeOf(units, scale) * WIDTH} />}
-      </svg>
+        <svg viewBox={`-4 -8 ${WIDTH + 8} ${HEIGHT + 24}`} aria-hidden="true">
+          <path class="plot-axis" d={`M0 0V${HEIGHT}H${WIDTH}`} />
+          {old.length > 0 && <path class="plot-before" d={pathOf(old, scale)} />}
+          <path class="plot-steps" d={pathOf(steps, scale)} />
+          {steps.at(-1)?.to === null && (
+            <text class="plot-open" x={WIDTH} y={HEIGHT + 14}>
+              →
+            </text>
+          )}
+          {totals.length > 0 && <polyline class="plot-total" points={lineOf(totals, scale)} />}
+          {units !== null && <Cursor at={placeOf(units, scale) * WIDTH} />}
+        </svg>
+      </div>
       <figcaption>
         <span aria-live="polite">
           {units === null ? t('document.plotHint') : said(units, steps, totals)}

@@ -54,4 +54,6 @@ export const CATALOGUE: Readonly<Record<keyof typeof EN, string>> = {
   'catalogue.unused': 'Kein Tarif, Dienst oder Kunde verweist jetzt oder später darauf.',
   'catalogue.users': '{count} in {collection}, über {field}',
   'catalogue.usersMore': '{count} und mehr in {collection}, über {field}',
+  'catalogue.simulateOpen': 'Preise simulieren…',
+  'catalogue.simulate': 'Was würde die Änderung kosten?',
 }

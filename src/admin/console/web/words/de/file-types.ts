@@ -86,4 +86,41 @@ export const FILE_TYPES: Readonly<Record<keyof typeof EN, string>> = {
   'filetypes.rate': 'Tarif',
   'filetypes.aprice': 'Preis vor Steuern',
   'filetypes.final': 'Preis mit Steuern',
+
+  'samples.title': 'Beispiele von {name}',
+  'samples.about':
+    'Gespeicherte Nachrichten mit dem, was die Prüfung ergab: die Abrechnungsanfrage und die ' +
+    'Antworten. Sie werden hier und von tollgate filetype check --samples erneut geprüft.',
+  'samples.builtIn':
+    '{name} ist eingebaut: Beispiele kann er nur haben, wenn sein Dokument gespeichert ist, mit ' +
+    'tollgate filetype show und set.',
+  'samples.save': 'Als Beispiel speichern…',
+  'samples.run': 'Alle prüfen',
+  'samples.checkFirst': 'Eine Nachricht wird nach ihrer Prüfung gespeichert.',
+  'samples.personal':
+    'Ein Beispiel bleibt in den Einstellungen: Entfernen Sie vorher personenbezogene Daten.',
+  'samples.none': 'Es gibt noch keine Beispiele. Prüfen Sie eine Nachricht, und speichern Sie sie.',
+  'samples.summary': 'Beispiele: {count}, abweichend: {bad}.',
+  'samples.list': 'Beispiele',
+  'samples.name': 'Name',
+  'samples.state': 'Zustand',
+  'samples.do': 'Aktionen',
+  'samples.ok': 'in Ordnung',
+  'samples.differs': 'weicht ab',
+  'samples.open': 'Öffnen',
+  'samples.openNamed': '{name} öffnen',
+  'samples.remove': 'Entfernen',
+  'samples.keep': 'Behalten',
+  'samples.differences': 'Abweichungen von {name}',
+  'samples.expected': 'Erwartet',
+  'samples.actual': 'Jetzt',
+  'samples.saveTitle': 'Die Nachricht als Beispiel von {type} speichern',
+  'samples.saveEffect': 'Was die Prüfung jetzt ergibt, muss sie von nun an ergeben.',
+  'samples.saveNow': 'Speichern',
+  'samples.replace': 'Ersetzen',
+  'samples.taken': 'Es gibt ein Beispiel dieses Namens: Es wird ersetzt.',
+  'samples.removeTitle': 'Das Beispiel {name} entfernen?',
+  'samples.removeEffect':
+    '{type} wird nicht mehr mit {name} geprüft. Nur ältere Stände der Einstellungen haben es ' +
+    'dann noch.',
 }

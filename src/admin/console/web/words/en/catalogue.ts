@@ -52,4 +52,6 @@ export const CATALOGUE = {
   'catalogue.unused': 'No plan, service or customer refers to it now or later.',
   'catalogue.users': '{count} of {collection}, by {field}',
   'catalogue.usersMore': '{count} and more of {collection}, by {field}',
+  'catalogue.simulateOpen': 'Simulate prices…',
+  'catalogue.simulate': 'What would the edit cost?',
 } as const

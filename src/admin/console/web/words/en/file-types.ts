@@ -83,4 +83,39 @@ export const FILE_TYPES = {
   'filetypes.rate': 'Rate',
   'filetypes.aprice': 'Price before tax',
   'filetypes.final': 'Price with tax',
+
+  'samples.title': 'Samples of {name}',
+  'samples.about':
+    'Saved messages with what the check said of them: the charge request and the answers. ' +
+    'They are checked again here, and by tollgate filetype check --samples.',
+  'samples.builtIn':
+    '{name} is built in: it can have no samples unless its document is stored, by tollgate ' +
+    'filetype show and set.',
+  'samples.save': 'Save as sample…',
+  'samples.run': 'Run all',
+  'samples.checkFirst': 'A message is saved after its check.',
+  'samples.personal': 'A sample stays in the settings: remove personal data from it before.',
+  'samples.none': 'There are no samples yet. Check a message, then save it.',
+  'samples.summary': 'Samples: {count}, differing: {bad}.',
+  'samples.list': 'Samples',
+  'samples.name': 'Name',
+  'samples.state': 'State',
+  'samples.do': 'Actions',
+  'samples.ok': 'ok',
+  'samples.differs': 'differs',
+  'samples.open': 'Open',
+  'samples.openNamed': 'Open {name}',
+  'samples.remove': 'Remove',
+  'samples.keep': 'Keep it',
+  'samples.differences': 'Differences of {name}',
+  'samples.expected': 'Expected',
+  'samples.actual': 'Now',
+  'samples.saveTitle': 'Save the message as a sample of {type}',
+  'samples.saveEffect': 'What the check says now is what it has to say from now on.',
+  'samples.saveNow': 'Save',
+  'samples.replace': 'Replace',
+  'samples.taken': 'There is a sample of this name: it is replaced.',
+  'samples.removeTitle': 'Remove the sample {name}?',
+  'samples.removeEffect':
+    '{type} is no longer checked with {name}. Only older versions of the settings have it then.',
 } as const
