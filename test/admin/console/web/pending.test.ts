@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { amountIn } from '../../../src/admin/console/web/parts/numbers.ts'
+import { amountIn } from '../../../../src/admin/console/web/parts/numbers.ts'
 import {
   forgetPending,
   keepPending,
   keptPending,
   openPending,
-} from '../../../src/admin/console/web/parts/pending.ts'
+} from '../../../../src/admin/console/web/parts/pending.ts'
 
 function storage() {
   const values = new Map<string, string>()
