@@ -68,6 +68,7 @@ interface ErrorBody {
   readonly message?: string
   readonly desc?: string
   readonly display?: unknown
+  readonly fields?: readonly FieldError[]
   readonly data?: { readonly message?: string }
 }
 
@@ -84,8 +85,9 @@ function kindOf(httpStatus: number, code: number): RefusalKind {
   return httpStatus >= 502 && httpStatus <= 504 ? 'unavailable' : 'refused'
 }
 
-/** `display` names the paths; the message has them with their reasons. */
-function fieldsOf(code: number, { message = '', display }: ErrorBody): readonly FieldError[] {
+/** Of writes that were tried; otherwise `display` names the paths, the message has the reasons. */
+function fieldsOf(code: number, { message = '', display, fields }: ErrorBody) {
+  if (Array.isArray(fields)) return fields as readonly FieldError[]
   if (code !== INVALID_FIELDS || !message.startsWith(INVALID)) return []
   const named = namesIn(display)
   return message

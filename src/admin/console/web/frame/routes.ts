@@ -22,6 +22,10 @@ export const MENU: readonly { readonly page: string; readonly title: WordKey; ke
   { page: 'overview', title: 'page.overview', key: 'o' },
   { page: 'sessions', title: 'page.sessions', key: 's' },
   { page: 'file-types', title: 'page.filetypes', key: 'f' },
+  { page: 'events', title: 'page.events', key: 'e' },
+  { page: 'audit', title: 'page.audit', key: 'a' },
+  { page: 'settings', title: 'page.settings', key: 't' },
+  { page: 'access', title: 'page.access', key: 'u' },
 ]
 
 /** Loads the script of a page that is likely to be the next one. */

@@ -6,6 +6,8 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { type FieldError, Refusal } from '../api/errors.ts'
 import { newKey } from '../api/idempotency.ts'
 import { t } from '../words/words.ts'
+import { ActionButton } from './action-button.tsx'
+import { missingText } from './rights.ts'
 import { Refused } from './state.tsx'
 
 export interface FormState<V extends object> {
@@ -77,12 +79,15 @@ interface FormProps<V extends object> {
   readonly form: FormState<V>
   /** Word of the button that saves. */
   readonly save: string
+  /** The action that it needs, as in `GET /auth/login`. */
+  readonly action?: string
   /** Shown beside the button, such as one that cancels. */
   readonly beside?: ComponentChildren
   readonly children: ComponentChildren
 }
 
-export function Form<V extends object>({ form, save, beside, children }: FormProps<V>) {
+export function Form<V extends object>(props: FormProps<V>) {
+  const { form, save, action, beside, children } = props
   const ref = useRef<HTMLFormElement>(null)
   const refusal = form.refusal.value
   useEffect(() => {
@@ -91,7 +96,7 @@ export function Form<V extends object>({ form, save, beside, children }: FormPro
   }, [refusal])
   const submit = (event: Event) => {
     event.preventDefault()
-    void form.submit()
+    if (action === undefined || missingText(action) === null) void form.submit()
   }
   const submitByKey = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
@@ -103,9 +108,15 @@ export function Form<V extends object>({ form, save, beside, children }: FormPro
       {children}
       {refusal !== null && <Refused refusal={refusal} />}
       <div class="buttons">
-        <button type="submit" class="main" aria-disabled={form.isBusy.value}>
-          {form.isBusy.value ? t('form.busy') : save}
-        </button>
+        {action === undefined ? (
+          <button type="submit" class="main" aria-disabled={form.isBusy.value}>
+            {form.isBusy.value ? t('form.busy') : save}
+          </button>
+        ) : (
+          <ActionButton action={action} kind="main" isDisabled={form.isBusy.value}>
+            {form.isBusy.value ? t('form.busy') : save}
+          </ActionButton>
+        )}
         {beside}
       </div>
     </form>

@@ -1,10 +1,15 @@
 /** German, loaded on demand. */
+
+import { ACCESS } from './de/access.ts'
+import { AUDIT } from './de/audit.ts'
 import { CUSTOMER } from './de/customer.ts'
 import { DOCUMENTS } from './de/documents.ts'
+import { EVENTS } from './de/events.ts'
 import { FILE_TYPES } from './de/file-types.ts'
 import { FRAME } from './de/frame.ts'
 import { OVERVIEW } from './de/overview.ts'
 import { SESSIONS } from './de/sessions.ts'
+import { SETTINGS } from './de/settings.ts'
 import { WHY } from './de/why.ts'
 import type { Words } from './en.ts'
 
@@ -16,4 +21,8 @@ export const DE: Words = {
   ...SESSIONS,
   ...FILE_TYPES,
   ...WHY,
+  ...ACCESS,
+  ...AUDIT,
+  ...EVENTS,
+  ...SETTINGS,
 }

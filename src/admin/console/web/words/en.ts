@@ -2,21 +2,30 @@
  * All texts in English; the keys of other languages are these. One file per page in `en/`: the
  * texts of the frame and of the first page are loaded at once, others with what shows them.
  */
+
+import type { ACCESS } from './en/access.ts'
+import type { AUDIT } from './en/audit.ts'
 import type { CUSTOMER } from './en/customer.ts'
 import type { DOCUMENTS } from './en/documents.ts'
+import type { EVENTS } from './en/events.ts'
 import type { FILE_TYPES } from './en/file-types.ts'
 import { FRAME } from './en/frame.ts'
 import { OVERVIEW } from './en/overview.ts'
 import type { SESSIONS } from './en/sessions.ts'
+import type { SETTINGS } from './en/settings.ts'
 import type { WHY } from './en/why.ts'
 
 export const FIRST = { ...FRAME, ...OVERVIEW } as const
 
 type All = typeof FIRST &
+  typeof ACCESS &
+  typeof AUDIT &
   typeof CUSTOMER &
   typeof DOCUMENTS &
+  typeof EVENTS &
   typeof FILE_TYPES &
   typeof SESSIONS &
+  typeof SETTINGS &
   typeof WHY
 
 export type WordKey = keyof All

@@ -10,6 +10,10 @@ export const FRAME: Readonly<Record<keyof typeof EN, string>> = {
   'page.customer': 'Kunde',
   'page.filetypes': 'Dateitypen',
   'page.sessions': 'Sitzungen und Peers',
+  'page.audit': 'Audit',
+  'page.settings': 'Einstellungen',
+  'page.access': 'Zugänge',
+  'page.events': 'Ereignisse',
   'rights.missing': 'Das braucht eine der Rollen {needed}; vorhanden: {own}.',
 
   'login.title': 'Anmelden',
@@ -50,10 +54,16 @@ export const FRAME: Readonly<Record<keyof typeof EN, string>> = {
   'copy.copy': 'Kopieren',
   'copy.done': 'Kopiert',
   'dialog.close': 'Schließen',
+  'dialog.cancel': 'Abbrechen',
   'form.busy': 'Wird gespeichert…',
   'table.pages': 'Seiten der Liste',
   'table.first': 'Erste Seite',
   'table.next': 'Nächste Seite',
+  'table.previous': 'Vorherige Seite',
+
+  'filter.any': 'alle',
+  'filter.apply': 'Filtern',
+  'filter.all': 'Alle zeigen',
 
   'time.header': '{title} ({zone})',
   'zone.next': 'Zeiten in einer anderen Zone zeigen',

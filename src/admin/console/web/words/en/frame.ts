@@ -9,6 +9,10 @@ export const FRAME = {
   'page.customer': 'Customer',
   'page.filetypes': 'File types',
   'page.sessions': 'Sessions and peers',
+  'page.audit': 'Audit',
+  'page.settings': 'Settings',
+  'page.access': 'Access',
+  'page.events': 'Events',
   'rights.missing': 'This needs one of the roles {needed}; you have: {own}.',
 
   'login.title': 'Log in',
@@ -48,10 +52,16 @@ export const FRAME = {
   'copy.copy': 'Copy',
   'copy.done': 'Copied',
   'dialog.close': 'Close',
+  'dialog.cancel': 'Cancel',
   'form.busy': 'Saving…',
   'table.pages': 'Pages of the list',
   'table.first': 'First page',
   'table.next': 'Next page',
+  'table.previous': 'Previous page',
+
+  'filter.any': 'any',
+  'filter.apply': 'Filter',
+  'filter.all': 'Show all',
 
   'time.header': '{title} ({zone})',
   'zone.next': 'Show times in another zone',

@@ -1,0 +1,50 @@
+/** Rules of permissions: which of them decides about an action, and edits of single actions. */
+
+export interface Rule {
+  readonly collection: string
+  readonly actions: '*' | readonly string[]
+  readonly roles: readonly string[]
+}
+
+const ADMIN = 'admin'
+
+/** The position of the rule that decides; -1 if the usual roles apply. As the API does. */
+export function decidingRule(rules: readonly Rule[], collection: string, action: string): number {
+  return rules.findIndex(
+    ({ collection: named, actions }) =>
+      (named === '*' || named === collection) && (actions === '*' || actions.includes(action)),
+  )
+}
+
+/** Whether the rule is about this action only. */
+function isOwn({ collection: named, actions }: Rule, collection: string, action: string): boolean {
+  return named === collection && actions !== '*' && actions.length === 1 && actions[0] === action
+}
+
+/** Whether a rule of its own decides about the action, which can be removed. */
+export function hasOwnRule(rules: readonly Rule[], collection: string, action: string): boolean {
+  const rule = rules[decidingRule(rules, collection, action)]
+  return rule !== undefined && isOwn(rule, collection, action)
+}
+
+/** Gives the action these roles by a rule of its own; other actions keep theirs. */
+export function withRoles(
+  rules: readonly Rule[],
+  [collection, action]: readonly [string, string],
+  roles: readonly string[],
+): readonly Rule[] {
+  const others = roles.filter((role) => role !== ADMIN)
+  const rule = { collection, actions: [action], roles: others.length === 0 ? [ADMIN] : others }
+  const at = decidingRule(rules, collection, action)
+  if (at < 0) return [...rules, rule]
+  return rules.toSpliced(at, hasOwnRule(rules, collection, action) ? 1 : 0, rule)
+}
+
+/** Without the action's own rule: the next one that names it decides, or the usual roles apply. */
+export function withoutOwnRule(
+  rules: readonly Rule[],
+  [collection, action]: readonly [string, string],
+): readonly Rule[] {
+  if (!hasOwnRule(rules, collection, action)) return rules
+  return rules.toSpliced(decidingRule(rules, collection, action), 1)
+}
