@@ -85,9 +85,10 @@ function kindOf(httpStatus: number, code: number): RefusalKind {
   return httpStatus >= 502 && httpStatus <= 504 ? 'unavailable' : 'refused'
 }
 
-/** Of writes that were tried; otherwise `display` names the paths, the message has the reasons. */
-function fieldsOf(code: number, { message = '', display, fields }: ErrorBody) {
-  if (Array.isArray(fields)) return fields as readonly FieldError[]
+/** Without `fields`, `display` names the paths, and the message has them with their reasons. */
+function fieldsOf(code: number, body: ErrorBody): readonly FieldError[] {
+  const { message = '', display, fields } = body
+  if (fields !== undefined) return fields
   if (code !== INVALID_FIELDS || !message.startsWith(INVALID)) return []
   const named = namesIn(display)
   return message

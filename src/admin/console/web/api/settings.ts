@@ -66,8 +66,7 @@ export function changeSetting(change: Change, signal?: AbortSignal): Promise<unk
 /** Somebody else has changed the category since it was read. */
 export interface SettingConflict {
   readonly present: Setting
-  /** Author and time of the present version; null if they are not known. */
-  readonly by: Version | null
+  readonly author: string
 }
 
 /** Why a change was refused, if it is another one's change; null otherwise. Throws `Refusal`. */
@@ -79,6 +78,6 @@ export async function conflictOf(
   if (!(error instanceof Refusal) || error.kind !== 'refused') return null
   const present = await readSetting(category)
   if (present.rev === rev) return null
-  const [by = null] = await readVersions(category)
-  return { present, by }
+  const [last] = await readVersions(category)
+  return { present, author: last?.changed_by ?? '' }
 }

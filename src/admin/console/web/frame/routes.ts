@@ -20,6 +20,7 @@ export interface PageRoute {
 /** Entries of the menu, with the key that follows `g`. */
 export const MENU: readonly { readonly page: string; readonly title: WordKey; key: string }[] = [
   { page: 'overview', title: 'page.overview', key: 'o' },
+  { page: 'catalogue/plans', title: 'page.catalogue', key: 'p' },
   { page: 'sessions', title: 'page.sessions', key: 's' },
   { page: 'file-types', title: 'page.filetypes', key: 'f' },
   { page: 'events', title: 'page.events', key: 'e' },

@@ -51,4 +51,16 @@ export const ROUTES: readonly PageRoute[] = [
     menu: 'access',
     load: () => import('./access/page.tsx'),
   },
+  {
+    pattern: 'catalogue/:collection',
+    title: 'page.catalogue',
+    menu: 'catalogue/plans',
+    load: () => import('./catalogue/page.tsx'),
+  },
+  {
+    pattern: 'catalogue/:collection/:key',
+    title: 'page.catalogue',
+    menu: 'catalogue/plans',
+    load: () => import('./catalogue/entity.tsx'),
+  },
 ]

@@ -3,20 +3,21 @@ import './conflict.css'
 import { useEffect, useRef } from 'preact/hooks'
 import { DOCUMENTS } from '../words/en/documents.ts'
 import { addWords, t } from '../words/words.ts'
-import type { Choice, Clash, Merge } from './merge.ts'
+import type { Choice, Clash, Merge } from './document/values.ts'
 
 addWords(DOCUMENTS)
 
 interface ConflictProps {
-  readonly merge: Merge
+  readonly merge: Pick<Merge, 'clashes' | 'theirs'>
   /** User of the other change; null if it is not known. */
   readonly author: string | null
   readonly choices: Readonly<Record<string, Choice>>
   readonly onChoose: (clash: Clash, choice: Choice) => void
-  readonly labelOf: (field: string) => string
+  /** Otherwise fields are shown by their path. */
+  readonly labelOf?: (field: string) => string
 }
 
-export function Conflict({ merge, author, choices, onChoose, labelOf }: ConflictProps) {
+export function Conflict({ merge, author, choices, onChoose, labelOf = String }: ConflictProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [merge])
   return (
@@ -61,6 +62,6 @@ export function Conflict({ merge, author, choices, onChoose, labelOf }: Conflict
   )
 }
 
-function shown(text: string): string {
-  return text === '' ? '–' : text
+function shown(text: string | null): string {
+  return text === null || text === '' ? '–' : text
 }

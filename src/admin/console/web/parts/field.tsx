@@ -13,6 +13,8 @@ interface FieldProps {
   /** Values of a choice; without them it is an input. */
   readonly choices?: readonly { readonly value: string; readonly label: string }[]
   readonly isMultiline?: boolean
+  /** Shown, not changed. */
+  readonly isReadOnly?: boolean
 }
 
 export function Field(props: FieldProps) {
@@ -52,6 +54,7 @@ function Control({
   input,
   choices,
   isMultiline,
+  isReadOnly = false,
 }: ControlProps) {
   const common = {
     id,
@@ -63,7 +66,7 @@ function Control({
     onValue(event.currentTarget.value)
   if (choices !== undefined) {
     return (
-      <select {...common} onChange={changed}>
+      <select {...common} disabled={isReadOnly} onChange={changed}>
         {choices.map((each) => (
           <option key={each.value} value={each.value}>
             {each.label}
@@ -72,6 +75,8 @@ function Control({
       </select>
     )
   }
-  if (isMultiline) return <textarea {...common} rows={3} onInput={changed} />
-  return <input {...input} {...common} onInput={changed} />
+  if (isMultiline) {
+    return <textarea {...common} rows={3} readOnly={isReadOnly} onInput={changed} />
+  }
+  return <input {...input} {...common} readOnly={isReadOnly} onInput={changed} />
 }

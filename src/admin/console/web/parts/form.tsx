@@ -83,11 +83,13 @@ interface FormProps<V extends object> {
   readonly action?: string
   /** Shown beside the button, such as one that cancels. */
   readonly beside?: ComponentChildren
+  /** As wide as the page: otherwise its lines are short. */
+  readonly isWide?: boolean
   readonly children: ComponentChildren
 }
 
 export function Form<V extends object>(props: FormProps<V>) {
-  const { form, save, action, beside, children } = props
+  const { form, save, action, beside, isWide = false, children } = props
   const ref = useRef<HTMLFormElement>(null)
   const refusal = form.refusal.value
   useEffect(() => {
@@ -104,7 +106,7 @@ export function Form<V extends object>(props: FormProps<V>) {
     ref.current?.requestSubmit()
   }
   return (
-    <form ref={ref} class="form" onSubmit={submit} onKeyDown={submitByKey}>
+    <form ref={ref} class={isWide ? 'form wide' : 'form'} onSubmit={submit} onKeyDown={submitByKey}>
       {children}
       {refusal !== null && <Refused refusal={refusal} />}
       <div class="buttons">

@@ -1,21 +1,31 @@
 /**
- * Edits a setting as JSON: the API checks it while it is typed, the changes are shown before they
- * are saved, and another one's change is never overwritten unseen.
+ * Edits a setting, by its schema or as JSON: the API checks it while it is typed, the changes are
+ * shown before they are saved, and edits of others are merged.
  */
-import './conflict.css'
 import './setting-editor.css'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { pause } from '../api/clock.ts'
+import { useState } from 'preact/hooks'
 import { type FieldError, Refusal } from '../api/errors.ts'
 import { parseDocument } from '../api/figures.ts'
-import { changeSetting, conflictOf, type Setting, type SettingConflict } from '../api/settings.ts'
+import { changeSetting, conflictOf, type Setting } from '../api/settings.ts'
 import { SETTINGS } from '../words/en/settings.ts'
 import { addWords, t } from '../words/words.ts'
 import { Changes } from './changes.tsx'
+import { Conflict } from './conflict.tsx'
 import { differences } from './differences.ts'
+import { DocumentEditor } from './document/editor.tsx'
+import { type Schema, type Schemas, withNumbers } from './document/schemas.ts'
+import { useValidation } from './document/validation.ts'
+import {
+  type Choice,
+  type Document,
+  type Merge,
+  mergeOf,
+  pathOf,
+  valueAt,
+  withValue,
+} from './document/values.ts'
 import { Form, useForm } from './form.tsx'
 import { missingText } from './rights.ts'
-import { formatTime } from './time.tsx'
 
 addWords(SETTINGS)
 
@@ -26,68 +36,104 @@ export interface Part {
   put(value: unknown, part: unknown): { readonly path: string; readonly data: unknown }
 }
 
-const WHOLE: Part = { of: (value) => value, put: (_, data) => ({ path: '', data }) }
-const CHECK_AFTER_MS = 400
-const ROWS_MAX = 32
+const WHOLE: Part = { of: (value) => value ?? {}, put: (_, data) => ({ path: '', data }) }
 
 interface EditorProps {
   readonly category: string
   readonly setting: Setting
   readonly label: string
+  /** Without it the setting is edited as JSON. */
+  readonly described?: { readonly schemas: Schemas; readonly schema: Schema } | undefined
   readonly part?: Part
   readonly onSaved: () => void
 }
 
-export function SettingEditor({ category, setting, label, part = WHOLE, onSaved }: EditorProps) {
+/** A list may be a setting as well: `value` makes a document of everything. */
+type Wrapped = { readonly value: unknown }
+
+interface Other {
+  readonly merge: Merge
+  readonly mine: Wrapped
+  readonly stored: Wrapped
+  readonly author: string
+}
+
+export function SettingEditor(props: EditorProps) {
+  const { category, setting, label, described, part = WHOLE, onSaved } = props
   const [base, setBase] = useState(setting)
-  const [conflict, setConflict] = useState<SettingConflict | null>(null)
-  const initial = documentText(part.of(setting.value))
-  const form = useForm({ text: initial }, async ({ text }) => {
-    const typed = typedIn(text)
-    if (typed.problem !== null) throw new Refusal('refused', 0, typed.problem)
-    const change = { action: 'set', category, rev: base.rev } as const
+  const [other, setOther] = useState<Other | null>(null)
+  const [choices, setChoices] = useState<Readonly<Record<string, Choice>>>({})
+  const partOf = (of: Setting): Wrapped => ({ value: part.of(of.value) })
+  const dataOf = (value: unknown) => {
+    const data = described ? withNumbers(described.schemas, described.schema, value) : value
+    return part.put(base.value, data)
+  }
+  const initial = { ...partOf(setting), problem: null as string | null }
+  const form = useForm(initial, async ({ value, problem }) => {
+    if (problem !== null) throw new Refusal('refused', 0, problem)
     try {
-      await changeSetting({ ...change, ...part.put(base.value, typed.value) })
+      await changeSetting({ action: 'set', category, rev: base.rev, ...dataOf(value) })
     } catch (error) {
-      setConflict(await conflictOf(error, category, base.rev))
+      const conflict = await conflictOf(error, category, base.rev)
+      if (conflict === null) throw error
+      const stored = partOf(conflict.present)
+      const merge = mergeOf(partOf(base), { value }, stored)
+      setOther({ merge, mine: { value }, stored, author: conflict.author })
+      setChoices({})
+      setBase(conflict.present)
+      form.set('value', merge.merged['value'])
       throw error
     }
     onSaved()
   })
-  const { text } = form.values.value
-  const typed = useMemo(() => typedIn(text), [text])
-  const isChanged = text !== initial
-  const checked = isChanged && typed.problem === null ? text : null
-  const fields = useSettingCheck(category, checked, () => part.put(base.value, typed.value))
-  const rebase = ({ present }: SettingConflict, isMine: boolean) => {
-    if (!isMine) form.set('text', documentText(part.of(present.value)))
-    setBase(present)
-    setConflict(null)
-  }
+  const { value, problem } = form.values.value
+  const mayChange = missingText('settings/set') === null
+  const changes = differences(partOf(base), { value })
+  const isChecked = changes.length > 0 && problem === null && mayChange
+  const trial = isChecked ? { action: 'set', category, ...dataOf(value) } : null
+  const validation = useValidation('api/settings', trial)
   const problems =
-    typed.problem === null ? fields : [{ path: '', reason: typed.problem } satisfies FieldError]
+    problem === null ? errorsOf(validation, category) : [{ path: '', reason: problem }]
+  const choose = ({ field }: { readonly field: string }, choice: Choice) => {
+    const source = choice === 'mine' ? other?.mine : other?.stored
+    const changed = withValue({ value }, pathOf(field), valueAt(source, pathOf(field))) as Document
+    form.set('value', changed['value'])
+    setChoices({ ...choices, [field]: choice })
+  }
   return (
     <div class="setting-editor">
-      <Form form={form} save={t('settings.save')} action="settings/set">
-        {conflict !== null && (
-          <SettingConflictView before={base} conflict={conflict} onChoose={rebase} />
+      <Form form={form} save={t('settings.save')} action="settings/set" isWide>
+        {other !== null && (
+          <Conflict
+            merge={other.merge}
+            author={other.author}
+            choices={choices}
+            onChoose={choose}
+            labelOf={withoutWrap}
+          />
         )}
-        <textarea
-          class="id"
-          aria-label={label}
-          aria-invalid={problems.length > 0}
-          aria-describedby="setting-problems"
-          spellcheck={false}
-          readOnly={missingText('settings/set') !== null}
-          rows={Math.min(ROWS_MAX, text.split('\n').length + 1)}
-          value={text}
-          onInput={(event) => form.set('text', event.currentTarget.value)}
-        />
+        {described === undefined ? (
+          <JsonField
+            key={JSON.stringify([base.rev, choices])}
+            label={label}
+            value={value}
+            isInvalid={problems.length > 0}
+            onValue={(next) => form.set('value', next)}
+            onProblem={(next) => form.set('problem', next)}
+          />
+        ) : (
+          <DocumentEditor
+            {...described}
+            document={value as Document}
+            onChange={mayChange ? (next) => form.set('value', next) : undefined}
+            errors={problems}
+          />
+        )}
         <Problems problems={problems} />
-        {isChanged && typed.problem === null && (
+        {changes.length > 0 && (
           <Changes
             caption={t('settings.changes')}
-            changes={differences(part.of(base.value), typed.value)}
+            changes={changes.map((each) => ({ ...each, field: withoutWrap(each.field) }))}
           />
         )}
       </Form>
@@ -95,7 +141,21 @@ export function SettingEditor({ category, setting, label, part = WHOLE, onSaved 
   )
 }
 
-/** Described by `setting-problems`. */
+function withoutWrap(field: string): string {
+  return field.replace(/^value\.?/, '')
+}
+
+/** Messages of the API by path in the category. */
+function errorsOf({ errors, refusal }: ReturnType<typeof useValidation>, category: string) {
+  if (refusal !== null) return [{ path: '', reason: refusal.text }]
+  return errors.map(({ path, reason }) => {
+    return {
+      path: path.startsWith(`${category}.`) ? path.slice(category.length + 1) : path,
+      reason,
+    }
+  })
+}
+
 export function Problems({ problems }: { readonly problems: readonly FieldError[] }) {
   return (
     <ul id="setting-problems" class="problems">
@@ -108,81 +168,44 @@ export function Problems({ problems }: { readonly problems: readonly FieldError[
   )
 }
 
-/** What the API finds wrong with what is typed; nothing before it has answered. */
-export function useSettingCheck(
-  category: string,
-  text: string | null,
-  change: () => { readonly path: string; readonly data: unknown },
-): readonly FieldError[] {
-  const [fields, setFields] = useState<readonly FieldError[]>([])
-  useEffect(() => {
-    if (text === null || missingText('settings/set') !== null) return setFields([])
-    const controller = new AbortController()
-    const check = async () => {
-      await pause(CHECK_AFTER_MS, controller.signal)
-      const trial = { action: 'set', category, validate: true, ...change() } as const
-      await changeSetting(trial, controller.signal)
+interface JsonProps {
+  readonly label: string
+  readonly value: unknown
+  readonly isInvalid: boolean
+  readonly onValue: (value: unknown) => void
+  /** With null when the text is JSON again. */
+  readonly onProblem: (problem: string | null) => void
+}
+
+const ROWS_MAX = 32
+
+function JsonField({ label, value, isInvalid, onValue, onProblem }: JsonProps) {
+  const [text, setText] = useState(() => documentText(value))
+  const change = (typed: string) => {
+    setText(typed)
+    try {
+      const { value: next, inexact } = parseDocument(typed)
+      onProblem(inexact === null ? null : t('settings.inexact', { number: inexact }))
+      onValue(next)
+    } catch (error) {
+      onProblem(t('settings.noJson', { reason: String(error) }))
     }
-    check().then(
-      () => setFields([]),
-      (error: unknown) => {
-        if (!controller.signal.aborted) setFields(problemsOf(error))
-      },
-    )
-    return () => controller.abort()
-  }, [text])
-  return fields
-}
-
-function problemsOf(error: unknown): readonly FieldError[] {
-  if (!(error instanceof Refusal)) throw error
-  return error.fields.length > 0 ? error.fields : [{ path: '', reason: error.text }]
-}
-
-interface ConflictProps {
-  readonly before: Setting
-  readonly conflict: SettingConflict
-  readonly onChoose: (conflict: SettingConflict, isMine: boolean) => void
-}
-
-export function SettingConflictView({ before, conflict, onChoose }: ConflictProps) {
-  const { present, by } = conflict
-  const heading = useRef<HTMLHeadingElement>(null)
-  useEffect(() => heading.current?.focus(), [])
+  }
   return (
-    <section class="conflict" aria-labelledby="setting-conflict">
-      <h3 id="setting-conflict" ref={heading} tabIndex={-1}>
-        ▲{' '}
-        {t('settings.conflict', {
-          author: by?.changed_by ?? '?',
-          time: by === null ? '?' : formatTime(by.changed, 'second'),
-          rev: present.rev,
-        })}
-      </h3>
-      <Changes caption={t('settings.theirs')} changes={differences(before.value, present.value)} />
-      <p>{t('settings.conflictAbout')}</p>
-      <div class="buttons">
-        <button type="button" onClick={() => onChoose(conflict, false)}>
-          {t('settings.takeTheirs')}
-        </button>
-        <button type="button" onClick={() => onChoose(conflict, true)}>
-          {t('settings.keepMine')}
-        </button>
-      </div>
-    </section>
+    <textarea
+      class="id"
+      aria-label={label}
+      aria-invalid={isInvalid}
+      aria-describedby="setting-problems"
+      spellcheck={false}
+      readOnly={missingText('settings/set') !== null}
+      rows={Math.min(ROWS_MAX, text.split('\n').length + 1)}
+      value={text}
+      onInput={(event) => change(event.currentTarget.value)}
+    />
   )
 }
 
 export function documentText(value: unknown): string {
-  return value === null || value === undefined ? '{}' : JSON.stringify(value, null, 2)
-}
-
-function typedIn(text: string): { value: unknown; problem: string | null } {
-  try {
-    const { value, inexact } = parseDocument(text)
-    const problem = inexact === null ? null : t('settings.inexact', { number: inexact })
-    return { value, problem }
-  } catch (error) {
-    return { value: null, problem: t('settings.noJson', { reason: String(error) }) }
-  }
+  return JSON.stringify(value ?? {}, null, 2)
 }

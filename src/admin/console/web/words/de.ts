@@ -1,7 +1,7 @@
 /** German, loaded on demand. */
-
 import { ACCESS } from './de/access.ts'
 import { AUDIT } from './de/audit.ts'
+import { CATALOGUE } from './de/catalogue.ts'
 import { CUSTOMER } from './de/customer.ts'
 import { DOCUMENTS } from './de/documents.ts'
 import { EVENTS } from './de/events.ts'
@@ -16,6 +16,7 @@ import type { Words } from './en.ts'
 export const DE: Words = {
   ...FRAME,
   ...OVERVIEW,
+  ...CATALOGUE,
   ...CUSTOMER,
   ...DOCUMENTS,
   ...SESSIONS,

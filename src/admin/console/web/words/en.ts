@@ -2,9 +2,9 @@
  * All texts in English; the keys of other languages are these. One file per page in `en/`: the
  * texts of the frame and of the first page are loaded at once, others with what shows them.
  */
-
 import type { ACCESS } from './en/access.ts'
 import type { AUDIT } from './en/audit.ts'
+import type { CATALOGUE } from './en/catalogue.ts'
 import type { CUSTOMER } from './en/customer.ts'
 import type { DOCUMENTS } from './en/documents.ts'
 import type { EVENTS } from './en/events.ts'
@@ -20,6 +20,7 @@ export const FIRST = { ...FRAME, ...OVERVIEW } as const
 type All = typeof FIRST &
   typeof ACCESS &
   typeof AUDIT &
+  typeof CATALOGUE &
   typeof CUSTOMER &
   typeof DOCUMENTS &
   typeof EVENTS &

@@ -6,18 +6,21 @@ import { changeSetting, conflictOf, readSetting, type Setting } from '../../api/
 import { linkHere, location } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { Changes } from '../../parts/changes.tsx'
+import { Conflict } from '../../parts/conflict.tsx'
 import { differences } from '../../parts/differences.ts'
+import { useValidation } from '../../parts/document/validation.ts'
+import type { Choice, Merge } from '../../parts/document/values.ts'
 import { Field } from '../../parts/field.tsx'
 import { Form, useForm } from '../../parts/form.tsx'
 import { announce } from '../../parts/live-region.tsx'
 import { missingText } from '../../parts/rights.ts'
-import { Problems, SettingConflictView, useSettingCheck } from '../../parts/setting-editor.tsx'
+import { Problems } from '../../parts/setting-editor.tsx'
 import { SideNav } from '../../parts/side-nav.tsx'
 import { ReadView } from '../../parts/state.tsx'
 import { Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 import { knownRoles } from './roles.tsx'
-import { decidingRule, hasOwnRule, type Rule, withoutOwnRule, withRoles } from './rules.ts'
+import { decidingRule, type Edit, edited, hasOwnRule, type Rule, withEdit } from './rules.ts'
 
 const CATEGORY = 'permissions'
 
@@ -49,63 +52,93 @@ interface MatrixProps {
   readonly onSaved: () => Promise<void>
 }
 
+interface Other {
+  readonly merge: Pick<Merge, 'clashes' | 'theirs'>
+  readonly author: string
+  readonly edits: readonly Edit[]
+}
+
 function Matrix({ setting, onSaved }: MatrixProps) {
   const [base, setBase] = useState(setting)
-  const [conflict, setConflict] = useState<Awaited<ReturnType<typeof conflictOf>>>(null)
-  const form = useForm({ rules: rulesIn(setting) }, async ({ rules }) => {
-    const change = { action: 'set', category: CATEGORY, data: { rules }, rev: base.rev } as const
+  const [other, setOther] = useState<Other | null>(null)
+  const [choices, setChoices] = useState<Readonly<Record<string, Choice>>>({})
+  const form = useForm({ edits: [] as readonly Edit[] }, async ({ edits }) => {
+    const data = { rules: edited(rulesIn(base), edits) }
     try {
-      await changeSetting(change)
+      await changeSetting({ action: 'set', category: CATEGORY, data, rev: base.rev })
     } catch (error) {
-      setConflict(await conflictOf(error, CATEGORY, base.rev))
+      const conflict = await conflictOf(error, CATEGORY, base.rev)
+      if (conflict === null) throw error
+      const { present, author } = conflict
+      setOther({ merge: mergeRules(rulesIn(base), rulesIn(present), edits), author, edits })
+      setChoices({})
+      setBase(present)
       throw error
     }
     await onSaved()
   })
-  const { rules } = form.values.value
+  const { edits } = form.values.value
+  const rules = edited(rulesIn(base), edits)
   const changes = differences({ rules: rulesIn(base) }, { rules })
-  const text = changes.length === 0 ? null : JSON.stringify(rules)
-  const problems = useSettingCheck(CATEGORY, text, () => ({ path: '', data: { rules } }))
+  const trial = { action: 'set', category: CATEGORY, data: { rules } }
+  const { errors } = useValidation('api/settings', changes.length === 0 ? null : trial)
   const missing = missingText('settings/set')
+  const choose = ({ field }: { readonly field: string }, choice: Choice) => {
+    const chosen = { ...choices, [field]: choice }
+    setChoices(chosen)
+    const left = other?.edits.filter((edit) => chosen[nameOf(edit)] !== 'theirs')
+    form.set('edits', left ?? [])
+  }
   return (
     <>
       <p>{t('access.matrixAbout')}</p>
       {missing !== null && <p id="matrix-missing">{missing}</p>}
-      {changes.length > 0 && (
+      {(changes.length > 0 || other !== null) && (
         <Form
           form={form}
           save={t('access.saveRules')}
           action="settings/set"
+          isWide
           beside={
-            <button type="button" onClick={() => form.set('rules', rulesIn(base))}>
+            <button type="button" onClick={() => form.set('edits', [])}>
               {t('access.undo')}
             </button>
           }
         >
-          {conflict !== null && (
-            <SettingConflictView
-              before={base}
-              conflict={conflict}
-              onChoose={({ present }, isMine) => {
-                if (!isMine) form.set('rules', rulesIn(present))
-                setBase(present)
-                setConflict(null)
-              }}
-            />
-          )}
+          {other !== null && <Conflict {...other} choices={choices} onChoose={choose} />}
           <Changes caption={t('access.ruleChanges')} changes={changes} />
-          <Problems problems={problems} />
+          <Problems problems={errors} />
         </Form>
       )}
-      <Actions rules={rules} onChange={(next) => form.set('rules', next)} />
+      <Actions rules={rules} onEdit={(edit) => form.set('edits', withEdit(edits, edit))} />
     </>
   )
+}
+
+const nameOf = ({ collection, action }: Omit<Edit, 'roles'>) => `${collection}/${action}`
+
+/** A row clashes if another one has given it other roles than the edit does. */
+function mergeRules(
+  before: readonly Rule[],
+  stored: readonly Rule[],
+  edits: readonly Edit[],
+): Other['merge'] {
+  const rolesIn = (rules: readonly Rule[], { collection, action }: Edit) => {
+    return (rules[decidingRule(rules, collection, action)]?.roles ?? []).join(', ')
+  }
+  const clashes = edits
+    .filter((edit) => rolesIn(before, edit) !== rolesIn(stored, edit))
+    .map((edit) => {
+      const mine = edit.roles?.join(', ') ?? ''
+      return { field: nameOf(edit), mine, theirs: rolesIn(stored, edit) }
+    })
+  return { clashes, theirs: differences({ rules: before }, { rules: stored }) }
 }
 
 interface ActionsProps {
   /** Empty if the user may not read them. */
   readonly rules: readonly Rule[]
-  readonly onChange: (rules: readonly Rule[]) => void
+  readonly onEdit: (edit: Edit) => void
 }
 
 interface Row {
@@ -115,7 +148,7 @@ interface Row {
   readonly roles: readonly string[]
 }
 
-function Actions({ rules, onChange }: ActionsProps) {
+function Actions({ rules, onEdit }: ActionsProps) {
   const [more, setMore] = useState<readonly string[]>([])
   const isEditor = missingText('settings/set') === null
   const all = Object.entries(sessionUser.value?.actions ?? {}).map(([name, grant]): Row => {
@@ -143,11 +176,11 @@ function Actions({ rules, onChange }: ActionsProps) {
             { title: t('access.action'), cell: ({ action }) => <span class="id">{action}</span> },
             ...roles.map((role) => ({
               title: role,
-              cell: (row: Row) => <RoleCell row={row} role={role} {...{ rules, onChange }} />,
+              cell: (row: Row) => <RoleCell row={row} role={role} onEdit={onEdit} />,
             })),
             {
               title: t('access.source'),
-              cell: (row) => <Source row={row} {...{ rules, onChange }} />,
+              cell: (row) => <Source row={row} {...{ rules, onEdit }} />,
             },
           ]}
           rows={all.filter(({ collection }) => collection === current)}
@@ -163,13 +196,13 @@ interface CellProps extends ActionsProps {
   readonly row: Row
 }
 
-function RoleCell({ row, role, rules, onChange }: CellProps & { readonly role: string }) {
+function RoleCell({ row, role, onEdit }: Omit<CellProps, 'rules'> & { readonly role: string }) {
   const { collection, action, grant, roles } = row
   const missing = missingText('settings/set')
   const isFixed = grant.fixed === true || role === 'admin'
   const toggle = (isOn: boolean) => {
     const others = roles.filter((each) => each !== role)
-    onChange(withRoles(rules, [collection, action], isOn ? [...others, role] : others))
+    onEdit({ collection, action, roles: isOn ? [...others, role] : others })
   }
   return (
     <input
@@ -185,7 +218,7 @@ function RoleCell({ row, role, rules, onChange }: CellProps & { readonly role: s
 }
 
 /** Where the roles of an action come from. */
-function Source({ row: { collection, action, grant }, rules, onChange }: CellProps) {
+function Source({ row: { collection, action, grant }, rules, onEdit }: CellProps) {
   if (grant.fixed === true) return <>{t('access.fixed')}</>
   const at = decidingRule(rules, collection, action)
   if (at < 0) {
@@ -201,7 +234,7 @@ function Source({ row: { collection, action, grant }, rules, onChange }: CellPro
         action="settings/set"
         kind="plain"
         isBrief
-        onAct={() => onChange(withoutOwnRule(rules, [collection, action]))}
+        onAct={() => onEdit({ collection, action, roles: null })}
       >
         {t('access.removeRule')}
       </ActionButton>

@@ -28,7 +28,7 @@ export function hasOwnRule(rules: readonly Rule[], collection: string, action: s
 }
 
 /** Gives the action these roles by a rule of its own; other actions keep theirs. */
-export function withRoles(
+function withRoles(
   rules: readonly Rule[],
   [collection, action]: readonly [string, string],
   roles: readonly string[],
@@ -41,10 +41,33 @@ export function withRoles(
 }
 
 /** Without the action's own rule: the next one that names it decides, or the usual roles apply. */
-export function withoutOwnRule(
+function withoutOwnRule(
   rules: readonly Rule[],
   [collection, action]: readonly [string, string],
 ): readonly Rule[] {
   if (!hasOwnRule(rules, collection, action)) return rules
   return rules.toSpliced(decidingRule(rules, collection, action), 1)
+}
+
+/** An edit of a row: its roles, or null for the usual ones. */
+export interface Edit {
+  readonly collection: string
+  readonly action: string
+  readonly roles: readonly string[] | null
+}
+
+export function edited(rules: readonly Rule[], edits: readonly Edit[]): readonly Rule[] {
+  return edits.reduce((all, { collection, action, roles }) => {
+    const named = [collection, action] as const
+    return roles === null ? withoutOwnRule(all, named) : withRoles(all, named, roles)
+  }, rules)
+}
+
+/** The edits with one more, which replaces that of the same row. */
+export function withEdit(edits: readonly Edit[], edit: Edit): readonly Edit[] {
+  return [...edits.filter((each) => !isSameRow(each, edit)), edit]
+}
+
+function isSameRow(one: Edit, other: Omit<Edit, 'roles'>): boolean {
+  return one.collection === other.collection && one.action === other.action
 }

@@ -6,7 +6,7 @@ import { nodeZone, sessionUser } from '../../api/session.ts'
 import { linkHere, location } from '../../frame/routes.ts'
 import { AuditEntries } from '../../parts/audit-entries.tsx'
 import { textIn } from '../../parts/differences.ts'
-import { FilterForm } from '../../parts/filter.tsx'
+import { type FilterField, FilterForm } from '../../parts/filter.tsx'
 import { afterSecond, secondPosition } from '../../parts/paging.ts'
 import { usePageKeys } from '../../parts/table.tsx'
 import { AUDIT } from '../../words/en/audit.ts'
@@ -36,7 +36,7 @@ export default function Page() {
 /** Collections of the audit that are none of the API. */
 const OTHERS = ['cards', 'clock', 'installation', 'login', 'oauth', 'sessions', 'settings']
 
-function filterFields() {
+function filterFields(): readonly FilterField[] {
   const named = Object.keys(sessionUser.value?.actions ?? {}).map(
     (name) => name.split('/')[0] ?? '',
   )

@@ -1,5 +1,5 @@
 /** The chosen instant, which is in the address, and the revision that is valid now. */
-import type { Revision } from './revisions.ts'
+import type { Revision } from '../../parts/revisions.ts'
 
 const DATE = /^\d{4}-\d{2}-\d{2}(?:[ T]\d{2}:\d{2}(?::\d{2})?)?$/
 

@@ -13,8 +13,8 @@ import {
 import { readOpenSessions, type SessionPage } from '../../api/sessions.ts'
 import { textIn } from '../../parts/differences.ts'
 import { afterTime, timePosition } from '../../parts/paging.ts'
+import { isValidAt, type Revision } from '../../parts/revisions.ts'
 import type { Balance } from './balance-view.ts'
-import { isValidAt, type Revision } from './revisions.ts'
 
 export interface Customer {
   readonly kind: 'subscriber' | 'account'

@@ -6,20 +6,19 @@ import type { Fields } from '../../api/records.ts'
 import { Conflict } from '../../parts/conflict.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { textIn } from '../../parts/differences.ts'
-import { Field } from '../../parts/field.tsx'
-import { Form, useForm } from '../../parts/form.tsx'
 import {
   type Choice,
   type Clash,
-  changesOf,
+  changedFields,
   type Merge,
   mergeOf,
-  type Texts,
-} from '../../parts/merge.ts'
+} from '../../parts/document/values.ts'
+import { Field } from '../../parts/field.tsx'
+import { Form, useForm } from '../../parts/form.tsx'
+import type { Revision } from '../../parts/revisions.ts'
 import type { WordKey } from '../../words/en.ts'
 import { t } from '../../words/words.ts'
 import { type Customer, readLastAuthor } from './data.ts'
-import type { Revision } from './revisions.ts'
 
 /** Declared contact data of each collection. */
 const FIELDS = {
@@ -27,6 +26,8 @@ const FIELDS = {
   subscriber: ['firstname', 'lastname', 'address', 'country'],
 } as const
 const TEXT_MAX = 1_000
+
+type Texts = Readonly<Record<string, string>>
 
 interface EditProps {
   readonly customer: Customer
@@ -52,7 +53,7 @@ export function Edit({ customer, revision, onSaved, onClose }: EditProps) {
   const [other, setOther] = useState<Other | null>(null)
   const [choices, setChoices] = useState<Readonly<Record<string, Choice>>>({})
   const form = useForm<Texts>(base.texts, async (texts) => {
-    const update = changesOf(base.texts, texts)
+    const update = changedFields(base.texts, texts)
     try {
       if (Object.keys(update).length > 0) await save(customer, revision, { update, base })
     } catch (error) {
@@ -60,7 +61,7 @@ export function Edit({ customer, revision, onSaved, onClose }: EditProps) {
       if (present === null) throw error
       const next = baseOf(customer, present)
       const merge = mergeOf(base.texts, texts, next.texts)
-      for (const { field, after } of merge.theirs) form.set(field, after)
+      form.values.value = merge.merged as Texts
       setOther({ merge, author: await readLastAuthor(customer) })
       setChoices({})
       setBase(next)
@@ -113,7 +114,7 @@ function baseOf({ kind }: Customer, revision: Fields): Base {
 }
 
 interface Saved {
-  readonly update: Texts
+  readonly update: Fields
   readonly base: Base
 }
 

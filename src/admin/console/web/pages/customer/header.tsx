@@ -4,13 +4,14 @@ import { useShortcuts } from '../../frame/keys.ts'
 import { link, location } from '../../frame/routes.ts'
 import { CopyId } from '../../parts/copy.tsx'
 import { textIn } from '../../parts/differences.ts'
+import type { Revision } from '../../parts/revisions.ts'
 import { missingText } from '../../parts/rights.ts'
 import { Time } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 import { at, presentRevision } from './as-of.ts'
 import type { Customer } from './data.ts'
 import { Edit } from './edit.tsx'
-import { nameIn, type Revision, servicesIn, textsIn } from './revisions.ts'
+import { nameIn, servicesIn, textsIn } from './revisions.ts'
 
 interface HeaderProps {
   readonly customer: Customer

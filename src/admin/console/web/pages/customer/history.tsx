@@ -1,12 +1,17 @@
 /** Revisions of the customer, and what was valid at a chosen instant. */
 import { nodeZone } from '../../api/session.ts'
 import { location, setQuery } from '../../frame/routes.ts'
+import {
+  isValidAt,
+  type Revision,
+  type RevisionView,
+  revisionViews,
+} from '../../parts/revisions.ts'
 import { formatTime } from '../../parts/time.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
 import { t } from '../../words/words.ts'
 import { at, presentRevision } from './as-of.ts'
 import type { Customer } from './data.ts'
-import { isValidAt, type Revision, type RevisionView, revisionViews } from './revisions.ts'
 import { Terms } from './terms.tsx'
 
 export function History({ customer }: { readonly customer: Customer }) {

@@ -1,52 +1,7 @@
-/** Revisions of a customer: texts for the timeline, and which of them is valid. */
-import { revisionDifferences, textIn } from '../../parts/differences.ts'
-
-export interface Revision {
-  readonly _id: { readonly $id: string }
-  readonly from: string
-  readonly to: string
-  readonly [field: string]: unknown
-}
-
-export interface RevisionView {
-  readonly id: string
-  readonly from: string
-  /** Null without an end. */
-  readonly to: string | null
-  readonly plan: string
-  /** Fields that differ from the previous revision. */
-  readonly changed: readonly string[]
-  readonly isAfterGap: boolean
-}
-
-/** Revisions without an end have one from this year on. */
-const FOREVER_YEAR = 2170
-
-/** Whether it is valid at a local time of the node: `2026-03-03` or `2026-03-03 10:00:00`. */
-export function isValidAt({ from, to }: Pick<Revision, 'from' | 'to'>, at: string): boolean {
-  const local = at.length === 10 ? `${at}T00:00:00` : at.replace(' ', 'T')
-  return from.slice(0, 19) <= local && local < to.slice(0, 19)
-}
-
-/** `revisions`: ordered by `from`. */
-export function revisionViews(revisions: readonly Revision[]): readonly RevisionView[] {
-  return revisions.map((revision, index) => {
-    const previous = revisions[index - 1]
-    const fields = previous === undefined ? [] : revisionDifferences(previous, revision)
-    return {
-      id: revision._id.$id,
-      from: revision.from,
-      to: endOf(revision.to),
-      plan: textIn(revision, 'plan'),
-      changed: [...new Set(fields.map(({ field }) => field.split('.')[0] ?? ''))],
-      isAfterGap: previous !== undefined && previous.to !== revision.from,
-    }
-  })
-}
-
-export function endOf(to: string): string | null {
-  return Number(to.slice(0, 4)) >= FOREVER_YEAR ? null : to
-}
+/** Names, numbers and services in a revision of a customer. */
+import type { Fields } from '../../api/records.ts'
+import { textIn } from '../../parts/differences.ts'
+import { endOf } from '../../parts/revisions.ts'
 
 /** One text or a list of texts. */
 export function textsIn(document: Readonly<Record<string, unknown>>, field: string): string[] {
@@ -84,5 +39,3 @@ export function servicesIn(document: Readonly<Record<string, unknown>>): readonl
     }
   })
 }
-
-type Fields = Readonly<Record<string, unknown>>

@@ -2,11 +2,12 @@
 import { useRead } from '../../api/read.ts'
 import { link, navigate } from '../../frame/routes.ts'
 import { textIn } from '../../parts/differences.ts'
+import type { Revision } from '../../parts/revisions.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { Pager, pageKey, Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
 import { readSubscribers } from './data.ts'
-import { nameIn, type Revision, textsIn } from './revisions.ts'
+import { nameIn, textsIn } from './revisions.ts'
 
 const pageFor = (subscriber: Revision) => `customer/sid/${textIn(subscriber, 'sid')}`
 

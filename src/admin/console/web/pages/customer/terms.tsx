@@ -2,12 +2,13 @@
 import { useRead } from '../../api/read.ts'
 import { leafText, textIn } from '../../parts/differences.ts'
 import { isoOf } from '../../parts/paging.ts'
+import type { Revision } from '../../parts/revisions.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { Time } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 import { readTermsAt, type TermsAt } from './data.ts'
 import { offerPrices, type PriceText, ratePrices } from './prices.ts'
-import { type Revision, servicesIn } from './revisions.ts'
+import { servicesIn } from './revisions.ts'
 
 interface TermsProps {
   /** Null for an account. */

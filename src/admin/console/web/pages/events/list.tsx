@@ -5,7 +5,7 @@ import { useRead } from '../../api/read.ts'
 import { link, linkHere, location } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { textIn } from '../../parts/differences.ts'
-import { FilterForm, NUMBER_INPUT } from '../../parts/filter.tsx'
+import { type FilterField, FilterForm, NUMBER_INPUT } from '../../parts/filter.tsx'
 import { formatNumber } from '../../parts/numbers.ts'
 import { isoOf } from '../../parts/paging.ts'
 import { ReadView } from '../../parts/state.tsx'
@@ -90,7 +90,7 @@ export function EventList() {
   )
 }
 
-function filterFields() {
+function filterFields(): readonly FilterField[] {
   return [
     { name: 'code', label: t('eventpage.code') },
     {

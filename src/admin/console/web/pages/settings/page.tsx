@@ -2,6 +2,7 @@
 import { useRead } from '../../api/read.ts'
 import { type Category, readCategories, readSetting, type Setting } from '../../api/settings.ts'
 import { link, location } from '../../frame/routes.ts'
+import { readSchemas, type Schemas } from '../../parts/document/schemas.ts'
 import { announce } from '../../parts/live-region.tsx'
 import { documentText, SettingEditor } from '../../parts/setting-editor.tsx'
 import { SideNav } from '../../parts/side-nav.tsx'
@@ -68,14 +69,17 @@ function Chosen({ name, category }: ChosenProps) {
 }
 
 function Value({ name, isFixed = false }: { readonly name: string; readonly isFixed?: boolean }) {
-  const reading = useRead(`setting ${name}`, (signal) => readSetting(name, { signal }))
+  const reading = useRead(`setting ${name}`, async (signal) => {
+    const [setting, schemas] = await Promise.all([readSetting(name, { signal }), readSchemas()])
+    return { setting, schemas }
+  })
   const saved = () => {
     announce(t('settings.saved', { name }))
     reading.reload()
   }
   return (
     <ReadView reading={reading} rows={10}>
-      {(setting) => (
+      {({ setting, schemas }) => (
         <>
           {isFixed && <pre class="id">{documentText(setting.value)}</pre>}
           {!isFixed && name !== 'shared_secret' && (
@@ -83,6 +87,7 @@ function Value({ name, isFixed = false }: { readonly name: string; readonly isFi
               key={setting.rev}
               category={name}
               setting={setting}
+              described={describedBy(schemas, name)}
               label={t('settings.document', { name })}
               onSaved={saved}
             />
@@ -97,6 +102,12 @@ function Value({ name, isFixed = false }: { readonly name: string; readonly isFi
       )}
     </ReadView>
   )
+}
+
+/** Categories without a schema are edited as JSON. */
+function describedBy(schemas: Schemas, name: string) {
+  const schema = schemas[`setting.${name}`]
+  return schema && { schemas, schema }
 }
 
 function Effective({ setting: { effective, rev } }: { readonly setting: Setting }) {

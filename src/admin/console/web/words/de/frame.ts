@@ -6,6 +6,7 @@ export const FRAME: Readonly<Record<keyof typeof EN, string>> = {
   'frame.page': '{page} · Tollgate',
   'frame.reload': 'Die Konsole wurde aktualisiert. Bitte diese Seite neu laden.',
   'frame.notFound': 'Unter dieser Adresse gibt es keine Seite.',
+  'page.catalogue': 'Katalog',
   'page.overview': 'Überblick',
   'page.customer': 'Kunde',
   'page.filetypes': 'Dateitypen',

@@ -18,14 +18,6 @@ export const SETTINGS: Readonly<Record<keyof typeof EN, string>> = {
   'settings.changes': 'Was das Speichern ändert',
   'settings.noJson': 'Das ist kein JSON: {reason}',
   'settings.inexact': '{number} hat mehr Stellen, als der Server speichern kann.',
-  'settings.conflict':
-    '{author} hat inzwischen Version {rev} gespeichert ({time}). Von Ihnen ist nichts gespeichert.',
-  'settings.theirs': 'Was der andere geändert hat',
-  'settings.conflictAbout':
-    'Übernehmen Sie den gespeicherten Wert und verwerfen Ihren, oder behalten Sie Ihren: Die ' +
-    'Tabelle der Änderungen zeigt dann, was das nächste Speichern rückgängig macht.',
-  'settings.takeTheirs': 'Gespeicherten Wert übernehmen',
-  'settings.keepMine': 'Meinen behalten, mit dem gespeicherten vergleichen',
   'settings.noVersions': 'Es wurde noch nie etwas gespeichert.',
   'settings.version': 'Version',
   'settings.changed': 'Gespeichert',

@@ -5,6 +5,7 @@ export const FRAME = {
   'frame.page': '{page} · Tollgate',
   'frame.reload': 'The console has been updated. Reload this page.',
   'frame.notFound': 'There is no page at this address.',
+  'page.catalogue': 'Catalogue',
   'page.overview': 'Overview',
   'page.customer': 'Customer',
   'page.filetypes': 'File types',

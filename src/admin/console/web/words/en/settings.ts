@@ -17,14 +17,6 @@ export const SETTINGS = {
   'settings.changes': 'What a save changes',
   'settings.noJson': 'This is not JSON: {reason}',
   'settings.inexact': '{number} has more digits than the server can store.',
-  'settings.conflict':
-    '{author} has saved version {rev} meanwhile ({time}). Nothing of yours is stored.',
-  'settings.theirs': 'What the other has changed',
-  'settings.conflictAbout':
-    'Take the stored value and lose yours, or keep yours: the table of changes then shows what ' +
-    'the next save undoes.',
-  'settings.takeTheirs': 'Take the stored value',
-  'settings.keepMine': 'Keep mine, compare with the stored value',
   'settings.noVersions': 'Nothing was ever stored.',
   'settings.version': 'Version',
   'settings.changed': 'Stored',

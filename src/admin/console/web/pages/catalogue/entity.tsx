@@ -1,0 +1,195 @@
+/** One entity of the catalogue: its revisions, terms, differences, and who uses it. */
+import './catalogue.css'
+import { useState } from 'preact/hooks'
+import { useRead } from '../../api/read.ts'
+import { type Fields, type Identified, readNewest } from '../../api/records.ts'
+import { useShortcuts } from '../../frame/keys.ts'
+import { link, location, type PageProps, setQuery } from '../../frame/routes.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { AuditEntries } from '../../parts/audit-entries.tsx'
+import { textIn } from '../../parts/differences.ts'
+import { readSchemas } from '../../parts/document/schemas.ts'
+import { type Revision, type RevisionView, revisionViews } from '../../parts/revisions.ts'
+import { missingText } from '../../parts/rights.ts'
+import { ReadView } from '../../parts/state.tsx'
+import { pageKey } from '../../parts/table.tsx'
+import { Tabs, tabOf } from '../../parts/tabs.tsx'
+import { formatTime } from '../../parts/time.tsx'
+import { Timeline } from '../../parts/timeline.tsx'
+import { CATALOGUE } from '../../words/en/catalogue.ts'
+import { addWords, t } from '../../words/words.ts'
+import { Compare } from './compare.tsx'
+import { type Collection, collectionOf, readRevisions } from './data.ts'
+import { DateDialog, type DatedAction } from './date-dialog.tsx'
+import { EditRevision } from './edit.tsx'
+import { Terms } from './terms.tsx'
+import { UsedBy } from './used-by.tsx'
+
+addWords(CATALOGUE)
+
+export default function Page({ params }: PageProps) {
+  const collection = collectionOf(params['collection'] ?? '')
+  const key = params['key'] ?? ''
+  if (collection === null) return <h1 tabIndex={-1}>{t('frame.notFound')}</h1>
+  return <Entity key={`${collection.name} ${key}`} collection={collection} value={key} />
+}
+
+interface EntityProps {
+  readonly collection: Collection
+  /** Its key. */
+  readonly value: string
+}
+
+function Entity({ collection, value }: EntityProps) {
+  const { name } = collection
+  const reading = useRead('revisions', (signal) => readRevisions(collection, value, signal))
+  const changed = (id: string | null) => {
+    setQuery({ rev: id, tab: null })
+    reading.reload()
+  }
+  return (
+    <>
+      <div class="title">
+        <h1 tabIndex={-1}>{value}</h1>
+        <a href={link(`catalogue/${name}`)}>{t(`catalogue.${name}` as 'catalogue.plans')}</a>
+      </div>
+      <ReadView
+        reading={reading}
+        rows={12}
+        isEmpty={(revisions) => revisions.length === 0}
+        empty={t('catalogue.unknown')}
+      >
+        {(revisions) => (
+          <Revisions collection={collection} revisions={revisions} onChanged={changed} />
+        )}
+      </ReadView>
+    </>
+  )
+}
+
+interface RevisionsProps {
+  readonly collection: Collection
+  /** Ordered by `from`; at least one. */
+  readonly revisions: readonly Revision[]
+  /** With the id of the revision to show; null for the present one. */
+  readonly onChanged: (id: string | null) => void
+}
+
+const TABS = ['terms', 'difference', 'used', 'audit'] as const
+
+function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
+  const [isEditing, setEditing] = useState(false)
+  const [action, setAction] = useState<DatedAction | null>(null)
+  const shown = shownRevision(revisions)
+  const tab = tabOf(TABS)
+  const { name } = collection
+  const edit = () => {
+    if (missingText(`${name}/update`) === null) setEditing(true)
+  }
+  useShortcuts([{ keys: 'e', title: 'catalogue.edit', run: edit }])
+  const done = (id: string | null) => {
+    setEditing(false)
+    onChanged(id)
+  }
+  return (
+    <>
+      <Timeline
+        label={t('catalogue.revisions')}
+        entries={revisionViews(revisions).map((view) => entryOf(view, shown))}
+        onChoose={(id) => !isEditing && setQuery({ rev: id })}
+      />
+      {isEditing ? (
+        <Schemas>
+          {(schemas) => (
+            <EditRevision
+              collection={collection}
+              schemas={schemas}
+              revision={shown}
+              onSaved={done}
+              onClose={() => setEditing(false)}
+            />
+          )}
+        </Schemas>
+      ) : (
+        <>
+          <div class="buttons">
+            <ActionButton action={`${name}/update`} kind="main" onAct={edit}>
+              {t('catalogue.edit')}
+            </ActionButton>
+            {(['move', 'close', 'reopen', 'delete'] as const).map((each) => (
+              <ActionButton
+                key={each}
+                action={`${name}/${each}`}
+                isBrief
+                onAct={() => setAction(each)}
+              >
+                {t(`catalogue.${each}`)}
+              </ActionButton>
+            ))}
+          </div>
+          <Tabs
+            label={t('catalogue.views')}
+            tabs={TABS.map((each) => ({ name: each, title: t(`catalogue.tab.${each}`) }))}
+          />
+          {tab === 'terms' && (
+            <Schemas>
+              {(schemas) => <Terms collection={collection} schemas={schemas} revision={shown} />}
+            </Schemas>
+          )}
+          {tab === 'difference' && <Compare revisions={revisions} shown={shown} />}
+          {tab === 'used' && <UsedBy collection={collection} revision={shown} />}
+          {tab === 'audit' && <Audit collection={name} value={textIn(shown, collection.key)} />}
+        </>
+      )}
+      {action !== null && (
+        <DateDialog
+          action={action}
+          collection={collection}
+          revision={shown}
+          onDone={onChanged}
+          onClose={() => setAction(null)}
+        />
+      )}
+    </>
+  )
+}
+
+/** The revision of the address, otherwise the present one or the nearest. */
+function shownRevision(revisions: readonly Revision[]): Revision {
+  const wanted = location.value.query['rev']
+  const now = new Date().toISOString()
+  const isPast = ({ from }: Revision) => new Date(from).toISOString() <= now
+  const found = revisions.find(({ _id }) => _id.$id === wanted) ?? revisions.findLast(isPast)
+  return found ?? (revisions[0] as Revision)
+}
+
+function entryOf(view: RevisionView, shown: Revision) {
+  const { id, from, to, changed, isAfterGap } = view
+  const until = to === null ? t('catalogue.open') : formatTime(to, 'day')
+  const text = changed.length === 0 ? '' : t('catalogue.changed', { fields: changed.join(', ') })
+  const period = `${formatTime(from, 'day')} – ${until}`
+  return { key: id, period, text, isAfterGap, isCurrent: id === shown._id.$id }
+}
+
+function Schemas(props: {
+  readonly children: (schemas: Awaited<ReturnType<typeof readSchemas>>) => preact.ComponentChildren
+}) {
+  const reading = useRead('schemas', readSchemas)
+  return (
+    <ReadView reading={reading} rows={8}>
+      {props.children}
+    </ReadView>
+  )
+}
+
+function Audit({ collection, value }: { readonly collection: string; readonly value: string }) {
+  const after = pageKey()
+  const reading = useRead(`audit ${after}`, (signal) => {
+    return readNewest<Fields & Identified>(
+      'audit',
+      { query: { collection, key: value }, after },
+      signal,
+    )
+  })
+  return <AuditEntries reading={reading} />
+}

@@ -1,0 +1,151 @@
+/** Catalogue: the entities of a collection. */
+import './catalogue.css'
+import { useState } from 'preact/hooks'
+import { useRead } from '../../api/read.ts'
+import { link, linkHere, location, navigate, type PageProps } from '../../frame/routes.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { leafText, textIn } from '../../parts/differences.ts'
+import { Field } from '../../parts/field.tsx'
+import { endOf, type Revision } from '../../parts/revisions.ts'
+import { ReadView } from '../../parts/state.tsx'
+import { type Column, Pager, pageKey, Table } from '../../parts/table.tsx'
+import { Time, timeHeader } from '../../parts/time.tsx'
+import { CATALOGUE } from '../../words/en/catalogue.ts'
+import { addWords, t } from '../../words/words.ts'
+import { COLLECTIONS, type Collection, collectionOf, readList } from './data.ts'
+import { NewEntity } from './new.tsx'
+
+addWords(CATALOGUE)
+
+export default function Page({ params }: PageProps) {
+  const collection = collectionOf(params['collection'] ?? 'plans')
+  const [isNew, setNew] = useState(false)
+  if (collection === null) return <h1 tabIndex={-1}>{t('frame.notFound')}</h1>
+  const { name } = collection
+  return (
+    <>
+      <div class="title">
+        <h1 tabIndex={-1}>{t(`catalogue.${name}` as 'catalogue.plans')}</h1>
+        {!isNew && (
+          <ActionButton action={`${name}/create`} kind="main" onAct={() => setNew(true)}>
+            {t('catalogue.new')}
+          </ActionButton>
+        )}
+      </div>
+      <CollectionLinks current={name} />
+      {isNew && <NewEntity key={name} collection={collection} onClose={() => setNew(false)} />}
+      <List key={name} collection={collection} />
+    </>
+  )
+}
+
+function CollectionLinks({ current }: { readonly current: string }) {
+  return (
+    <nav class="buttons" aria-label={t('catalogue.collections')}>
+      {COLLECTIONS.map(({ name }) => (
+        <a
+          key={name}
+          href={link(`catalogue/${name}`)}
+          aria-current={name === current ? 'page' : undefined}
+        >
+          {t(`catalogue.${name}` as 'catalogue.plans')}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
+function List({ collection }: { readonly collection: Collection }) {
+  const { query } = location.value
+  const { name, key } = collection
+  const hasEnded = query['ended'] === '1'
+  const wanted = {
+    find: query['find'] ?? '',
+    after: pageKey(),
+    states: hasEnded ? [0, 1, 2] : [0, 1],
+  }
+  const reading = useRead(`${name} ${JSON.stringify(wanted)}`, (signal) => {
+    return readList(collection, wanted, signal)
+  })
+  const open = (row: Revision) => navigate(addressOf(collection, row))
+  return (
+    <>
+      <Filter key={`${wanted.find} ${hasEnded}`} find={wanted.find} hasEnded={hasEnded} />
+      <ReadView
+        reading={reading}
+        rows={10}
+        isEmpty={({ rows }) => rows.length === 0}
+        empty={t(wanted.find === '' ? 'catalogue.none' : 'catalogue.noneFound')}
+      >
+        {({ rows, next }) => (
+          <>
+            <Table
+              caption={t(`catalogue.${name}` as 'catalogue.plans')}
+              columns={columnsOf(collection)}
+              rows={rows}
+              keyOf={(row) => textIn(row, key)}
+              onOpen={open}
+            />
+            <Pager next={next} />
+          </>
+        )}
+      </ReadView>
+    </>
+  )
+}
+
+function addressOf({ name, key }: Collection, row: Revision): string {
+  return `catalogue/${name}/${encodeURIComponent(textIn(row, key))}`
+}
+
+function columnsOf(collection: Collection): Column<Revision>[] {
+  return [
+    {
+      title: collection.key,
+      cell: (row) => <a href={link(addressOf(collection, row))}>{textIn(row, collection.key)}</a>,
+    },
+    ...['description', ...collection.columns].map((field) => ({
+      title: field,
+      cell: (row: Revision) => (
+        <span dir="auto">{row[field] === undefined ? '' : leafText(row[field])}</span>
+      ),
+    })),
+    { title: timeHeader('from'), cell: ({ from }) => <Time value={from} precision="day" /> },
+    {
+      title: timeHeader('to'),
+      cell: ({ to }) => (endOf(to) === null ? '–' : <Time value={to} precision="day" />),
+    },
+  ]
+}
+
+function Filter({ find, hasEnded }: { readonly find: string; readonly hasEnded: boolean }) {
+  const [text, setText] = useState(find)
+  const [isChecked, setChecked] = useState(hasEnded)
+  const submit = (event: Event) => {
+    event.preventDefault()
+    window.location.hash = linkHere({
+      find: text.trim() || null,
+      ended: isChecked ? '1' : null,
+      after: null,
+    })
+  }
+  return (
+    <search>
+      <form class="filter" onSubmit={submit}>
+        <Field
+          label={t('catalogue.find')}
+          value={text}
+          onValue={setText}
+          input={{ autocomplete: 'off', maxLength: 200 }}
+        />
+        <label>
+          <input type="checkbox" checked={isChecked} onChange={() => setChecked(!isChecked)} />{' '}
+          {t('catalogue.ended')}
+        </label>
+        <div class="buttons">
+          <button type="submit">{t('catalogue.show')}</button>
+        </div>
+      </form>
+    </search>
+  )
+}

@@ -1,0 +1,126 @@
+/** Tiers of a price as a table: what is shown, what is edited, and the text of their plot. */
+import type { FieldError } from '../../api/errors.ts'
+import { t } from '../../words/words.ts'
+import { leafText } from '../differences.ts'
+import { errorAt } from './scalar.tsx'
+import { type Document, pathOf, withValue } from './values.ts'
+
+const COLUMNS = ['from', 'to', 'interval', 'price'] as const
+type Column = (typeof COLUMNS)[number]
+
+interface TierTableProps {
+  readonly caption: string
+  /** Path of the list, for messages. */
+  readonly path: string
+  readonly tiers: readonly Document[]
+  /** Null if they are only shown. */
+  readonly onChange: ((tiers: readonly Document[]) => void) | null
+  readonly errors: readonly FieldError[]
+}
+
+export function TierTable({ caption, path, tiers, onChange, errors }: TierTableProps) {
+  // Prices of cycles have no interval.
+  const columns = COLUMNS.filter((name) => {
+    return name !== 'interval' || tiers.some((tier) => tier[name] !== undefined)
+  })
+  const set = (index: number, column: Column, text: string) => {
+    const changed = tiers.with(index, { ...tiers[index], [column]: text })
+    onChange?.(column === 'to' ? followed(tiers, changed, index) : changed)
+  }
+  return (
+    <div>
+      <table class="tier-table">
+        <caption class="hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map((name) => (
+              <th key={name} scope="col" class="number">
+                {name}
+              </th>
+            ))}
+            {onChange !== null && <td />}
+          </tr>
+        </thead>
+        <tbody>
+          {tiers.map((tier, index) => (
+            <tr key={index}>
+              {columns.map((column) => (
+                <td key={column} class="number">
+                  <Cell
+                    label={t('document.tierCell', { column, tier: index + 1 })}
+                    text={tier[column] === undefined ? '' : leafText(tier[column])}
+                    error={errorAt(errors, pathOf(`${path}.${index}.${column}`))}
+                    onText={onChange && ((text) => set(index, column, text))}
+                  />
+                </td>
+              ))}
+              {onChange !== null && (
+                <td>
+                  <button
+                    type="button"
+                    class="plain"
+                    aria-label={t('document.removeTier', { tier: index + 1 })}
+                    onClick={() => onChange(tiers.toSpliced(index, 1))}
+                  >
+                    ✕
+                  </button>
+                </td>
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {onChange !== null && (
+        <button type="button" onClick={() => onChange(withTier(tiers))}>
+          {t('document.addTier')}
+        </button>
+      )}
+    </div>
+  )
+}
+
+interface CellProps {
+  readonly label: string
+  readonly text: string
+  readonly error: string | null
+  readonly onText: ((text: string) => void) | null
+}
+
+function Cell({ label, text, error, onText }: CellProps) {
+  if (onText === null) return <>{text}</>
+  const id = `error ${label}`.replaceAll(' ', '-')
+  return (
+    <>
+      <input
+        aria-label={label}
+        value={text}
+        inputMode="decimal"
+        autocomplete="off"
+        maxLength={40}
+        aria-invalid={error !== null}
+        aria-describedby={error === null ? undefined : id}
+        onInput={(event) => onText(event.currentTarget.value.trim())}
+      />
+      {error !== null && (
+        <small id={id} class="error">
+          {error}
+        </small>
+      )}
+    </>
+  )
+}
+
+/** The next tier begins where this one ends, if it did before. */
+function followed(before: readonly Document[], after: readonly Document[], index: number) {
+  const next = after[index + 1]
+  if (next?.['from'] === undefined) return after
+  const didFollow = leafText(next['from']) === leafText(before[index]?.['to'])
+  return didFollow ? after.with(index + 1, { ...next, from: after[index]?.['to'] }) : after
+}
+
+/** Another tier at the end, which gets the open end of the last one. */
+function withTier(tiers: readonly Document[]): readonly Document[] {
+  const last = tiers.at(-1) ?? { from: '0', to: '', interval: '1', price: '' }
+  const cut = withValue(last, ['to'], '') as Document
+  return [...tiers.slice(0, -1), cut, { ...last, from: '' }]
+}
