@@ -49,7 +49,9 @@ function createForm<V extends object>(
       values.value = { ...values.peek(), [name]: value }
     },
     errorAt(path) {
-      return errorAt(refusal.value?.fields ?? [], path)
+      const { fields = [], text = '' } = refusal.value ?? {}
+      // Some rules name their field in the text only: `password must have 12 characters`.
+      return errorAt(fields, path) ?? (text.startsWith(`${path} must `) ? text : null)
     },
     async submit() {
       if (isBusy.peek()) return

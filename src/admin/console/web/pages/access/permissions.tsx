@@ -1,26 +1,20 @@
 /** The roles that actions need, as a matrix; a changed row is a rule in the settings. */
 import { useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
-import { type Grant, readSession, sessionUser } from '../../api/session.ts'
+import { readSession } from '../../api/session.ts'
 import { changeSetting, conflictOf, readSetting, type Setting } from '../../api/settings.ts'
-import { linkHere, location } from '../../frame/routes.ts'
-import { ActionButton } from '../../parts/action-button.tsx'
 import { Changes } from '../../parts/changes.tsx'
 import { Conflict } from '../../parts/conflict.tsx'
-import { differences } from '../../parts/differences.ts'
 import { useValidation } from '../../parts/document/validation.ts'
-import type { Choice, Merge } from '../../parts/document/values.ts'
-import { Field } from '../../parts/field.tsx'
+import type { Choice } from '../../parts/document/values.ts'
 import { Form, useForm } from '../../parts/form.tsx'
 import { announce } from '../../parts/live-region.tsx'
 import { missingText } from '../../parts/rights.ts'
 import { Problems } from '../../parts/setting-editor.tsx'
-import { SideNav } from '../../parts/side-nav.tsx'
 import { ReadView } from '../../parts/state.tsx'
-import { Table } from '../../parts/table.tsx'
 import { t } from '../../words/words.ts'
-import { knownRoles } from './roles.tsx'
-import { decidingRule, type Edit, edited, hasOwnRule, type Rule, withEdit } from './rules.ts'
+import { RolesMatrix } from './matrix.tsx'
+import { type Edit, edited, mergeRules, nameOf, type Rule, rolesIn, withEdit } from './rules.ts'
 
 const CATEGORY = 'permissions'
 
@@ -53,7 +47,7 @@ interface MatrixProps {
 }
 
 interface Other {
-  readonly merge: Pick<Merge, 'clashes' | 'theirs'>
+  readonly merge: ReturnType<typeof mergeRules>
   readonly author: string
   readonly edits: readonly Edit[]
 }
@@ -79,7 +73,7 @@ function Matrix({ setting, onSaved }: MatrixProps) {
   })
   const { edits } = form.values.value
   const rules = edited(rulesIn(base), edits)
-  const changes = differences({ rules: rulesIn(base) }, { rules })
+  const changes = changedRows(rulesIn(base), rules, edits)
   const trial = { action: 'set', category: CATEGORY, data: { rules } }
   const { errors } = useValidation('api/settings', changes.length === 0 ? null : trial)
   const missing = missingText('settings/set')
@@ -90,7 +84,7 @@ function Matrix({ setting, onSaved }: MatrixProps) {
     form.set('edits', left ?? [])
   }
   return (
-    <>
+    <div class="stack">
       <p>{t('access.matrixAbout')}</p>
       {missing !== null && <p id="matrix-missing">{missing}</p>}
       {(changes.length > 0 || other !== null) && (
@@ -110,161 +104,19 @@ function Matrix({ setting, onSaved }: MatrixProps) {
           <Problems problems={errors} />
         </Form>
       )}
-      <Actions rules={rules} onEdit={(edit) => form.set('edits', withEdit(edits, edit))} />
-    </>
+      <RolesMatrix rules={rules} onEdit={(edit) => form.set('edits', withEdit(edits, edit))} />
+    </div>
   )
 }
 
-const nameOf = ({ collection, action }: Omit<Edit, 'roles'>) => `${collection}/${action}`
-
-/** A row clashes if another one has given it other roles than the edit does. */
-function mergeRules(
-  before: readonly Rule[],
-  stored: readonly Rule[],
-  edits: readonly Edit[],
-): Other['merge'] {
-  const rolesIn = (rules: readonly Rule[], { collection, action }: Edit) => {
-    return (rules[decidingRule(rules, collection, action)]?.roles ?? []).join(', ')
-  }
-  const clashes = edits
-    .filter((edit) => rolesIn(before, edit) !== rolesIn(stored, edit))
-    .map((edit) => {
-      const mine = edit.roles?.join(', ') ?? ''
-      return { field: nameOf(edit), mine, theirs: rolesIn(stored, edit) }
-    })
-  return { clashes, theirs: differences({ rules: before }, { rules: stored }) }
-}
-
-interface ActionsProps {
-  /** Empty if the user may not read them. */
-  readonly rules: readonly Rule[]
-  readonly onEdit: (edit: Edit) => void
-}
-
-interface Row {
-  readonly collection: string
-  readonly action: string
-  readonly grant: Grant
-  readonly roles: readonly string[]
-}
-
-function Actions({ rules, onEdit }: ActionsProps) {
-  const [more, setMore] = useState<readonly string[]>([])
-  const isEditor = missingText('settings/set') === null
-  const all = Object.entries(sessionUser.value?.actions ?? {}).map(([name, grant]): Row => {
-    const [collection = '', action = ''] = name.split('/')
-    const rule = rules[decidingRule(rules, collection, action)]
-    const usual = isEditor ? (grant.usual ?? grant.roles) : grant.roles
-    return { collection, action, grant, roles: rule?.roles ?? usual }
-  })
-  const names = [...new Set(all.map(({ collection }) => collection))]
-  const named = location.value.query['of'] ?? ''
-  const current = names.includes(named) ? named : (names[0] ?? '')
-  const roles = knownRoles([...rules.flatMap((rule) => rule.roles), ...more])
-  return (
-    <SideNav
-      label={t('access.collections')}
-      names={names}
-      current={current}
-      addressOf={(of) => linkHere({ of })}
-    >
-      <div>
-        <Table
-          caption={t('access.rolesOf', { collection: current })}
-          hasCaption
-          columns={[
-            { title: t('access.action'), cell: ({ action }) => <span class="id">{action}</span> },
-            ...roles.map((role) => ({
-              title: role,
-              cell: (row: Row) => <RoleCell row={row} role={role} onEdit={onEdit} />,
-            })),
-            {
-              title: t('access.source'),
-              cell: (row) => <Source row={row} {...{ rules, onEdit }} />,
-            },
-          ]}
-          rows={all.filter(({ collection }) => collection === current)}
-          keyOf={({ action }) => action}
-        />
-        <NewRole onAdd={(role) => setMore([...more, role])} />
-      </div>
-    </SideNav>
-  )
-}
-
-interface CellProps extends ActionsProps {
-  readonly row: Row
-}
-
-function RoleCell({ row, role, onEdit }: Omit<CellProps, 'rules'> & { readonly role: string }) {
-  const { collection, action, grant, roles } = row
-  const missing = missingText('settings/set')
-  const isFixed = grant.fixed === true || role === 'admin'
-  const toggle = (isOn: boolean) => {
-    const others = roles.filter((each) => each !== role)
-    onEdit({ collection, action, roles: isOn ? [...others, role] : others })
-  }
-  return (
-    <input
-      type="checkbox"
-      checked={role === 'admin' || roles.includes(role)}
-      disabled={isFixed || missing !== null}
-      data-action={isFixed ? undefined : 'settings/set'}
-      aria-describedby={missing === null ? undefined : 'matrix-missing'}
-      aria-label={t('access.roleMay', { role, action: `${collection}/${action}` })}
-      onChange={(event) => toggle(event.currentTarget.checked)}
-    />
-  )
-}
-
-/** Where the roles of an action come from. */
-function Source({ row: { collection, action, grant }, rules, onEdit }: CellProps) {
-  if (grant.fixed === true) return <>{t('access.fixed')}</>
-  const at = decidingRule(rules, collection, action)
-  if (at < 0) {
-    const isHidden = missingText('settings/set') !== null && grant.usual !== undefined
-    return <>{t(isHidden ? 'access.byRule' : 'access.usual')}</>
-  }
-  if (!hasOwnRule(rules, collection, action))
-    return <>{t('access.sharedRule', { number: at + 1 })}</>
-  return (
-    <>
-      {t('access.ownRule', { number: at + 1 })}{' '}
-      <ActionButton
-        action="settings/set"
-        kind="plain"
-        isBrief
-        onAct={() => onEdit({ collection, action, roles: null })}
-      >
-        {t('access.removeRule')}
-      </ActionButton>
-    </>
-  )
-}
-
-const ROLE = /^[a-z][a-z0-9_]{0,31}$/
-
-function NewRole({ onAdd }: { readonly onAdd: (role: string) => void }) {
-  const [role, setRole] = useState('')
-  const isWrong = role !== '' && !ROLE.test(role)
-  const add = (event: Event) => {
-    event.preventDefault()
-    if (!ROLE.test(role)) return
-    onAdd(role)
-    setRole('')
-  }
-  return (
-    <form class="filter new-role" onSubmit={add}>
-      <Field
-        label={t('access.newRole')}
-        value={role}
-        onValue={setRole}
-        error={isWrong ? t('access.badRole') : null}
-        input={{ autocomplete: 'off', maxLength: 32 }}
-      />
-      <div class="buttons">
-        <ActionButton action="settings/set">{t('access.addRole')}</ActionButton>
-      </div>
-    </form>
-  )
+/** The roles of edited rows, before and after. */
+function changedRows(before: readonly Rule[], after: readonly Rule[], edits: readonly Edit[]) {
+  const usual = t('access.usual')
+  return edits
+    .map((edit) => ({
+      field: nameOf(edit),
+      before: rolesIn(before, edit) || usual,
+      after: rolesIn(after, edit) || usual,
+    }))
+    .filter((each) => each.before !== each.after)
 }

@@ -1,4 +1,6 @@
 /** Rules of permissions: which of them decides about an action, and edits of single actions. */
+import { differences } from '../../parts/differences.ts'
+import type { Merge } from '../../parts/document/values.ts'
 
 export interface Rule {
   readonly collection: string
@@ -65,9 +67,30 @@ export function edited(rules: readonly Rule[], edits: readonly Edit[]): readonly
 
 /** The edits with one more, which replaces that of the same row. */
 export function withEdit(edits: readonly Edit[], edit: Edit): readonly Edit[] {
-  return [...edits.filter((each) => !isSameRow(each, edit)), edit]
+  return [...edits.filter((each) => nameOf(each) !== nameOf(edit)), edit]
 }
 
-function isSameRow(one: Edit, other: Omit<Edit, 'roles'>): boolean {
-  return one.collection === other.collection && one.action === other.action
+/** `accounts/get` */
+export function nameOf({ collection, action }: Omit<Edit, 'roles'>): string {
+  return `${collection}/${action}`
+}
+
+/** The roles that a rule gives an action, as text; empty for the usual ones. */
+export function rolesIn(rules: readonly Rule[], { collection, action }: Omit<Edit, 'roles'>) {
+  return (rules[decidingRule(rules, collection, action)]?.roles ?? []).join(', ')
+}
+
+/** A row clashes if another one has given it other roles than the edit does. */
+export function mergeRules(
+  before: readonly Rule[],
+  stored: readonly Rule[],
+  edits: readonly Edit[],
+): Pick<Merge, 'clashes' | 'theirs'> {
+  const clashes = edits
+    .filter((edit) => rolesIn(before, edit) !== rolesIn(stored, edit))
+    .map((edit) => {
+      const mine = edit.roles?.join(', ') ?? ''
+      return { field: nameOf(edit), mine, theirs: rolesIn(stored, edit) }
+    })
+  return { clashes, theirs: differences(before, stored) }
 }

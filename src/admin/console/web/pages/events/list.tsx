@@ -45,7 +45,7 @@ export function EventList() {
           const chosen = rows.filter((each) => selected.has(each.stamp))
           const isAll = chosen.length === rows.length
           return (
-            <>
+            <div class="stack">
               <div class="buttons">
                 <button
                   type="button"
@@ -82,7 +82,7 @@ export function EventList() {
                   onClose={() => setAsking(false)}
                 />
               )}
-            </>
+            </div>
           )
         }}
       </ReadView>

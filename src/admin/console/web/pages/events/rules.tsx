@@ -82,7 +82,7 @@ export function Rules() {
   return (
     <ReadView reading={reading} rows={8}>
       {(setting) => (
-        <>
+        <div class="stack">
           <p>
             {t('eventpage.rulesAbout')}{' '}
             <a href={link('settings', { category: 'events' })}>{t('eventpage.receivers')}</a>
@@ -100,7 +100,7 @@ export function Rules() {
             ))}
           </div>
           <Chosen key={`${named} ${setting.rev}`} setting={setting} named={named} onSaved={saved} />
-        </>
+        </div>
       )}
     </ReadView>
   )
@@ -221,7 +221,7 @@ function Chosen({ setting, named, onSaved }: ChosenProps) {
   const document = isNew ? TEMPLATES[kind] : listIn(setting.value, kind)[Number(position)]
   if (document === undefined) return <p class="state">{t('eventpage.noRule', { named })}</p>
   return (
-    <section aria-labelledby="rule">
+    <section class="stack" aria-labelledby="rule">
       <h2 id="rule">{t('eventpage.rule', { kind: t(`eventpage.${kind}`) })}</h2>
       <SettingEditor
         category="events"

@@ -27,7 +27,7 @@ export function History({ name }: { readonly name: string }) {
       empty={t('settings.noVersions')}
     >
       {(versions) => (
-        <>
+        <div class="stack">
           <Table
             caption={t('settings.history')}
             columns={[
@@ -56,7 +56,7 @@ export function History({ name }: { readonly name: string }) {
               onRestored={reading.reload}
             />
           )}
-        </>
+        </div>
       )}
     </ReadView>
   )
@@ -85,7 +85,7 @@ function Version({ name, rev, present, onRestored }: VersionProps) {
   }
   const words = { name, rev, present }
   return (
-    <section aria-labelledby="version">
+    <section class="stack" aria-labelledby="version">
       <h3 id="version">{t('settings.compared', words)}</h3>
       <ReadView reading={reading} rows={4}>
         {({ changes }) =>

@@ -48,7 +48,7 @@ function Chosen({ name, category }: ChosenProps) {
   return (
     <section aria-labelledby="setting">
       <h2 id="setting">{name}</h2>
-      <p>{about}</p>
+      <p>{about.replaceAll('`', '')}</p>
       {settable ? (
         <>
           <Tabs
@@ -80,7 +80,7 @@ function Value({ name, isFixed = false }: { readonly name: string; readonly isFi
   return (
     <ReadView reading={reading} rows={10}>
       {({ setting, schemas }) => (
-        <>
+        <div class="stack">
           {isFixed && <pre class="id">{documentText(setting.value)}</pre>}
           {!isFixed && name !== 'shared_secret' && (
             <SettingEditor
@@ -98,7 +98,7 @@ function Value({ name, isFixed = false }: { readonly name: string; readonly isFi
             </p>
           )}
           <Effective setting={setting} />
-        </>
+        </div>
       )}
     </ReadView>
   )
