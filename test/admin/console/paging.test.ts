@@ -1,6 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { pageOf } from '../../../src/admin/console/web/api/records.ts'
-import { afterTime, isoOf, timePosition } from '../../../src/admin/console/web/parts/paging.ts'
+import {
+  afterSecond,
+  afterTime,
+  isoOf,
+  secondPosition,
+  timePosition,
+} from '../../../src/admin/console/web/parts/paging.ts'
 
 const row = (id: string, sec: number) => ({ _id: { $id: id }, urt: { sec, usec: 194_000 } })
 
@@ -20,6 +26,24 @@ describe('a page', () => {
       $or: [{ urt: { $lt: urt } }, { urt: { $eq: urt }, _id: { $lt: 'a' } }],
     })
   })
+})
+
+describe('a position by the second', () => {
+  it('counts the rows of the last second, which the next page leaves out', () => {
+    const times = [
+      '2026-03-01T00:00:02+0000',
+      '2026-03-01T00:00:01+0000',
+      '2026-03-01T00:00:01+0000',
+    ]
+    const position = secondPosition(times)
+    expect(position).toBe('2026-03-01T00:00:01+0000~2')
+    expect(afterSecond(position)).toEqual({ until: '2026-03-01T00:00:01.999+0000', shown: 2 })
+  })
+
+  it.each(['', 'x', '2026-03-01T00:00:01+0000', '2026-03-01T00:00:01+0000~99999', '1~$gt'])(
+    'is none in %j',
+    (text) => expect(afterSecond(text)).toBe(null),
+  )
 })
 
 describe('a date of an answer', () => {

@@ -77,7 +77,7 @@ function RoleCell({ row, role, onEdit }: Omit<CellProps, 'rules'> & { readonly r
   const missing = missingText('settings/set')
   const isFixed = grant.fixed === true || role === 'admin'
   const toggle = (isOn: boolean) => {
-    const others = roles.filter((each) => each !== role)
+    const others = roles.filter((each) => each !== role && each !== 'admin')
     onEdit({ collection, action, roles: isOn ? [...others, role] : others })
   }
   return (

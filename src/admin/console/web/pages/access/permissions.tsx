@@ -21,7 +21,7 @@ const CATEGORY = 'permissions'
 /** Rules are read by admins only; others see the roles that are needed. */
 export function Permissions() {
   const mayRead = missingText('settings/set') === null
-  const reading = useRead('permissions', async (signal): Promise<Setting> => {
+  const reading = useRead(`permissions ${mayRead}`, async (signal): Promise<Setting> => {
     return mayRead ? readSetting(CATEGORY, { signal }) : { value: {}, rev: 0 }
   })
   const saved = async () => {
