@@ -1,4 +1,4 @@
-/** The actions that a caller may do, by the rules of the operator, the usual roles, or fixed ones. */
+/** The actions that a caller may do, by the rules of the operator or the usual roles. */
 import { ACTIONS } from '../actions/table.ts'
 import { ADMIN, type Caller, mayDo } from '../auth/caller.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'

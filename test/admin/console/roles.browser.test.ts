@@ -56,10 +56,15 @@ async function controlsOf(page: Page, address: string): Promise<readonly Control
   await page.evaluate((hash) => {
     window.location.hash = hash
   }, `#/${address}`)
-  await page.waitForFunction((hash) => {
-    const isThere = window.location.hash === hash && document.querySelector('main h1') !== null
-    return isThere && document.querySelector('.skeleton, [aria-busy="true"]') === null
-  }, `#/${address}`)
+  await page
+    .waitForFunction((hash) => {
+      const isThere = window.location.hash === hash && document.querySelector('main h1') !== null
+      return isThere && document.querySelector('.skeleton, [aria-busy="true"]') === null
+    }, `#/${address}`)
+    .catch(async (error: Error) => {
+      const shown = await page.locator('main').innerHTML()
+      throw new Error(`${address} is not ready: ${error.message}: ${shown}`)
+    })
   return page.locator('[data-action]').evaluateAll((controls) =>
     controls.map((control) => ({
       action: control.getAttribute('data-action') ?? '',
@@ -70,7 +75,7 @@ async function controlsOf(page: Page, address: string): Promise<readonly Control
   )
 }
 
-/** What a control that shows the wrong thing shows; null if it is right. */
+/** The fault of a control; null if it is right. */
 function faultOf({ action, isDisabled, about }: Control, grants: Grants): string | null {
   const grant = grants[action]
   if (grant === undefined) return `${action} is not an action of GET /auth/login`

@@ -52,7 +52,7 @@ export interface Change {
   readonly category: string
   readonly path?: string
   readonly data?: unknown
-  /** Of `set` and `unset`: the revision that was read; of `restore`: the version. */
+  /** The revision that was read, of `set` and `unset`; the version to restore, of `restore`. */
   readonly rev?: number
   readonly validate?: boolean
 }

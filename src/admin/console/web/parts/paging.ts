@@ -28,8 +28,8 @@ export function isoOf(value: unknown): string {
 }
 
 /**
- * The position after rows in descending order, whose times are told without fractions of a second:
- * the last second, and how many of its rows were shown. `2026-03-01T10:00:00+0000~3`
+ * The position after rows in descending order of times without fractions of a second: the last
+ * second, and the number of its rows that were shown. `2026-03-01T10:00:00+0000~3`
  */
 export function secondPosition(times: readonly string[]): string {
   const last = times.at(-1) ?? ''

@@ -59,7 +59,54 @@ interface Other {
 }
 
 export function SettingEditor(props: EditorProps) {
-  const { category, setting, label, described, part = WHOLE, onSaved } = props
+  const { category, label, described } = props
+  const { form, base, other, choices, choose, partOf, dataOf } = useEdit(props)
+  const { value, problem } = form.values.value
+  const mayChange = missingText('settings/set') === null
+  const changes = differences(partOf(base), { value })
+  const isChecked = changes.length > 0 && problem === null && mayChange
+  const trial = isChecked ? { action: 'set', category, ...dataOf(value) } : null
+  const validation = useValidation('api/settings', trial)
+  const problems =
+    problem === null ? errorsOf(validation, category) : [{ path: '', reason: problem }]
+  const set = (next: unknown) => form.set('value', next)
+  return (
+    <div class="setting-editor">
+      <Form form={form} save={t('settings.save')} action="settings/set" isWide>
+        {other !== null && (
+          <Conflict {...other} choices={choices} onChoose={choose} labelOf={withoutWrap} />
+        )}
+        {described === undefined ? (
+          <JsonField
+            key={JSON.stringify([base.rev, choices])}
+            label={label}
+            value={value}
+            isInvalid={problems.length > 0}
+            onValue={set}
+            onProblem={(next) => form.set('problem', next)}
+          />
+        ) : (
+          <DocumentEditor
+            {...described}
+            document={value as Document}
+            onChange={mayChange ? set : undefined}
+            errors={problems}
+          />
+        )}
+        <Problems problems={problems} />
+        {changes.length > 0 && (
+          <Changes
+            caption={t('settings.changes')}
+            changes={changes.map((each) => ({ ...each, field: withoutWrap(each.field) }))}
+          />
+        )}
+      </Form>
+    </div>
+  )
+}
+
+/** The edited value, and its merge with what was saved meanwhile. */
+function useEdit({ category, setting, described, part = WHOLE, onSaved }: EditorProps) {
   const [base, setBase] = useState(setting)
   const [other, setOther] = useState<Other | null>(null)
   const [choices, setChoices] = useState<Readonly<Record<string, Choice>>>({})
@@ -86,59 +133,14 @@ export function SettingEditor(props: EditorProps) {
     }
     onSaved()
   })
-  const { value, problem } = form.values.value
-  const mayChange = missingText('settings/set') === null
-  const changes = differences(partOf(base), { value })
-  const isChecked = changes.length > 0 && problem === null && mayChange
-  const trial = isChecked ? { action: 'set', category, ...dataOf(value) } : null
-  const validation = useValidation('api/settings', trial)
-  const problems =
-    problem === null ? errorsOf(validation, category) : [{ path: '', reason: problem }]
   const choose = ({ field }: { readonly field: string }, choice: Choice) => {
+    const { value } = form.values.peek()
     const source = choice === 'mine' ? other?.mine : other?.stored
     const changed = withValue({ value }, pathOf(field), valueAt(source, pathOf(field))) as Document
     form.set('value', changed['value'])
     setChoices({ ...choices, [field]: choice })
   }
-  return (
-    <div class="setting-editor">
-      <Form form={form} save={t('settings.save')} action="settings/set" isWide>
-        {other !== null && (
-          <Conflict
-            merge={other.merge}
-            author={other.author}
-            choices={choices}
-            onChoose={choose}
-            labelOf={withoutWrap}
-          />
-        )}
-        {described === undefined ? (
-          <JsonField
-            key={JSON.stringify([base.rev, choices])}
-            label={label}
-            value={value}
-            isInvalid={problems.length > 0}
-            onValue={(next) => form.set('value', next)}
-            onProblem={(next) => form.set('problem', next)}
-          />
-        ) : (
-          <DocumentEditor
-            {...described}
-            document={value as Document}
-            onChange={mayChange ? (next) => form.set('value', next) : undefined}
-            errors={problems}
-          />
-        )}
-        <Problems problems={problems} />
-        {changes.length > 0 && (
-          <Changes
-            caption={t('settings.changes')}
-            changes={changes.map((each) => ({ ...each, field: withoutWrap(each.field) }))}
-          />
-        )}
-      </Form>
-    </div>
-  )
+  return { form, base, other, choices, choose, partOf, dataOf }
 }
 
 function withoutWrap(field: string): string {

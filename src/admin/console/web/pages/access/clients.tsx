@@ -156,18 +156,8 @@ function ClientForm({ client, rev, onDone, onClose }: AskingProps) {
     else setSecret(key)
   })
   const { name, roles, to, use, state } = form.values.value
-  if (secret !== null) {
-    return (
-      <Dialog title={t('access.secretTitle', { name })} onClose={onClose}>
-        <p>{t('access.secretAbout')}</p>
-        <CopyId id={secret} />
-      </Dialog>
-    )
-  }
+  if (secret !== null) return <Secret name={name} secret={secret} onClose={onClose} />
   const isNew = client === null
-  const choices = (...values: readonly ('both' | 'tokens' | 'enabled' | 'disabled')[]) => {
-    return values.map((value) => ({ value, label: t(`access.${value}`) }))
-  }
   return (
     <Dialog
       title={isNew ? t('access.createClient') : t('access.updateUserTitle', { name })}
@@ -201,15 +191,34 @@ function ClientForm({ client, rev, onDone, onClose }: AskingProps) {
           label={t('access.signature')}
           value={use}
           onValue={(value) => form.set('use', value)}
-          choices={choices('both', 'tokens')}
+          choices={choicesOf('both', 'tokens')}
         />
         <Field
           label={t('access.state')}
           value={state}
           onValue={(value) => form.set('state', value)}
-          choices={choices('enabled', 'disabled')}
+          choices={choicesOf('enabled', 'disabled')}
         />
       </Form>
+    </Dialog>
+  )
+}
+
+function choicesOf(...values: readonly ('both' | 'tokens' | 'enabled' | 'disabled')[]) {
+  return values.map((value) => ({ value, label: t(`access.${value}`) }))
+}
+
+interface SecretProps {
+  readonly name: string
+  readonly secret: string
+  readonly onClose: () => void
+}
+
+function Secret({ name, secret, onClose }: SecretProps) {
+  return (
+    <Dialog title={t('access.secretTitle', { name })} onClose={onClose}>
+      <p>{t('access.secretAbout')}</p>
+      <CopyId id={secret} />
     </Dialog>
   )
 }

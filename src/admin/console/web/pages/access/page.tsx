@@ -1,4 +1,4 @@
-/** Who may do what: users, clients, and the roles that actions need. */
+/** The page of users, clients, and the roles that actions need. */
 import './access.css'
 import { Tabs, tabOf } from '../../parts/tabs.tsx'
 import { ACCESS } from '../../words/en/access.ts'

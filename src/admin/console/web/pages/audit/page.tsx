@@ -33,7 +33,7 @@ export default function Page() {
   )
 }
 
-/** Collections of the audit that are none of the API. */
+/** Collections of the audit besides those of the API. */
 const OTHERS = ['cards', 'clock', 'installation', 'login', 'oauth', 'sessions', 'settings']
 
 function filterFields(): readonly FilterField[] {

@@ -26,11 +26,12 @@ export function EventList() {
   usePageKeys()
   useEffect(() => setSelected(new Set()), [key])
   const toggle = (one: string) => {
-    setSelected(
-      new Set(
-        selected.has(one) ? [...selected].filter((each) => each !== one) : [...selected, one],
-      ),
-    )
+    const others = [...selected].filter((each) => each !== one)
+    setSelected(new Set(selected.has(one) ? others : [...others, one]))
+  }
+  const sent = () => {
+    setSelected(new Set())
+    reading.reload()
   }
   return (
     <>
@@ -73,14 +74,7 @@ export function EventList() {
               />
               <Pager next={next} />
               {isAsking && (
-                <ResendDialog
-                  events={chosen}
-                  onSent={() => {
-                    setSelected(new Set())
-                    reading.reload()
-                  }}
-                  onClose={() => setAsking(false)}
-                />
+                <ResendDialog events={chosen} onSent={sent} onClose={() => setAsking(false)} />
               )}
             </div>
           )

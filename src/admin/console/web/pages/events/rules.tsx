@@ -22,7 +22,7 @@ interface Rule {
   readonly document: Fields
 }
 
-/** What a new rule begins with. */
+/** A new rule, before it is edited. */
 const TEMPLATES: Readonly<Record<Kind, Fields>> = {
   balance: {
     event_code: 'NEW_RULE',

@@ -16,7 +16,7 @@ export const ACCESS: Readonly<Record<keyof typeof EN, string>> = {
   'access.lastLogin': 'Letzte Anmeldung',
   'access.password': 'Passwort',
   'access.newPassword': 'Neues Passwort',
-  'access.passwordHint': 'Mindestens 12 Zeichen. Es muss bei der ersten Anmeldung geändert werden.',
+  'access.passwordHint': 'Mindestens 12 Zeichen. Es muss beim ersten Anmelden geändert werden.',
   'access.newPasswordHint':
     'Leer: bleibt. Ein neues muss bei der nächsten Anmeldung geändert werden.',
   'access.mustChange': 'muss geändert werden',
@@ -33,7 +33,8 @@ export const ACCESS: Readonly<Record<keyof typeof EN, string>> = {
   'access.resetUser': 'Zweiten Faktor zurücksetzen…',
   'access.resetUserTitle': 'Zweiten Faktor von {name} zurücksetzen',
   'access.resetUserAbout':
-    'Die Codes des verlorenen Geräts gelten nicht mehr: Bis ein neues eingerichtet ist, genügt das ' +
+    'Die Codes des verlorenen Geräts gelten nicht mehr: Bis ein neues eingerichtet ist, ' +
+    'genügt das ' +
     'Passwort. Es wird im Audit festgehalten.',
   'access.resetUserDone': 'Der zweite Faktor von {name} ist zurückgesetzt.',
   'access.clientsAbout':
@@ -60,10 +61,12 @@ export const ACCESS: Readonly<Record<keyof typeof EN, string>> = {
   'access.remove': 'Entfernen…',
   'access.removeTitle': 'Client {name} entfernen',
   'access.removeAbout':
-    'Seine Tokens enden sofort, sein Geheimnis ist verloren. Das kann nicht rückgängig gemacht werden.',
+    'Seine Tokens enden sofort, sein Geheimnis ist verloren. Das kann nicht rückgängig ' +
+    'gemacht werden.',
   'access.removed': 'Client {name} ist entfernt.',
   'access.matrixAbout':
-    'Für eine Aktion ist eine der angekreuzten Rollen nötig. Eine geänderte Zeile wird eine Regel ' +
+    'Für eine Aktion ist eine der angekreuzten Rollen nötig. Eine geänderte Zeile wird ' +
+    'eine Regel ' +
     'der Einstellung permissions; admin darf immer.',
   'access.collections': 'Collections',
   'access.rolesOf': 'Rollen für Aktionen von {collection}',

@@ -10,5 +10,6 @@ export const AUDIT: Readonly<Record<keyof typeof EN, string>> = {
   'auditpage.from': 'Von ({zone})',
   'auditpage.to': 'Bis einschließlich ({zone})',
   'auditpage.unbounded':
-    'Eine Aktion allein ist zu langsam: Geben Sie auch Schlüssel, Benutzer oder einen ersten Tag an.',
+    'Eine Aktion allein ist zu langsam: Geben Sie auch Schlüssel, Benutzer oder einen ' +
+    'ersten Tag an.',
 }

@@ -7,7 +7,8 @@ export const EVENTS: Readonly<Record<keyof typeof EN, string>> = {
   'eventpage.filter': 'Filter der Ereignisse',
   'eventpage.stored': 'Gespeicherte Ereignisse, neueste zuerst',
   'eventpage.none':
-    'Kein passendes Ereignis gespeichert. Ereignisse entstehen durch Regeln; sie stehen im nächsten Tab.',
+    'Kein passendes Ereignis gespeichert. Ereignisse entstehen durch Regeln; sie stehen ' +
+    'im nächsten Tab.',
   'eventpage.selected': 'Ausgewählt',
   'eventpage.selectOne': '{code} {stamp} auswählen',
   'eventpage.selectAll': 'Alle dieser Seite auswählen',
@@ -42,7 +43,8 @@ export const EVENTS: Readonly<Record<keyof typeof EN, string>> = {
   'eventpage.resend': '{count} erneut senden',
   'eventpage.resent': '{count} werden erneut gesendet, {left} werden schon gesendet.',
   'eventpage.rulesAbout':
-    'Änderungen wirken innerhalb einer Sekunde. Eine Regel für Guthaben an einer Nutzung erproben: ' +
+    'Änderungen wirken innerhalb einer Sekunde. Eine Regel für Guthaben an einer Nutzung ' +
+    'erproben: ' +
     'tollgate event test.',
   'eventpage.receivers': 'Empfänger und Zustellung',
   'eventpage.noRules': 'Keine Regel gespeichert: Es entstehen keine Ereignisse.',

@@ -27,7 +27,8 @@ export const SETTINGS: Readonly<Record<keyof typeof EN, string>> = {
   'settings.restore': 'Version {rev} wiederherstellen…',
   'settings.restoreTitle': 'Version {rev} von {name} wiederherstellen',
   'settings.restoreAbout':
-    'Sie wird als neue Version gespeichert und wirkt sofort. Version {present} bleibt im Verlauf; ' +
+    'Sie wird als neue Version gespeichert und wirkt sofort. Version {present} bleibt im ' +
+    'Verlauf; ' +
     'Geheimnisse bleiben, wie sie sind.',
   'settings.restored': 'Version {rev} von {name} ist wiederhergestellt.',
 }

@@ -30,7 +30,8 @@ export const ACCESS = {
   'access.resetUser': 'Reset second factor…',
   'access.resetUserTitle': 'Reset the second factor of {name}',
   'access.resetUserAbout':
-    'The codes of the lost device are not valid any more: until a new one is set up, the password ' +
+    'The codes of the lost device are not valid any more: until a new one is set up, the ' +
+    'password ' +
     'alone is enough. It is recorded in the audit.',
   'access.resetUserDone': 'The second factor of {name} is reset.',
   'access.clientsAbout':
@@ -59,7 +60,8 @@ export const ACCESS = {
   'access.removeAbout': 'Its tokens end at once, and its secret is lost. This cannot be undone.',
   'access.removed': 'Client {name} is removed.',
   'access.matrixAbout':
-    'One of the marked roles is needed for an action. A changed row becomes a rule of the setting ' +
+    'One of the marked roles is needed for an action. A changed row becomes a rule of the ' +
+    'setting ' +
     'permissions; admin is always permitted.',
   'access.collections': 'Collections',
   'access.rolesOf': 'Roles for actions of {collection}',

@@ -40,7 +40,8 @@ export const EVENTS = {
   'eventpage.resend': 'Send {count} again',
   'eventpage.resent': '{count} are sent again, {left} are being sent already.',
   'eventpage.rulesAbout':
-    'A change takes effect within a second. To try a rule of balances on usage: tollgate event test.',
+    'A change takes effect within a second. To try a rule of balances on usage: tollgate ' +
+    'event test.',
   'eventpage.receivers': 'Receivers and delivery',
   'eventpage.noRules': 'No rule is stored: no events are made.',
   'eventpage.noRule': 'There is no rule {named}.',
