@@ -8,6 +8,10 @@ export interface GrantedAction {
   readonly permitted: boolean
   /** One of these roles is needed. */
   readonly roles: readonly string[]
+  /** The roles without rules, if a rule replaces them. */
+  readonly usual?: readonly string[]
+  /** No rule changes them. */
+  readonly fixed?: true
 }
 
 export type Grantee = Pick<Caller, 'roles' | 'mustChangePassword' | 'mustEnrolTotp'>
@@ -24,13 +28,27 @@ export function grantedActions(
   grantee: Grantee,
 ): Record<string, GrantedAction> {
   const hasDuty = grantee.mustChangePassword || grantee.mustEnrolTotp
-  return Object.fromEntries(
-    allActions().map(({ collection, name, usual }) => {
-      const needed = rolesFor(rules, collection, name, usual)
-      const permitted = !hasDuty && mayDo(grantee, needed)
-      return [`${collection}/${name}`, { permitted, roles: [...new Set([...needed, ADMIN])] }]
-    }),
-  )
+  const grantOf = (needed: readonly string[]): GrantedAction => {
+    const permitted = !hasDuty && mayDo(grantee, needed)
+    return { permitted, roles: [...new Set([...needed, ADMIN])] }
+  }
+  const ruled = allActions().map(({ collection, name, usual }) => {
+    const needed = rolesFor(rules, collection, name, usual)
+    const grant = grantOf(needed)
+    const former = needed === usual ? {} : { usual: [...new Set([...usual, ADMIN])] }
+    return [`${collection}/${name}`, { ...grant, ...former }] as const
+  })
+  const fixed = Object.entries(FIXED).map(([name, needed]) => {
+    return [name, { ...grantOf(needed), fixed: true as const }] as const
+  })
+  return Object.fromEntries([...ruled, ...fixed])
+}
+
+/** Actions of other endpoints (endpoints.ts); some categories of settings need more to be read. */
+const FIXED: Readonly<Record<string, readonly string[]>> = {
+  'settings/get': ['read'],
+  'settings/set': [ADMIN],
+  'totp/reset': [ADMIN],
 }
 
 function allActions(): NamedAction[] {

@@ -33,6 +33,8 @@ export interface ListedCategory {
   readonly about: string
   /** Whether it can be changed through this API. */
   readonly settable: boolean
+  /** How to change it otherwise. */
+  readonly instead?: string
 }
 
 /**
@@ -116,7 +118,9 @@ function refusePath(address: SettingAddress): void {
 function listOf({ stored, fixed }: Categories): ListedCategory[] {
   const listed = [
     ...[...stored].map(([category, { about }]) => ({ category, about, settable: true })),
-    ...[...fixed].map(([category, { about }]) => ({ category, about, settable: false })),
+    ...[...fixed].map(([category, { about, instead }]) => {
+      return { category, about, settable: false, instead }
+    }),
   ]
   return listed.sort((a, b) => (a.category < b.category ? -1 : 1))
 }

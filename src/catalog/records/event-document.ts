@@ -80,6 +80,8 @@ export const EVENT_INDEXES: readonly IndexDescription[] = [
   { key: { 'extra_params.sid': 1, creation_time: 1 } },
   { key: { 'delivery.state': 1, creation_time: 1 } },
   { key: { creation_time: 1 } },
+  // Pages of the events of a rule, newest first.
+  { key: { event_code: 1, _id: 1 } },
   // By receiver, so that events of one do not stand before those of others. The state is part of
   // the key because it makes the index the best one for its queries.
   {

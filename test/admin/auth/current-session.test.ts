@@ -58,10 +58,12 @@ describe('the current session', () => {
     expect(actions).toMatchObject({
       'accounts/get': { permitted: true, roles: ['read', 'admin'] },
       'accounts/update': { permitted: false, roles: ['write', 'admin'] },
-      'rates/get': { permitted: false, roles: ['pricing', 'admin'] },
+      'rates/get': { permitted: false, roles: ['pricing', 'admin'], usual: ['read', 'admin'] },
       'api/search': { permitted: true },
       'api/releasesessions': { permitted: false, roles: ['write', 'admin'] },
       'billrun/completecycle': { permitted: false },
+      'settings/get': { permitted: true, roles: ['read', 'admin'], fixed: true },
+      'settings/set': { permitted: false, roles: ['admin'], fixed: true },
     })
   })
 

@@ -98,10 +98,16 @@ export const NODE_SCHEMAS: Readonly<Record<string, Schema>> = {
         description: 'When the session ends in any case, ISO 8601; null without a session.',
       },
       actions: mapOf(
-        closed('An action.', {
-          permitted: flag('Whether the user may do it.'),
-          roles: listOf(text('A role.'), 'One of these roles is needed.'),
-        }),
+        closed(
+          'An action.',
+          {
+            permitted: flag('Whether the user may do it.'),
+            roles: listOf(text('A role.'), 'One of these roles is needed.'),
+            usual: listOf(text('A role.'), 'The roles without rules, if a rule replaces them.'),
+            fixed: flag('True: no rule changes the roles.'),
+          },
+          ['usual', 'fixed'],
+        ),
         'By collection and action, such as `accounts/get`; `api/credit` is `/api/credit`.',
       ),
       time_zone: text('Time zone of the node (IANA): `rating.timeZone`.'),

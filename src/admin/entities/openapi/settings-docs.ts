@@ -139,11 +139,16 @@ export const SETTINGS_SCHEMAS: Readonly<Record<string, Schema>> = {
   settingsList: answer('The categories.', ['list'], {
     details: listOf(ref('settingsCategory'), 'All categories.'),
   }),
-  settingsCategory: closed('A category of settings.', {
-    category: text('Its name.'),
-    about: text('What it has.'),
-    settable: flag('Whether it can be changed while the node runs.'),
-  }),
+  settingsCategory: closed(
+    'A category of settings.',
+    {
+      category: text('Its name.'),
+      about: text('What it has.'),
+      settable: flag('Whether it can be changed while the node runs.'),
+      instead: text('How to change it otherwise.'),
+    },
+    ['instead'],
+  ),
   settingsHistory: answer('The versions of a category.', ['history'], {
     details: listOf(ref('settingsVersion'), 'Newest first: the first one is in force.'),
   }),

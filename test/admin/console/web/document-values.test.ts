@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { withNumbers } from '../../../../src/admin/console/web/parts/document/schemas.ts'
 import {
   changedFields,
   mergeOf,
@@ -70,5 +71,22 @@ describe('a write', () => {
 
   it('takes numbers and their text for the same', () => {
     expect(changedFields({ price: 5 }, { price: '5' })).toEqual({})
+  })
+})
+
+it('sends numbers where the schema takes no texts', () => {
+  const number = { type: 'number' } as const
+  const schema = {
+    type: 'object',
+    properties: {
+      debt: number,
+      exact: { type: ['number', 'string'] },
+      list: { type: 'array', items: number },
+    },
+    additionalProperties: number,
+  } as const
+  const typed = { debt: '12.50', exact: '12.50', list: ['1', 'x'], other: '-3' }
+  expect(withNumbers({}, schema, typed)).toEqual({
+    ...{ debt: 12.5, exact: '12.50', list: [1, 'x'], other: -3 },
   })
 })

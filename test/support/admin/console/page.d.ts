@@ -10,5 +10,11 @@ declare const document: {
     readonly textContent: string | null
     getAttribute(name: string): string | null
   } | null
+  querySelector(selector: string): object | null
+  getElementById(id: string): { readonly textContent: string | null } | null
 }
-declare const window: { readonly scrollY: number; readonly axe: typeof import('axe-core') }
+declare const window: {
+  readonly scrollY: number
+  readonly axe: typeof import('axe-core')
+  readonly location: { hash: string }
+}

@@ -14,6 +14,8 @@ export interface CallOptions {
   readonly ifMatch?: string
   /** Repeats the call if it fails: it changes nothing, or has an idempotency key. */
   readonly mayRepeat?: boolean
+  /** Numbers as the server has them: of a document that is edited and sent back. */
+  readonly hasPlainNumbers?: boolean
   /** No entry in the list of calls: it is repeated every second. */
   readonly isSilent?: boolean
   /** No login over the page, and no entry either. */
@@ -26,7 +28,8 @@ export const isOnline = signal(true)
 const READS = /(?:^|\/)(?:get|uniqueget|quote|check)$/
 /** Waits before each repeat, ms. */
 const BACK_OFF_MS = [300, 1_000]
-const SECRET_PATHS = /^auth\/(?!options)/
+/** Their bodies have passwords. */
+const SECRET_PATHS = /^(?:auth\/(?!options)|billapi\/users\/(?:create|update)$)/
 
 let askLogin: (() => Promise<void>) | null = null
 
@@ -136,7 +139,7 @@ async function once(sent: Sent, options: CallOptions): Promise<unknown> {
   try {
     const { httpStatus, text } = await send(sent, headers, options.signal)
     isOnline.value = true
-    const answer = parsed(httpStatus, text)
+    const answer = parsed(httpStatus, text, options.hasPlainNumbers ? JSON.parse : parseExactly)
     const refusal = refusalOf(httpStatus, answer)
     end(httpStatus, refusal === null ? 'done' : 'refused')
     if (refusal !== null) throw refusal
@@ -195,9 +198,9 @@ async function send(sent: Sent, headers: Record<string, string>, signal: AbortSi
 }
 
 /** A proxy may answer in HTML. */
-function parsed(httpStatus: number, text: string): unknown {
+function parsed(httpStatus: number, text: string, parse: (text: string) => unknown = parseExactly) {
   try {
-    return parseExactly(text)
+    return parse(text)
   } catch {
     const isOurs = httpStatus >= 200 && httpStatus < 400
     return { status: 0, message: isOurs ? 'The answer is not JSON' : `HTTP ${httpStatus}` }

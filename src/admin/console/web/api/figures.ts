@@ -28,6 +28,31 @@ function reviveNumber(_key: string, value: unknown, context?: { source?: string 
   return exactDecimal(context?.source ?? String(value))
 }
 
+/**
+ * A document as somebody has typed it, and its first number that the server cannot hold exactly.
+ * Throws `SyntaxError`.
+ */
+export function parseDocument(text: string): { value: unknown; inexact: string | null } {
+  let inexact: string | null = null
+  const revive = (_key: string, value: unknown, context?: { source?: string }) => {
+    const source = context?.source
+    if (typeof value === 'number' && source !== undefined && !isHeld(value, source)) {
+      inexact ??= source
+    }
+    return value
+  }
+  const value: unknown = JSON.parse(text, revive as Parameters<typeof JSON.parse>[1])
+  return { value, inexact }
+}
+
+function isHeld(value: number, source: string): boolean {
+  const digitsOf = (text: string) =>
+    exactDecimal(text)
+      .replace(/(\.\d*?)0+$/, '$1')
+      .replace(/\.$/, '')
+  return digitsOf(String(value)) === digitsOf(source)
+}
+
 /** Without an exponent, as `Intl.NumberFormat` and the API take both, but people do not. */
 export function exactDecimal(text: string): string {
   const [, sign = '', whole = '', fraction = '', power = '0'] =

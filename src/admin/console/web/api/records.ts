@@ -30,7 +30,7 @@ export async function readNewest<T extends Identified>(
 ): Promise<Page<T>> {
   const from = after === null ? query : { ...query, _id: { $lt: after } }
   const body = { query: from, sort: { _id: -1 }, size: PAGE_SIZE, ...more }
-  return pageOf(await read<T>(collection, body, signal), ({ _id }) => _id.$id)
+  return pageOf(await readAnswer<T>(collection, body, signal), ({ _id }) => _id.$id)
 }
 
 /** One page of any query. Throws `Refusal`. */
@@ -39,15 +39,20 @@ export async function readRecords<T>(
   body: Fields,
   signal?: AbortSignal,
 ): Promise<readonly T[]> {
-  return (await read<T>(collection, body, signal)).details
+  return (await readAnswer<T>(collection, body, signal)).details
 }
 
-interface Answer<T> {
+export interface Answer<T> {
   readonly details: readonly T[]
   readonly next_page: boolean
 }
 
-async function read<T>(collection: string, body: Fields, signal?: AbortSignal): Promise<Answer<T>> {
+/** Throws `Refusal`. */
+export async function readAnswer<T>(
+  collection: string,
+  body: Fields,
+  signal?: AbortSignal,
+): Promise<Answer<T>> {
   const path = `billapi/${collection}/get` as 'billapi/lines/get'
   const answer = await answerOf(path, body as never, signal === undefined ? {} : { signal })
   return answer as unknown as Answer<T>

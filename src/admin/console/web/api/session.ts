@@ -12,9 +12,13 @@ export interface SessionUser {
   readonly actions: Readonly<Record<string, Grant>>
 }
 
-interface Grant {
+export interface Grant {
   readonly permitted: boolean
   readonly roles: readonly string[]
+  /** The roles without rules, if a rule replaces them. */
+  readonly usual?: readonly string[]
+  /** No rule changes them. */
+  readonly fixed?: boolean
 }
 
 /** Roles of which the user needs one for an action; null if it has one, or if nothing is known. */

@@ -27,6 +27,10 @@ export const MENU: readonly { readonly page: string; readonly title: WordKey; ke
   { page: 'invoices', title: 'page.invoices', key: 'i' },
   { page: 'payments', title: 'page.payments', key: 'y' },
   { page: 'reports', title: 'page.reports', key: 'r' },
+  { page: 'events', title: 'page.events', key: 'e' },
+  { page: 'audit', title: 'page.audit', key: 'a' },
+  { page: 'settings', title: 'page.settings', key: 't' },
+  { page: 'access', title: 'page.access', key: 'u' },
 ]
 
 /** Loads the script of a page that is likely to be the next one. */

@@ -52,6 +52,30 @@ export const ROUTES: readonly PageRoute[] = [
     load: () => import('./reports/page.tsx'),
   },
   {
+    pattern: 'events',
+    title: 'page.events',
+    menu: 'events',
+    load: () => import('./events/page.tsx'),
+  },
+  {
+    pattern: 'audit',
+    title: 'page.audit',
+    menu: 'audit',
+    load: () => import('./audit/page.tsx'),
+  },
+  {
+    pattern: 'settings',
+    title: 'page.settings',
+    menu: 'settings',
+    load: () => import('./settings/page.tsx'),
+  },
+  {
+    pattern: 'access',
+    title: 'page.access',
+    menu: 'access',
+    load: () => import('./access/page.tsx'),
+  },
+  {
     pattern: 'catalogue/:collection',
     title: 'page.catalogue',
     menu: 'catalogue/plans',

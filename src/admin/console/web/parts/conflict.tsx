@@ -8,7 +8,7 @@ import type { Choice, Clash, Merge } from './document/values.ts'
 addWords(DOCUMENTS)
 
 interface ConflictProps {
-  readonly merge: Merge
+  readonly merge: Pick<Merge, 'clashes' | 'theirs'>
   /** User of the other change; null if it is not known. */
   readonly author: string | null
   readonly choices: Readonly<Record<string, Choice>>

@@ -6,6 +6,8 @@ import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { type FieldError, Refusal } from '../api/errors.ts'
 import { newKey } from '../api/idempotency.ts'
 import { t } from '../words/words.ts'
+import { ActionButton } from './action-button.tsx'
+import { missingText } from './rights.ts'
 import { Refused } from './state.tsx'
 
 export interface FormState<V extends object> {
@@ -47,7 +49,9 @@ function createForm<V extends object>(
       values.value = { ...values.peek(), [name]: value }
     },
     errorAt(path) {
-      return errorAt(refusal.value?.fields ?? [], path)
+      const { fields = [], text = '' } = refusal.value ?? {}
+      // Some rules name their field in the text only: `password must have 12 characters`.
+      return errorAt(fields, path) ?? (text.startsWith(`${path} must `) ? text : null)
     },
     async submit() {
       if (isBusy.peek()) return
@@ -77,6 +81,8 @@ interface FormProps<V extends object> {
   readonly form: FormState<V>
   /** Word of the button that saves. */
   readonly save: string
+  /** The action that it needs, as in `GET /auth/login`. */
+  readonly action?: string
   /** Shown beside the button, such as one that cancels. */
   readonly beside?: ComponentChildren
   /** As wide as the page: otherwise its lines are short. */
@@ -84,13 +90,8 @@ interface FormProps<V extends object> {
   readonly children: ComponentChildren
 }
 
-export function Form<V extends object>({
-  form,
-  save,
-  beside,
-  isWide = false,
-  children,
-}: FormProps<V>) {
+export function Form<V extends object>(props: FormProps<V>) {
+  const { form, save, action, beside, isWide = false, children } = props
   const ref = useRef<HTMLFormElement>(null)
   const refusal = form.refusal.value
   useEffect(() => {
@@ -99,7 +100,7 @@ export function Form<V extends object>({
   }, [refusal])
   const submit = (event: Event) => {
     event.preventDefault()
-    void form.submit()
+    if (action === undefined || missingText(action) === null) void form.submit()
   }
   const submitByKey = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
@@ -111,9 +112,15 @@ export function Form<V extends object>({
       {children}
       {refusal !== null && <Refused refusal={refusal} />}
       <div class="buttons">
-        <button type="submit" class="main" aria-disabled={form.isBusy.value}>
-          {form.isBusy.value ? t('form.busy') : save}
-        </button>
+        {action === undefined ? (
+          <button type="submit" class="main" aria-disabled={form.isBusy.value}>
+            {form.isBusy.value ? t('form.busy') : save}
+          </button>
+        ) : (
+          <ActionButton action={action} kind="main" isDisabled={form.isBusy.value}>
+            {form.isBusy.value ? t('form.busy') : save}
+          </ActionButton>
+        )}
         {beside}
       </div>
     </form>

@@ -26,3 +26,19 @@ export function isoOf(value: unknown): string {
   const { sec, usec = 0 } = value as { sec: number; usec?: number }
   return new Date(sec * 1000 + usec / 1000).toISOString()
 }
+
+/**
+ * The position after rows in descending order of times without fractions of a second: the last
+ * second, and the number of its rows that were shown. `2026-03-01T10:00:00+0000~3`
+ */
+export function secondPosition(times: readonly string[]): string {
+  const last = times.at(-1) ?? ''
+  return `${last}~${times.filter((time) => time === last).length}`
+}
+
+/** The last instant of the second of a position, and the rows of it to leave out; null for none. */
+export function afterSecond(position: string): { until: string; shown: number } | null {
+  const [, time = '', zone = '', shown = ''] =
+    /^([\dT:-]{19})(Z|[+-]\d{2}:?\d{2})~(\d{1,4})$/.exec(position) ?? []
+  return shown === '' ? null : { until: `${time}.999${zone}`, shown: Number(shown) }
+}

@@ -2,6 +2,7 @@
 import './table.css'
 import type { ComponentChildren } from 'preact'
 import { useRef } from 'preact/hooks'
+import { useShortcuts } from '../frame/keys.ts'
 import { linkHere, location } from '../frame/routes.ts'
 import { t } from '../words/words.ts'
 
@@ -102,6 +103,18 @@ export function pageKey(): string | null {
   return location.value.query['after'] ?? null
 }
 
+/** Keys of a page with one list that is read by key. */
+export function usePageKeys(): void {
+  useShortcuts([
+    {
+      keys: 'n',
+      title: 'table.next',
+      run: () => document.querySelector<HTMLAnchorElement>('a[rel="next"]')?.click(),
+    },
+    { keys: 'p', title: 'table.previous', run: () => window.history.back() },
+  ])
+}
+
 /** Links to the begin and to the next page; the way back is that of the browser. */
 export function Pager({ next }: { readonly next: string | null }) {
   const after = pageKey()
@@ -109,7 +122,11 @@ export function Pager({ next }: { readonly next: string | null }) {
   return (
     <nav class="buttons" aria-label={t('table.pages')}>
       {after !== null && <a href={linkHere({ after: null })}>{t('table.first')}</a>}
-      {next !== null && <a href={linkHere({ after: next })}>{t('table.next')}</a>}
+      {next !== null && (
+        <a rel="next" href={linkHere({ after: next })}>
+          {t('table.next')}
+        </a>
+      )}
     </nav>
   )
 }

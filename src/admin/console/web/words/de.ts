@@ -1,8 +1,11 @@
 /** German, loaded on demand. */
+import { ACCESS } from './de/access.ts'
+import { AUDIT } from './de/audit.ts'
 import { CATALOGUE } from './de/catalogue.ts'
 import { CUSTOMER } from './de/customer.ts'
 import { CYCLE } from './de/cycle.ts'
 import { DOCUMENTS } from './de/documents.ts'
+import { EVENTS } from './de/events.ts'
 import { FILE_TYPES } from './de/file-types.ts'
 import { FRAME } from './de/frame.ts'
 import { INVOICES } from './de/invoices.ts'
@@ -10,6 +13,7 @@ import { OVERVIEW } from './de/overview.ts'
 import { PAYMENTS } from './de/payments.ts'
 import { REPORTS } from './de/reports.ts'
 import { SESSIONS } from './de/sessions.ts'
+import { SETTINGS } from './de/settings.ts'
 import { SIMULATOR } from './de/simulator.ts'
 import { WHY } from './de/why.ts'
 import type { Words } from './en.ts'
@@ -28,4 +32,8 @@ export const DE: Words = {
   ...FILE_TYPES,
   ...SIMULATOR,
   ...WHY,
+  ...ACCESS,
+  ...AUDIT,
+  ...EVENTS,
+  ...SETTINGS,
 }

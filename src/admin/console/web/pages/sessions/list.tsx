@@ -2,10 +2,10 @@
 import { useRef } from 'preact/hooks'
 import { keyOf, type OpenSession } from '../../api/sessions.ts'
 import { useShortcuts } from '../../frame/keys.ts'
-import { link, linkHere } from '../../frame/routes.ts'
+import { link } from '../../frame/routes.ts'
 import { formatMoney, formatNumber, moneyHeader } from '../../parts/numbers.ts'
 import { missingText } from '../../parts/rights.ts'
-import { type Column, Pager, Table } from '../../parts/table.tsx'
+import { type Column, Pager, Table, usePageKeys } from '../../parts/table.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
 
@@ -32,7 +32,8 @@ export function SessionList(props: SessionListProps) {
   const release = () => {
     if (missing === null && selected.length > 0) onRelease()
   }
-  useListKeys({ selectAll, release, next })
+  useListKeys({ selectAll, release })
+  usePageKeys()
   if (sessions.length === 0) return <Pager next={next} />
   return (
     <>
@@ -67,7 +68,6 @@ export function SessionList(props: SessionListProps) {
 interface ListKeys {
   readonly selectAll: () => void
   readonly release: () => void
-  readonly next: string | null
 }
 
 function useListKeys(keys: ListKeys): void {
@@ -76,15 +76,6 @@ function useListKeys(keys: ListKeys): void {
   useShortcuts([
     { keys: 'a', title: 'sessionlist.selectAll', run: () => current.current.selectAll() },
     { keys: 'r', title: 'sessionlist.releaseKey', run: () => current.current.release() },
-    {
-      keys: 'n',
-      title: 'table.next',
-      run() {
-        const { next } = current.current
-        if (next !== null) window.location.hash = linkHere({ after: next })
-      },
-    },
-    { keys: 'p', title: 'sessionlist.previous', run: () => window.history.back() },
   ])
 }
 

@@ -4,16 +4,18 @@ import { useEffect, useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
 import { keyOf, type OpenSession } from '../../api/sessions.ts'
 import { linkHere, location } from '../../frame/routes.ts'
+import { FilterForm, NUMBER_INPUT } from '../../parts/filter.tsx'
 import { ReleaseDialog } from '../../parts/release.tsx'
 import { Age, ReadView } from '../../parts/state.tsx'
 import { SESSIONS } from '../../words/en/sessions.ts'
 import { addWords, t } from '../../words/words.ts'
-import { readSessions } from './data.ts'
-import { FilterForm } from './filter.tsx'
+import { FILTERS, readSessions } from './data.ts'
 import { SessionList } from './list.tsx'
 import { Peers } from './peers.tsx'
 
 addWords(SESSIONS)
+
+const NUMBERS: ReadonlySet<string> = new Set(['sid', 'aid', 'open_for'])
 
 export default function Page() {
   const { query } = location.value
@@ -37,7 +39,14 @@ export default function Page() {
           {t('sessionlist.reload')}
         </button>
       </div>
-      <FilterForm key={address} query={query} />
+      <FilterForm
+        label={t('sessionlist.filter')}
+        fields={FILTERS.map((name) => ({
+          name,
+          label: t(`sessionlist.${name}`),
+          ...(NUMBERS.has(name) && { input: NUMBER_INPUT }),
+        }))}
+      />
       <section aria-labelledby="open-sessions">
         <h2 id="open-sessions">{t('sessionlist.open')}</h2>
         <ReadView reading={reading} rows={10}>

@@ -108,3 +108,24 @@ export function emptyOf(schemas: Schemas, schema: Schema): unknown {
   if (kind === 'tiers') return [emptyOf(schemas, found.items ?? {})]
   return kind === 'list' || kind === 'scalars' ? [] : ''
 }
+
+const DECIMAL = /^-?\d+(?:\.\d+)?$/
+
+/** The document with numbers in place of their texts, where the schema takes numbers only. */
+export function withNumbers(schemas: Schemas, given: Schema, value: unknown): unknown {
+  const schema = schemaFor(schemas, given, value)
+  const kind = kindOf(schemas, schema)
+  if (kind === 'number' && typeof value === 'string') {
+    return DECIMAL.test(value) && !takesText(schema) ? Number(value) : value
+  }
+  if (Array.isArray(value)) {
+    return value.map((each) => withNumbers(schemas, schema.items ?? {}, each))
+  }
+  if (kind !== 'record' || typeof value !== 'object' || value === null) return value
+  const { properties = {}, additionalProperties: other } = schema
+  const schemaOf = (name: string) => properties[name] ?? (typeof other === 'object' ? other : {})
+  const members = Object.entries(value).map(([name, member]) => {
+    return [name, withNumbers(schemas, schemaOf(name), member)]
+  })
+  return Object.fromEntries(members)
+}

@@ -15,6 +15,10 @@ export const FRAME: Readonly<Record<keyof typeof EN, string>> = {
   'page.invoices': 'Rechnungen',
   'page.payments': 'Zahlungen',
   'page.reports': 'Berichte',
+  'page.audit': 'Audit',
+  'page.settings': 'Einstellungen',
+  'page.access': 'Zugänge',
+  'page.events': 'Ereignisse',
   'rights.missing': 'Das braucht eine der Rollen {needed}; vorhanden: {own}.',
 
   'login.title': 'Anmelden',
@@ -67,6 +71,7 @@ export const FRAME: Readonly<Record<keyof typeof EN, string>> = {
   'table.pages': 'Seiten der Liste',
   'table.first': 'Erste Seite',
   'table.next': 'Nächste Seite',
+  'table.previous': 'Vorherige Seite',
 
   'time.header': '{title} ({zone})',
   'zone.next': 'Zeiten in einer anderen Zone zeigen',

@@ -8,8 +8,6 @@ export const SESSIONS: Readonly<Record<keyof typeof EN, string>> = {
   'sessionlist.usaget': 'Dienst',
   'sessionlist.origin': 'Peer (origin)',
   'sessionlist.open_for': 'Offen seit mindestens (Minuten)',
-  'sessionlist.apply': 'Filtern',
-  'sessionlist.all': 'Alle zeigen',
   'sessionlist.open': 'Offene Sitzungen',
   'sessionlist.none':
     'Keine Sitzung ist offen. Eine beginnt mit der ersten Anfrage eines Netzelements: ' +
@@ -22,7 +20,6 @@ export const SESSIONS: Readonly<Record<keyof typeof EN, string>> = {
   'sessionlist.selectNone': 'Keine wählen',
   'sessionlist.releaseSelected': '{count} gewählte beenden…',
   'sessionlist.releaseKey': 'Die gewählten Sitzungen beenden',
-  'sessionlist.previous': 'Vorige Seite',
   'sessionlist.id': 'Sitzung und Herkunft',
   'sessionlist.subscriber': 'Teilnehmer',
   'sessionlist.account': 'Konto',

@@ -14,6 +14,10 @@ export const FRAME = {
   'page.invoices': 'Invoices',
   'page.payments': 'Payments',
   'page.reports': 'Reports',
+  'page.audit': 'Audit',
+  'page.settings': 'Settings',
+  'page.access': 'Access',
+  'page.events': 'Events',
   'rights.missing': 'This needs one of the roles {needed}; you have: {own}.',
 
   'login.title': 'Log in',
@@ -65,6 +69,7 @@ export const FRAME = {
   'table.pages': 'Pages of the list',
   'table.first': 'First page',
   'table.next': 'Next page',
+  'table.previous': 'Previous page',
 
   'time.header': '{title} ({zone})',
   'zone.next': 'Show times in another zone',

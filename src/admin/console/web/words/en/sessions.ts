@@ -7,8 +7,6 @@ export const SESSIONS = {
   'sessionlist.usaget': 'Service',
   'sessionlist.origin': 'Peer (origin)',
   'sessionlist.open_for': 'Open for at least (minutes)',
-  'sessionlist.apply': 'Filter',
-  'sessionlist.all': 'Show all',
   'sessionlist.open': 'Open sessions',
   'sessionlist.none':
     'No session is open. One begins with the first request of a network element: ' +
@@ -21,7 +19,6 @@ export const SESSIONS = {
   'sessionlist.selectNone': 'Select none',
   'sessionlist.releaseSelected': 'Release {count} selected…',
   'sessionlist.releaseKey': 'Release the selected sessions',
-  'sessionlist.previous': 'Previous page',
   'sessionlist.id': 'Session and origin',
   'sessionlist.subscriber': 'Subscriber',
   'sessionlist.account': 'Account',

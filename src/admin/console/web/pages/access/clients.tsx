@@ -1,0 +1,224 @@
+/** Clients: programs with a secret, which is shown once. */
+import { useState } from 'preact/hooks'
+import { useRead } from '../../api/read.ts'
+import type { Fields } from '../../api/records.ts'
+import { changeSetting, readSetting } from '../../api/settings.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
+import { CopyId } from '../../parts/copy.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { textIn } from '../../parts/differences.ts'
+import { Field } from '../../parts/field.tsx'
+import { Form, useForm } from '../../parts/form.tsx'
+import { announce } from '../../parts/live-region.tsx'
+import { ReadView } from '../../parts/state.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Time, timeHeader } from '../../parts/time.tsx'
+import { t } from '../../words/words.ts'
+import { knownRoles, RoleBoxes } from './roles.tsx'
+
+interface Client extends Fields {
+  readonly name: string
+  readonly roles: readonly string[]
+}
+
+const CATEGORY = 'shared_secret'
+
+interface Asked {
+  readonly what: 'create' | 'update' | 'remove'
+  readonly client: Client | null
+}
+
+export function Clients() {
+  const reading = useRead('clients', async (signal) => {
+    const { value, rev } = await readSetting(CATEGORY, { signal })
+    return { clients: (value ?? []) as readonly Client[], rev }
+  })
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const done = (text: string) => {
+    announce(text)
+    reading.reload()
+  }
+  return (
+    <>
+      <p>{t('access.clientsAbout')}</p>
+      <div class="buttons">
+        <ActionButton
+          action="settings/set"
+          kind="main"
+          onAct={() => setAsked({ what: 'create', client: null })}
+        >
+          {t('access.createClient')}
+        </ActionButton>
+      </div>
+      <ReadView reading={reading} rows={4}>
+        {({ clients, rev }) => (
+          <>
+            {clients.length === 0 && <p class="state">{t('access.noClients')}</p>}
+            {clients.length > 0 && (
+              <Table
+                caption={t('access.clients')}
+                columns={columnsOf((what, client) => setAsked({ what, client }))}
+                rows={clients}
+                keyOf={({ name }) => name}
+              />
+            )}
+            {asked !== null && (
+              <Asking {...asked} rev={rev} onDone={done} onClose={() => setAsked(null)} />
+            )}
+          </>
+        )}
+      </ReadView>
+    </>
+  )
+}
+
+function columnsOf(ask: (what: Asked['what'], client: Client) => void): Column<Client>[] {
+  const timeIn = (field: string) => (client: Client) => {
+    return client[field] ? <Time value={textIn(client, field)} /> : '–'
+  }
+  return [
+    { title: t('access.client'), cell: ({ name }) => <span class="id">{name}</span> },
+    { title: t('access.roles'), cell: ({ roles }) => roles.join(', ') || t('access.noRoles') },
+    {
+      title: t('access.state'),
+      cell: ({ disabled }) => t(disabled === true ? 'access.disabled' : 'access.enabled'),
+    },
+    {
+      title: t('access.signature'),
+      cell: ({ signature }) => t(signature === true ? 'access.maySign' : 'access.tokensOnly'),
+    },
+    { title: timeHeader(t('access.expires')), cell: timeIn('to') },
+    { title: timeHeader(t('access.created')), cell: timeIn('created_at') },
+    { title: t('access.createdBy'), cell: (client) => textIn(client, 'created_by') },
+    {
+      title: t('access.changes'),
+      cell: (client) => (
+        <div class="row-buttons">
+          <ActionButton action="settings/set" isBrief onAct={() => ask('update', client)}>
+            {t('access.updateUser')}
+          </ActionButton>
+          <ActionButton
+            action="settings/set"
+            kind="danger"
+            isBrief
+            onAct={() => ask('remove', client)}
+          >
+            {t('access.remove')}
+          </ActionButton>
+        </div>
+      ),
+    },
+  ]
+}
+
+interface AskingProps extends Asked {
+  /** Version of the list: a change of others is not overwritten. */
+  readonly rev: number
+  readonly onDone: (text: string) => void
+  readonly onClose: () => void
+}
+
+function Asking(props: AskingProps) {
+  const { what, client, rev, onDone, onClose } = props
+  if (what !== 'remove') return <ClientForm {...props} />
+  const name = client?.name ?? ''
+  return (
+    <Confirm
+      title={t('access.removeTitle', { name })}
+      about={t('access.removeAbout')}
+      act={t('access.remove')}
+      action="settings/set"
+      onAct={async () => {
+        await changeSetting({ action: 'unset', category: CATEGORY, data: { name }, rev })
+        onDone(t('access.removed', { name }))
+      }}
+      onClose={onClose}
+    />
+  )
+}
+
+function ClientForm({ client, rev, onDone, onClose }: AskingProps) {
+  const [secret, setSecret] = useState<string | null>(null)
+  const before = {
+    name: client?.name ?? '',
+    roles: client?.roles ?? [],
+    to: textIn(client ?? {}, 'to'),
+    use: client?.['signature'] === false ? 'tokens' : 'both',
+    state: client?.['disabled'] === true ? 'disabled' : 'enabled',
+  }
+  const form = useForm(before, async ({ name, roles, to, use, state }) => {
+    const data = { name, roles, to, signature: use === 'both', disabled: state === 'disabled' }
+    const told = await changeSetting({ action: 'set', category: CATEGORY, data, rev })
+    const key = textIn(told as Fields, 'key')
+    onDone(t('access.clientSaved', { name }))
+    if (key === '') onClose()
+    else setSecret(key)
+  })
+  const { name, roles, to, use, state } = form.values.value
+  if (secret !== null) return <Secret name={name} secret={secret} onClose={onClose} />
+  const isNew = client === null
+  return (
+    <Dialog
+      title={isNew ? t('access.createClient') : t('access.updateUserTitle', { name })}
+      onClose={onClose}
+    >
+      <Form form={form} save={t('access.save')} action="settings/set">
+        {isNew && (
+          <Field
+            label={t('access.client')}
+            value={name}
+            onValue={(value) => form.set('name', value)}
+            error={form.errorAt('name')}
+            input={{ required: true, autocomplete: 'off', autofocus: true, maxLength: 64 }}
+          />
+        )}
+        <RoleBoxes
+          roles={knownRoles(roles)}
+          chosen={roles}
+          onChange={(chosen) => form.set('roles', chosen)}
+          error={form.errorAt('roles')}
+        />
+        <Field
+          label={t('access.expires')}
+          hint={t('access.expiresHint')}
+          value={to}
+          onValue={(value) => form.set('to', value)}
+          error={form.errorAt('to')}
+          input={{ autocomplete: 'off', maxLength: 64 }}
+        />
+        <Field
+          label={t('access.signature')}
+          value={use}
+          onValue={(value) => form.set('use', value)}
+          choices={choicesOf('both', 'tokens')}
+        />
+        <Field
+          label={t('access.state')}
+          value={state}
+          onValue={(value) => form.set('state', value)}
+          choices={choicesOf('enabled', 'disabled')}
+        />
+      </Form>
+    </Dialog>
+  )
+}
+
+function choicesOf(...values: readonly ('both' | 'tokens' | 'enabled' | 'disabled')[]) {
+  return values.map((value) => ({ value, label: t(`access.${value}`) }))
+}
+
+interface SecretProps {
+  readonly name: string
+  readonly secret: string
+  readonly onClose: () => void
+}
+
+function Secret({ name, secret, onClose }: SecretProps) {
+  return (
+    <Dialog title={t('access.secretTitle', { name })} onClose={onClose}>
+      <p>{t('access.secretAbout')}</p>
+      <CopyId id={secret} />
+    </Dialog>
+  )
+}

@@ -1,0 +1,195 @@
+/** Users who log in: created, changed, removed; a second factor that was lost is reset. */
+import { useState } from 'preact/hooks'
+import { call } from '../../api/client.ts'
+import { useRead } from '../../api/read.ts'
+import { type Fields, type Identified, readNewest } from '../../api/records.ts'
+import { location } from '../../frame/routes.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { textIn } from '../../parts/differences.ts'
+import { Field } from '../../parts/field.tsx'
+import { FilterForm } from '../../parts/filter.tsx'
+import { Form, useForm } from '../../parts/form.tsx'
+import { announce } from '../../parts/live-region.tsx'
+import { isoOf } from '../../parts/paging.ts'
+import { ReadView } from '../../parts/state.tsx'
+import { type Column, Pager, pageKey, Table, usePageKeys } from '../../parts/table.tsx'
+import { Time, timeHeader } from '../../parts/time.tsx'
+import { t } from '../../words/words.ts'
+import { knownRoles, RoleBoxes } from './roles.tsx'
+
+type User = Fields & Identified
+
+interface Asked {
+  readonly what: 'create' | 'update' | 'delete' | 'reset'
+  readonly user: User | null
+}
+
+const nameOf = (user: User | null) => textIn(user ?? {}, 'username')
+const rolesOf = (user: User | null) => (user?.['roles'] ?? []) as readonly string[]
+
+export function Users() {
+  const { user: name } = location.value.query
+  const after = pageKey()
+  const reading = useRead(`users ${name} ${after}`, (signal) =>
+    readNewest<User>('users', { query: name ? { username: name } : {}, after }, signal),
+  )
+  const [asked, setAsked] = useState<Asked | null>(null)
+  const close = () => setAsked(null)
+  usePageKeys()
+  const done = (text: string) => {
+    announce(text)
+    close()
+    reading.reload()
+  }
+  return (
+    <>
+      <FilterForm
+        label={t('access.userFilter')}
+        fields={[{ name: 'user', label: t('access.username') }]}
+      />
+      <div class="buttons">
+        <ActionButton
+          action="users/create"
+          kind="main"
+          onAct={() => setAsked({ what: 'create', user: null })}
+        >
+          {t('access.createUser')}
+        </ActionButton>
+      </div>
+      <ReadView
+        reading={reading}
+        rows={6}
+        isEmpty={({ rows }) => rows.length === 0}
+        empty={t('access.noUser')}
+      >
+        {({ rows, next }) => (
+          <>
+            <Table
+              caption={t('access.users')}
+              columns={columnsOf((what, user) => setAsked({ what, user }))}
+              rows={rows}
+              keyOf={({ _id }) => _id.$id}
+            />
+            <Pager next={next} />
+          </>
+        )}
+      </ReadView>
+      {asked !== null && <Asking asked={asked} onDone={done} onClose={close} />}
+    </>
+  )
+}
+
+function columnsOf(ask: (what: Asked['what'], user: User) => void): Column<User>[] {
+  const button = (action: string, what: Asked['what'], user: User) => (
+    <ActionButton
+      action={action}
+      isBrief
+      kind={what === 'update' ? 'plain' : 'danger'}
+      onAct={() => ask(what, user)}
+    >
+      {t(`access.${what}User`)}
+    </ActionButton>
+  )
+  const timeIn = (field: string) => (user: User) => {
+    return user[field] ? <Time value={isoOf(user[field])} /> : '–'
+  }
+  return [
+    { title: t('access.username'), cell: (user) => <span dir="auto">{nameOf(user)}</span> },
+    { title: t('access.roles'), cell: (user) => rolesOf(user).join(', ') },
+    { title: timeHeader(t('access.lastLogin')), cell: timeIn('last_login') },
+    {
+      title: t('access.password'),
+      cell: (user) => t(user['must_change_password'] === true ? 'access.mustChange' : 'access.own'),
+    },
+    {
+      title: t('access.changes'),
+      cell: (user) => (
+        <div class="row-buttons">
+          {button('users/update', 'update', user)}
+          {button('totp/reset', 'reset', user)}
+          {button('users/delete', 'delete', user)}
+        </div>
+      ),
+    },
+  ]
+}
+
+interface AskingProps {
+  readonly asked: Asked
+  readonly onDone: (text: string) => void
+  readonly onClose: () => void
+}
+
+function Asking({ asked: { what, user }, onDone, onClose }: AskingProps) {
+  const name = nameOf(user)
+  if (what === 'create' || what === 'update') {
+    return <UserForm user={user} onDone={onDone} onClose={onClose} />
+  }
+  const act = async () => {
+    if (what === 'reset') await call('auth/totp/reset', { username: name } as never)
+    else await call('billapi/users/delete', { query: { _id: user?._id.$id } } as never)
+    onDone(t(`access.${what}UserDone`, { name }))
+  }
+  return (
+    <Confirm
+      title={t(`access.${what}UserTitle`, { name })}
+      about={t(`access.${what}UserAbout`)}
+      act={t(`access.${what}User`)}
+      action={what === 'reset' ? 'totp/reset' : 'users/delete'}
+      onAct={act}
+      onClose={onClose}
+    />
+  )
+}
+
+type UserFormProps = Omit<AskingProps, 'asked'> & { readonly user: User | null }
+
+function UserForm({ user, onDone, onClose }: UserFormProps) {
+  const before = { username: nameOf(user), password: '', roles: rolesOf(user) }
+  const form = useForm(before, async ({ username, password, roles }) => {
+    const update = { roles, ...(password !== '' && { password }) }
+    if (user === null) {
+      await call('billapi/users/create', { update: { username, ...update } } as never)
+    } else {
+      await call('billapi/users/update', { query: { _id: user._id.$id }, update } as never)
+    }
+    onDone(t('access.userSaved', { name: username }))
+  })
+  const { username, password, roles } = form.values.value
+  const isNew = user === null
+  return (
+    <Dialog
+      title={isNew ? t('access.createUser') : t('access.updateUserTitle', { name: username })}
+      onClose={onClose}
+    >
+      <Form form={form} save={t('access.save')} action={isNew ? 'users/create' : 'users/update'}>
+        {isNew && (
+          <Field
+            label={t('access.username')}
+            hint={t('access.usernameHint')}
+            value={username}
+            onValue={(value) => form.set('username', value)}
+            error={form.errorAt('username')}
+            input={{ required: true, autocomplete: 'off', autofocus: true, maxLength: 254 }}
+          />
+        )}
+        <Field
+          label={t(isNew ? 'access.password' : 'access.newPassword')}
+          hint={t(isNew ? 'access.passwordHint' : 'access.newPasswordHint')}
+          value={password}
+          onValue={(value) => form.set('password', value)}
+          error={form.errorAt('password')}
+          input={{ type: 'password', required: isNew, autocomplete: 'new-password' }}
+        />
+        <RoleBoxes
+          roles={knownRoles(roles).filter((role) => role !== 'charge' || roles.includes(role))}
+          chosen={roles}
+          onChange={(chosen) => form.set('roles', chosen)}
+          error={form.errorAt('roles')}
+        />
+      </Form>
+    </Dialog>
+  )
+}

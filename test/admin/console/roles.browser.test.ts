@@ -1,0 +1,147 @@
+/** Every page with every role: what the API permits is enabled, everything else says why not. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { pathsOf } from '../../../src/admin/actions/action.ts'
+import { ACTIONS } from '../../../src/admin/actions/table.ts'
+import { HOUSE } from '../../house/tree.ts'
+import { CHROMIUM } from '../../support/admin/console/browser.ts'
+import { addUser } from '../../support/admin/console/console-product.ts'
+import { type CustomerScene, logIn } from '../../support/admin/console/customer-scene.ts'
+import { useVisits } from '../../support/admin/console/visits.ts'
+
+const visits = useVisits()
+const ROLES = ['read', 'write', 'reports', 'admin', 'none'] as const
+
+/** Addresses of each page of `pages/routes.ts`, by its pattern. */
+const ADDRESSES: Readonly<Record<string, (scene: CustomerScene) => readonly string[]>> = {
+  overview: () => ['overview'],
+  'customer/:of/:id': ({ sid, aid }) => [`customer/sid/${sid}`, `customer/aid/${aid}`],
+  sessions: () => ['sessions'],
+  'file-types': () => ['file-types'],
+  events: () => ['events', 'events?tab=rules'],
+  audit: () => ['audit'],
+  settings: () => [
+    'settings?category=payments',
+    'settings?category=payments&tab=history&version=1',
+  ],
+  access: () => ['access', 'access?tab=clients', 'access?tab=permissions'],
+  'catalogue/:collection': () => ['catalogue/plans'],
+  'catalogue/:collection/:key': () => ['catalogue/plans/GOLD'],
+}
+
+/** A control that needs a permission, as it is shown. */
+interface Control {
+  readonly action: string
+  readonly isDisabled: boolean
+  /** The text that describes it. */
+  readonly about: string
+}
+
+type Grants = Readonly<Record<string, { readonly permitted: boolean }>>
+
+const nameOf = (role: string) => `${role}@roles.example.org`
+
+async function grantsOf(role: string): Promise<{ cookie: string; grants: Grants }> {
+  const { product } = visits.scene()
+  const cookie = await logIn(product.adminUrl, nameOf(role))
+  const response = await fetch(`${product.adminUrl}/auth/login`, { headers: { cookie } })
+  const { details } = (await response.json()) as { details: { actions: Grants } }
+  return { cookie, grants: details.actions }
+}
+
+/** The controls of a page when all of its data are there. */
+async function controlsOf(page: Page, address: string): Promise<readonly Control[]> {
+  await page.evaluate((hash) => {
+    window.location.hash = hash
+  }, `#/${address}`)
+  await page
+    .waitForFunction((hash) => {
+      const isThere = window.location.hash === hash && document.querySelector('main h1') !== null
+      return isThere && document.querySelector('.skeleton, [aria-busy="true"]') === null
+    }, `#/${address}`)
+    .catch(async (error: Error) => {
+      const shown = await page.locator('main').innerHTML()
+      throw new Error(`${address} is not ready: ${error.message}: ${shown}`)
+    })
+  return page.locator('[data-action]').evaluateAll((controls) =>
+    controls.map((control) => ({
+      action: control.getAttribute('data-action') ?? '',
+      isDisabled: control.matches(':disabled, [aria-disabled="true"]'),
+      about:
+        document.getElementById(control.getAttribute('aria-describedby') ?? '')?.textContent ?? '',
+    })),
+  )
+}
+
+/** The fault of a control; null if it is right. */
+function faultOf({ action, isDisabled, about }: Control, grants: Grants): string | null {
+  const grant = grants[action]
+  if (grant === undefined) return `${action} is not an action of GET /auth/login`
+  const saysWhy = about.startsWith('This needs one of the roles')
+  // A permitted action may still have nothing to act on.
+  if (grant.permitted) return saysWhy ? `${action} is permitted, but: ${about}` : null
+  if (!isDisabled) return `${action} is enabled`
+  return saysWhy ? null : `${action} does not say which role it needs`
+}
+
+/** Whether the API refuses an action because of the role. */
+async function isRefused(action: string, cookie: string): Promise<boolean> {
+  const { path, body = {} } = callOf(action)
+  const request = {
+    method: 'POST',
+    headers: { cookie, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  }
+  const response = await fetch(`${visits.scene().product.adminUrl}${path}`, request)
+  const { code } = (await response.json()) as { code?: unknown }
+  return response.status === 403 || code === 17575
+}
+
+function callOf(action: string): { path: string; body?: object } {
+  if (action === 'settings/set') return { path: '/api/settings', body: { action: 'set' } }
+  if (action === 'totp/reset') return { path: '/auth/totp/reset' }
+  const listed = ACTIONS.find(({ family = 'api', name }) => `${family}/${name}` === action)
+  return { path: listed === undefined ? `/billapi/${action}` : (pathsOf(listed)[0] ?? '') }
+}
+
+it('has an address of each page', () => {
+  const routes = readFileSync(join(HOUSE, 'src/admin/console/web/pages/routes.ts'), 'utf8')
+  const patterns = [...routes.matchAll(/pattern: '(.*)'/g)].map(([, pattern]) => pattern)
+  expect(Object.keys(ADDRESSES).sort()).toEqual(patterns.sort())
+})
+
+describe.skipIf(CHROMIUM === undefined)('each page', () => {
+  beforeAll(async () => {
+    const { catalog, api } = visits.scene()
+    for (const role of ROLES) await addUser(catalog, nameOf(role), role === 'none' ? [] : [role])
+    const data = { collection: { min_debt: 5 } }
+    await api('api/settings', { action: 'set', category: 'payments', data })
+    await api('api/settings', { action: 'unset', category: 'payments' })
+    const named = { name: 'crm', roles: ['read'] }
+    await api('api/settings', { action: 'set', category: 'shared_secret', data: named })
+  })
+
+  it.each(ROLES)('shows what the role permits: %s', async (role) => {
+    const { cookie, grants } = await grantsOf(role)
+    const page = await visits.visit({ user: nameOf(role), hash: '#/overview' })
+    const faults: string[] = []
+    const disabled = new Set<string>()
+    let count = 0
+    for (const address of Object.values(ADDRESSES).flatMap((of) => of(visits.scene()))) {
+      const controls = await controlsOf(page, address)
+      count += controls.length
+      for (const control of controls) {
+        const fault = faultOf(control, grants)
+        if (fault !== null) faults.push(`${address}: ${fault}`)
+        if (grants[control.action]?.permitted === false) disabled.add(control.action)
+      }
+    }
+    expect(faults).toEqual([])
+    expect(count).toBeGreaterThan(5)
+    for (const action of disabled) {
+      expect([action, await isRefused(action, cookie)]).toEqual([action, true])
+    }
+  })
+})
