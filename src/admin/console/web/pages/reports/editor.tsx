@@ -1,7 +1,7 @@
 /** Makes or changes a definition: it is tried before it is saved. */
 import { useState } from 'preact/hooks'
 import { call } from '../../api/client.ts'
-import { Refusal } from '../../api/errors.ts'
+import { type FieldError, Refusal } from '../../api/errors.ts'
 import type { Fields } from '../../api/records.ts'
 import { linkHere } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
@@ -52,6 +52,7 @@ export function ReportEditor({ base, onChanged }: ReportEditorProps) {
   const { document } = form.values.value
   const path = `billapi/reports/${base === null ? 'create' : 'update'}`
   const validation = useValidation(path, bodyOf(document))
+  const refusal = tried instanceof Refusal ? tried : validation.refusal
   const attempt = () => {
     tryReport(document).then(setTried, (error: unknown) => {
       setTried(error instanceof Refusal ? error : null)
@@ -77,15 +78,15 @@ export function ReportEditor({ base, onChanged }: ReportEditorProps) {
           schemas={{}}
           schema={REPORT}
           document={document}
-          onChange={setDocument}
-          errors={[...validation.errors, ...(form.refusal.value?.fields ?? [])]}
+          onChange={(changed) => {
+            setDocument(changed)
+            setTried(null)
+          }}
+          errors={[...validation.errors, ...messagesOf(form.refusal.value ?? refusal)]}
           hidden={base === null ? [] : ['key']}
         />
-        {form.refusal.value === null && validation.refusal !== null && (
-          <Refused refusal={validation.refusal} />
-        )}
+        {form.refusal.value === null && refusal !== null && <Refused refusal={refusal} />}
       </Form>
-      {tried instanceof Refusal && <Refused refusal={tried} />}
       {Array.isArray(tried) && (
         <>
           <h3>{t('reports.tried')}</h3>
@@ -94,4 +95,11 @@ export function ReportEditor({ base, onChanged }: ReportEditorProps) {
       )}
     </section>
   )
+}
+
+/** Errors of parts name them in their text: `columns.0.field_name: there is no field x`. */
+function messagesOf(refusal: Refusal | null): readonly FieldError[] {
+  if (refusal === null) return []
+  const [, path, reason] = /^(\w+\.\d+\.\w+):? (.+)$/.exec(refusal.text) ?? []
+  return path === undefined || reason === undefined ? refusal.fields : [{ path, reason }]
 }
