@@ -53,14 +53,21 @@ async function grantsOf(role: string): Promise<{ cookie: string; grants: Grants 
 
 /** The controls of a page when all of its data are there. */
 async function controlsOf(page: Page, address: string): Promise<readonly Control[]> {
-  await page.evaluate((hash) => {
-    window.location.hash = hash
-  }, `#/${address}`)
+  const go = (hash: string) =>
+    page.evaluate((wanted) => {
+      window.location.hash = wanted
+    }, hash)
+  // Without it the former page would pass for this one until its script is loaded.
+  await go('#/nothing')
+  await page.getByText('There is no page at this address.').waitFor()
+  await go(`#/${address}`)
   await page
-    .waitForFunction((hash) => {
-      const isThere = window.location.hash === hash && document.querySelector('main h1') !== null
-      return isThere && document.querySelector('.skeleton, [aria-busy="true"]') === null
-    }, `#/${address}`)
+    .waitForFunction(() => {
+      // A page that is not loaded has only its heading.
+      const isThere = document.querySelector('main > h1:only-child') === null
+      const busy = document.querySelector('main :is(.skeleton, [aria-busy="true"])')
+      return isThere && busy === null
+    })
     .catch(async (error: Error) => {
       const shown = await page.locator('main').innerHTML()
       throw new Error(`${address} is not ready: ${error.message}: ${shown}`)

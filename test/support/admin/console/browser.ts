@@ -103,8 +103,10 @@ export async function axeViolations(page: Page): Promise<readonly string[]> {
 
 /** Logs in through the dialog, as a person does. */
 export async function logInTo(page: Page, name: string, password: string): Promise<void> {
-  await page.getByLabel('User name').fill(name)
-  await page.getByLabel('Password', { exact: true }).fill(password)
+  // The page behind it may have such fields too.
+  const dialog = page.getByRole('dialog')
+  await dialog.getByLabel('User name').fill(name)
+  await dialog.getByLabel('Password', { exact: true }).fill(password)
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 }

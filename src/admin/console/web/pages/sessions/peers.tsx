@@ -9,9 +9,11 @@ export function Peers() {
   const follower = useMemo(followLive, [])
   useEffect(() => follower.stop, [follower])
   const { sample, refusal } = follower.state.value
+  const isRefused = refusal !== null && refusal.kind !== 'offline'
+  if (isRefused && sample === null) return <Refused refusal={refusal} />
   return (
     <>
-      {refusal !== null && refusal.kind !== 'offline' && <Refused refusal={refusal} />}
+      {isRefused && <Refused refusal={refusal} />}
       <div class="sides">
         <section aria-labelledby="connections">
           <h2 id="connections">{t('peers.connections')}</h2>
