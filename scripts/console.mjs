@@ -40,8 +40,9 @@ export async function buildConsole({
     files.set(`${name}-${hash}.${ending}`, text)
     return `${name}-${hash}.${ending}`
   }
+  const entry = output.find(({ isEntry }) => isEntry)
   const links = {
-    'main.js': output.find(({ isEntry }) => isEntry).fileName,
+    'main.js': entry.fileName,
     'style.css': add('style', 'css', [...styles.values()].join('')),
     'icon.svg': add('icon', 'svg', readFileSync(join(source, 'icon.svg'), 'utf8').trim()),
   }
@@ -49,7 +50,11 @@ export async function buildConsole({
   const linked = page.replaceAll(/(href|src)="([\w.]+)"/g, (_, attribute, name) => {
     return `${attribute}="console/${links[name]}"`
   })
-  files.set('index.html', linked)
+  // What the first script imports is loaded beside it.
+  const preloads = entry.imports.map((name) => {
+    return `<link rel="modulepreload" href="console/${name}">\n    `
+  })
+  files.set('index.html', linked.replace('<script', `${preloads.join('')}<script`))
   rmSync(folder, { recursive: true, force: true })
   mkdirSync(folder, { recursive: true })
   for (const [name, text] of files) write(join(folder, name), Buffer.from(text))

@@ -44,6 +44,7 @@ const BAR = `document.querySelector('li.balance svg.bar')`
 const HITS = `document.querySelector('.hits [role=option]')`
 const LINES_SHOWN = `document.querySelectorAll('.lines tbody tr').length === ${ROWS}`
 const SIMULATED = 100
+const STEPS = `document.querySelector('.plot-steps')`
 const SIMULATED_SHOWN = `document.querySelectorAll('.simulator tbody tr').length > ${SIMULATED}`
 const BALANCES = `[...document.querySelectorAll('li.balance')]`
 const DATA_PACK = `${BALANCES}.find((each) => each.textContent.includes('DATA_PACK'))`
@@ -126,6 +127,7 @@ async function measureAll(bench: Bench, stage: Stage): Promise<readonly Figure[]
   const typed = figure('begin of a name without Enter → hits', null)
   const lines = figure(`first ${ROWS} of the lines`, 500)
   const release = figure('release → bar falls', 2_000)
+  const redraw = figure('price of a tier typed → staircase drawn', 50)
   const cases = figure(`${SIMULATED} cases priced before and after → table`, 1_000)
   const planLines = figure(`${SIMULATED} lines of a plan priced before and after → table`, 1_000)
   const red = figure('Redis killed → red', 3_000)
@@ -139,6 +141,7 @@ async function measureAll(bench: Bench, stage: Stage): Promise<readonly Figure[]
     typed.values.push(await alone(searchTime(stage, NAME_PREFIX, HITS, false)))
     lines.values.push(await alone(linesTime(stage)))
     release.values.push(await alone(releaseTime(stage)))
+    redraw.values.push(await alone(redrawTime(stage)))
     cases.values.push(await alone(simulationTime(stage, 'cases')))
     planLines.values.push(await alone(simulationTime(stage, 'lines')))
     const outage = await alone(outageTimes(stage))
@@ -153,6 +156,7 @@ async function measureAll(bench: Bench, stage: Stage): Promise<readonly Figure[]
     typed,
     lines,
     release,
+    redraw,
     cases,
     planLines,
     red,
@@ -209,6 +213,17 @@ async function releaseTime({ scene, open }: Stage): Promise<number> {
     page.getByRole('dialog').getByRole('button', { name: 'Release' }).click(),
   ])
   return fallen.tookMs
+}
+
+async function redrawTime({ open }: Stage): Promise<number> {
+  const { page } = await open('#/catalogue/rates/CALL')
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  const price = page.getByLabel('price of tier 2')
+  await price.press('End')
+  const before = await page.locator('.plot-steps').getAttribute('d')
+  const drawn = untilSeen(page, `${STEPS}.getAttribute('d') !== ${JSON.stringify(before)}`)
+  await page.keyboard.insertText('9')
+  return (await drawn).tookMs
 }
 
 /** An edit of the rate of calls, tried on cases or on the latest lines of the plan. */

@@ -1,22 +1,31 @@
 /** `tollgate cycle preview`: what a run would store, also with a supposed change. */
 import { readFileSync } from 'node:fs'
 import { computeAccount } from '../billing/cycle/compute.ts'
-import { keyAfter } from '../billing/cycle-key.ts'
-import { type Assumed, assumedAccounts, readAssumed } from '../billing/run/assumed.ts'
+import { type Assumed, readAssumed } from '../billing/run/assumed.ts'
 import type { ChangedLine } from '../billing/run/changed-lines.ts'
 import { type AccountPreview, previewAccounts } from '../billing/run/preview.ts'
+import {
+  ASSUMED_ELSEWHERE,
+  BACK,
+  BACK_MAX,
+  checkAccounts,
+  isShown,
+  mayAssume,
+  NO_TOTALS,
+  type PreviewHead,
+  type PreviewTotals,
+  previewHead,
+  withAccount,
+} from '../billing/run/preview-report.ts'
 import type { PriceChange } from '../billing/run/price-changes.ts'
-import { type CycleState, readCycleState } from '../billing/run/status.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { Exact } from '../catalog/records/exact-amount.ts'
 import type { Config } from '../config/schema.ts'
 import { FieldError } from '../domain/fields.ts'
 import { print } from '../runtime/terminal.ts'
 import { inCycle } from './cycle.ts'
-import { CommandError, UsageError } from './errors.ts'
+import { UsageError } from './errors.ts'
 import { type OptionValues, optionalText } from './parse.ts'
-
-const WITH_INVOICES: readonly string[] = ['running', 'finished', 'to_rerun', 'confirmed']
 
 /** Returns 1 if an account cannot be computed. */
 export function previewCycle(options: OptionValues, file: string | undefined): Promise<0 | 1> {
@@ -27,27 +36,25 @@ export function previewCycle(options: OptionValues, file: string | undefined): P
   return inCycle(options, file, async ({ catalog, config, clock, state, openAccounts }) => {
     const { isExternal } = await openAccounts()
     const assumed = change === null ? null : await assumedIn(catalog, config, path ?? '', change)
-    if (isExternal) refuseAssumed(path ?? '', assumed)
-    else await checkAccounts(catalog, aid, assumed)
-    const { cycle, status } = state
+    if (!mayAssume(assumed, isExternal)) {
+      throw new UsageError(`--assume ${path ?? ''}: ${ASSUMED_ELSEWHERE}`)
+    }
+    if (!isExternal) await checkAccounts(catalog, aid, assumed)
     const nowMs = clock.nowMs()
-    const previous = await previousOf(catalog, state, nowMs)
-    const comparedKey = WITH_INVOICES.includes(status) ? cycle.key : previous.key
+    const head = await previewHead(catalog, state, nowMs)
     const isJson = options['json'] === true
-    const head = { key: cycle.key, status, previous, compared: comparedKey }
     print(isJson ? JSON.stringify(head) : headText(head))
-    const sums = new Sums()
-    const request = { cycle, aid, assumed, comparedKey, back, nowMs }
-    const isSame = comparedKey === cycle.key
+    let totals = NO_TOTALS
+    const request = { cycle: state.cycle, aid, assumed, comparedKey: head.compared, back, nowMs }
     const deps = { catalog, config, compute: computeAccount, openAccounts }
     for await (const account of previewAccounts(deps, request)) {
-      sums.add(account)
-      if (aid === null && !isShown(account, isSame)) continue
+      totals = withAccount(totals, account)
+      if (aid === null && !isShown(account, head)) continue
       if (isJson) print(JSON.stringify(account))
       else for (const line of accountLines(account)) print(line)
     }
-    print(isJson ? JSON.stringify(sums.document()) : sums.text())
-    return sums.failed === 0 ? 0 : 1
+    print(isJson ? JSON.stringify(totals) : totalsText(totals))
+    return totals.failed === 0 ? 0 : 1
   })
 }
 
@@ -58,22 +65,12 @@ function accountIn(options: OptionValues): number | null {
   return Number(text)
 }
 
-const BACK = 2
-const BACK_MAX = 24
-
 function backIn(options: OptionValues): number {
   const text = optionalText(options, 'back') ?? String(BACK)
   if (!/^\d{1,2}$/.test(text) || Number(text) > BACK_MAX) {
     throw new UsageError(`--back must be a number of cycles from 0 to ${BACK_MAX}`)
   }
   return Number(text)
-}
-
-/** Usage differs from one cycle to the next for nearly all accounts. */
-function isShown(account: AccountPreview, isSameCycle: boolean): boolean {
-  const { changes, others, price_changes: prices, not_returned: lost, failed } = account
-  if (failed !== undefined || changes.length + prices.length + lost.length > 0) return true
-  return isSameCycle && (others.wanted !== others.stored || account.total !== account.stored)
 }
 
 function jsonIn(path: string): unknown {
@@ -98,51 +95,7 @@ async function assumedIn(
   }
 }
 
-/** Revisions of customers are supposed in addition to stored ones. */
-function refuseAssumed(path: string, assumed: Assumed | null): void {
-  if (assumed === null || assumedAccounts(assumed).length === 0) return
-  throw new UsageError(
-    `--assume ${path}: account and subscribers cannot be supposed: the customer system has them`,
-  )
-}
-
-async function checkAccounts(
-  catalog: Catalog,
-  aid: number | null,
-  assumed: Assumed | null,
-): Promise<void> {
-  const wanted = [...(aid === null ? [] : [aid]), ...(assumed ? assumedAccounts(assumed) : [])]
-  const found = await catalog.run('find the accounts', () =>
-    catalog.subscribers.distinct('aid', { aid: { $in: wanted }, deleted: { $ne: true } } as never),
-  )
-  const missing = wanted.find((one) => !(found as number[]).includes(one))
-  if (missing !== undefined) throw new CommandError(`the account ${missing} does not exist`)
-}
-
-interface Previous {
-  readonly key: string
-  readonly status: CycleState['status']
-  /** The lines from which charges that were paid ahead are known. */
-  readonly assumption: string
-}
-
-async function previousOf(
-  catalog: Catalog,
-  { cycle }: CycleState,
-  nowMs: number,
-): Promise<Previous> {
-  const key = keyAfter(cycle.key, -1)
-  const { invoicingDay, installedDay, calendar } = cycle
-  const installed = { ...calendar, cycleDay: installedDay }
-  const name = { key, invoicingDay }
-  const { status } = await readCycleState(catalog, name, installed, nowMs)
-  const isRun = WITH_INVOICES.includes(status)
-  const assumption = isRun ? 'its lines as stored' : 'not run: only lines that are stored already'
-  return { key, status, assumption }
-}
-
-function headText(head: { key: string; status: string; previous: Previous; compared: string }) {
-  const { key, status, previous, compared } = head
+function headText({ key, status, previous, compared }: PreviewHead): string {
   return [
     `preview of the cycle ${key} (${status}); nothing is stored`,
     `previous cycle ${previous.key} (${previous.status}): ${previous.assumption}`,
@@ -184,52 +137,12 @@ function priceChangeText({ sid, kind, name, cycle, since, ...price }: PriceChang
   )
 }
 
-class Sums {
-  failed = 0
-  #accounts = 0
-  #changed = 0
-  #invoices = 0
-  #total = new Exact(0)
-  #stored = new Exact(0)
-  #priceChanges = 0
-  #notReturned = new Exact(0)
-
-  add(account: AccountPreview): void {
-    const { total, stored, changes, failed } = account
-    if (account.price_changes.length > 0) this.#priceChanges += 1
-    for (const { difference } of account.not_returned) {
-      this.#notReturned = this.#notReturned.plus(difference)
-    }
-    this.#accounts += 1
-    if (failed !== undefined) this.failed += 1
-    if (changes.length > 0) this.#changed += 1
-    if (total !== null) this.#invoices += 1
-    this.#total = this.#total.plus(total ?? 0)
-    this.#stored = this.#stored.plus(stored ?? 0)
-  }
-
-  document() {
-    return {
-      accounts: this.#accounts,
-      invoices: this.#invoices,
-      changed: this.#changed,
-      failed: this.failed,
-      total: this.#total.toString(),
-      stored: this.#stored.toString(),
-      difference: this.#total.minus(this.#stored).toString(),
-      price_changes: this.#priceChanges,
-      not_returned: this.#notReturned.toString(),
-    }
-  }
-
-  text(): string {
-    const { accounts, invoices, changed, failed, total, stored, difference, ...more } =
-      this.document()
-    return (
-      `accounts ${accounts}, invoices ${invoices}, with differences ${changed}, ` +
-      `failed ${failed}\n` +
-      `total ${total}, stored ${stored}, difference ${difference}\n` +
-      `with changed prices ${more.price_changes}, not corrected ${more.not_returned}`
-    )
-  }
+function totalsText(totals: PreviewTotals): string {
+  const { accounts, invoices, changed, failed, total, stored, difference, ...more } = totals
+  return (
+    `accounts ${accounts}, invoices ${invoices}, with differences ${changed}, ` +
+    `failed ${failed}\n` +
+    `total ${total}, stored ${stored}, difference ${difference}\n` +
+    `with changed prices ${more.price_changes}, not corrected ${more.not_returned}`
+  )
 }

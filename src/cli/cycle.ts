@@ -18,7 +18,6 @@ import {
   readCycleState,
 } from '../billing/run/status.ts'
 import { threadWorkers } from '../billing/run/thread-workers.ts'
-import { appendAudit } from '../catalog/audit/audit.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import type { CycleCounts, CycleRunDocument } from '../catalog/records/cycle-documents.ts'
 import { billrunSettingsOf } from '../catalog/settings/billrun-settings.ts'
@@ -342,13 +341,7 @@ async function skipAccounts(
   { catalog, clock, state: { cycle }, options }: Context,
   aids: readonly number[] | null,
 ): Promise<0> {
-  const stores = { catalog, clock }
-  const skipped = await catalog.transaction('skip accounts', async (session) => {
-    const count = await skipParked(stores, session, cycle.id, aids)
-    const entry = { collection: 'billrun', type: 'skip', key: cycle.id, new: { aids, count } }
-    if (count > 0) appendAudit(session, operator(), clock.nowMs(), entry)
-    return count
-  })
+  const skipped = await skipParked({ catalog, clock }, cycle.id, aids, operator())
   print(options['json'] === true ? JSON.stringify({ skipped }) : `skipped ${skipped}`)
   return 0
 }

@@ -44,10 +44,7 @@ describe('rules of the console', () => {
       `localStorage is used only in ${CONSOLE}frame/choices.ts`,
       `localStorage.setItem('customer', text)`,
     ],
-    [
-      `sessionStorage is used only in ${CONSOLE}pages/customer/tab-storage.ts`,
-      'sessionStorage.clear()',
-    ],
+    [`sessionStorage is used only in ${CONSOLE}parts/tab-storage.ts`, 'sessionStorage.clear()'],
   ])('%s', (rule, text) => {
     expect(rules('parts/a.tsx', text)).toEqual([rule])
   })

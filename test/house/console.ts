@@ -32,7 +32,7 @@ const FORBIDDEN: ReadonlySet<string> = new Set([
 /** Kept are choices of the reader, and for a tab the keys of writes whose outcome is unknown. */
 const STORAGES: Readonly<Record<string, string>> = {
   localStorage: `${CONSOLE}frame/choices.ts`,
-  sessionStorage: `${CONSOLE}pages/customer/tab-storage.ts`,
+  sessionStorage: `${CONSOLE}parts/tab-storage.ts`,
 }
 /** Names that turn text into binary numbers. */
 const ROUNDING: ReadonlySet<string> = new Set(['parseFloat', 'toFixed', 'toPrecision'])

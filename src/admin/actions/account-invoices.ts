@@ -57,6 +57,9 @@ const PARAMETERS = Type.Object({
   format: param.optional(
     param.text('Of the downloaded document: `pdf` (default), `html`, `json` or `ubl`.'),
   ),
+  inline: param.optional(
+    param.flag('Whether a browser shows the downloaded PDF, also in a frame of this server.'),
+  ),
   confirmed_only: param.optional(param.json('Whether only confirmed invoices are downloaded.')),
 })
 
@@ -140,6 +143,9 @@ async function download(
 ): Promise<ActionAnswer> {
   const { iid: sent, confirmed_only: isConfirmed } = given
   const format = formatIn(given.format ?? 'pdf')
+  const isInline = given.inline === true
+  // Markup in a frame of this server could look like a part of it.
+  if (isInline && format !== 'pdf') throw new BillingError('inline requires the format pdf')
   const aid = isNothing(given.aid) ? null : integerFrom(given.aid)
   if (aid === null) throw new BillingError('Illegal account ids')
   const iid = isNothing(sent) ? null : integerFrom(sent)
@@ -156,7 +162,8 @@ async function download(
   )
   if (found === null) throw new BillingError('Invoice not found')
   const source = await loadInvoiceSource(catalog, config, found)
-  return { [FILE]: await createDocuments(config.invoices).documentOf(source, format) }
+  const file = await createDocuments(config.invoices).documentOf(source, format)
+  return { [FILE]: isInline ? { ...file, disposition: 'inline', isFramed: true } : file }
 }
 
 function formatIn(text: string): DocumentFormat {

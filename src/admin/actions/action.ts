@@ -90,6 +90,8 @@ export interface AnswerFile {
   readonly fileName: string
   /** `attachment` by default. */
   readonly disposition?: 'inline'
+  /** Whether pages of this server may show it in a frame. */
+  readonly isFramed?: boolean
 }
 
 /** Results of a part of a call that commits in several transactions. */
@@ -161,6 +163,8 @@ interface Declaration<P extends TObject> {
   readonly about: string
   /** Whether it may be sent by GET; false by default. */
   readonly isReadByGet?: true
+  /** Pages repeat it by themselves: it is no use of a login session. */
+  readonly isPassive?: true
   /** A call by GET writes; callers with a session cookie must then use POST. */
   readonly writesByGet?: true
   readonly parameters: P

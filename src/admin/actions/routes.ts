@@ -89,7 +89,7 @@ function addAction(
   deps: ActionRoutes,
   moneyCalls: MoneyCalls,
 ): void {
-  const { body } = action
+  const { body, isPassive } = action
   for (const url of pathsOf(action)) {
     routes.route({
       method: METHODS,
@@ -98,6 +98,7 @@ function addAction(
       config: {
         access: 'asked',
         bodies: 'large',
+        ...(isPassive && { isPassive }),
         ...(body !== undefined && { jsonLimits: body.json }),
       },
       handler: (request, reply) => answer(action, deps, moneyCalls, request, reply),
@@ -154,13 +155,19 @@ async function admitted(
   return caller
 }
 
+/** Only PDF: older browsers do not show it in a sandbox. */
+const FRAMED = {
+  'content-security-policy': "default-src 'none'; base-uri 'none'; frame-ancestors 'self'",
+  'x-frame-options': 'SAMEORIGIN',
+}
+
 /** A browser saves it; opened, it runs no script and has no access to this server. */
 function sendFile(reply: FastifyReply, file: AnswerFile): FastifyReply {
-  const { bytes, mediaType, fileName, disposition = 'attachment' } = file
+  const { bytes, mediaType, fileName, disposition = 'attachment', isFramed = false } = file
   return reply
     .type(mediaType)
     .header('content-disposition', `${disposition}; filename="${fileName}"`)
-    .header('content-security-policy', 'sandbox')
+    .headers(isFramed ? FRAMED : { 'content-security-policy': 'sandbox' })
     .header('x-content-type-options', 'nosniff')
     .send(bytes)
 }

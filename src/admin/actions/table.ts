@@ -5,7 +5,9 @@ import { adjustpayments, reject } from './adjust-payments.ts'
 import { bill } from './bill.ts'
 import { confirmcycle } from './billrun/confirm-cycle.ts'
 import { billrunChargestatus, cycle, cycles } from './billrun/cycles.ts'
-import { completecycle, resetcycle, specificcycle } from './billrun/run-cycle.ts'
+import { retryparked, skipparked } from './billrun/parked.ts'
+import { preview } from './billrun/preview.ts'
+import { completecycle, pausecycle, resetcycle, specificcycle } from './billrun/run-cycle.ts'
 import { bulkcredit } from './bulkcredit.ts'
 import { cards } from './cards.ts'
 import { charge } from './charge.ts'
@@ -63,8 +65,12 @@ export const ACTIONS: readonly Action[] = [
   reports,
   report,
   completecycle,
+  pausecycle,
   specificcycle,
   resetcycle,
+  retryparked,
+  skipparked,
+  preview,
   confirmcycle,
   cycles,
   cycle,

@@ -8,11 +8,11 @@ import { chooseEncoding, ENCODINGS, type Encoding } from '../encodings.ts'
 
 /**
  * The page runs only scripts of this server, and no text can become markup or code (Trusted
- * Types without a policy).
+ * Types without a policy). Its frames show PDF files of the API: other answers refuse frames.
  */
 export const CONSOLE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-  "form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
+  "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; " +
   "require-trusted-types-for 'script'; trusted-types 'none'"
 
 const PAGE = 'index.html'

@@ -1,4 +1,6 @@
 /** Accounts that could not be computed or stored. */
+import type { Actor } from '../../catalog/actor.ts'
+import { appendAudit } from '../../catalog/audit/audit.ts'
 import type { AnyBulkWriteOperation, ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { ParkedAccountDocument } from '../../catalog/records/cycle-documents.ts'
@@ -127,23 +129,28 @@ export function readParked(
 }
 
 /** An operator decides that the accounts get no invoice in this cycle; returns how many. */
-export async function skipParked(
+export function skipParked(
   { catalog, clock }: RunStores,
-  session: ClientSession,
   run: string,
   aids: readonly number[] | null,
+  actor: Actor,
 ): Promise<number> {
   const filter = {
     run,
     state: 'parked' as const,
     ...(aids !== null && { aid: { $in: [...aids] } }),
   }
-  const { modifiedCount } = await catalog.run('skip accounts', () =>
-    catalog.cycleparked.updateMany(
-      filter,
-      { $set: { state: 'skipped', changed: new Date(clock.nowMs()) } },
-      { session },
-    ),
-  )
-  return modifiedCount
+  return catalog.transaction('skip accounts', async (session) => {
+    const nowMs = clock.nowMs()
+    const { modifiedCount: count } = await catalog.run('skip accounts', () =>
+      catalog.cycleparked.updateMany(
+        filter,
+        { $set: { state: 'skipped', changed: new Date(nowMs) } },
+        { session },
+      ),
+    )
+    const entry = { collection: 'billrun', type: 'skip', key: run, new: { aids, count } }
+    if (count > 0) appendAudit(session, actor, nowMs, entry)
+    return count
+  })
 }

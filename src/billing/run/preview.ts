@@ -38,6 +38,10 @@ export interface PreviewRequest {
   /** Earlier cycles whose confirmed invoices are computed again, to find what no run corrects. */
   readonly back: number
   readonly nowMs: number
+  /** Only accounts behind it, in the order of their numbers. */
+  readonly after?: number
+  /** Accounts that are computed without a pause for others. */
+  readonly pageSize?: number
 }
 
 export interface AccountPreview {
@@ -61,37 +65,43 @@ export interface AccountPreview {
  */
 export async function* previewAccounts(
   { catalog, config, compute, openAccounts }: PreviewDeps,
-  { aid, ...request }: PreviewRequest,
+  { aid, after = 0, pageSize = PAGE_SIZE, ...request }: PreviewRequest,
 ): AsyncGenerator<AccountPreview> {
   const { cycle, assumed } = request
   const stored = await readRunData(catalog, config)
   const data = assumed === null ? stored : assumedData(stored, assumed)
   const otherRule = withOtherRule(data.catalogue)
   const source = await openAccounts()
-  for await (const { aids, customers } of pagesOf(source, cycle, aid)) {
+  for await (const { aids, customers } of pagesOf(source, { cycle, aid, after, pageSize })) {
     const page = { ...request, source, aids, customers, data, otherRule }
     yield* await previewPage(catalog, compute, page)
   }
 }
 
+interface Pages extends Pick<PreviewRequest, 'cycle' | 'aid'> {
+  readonly after: number
+  readonly pageSize: number
+}
+
 async function* pagesOf(
   source: AccountSource,
-  cycle: RunCycle,
-  aid: number | null,
+  { cycle, aid, after, pageSize }: Pages,
 ): AsyncGenerator<AccountPage> {
   if (aid !== null) {
     yield { aids: [aid], customers: await source.customers(cycle, [aid]), next: null }
     return
   }
-  for (let place: PagePlace = { after: 0, source: FIRST_PAGE }; ; ) {
-    const page = await source.page(cycle, place, PAGE_SIZE)
+  for (let place: PagePlace = { after, source: FIRST_PAGE }; ; ) {
+    const page = await source.page(cycle, place, pageSize)
     yield page
     if (page.next === null) return
     place = { after: page.aids.at(-1) ?? 0, source: page.next }
   }
 }
 
-interface Page extends Omit<PreviewRequest, 'aid'>, Omit<AccountPage, 'next'> {
+interface Page
+  extends Omit<PreviewRequest, 'aid' | 'after' | 'pageSize'>,
+    Omit<AccountPage, 'next'> {
   readonly source: AccountSource
   readonly data: RunData
   /** The catalogue with the other rule for prices that change. */

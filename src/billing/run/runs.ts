@@ -163,6 +163,24 @@ export async function pauseRun(
   )
 }
 
+/** An operator pauses a run; false, and nothing is changed, if it is not running. */
+export function pauseByHand(
+  { catalog, clock }: RunStores,
+  { id }: RunCycle,
+  actor: Actor,
+): Promise<boolean> {
+  return catalog.transaction('pause a run of the cycle', async (session) => {
+    const now = new Date(clock.nowMs())
+    const fields = { state: 'paused', reason: `paused by ${actor.name}`, changed: now } as const
+    const { modifiedCount } = await catalog.run('pause a run of the cycle', () =>
+      catalog.cycleruns.updateOne({ _id: id, state: 'running' }, { $set: fields }, { session }),
+    )
+    if (modifiedCount === 0) return false
+    audit(session, actor, now, id, 'pause')
+    return true
+  })
+}
+
 export async function finishRun(
   { catalog, clock }: RunStores,
   { _id, generation, total, counts }: CycleRunDocument,

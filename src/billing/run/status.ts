@@ -3,6 +3,7 @@ import type { Filter } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import type { CycleRunDocument } from '../../catalog/records/cycle-documents.ts'
+import { exactAmount } from '../../catalog/records/exact-amount.ts'
 import { type BillingCalendar, type CycleStatus, cycleStatus } from '../cycle-key.ts'
 import { type RunCycle, type RunName, runCycleOf } from './run-cycle.ts'
 
@@ -77,6 +78,36 @@ export async function countInvoices(catalog: Catalog, cycle: RunCycle): Promise<
     )
   const [invoices, confirmed] = await Promise.all([count({}), count({ billed: { $in: [1, 2] } })])
   return { invoices, confirmed }
+}
+
+export interface InvoiceSums {
+  readonly invoices: number
+  readonly before_vat: string
+  readonly after_vat: string
+}
+
+/** Sums of the invoices that are not confirmed. */
+export async function sumUnconfirmed(
+  catalog: Catalog,
+  cycle: RunCycle,
+  signal?: AbortSignal,
+): Promise<InvoiceSums> {
+  const decimal = (name: string) => ({
+    $sum: { $convert: { input: `$totals.exact.${name}`, to: 'decimal', onError: null } },
+  })
+  const sums = { before_vat: decimal('before_vat'), after_vat: decimal('after_vat') }
+  const pipeline = [
+    { $match: { ...invoicesOf(cycle), ...UNCONFIRMED } },
+    { $group: { _id: null, invoices: { $sum: 1 }, ...sums } },
+  ]
+  const [found] = await catalog.read(
+    'sum up invoices',
+    (limits) => catalog.billrun.aggregate(pipeline, limits).toArray(),
+    { signal },
+  )
+  const { invoices = 0, before_vat, after_vat } = found ?? {}
+  const text = (sum: unknown) => exactAmount(sum).toFixed()
+  return { invoices: Number(invoices), before_vat: text(before_vat), after_vat: text(after_vat) }
 }
 
 export function timeStatusOf({ cycle }: RunCycle, nowMs: number): CycleTimeStatus {

@@ -51,6 +51,21 @@ describe('the document of an invoice', () => {
     expect(text).toContain(content)
   })
 
+  it('is shown in a frame of this server if it is a PDF and wanted', async () => {
+    await store(17)
+    const ask = { action: 'download', aid: 17, iid: 170, inline: 1 }
+    const { headers } = await server.ask('accountinvoices', ask)
+    expect(headers.get('content-disposition')).toBe('inline; filename="invoice-170.pdf"')
+    expect(headers.get('x-frame-options')).toBe('SAMEORIGIN')
+    expect(headers.get('content-security-policy')).toBe(
+      "default-src 'none'; base-uri 'none'; frame-ancestors 'self'",
+    )
+    expect(await server.ask('accountinvoices', { ...ask, format: 'html' })).toMatchObject({
+      status: 0,
+      message: 'inline requires the format pdf',
+    })
+  })
+
   it('needs the number of the invoice, or a cycle', async () => {
     expect(await server.ask('accountinvoices', { action: 'download', aid: 1 })).toMatchObject({
       message: 'Invoice not found',

@@ -325,7 +325,8 @@ describe.skipIf(CHROMIUM === undefined)('a caller with the role read', () => {
     const page = await visit({ user: READER_NAME })
     const button = page.getByRole('button', { name: 'Top up' })
     await expect.poll(() => button.getAttribute('aria-disabled')).toBe('true')
-    await page.getByText('This needs one of the roles write, admin; you have: read.').waitFor()
+    const missing = 'This needs one of the roles write, admin; you have: read.'
+    await page.getByText(missing).first().waitFor()
     await button.click({ force: true })
     await page.keyboard.press('t')
     expect(await page.getByRole('dialog').count()).toBe(0)

@@ -77,6 +77,7 @@ describe('the page', () => {
     })
     expect(CONSOLE_POLICY).toContain("default-src 'none'; script-src 'self';")
     expect(CONSOLE_POLICY).toContain("require-trusted-types-for 'script'; trusted-types 'none'")
+    expect(CONSOLE_POLICY).toContain("frame-src 'self'; form-action 'self';")
     expect(CONSOLE_POLICY).not.toContain('unsafe')
   })
 

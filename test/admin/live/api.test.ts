@@ -186,7 +186,7 @@ describe('a stream', () => {
     expect((await get('/api/live', cookie)).body).toMatchObject({ status: 0, code: 17_574 })
   })
 
-  it('is not needed for that: polls and the history do not prolong the session', async () => {
+  it('is not needed for that: polls, also of a cycle, do not prolong the session', async () => {
     const cookie = await closed.cookieOf(READER, PASSWORD)
     const idleMinutes = 30
     await closed.setting('security', { session: { idle_minutes: idleMinutes } })
@@ -194,6 +194,7 @@ describe('a stream', () => {
       closed.pass(MINUTE_MS)
       expect((await get('/api/live', cookie)).status).toBe(200)
       expect((await get('/api/live/history', cookie)).status).toBe(200)
+      expect((await get('/billrun/cycle?stamp=202601', cookie)).status).toBe(200)
     }
     closed.pass(2 * MINUTE_MS)
     for (const path of ['/api/live', '/api/live/history']) {

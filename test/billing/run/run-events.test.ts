@@ -1,9 +1,11 @@
 /** Events of the invoices of a cycle: confirmed, or parked. */
+
 import { describe, expect, it } from 'vitest'
 import { CycleError } from '../../../src/billing/cycle/compute.ts'
 import { skipParked } from '../../../src/billing/run/parked.ts'
 import type { ComputeAccount } from '../../../src/billing/run/process-page.ts'
 import { retryParked } from '../../../src/billing/run/run-accounts.ts'
+import { ACTOR } from '../../support/billing/books.ts'
 import { computeSmall, cycleOf, KEY, useCycle } from '../../support/billing/cycle-fixture.ts'
 import { ALL_TYPES, eventsOf, storeEventRules, typesOf } from '../../support/billing/money-rules.ts'
 import { runReal } from '../../support/billing/real-cycle.ts'
@@ -70,10 +72,7 @@ describe('an account that cannot be computed', () => {
     expect(await types(2)).toHaveLength(1)
     await cycle.run({ compute: failing, rerun: true })
     expect(await types(2)).toHaveLength(2)
-    const { catalog, clock } = cycle.deps()
-    await catalog.transaction('skip', (session) =>
-      skipParked({ catalog, clock }, session, KEY, [2]),
-    )
+    await skipParked(cycle.deps(), KEY, [2], ACTOR)
     await cycle.run({ compute: failing, rerun: true })
     expect(await types(2)).toHaveLength(3)
   })

@@ -118,10 +118,13 @@ function withoutTimes({ _id: _, creation_time: __, process_time: ___, ...rest }:
   return rest
 }
 
-/** Workers with the small calculation. */
-export function smallWorkers(stores: Pick<RunDeps, 'catalog' | 'clock'>): PageWorkers {
+/** Workers with the small calculation, or another one. */
+export function smallWorkers(
+  stores: Pick<RunDeps, 'catalog' | 'clock'>,
+  compute = computeSmall,
+): PageWorkers {
   const log = createLogger({ name: 'test', level: 'silent' })
-  return inlineWorkers({ ...stores, config, compute: computeSmall, log })
+  return inlineWorkers({ ...stores, config, compute, log })
 }
 
 export const FROM = new Date('2026-01-01T00:00:00Z')

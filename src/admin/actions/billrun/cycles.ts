@@ -9,6 +9,7 @@ import {
   completionPercent,
   countInvoices,
   percentOf,
+  sumUnconfirmed,
   timeStatusOf,
 } from '../../../billing/run/status.ts'
 import {
@@ -153,6 +154,10 @@ const STATE: Readonly<Record<string, TSchema | object>> = {
   accounts: anyValue('Accounts of the run, by result.'),
   parked: integer('Accounts that failed and are not skipped.'),
   parked_accounts: anyValue('The first of them: `aid`, `reason`, `tries`.'),
+  unconfirmed: anyValue(
+    'With `totals`, of the invoices that a confirmation may confirm: `invoices`, and the sums ' +
+      '`before_vat` and `after_vat` as decimal texts.',
+  ),
 }
 
 /** Failed accounts that an answer lists. */
@@ -164,7 +169,12 @@ export const cycle = action({
   level: 'read',
   about: 'Show a billing cycle, the progress of its run, and accounts that failed',
   isReadByGet: true,
-  parameters: Type.Object({ stamp: STAMP, invoicing_day: INVOICING_DAY }),
+  isPassive: true,
+  parameters: Type.Object({
+    stamp: STAMP,
+    invoicing_day: INVOICING_DAY,
+    totals: param.optional(param.flag('Whether `unconfirmed` is wanted: it reads all invoices.')),
+  }),
   answer: { details: { ...object('The cycle.', STATE as never) } },
   example: {
     parameters: { stamp: '202610' },
@@ -189,7 +199,12 @@ export const cycle = action({
   async run(sent, call) {
     const name = await namedCycle(call, sent, REFUSED)
     const state = await stateOf(call, name)
-    return { details: { ...rowOf(state, call), ...(await progressOf(state, name, call)) } }
+    const unconfirmed =
+      sent.totals === true
+        ? { unconfirmed: await sumUnconfirmed(call.catalog, state.cycle, call.signal) }
+        : {}
+    const progress = await progressOf(state, name, call)
+    return { details: { ...rowOf(state, call), ...progress, ...unconfirmed } }
   },
 })
 
@@ -225,6 +240,7 @@ export const billrunChargestatus = action({
   level: 'read',
   about: 'Whether a confirmation or a charge of accounts may begin: none is running',
   isReadByGet: true,
+  isPassive: true,
   parameters: Type.Object({
     stamp: param.optional(param.text('Only confirmations of this cycle; of all by default.')),
   }),

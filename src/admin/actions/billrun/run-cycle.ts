@@ -1,7 +1,7 @@
-/** `/billrun/completecycle`, `specificcycle` and `resetcycle`. */
+/** `/billrun/completecycle`, `pausecycle`, `specificcycle` and `resetcycle`. */
 import { Type } from '@sinclair/typebox'
 import { runAccounts } from '../../../billing/run/run-accounts.ts'
-import { beginRun, isAttended, resetRun } from '../../../billing/run/runs.ts'
+import { beginRun, isAttended, pauseByHand, resetRun } from '../../../billing/run/runs.ts'
 import type { CycleState } from '../../../billing/run/status.ts'
 import { integer, object, text } from '../../../catalog/entities/json-schema.ts'
 import { ActionError } from '../../entities/errors.ts'
@@ -77,6 +77,30 @@ async function refuseRun(
   }
 }
 
+export const pausecycle = action({
+  family: 'billrun',
+  name: 'pausecycle',
+  level: 'admin',
+  about: 'Pause a run after the pages that are being computed; `completecycle` continues it',
+  parameters: Type.Object({ stamp: STAMP, invoicing_day: INVOICING_DAY }),
+  answer: {},
+  example: { parameters: { stamp: '202611' }, answer: {} },
+  async run(sent, call) {
+    const { cycle } = await stateOf(call, await namedCycle(call, sent, REFUSED))
+    if (await pauseByHand(call, cycle, call.actor)) return {}
+    throw new ActionError(`Billing cycle ${cycle.key} is not running`)
+  },
+})
+
+/** Members of an answer about computed accounts. */
+export const COUNTS = {
+  accounts: integer('Processed.'),
+  invoices: integer('With an invoice.'),
+  empty: integer('Without anything to invoice.'),
+  confirmed: integer('Not changed: their invoice is confirmed.'),
+  failed: integer('Failed; `cycle` has the reasons.'),
+}
+
 /** A call computes at most as many accounts. */
 const AIDS_MAX = 1_000
 
@@ -91,13 +115,7 @@ export const specificcycle = action({
     invoicing_day: INVOICING_DAY,
   }),
   answer: {
-    details: object('Accounts by result.', {
-      accounts: integer('Processed.'),
-      invoices: integer('With an invoice.'),
-      empty: integer('Without anything to invoice.'),
-      confirmed: integer('Not changed: their invoice is confirmed.'),
-      failed: integer('Failed; `tollgate cycle parked` has the reasons.'),
-    }),
+    details: object('Accounts by result.', COUNTS),
   },
   example: {
     parameters: { stamp: '202611', aids: [17] },
@@ -118,7 +136,7 @@ export const specificcycle = action({
   },
 })
 
-function aidsOf(sent: unknown): number[] {
+export function aidsOf(sent: unknown): number[] {
   const list = Array.isArray(sent) ? (sent as unknown[]) : sent === undefined ? [] : [sent]
   if (list.length === 0 || sent === '')
     throw new ActionError('Need to supply at least one account id')

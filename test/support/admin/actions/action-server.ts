@@ -19,6 +19,7 @@ import { createServer } from '../../../../src/admin/server.ts'
 import { createLiveCatalogue } from '../../../../src/billing/quote/live-catalogue.ts'
 import { settingsOf } from '../../../../src/billing/quote/settings.ts'
 import { createAccounts } from '../../../../src/billing/run/open-accounts.ts'
+import type { ComputeAccount } from '../../../../src/billing/run/process-page.ts'
 import { createAudit } from '../../../../src/catalog/audit/audit.ts'
 import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts'
 import { createCurrentSettings } from '../../../../src/catalog/settings/current-settings.ts'
@@ -93,10 +94,16 @@ const permits: ActionRoutes['permits'] = async (caller, { collection, name, usua
 
 export const NOW_MS = Date.UTC(2026, 5, 15, 12)
 
+interface ServerOptions extends Partial<ActionStores> {
+  readonly hasLedger?: boolean
+  /** Computes invoices; a small calculation by default. */
+  readonly compute?: ComputeAccount
+}
+
 export function useActionServer(
   actions: readonly Action[],
   env: Record<string, string> = {},
-  { hasLedger = false, ...more }: Partial<ActionStores> & { hasLedger?: boolean } = {},
+  { hasLedger = false, compute, ...more }: ServerOptions = {},
 ): ActionServer {
   let mongo: TestMongo
   let catalog: Catalog
@@ -109,7 +116,7 @@ export function useActionServer(
     const server = createServer(config.admin, log)
     const clock = { nowMs: () => nowMs }
     const served = {
-      ...actionStores({ catalog: on, ledger: own.ledger, clock, config, log }),
+      ...actionStores({ catalog: on, ledger: own.ledger, clock, config, log }, compute),
       ...more,
     }
     addActionRoutes(server, { ...served, actions, admit, permits })
@@ -161,6 +168,7 @@ export function useActionServer(
 
 function actionStores(
   stores: Pick<ActionStores, 'catalog' | 'ledger' | 'clock' | 'config'> & { log: Logger },
+  compute: ComputeAccount = computeSmall,
 ): ActionStores {
   const { catalog, clock, config } = stores
   const { openAccounts, lookup } = createAccounts(catalog, config, clock)
@@ -170,8 +178,8 @@ function actionStores(
   const cycle = createCycle({
     ...stores,
     openAccounts,
-    startWorkers: () => smallWorkers(stores),
-    compute: computeSmall,
+    startWorkers: () => smallWorkers(stores, compute),
+    compute,
   })
   const { fields } = entityApi
   const reports = createReports({ catalog, reader: catalog, config, fields })

@@ -23,6 +23,10 @@ export const MENU: readonly { readonly page: string; readonly title: WordKey; ke
   { page: 'catalogue/plans', title: 'page.catalogue', key: 'p' },
   { page: 'sessions', title: 'page.sessions', key: 's' },
   { page: 'file-types', title: 'page.filetypes', key: 'f' },
+  { page: 'cycle', title: 'page.cycle', key: 'b' },
+  { page: 'invoices', title: 'page.invoices', key: 'i' },
+  { page: 'payments', title: 'page.payments', key: 'y' },
+  { page: 'reports', title: 'page.reports', key: 'r' },
 ]
 
 /** Loads the script of a page that is likely to be the next one. */

@@ -28,6 +28,30 @@ export const ROUTES: readonly PageRoute[] = [
     load: () => import('./file-types/page.tsx'),
   },
   {
+    pattern: 'cycle',
+    title: 'page.cycle',
+    menu: 'cycle',
+    load: () => import('./cycle/page.tsx'),
+  },
+  {
+    pattern: 'invoices',
+    title: 'page.invoices',
+    menu: 'invoices',
+    load: () => import('./invoices/page.tsx'),
+  },
+  {
+    pattern: 'payments',
+    title: 'page.payments',
+    menu: 'payments',
+    load: () => import('./payments/page.tsx'),
+  },
+  {
+    pattern: 'reports',
+    title: 'page.reports',
+    menu: 'reports',
+    load: () => import('./reports/page.tsx'),
+  },
+  {
     pattern: 'catalogue/:collection',
     title: 'page.catalogue',
     menu: 'catalogue/plans',

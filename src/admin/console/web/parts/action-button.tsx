@@ -1,4 +1,4 @@
-/** A button for an action of the API: shown to all, disabled with the reason if a role is missing. */
+/** A button for an action of the API: disabled with the reason if a role is missing. */
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import { missingText } from './rights.ts'
@@ -13,13 +13,15 @@ interface ActionButtonProps {
   readonly isDisabled?: boolean
   /** In a row of a table: the reason is shown by the pointer and read out, but takes no space. */
   readonly isBrief?: boolean
+  /** Says more than the text, such as which row is meant. */
+  readonly label?: string
   /** Id of a text about the effect. */
   readonly about?: string
   readonly children: ComponentChildren
 }
 
 export function ActionButton(props: ActionButtonProps) {
-  const { action, onAct, kind, isDisabled = false, isBrief = false, about, children } = props
+  const { action, onAct, kind, isDisabled = false, isBrief = false, label, about, children } = props
   const id = useId()
   const missing = missingText(action)
   const isRefused = missing !== null || isDisabled
@@ -34,6 +36,7 @@ export function ActionButton(props: ActionButtonProps) {
         class={kind}
         data-action={action}
         aria-disabled={isRefused}
+        aria-label={label}
         aria-describedby={missing === null ? about : id}
         title={isBrief ? (missing ?? undefined) : undefined}
         onClick={act}

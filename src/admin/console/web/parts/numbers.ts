@@ -27,6 +27,11 @@ export function formatNumber(figure: Figure): string {
   return formatted(figure, { maximumFractionDigits: DECIMALS_MAX })
 }
 
+/** A fraction: 0.17 is 17 %. */
+export function formatPercent(figure: Figure): string {
+  return formatted(figure, { style: 'percent', maximumFractionDigits: DECIMALS_MAX })
+}
+
 /**
  * An amount of money, with at least the decimals of the currency of the node, otherwise two; no
  * decimal is ever cut off. The currency is named by `moneyHeader`.
@@ -59,4 +64,12 @@ export function formatDuration(
 ): string {
   const style = { style: 'unit', unit, unitDisplay: 'short' } as const
   return formatted(value, { ...style, maximumFractionDigits: value < 10 ? 1 : 0 })
+}
+
+const AMOUNT = /^\d{1,15}(?:\.\d{1,6})?$/
+
+/** A typed amount as the API takes it: a decimal point, no spaces; null unless it is above 0. */
+export function amountIn(typed: string): string | null {
+  const text = typed.trim().replace(',', '.')
+  return AMOUNT.test(text) && /[1-9]/.test(text) ? text : null
 }

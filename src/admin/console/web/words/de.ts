@@ -1,10 +1,14 @@
 /** German, loaded on demand. */
 import { CATALOGUE } from './de/catalogue.ts'
 import { CUSTOMER } from './de/customer.ts'
+import { CYCLE } from './de/cycle.ts'
 import { DOCUMENTS } from './de/documents.ts'
 import { FILE_TYPES } from './de/file-types.ts'
 import { FRAME } from './de/frame.ts'
+import { INVOICES } from './de/invoices.ts'
 import { OVERVIEW } from './de/overview.ts'
+import { PAYMENTS } from './de/payments.ts'
+import { REPORTS } from './de/reports.ts'
 import { SESSIONS } from './de/sessions.ts'
 import { SIMULATOR } from './de/simulator.ts'
 import { WHY } from './de/why.ts'
@@ -15,7 +19,11 @@ export const DE: Words = {
   ...OVERVIEW,
   ...CATALOGUE,
   ...CUSTOMER,
+  ...CYCLE,
   ...DOCUMENTS,
+  ...INVOICES,
+  ...PAYMENTS,
+  ...REPORTS,
   ...SESSIONS,
   ...FILE_TYPES,
   ...SIMULATOR,

@@ -4,10 +4,14 @@
  */
 import type { CATALOGUE } from './en/catalogue.ts'
 import type { CUSTOMER } from './en/customer.ts'
+import type { CYCLE } from './en/cycle.ts'
 import type { DOCUMENTS } from './en/documents.ts'
 import type { FILE_TYPES } from './en/file-types.ts'
 import { FRAME } from './en/frame.ts'
+import type { INVOICES } from './en/invoices.ts'
 import { OVERVIEW } from './en/overview.ts'
+import type { PAYMENTS } from './en/payments.ts'
+import type { REPORTS } from './en/reports.ts'
 import type { SESSIONS } from './en/sessions.ts'
 import type { SIMULATOR } from './en/simulator.ts'
 import type { WHY } from './en/why.ts'
@@ -17,8 +21,12 @@ export const FIRST = { ...FRAME, ...OVERVIEW } as const
 type All = typeof FIRST &
   typeof CATALOGUE &
   typeof CUSTOMER &
+  typeof CYCLE &
   typeof DOCUMENTS &
   typeof FILE_TYPES &
+  typeof INVOICES &
+  typeof PAYMENTS &
+  typeof REPORTS &
   typeof SESSIONS &
   typeof SIMULATOR &
   typeof WHY

@@ -3,28 +3,28 @@ import { useState } from 'preact/hooks'
 import { type Reading, useRead } from '../../api/read.ts'
 import type { OpenSession, SessionPage } from '../../api/sessions.ts'
 import { useShortcuts } from '../../frame/keys.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
 import { announce } from '../../parts/live-region.tsx'
+import { keptPending } from '../../parts/pending.ts'
 import { ReleaseDialog } from '../../parts/release.tsx'
 import { missingText } from '../../parts/rights.ts'
 import { Age, ReadView } from '../../parts/state.tsx'
+import { tabStorage } from '../../parts/tab-storage.ts'
 import { t } from '../../words/words.ts'
 import { type Balance, balanceRows } from './balance-view.ts'
 import { Balances } from './balances.tsx'
 import { type Customer, readBalances, readSessions } from './data.ts'
-import { keptTopUp } from './pending-top-up.ts'
 import { Sessions } from './sessions.tsx'
-import { tabStorage } from './tab-storage.ts'
-import { ownerName, TopUp } from './top-up.tsx'
+import { NO_TOP_UP, pendingTopUp, TopUp } from './top-up.tsx'
 
 export function BalancesAndSessions({ customer }: { readonly customer: Customer }) {
   const key = `${customer.aid} ${customer.sid}`
   const balances = useRead(`balances ${key}`, (signal) => readBalances(customer, signal))
   const sessions = useRead(`sessions ${key}`, (signal) => readSessions(customer, signal))
-  const pending = keptTopUp(tabStorage(), ownerName(customer))
+  const pending = keptPending(tabStorage(), pendingTopUp(customer), NO_TOP_UP)
   const [isOpen, setOpen] = useState(pending?.isSent === true)
   const [releasing, setReleasing] = useState<OpenSession | null>(null)
   const [done, setDone] = useState<string | null>(null)
-  const missing = missingText('balances/update')
   const open = () => {
     if (missingText('balances/update') !== null) return
     setDone(null)
@@ -44,13 +44,7 @@ export function BalancesAndSessions({ customer }: { readonly customer: Customer 
   }
   return (
     <div class="left-and-reserved">
-      <BalanceSection
-        reading={balances}
-        missing={missing}
-        done={done}
-        onReload={reload}
-        onTopUp={open}
-      />
+      <BalanceSection reading={balances} done={done} onReload={reload} onTopUp={open} />
       <OpenSessions reading={sessions} onRelease={setReleasing} />
       {releasing !== null && (
         <ReleaseDialog
@@ -66,15 +60,13 @@ export function BalancesAndSessions({ customer }: { readonly customer: Customer 
 
 interface BalanceSectionProps {
   readonly reading: Reading<readonly Balance[]>
-  /** Why there is no top-up; null if there is one. */
-  readonly missing: string | null
   /** The last top-up. */
   readonly done: string | null
   readonly onReload: () => void
   readonly onTopUp: () => void
 }
 
-function BalanceSection({ reading, missing, done, onReload, onTopUp }: BalanceSectionProps) {
+function BalanceSection({ reading, done, onReload, onTopUp }: BalanceSectionProps) {
   const { atMs } = reading.state.value
   return (
     <section aria-labelledby="balances">
@@ -84,21 +76,10 @@ function BalanceSection({ reading, missing, done, onReload, onTopUp }: BalanceSe
         <button type="button" onClick={onReload}>
           {t('balances.reload')}
         </button>
-        <button
-          type="button"
-          class="main"
-          aria-disabled={missing !== null}
-          aria-describedby={missing === null ? undefined : 'why-no-top-up'}
-          onClick={onTopUp}
-        >
+        <ActionButton action="balances/update" kind="main" onAct={onTopUp}>
           {t('topUp.open')}
-        </button>
+        </ActionButton>
       </header>
-      {missing !== null && (
-        <p id="why-no-top-up" class="muted">
-          {missing}
-        </p>
-      )}
       {done !== null && <p class="mark good">✓ {done}</p>}
       <ReadView
         reading={reading}

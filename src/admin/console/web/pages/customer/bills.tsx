@@ -2,7 +2,9 @@
 import type { DecimalText } from '../../api/figures.ts'
 import { useRead } from '../../api/read.ts'
 import type { Fields } from '../../api/records.ts'
+import { link } from '../../frame/routes.ts'
 import { textIn } from '../../parts/differences.ts'
+import { InvoiceDocuments } from '../../parts/invoice-documents.tsx'
 import { formatMoney, moneyHeader } from '../../parts/numbers.ts'
 import { isoOf } from '../../parts/paging.ts'
 import { ReadView } from '../../parts/state.tsx'
@@ -27,7 +29,9 @@ export function Bills({ aid }: { readonly aid: number }) {
       <ReadView reading={owed} rows={1}>
         {(balance) => (
           <p>
-            {t('bills.owes')} <strong class="number">{moneyIn(balance, 'total')}</strong>
+            {t('bills.owes')} <strong class="number">{moneyIn(balance, 'total')}</strong>{' '}
+            <a href={link('invoices', { aid: String(aid) })}>{t('page.invoices')}</a>{' '}
+            <a href={link('payments', { aid: String(aid) })}>{t('page.payments')}</a>
           </p>
         )}
       </ReadView>
@@ -118,29 +122,8 @@ function BillTime({ bill, name }: { readonly bill: Fields; readonly name: string
   return value === '' ? null : <Time value={value} />
 }
 
-/** Links: the browser shows or saves the file. */
 function Documents({ invoice }: { readonly invoice: Fields }) {
   const iid = textIn(invoice, 'invoice_id')
-  const number = { aid: textIn(invoice, 'aid'), iid }
   if (iid === '') return <span class="muted">{t('bills.noDocument')}</span>
-  return (
-    <>
-      {(['pdf', 'html', 'json'] as const).map((format) => (
-        <>
-          <a
-            key={format}
-            href={documentAddress(number, format)}
-            aria-label={t('bills.documentOf', { iid, format: format.toUpperCase() })}
-          >
-            {format.toUpperCase()}
-          </a>{' '}
-        </>
-      ))}
-    </>
-  )
-}
-
-function documentAddress(number: Readonly<Record<string, string>>, format: string): string {
-  const search = new URLSearchParams({ action: 'download', ...number, format })
-  return `api/accountinvoices?${search}`
+  return <InvoiceDocuments aid={textIn(invoice, 'aid')} iid={iid} />
 }

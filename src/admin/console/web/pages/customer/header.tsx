@@ -2,6 +2,7 @@
 import { useState } from 'preact/hooks'
 import { useShortcuts } from '../../frame/keys.ts'
 import { link, location } from '../../frame/routes.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
 import { CopyId } from '../../parts/copy.tsx'
 import { textIn } from '../../parts/differences.ts'
 import type { Revision } from '../../parts/revisions.ts'
@@ -58,21 +59,15 @@ interface EditButtonProps extends HeaderProps {
 function EditButton({ customer, revision, onChanged }: EditButtonProps) {
   const [isOpen, setOpen] = useState(false)
   const action = `${customer.kind}s/update`
-  const missing = missingText(action)
   const open = () => {
     if (missingText(action) === null) setOpen(true)
   }
   useShortcuts([{ keys: 'e', title: 'keys.edit', run: open }])
   return (
     <>
-      <button
-        type="button"
-        aria-disabled={missing !== null}
-        title={missing ?? undefined}
-        onClick={open}
-      >
+      <ActionButton action={action} isBrief onAct={open}>
         {t('edit.open')}
-      </button>
+      </ActionButton>
       {isOpen && (
         <Edit
           customer={customer}

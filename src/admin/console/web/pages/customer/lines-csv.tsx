@@ -1,5 +1,5 @@
 /** All lines of the customer as CSV, sent while they are read. The API makes it: a report. */
-import { missingText } from '../../parts/rights.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
 import { t } from '../../words/words.ts'
 
 const COLUMNS = [
@@ -27,16 +27,14 @@ function reportOf(sid: number): string {
 }
 
 export function LinesCsv({ sid }: { readonly sid: number }) {
-  const refusal = missingText('api/report')
-  const refuse = (event: Event) => refusal !== null && event.preventDefault()
   return (
-    <form method="post" action="api/report" onSubmit={refuse}>
+    <form method="post" action="api/report">
       <input type="hidden" name="action" value="exportCSVReport" />
       <input type="hidden" name="report" value={reportOf(sid)} />
       <input type="hidden" name="file_name" value={`lines_${sid}`} />
-      <button type="submit" aria-disabled={refusal !== null} title={refusal ?? undefined}>
+      <ActionButton action="api/report" isBrief>
         {t('lines.csv')}
-      </button>
+      </ActionButton>
     </form>
   )
 }

@@ -1,8 +1,8 @@
 /** Open sessions of the customer. */
 import type { DecimalText } from '../../api/figures.ts'
 import { keyOf, type OpenSession, type SessionPage } from '../../api/sessions.ts'
+import { ActionButton } from '../../parts/action-button.tsx'
 import { formatMoney, formatNumber } from '../../parts/numbers.ts'
-import { missingText } from '../../parts/rights.ts'
 import { Table } from '../../parts/table.tsx'
 import { Time, timeHeader } from '../../parts/time.tsx'
 import { t } from '../../words/words.ts'
@@ -14,7 +14,6 @@ interface SessionsProps {
 }
 
 export function Sessions({ page, onRelease }: SessionsProps) {
-  const refusal = missingText('api/releasesessions')
   const columns = [
     { title: t('sessions.id'), cell: (one: OpenSession) => <SessionName session={one} /> },
     { title: t('sessions.reserved'), cell: reservedText, isNumber: true },
@@ -26,16 +25,15 @@ export function Sessions({ page, onRelease }: SessionsProps) {
     {
       title: t('sessions.action'),
       cell: (one: OpenSession) => (
-        <button
-          type="button"
-          class="danger"
-          aria-disabled={refusal !== null}
-          title={refusal ?? undefined}
-          aria-label={t('release.one', { id: one.session_id })}
-          onClick={() => refusal === null && onRelease(one)}
+        <ActionButton
+          action="api/releasesessions"
+          kind="danger"
+          isBrief
+          label={t('release.one', { id: one.session_id })}
+          onAct={() => onRelease(one)}
         >
           {t('sessions.release')}
-        </button>
+        </ActionButton>
       ),
     },
   ]

@@ -1,23 +1,25 @@
 /** Loads credit. Its key lives until the outcome is known: until then it is one top-up. */
-import { useEffect, useMemo, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { answerOf } from '../../api/client.ts'
 import { Refusal } from '../../api/errors.ts'
 import type { DecimalText } from '../../api/figures.ts'
-import { newKey } from '../../api/idempotency.ts'
 import { useRead } from '../../api/read.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
-import { Form, useForm } from '../../parts/form.tsx'
-import { formatNumber } from '../../parts/numbers.ts'
+import { Form } from '../../parts/form.tsx'
+import { amountIn, formatNumber } from '../../parts/numbers.ts'
+import { invalidField, usePendingForm } from '../../parts/pending-form.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
 import { type Customer, type PrepaidInclude, readIncludes } from './data.ts'
-import { amountIn, forgetTopUp, keepTopUp, openTopUp, type TopUpFields } from './pending-top-up.ts'
-import { tabStorage } from './tab-storage.ts'
 
-/** Whose pending top-up it is. */
-export function ownerName({ aid, sid }: Customer): string {
-  return `${aid}.${sid ?? 0}`
+/** `include`: `external_id` of the prepaid include; `expires`: a date, or empty. */
+export const NO_TOP_UP = { include: '', value: '', expires: '', reason: '' }
+type TopUpFields = typeof NO_TOP_UP
+
+/** Name of a pending top-up. */
+export function pendingTopUp({ aid, sid }: Customer): string {
+  return `top-up.${aid}.${sid ?? 0}`
 }
 
 interface TopUpProps {
@@ -50,43 +52,23 @@ interface FormProps extends TopUpProps {
 }
 
 function TopUpForm({ customer, includes, onClose }: FormProps) {
-  const kept = tabStorage()
-  const owner = ownerName(customer)
-  const opened = useMemo(() => openTopUp(kept, owner, newKey), [])
   // The dialog is open before its form is there.
   useEffect(() => document.querySelector<HTMLInputElement>('dialog form input')?.focus(), [])
-  const [pending, setPending] = useState(opened)
   const first = includes.find(({ charging_by: by }) => by === 'total_cost') ?? includes[0]
-  const initial = {
-    ...opened.fields,
-    include: opened.fields.include || String(first?.external_id ?? ''),
-  }
-  const form = useForm<TopUpFields>(initial, async (fields) => {
-    const value = amountIn(fields.value)
-    if (value === null) throw invalidAmount()
-    const sent = { key: pending.key, fields, isSent: true }
-    keepTopUp(kept, owner, sent)
-    setPending(sent)
-    try {
-      const done = await send(customer, { ...fields, value }, { key: sent.key, includes })
-      forgetTopUp(kept, owner)
-      onClose(done)
-    } catch (error) {
-      if (isOutcomeUnknown(error)) throw error
-      // Nothing was done: the next try is another top-up.
-      forgetTopUp(kept, owner)
-      setPending({ ...sent, key: newKey(), isSent: false })
-      throw error
-    }
+  const { form, isSent } = usePendingForm(pendingTopUp(customer), {
+    empty: NO_TOP_UP,
+    initial: { include: String(first?.external_id ?? '') },
+    check({ value }) {
+      if (amountIn(value) === null) throw invalidField('update.value', t('topUp.invalidValue'))
+    },
+    send: async (fields, key) => onClose(await send(customer, fields, { key, includes })),
   })
   const { include, value, expires, reason } = form.values.value
   const chosen = includes.find(({ external_id: id }) => String(id) === include)
-  const locked = { readOnly: pending.isSent }
+  const locked = { readOnly: isSent }
   return (
-    <Form form={form} save={pending.isSent ? t('topUp.repeat') : t('topUp.save')}>
-      {pending.isSent && !form.isBusy.value && (
-        <p class="mark warn">▲ {t('topUp.unknownOutcome')}</p>
-      )}
+    <Form form={form} save={isSent ? t('topUp.repeat') : t('topUp.save')}>
+      {isSent && !form.isBusy.value && <p class="mark warn">▲ {t('topUp.unknownOutcome')}</p>}
       <Field
         label={t('topUp.value', { unit: unitOf(chosen) })}
         value={value}
@@ -98,9 +80,9 @@ function TopUpForm({ customer, includes, onClose }: FormProps) {
       <Field
         label={t('topUp.include')}
         value={include}
-        onValue={(text) => !pending.isSent && form.set('include', text)}
+        onValue={(text) => !isSent && form.set('include', text)}
         error={form.errorAt('pp_includes_external_id')}
-        choices={choicesOf(pending.isSent && chosen !== undefined ? [chosen] : includes)}
+        choices={choicesOf(isSent && chosen !== undefined ? [chosen] : includes)}
       />
       <Field
         label={t('topUp.expires')}
@@ -136,7 +118,8 @@ interface Sent {
 
 /** Credit is negative in the API. */
 async function send({ aid, sid }: Customer, fields: TopUpFields, { key, includes }: Sent) {
-  const { include, value, expires, reason } = fields
+  const { include, expires, reason } = fields
+  const value = amountIn(fields.value) ?? ''
   const chosen = includes.find(({ external_id: id }) => String(id) === include)
   const owner = chosen?.shared === true ? { aid } : { sid }
   const until = expires === '' ? {} : { expiration_date: expires }
@@ -152,14 +135,4 @@ async function send({ aid, sid }: Customer, fields: TopUpFields, { key, includes
   }
   const name = chosen?.name ?? include
   return t('topUp.done', { value: formatNumber(value as DecimalText), name })
-}
-
-function isOutcomeUnknown(error: unknown): boolean {
-  if (!(error instanceof Refusal)) return true
-  return error.kind === 'offline' || error.kind === 'unavailable' || error.kind === 'login'
-}
-
-function invalidAmount(): Refusal {
-  const fields = [{ path: 'update.value', reason: t('topUp.invalidValue') }]
-  return new Refusal('fields', 0, t('topUp.invalidValue'), { fields })
 }

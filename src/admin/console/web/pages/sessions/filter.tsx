@@ -1,4 +1,5 @@
 /** The filter of the list; it takes effect, and gets into the address, when it is sent. */
+import '../../parts/filter.css'
 import { useState } from 'preact/hooks'
 import { linkHere } from '../../frame/routes.ts'
 import { Field } from '../../parts/field.tsx'

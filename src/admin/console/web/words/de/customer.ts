@@ -123,5 +123,4 @@ export const CUSTOMER: Readonly<Record<keyof typeof EN, string>> = {
   'bills.due': 'Fällig',
   'bills.document': 'Dokument',
   'bills.noDocument': 'noch ohne Nummer',
-  'bills.documentOf': 'Rechnung {iid} als {format}',
 }

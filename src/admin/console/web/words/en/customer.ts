@@ -122,5 +122,4 @@ export const CUSTOMER = {
   'bills.due': 'Due',
   'bills.document': 'Document',
   'bills.noDocument': 'without a number yet',
-  'bills.documentOf': 'Invoice {iid} as {format}',
 } as const

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { amountIn } from '../../../../src/admin/console/web/parts/numbers.ts'
 import {
-  amountIn,
-  forgetTopUp,
-  keepTopUp,
-  keptTopUp,
-  openTopUp,
-} from '../../../src/admin/console/web/pages/customer/pending-top-up.ts'
+  forgetPending,
+  keepPending,
+  keptPending,
+  openPending,
+} from '../../../../src/admin/console/web/parts/pending.ts'
 
 function storage() {
   const values = new Map<string, string>()
@@ -21,33 +21,34 @@ const newKey = () => {
   keys += 1
   return `key-${keys}`
 }
-const FIELDS = { include: '1', value: '5', expires: '', reason: '' }
+const EMPTY = { include: '', value: '' }
+const FIELDS = { include: '1', value: '5' }
 
-describe('a pending top-up', () => {
+describe('a pending write', () => {
   it('keeps its key until its outcome is known', () => {
     const kept = storage()
-    const opened = openTopUp(kept, '7', newKey)
-    keepTopUp(kept, '7', { ...opened, fields: FIELDS, isSent: true })
-    expect(openTopUp(kept, '7', newKey)).toEqual({
+    const opened = openPending(kept, '7', EMPTY, newKey)
+    keepPending(kept, '7', { ...opened, fields: FIELDS, isSent: true })
+    expect(openPending(kept, '7', EMPTY, newKey)).toEqual({
       key: opened.key,
       fields: FIELDS,
       isSent: true,
     })
-    forgetTopUp(kept, '7')
-    expect(keptTopUp(kept, '7')).toBe(null)
-    expect(openTopUp(kept, '7', newKey).key).not.toBe(opened.key)
+    forgetPending(kept, '7')
+    expect(keptPending(kept, '7', EMPTY)).toBe(null)
+    expect(openPending(kept, '7', EMPTY, newKey).key).not.toBe(opened.key)
   })
 
   it('belongs to one owner', () => {
     const kept = storage()
-    keepTopUp(kept, '7', { key: 'k', fields: FIELDS, isSent: true })
-    expect(keptTopUp(kept, '8')).toBe(null)
+    keepPending(kept, '7', { key: 'k', fields: FIELDS, isSent: true })
+    expect(keptPending(kept, '8', EMPTY)).toBe(null)
   })
 
   it('that cannot be read is none', () => {
     const kept = storage()
-    kept.setItem('tollgate.top-up.7', '{')
-    expect(openTopUp(kept, '7', () => 'new')).toMatchObject({ key: 'new', isSent: false })
+    kept.setItem('tollgate.7', '{')
+    expect(openPending(kept, '7', EMPTY, () => 'new')).toMatchObject({ key: 'new', isSent: false })
   })
 })
 

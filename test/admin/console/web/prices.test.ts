@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { offerPrices, ratePrices } from '../../../src/admin/console/web/pages/customer/prices.ts'
+import { offerPrices, ratePrices } from '../../../../src/admin/console/web/pages/customer/prices.ts'
 
 describe('the price of an offer', () => {
   it.each([

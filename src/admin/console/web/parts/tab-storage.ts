@@ -1,7 +1,7 @@
-/** The storage of the tab: only for a top-up whose outcome is not known (pending-top-up.ts). */
-import type { Kept } from './pending-top-up.ts'
+/** The storage of the tab: only for writes whose outcome is not known (pending.ts). */
+import type { Kept } from './pending.ts'
 
-/** Without storage a pending top-up lasts as long as the page. */
+/** Without storage a pending write lasts as long as the page. */
 const memory = new Map<string, string>()
 
 const ofPage: Kept = {

@@ -1,0 +1,198 @@
+/** `/billrun/preview`: the invoices that a run would make, and how they differ. */
+import { Type } from '@sinclair/typebox'
+import { readAssumed } from '../../../billing/run/assumed.ts'
+import { type AccountPreview, previewAccounts } from '../../../billing/run/preview.ts'
+import {
+  ASSUMED_ELSEWHERE,
+  BACK,
+  BACK_MAX,
+  checkAccounts,
+  isShown,
+  mayAssume,
+  NO_TOTALS,
+  type PreviewTotals,
+  previewHead,
+  withAccount,
+} from '../../../billing/run/preview-report.ts'
+import { anyValue, integer, listOf, object, text } from '../../../catalog/entities/json-schema.ts'
+import { FieldError, isObject, isUnset } from '../../../domain/fields.ts'
+import { ActionError } from '../../entities/errors.ts'
+import { type ActionCall, action } from '../action.ts'
+import { amountOf, param } from '../parameters.ts'
+import { cycleOf } from './cycle-of.ts'
+import { INVOICING_DAY, namedCycle, STAMP, stateOf } from './parameters.ts'
+
+/** Accounts that a call computes. */
+const ACCOUNTS_MAX = 100
+/** Computed in one go: other calls of this process wait for it. */
+const PAGE_SIZE = 20
+const AID_MAX = 999_999_999_999_999
+
+const REFUSED = {
+  stamp: 'Need to pass correct billrun key',
+  day: 'Need to pass invoicing day when on multi day cycle mode.',
+}
+
+const LINE = {
+  line: text('Subscriber, kind, name, cycle and kind of charge, separated by `/`.'),
+  from: text('Begin of the charged period.'),
+  to: text('Its end.'),
+  stored: { type: ['string', 'null'], description: 'Before tax; null without such a line.' },
+  wanted: { type: ['string', 'null'], description: 'What a run would store.' },
+  difference: text('Difference.'),
+}
+
+const ACCOUNT = {
+  aid: integer('The account.'),
+  total: { type: ['string', 'null'], description: 'After tax; null without an invoice.' },
+  stored: { type: ['string', 'null'], description: 'Of the invoice that it is compared with.' },
+  changes: listOf(object('A line that differs.', LINE), 'Lines that differ.'),
+  others: anyValue('Usage and credits before tax: `wanted`, `stored`.'),
+  price_changes: listOf(
+    anyValue('`sid`, `kind`, `name`, `cycle`, `since`, `rule`, `amount`, `other_amount`.'),
+    'Charges whose price changes within the charged period.',
+  ),
+  not_returned: listOf(
+    anyValue('As a line of `changes`, with the `cycle` of its invoice.'),
+    'Lines of confirmed invoices that no run corrects.',
+  ),
+  failed: text('Why the account cannot be computed.'),
+}
+
+const TOTALS = {
+  accounts: integer('Computed accounts.'),
+  invoices: integer('Accounts with an invoice.'),
+  changed: integer('Accounts with lines that differ.'),
+  failed: integer('Accounts that cannot be computed.'),
+  total: text('Sum of the computed invoices, after tax.'),
+  stored: text('Sum of those that they are compared with.'),
+  difference: text('Difference of the sums.'),
+  price_changes: integer('Accounts with changed prices.'),
+  not_returned: text('Sum of what no run corrects.'),
+}
+
+export const preview = action({
+  family: 'billrun',
+  name: 'preview',
+  level: 'read',
+  about: 'Compute invoices without storing them, and compare them',
+  parameters: Type.Object({
+    stamp: STAMP,
+    invoicing_day: INVOICING_DAY,
+    aid: param.optional(
+      param.integer('The only account; without it all, page by page.', {
+        minimum: 1,
+        maximum: AID_MAX,
+      }),
+    ),
+    after: param.optional(
+      param.integer('`next` of the answer before; from the first account if not given.', {
+        minimum: 0,
+        maximum: AID_MAX,
+      }),
+    ),
+    so_far: param.optional(
+      param.object('`totals` of the answer before: those of this one include them.'),
+    ),
+    assume: param.optional(
+      param.json(
+        'Lists of revisions that replace or end stored ones, by `account`, `subscribers`, ' +
+          '`plans`, `services`, `discounts` and `charges` (docs/BILLING-CYCLE.md).',
+      ),
+    ),
+    back: param.optional(
+      param.integer(`Earlier cycles that are searched for what no run corrects; ${BACK}.`, {
+        minimum: 0,
+        maximum: BACK_MAX,
+      }),
+    ),
+  }),
+  answer: {
+    details: object(`Up to ${ACCOUNTS_MAX} accounts.`, {
+      key: text('Key of the cycle.'),
+      status: text('State of the cycle, as in `cycles`.'),
+      previous: anyValue('`key` and `status` of the cycle before, and what is assumed of it.'),
+      compared: text('Key of the cycle whose invoices it is compared with.'),
+      accounts: listOf(
+        object('An account.', ACCOUNT),
+        'Accounts that differ or fail; with `aid` that one in any case.',
+      ),
+      totals: object('Of all accounts of this answer, and of `so_far`.', TOTALS),
+      next: {
+        type: ['integer', 'null'],
+        description: '`after` of the next call; null at the end.',
+      },
+    }),
+  },
+  example: {
+    parameters: { stamp: '202611' },
+    answer: {
+      details: {
+        key: '202611',
+        status: 'finished',
+        previous: { key: '202610', status: 'confirmed', assumption: 'its lines as stored' },
+        compared: '202611',
+        accounts: [],
+        totals: { ...NO_TOTALS, accounts: 3, invoices: 3, total: '300', stored: '300' },
+        next: null,
+      },
+    },
+  },
+  async run(sent, call) {
+    const name = await namedCycle(call, sent, REFUSED)
+    const { aid = null, after = 0, back = BACK } = sent
+    const { compute, openAccounts, config, catalog } = cycleOf(call)
+    const { isExternal } = await openAccounts()
+    const assumed = await assumedIn(sent.assume, call)
+    if (!mayAssume(assumed, isExternal)) throw new ActionError(`assume: ${ASSUMED_ELSEWHERE}`)
+    if (!isExternal) await checkAccounts(catalog, aid, assumed)
+    const state = await stateOf(call, name)
+    const head = await previewHead(catalog, state, call.nowMs)
+    const request = { cycle: state.cycle, aid, assumed, comparedKey: head.compared, back, after }
+    const limits = { nowMs: call.nowMs, pageSize: PAGE_SIZE }
+    const computed = previewAccounts(
+      { catalog, config, compute, openAccounts },
+      { ...request, ...limits },
+    )
+    let totals = totalsIn(sent.so_far)
+    const accounts: AccountPreview[] = []
+    let count = 0
+    for await (const account of computed) {
+      totals = withAccount(totals, account)
+      if (aid !== null || isShown(account, head)) accounts.push(account)
+      count += 1
+      const isFull = aid === null && count === ACCOUNTS_MAX
+      // Nobody reads the answer of a call whose client has disconnected.
+      if (isFull || call.signal?.aborted === true) {
+        return { details: { ...head, accounts, totals, next: account.aid } }
+      }
+    }
+    return { details: { ...head, accounts, totals, next: null } }
+  },
+})
+
+async function assumedIn(sent: unknown, { catalog, config }: ActionCall) {
+  if (isUnset(sent)) return null
+  try {
+    return await readAssumed(catalog, sent, config.rating.timeZone)
+  } catch (error) {
+    if (!(error instanceof FieldError)) throw error
+    throw new ActionError(`assume${error.path === '' ? ' ' : '.'}${error.message}`)
+  }
+}
+
+/** Throws `ActionError` unless they are totals of an answer. */
+function totalsIn(sent: unknown): PreviewTotals {
+  if (isUnset(sent)) return NO_TOTALS
+  const totals = isObject(sent) ? sent : {}
+  const named = Object.entries(NO_TOTALS).map(([name, none]) => {
+    const value = totals[name]
+    const amount = amountOf(value)
+    const isCount = typeof none === 'number'
+    if (amount === null || (isCount && !Number.isSafeInteger(Number(value)))) {
+      throw new ActionError(`Field so_far must be totals of an answer: ${name}`)
+    }
+    return [name, isCount ? Number(value) : amount.toString()]
+  })
+  return Object.fromEntries(named) as PreviewTotals
+}

@@ -1,0 +1,68 @@
+/** Billing cycles: their list, the run of one, its preview and its confirmation. */
+import './cycle.css'
+import '../../parts/split.css'
+import { useRead } from '../../api/read.ts'
+import { linkHere, location } from '../../frame/routes.ts'
+import { FilterForm } from '../../parts/filter.tsx'
+import { ReadView } from '../../parts/state.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { CYCLE } from '../../words/en/cycle.ts'
+import { addWords, t } from '../../words/words.ts'
+import { Cycle } from './cycle.tsx'
+import { type CycleRow, namedIn, readCycles, stateText } from './data.ts'
+
+addWords(CYCLE)
+
+export default function Page() {
+  const { query } = location.value
+  const reading = useRead('cycles', readCycles)
+  const key = query['key'] ?? ''
+  return (
+    <>
+      <h1 tabIndex={-1}>{t('page.cycle')}</h1>
+      {query['day'] !== undefined && (
+        <FilterForm
+          label={t('cycle.day')}
+          fields={[{ name: 'day', label: t('cycle.day'), input: { inputMode: 'numeric' } }]}
+        />
+      )}
+      <div class="split with-detail">
+        <section aria-labelledby="cycles">
+          <h2 id="cycles">{t('cycle.list')}</h2>
+          <ReadView reading={reading} rows={12}>
+            {(rows) => (
+              <Table
+                caption={t('cycle.list')}
+                columns={columns()}
+                rows={rows}
+                keyOf={({ billrun_key: each }) => each ?? ''}
+                isCurrent={({ billrun_key: each }) => each === key}
+                onOpen={({ billrun_key: each = '' }) => {
+                  window.location.hash = linkHere({ key: each })
+                }}
+              />
+            )}
+          </ReadView>
+        </section>
+        {key === '' ? (
+          <p class="state">{t('cycle.choose')}</p>
+        ) : (
+          <Cycle
+            key={JSON.stringify(namedIn(query))}
+            named={namedIn(query)}
+            onChanged={reading.reload}
+          />
+        )}
+      </div>
+    </>
+  )
+}
+
+const columns = (): Column<CycleRow>[] => [
+  {
+    title: t('cycle.key'),
+    cell: ({ billrun_key: key = '' }) => <a href={linkHere({ key })}>{key}</a>,
+  },
+  { title: t('cycle.end'), cell: ({ end_date: end = '' }) => end.slice(0, 10) },
+  { title: t('cycle.state'), cell: ({ cycle_status: status = '' }) => stateText(status) },
+]

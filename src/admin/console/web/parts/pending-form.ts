@@ -1,0 +1,59 @@
+/** The form of a write that must happen once, whatever becomes of its answer. */
+import { useMemo, useState } from 'preact/hooks'
+import { Refusal } from '../api/errors.ts'
+import { newKey } from '../api/idempotency.ts'
+import { type FormState, useForm } from './form.tsx'
+import { forgetPending, keepPending, openPending, type Pending } from './pending.ts'
+import { tabStorage } from './tab-storage.ts'
+
+interface PendingForm<F extends Readonly<Record<string, string>>> {
+  readonly form: FormState<F>
+  /** It was sent and its outcome is unknown: the fields stay, and the same call is repeated. */
+  readonly isSent: boolean
+}
+
+interface Write<F> {
+  readonly empty: F
+  /** Values of a form that was not opened before. */
+  readonly initial: Partial<F>
+  /** Rejects with `Refusal` before anything is sent. */
+  readonly check: (fields: F) => void
+  readonly send: (fields: F, key: string) => Promise<void>
+}
+
+export function usePendingForm<F extends Readonly<Record<string, string>>>(
+  name: string,
+  { empty, initial, check, send }: Write<F>,
+): PendingForm<F> {
+  const kept = tabStorage()
+  const opened = useMemo(() => openPending(kept, name, empty, newKey), [])
+  const [pending, setPending] = useState<Pending<F>>(opened)
+  const first = opened.isSent ? opened.fields : { ...opened.fields, ...initial }
+  const form = useForm<F>(first, async (fields) => {
+    check(fields)
+    const sent = { key: pending.key, fields, isSent: true }
+    keepPending(kept, name, sent)
+    setPending(sent)
+    try {
+      await send(fields, sent.key)
+      forgetPending(kept, name)
+    } catch (error) {
+      if (isOutcomeUnknown(error)) throw error
+      // Nothing was done: the next try is another write.
+      forgetPending(kept, name)
+      setPending({ ...sent, key: newKey(), isSent: false })
+      throw error
+    }
+  })
+  return { form, isSent: pending.isSent }
+}
+
+function isOutcomeUnknown(error: unknown): boolean {
+  if (!(error instanceof Refusal)) return true
+  return error.kind === 'offline' || error.kind === 'unavailable' || error.kind === 'login'
+}
+
+/** A refusal of a field by the form itself. */
+export function invalidField(path: string, reason: string): Refusal {
+  return new Refusal('fields', 0, reason, { fields: [{ path, reason }] })
+}

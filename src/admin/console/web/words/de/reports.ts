@@ -1,0 +1,36 @@
+import type { REPORTS as EN } from '../en/reports.ts'
+
+export const REPORTS: Readonly<Record<keyof typeof EN, string>> = {
+  'reports.list': 'Gespeicherte Berichte',
+  'reports.none': 'Keine gespeicherten Berichte, die Sie ausführen dürfen.',
+  'reports.choose': 'Einen Bericht wählen.',
+  'reports.gone': 'Es gibt keinen Bericht {name}, oder Sie dürfen ihn nicht ausführen.',
+  'reports.name': 'Name',
+  'reports.entity': 'Über',
+  'reports.kind': 'Art',
+  'reports.kind.0': 'Zeilen',
+  'reports.kind.1': 'gruppiert',
+  'reports.run': 'Ausführen',
+  'reports.csv': 'Alle Zeilen als CSV',
+  'reports.notRun': 'Den Bericht ausführen, um seine Zeilen zu sehen.',
+  'reports.noRows': 'Der Bericht hat keine Zeilen.',
+  'reports.took': '{seconds} s',
+  'reports.rows': 'Zeilen von {name}',
+  'reports.chart': '{of} nach {by}',
+  'reports.chartLabel':
+    '{of} nach {by}: {count} Werte dieser Seite, von {first} bis {last}. Die Tabelle hat alle.',
+  'reports.by': 'Diagramm nach',
+  'reports.of': 'Wert',
+  'reports.new': 'Neuer Bericht',
+  'reports.edit': 'Bearbeiten',
+  'reports.delete': 'Löschen…',
+  'reports.deleteTitle': 'Den Bericht {name} löschen',
+  'reports.deleteAbout':
+    'Die Definition wird für alle Benutzer entfernt. Ihre Dateien bleiben, bis sie ablaufen.',
+  'reports.deleteDo': 'Löschen',
+  'reports.typeHint': '0: Zeilen, wie sie sind; 1: gruppiert',
+  'reports.try': 'Probieren',
+  'reports.save': 'Speichern',
+  'reports.tried': 'Erste Zeilen des Entwurfs',
+  'reports.saved': '{name} ist gespeichert.',
+}
