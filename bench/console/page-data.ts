@@ -58,7 +58,7 @@ export async function addLines(scene: CustomerScene, count: number): Promise<voi
   }))
 }
 
-/** Cases of the tariff bench, one in a line, with ten calls each. */
+/** Cases of the tariff bench, one in a line, with two calls each. */
 export function casesText(count: number): string {
   const price = (each: number) => ({
     rate: [
@@ -77,7 +77,7 @@ export function casesText(count: number): string {
       prepaidincludes: [{ external_id: 7, charging_by: 'total_cost' }],
     },
     subscriber: { plan: 'P', buckets: [{ pp_includes_external_id: 7, value: 1_000 }] },
-    events: Array.from({ length: 10 }, (__, call) => {
+    events: Array.from({ length: 2 }, (__, call) => {
       return { usaget: 'call', usagev: 61 + index + call, rate: 'CALL', urt: '2026-01-05' }
     }),
   }))

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Refusal } from '../../api/errors.ts'
 import { type Reading, useRead } from '../../api/read.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
 import { leafText } from '../../parts/differences.ts'
 import { announce } from '../../parts/live-region.tsx'
 import { missingText } from '../../parts/rights.ts'
@@ -14,11 +15,12 @@ import {
   type FileType,
   type Report,
   readSample,
+  removeSample,
   type SampleResult,
   type SamplesReport,
   type Typed,
 } from './data.ts'
-import { RemoveDialog, SaveDialog } from './sample-dialogs.tsx'
+import { SaveDialog } from './save-sample.tsx'
 
 interface SamplesProps {
   readonly type: FileType
@@ -80,7 +82,14 @@ export function Samples({ type, checked, onOpen }: SamplesProps) {
         />
       )}
       {asking !== null && asking !== 'save' && (
-        <RemoveDialog type={name} name={asking.remove} onClose={close} onRemoved={saved} />
+        <Confirm
+          title={t('samples.removeTitle', { name: asking.remove })}
+          about={t('samples.removeEffect', { name: asking.remove, type: name })}
+          act={t('samples.remove')}
+          action="settings/set"
+          onAct={() => removeSample(name, asking.remove).then(reading.reload)}
+          onClose={close}
+        />
       )}
     </section>
   )

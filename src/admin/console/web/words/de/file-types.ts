@@ -110,7 +110,6 @@ export const FILE_TYPES: Readonly<Record<keyof typeof EN, string>> = {
   'samples.open': 'Öffnen',
   'samples.openNamed': '{name} öffnen',
   'samples.remove': 'Entfernen',
-  'samples.keep': 'Behalten',
   'samples.differences': 'Abweichungen von {name}',
   'samples.expected': 'Erwartet',
   'samples.actual': 'Jetzt',

@@ -106,7 +106,6 @@ export const FILE_TYPES = {
   'samples.open': 'Open',
   'samples.openNamed': 'Open {name}',
   'samples.remove': 'Remove',
-  'samples.keep': 'Keep it',
   'samples.differences': 'Differences of {name}',
   'samples.expected': 'Expected',
   'samples.actual': 'Now',

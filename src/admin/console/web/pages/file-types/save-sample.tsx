@@ -1,10 +1,9 @@
-/** Dialogs that save and remove a sample of a file type. */
+/** The dialog that saves a checked message as a sample of its file type. */
 import { Dialog } from '../../parts/dialog.tsx'
 import { Field } from '../../parts/field.tsx'
 import { Form, useForm } from '../../parts/form.tsx'
-import { Refused } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
-import { removeSample, saveSample, type Typed } from './data.ts'
+import { saveSample, type Typed } from './data.ts'
 
 interface SaveDialogProps {
   readonly typed: Typed
@@ -33,40 +32,6 @@ export function SaveDialog({ typed, expect, names, onClose, onSaved }: SaveDialo
           hint={isTaken ? t('samples.taken') : t('samples.personal')}
         />
       </Form>
-    </Dialog>
-  )
-}
-
-interface RemoveDialogProps {
-  readonly type: string
-  readonly name: string
-  readonly onClose: () => void
-  readonly onRemoved: () => void
-}
-
-export function RemoveDialog({ type, name, onClose, onRemoved }: RemoveDialogProps) {
-  const form = useForm({}, async () => {
-    await removeSample(type, name)
-    onRemoved()
-  })
-  const refusal = form.refusal.value
-  return (
-    <Dialog title={t('samples.removeTitle', { name })} onClose={onClose}>
-      <p>{t('samples.removeEffect', { name, type })}</p>
-      {refusal !== null && <Refused refusal={refusal} />}
-      <div class="buttons">
-        <button type="button" class="main" onClick={onClose}>
-          {t('samples.keep')}
-        </button>
-        <button
-          type="button"
-          class="danger"
-          aria-disabled={form.isBusy.value}
-          onClick={() => void form.submit()}
-        >
-          {t('samples.remove')}
-        </button>
-      </div>
     </Dialog>
   )
 }
