@@ -37,6 +37,7 @@ const LEVELS: Readonly<Record<string, string>> = {
   'billrun/chargestatus': 'read',
   operations: 'read',
   search: 'read',
+  usedby: 'read',
   sessions: 'read',
   releasesessions: 'write',
   quote: 'read',

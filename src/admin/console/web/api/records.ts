@@ -1,4 +1,7 @@
-/** Lists of the entity API, read by key: without a total, and as fast on the last page as on the first. */
+/**
+ * Lists of the entity API, read by key: without a total, and as fast on the last page as on the
+ * first.
+ */
 import { answerOf } from './client.ts'
 
 export type Fields = Readonly<Record<string, unknown>>

@@ -85,6 +85,6 @@ export const ROUTES: readonly PageRoute[] = [
     pattern: 'catalogue/:collection/:key',
     title: 'page.catalogue',
     menu: 'catalogue/plans',
-    load: () => import('./catalogue/entity.tsx'),
+    load: () => import('./catalogue/page.tsx'),
   },
 ]

@@ -22,7 +22,7 @@ type Values = Readonly<Record<string, string>>
 interface FilterProps {
   readonly label: string
   readonly fields: readonly FilterField[]
-  /** What the API cannot filter by, by the name of the field. */
+  /** The reasons why the API cannot filter by these values, by the name of the field. */
   readonly refuse?: (values: Values) => Values
 }
 

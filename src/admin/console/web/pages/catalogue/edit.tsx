@@ -1,4 +1,4 @@
-/** Edits a revision: the change begins a new revision at a date, or replaces the terms of this one. */
+/** Edits a revision: the change begins a new one at a date, or replaces the terms of this one. */
 import { nodeZone } from '../../api/session.ts'
 import { textIn } from '../../parts/differences.ts'
 import { useConcurrentEdit } from '../../parts/document/concurrent.tsx'

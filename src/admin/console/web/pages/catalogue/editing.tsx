@@ -1,10 +1,10 @@
-/** What the forms of the catalogue have in common. */
+/** Shared parts of the forms of the catalogue. */
 import type { FieldError, Refusal } from '../../api/errors.ts'
 import type { Fields } from '../../api/records.ts'
 import type { Schema, Schemas } from '../../parts/document/schemas.ts'
 import { TierPlot } from '../../parts/document/tier-plot.tsx'
 import type { Validation } from '../../parts/document/validation.ts'
-import { type Document, type Path, textOf, valueAt } from '../../parts/document/values.ts'
+import { type Document, textOf, type ValuePath, valueAt } from '../../parts/document/values.ts'
 import { Refused } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
 import type { Collection } from './data.ts'
@@ -25,7 +25,7 @@ export function termsOf(revision: Fields): Document {
 
 /** The plot beside tiers; `base` is the revision before the edit. */
 export function plotOf(document: Document, base: Document | null) {
-  return (tiers: readonly Document[], path: Path) => {
+  return (tiers: readonly Document[], path: ValuePath) => {
     const { rate: _, bands: __, ...terms } = valueAt(document, path.slice(0, -1)) as Document
     const isUsage = path.at(-1) === 'rate'
     const before = base === null ? undefined : valueAt(base, path)
@@ -49,7 +49,7 @@ interface MessagesProps {
   readonly document: Document
 }
 
-/** What is wrong with the write as a whole, or with fields that are not shown. */
+/** Messages about the write as a whole, and about fields that are not shown. */
 export function Messages({ validation, refusal, document }: MessagesProps) {
   const shown = refusal === null ? validation.refusal : null
   const errors = messagesOf(validation, refusal)

@@ -1,11 +1,10 @@
 /** One entity of the catalogue: its revisions, terms, differences, and who uses it. */
-import './catalogue.css'
 import { useState } from 'preact/hooks'
 import { useRead } from '../../api/read.ts'
 import { type Fields, type Identified, readNewest } from '../../api/records.ts'
 import { hasAction } from '../../api/session.ts'
 import { useShortcuts } from '../../frame/keys.ts'
-import { link, location, type PageProps, setQuery } from '../../frame/routes.ts'
+import { link, location, setQuery } from '../../frame/routes.ts'
 import { ActionButton } from '../../parts/action-button.tsx'
 import { AuditEntries } from '../../parts/audit-entries.tsx'
 import { textIn } from '../../parts/differences.ts'
@@ -17,23 +16,13 @@ import { pageKey } from '../../parts/table.tsx'
 import { Tabs, tabOf } from '../../parts/tabs.tsx'
 import { formatTime } from '../../parts/time.tsx'
 import { Timeline } from '../../parts/timeline.tsx'
-import { CATALOGUE } from '../../words/en/catalogue.ts'
-import { addWords, t } from '../../words/words.ts'
+import { t } from '../../words/words.ts'
 import { Compare } from './compare.tsx'
-import { type Collection, collectionOf, readRevisions } from './data.ts'
+import { type Collection, readRevisions } from './data.ts'
 import { DateDialog, type DatedAction } from './date-dialog.tsx'
 import { EditRevision } from './edit.tsx'
 import { Terms } from './terms.tsx'
 import { UsedBy } from './used-by.tsx'
-
-addWords(CATALOGUE)
-
-export default function Page({ params }: PageProps) {
-  const collection = collectionOf(params['collection'] ?? '')
-  const key = params['key'] ?? ''
-  if (collection === null) return <h1 tabIndex={-1}>{t('frame.notFound')}</h1>
-  return <Entity key={`${collection.name} ${key}`} collection={collection} value={key} />
-}
 
 interface EntityProps {
   readonly collection: Collection
@@ -41,7 +30,7 @@ interface EntityProps {
   readonly value: string
 }
 
-function Entity({ collection, value }: EntityProps) {
+export function Entity({ collection, value }: EntityProps) {
   const { name } = collection
   const reading = useRead('revisions', (signal) => readRevisions(collection, value, signal))
   const changed = (id: string | null) => {
@@ -92,10 +81,8 @@ function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
   const shown = shownRevision(revisions)
   const tab = tabOf(TABS)
   const { name } = collection
-  const info = (shown['revision_info'] ?? {}) as Fields
-  const mayEdit = info['updatable'] !== false || info['closeandnewable'] !== false
   const edit = () => {
-    if (mayEdit && missingText(`${name}/update`) === null) setEditing(true)
+    if (mayEdit(shown) && missingText(`${name}/update`) === null) setEditing(true)
   }
   useShortcuts([{ keys: 'e', title: 'catalogue.edit', run: edit }])
   const done = (id: string | null) => {
@@ -123,24 +110,7 @@ function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
         </Schemas>
       ) : (
         <>
-          <div class="buttons">
-            <ActionButton action={`${name}/update`} kind="main" isDisabled={!mayEdit} onAct={edit}>
-              {t('catalogue.edit')}
-            </ActionButton>
-            {DATED_ACTIONS.filter(([each]) => hasAction(`${name}/${each}`)).map(
-              ([each, permission]) => (
-                <ActionButton
-                  key={each}
-                  action={`${name}/${each}`}
-                  isBrief
-                  isDisabled={permission !== null && info[permission] === false}
-                  onAct={() => setAction(each)}
-                >
-                  {t(`catalogue.${each}`)}
-                </ActionButton>
-              ),
-            )}
-          </div>
+          <Actions collection={collection} revision={shown} onEdit={edit} onAct={setAction} />
           <Tabs
             label={t('catalogue.views')}
             tabs={TABS.map((each) => ({ name: each, title: t(`catalogue.tab.${each}`) }))}
@@ -168,13 +138,55 @@ function Revisions({ collection, revisions, onChanged }: RevisionsProps) {
   )
 }
 
-/** The revision of the address, otherwise the present one or the nearest. */
+interface ActionsProps {
+  readonly collection: Collection
+  readonly revision: Revision
+  readonly onEdit: () => void
+  readonly onAct: (action: DatedAction) => void
+}
+
+function Actions({ collection: { name }, revision, onEdit, onAct }: ActionsProps) {
+  return (
+    <div class="buttons">
+      <ActionButton
+        action={`${name}/update`}
+        kind="main"
+        isDisabled={!mayEdit(revision)}
+        onAct={onEdit}
+      >
+        {t('catalogue.edit')}
+      </ActionButton>
+      {DATED_ACTIONS.filter(([each]) => hasAction(`${name}/${each}`)).map(([each, permission]) => (
+        <ActionButton
+          key={each}
+          action={`${name}/${each}`}
+          isBrief
+          isDisabled={permission !== null && infoOf(revision)[permission] === false}
+          onAct={() => onAct(each)}
+        >
+          {t(`catalogue.${each}`)}
+        </ActionButton>
+      ))}
+    </div>
+  )
+}
+
+/** Confirmed cycles forbid changes of the past. */
+function mayEdit(revision: Revision): boolean {
+  const info = infoOf(revision)
+  return info['updatable'] !== false || info['closeandnewable'] !== false
+}
+
+/** The revision of the address, otherwise the present one, or the last. */
 function shownRevision(revisions: readonly Revision[]): Revision {
   const wanted = location.value.query['rev']
-  const now = new Date().toISOString()
-  const isPast = ({ from }: Revision) => new Date(from).toISOString() <= now
-  const found = revisions.find(({ _id }) => _id.$id === wanted) ?? revisions.findLast(isPast)
-  return found ?? (revisions[0] as Revision)
+  const isActive = (revision: Revision) => infoOf(revision)['status'] === 'active'
+  const found = revisions.find(({ _id }) => _id.$id === wanted) ?? revisions.find(isActive)
+  return found ?? (revisions.at(-1) as Revision)
+}
+
+function infoOf(revision: Revision): Fields {
+  return (revision['revision_info'] ?? {}) as Fields
 }
 
 function entryOf(view: RevisionView, shown: Revision) {

@@ -14,6 +14,7 @@ import { Time, timeHeader } from '../../parts/time.tsx'
 import { CATALOGUE } from '../../words/en/catalogue.ts'
 import { addWords, t } from '../../words/words.ts'
 import { COLLECTIONS, type Collection, collectionOf, readList } from './data.ts'
+import { Entity } from './entity.tsx'
 import { NewEntity } from './new.tsx'
 
 addWords(CATALOGUE)
@@ -23,6 +24,9 @@ export default function Page({ params }: PageProps) {
   const [isNew, setNew] = useState(false)
   if (collection === null) return <h1 tabIndex={-1}>{t('frame.notFound')}</h1>
   const { name } = collection
+  const { key } = params
+  if (key !== undefined)
+    return <Entity key={`${name} ${key}`} collection={collection} value={key} />
   return (
     <>
       <div class="title">

@@ -1,4 +1,4 @@
-/** What a revision says. */
+/** The terms of a revision, to be read. */
 import { DocumentEditor } from '../../parts/document/editor.tsx'
 import type { Schemas } from '../../parts/document/schemas.ts'
 import type { Revision } from '../../parts/revisions.ts'

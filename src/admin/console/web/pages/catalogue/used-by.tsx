@@ -1,4 +1,4 @@
-/** Who uses an entity: plans, services, customers that refer to it now or later. */
+/** Plans, services and customers that refer to an entity now or later. */
 import { useRead } from '../../api/read.ts'
 import { link } from '../../frame/routes.ts'
 import type { Revision } from '../../parts/revisions.ts'

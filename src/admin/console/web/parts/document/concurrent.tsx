@@ -1,4 +1,4 @@
-/** Saves of a revision that somebody else may have saved meanwhile: by version, merged field by field. */
+/** Saves of a revision that others may have saved meanwhile: by version, merged by field. */
 import { useState } from 'preact/hooks'
 import { answerOf } from '../../api/client.ts'
 import { Refusal } from '../../api/errors.ts'
@@ -21,7 +21,7 @@ interface Edited {
   /** Value of the key of the entity: the audit has its last author. */
   readonly key: string
   readonly revision: Fields
-  /** What the form edits of a revision. */
+  /** The part of a revision that the form edits. */
   readonly termsOf: (revision: Fields) => Document
 }
 

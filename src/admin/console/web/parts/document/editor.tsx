@@ -1,4 +1,4 @@
-/** Editor of a document by its schema: fields that are set, others to be added, messages at each. */
+/** Editor of a document by its schema: fields that are set, others to add, messages at each. */
 import './document.css'
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
@@ -8,7 +8,7 @@ import { addWords, t } from '../../words/words.ts'
 import { errorAt, Scalar } from './scalar.tsx'
 import { emptyOf, kindOf, type Schema, type Schemas, schemaFor } from './schemas.ts'
 import { TierTable } from './tier-table.tsx'
-import { type Document, type Path, textOf, withValue } from './values.ts'
+import { type Document, textOf, type ValuePath, withValue } from './values.ts'
 
 addWords(DOCUMENTS)
 
@@ -22,12 +22,12 @@ interface EditorProps {
   /** Members at the top that are not shown, such as the dates of a revision. */
   readonly hidden?: readonly string[]
   /** Shown beside tiers, such as their plot. */
-  readonly besideTiers?: (tiers: readonly Document[], path: Path) => ComponentChildren
+  readonly besideTiers?: (tiers: readonly Document[], path: ValuePath) => ComponentChildren
 }
 
-/** What the parts of an editor have in common. */
+/** Shared by the parts of an editor. */
 interface Editing extends Omit<EditorProps, 'schema' | 'document' | 'onChange'> {
-  readonly set: ((path: Path, value: unknown) => void) | null
+  readonly set: ((path: ValuePath, value: unknown) => void) | null
   readonly errors: readonly FieldError[]
   readonly hidden: readonly string[]
 }
@@ -37,7 +37,7 @@ export function DocumentEditor(props: EditorProps) {
   const set =
     onChange === undefined
       ? null
-      : (path: Path, value: unknown) => onChange(withValue(document, path, value) as Document)
+      : (path: ValuePath, value: unknown) => onChange(withValue(document, path, value) as Document)
   const editing: Editing = { ...props, set, errors, hidden }
   return (
     <div class="document">
@@ -49,7 +49,7 @@ export function DocumentEditor(props: EditorProps) {
 interface ValueProps {
   readonly editing: Editing
   readonly schema: Schema
-  readonly path: Path
+  readonly path: ValuePath
   readonly value: unknown
 }
 

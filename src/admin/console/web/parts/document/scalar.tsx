@@ -3,13 +3,13 @@ import { useState } from 'preact/hooks'
 import type { FieldError } from '../../api/errors.ts'
 import { leafText } from '../differences.ts'
 import { Field } from '../field.tsx'
-import { type Kind, type Schema, takesText } from './schemas.ts'
-import { type Path, textOf } from './values.ts'
+import { type Schema, takesText, type ValueKind } from './schemas.ts'
+import { textOf, type ValuePath } from './values.ts'
 
 interface ScalarProps {
-  readonly kind: Exclude<Kind, 'record' | 'list' | 'tiers'>
+  readonly kind: Exclude<ValueKind, 'record' | 'list' | 'tiers'>
   readonly schema: Schema
-  readonly path: Path
+  readonly path: ValuePath
   readonly value: unknown
   readonly errors: readonly FieldError[]
   /** Null if the document is only shown. */
@@ -47,7 +47,7 @@ export function Scalar({ kind, schema, path, value, errors, onChange }: ScalarPr
   )
 }
 
-function textFor(value: unknown, kind: Kind): string {
+function textFor(value: unknown, kind: ValueKind): string {
   if (value === undefined || value === null) return ''
   if (kind === 'any') return typeof value === 'string' ? value : JSON.stringify(value, null, 1)
   return Array.isArray(value) ? value.map(leafText).join(', ') : leafText(value)
@@ -56,7 +56,7 @@ function textFor(value: unknown, kind: Kind): string {
 const WHOLE = /^-?\d{1,15}$/
 
 /** Text that is no value yet is kept: the API says what is wrong with it. */
-function parsedAs(text: string, kind: Kind, schema: Schema): unknown {
+function parsedAs(text: string, kind: ValueKind, schema: Schema): unknown {
   if (kind === 'boolean') return text === '' ? undefined : text === 'true'
   if (kind === 'number') return WHOLE.test(text) && !takesText(schema) ? Number(text) : text
   if (kind === 'any') return parsedOr(text)
@@ -75,7 +75,7 @@ function parsedOr(text: string): unknown {
   }
 }
 
-export function errorAt(errors: readonly FieldError[], path: Path): string | null {
+export function errorAt(errors: readonly FieldError[], path: ValuePath): string | null {
   const text = textOf(path)
   return (
     errors.find((each) => each.path.replace(/^(?:update|query)\./, '') === text)?.reason ?? null

@@ -31,7 +31,7 @@ export function readSchemas(): Promise<Schemas> {
   return reading
 }
 
-export type Kind =
+export type ValueKind =
   | 'record'
   | 'list'
   | 'tiers'
@@ -70,7 +70,7 @@ function typesIn(type: Schema['type']): readonly string[] {
 }
 
 /** `schema`: as `schemaFor` returns it. */
-export function kindOf(schemas: Schemas, schema: Schema): Kind {
+export function kindOf(schemas: Schemas, schema: Schema): ValueKind {
   const types = typesIn(schema.type)
   if (schema.enum !== undefined) return 'choice'
   if (types.includes('object')) return 'record'
@@ -80,7 +80,7 @@ export function kindOf(schemas: Schemas, schema: Schema): Kind {
   return types.includes('string') ? 'text' : 'any'
 }
 
-function listKind(schemas: Schemas, { items = {} }: Schema): Kind {
+function listKind(schemas: Schemas, { items = {} }: Schema): ValueKind {
   const item = schemaFor(schemas, items, undefined)
   const { to, price } = item.properties ?? {}
   if (to !== undefined && price !== undefined) return 'tiers'

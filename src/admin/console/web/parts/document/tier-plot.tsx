@@ -6,9 +6,9 @@ import type { Figure } from '../../api/figures.ts'
 import { t } from '../../words/words.ts'
 import { formatMoney, formatNumber } from '../numbers.ts'
 import {
+  type PriceStep,
   placeOf,
   type Scale,
-  type Step,
   samplesOf,
   scaleOf,
   stepAt,
@@ -100,7 +100,7 @@ function Cursor({ at }: { readonly at: number }) {
   return <path class="plot-cursor" d={`M${at} 0V${HEIGHT}`} />
 }
 
-function pathOf(steps: readonly Step[], scale: Scale): string {
+function pathOf(steps: readonly PriceStep[], scale: Scale): string {
   const y = (height: number) => HEIGHT - (height / scale.height) * HEIGHT
   return steps
     .map(({ from, to, height }) => {
@@ -119,7 +119,7 @@ function lineOf(totals: readonly Total[], scale: Scale): string {
   return ['0', HEIGHT].join(',').concat(' ', points.join(' '))
 }
 
-function said(units: number, steps: readonly Step[], totals: readonly Total[]): string {
+function said(units: number, steps: readonly PriceStep[], totals: readonly Total[]): string {
   const step = stepAt(steps, units)
   const total = totals.find((each) => each.units === units)
   const parts = [

@@ -5,7 +5,7 @@
 import { leafText } from '../differences.ts'
 import type { Document } from './values.ts'
 
-export interface Step {
+export interface PriceStep {
   /** From 1. */
   readonly tier: number
   readonly from: number
@@ -21,8 +21,8 @@ export interface Step {
 export const UNLIMITED = 'UNLIMITED'
 
 /** Tiers up to the first one that is not complete. */
-export function stepsOf(tiers: readonly Document[]): readonly Step[] {
-  const steps: Step[] = []
+export function stepsOf(tiers: readonly Document[]): readonly PriceStep[] {
+  const steps: PriceStep[] = []
   let begin = 0
   for (const [index, tier] of tiers.entries()) {
     const [to, interval, price] = [tier['to'], tier['interval'] ?? 1, tier['price']].map(
@@ -62,7 +62,7 @@ const INTERVALS_SHOWN = 10
 const BEYOND_LAST = 1.5
 
 /** Both revisions on one scale. */
-export function scaleOf(all: readonly (readonly Step[])[], isLog: boolean): Scale {
+export function scaleOf(all: readonly (readonly PriceStep[])[], isLog: boolean): Scale {
   const steps = all.flat()
   const bounds = steps.map(({ from, to }) => to ?? from)
   const last = Math.max(0, ...bounds)
@@ -78,7 +78,11 @@ export function placeOf(units: number, scale: Scale): number {
 }
 
 /** Numbers of units of which the total is asked: both ends of each tier, and others between. */
-export function samplesOf(steps: readonly Step[], scale: Scale, count: number): readonly number[] {
+export function samplesOf(
+  steps: readonly PriceStep[],
+  scale: Scale,
+  count: number,
+): readonly number[] {
   const spread = Array.from({ length: count }, (_, index) => {
     const share = (index + 1) / count
     return scale.isLog ? Math.expm1(share * Math.log1p(scale.units)) : share * scale.units
@@ -88,6 +92,6 @@ export function samplesOf(steps: readonly Step[], scale: Scale, count: number): 
   return [...new Set(whole)].sort((one, other) => one - other)
 }
 
-export function stepAt(steps: readonly Step[], units: number): Step | null {
+export function stepAt(steps: readonly PriceStep[], units: number): PriceStep | null {
   return steps.find(({ from, to }) => units > from && (to === null || units <= to)) ?? null
 }

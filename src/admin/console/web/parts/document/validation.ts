@@ -1,4 +1,4 @@
-/** Messages of the API about a write, while it is typed: the write is tried, and nothing is stored. */
+/** Messages of the API about a write that is typed: it is tried, and nothing is stored. */
 import { useEffect, useState } from 'preact/hooks'
 import { answerOf } from '../../api/client.ts'
 import { type FieldError, Refusal } from '../../api/errors.ts'

@@ -1,9 +1,9 @@
 /** Values in documents by path, and three versions of one document. */
 import { type Difference, differences } from '../differences.ts'
 
-export type Path = readonly (string | number)[]
+export type ValuePath = readonly (string | number)[]
 
-export function valueAt(document: unknown, path: Path): unknown {
+export function valueAt(document: unknown, path: ValuePath): unknown {
   return path.reduce<unknown>((value, name) => {
     return typeof value === 'object' && value !== null
       ? (value as Record<string | number, unknown>)[name]
@@ -12,7 +12,7 @@ export function valueAt(document: unknown, path: Path): unknown {
 }
 
 /** A copy with another value; undefined removes the member. */
-export function withValue(document: unknown, path: Path, value: unknown): unknown {
+export function withValue(document: unknown, path: ValuePath, value: unknown): unknown {
   const [name, ...rest] = path
   if (name === undefined) return value
   const next = withValue(valueAt(document, [name]), rest, value)
@@ -24,12 +24,12 @@ export function withValue(document: unknown, path: Path, value: unknown): unknow
   return Object.fromEntries(entries.filter(([, member]) => member !== undefined))
 }
 
-/** Path of a message or a difference: `rates.call.BASE.rate.0.price`. */
-export function textOf(path: Path): string {
+/** ValuePath of a message or a difference: `rates.call.BASE.rate.0.price`. */
+export function textOf(path: ValuePath): string {
   return path.join('.')
 }
 
-export function pathOf(text: string): Path {
+export function pathOf(text: string): ValuePath {
   return text.split('.').map((name) => (/^\d+$/.test(name) ? Number(name) : name))
 }
 
@@ -45,7 +45,7 @@ export function changedFields(base: Document, draft: Document): Record<string, u
 
 /** A field that two people have set, to different values. */
 export interface Clash {
-  /** Path. */
+  /** ValuePath. */
   readonly field: string
   readonly mine: string
   readonly theirs: string
@@ -83,7 +83,7 @@ export function mergeOf(base: Document, mine: Document, stored: Document): Merge
 export type Choice = 'mine' | 'theirs'
 
 /** The path, or the shortest part of it that the document does not have. */
-function presentPath(document: Document, path: Path): Path {
+function presentPath(document: Document, path: ValuePath): ValuePath {
   const at = path.findIndex((_, index) => valueAt(document, path.slice(0, index + 1)) === undefined)
   return at < 0 ? path : path.slice(0, at + 1)
 }

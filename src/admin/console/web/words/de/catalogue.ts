@@ -32,12 +32,14 @@ export const CATALOGUE: Readonly<Record<keyof typeof EN, string>> = {
   'catalogue.reopen': 'Fortsetzen…',
   'catalogue.delete': 'Revision löschen…',
   'catalogue.move.about':
-    '{name}, Revision ab {from}: Sie beginnt an einem anderen Tag, und die Revision davor endet dort.',
+    '{name}, Revision ab {from}: Sie beginnt an einem anderen Tag, und die Revision davor ' +
+    'endet dort.',
   'catalogue.close.about': '{name}, Revision ab {from}: Sie endet an diesem Tag.',
   'catalogue.reopen.about':
     '{name} ist beendet: Ab diesem Tag gilt es wieder, mit den Bedingungen der Revision ab {from}.',
   'catalogue.delete.about':
-    '{name}, Revision ab {from}: Sie wird entfernt, und die Revision davor gilt auch in ihrer Zeit. Das lässt sich hier nicht rückgängig machen.',
+    '{name}, Revision ab {from}: Sie wird entfernt, und die Revision davor gilt auch in ' +
+    'ihrer Zeit. Das lässt sich hier nicht rückgängig machen.',
   'catalogue.date': 'Tag, 00:00 Uhr {zone}',
   'catalogue.save': 'Speichern',
   'catalogue.cancel': 'Abbrechen',

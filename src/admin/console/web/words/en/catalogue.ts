@@ -30,12 +30,14 @@ export const CATALOGUE = {
   'catalogue.reopen': 'Reopen…',
   'catalogue.delete': 'Delete revision…',
   'catalogue.move.about':
-    '{name}, revision from {from}: it begins at another date, and the revision before it ends there.',
+    '{name}, revision from {from}: it begins at another date, and the revision before it ' +
+    'ends there.',
   'catalogue.close.about': '{name}, revision from {from}: it ends at this date.',
   'catalogue.reopen.about':
     '{name} has ended: it continues from this date with the terms of the revision from {from}.',
   'catalogue.delete.about':
-    '{name}, revision from {from}: it is removed, and the revision before it is extended over its time. This cannot be undone here.',
+    '{name}, revision from {from}: it is removed, and the revision before it is extended ' +
+    'over its time. This cannot be undone here.',
   'catalogue.date': 'Date, 00:00 {zone}',
   'catalogue.save': 'Save',
   'catalogue.cancel': 'Cancel',
