@@ -50,7 +50,7 @@ export async function buildConsole({
   const linked = page.replaceAll(/(href|src)="([\w.]+)"/g, (_, attribute, name) => {
     return `${attribute}="console/${links[name]}"`
   })
-  // What the first script imports is loaded beside it.
+  // The imports of the first script are loaded beside it.
   const preloads = entry.imports.map((name) => {
     return `<link rel="modulepreload" href="console/${name}">\n    `
   })

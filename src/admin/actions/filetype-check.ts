@@ -100,7 +100,7 @@ export const filetypecheck = action({
             differences: listOf(
               closed('A difference.', {
                 field: text('Dotted path in `expect`.'),
-                expected: anyValue('What is expected; null for nothing.'),
+                expected: anyValue('The expected value; null for nothing.'),
                 actual: anyValue('What the check says; null for nothing.'),
               }),
               'The differences.',

@@ -76,7 +76,7 @@ const CASE_RESULT: Schema = closed(
     results: listOf(ref('quotedEvent'), 'Results of its events; absent if the case is invalid.'),
     error: closed('Why the case is invalid.', {
       field: text('Dotted path of the field in the case.'),
-      why: text('What is wrong with it.'),
+      why: text('The reason why it is wrong.'),
     }),
     ok: flag('Whether it is valid and as expected; absent without expectations.'),
     mismatches: listOf(
@@ -128,7 +128,7 @@ const COMPARED_CASE: Schema = closed(
     changed: flag('Whether price, units or return code differ.'),
     error: closed('Why it cannot be priced; then it has no prices.', {
       field: text('Dotted path of the field in the case or line.'),
-      why: text('What is wrong with it.'),
+      why: text('The reason why it is wrong.'),
     }),
   },
   ['line', 'before', 'after', 'difference', 'error'],

@@ -143,7 +143,7 @@ export const SETTINGS_SCHEMAS: Readonly<Record<string, Schema>> = {
     'A category of settings.',
     {
       category: text('Its name.'),
-      about: text('What it has.'),
+      about: text('Its content.'),
       settable: flag('Whether it can be changed while the node runs.'),
       instead: text('How to change it otherwise.'),
     },

@@ -29,7 +29,7 @@ export default function Page() {
     window.location.hash = linkHere({ ...NOTHING, edit: 'new' })
   }
   useShortcuts([{ keys: 'n', title: 'reports.new', run: begin }])
-  /** With the name of the report that is shown then; empty if there is none. */
+  /** With the name of the report to show then; empty without one. */
   const changed = (shown: string, text: string | null) => {
     setDone(text)
     reading.reload()
