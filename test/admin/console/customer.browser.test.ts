@@ -149,7 +149,8 @@ describe.skipIf(CHROMIUM === undefined)('a customer', () => {
 
   it('shows who changed it: before, after, user and time with zone', async () => {
     const page = await visit()
-    await page.getByRole('link', { name: 'Audit' }).click()
+    const tabs = page.getByRole('navigation', { name: 'Records' })
+    await tabs.getByRole('link', { name: 'Audit' }).click()
     const entry = page.locator('.audit > li').filter({ hasText: 'closeandnew' })
     await entry.getByRole('row', { name: 'plan SILVER GOLD' }).waitFor()
     expect(await entry.textContent()).toContain(ADMIN_NAME)
@@ -337,7 +338,8 @@ describe.skipIf(CHROMIUM === undefined)('a caller with the role read', () => {
       },
     })
     expect(await refused.json()).toMatchObject({ status: 0, code: 17_575 })
-    await page.getByRole('link', { name: 'Audit' }).click()
+    const tabs = page.getByRole('navigation', { name: 'Records' })
+    await tabs.getByRole('link', { name: 'Audit' }).click()
     await page.getByText('Not permitted').waitFor()
     await expectAccessible(page)
   })

@@ -93,6 +93,7 @@ describe('a setting', () => {
       category: 'currency',
       settable: false,
       about: expect.stringContaining('ISO 4217'),
+      instead: expect.stringContaining('rating.currencyCode'),
     })
     expect((details as Fields[]).map(({ category }) => category)).toEqual([
       'auth',
