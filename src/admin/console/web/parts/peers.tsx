@@ -1,12 +1,9 @@
 /** Network elements: Diameter connections with their state, and requests that were not granted. */
 import type { LiveSample } from '../api/live.ts'
 import { link } from '../frame/routes.ts'
-import { SESSIONS } from '../words/en/sessions.ts'
-import { addWords, t } from '../words/words.ts'
+import { t } from '../words/words.ts'
 import { formatShort } from './numbers.ts'
 import { type Column, Table } from './table.tsx'
-
-addWords(SESSIONS)
 
 type Connection = LiveSample['diameter']['peers'][number]
 type Peer = LiveSample['peers'][number]

@@ -2,15 +2,12 @@
 import { useState } from 'preact/hooks'
 import type { DetailsOf } from '../api/call-types.ts'
 import { call } from '../api/client.ts'
-import { SESSIONS } from '../words/en/sessions.ts'
-import { addWords, t } from '../words/words.ts'
+import { t } from '../words/words.ts'
 import { Dialog } from './dialog.tsx'
 import { Field } from './field.tsx'
 import { useForm } from './form.tsx'
 import { announce } from './live-region.tsx'
 import { Refused } from './state.tsx'
-
-addWords(SESSIONS)
 
 interface NamedSession {
   readonly session_id: string

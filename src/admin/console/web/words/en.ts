@@ -1,6 +1,7 @@
 /**
  * All texts in English; the keys of other languages are these. One file per page in `en/`: the
- * texts of the frame and of the first page are loaded at once, others with what shows them.
+ * texts of the frame and of the first page, which shows peers too, are loaded at once, others with
+ * what shows them.
  */
 import type { ACCESS } from './en/access.ts'
 import type { AUDIT } from './en/audit.ts'
@@ -15,12 +16,12 @@ import type { INVOICES } from './en/invoices.ts'
 import { OVERVIEW } from './en/overview.ts'
 import type { PAYMENTS } from './en/payments.ts'
 import type { REPORTS } from './en/reports.ts'
-import type { SESSIONS } from './en/sessions.ts'
+import { SESSIONS } from './en/sessions.ts'
 import type { SETTINGS } from './en/settings.ts'
 import type { SIMULATOR } from './en/simulator.ts'
 import type { WHY } from './en/why.ts'
 
-export const FIRST = { ...FRAME, ...OVERVIEW } as const
+export const FIRST = { ...FRAME, ...OVERVIEW, ...SESSIONS } as const
 
 type All = typeof FIRST &
   typeof ACCESS &
@@ -34,7 +35,6 @@ type All = typeof FIRST &
   typeof INVOICES &
   typeof PAYMENTS &
   typeof REPORTS &
-  typeof SESSIONS &
   typeof SIMULATOR &
   typeof SETTINGS &
   typeof WHY

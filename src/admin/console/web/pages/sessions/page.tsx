@@ -7,13 +7,10 @@ import { linkHere, location } from '../../frame/routes.ts'
 import { FilterForm, NUMBER_INPUT } from '../../parts/filter.tsx'
 import { ReleaseDialog } from '../../parts/release.tsx'
 import { Age, ReadView } from '../../parts/state.tsx'
-import { SESSIONS } from '../../words/en/sessions.ts'
-import { addWords, t } from '../../words/words.ts'
+import { t } from '../../words/words.ts'
 import { FILTERS, readSessions } from './data.ts'
 import { SessionList } from './list.tsx'
 import { Peers } from './peers.tsx'
-
-addWords(SESSIONS)
 
 const NUMBERS: ReadonlySet<string> = new Set(['sid', 'aid', 'open_for'])
 
