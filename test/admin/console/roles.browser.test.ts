@@ -20,6 +20,10 @@ const ADDRESSES: Readonly<Record<string, (scene: CustomerScene) => readonly stri
   'customer/:of/:id': ({ sid, aid }) => [`customer/sid/${sid}`, `customer/aid/${aid}`],
   sessions: () => ['sessions'],
   'file-types': () => ['file-types'],
+  cycle: () => ['cycle', 'cycle?key=202601'],
+  invoices: ({ aid }) => [`invoices?aid=${aid}`],
+  payments: ({ aid }) => [`payments?aid=${aid}`],
+  reports: () => ['reports'],
   events: () => ['events', 'events?tab=rules'],
   audit: () => ['audit'],
   settings: () => [

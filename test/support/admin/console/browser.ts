@@ -81,10 +81,10 @@ export async function closeConsoles(): Promise<void> {
   contexts.clear()
 }
 
-/** Chromium reports each failed request; some tests are about outages and conflicts. */
+/** Chromium reports each failed request; some tests are about outages, conflicts and missing roles. */
 function isExpected(text: string): boolean {
   const failed = /^Failed to load resource: (.*)/.exec(text)?.[1] ?? ''
-  return /^net::ERR|^the server responded with a status of (?:409|503)/.test(failed)
+  return /^net::ERR|^the server responded with a status of (?:403|409|503)/.test(failed)
 }
 
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
