@@ -5,6 +5,7 @@ import {
   type Schema,
   type Schemas,
   schemaFor,
+  withNumbers,
 } from '../../../../src/admin/console/web/parts/document/schemas.ts'
 
 const SCHEMAS: Schemas = {
@@ -67,5 +68,26 @@ describe('a new value', () => {
     })
     expect(emptyOf(SCHEMAS, { type: 'array', items: { type: 'string' } })).toEqual([])
     expect(emptyOf(SCHEMAS, { enum: ['a', 'b'] })).toBe('a')
+  })
+})
+
+describe('a written document', () => {
+  it('has numbers for typed amounts, and text where only it is exact', () => {
+    const price = { $ref: '#/components/schemas/price' }
+    const typed = {
+      rate: [
+        { to: '60', price: '0.10' },
+        { to: 'UNLIMITED', price: '0.1234567890123456' },
+      ],
+    }
+    expect(withNumbers(SCHEMAS, price, typed)).toEqual({
+      rate: [
+        { to: 60, price: 0.1 },
+        { to: 'UNLIMITED', price: '0.1234567890123456' },
+      ],
+    })
+    expect(withNumbers(SCHEMAS, price, { rate: [{ to: '', price: '-' }] })).toEqual({
+      rate: [{ to: '', price: '-' }],
+    })
   })
 })

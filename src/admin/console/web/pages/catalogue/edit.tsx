@@ -11,7 +11,7 @@ import { Form, useForm } from '../../parts/form.tsx'
 import type { Revision } from '../../parts/revisions.ts'
 import { t } from '../../words/words.ts'
 import type { Collection } from './data.ts'
-import { HIDDEN, Messages, messagesOf, plotOf, schemaOf, termsOf } from './editing.tsx'
+import { HIDDEN, Messages, messagesOf, plotOf, schemaOf, termsOf, written } from './editing.tsx'
 import { Simulate } from './simulate.tsx'
 
 interface EditProps {
@@ -42,19 +42,23 @@ export function EditRevision(props: EditProps) {
     revision,
     termsOf,
   })
+  const changesIn = (draft: Document) => {
+    return written(schemas, collection, changedFields(edit.base, draft))
+  }
   const initial: Draft = { document: edit.base, effect: 'closeandnew', from: '' }
   const form = useForm<Draft>(initial, async (draft) => {
     const { effect: action, document } = draft
-    const body = bodyOf(revision, edit.base, draft)
+    const body = bodyOf(revision, changesIn(document), draft)
     const onMerged = (merged: Document) => form.set('document', merged)
     const id = await edit.write({ action, body, draft: document, onMerged })
     onSaved(id ?? revision._id.$id)
   })
   const { document, effect, from } = form.values.value
-  const hasChanged = Object.keys(changedFields(edit.base, document)).length > 0
+  const changed = changesIn(document)
+  const hasChanged = Object.keys(changed).length > 0
   const validation = useValidation(
     `billapi/${name}/${effect}`,
-    hasChanged ? bodyOf(revision, edit.base, form.values.value) : null,
+    hasChanged ? bodyOf(revision, changed, form.values.value) : null,
   )
   const refusal = form.refusal.value
   return (
@@ -126,8 +130,7 @@ function EffectFields({ effect, from, onEffect, onFrom }: EffectProps) {
   )
 }
 
-function bodyOf(revision: Revision, base: Document, { document, effect, from }: Draft) {
-  const changed = changedFields(base, document)
+function bodyOf({ _id }: Revision, changed: Document, { effect, from }: Draft) {
   const update = effect === 'update' ? changed : { ...(from !== '' && { from }), ...changed }
-  return { query: { _id: revision._id.$id }, update }
+  return { query: { _id: _id.$id }, update }
 }

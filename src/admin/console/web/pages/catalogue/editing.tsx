@@ -1,7 +1,7 @@
 /** Shared parts of the forms of the catalogue. */
 import type { FieldError, Refusal } from '../../api/errors.ts'
 import type { Fields } from '../../api/records.ts'
-import type { Schema, Schemas } from '../../parts/document/schemas.ts'
+import { type Schema, type Schemas, withNumbers } from '../../parts/document/schemas.ts'
 import { TierPlot } from '../../parts/document/tier-plot.tsx'
 import type { Validation } from '../../parts/document/validation.ts'
 import { type Document, textOf, type ValuePath, valueAt } from '../../parts/document/values.ts'
@@ -16,6 +16,11 @@ export const HIDDEN: readonly string[] = [
 
 export function schemaOf(schemas: Schemas, { name }: Collection): Schema {
   return schemas[`${name}.create.update`] ?? {}
+}
+
+/** As it is written: amounts that were typed are numbers again. */
+export function written(schemas: Schemas, collection: Collection, document: Document): Document {
+  return withNumbers(schemas, schemaOf(schemas, collection), document) as Document
 }
 
 /** Without what has its own actions. */

@@ -14,7 +14,7 @@ import { Form, useForm } from '../../parts/form.tsx'
 import { ReadView } from '../../parts/state.tsx'
 import { t } from '../../words/words.ts'
 import type { Collection } from './data.ts'
-import { HIDDEN, Messages, messagesOf, plotOf, schemaOf } from './editing.tsx'
+import { HIDDEN, Messages, messagesOf, plotOf, schemaOf, written } from './editing.tsx'
 
 interface NewProps {
   readonly collection: Collection
@@ -36,6 +36,10 @@ function NewForm({ collection, schemas, onClose }: NewProps & { readonly schemas
   const { name, key } = collection
   const schema = schemaOf(schemas, collection)
   const [initial] = useState(() => emptyOf(schemas, schema) as Document)
+  const bodyOf = (draft: { readonly document: Document; readonly from: string }) => {
+    const update = written(schemas, collection, draft.document)
+    return { update: { ...(draft.from !== '' && { from: draft.from }), ...update } }
+  }
   const form = useForm({ document: initial, from: '' }, async (draft) => {
     const path = `billapi/${name}/create` as 'billapi/rates/create'
     await answerOf(path, bodyOf(draft) as never)
@@ -75,8 +79,4 @@ function NewForm({ collection, schemas, onClose }: NewProps & { readonly schemas
       <Messages validation={validation} refusal={refusal} document={document} />
     </Form>
   )
-}
-
-function bodyOf({ document, from }: { readonly document: Document; readonly from: string }) {
-  return { update: { ...(from !== '' && { from }), ...document } }
 }

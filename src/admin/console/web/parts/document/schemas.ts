@@ -111,12 +111,17 @@ export function emptyOf(schemas: Schemas, schema: Schema): unknown {
 
 const DECIMAL = /^-?\d+(?:\.\d+)?$/
 
-/** The document with numbers in place of their texts, where the schema takes numbers only. */
+/** More digits than this a number of JSON does not hold exactly. */
+const DIGITS_MAX = 15
+
+/** The document with numbers in place of their texts, unless only the text is exact. */
 export function withNumbers(schemas: Schemas, given: Schema, value: unknown): unknown {
   const schema = schemaFor(schemas, given, value)
   const kind = kindOf(schemas, schema)
   if (kind === 'number' && typeof value === 'string') {
-    return DECIMAL.test(value) && !takesText(schema) ? Number(value) : value
+    const digits = value.replaceAll(/\D/g, '').replace(/^0+/, '').length
+    const isText = takesText(schema) && digits > DIGITS_MAX
+    return DECIMAL.test(value) && !isText ? Number(value) : value
   }
   if (Array.isArray(value)) {
     return value.map((each) => withNumbers(schemas, schema.items ?? {}, each))
