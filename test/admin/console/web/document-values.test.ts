@@ -74,7 +74,7 @@ describe('a write', () => {
   })
 })
 
-it('sends numbers where the schema takes no texts', () => {
+it('sends numbers, and text where the schema takes it and no number is exact', () => {
   const number = { type: 'number' } as const
   const schema = {
     type: 'object',
@@ -85,8 +85,9 @@ it('sends numbers where the schema takes no texts', () => {
     },
     additionalProperties: number,
   } as const
-  const typed = { debt: '12.50', exact: '12.50', list: ['1', 'x'], other: '-3' }
+  const exact = '0.1234567890123456'
+  const typed = { debt: '12.50', exact, list: ['1', 'x'], other: '-3' }
   expect(withNumbers({}, schema, typed)).toEqual({
-    ...{ debt: 12.5, exact: '12.50', list: [1, 'x'], other: -3 },
+    ...{ debt: 12.5, exact, list: [1, 'x'], other: -3 },
   })
 })

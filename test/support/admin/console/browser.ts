@@ -81,7 +81,7 @@ export async function closeConsoles(): Promise<void> {
   contexts.clear()
 }
 
-/** Chromium reports each failed request; some tests are about outages, conflicts and missing roles. */
+/** Chromium reports each failed request; some tests are about outages, conflicts or roles. */
 function isExpected(text: string): boolean {
   const failed = /^Failed to load resource: (.*)/.exec(text)?.[1] ?? ''
   return /^net::ERR|^the server responded with a status of (?:403|409|503)/.test(failed)
