@@ -93,7 +93,7 @@ function RoleCell({ row, role, onEdit }: Omit<CellProps, 'rules'> & { readonly r
   )
 }
 
-/** Where the roles of an action come from. */
+/** The source of the roles of an action. */
 function Source({ row: { collection, action, grant }, rules, onEdit }: CellProps) {
   if (grant.fixed === true) return <>{t('access.fixed')}</>
   const at = decidingRule(rules, collection, action)

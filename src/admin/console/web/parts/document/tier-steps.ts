@@ -1,5 +1,5 @@
 /**
- * Where the tiers of a price are drawn. Numbers here are positions on the screen: every amount that
+ * Positions of the tiers of a price in their plot. Numbers here are for the screen: every amount that
  * is read comes from the API.
  */
 import { leafText } from '../differences.ts'
