@@ -1,6 +1,6 @@
 /**
- * Positions of the tiers of a price in their plot. Numbers here are for the screen: every amount that
- * is read comes from the API.
+ * Positions of the tiers of a price in their plot. Numbers here are for the screen: every amount
+ * that is read comes from the API.
  */
 import { leafText } from '../differences.ts'
 import type { Document } from './values.ts'
