@@ -32,7 +32,7 @@ addWords(SETTINGS)
 /** The part of the value of a category that is edited, and how it is put back. */
 export interface Part {
   of(value: unknown): unknown
-  /** ValuePath and data of the change, from the present value of the category. */
+  /** Path and data of the change, from the present value of the category. */
   put(value: unknown, part: unknown): { readonly path: string; readonly data: unknown }
 }
 

@@ -10,7 +10,7 @@ type Column = (typeof COLUMNS)[number]
 
 interface TierTableProps {
   readonly caption: string
-  /** ValuePath of the list, for messages. */
+  /** Path of the list, for messages. */
   readonly path: string
   readonly tiers: readonly Document[]
   /** Null if they are only shown. */

@@ -24,7 +24,7 @@ export function withValue(document: unknown, path: ValuePath, value: unknown): u
   return Object.fromEntries(entries.filter(([, member]) => member !== undefined))
 }
 
-/** ValuePath of a message or a difference: `rates.call.BASE.rate.0.price`. */
+/** Path of a message or a difference: `rates.call.BASE.rate.0.price`. */
 export function textOf(path: ValuePath): string {
   return path.join('.')
 }
@@ -45,7 +45,7 @@ export function changedFields(base: Document, draft: Document): Record<string, u
 
 /** A field that two people have set, to different values. */
 export interface Clash {
-  /** ValuePath. */
+  /** Path. */
   readonly field: string
   readonly mine: string
   readonly theirs: string
