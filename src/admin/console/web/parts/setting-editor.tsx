@@ -10,20 +10,12 @@ import { changeSetting, conflictOf, type Setting } from '../api/settings.ts'
 import { SETTINGS } from '../words/en/settings.ts'
 import { addWords, t } from '../words/words.ts'
 import { Changes } from './changes.tsx'
-import { Conflict } from './conflict.tsx'
 import { differences } from './differences.ts'
+import { useConflict } from './document/concurrent.tsx'
 import { DocumentEditor } from './document/editor.tsx'
 import { type Schema, type Schemas, withNumbers } from './document/schemas.ts'
 import { useValidation } from './document/validation.ts'
-import {
-  type Choice,
-  type Document,
-  type Merge,
-  mergeOf,
-  pathOf,
-  valueAt,
-  withValue,
-} from './document/values.ts'
+import { type Document, mergeOf } from './document/values.ts'
 import { Form, useForm } from './form.tsx'
 import { missingText } from './rights.ts'
 
@@ -51,16 +43,9 @@ interface EditorProps {
 /** A list may be a setting as well: `value` makes a document of everything. */
 type Wrapped = { readonly value: unknown }
 
-interface Other {
-  readonly merge: Merge
-  readonly mine: Wrapped
-  readonly stored: Wrapped
-  readonly author: string
-}
-
 export function SettingEditor(props: EditorProps) {
   const { category, label, described } = props
-  const { form, base, other, choices, choose, partOf, dataOf } = useEdit(props)
+  const { form, base, merging, partOf, dataOf } = useEdit(props)
   const { value, problem } = form.values.value
   const mayChange = missingText('settings/set') === null
   const changes = differences(partOf(base), { value })
@@ -73,12 +58,10 @@ export function SettingEditor(props: EditorProps) {
   return (
     <div class="setting-editor">
       <Form form={form} save={t('settings.save')} action="settings/set" isWide>
-        {other !== null && (
-          <Conflict {...other} choices={choices} onChoose={choose} labelOf={withoutWrap} />
-        )}
+        {merging.conflict({ value }, (merged) => set(merged['value']), withoutWrap)}
         {described === undefined ? (
           <JsonField
-            key={JSON.stringify([base.rev, choices])}
+            key={JSON.stringify([base.rev, merging.choices])}
             label={label}
             value={value}
             isInvalid={problems.length > 0}
@@ -108,8 +91,7 @@ export function SettingEditor(props: EditorProps) {
 /** The edited value, and its merge with what was saved meanwhile. */
 function useEdit({ category, setting, described, part = WHOLE, onSaved }: EditorProps) {
   const [base, setBase] = useState(setting)
-  const [other, setOther] = useState<Other | null>(null)
-  const [choices, setChoices] = useState<Readonly<Record<string, Choice>>>({})
+  const merging = useConflict()
   const partOf = (of: Setting): Wrapped => ({ value: part.of(of.value) })
   const dataOf = (value: unknown) => {
     const data = described ? withNumbers(described.schemas, described.schema, value) : value
@@ -125,22 +107,14 @@ function useEdit({ category, setting, described, part = WHOLE, onSaved }: Editor
       if (conflict === null) throw error
       const stored = partOf(conflict.present)
       const merge = mergeOf(partOf(base), { value }, stored)
-      setOther({ merge, mine: { value }, stored, author: conflict.author })
-      setChoices({})
+      merging.setOther({ merge, mine: { value }, stored, author: conflict.author })
       setBase(conflict.present)
       form.set('value', merge.merged['value'])
       throw error
     }
     onSaved()
   })
-  const choose = ({ field }: { readonly field: string }, choice: Choice) => {
-    const { value } = form.values.peek()
-    const source = choice === 'mine' ? other?.mine : other?.stored
-    const changed = withValue({ value }, pathOf(field), valueAt(source, pathOf(field))) as Document
-    form.set('value', changed['value'])
-    setChoices({ ...choices, [field]: choice })
-  }
-  return { form, base, other, choices, choose, partOf, dataOf }
+  return { form, base, merging, partOf, dataOf }
 }
 
 function withoutWrap(field: string): string {

@@ -45,8 +45,7 @@ interface Write {
 /** `base`: the stored terms that the draft is compared with. `write` throws `Refusal`. */
 export function useConcurrentEdit({ collection, key, revision, termsOf }: Edited) {
   const [base, setBase] = useState(() => ({ terms: termsOf(revision), of: revision }))
-  const [other, setOther] = useState<Other | null>(null)
-  const [choices, setChoices] = useState<Readonly<Record<string, Choice>>>({})
+  const { setOther, conflict } = useConflict()
   /** Resolves with the id of the saved revision. */
   const write = async ({ action, body, draft, onMerged }: Write): Promise<string | null> => {
     const path = `billapi/${collection}/${action}` as 'billapi/rates/update'
@@ -59,11 +58,21 @@ export function useConcurrentEdit({ collection, key, revision, termsOf }: Edited
       const merge = mergeOf(base.terms, draft, next)
       const author = await lastAuthor(collection, key)
       setOther({ merge, mine: draft, stored: next, author })
-      setChoices({})
       setBase({ terms: next, of: stored })
       onMerged(merge.merged)
       throw error
     }
+  }
+  return { base: base.terms, write, conflict }
+}
+
+/** The edits of two people, merged: `setOther` shows the conflict. */
+export function useConflict() {
+  const [other, show] = useState<Other | null>(null)
+  const [choices, setChoices] = useState<Readonly<Record<string, Choice>>>({})
+  const setOther = (next: Other) => {
+    show(next)
+    setChoices({})
   }
   /** Shows the differences, and asks about each clash; null without a conflict. */
   const conflict = (
@@ -89,7 +98,7 @@ export function useConcurrentEdit({ collection, key, revision, termsOf }: Edited
       />
     )
   }
-  return { base: base.terms, write, conflict }
+  return { setOther, conflict, choices }
 }
 
 function versionOf(revision: Fields): string {
