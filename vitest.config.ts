@@ -1,26 +1,18 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { LongestFirst } from './test/run/longest-first.ts'
 
-/** Most tests wait: for stores and processes that start, for time that passes. */
-export const FILES_AT_ONCE = Math.max(2, availableParallelism() - 1)
+/** `TEST_SET=full`, `npm run test:full`: all tests, and properties at full length. */
+const FULL = process.env['TEST_SET'] === 'full'
 
-/** Limits for all tests. */
-export const LIMITS = {
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
-  // Conditions are usually met immediately, but not on a machine that others use too.
-  expect: { poll: { timeout: 30_000 } },
-  maxWorkers: FILES_AT_ONCE,
-}
-
-/** Limit for files that run the product or a part of it as processes. */
-export const WITH_PROCESSES = { testTimeout: 300_000 }
+/** Two for each processor: most files wait, for stores and processes or for time that passes. */
+const FILES_AT_ONCE = 2 * Math.max(2, availableParallelism())
 
 /**
- * Tests that `npm run test:system` runs (vitest.system.config.ts): rounds of kill -9, soak, outages,
- * full disks, long fuzzing, and files that start many processes or wait for timeouts.
+ * Tests that only `npm run test:full` runs: rounds of kill -9, soak, outages, full disks, long
+ * fuzzing, and files that start many processes or wait for timeouts.
  */
-export const LONG: readonly string[] = [
+const LONG: readonly string[] = [
   'test/system/{kill,kill-full-load,prepaid-kill,events-kill,soak,disk-full,stop-disk-full,cycle-disk-full,cluster,rebuild}.test.ts',
   'test/system/{auditor,customers,hostile,mend,mass-release,sweep,listeners}.test.ts',
   'test/system/{outages,diameter,dialects,entities,billing}/**/*.test.ts',
@@ -41,21 +33,8 @@ export const LONG: readonly string[] = [
   'test/runtime/tls-listeners.test.ts',
 ]
 
-/** Tests in the Chromium of the machine: project `browser` of vitest.system.config.ts. */
-export const BROWSER = 'test/admin/console/**/*.browser.test.ts'
-
-/** Properties that `npm test` checks in short, and `npm run test:system` again at full length. */
-export const PROPERTIES: readonly string[] = [
-  'test/billing/books-store.test.ts',
-  'test/domain/{settle-groups,settle-model}.test.ts',
-  'test/file-types/hostile.test.ts',
-  'test/rating/{boundaries-property,model,quote-model,regex-syntax}.test.ts',
-  'test/rating/match/finder-property.test.ts',
-  'test/realtime/codecs/{fuzz,diameter-wire/fuzz}.test.ts',
-  'test/realtime/codecs/diameter/diameter-message.test.ts',
-  'test/system/cycle-kill.test.ts',
-]
-
+/** Pages in the Chromium of the machine. */
+const BROWSER = 'test/admin/console/**/*.browser.test.ts'
 /** Billing on real stores; the rest of it is pure. */
 const STORED_BILLING = [
   'test/billing/charges/{charge-events,charges,refunds}.test.ts',
@@ -64,72 +43,50 @@ const STORED_BILLING = [
 ]
 const CODECS = 'test/realtime/codecs/**/*.test.ts'
 
-/** Packages of this repository are tested in their sources, without a build. */
-export const RESOLVE = { conditions: ['source', 'module', 'node', 'development|production'] }
+/** Files that are not in the short set. */
+const SKIPPED = FULL ? [] : [BROWSER, ...LONG]
 
-/** Projects of `npm test` by their needs: nothing, sockets, stores, commands, the product. */
+/** Packages of this repository are tested in their sources, without a build. */
+const RESOLVE = { conditions: ['source', 'module', 'node', 'development|production'] }
+
+/** The files of a project, which share the modules that a worker has loaded. */
+function project(name: string, include: readonly string[], exclude: readonly string[] = []) {
+  return {
+    extends: true as const,
+    test: { name, include: [...include], exclude: [...exclude, ...SKIPPED], isolate: false },
+  }
+}
+
+/** `npm test`: projects by what their files need, in the order in which they start. */
 export default defineConfig({
   resolve: RESOLVE,
   ssr: { resolve: RESOLVE },
   test: {
-    ...LIMITS,
+    globalSetup: 'test/run/memory-folder.ts',
+    setupFiles: 'test/run/processor-time.ts',
+    reporters: ['default', 'test/run/budget-reporter.ts'],
+    sequence: { sequencer: LongestFirst },
+    maxWorkers: FILES_AT_ONCE,
+    // Tests wait for conditions, not for time: these limits only end one that hangs.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
     projects: [
-      {
-        extends: true,
-        test: {
-          name: 'unit',
-          include: [
-            'test/{domain,rating,file-types,config,runtime,bench,billing}/**/*.test.ts',
-            CODECS,
-          ],
-          exclude: [...LONG, ...STORED_BILLING],
-          // Modules without state: loaded once per worker, not once per file.
-          isolate: false,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'sockets',
-          include: ['test/{realtime,external}/**/*.test.ts'],
-          exclude: [CODECS, ...LONG],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'stores',
-          include: [
-            'test/{stores,ledger,catalog,workers,recorder,embedded,store,notifications}/**/*.test.ts',
-            'packages/*/test/**/*.test.ts',
-            ...STORED_BILLING,
-          ],
-          exclude: [...LONG],
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'commands',
-          include: ['test/{cli,admin}/**/*.test.ts'],
-          exclude: [...LONG, BROWSER],
-          ...WITH_PROCESSES,
-          // As above: the admin API has many modules.
-          isolate: false,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'system',
-          include: ['test/system/**/*.test.ts'],
-          exclude: [...LONG],
-          ...WITH_PROCESSES,
-          // After all others: each is a product under load.
-          sequence: { groupOrder: 1 },
-          maxWorkers: 2,
-        },
-      },
+      project('browser', [BROWSER]),
+      project('system', ['test/system/**/*.test.ts']),
+      project('commands', ['test/{cli,deploy}/**/*.test.ts']),
+      project('api', ['test/admin/**/*.test.ts'], [BROWSER]),
+      project('stores', [
+        'test/{stores,ledger,catalog,workers,recorder,embedded,store,notifications}/**/*.test.ts',
+        'packages/*/test/**/*.test.ts',
+        ...STORED_BILLING,
+      ]),
+      project('sockets', ['test/{realtime,external}/**/*.test.ts'], [CODECS]),
+      project(
+        'unit',
+        ['test/{domain,rating,file-types,config,runtime,bench,billing}/**/*.test.ts', CODECS],
+        STORED_BILLING,
+      ),
     ],
   },
 })

@@ -1,7 +1,9 @@
 // Reads the JSON reports of vitest for .ci/run.
 //
-// node .ci/report.mjs files FIRST
-//   prints the test files that failed, one per line, relative to the working directory.
+// node .ci/report.mjs files FIRST BUDGET
+//   prints the test files that failed, or exceed their budget according to the report of the budget
+//   reporter, one per line, relative to the working directory; nothing if a whole part exceeds its
+//   budget, because no second run would mend that.
 // node .ci/report.mjs tally DETAILS FIRST [SECOND]
 //   prints "PASSED FAILED". SECOND is the report of the failed files, run a second time alone: a test
 //   counts as failed if it failed in both. DETAILS is a file that receives the failed tests of both
@@ -12,12 +14,14 @@ import { relative } from 'node:path'
 const NONE = { numPassedTests: 0, numFailedTests: 0, testResults: [] }
 const LINES_OF_ERROR = 12
 
-function report(path) {
-  if (path === undefined || !existsSync(path)) return NONE
+const report = (path) => ({ ...NONE, ...parsed(path, {}) })
+
+function parsed(path, otherwise) {
+  if (path === undefined || !existsSync(path)) return otherwise
   try {
-    return { ...NONE, ...JSON.parse(readFileSync(path, 'utf8')) }
+    return JSON.parse(readFileSync(path, 'utf8'))
   } catch {
-    return NONE
+    return otherwise
   }
 }
 
@@ -45,7 +49,10 @@ function note(path, heading, list) {
 const [command, ...paths] = process.argv.slice(2)
 if (command === 'files') {
   const failed = report(paths[0]).testResults.filter((result) => result.status === 'failed')
-  console.log(failed.map(fileOf).join('\n'))
+  const exceeding = parsed(paths[1], []).map(({ path }) => path)
+  if (exceeding.every((path) => existsSync(path))) {
+    console.log([...new Set([...failed.map(fileOf), ...exceeding])].join('\n'))
+  }
 } else {
   const [details, firstPath, secondPath] = paths
   const first = report(firstPath)

@@ -1,0 +1,114 @@
+/**
+ * Holds the processor time of the tests to `test/budget.json`, normalised by the calibration that
+ * each file runs: in the full set, a part may exceed its budget by 15 %, and the tests of a file may
+ * use twice its row or 3 s, whichever is more. `TEST_BUDGET=record` writes what a run has measured.
+ */
+import { writeFileSync } from 'node:fs'
+import type { Reporter, TestModule } from 'vitest/node'
+import { type Budget, pathOf, readBudget, writeBudget } from './budget.ts'
+import type { ProcessorTime } from './processor-time.ts'
+
+const PART_FACTOR = 1.15
+const FILE_FACTOR = 2
+const FILE_FLOOR_S = 3
+
+interface Measured extends ProcessorTime {
+  path: string
+  part: string
+  elapsedMs: number
+}
+
+export default class BudgetReporter implements Reporter {
+  onTestRunEnd(modules: readonly TestModule[]): void {
+    const measured = modules.flatMap(measuredOf)
+    if (measured.length === 0) return
+    const calibrationMs = median(measured.map(({ calibration }) => calibration))
+    if (process.env['TEST_BUDGET'] === 'record') return record(measured, calibrationMs)
+    const budget = readBudget()
+    const factor = budget.calibrationMs / calibrationMs
+    if (process.env['TEST_SET'] !== 'full') return
+    const problems = excessOfFiles(measured, budget, factor)
+    const isWhole = measured.length === Object.keys(budget.files).length
+    report(isWhole ? [...problems, ...excessOfParts(measured, budget, factor)] : problems)
+  }
+}
+
+interface Problem {
+  /** A test file or a part. */
+  path: string
+  text: string
+}
+
+function measuredOf(module: TestModule): Measured[] {
+  const time = module.meta().processor
+  if (time === undefined) return []
+  const { duration } = module.diagnostic()
+  return [
+    { ...time, path: pathOf(module.moduleId), part: module.project.name, elapsedMs: duration },
+  ]
+}
+
+function excessOfFiles(measured: readonly Measured[], budget: Budget, factor: number): Problem[] {
+  return measured.flatMap(({ path, tests }) => {
+    const row = budget.files[path]
+    const limit = Math.max(FILE_FLOOR_S, FILE_FACTOR * (row?.[0] ?? Number.POSITIVE_INFINITY))
+    const used = seconds(tests * factor)
+    return used > limit ? [{ path, text: `used ${used} s of processor time, of ${limit}` }] : []
+  })
+}
+
+function excessOfParts(measured: readonly Measured[], budget: Budget, factor: number): Problem[] {
+  return [...sums(measured)].flatMap(([part, ms]) => {
+    const limit = seconds((budget.parts[part] ?? 0) * PART_FACTOR * 1000)
+    const used = seconds(ms * factor)
+    const path = `part ${part}`
+    return used > limit ? [{ path, text: `used ${used} s of processor time, of ${limit}` }] : []
+  })
+}
+
+/** `TEST_BUDGET_REPORT` names a file that receives the problems as JSON. */
+function report(problems: readonly Problem[]): void {
+  const path = process.env['TEST_BUDGET_REPORT']
+  if (path !== undefined) writeFileSync(path, JSON.stringify(problems))
+  if (problems.length === 0) return
+  for (const problem of problems) process.stderr.write(`budget: ${problem.path} ${problem.text}\n`)
+  process.exitCode = 1
+}
+
+/** Keeps the rows of files that did not run, unless all have. */
+function record(measured: readonly Measured[], calibrationMs: number): void {
+  const old = readBudget()
+  const factor = process.env['TEST_SET'] === 'full' ? 1 : old.calibrationMs / calibrationMs
+  const rows = measured.map(({ path, tests, elapsedMs }) => {
+    return [path, [seconds(tests * factor), seconds(elapsedMs)]] as const
+  })
+  const parts = [...sums(measured)].map(([part, ms]) => [part, Math.ceil((ms * factor) / 1000)])
+  const full = process.env['TEST_SET'] === 'full' && measured.length > 500
+  writeBudget(
+    full
+      ? {
+          calibrationMs: Math.round(calibrationMs * 100) / 100,
+          parts: Object.fromEntries(parts),
+          files: Object.fromEntries(rows),
+        }
+      : { ...old, files: { ...old.files, ...Object.fromEntries(rows) } },
+  )
+}
+
+function sums(measured: readonly Measured[]): Map<string, number> {
+  const parts = new Map<string, number>()
+  for (const { part, imports, tests } of measured) {
+    parts.set(part, (parts.get(part) ?? 0) + imports + tests)
+  }
+  return parts
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)] ?? 1
+}
+
+/** To tenths. */
+function seconds(ms: number): number {
+  return Math.round(ms / 100) / 10
+}
