@@ -65,7 +65,7 @@ export default defineConfig({
     globalSetup: 'test/run/memory-folder.ts',
     setupFiles: 'test/run/processor-time.ts',
     reporters: ['default', 'test/run/budget-reporter.ts'],
-    sequence: { sequencer: LongestFirst },
+    sequence: { sequencer: LongestFirst, seed: Date.now() },
     maxWorkers: FILES_AT_ONCE,
     // Tests wait for conditions, not for time: these limits only end one that hangs.
     testTimeout: 300_000,
