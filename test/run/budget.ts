@@ -24,7 +24,9 @@ export function writeBudget({ calibrationMs, parts, files }: Budget): void {
   const rows = (table: Readonly<Record<string, unknown>>) =>
     Object.keys(table)
       .sort()
-      .map((name) => `    ${JSON.stringify(name)}: ${JSON.stringify(table[name]).replace(',', ', ')}`)
+      .map(
+        (name) => `    ${JSON.stringify(name)}: ${JSON.stringify(table[name]).replace(',', ', ')}`,
+      )
       .join(',\n')
   const text = `{
   "calibrationMs": ${calibrationMs},
