@@ -20,9 +20,9 @@ interface Measured extends ProcessorTime {
 
 export default class BudgetReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const measured = modules.flatMap(measuredOf)
-    if (measured.length === 0) return
+    const measured = modules.map(measuredOf)
     const calibrationMs = median(measured.map(({ calibration }) => calibration))
+    if (calibrationMs === undefined) return
     if (process.env['TEST_BUDGET'] === 'record') record(measured, calibrationMs)
     else if (process.env['TEST_SET'] === 'full') hold(measured, calibrationMs)
   }
@@ -42,13 +42,13 @@ interface Problem {
   text: string
 }
 
-function measuredOf(module: TestModule): Measured[] {
-  const time = module.meta().processor
-  if (time === undefined) return []
-  const { duration } = module.diagnostic()
-  return [
-    { ...time, path: pathOf(module.moduleId), part: module.project.name, elapsedMs: duration },
-  ]
+/** A file whose tests are all skipped measures nothing. */
+const NOTHING: ProcessorTime = { imports: 0, tests: 0, calibration: 0 }
+
+function measuredOf(module: TestModule): Measured {
+  const time = module.meta().processor ?? NOTHING
+  const { duration: elapsedMs } = module.diagnostic()
+  return { ...time, path: pathOf(module.moduleId), part: module.project.name, elapsedMs }
 }
 
 function excessOfFiles(measured: readonly Measured[], budget: Budget, factor: number): Problem[] {
@@ -106,9 +106,10 @@ function sums(measured: readonly Measured[]): Map<string, number> {
   return parts
 }
 
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted[Math.floor(sorted.length / 2)] ?? 1
+/** Of the values that are not 0. */
+function median(values: readonly number[]): number | undefined {
+  const sorted = values.filter((value) => value > 0).sort((a, b) => a - b)
+  return sorted[Math.floor(sorted.length / 2)]
 }
 
 /** To tenths. */
