@@ -1,5 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Socket } from 'node:net'
 import { MongoClient } from 'mongodb'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError, CatalogUrlError } from '../../src/catalog/errors.ts'
 import { useStore } from '../support/catalog/store.ts'
@@ -94,6 +96,43 @@ describe('openCatalog', () => {
       expect((failure as Error).message).not.toMatch(/no answer/)
     },
   )
+
+  describe('with a socket that is closed and has not reported it yet', () => {
+    const sockets: Socket[] = []
+    const keep = (message: unknown) => sockets.push((message as { socket: Socket }).socket)
+    // The state between the end of the stream that the server sends and the event of the socket.
+    const lose = () => {
+      for (const socket of sockets) socket.destroy()
+    }
+
+    beforeEach(() => {
+      sockets.length = 0
+      subscribe('net.client.socket', keep)
+      return () => unsubscribe('net.client.socket', keep)
+    })
+
+    it('repeats a read on another connection', async () => {
+      const catalog = await store.open()
+      await catalog.ping()
+      lose()
+      const find = catalog.run('find a plan', () => catalog.plans.findOne({ name: 'GOLD' }))
+      expect(await find).toBeNull()
+    })
+
+    it('reports a command that cannot be repeated', async () => {
+      const catalog = await store.open()
+      await catalog.ping()
+      lose()
+      await expect(catalog.ping()).rejects.toThrow(/connection \d+ to .* closed/)
+    })
+
+    it('closes', async () => {
+      const catalog = await store.open()
+      await catalog.ping()
+      lose()
+      await catalog.close()
+    })
+  })
 
   it('reports a read whose cursor the server has lost', async () => {
     catalog = await openCatalog({
