@@ -13,6 +13,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import ts from 'typescript'
+// A client of a killed server would otherwise wait forever for a command sent at the same moment.
+import '../../../../src/catalog/lost-connections.ts'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 
