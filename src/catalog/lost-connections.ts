@@ -12,7 +12,8 @@ const { writeCommand } = Connection.prototype
 
 Connection.prototype.writeCommand = function (command, options) {
   return new Promise((resolve, reject) => {
-    const fail = () => reject(this.error)
+    // Later than the driver's own error, if it has one.
+    const fail = () => setImmediate(() => reject(this.error))
     this.once('close', fail)
     writeCommand
       .call(this, command, options)
