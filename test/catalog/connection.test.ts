@@ -24,7 +24,7 @@ async function openBehindProxy(timeoutMs = 500): Promise<{ catalog: Catalog; pro
   return { catalog, proxy }
 }
 
-/** Pings until the driver has detected that the outage is over, as a poll would. */
+/** Pings until the driver has connected, or detected that an outage is over, as a poll would. */
 async function pingUntilUp(catalog: Catalog): Promise<void> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
     const isUp = await catalog.ping().then(
@@ -49,7 +49,7 @@ describe('openCatalog', () => {
     'reports an outage by its name (%s) and recovers',
     async (kind) => {
       const { catalog, proxy } = await openBehindProxy()
-      await catalog.ping()
+      await pingUntilUp(catalog)
       await proxy[kind]()
       const find = () => catalog.run('find a plan', () => catalog.plans.findOne({ name: 'GOLD' }))
       await expect(find()).rejects.toThrow(CatalogUnavailableError)
@@ -62,7 +62,7 @@ describe('openCatalog', () => {
 
   it('reports an outage by its name when several documents are written', async () => {
     const { catalog, proxy } = await openBehindProxy()
-    await catalog.ping()
+    await pingUntilUp(catalog)
     await proxy.cut()
     const documents = ['a', 'b'].map((_id) => ({ _id, value: 1, rev: 1 }))
     const insert = () =>
@@ -158,7 +158,7 @@ describe('openCatalog', () => {
 
   it('recovers when the connection was replaced after a long time without answers', async () => {
     const { catalog, proxy } = await openBehindProxy()
-    await catalog.ping()
+    await pingUntilUp(catalog)
     proxy.hang()
     const find = () => catalog.run('find a plan', () => catalog.plans.findOne({ name: 'GOLD' }))
     for (let attempt = 0; attempt < 6; attempt += 1) {
