@@ -21,7 +21,7 @@ export const PACKAGES = {
   fastify: ['.'],
   ioredis: ['.'],
   ldapts: ['.'],
-  mongodb: ['.'],
+  mongodb: ['.', './lib/cmap/connection.js'],
   msgpackr: ['.'],
   pino: ['.'],
   'prom-client': ['.'],

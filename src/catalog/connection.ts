@@ -8,6 +8,7 @@ import {
   ReadCancelledError,
   SlowReadError,
 } from './errors.ts'
+import './lost-connections.ts'
 import { isTimeLimitError, outageOf, STANDALONE } from './outages.ts'
 import { type BatchCursor, type BatchReadOptions, batchReader } from './read-batches.ts'
 import { OutboxDispatcher } from './transactions/dispatcher.ts'
@@ -179,8 +180,8 @@ interface ServerLink {
   /** Resolves once the server was reached; from then on the driver reconnects by itself. */
   ready(): Promise<void>
   /**
-   * Closes all connections and connects again. If a server dies during a heartbeat check, the
-   * driver has been observed to wait for that check forever.
+   * Closes all connections and connects again, in case the driver waits forever for something that
+   * has no time limit.
    */
   reconnect(): void
   close(): Promise<void>

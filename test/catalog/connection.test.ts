@@ -1,5 +1,7 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { Socket } from 'node:net'
 import { MongoClient } from 'mongodb'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError, CatalogUrlError } from '../../src/catalog/errors.ts'
 import { useStore } from '../support/catalog/store.ts'
@@ -22,7 +24,7 @@ async function openBehindProxy(timeoutMs = 500): Promise<{ catalog: Catalog; pro
   return { catalog, proxy }
 }
 
-/** Pings until the driver has detected that the outage is over, as a poll would. */
+/** Pings until the driver has connected, or detected that an outage is over, as a poll would. */
 async function pingUntilUp(catalog: Catalog): Promise<void> {
   for (let attempt = 0; attempt < 50; attempt += 1) {
     const isUp = await catalog.ping().then(
@@ -47,7 +49,7 @@ describe('openCatalog', () => {
     'reports an outage by its name (%s) and recovers',
     async (kind) => {
       const { catalog, proxy } = await openBehindProxy()
-      await catalog.ping()
+      await pingUntilUp(catalog)
       await proxy[kind]()
       const find = () => catalog.run('find a plan', () => catalog.plans.findOne({ name: 'GOLD' }))
       await expect(find()).rejects.toThrow(CatalogUnavailableError)
@@ -60,7 +62,7 @@ describe('openCatalog', () => {
 
   it('reports an outage by its name when several documents are written', async () => {
     const { catalog, proxy } = await openBehindProxy()
-    await catalog.ping()
+    await pingUntilUp(catalog)
     await proxy.cut()
     const documents = ['a', 'b'].map((_id) => ({ _id, value: 1, rev: 1 }))
     const insert = () =>
@@ -95,6 +97,43 @@ describe('openCatalog', () => {
     },
   )
 
+  describe('with a socket that is closed and has not reported it yet', () => {
+    const sockets: Socket[] = []
+    const keep = (message: unknown) => sockets.push((message as { socket: Socket }).socket)
+    // The state between the end of the stream that the server sends and the event of the socket.
+    const lose = () => {
+      for (const socket of sockets) socket.destroy()
+    }
+
+    beforeEach(() => {
+      sockets.length = 0
+      subscribe('net.client.socket', keep)
+      return () => unsubscribe('net.client.socket', keep)
+    })
+
+    it('repeats a read on another connection', async () => {
+      const catalog = await store.open()
+      await catalog.ping()
+      lose()
+      const find = catalog.run('find a plan', () => catalog.plans.findOne({ name: 'GOLD' }))
+      expect(await find).toBeNull()
+    })
+
+    it('reports a command that cannot be repeated', async () => {
+      const catalog = await store.open()
+      await catalog.ping()
+      lose()
+      await expect(catalog.ping()).rejects.toThrow(/connection \d+ to .* closed/)
+    })
+
+    it('closes', async () => {
+      const catalog = await store.open()
+      await catalog.ping()
+      lose()
+      await catalog.close()
+    })
+  })
+
   it('reports a read whose cursor the server has lost', async () => {
     catalog = await openCatalog({
       url: store.url(),
@@ -119,7 +158,7 @@ describe('openCatalog', () => {
 
   it('recovers when the connection was replaced after a long time without answers', async () => {
     const { catalog, proxy } = await openBehindProxy()
-    await catalog.ping()
+    await pingUntilUp(catalog)
     proxy.hang()
     const find = () => catalog.run('find a plan', () => catalog.plans.findOne({ name: 'GOLD' }))
     for (let attempt = 0; attempt < 6; attempt += 1) {

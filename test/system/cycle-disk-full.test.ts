@@ -22,12 +22,12 @@ const problem = mountProblem()
 const why = problem === undefined ? '' : ` (skipped: ${problem})`
 
 describe.skipIf(problem !== undefined)(`a run of the cycle on a full disk${why}`, () => {
-  let built: ReturnType<typeof compileEmbedded>
+  let built: Awaited<ReturnType<typeof compileEmbedded>>
   let folder: string
   let disk: SmallDisk
   let server: MongoProcess
-  beforeAll(() => {
-    built = compileEmbedded()
+  beforeAll(async () => {
+    built = await compileEmbedded()
   })
   afterAll(() => built.remove())
   beforeEach(async () => {

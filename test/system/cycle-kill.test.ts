@@ -35,14 +35,14 @@ const ACCOUNTS = Math.max(900, 150 * PROCESS_KILLS)
 const KILL_MS_MAX = 250
 const TIMEOUT_MS = 1_800_000
 
-let built: ReturnType<typeof compileEmbedded>
+let built: Awaited<ReturnType<typeof compileEmbedded>>
 let folder: string
 let server: MongoProcess
 const socket = () => join(folder, 'm.sock')
 const start = () => startMongoProcess(built.main, join(folder, 'data'), socket())
 
 beforeAll(async () => {
-  built = compileEmbedded()
+  built = await compileEmbedded()
   folder = mkdtempSync(join(tmpdir(), 'tg-cycle-'))
   server = await start()
 })

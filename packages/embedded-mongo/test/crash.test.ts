@@ -11,11 +11,11 @@ const CLIENTS = 4
 const AMOUNT = 1000
 const TRANSFERS_MIN = 40
 
-let built: ReturnType<typeof compileEmbedded>
+let built: Awaited<ReturnType<typeof compileEmbedded>>
 let folder: string
 
-beforeAll(() => {
-  built = compileEmbedded()
+beforeAll(async () => {
+  built = await compileEmbedded()
 })
 afterAll(() => built.remove())
 

@@ -12,7 +12,7 @@ const OUT_OF_DISK_SPACE = 14031
 const problem = mountProblem()
 const why = problem === undefined ? '' : ` (skipped: ${problem})`
 
-let built: ReturnType<typeof compileEmbedded>
+let built: Awaited<ReturnType<typeof compileEmbedded>>
 let folder: string
 let disk: SmallDisk
 let server: MongoProcess
@@ -54,8 +54,8 @@ async function storedNumbers(): Promise<number[]> {
 }
 
 describe.skipIf(problem !== undefined)(`the embedded MongoDB on a full disk${why}`, () => {
-  beforeAll(() => {
-    built = compileEmbedded()
+  beforeAll(async () => {
+    built = await compileEmbedded()
   })
   afterAll(() => built.remove())
 

@@ -18,11 +18,11 @@ type WrittenState = {
   triedDelete: boolean
 }
 
-let built: ReturnType<typeof compileEmbedded>
+let built: Awaited<ReturnType<typeof compileEmbedded>>
 let folder: string
 
-beforeAll(() => {
-  built = compileEmbedded()
+beforeAll(async () => {
+  built = await compileEmbedded()
   folder = mkdtempSync(join(tmpdir(), 'tg-kill-'))
 })
 afterAll(() => {

@@ -7,12 +7,12 @@ import { DataFolderInUseError } from '../src/data-folder.ts'
 import { SocketPathError, startMongoServer } from '../src/server.ts'
 import { compileEmbedded, type MongoProcess, startMongoProcess } from './support/server-process.ts'
 
-let built: ReturnType<typeof compileEmbedded>
+let built: Awaited<ReturnType<typeof compileEmbedded>>
 let folder: string
 const running: MongoProcess[] = []
 
-beforeAll(() => {
-  built = compileEmbedded()
+beforeAll(async () => {
+  built = await compileEmbedded()
 })
 
 afterAll(() => built.remove())

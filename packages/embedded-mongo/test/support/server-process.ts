@@ -1,49 +1,30 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import ts from 'typescript'
+import { rolldown } from 'rolldown'
+// A client of a killed server would otherwise wait forever for a command sent at the same moment.
+import '../../../../src/catalog/lost-connections.ts'
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..')
 
-/** The sources of the package as JavaScript in their own folder: no build is needed or used. */
-export function compileEmbedded(): { readonly main: string; remove(): void } {
+/** The sources of the package as one file of JavaScript: no build is needed or used. */
+export async function compileEmbedded(): Promise<{ readonly main: string; remove(): void }> {
   const folder = mkdtempSync(join(tmpdir(), 'tg-built-'))
-  compile(join(root, 'src'), folder)
+  const main = join(folder, 'main.js')
+  const bundle = await rolldown({
+    input: join(root, 'src/main.ts'),
+    platform: 'node',
+    tsconfig: false,
+    external: (id) => !/^[./]/.test(id),
+  })
+  await bundle.write({ file: main, format: 'esm', codeSplitting: false })
+  await bundle.close()
   writeFileSync(join(folder, 'package.json'), '{"type":"module"}')
   symlinkSync(join(root, '../../node_modules'), join(folder, 'node_modules'))
-  return {
-    main: join(folder, 'main.js'),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
-  }
-}
-
-function compile(from: string, to: string): void {
-  mkdirSync(to, { recursive: true })
-  for (const entry of readdirSync(from, { withFileTypes: true })) {
-    const path = join(from, entry.name)
-    if (entry.isDirectory()) compile(path, join(to, entry.name))
-    if (!entry.name.endsWith('.ts')) continue
-    const { outputText } = ts.transpileModule(readFileSync(path, 'utf8'), {
-      compilerOptions: {
-        target: ts.ScriptTarget.ES2023,
-        module: ts.ModuleKind.ESNext,
-        rewriteRelativeImportExtensions: true,
-        verbatimModuleSyntax: true,
-      },
-    })
-    writeFileSync(join(to, entry.name.replace(/\.ts$/, '.js')), outputText)
-  }
+  return { main, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
 
 export type MongoProcess = {
