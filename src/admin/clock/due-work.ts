@@ -164,8 +164,10 @@ function jobsOf(parts: DueParts, kind: JobDocument['kind']): DueWork {
       let isByOthers = hasWaited || (due.length === 0 && (jobs.length > 0 || dueMs === undefined))
       for (const job of due) {
         if (signal.aborted) break
-        if (!(await runJob(parts, job, signal))) isByOthers = true
-        await settledJobs(parts, signal, kind)
+        if (!(await runJob(parts, job, signal))) {
+          isByOthers = true
+          await settledJobs(parts, signal, kind)
+        }
         const ended = await readJob(parts, job._id)
         if (ended !== null) done.push(doneBetween(job, ended))
       }
