@@ -36,7 +36,7 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
   const abort = new AbortController()
   const { signal } = abort
   /** By id; jobs run concurrently so that a long one does not delay the others. */
-  const running = new Map<string, { kind: JobDocument['kind']; ended: Promise<void> }>()
+  const running = new Map<string, { kind: JobDocument['kind']; ended: Promise<unknown> }>()
   let timer: NodeJS.Timeout | undefined
   /** A poll that has not begun yet finds everything that was begun before. */
   let isPollAhead = false
