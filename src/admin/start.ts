@@ -122,7 +122,7 @@ export async function startAdmin(options: AdminOptions): Promise<Admin> {
       await mayListen(config, catalog, realTimeOf(clock), first)
     }
     outbox = catalog.dispatcher.start()
-    const runner = startJobRunner({ catalog, clock, log, handlers })
+    const runner = startJobRunner({ ...parts, handlers })
     ends.push(outbox, runner, startStandingJobs(parts), startReseal(parts))
     ends.push(cycle, watchRuns(cycle, metrics))
     const port = await listen(server, config.admin)

@@ -93,6 +93,8 @@ export interface Catalog extends Collections {
   ): Promise<T>
   /** Executes what follows from transactions in other stores. */
   readonly dispatcher: OutboxDispatcher
+  /** Each is called when this process has begun a job (admin/jobs). */
+  readonly jobWatchers: Set<() => void>
   /**
    * Creates the missing indexes; idempotent. `identifiers`: identifying fields of subscribers in
    * addition to sid, msisdn and imsi.
@@ -131,6 +133,7 @@ export async function openCatalog(options: CatalogOptions): Promise<Catalog> {
     readBatches: batchReader(read),
     transaction,
     dispatcher,
+    jobWatchers: new Set(),
     ensureIndexes: (identifiers = []) => ensureIndexes(collections, identifiers, run),
     ping: () => run('ping', () => pingOnce(db)),
     async close() {

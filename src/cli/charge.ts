@@ -27,7 +27,7 @@ export async function charge(options: OptionValues, file: string | undefined): P
     const subject = `run ${clock.nowMs()}`
     const wanted = { kind: 'charge', subject, options: run, actor: operator() } as const
     const begun = await beginJob({ catalog, clock }, wanted)
-    const runner = { catalog, clock, log, handlers: { charge: chargeRunHandler(charges) } }
+    const runner = { catalog, clock, config, log, handlers: { charge: chargeRunHandler(charges) } }
     await runJob(runner, begun, new AbortController().signal).finally(() => accounts.close())
     return (await readJob({ catalog }, begun._id)) ?? begun
   })

@@ -32,7 +32,7 @@ export async function erase(options: OptionValues, file: string | undefined): Pr
     const begun = await requestErasure(api.stores, request).catch((error: unknown) => {
       throw error instanceof ApiError ? new CommandError(error.message, { cause: error }) : error
     })
-    const runner = { catalog, clock, log, handlers: { erase: eraseHandler(api) } }
+    const runner = { catalog, clock, config, log, handlers: { erase: eraseHandler(api) } }
     await runJob(runner, begun, new AbortController().signal)
     return (await readJob({ catalog }, begun._id)) ?? begun
   })

@@ -142,6 +142,10 @@ export const ConfigSchema = section({
     jobsDays: integer(0, 36_500),
     eventsDays: integer(0, 36_500),
   }),
+  jobs: section({
+    pollMs: integer(10, 60 * SECOND_MS),
+    retryMs: integer(10, DAY_MS),
+  }),
   entities: section({
     pageSize: integer(1, 100_000),
     pageSizeMax: integer(1, 100_000),

@@ -1,6 +1,5 @@
 /** The table of work that becomes due by the clock, and its runs while the clock is moved. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
 import type { Config } from '../../config/schema.ts'
@@ -16,14 +15,14 @@ import { nextRenewalMs } from '../autorenew/due.ts'
 import { nextCardExpiryMs } from '../cards/expiry.ts'
 import { nextFraudWindowMs } from '../event-jobs/fraud-job.ts'
 import { nextDueDateMs } from '../event-jobs/overdue-job.ts'
-import { jobsDue, readJob } from '../jobs/jobs.ts'
+import { activeJobs, isDue, isRunning, readJob } from '../jobs/jobs.ts'
 import { type JobHandlers, runJob } from '../jobs/runner.ts'
 
 export interface DueParts {
   readonly catalog: Catalog
   readonly ledger: Ledger
   readonly clock: Clock
-  readonly config: Pick<Config, 'sweep' | 'ledger' | 'rating'>
+  readonly config: Pick<Config, 'jobs' | 'sweep' | 'ledger' | 'rating'>
   readonly metrics: Pick<Metrics, 'sessionsExpired'>
   readonly handlers: JobHandlers
   readonly log: Pick<Logger, 'info' | 'warn'>
@@ -37,13 +36,19 @@ export interface DoneWork {
   readonly error?: string
 }
 
+export interface WorkRun {
+  readonly done: readonly DoneWork[]
+  /** Others did the work, or a part of it: that it had no effect here says nothing. */
+  readonly isByOthers: boolean
+}
+
 export interface DueWork {
   readonly name: string
   /** Shortest time between two runs; a run without effect doubles it, up to a day. */
   readonly everyMs: number
-  /** When it is due next (epoch ms); null if never. */
-  dueMs(): Promise<number | null>
-  run(signal: AbortSignal): Promise<readonly DoneWork[]>
+  /** When it is due next (epoch ms), with the active jobs of all kinds; null if never. */
+  dueMs(jobs: readonly JobDocument[]): Promise<number | null>
+  run(signal: AbortSignal): Promise<WorkRun>
 }
 
 const MINUTE_MS = 60_000
@@ -51,8 +56,8 @@ export const DAY_MS = 24 * 60 * MINUTE_MS
 
 interface JobTiming {
   readonly everyMs: number
-  /** When a job of this kind has work, if it polls for it. */
-  readonly dueMs?: (parts: DueParts) => Promise<number | null>
+  /** When a job of this kind has work, if it polls for it. `jobs`: those of the kind. */
+  readonly dueMs?: (parts: DueParts, jobs: readonly JobDocument[]) => Promise<number | null>
 }
 
 /** Every kind of job. A kind that is added has its row here. */
@@ -86,8 +91,10 @@ const RECORDING_MS_MAX = 10_000
 /** Sessions without a report: their reservations are released, and their lines end. */
 function expiredSessions({ ledger, clock, config, metrics, log }: DueParts): DueWork {
   const { intervalMs, batchMax } = config.sweep
-  const sweep = async (signal: AbortSignal): Promise<number> => {
+  const sweep = async (signal: AbortSignal): Promise<{ expired: number; isByOthers: boolean }> => {
     let expired = 0
+    // The recorder sweeps as well, and may have been faster.
+    let isByOthers = ((await firstExpiryMs(ledger)) ?? Infinity) > clock.nowMs()
     const settings = {
       batchMax,
       leaseMs: LEASE_MS,
@@ -102,22 +109,24 @@ function expiredSessions({ ledger, clock, config, metrics, log }: DueParts): Due
       while (!signal.aborted) {
         const { status } = await sweepPartition(ledger, partition, settings, clock.nowMs())
         if (status === 'done') break
-        if (status === 'taken') await delay(PAUSE_MS)
+        if (status === 'more') continue
+        isByOthers = true
+        await delay(PAUSE_MS)
       }
     }
-    return expired
+    return { expired, isByOthers }
   }
   return {
     name: 'sessions',
     everyMs: intervalMs,
     dueMs: () => firstExpiryMs(ledger),
     async run(signal) {
-      const expired = await sweep(signal)
-      if (expired === 0) return []
+      const { expired, isByOthers } = await sweep(signal)
+      if (expired === 0 && !isByOthers) return { done: [], isByOthers }
       if (!(await untilRecorded(ledger, signal))) {
         log.warn({ expired }, 'the lines of expired sessions are not recorded yet')
       }
-      return [{ subject: '', counts: { expired } }]
+      return { done: expired === 0 ? [] : [{ subject: '', counts: { expired } }], isByOthers }
     },
   }
 }
@@ -134,35 +143,54 @@ async function untilRecorded(ledger: Ledger, signal: AbortSignal): Promise<boole
 }
 
 function jobsOf(parts: DueParts, kind: JobDocument['kind']): DueWork {
-  const { catalog } = parts
-  const { everyMs, dueMs = () => nextJobMs(catalog, kind) } = JOBS[kind]
+  const { clock } = parts
+  const { everyMs, dueMs } = JOBS[kind]
   return {
     name: kind,
     everyMs,
-    dueMs: () => dueMs(parts),
+    async dueMs(jobs) {
+      const ofKind = jobs.filter((job) => job.kind === kind)
+      const firstMs = firstDueMs(ofKind)
+      if (dueMs === undefined) return firstMs
+      const workMs = await dueMs(parts, ofKind)
+      // Its job cannot run before it is due itself, as after a failure.
+      return workMs === null ? null : Math.max(workMs, firstMs ?? workMs)
+    },
     async run(signal) {
-      const due = (await jobsDue(parts)).filter((job) => job.kind === kind)
+      const { jobs, hasWaited } = await settledJobs(parts, signal, kind)
+      const due = jobs.filter((job) => isDue(job, clock))
       const done: DoneWork[] = []
+      // Without its standing job, work stays due: it is looked for less and less often.
+      let isByOthers = hasWaited || (due.length === 0 && (jobs.length > 0 || dueMs === undefined))
       for (const job of due) {
         if (signal.aborted) break
-        await runJob(parts, job, signal)
-        const ended = await untilEnded(catalog, job._id, signal)
+        if (!(await runJob(parts, job, signal))) {
+          isByOthers = true
+          await settledJobs(parts, signal, kind)
+        }
+        const ended = await readJob(parts, job._id)
         if (ended !== null) done.push(doneBetween(job, ended))
       }
-      return done.filter(({ counts, error }) => Object.keys(counts).length > 0 || error)
+      const effects = done.filter(({ counts, error }) => Object.keys(counts).length > 0 || error)
+      return { done: effects, isByOthers }
     },
   }
 }
 
-/** Another process, or the runner of this one, may have claimed the job. */
-async function untilEnded(
-  catalog: Catalog,
-  id: ObjectId,
+/**
+ * The active jobs, of one kind or all, once no process works on any of them: the runner of this
+ * process and other processes claim jobs, too.
+ */
+export async function settledJobs(
+  stores: Pick<DueParts, 'catalog' | 'clock'>,
   signal: AbortSignal,
-): Promise<JobDocument | null> {
-  for (;;) {
-    const job = await readJob({ catalog }, id)
-    if (job?.state !== 'running' || signal.aborted) return job
+  kind?: JobDocument['kind'],
+): Promise<{ jobs: readonly JobDocument[]; hasWaited: boolean }> {
+  for (let hasWaited = false; ; hasWaited = true) {
+    const active = await activeJobs(stores)
+    const jobs = kind === undefined ? active : active.filter((job) => job.kind === kind)
+    const isSettled = !jobs.some((job) => isRunning(job, stores.clock))
+    if (isSettled || signal.aborted) return { jobs, hasWaited }
     await delay(PAUSE_MS)
   }
 }
@@ -176,25 +204,18 @@ function doneBetween(before: JobDocument, after: JobDocument): DoneWork {
   return { subject, counts: Object.fromEntries(added), ...(error !== '' && { error }) }
 }
 
-async function nextJobMs(
-  catalog: Catalog,
-  kind: JobDocument['kind'],
-  more: { subject?: { $ne: string } } = {},
-): Promise<number | null> {
-  const next = await catalog.run('find the next job', () =>
-    catalog.jobs
-      .find({ kind, state: { $in: ['queued', 'waiting'] }, ...more })
-      .sort({ due: 1 })
-      .limit(1)
-      .toArray(),
-  )
-  return next[0]?.due.getTime() ?? null
+/** When the first job is due; null without jobs. */
+function firstDueMs(jobs: readonly JobDocument[]): number | null {
+  return jobs.length === 0 ? null : Math.min(...jobs.map(({ due }) => due.getTime()))
 }
 
 /** Files of reports are removed where there are any: a long move would look for them every day. */
-async function nextRetentionMs({ catalog }: DueParts): Promise<number | null> {
+async function nextRetentionMs(
+  { catalog }: DueParts,
+  jobs: readonly JobDocument[],
+): Promise<number | null> {
   const report = await catalog.run('find a report', () => catalog.jobs.findOne({ kind: 'report' }))
-  return nextJobMs(catalog, 'retention', report === null ? { subject: { $ne: 'reports' } } : {})
+  return firstDueMs(report === null ? jobs.filter(({ subject }) => subject !== 'reports') : jobs)
 }
 
 /** Retries and questions to gateways. */

@@ -7,12 +7,19 @@ import { advanceClock } from '../../catalog/installation-clock.ts'
 import type { Config } from '../../config/schema.ts'
 import { offsetMs, raiseOffset, realTimeOf } from '../../runtime/clock.ts'
 import { EntityRuleError, RequestError } from '../entities/errors.ts'
-import { DAY_MS, type DoneWork, type DueParts, type DueWork, dueWork } from './due-work.ts'
+import {
+  DAY_MS,
+  type DoneWork,
+  type DueParts,
+  type DueWork,
+  dueWork,
+  settledJobs,
+} from './due-work.ts'
 import { liveGateway } from './production.ts'
 
 export interface ClockParts extends DueParts {
   readonly audit: Audit
-  readonly config: Pick<Config, 'clock' | 'sweep' | 'ledger' | 'rating' | 'catalog'>
+  readonly config: DueParts['config'] & Pick<Config, 'clock' | 'catalog'>
   readonly charges: Pick<ChargeDeps, 'gateways' | 'sealer'>
 }
 
@@ -146,13 +153,15 @@ class Move {
     return { from, now: new Date(clock.nowMs()), ran: this.#ran, runs: this.#runs }
   }
 
+  /** The time stands still while jobs run: what they do is dated by it. */
   async #earliest(
     all: readonly Scheduled[],
   ): Promise<{ scheduled: Scheduled; atMs: number } | null> {
+    const { jobs } = await settledJobs(this.#parts, this.#signal)
+    const due = await Promise.all(all.map(({ work }) => work.dueMs(jobs)))
     let earliest: { scheduled: Scheduled; atMs: number } | null = null
-    for (const scheduled of all) {
-      const dueMs = await scheduled.work.dueMs()
-      const atMs = Math.max(dueMs ?? Infinity, scheduled.notBeforeMs)
+    for (const [index, scheduled] of all.entries()) {
+      const atMs = Math.max(due[index] ?? Infinity, scheduled.notBeforeMs)
       if (atMs <= this.#toMs && atMs < (earliest?.atMs ?? Infinity)) earliest = { scheduled, atMs }
     }
     return earliest
@@ -160,21 +169,23 @@ class Move {
 
   /** Work of the last part of the move that had run shortly before. */
   async #runLast(scheduled: Scheduled): Promise<void> {
-    const dueMs = await scheduled.work.dueMs()
+    const { jobs } = await settledJobs(this.#parts, this.#signal)
+    const dueMs = await scheduled.work.dueMs(jobs)
     if (dueMs !== null && dueMs <= this.#parts.clock.nowMs()) await this.#run(scheduled)
   }
 
   async #run(scheduled: Scheduled): Promise<void> {
     const { work } = scheduled
     const at = new Date(this.#parts.clock.nowMs())
-    const done = await work.run(this.#signal)
+    const { done, isByOthers } = await work.run(this.#signal)
     this.#stopIfAborted()
     for (const each of done) this.#ran.push({ job: work.name, at, ...each })
     this.#runs[work.name] = (this.#runs[work.name] ?? 0) + 1
     const hasEffect = done.some(({ error }) => error === undefined)
-    scheduled.pauseMs = hasEffect
-      ? work.everyMs
-      : Math.max(work.everyMs, Math.min(2 * scheduled.pauseMs, DAY_MS))
+    scheduled.pauseMs =
+      hasEffect || isByOthers
+        ? work.everyMs
+        : Math.max(work.everyMs, Math.min(2 * scheduled.pauseMs, DAY_MS))
     scheduled.notBeforeMs = at.getTime() + scheduled.pauseMs
   }
 

@@ -4,6 +4,7 @@ import { type Actor, plainActor } from '../../catalog/actor.ts'
 import { type ClientSession, ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { JobDocument } from '../../catalog/records/job-document.ts'
+import { stateOf } from '../../catalog/transactions/state.ts'
 import { type Clock, realTimeOf } from '../../runtime/clock.ts'
 import { hasEnded, processIdentity } from '../../runtime/process-identity.ts'
 
@@ -35,7 +36,7 @@ export function beginJob(stores: JobStores, job: NewJob): Promise<JobDocument> {
   return stores.catalog.transaction('begin a job', (session) => addJob(stores, session, job))
 }
 
-/** As `beginJob`, within a transaction. */
+/** As `beginJob`, within a transaction. The runner of this process starts it after the commit. */
 export async function addJob(
   { catalog, clock }: JobStores,
   session: ClientSession,
@@ -65,6 +66,9 @@ export async function addJob(
   const found = await catalog.run('read a job', () => catalog.jobs.findOne({ active }, { session }))
   if (found !== null) return found
   await catalog.run('begin a job', () => catalog.jobs.insertOne(document, { session }))
+  stateOf(session).afterCommit.push(() => {
+    for (const watcher of catalog.jobWatchers) watcher()
+  })
   return document
 }
 
@@ -73,22 +77,30 @@ export function readJob({ catalog }: Pick<JobStores, 'catalog'>, id: ObjectId) {
 }
 
 /** Jobs that are due or abandoned, the longest due first. */
-export async function jobsDue({ catalog, clock }: JobStores): Promise<JobDocument[]> {
-  const nowMs = clock.nowMs()
-  const realMs = realTimeOf(clock).nowMs()
-  const found = await catalog.run('find jobs', () =>
+export async function jobsDue(stores: JobStores): Promise<JobDocument[]> {
+  const found = await activeJobs(stores)
+  return found.filter((job) => isDue(job, stores.clock))
+}
+
+/** Jobs that are not done, the longest due first. */
+export function activeJobs({ catalog }: Pick<JobStores, 'catalog'>): Promise<JobDocument[]> {
+  return catalog.run('find jobs', () =>
     catalog.jobs
       .find({ state: { $in: ['queued', 'waiting', 'running'] } })
       .sort({ due: 1 })
       .toArray(),
   )
-  return found.filter((job) => {
-    return job.state === 'running' ? isAbandoned(job, realMs) : job.due.getTime() <= nowMs
-  })
 }
 
-function isAbandoned({ expires, holder }: JobDocument, realMs: number): boolean {
-  return expires.getTime() <= realMs || (holder !== null && hasEnded(holder))
+/** Whether an active job can be claimed: it is due, or was abandoned. */
+export function isDue(job: JobDocument, clock: Clock): boolean {
+  return job.state === 'running' ? !isRunning(job, clock) : job.due.getTime() <= clock.nowMs()
+}
+
+/** Whether a process works on the job. */
+export function isRunning({ state, expires, holder }: JobDocument, clock: Clock): boolean {
+  const isHeld = expires.getTime() > realTimeOf(clock).nowMs()
+  return state === 'running' && isHeld && (holder === null || !hasEnded(holder))
 }
 
 function leaseFrom(clock: Clock): Date {

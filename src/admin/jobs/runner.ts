@@ -1,5 +1,6 @@
-/** Runs jobs in the background: due jobs, and those of dead processes. */
+/** Runs jobs in the background: those begun here at once, due jobs, and those of dead processes. */
 import type { JobDocument } from '../../catalog/records/job-document.ts'
+import type { Config } from '../../config/schema.ts'
 import type { Logger } from '../../runtime/log.ts'
 import {
   type ClaimedJob,
@@ -19,8 +20,7 @@ export type JobHandlers = Readonly<Partial<Record<JobDocument['kind'], JobHandle
 export interface JobRunnerOptions extends JobStores {
   handlers: JobHandlers
   log: Pick<Logger, 'info' | 'warn'>
-  /** Poll interval; shorter in tests. */
-  everyMs?: number
+  config: Pick<Config, 'jobs'>
 }
 
 export interface JobRunner {
@@ -28,19 +28,18 @@ export interface JobRunner {
   stop(): Promise<void>
 }
 
-const POLL_MS = 2_000
-/** After a failure, usually an outage. */
-const RETRY_MS = 30_000
 /** Limit per kind, so that many erasures do not saturate the store. */
 const AT_ONCE = 4
 
 export function startJobRunner(options: JobRunnerOptions): JobRunner {
-  const { log, everyMs = POLL_MS } = options
+  const { catalog, config, log } = options
   const abort = new AbortController()
   const { signal } = abort
   /** By id; jobs run concurrently so that a long one does not delay the others. */
-  const running = new Map<string, { kind: JobDocument['kind']; ended: Promise<void> }>()
+  const running = new Map<string, { kind: JobDocument['kind']; ended: Promise<unknown> }>()
   let timer: NodeJS.Timeout | undefined
+  /** A poll that has not begun yet finds everything that was begun before. */
+  let isPollAhead = false
   const begin = (job: JobDocument): void => {
     const { kind, _id } = job
     const ofKind = [...running.values()].filter((one) => one.kind === kind)
@@ -52,22 +51,28 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
     running.set(id, { kind, ended })
   }
   const poll = async (): Promise<void> => {
+    isPollAhead = false
     try {
       const due = await jobsDue(options)
       if (!signal.aborted) for (const job of due) begin(job)
     } catch (error) {
       log.warn({ err: error }, 'cannot read the jobs that are due')
     }
-    if (!signal.aborted) timer = setTimeout(next, everyMs)
+    if (!signal.aborted && !isPollAhead) timer = setTimeout(next, config.jobs.pollMs)
   }
   let polling = Promise.resolve()
   const next = () => {
-    polling = poll()
+    clearTimeout(timer)
+    if (isPollAhead) return
+    isPollAhead = true
+    polling = polling.then(poll)
   }
+  catalog.jobWatchers.add(next)
   next()
   return {
     async stop() {
       abort.abort()
+      catalog.jobWatchers.delete(next)
       clearTimeout(timer)
       await polling
       await Promise.all([...running.values()].map(({ ended }) => ended))
@@ -75,35 +80,45 @@ export function startJobRunner(options: JobRunnerOptions): JobRunner {
   }
 }
 
-/** Runs a job unless another process has claimed it. A failed job is retried later. */
+/**
+ * Runs a job unless another process has claimed it, or there is no handler: false. A failed job is
+ * retried later.
+ */
 export async function runJob(
   options: JobRunnerOptions,
   job: JobDocument,
   signal: AbortSignal,
-): Promise<void> {
-  const { clock, handlers, log } = options
+): Promise<boolean> {
+  const { handlers, log } = options
   const { kind } = job
   const handler = handlers[kind]
   const claimed = handler === undefined ? null : await claimJob(options, job)
-  if (handler === undefined || claimed === null) return
+  if (handler === undefined || claimed === null) return false
   const id = job._id.toHexString()
   try {
     const atMs = await handler(claimed, signal)
     await claimed.end(atMs === null ? null : { atMs })
     if (atMs === null) log.info({ job: id, kind, counts: claimed.job.counts }, 'job done')
   } catch (error) {
-    if (error instanceof JobLostError) return
-    if (error instanceof JobFailedError) {
-      log.warn({ err: error, job: id, kind }, 'a job failed')
-      // If this fails, the lease expires, and another attempt fails in the same way.
-      return await claimed.end({ failed: error.message }).catch(() => undefined)
-    }
-    log.warn(
-      { err: error, job: id, kind, step: claimed.job.step },
-      'a job failed; it will be retried',
-    )
-    const again = { atMs: clock.nowMs() + RETRY_MS, error: (error as Error).message }
-    // If this fails too, the lease expires.
-    await claimed.end(again).catch(() => undefined)
+    if (error instanceof JobLostError) return false
+    await endFailed(options, claimed, error)
   }
+  return true
+}
+
+/** If the end cannot be stored either, the lease expires, and the job is tried again. */
+async function endFailed(
+  { clock, config, log }: JobRunnerOptions,
+  claimed: ClaimedJob,
+  error: unknown,
+): Promise<void> {
+  const { _id, kind, step } = claimed.job
+  const job = _id.toHexString()
+  if (error instanceof JobFailedError) {
+    log.warn({ err: error, job, kind }, 'a job failed')
+    return await claimed.end({ failed: error.message }).catch(() => undefined)
+  }
+  log.warn({ err: error, job, kind, step }, 'a job failed; it will be retried')
+  const again = { atMs: clock.nowMs() + config.jobs.retryMs, error: (error as Error).message }
+  await claimed.end(again).catch(() => undefined)
 }

@@ -14,6 +14,8 @@ export interface TransactionState {
   readonly due: OutboxDocument[]
   /** Further writes, of many operations together. */
   readonly writes: PendingWrites
+  /** Called right after the commit. */
+  readonly afterCommit: (() => void)[]
   /** Values that parts of the transaction share; they are replaced, never changed. */
   readonly memory: Map<string, unknown>
   /** The head is written already: no other transaction can commit. */
@@ -60,6 +62,7 @@ export async function runPart<T>(session: ClientSession, part: () => Promise<T>)
     entries: [],
     due: [],
     writes: new PendingWrites(),
+    afterCommit: [],
     memory: new Map(whole.memory),
   }
   states.set(session, own)
@@ -70,6 +73,7 @@ export async function runPart<T>(session: ClientSession, part: () => Promise<T>)
     whole.entries.push(...own.entries)
     whole.due.push(...own.due)
     whole.writes.append(own.writes)
+    whole.afterCommit.push(...own.afterCommit)
     for (const [key, value] of own.memory) whole.memory.set(key, value)
     return result
   } finally {

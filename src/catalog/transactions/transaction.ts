@@ -8,7 +8,6 @@ import { isTransient, outageOf } from '../outages.ts'
 import type { OutboxDispatcher } from './dispatcher.ts'
 import { readHead } from './head.ts'
 import type { HeadDocument } from './head-document.ts'
-import type { OutboxDocument } from './outbox-document.ts'
 import type { Run } from './pending-writes.ts'
 import { PendingWrites } from './pending-writes.ts'
 import { beginState, type TransactionState } from './state.ts'
@@ -31,9 +30,8 @@ export interface TransactionParts {
   timeoutMs: number
 }
 
-interface Committed<T> {
+interface Committed<T> extends Pick<TransactionState, 'due' | 'afterCommit'> {
   result: T
-  due: readonly OutboxDocument[]
 }
 
 /**
@@ -57,7 +55,9 @@ export function createTransactions(parts: TransactionParts): Transaction {
   return async (what, operation, onPostponed) => {
     const giveUpMs = monotonicMs() + GIVE_UP_MS
     const leave = await turns.enter(what, giveUpMs)
-    const { result, due } = await commit(parts, own, what, operation, giveUpMs).finally(leave)
+    const committed = await commit(parts, own, what, operation, giveUpMs).finally(leave)
+    const { result, due, afterCommit } = committed
+    for (const call of afterCommit) call()
     // The writes are committed: an error would deny them.
     if (!(await parts.dispatcher.dispatch(due))) onPostponed?.()
     return result
@@ -87,7 +87,8 @@ function commit<T>(
         const result = await perform(parts, session, state, operation)
         timer = setTimeout(() => reject(commitTimeout(what, parts.timeoutMs)), parts.timeoutMs)
         const head = { ...state.head, version: state.head.version + 1 }
-        return { result, due: state.due, head, isAlone }
+        const { due, afterCommit } = state
+        return { result, due, afterCommit, head, isAlone }
       } catch (error) {
         // An abort would wait for the store once more.
         if (error instanceof CatalogUnavailableError) reject(error)
@@ -126,6 +127,7 @@ async function begin(
     entries: [],
     due: [],
     writes: new PendingWrites(),
+    afterCommit: [],
     memory: new Map(),
     hasPrecedence: takesPrecedence,
     handles: (kind) => dispatcher.handles(kind),

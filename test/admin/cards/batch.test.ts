@@ -294,7 +294,7 @@ describe('at night', () => {
     const [job] = await jobsDue({ catalog, clock })
     if (job === undefined) throw new Error('no job')
     const handlers = { cards: cardExpiryHandler({ catalog, clock, config }) }
-    const options = { catalog, clock, handlers, log: silent }
+    const options = { catalog, clock, config, handlers, log: silent }
     await runJob(options, job, new AbortController().signal)
     expect(await countCards(catalog, 3)).toEqual([
       { status: 'Expired', count: 1_198 },

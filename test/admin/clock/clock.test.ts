@@ -3,7 +3,9 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { beginJob, type ClaimedJob, claimJob, jobsDue } from '../../../src/admin/jobs/jobs.ts'
 import { LiveGatewayError } from '../../../src/admin/start.ts'
 import { ObjectId } from '../../../src/catalog/collections.ts'
+import { advanceClock } from '../../../src/catalog/installation-clock.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
+import { offsetMs, raiseOffset } from '../../../src/runtime/clock.ts'
 import { START_MS, useClockServer } from '../../support/admin/clock-server.ts'
 import { holdUnits, loadOwner, topUp } from '../../support/recorder/accounts.ts'
 import { waitUntil } from '../../support/wait.ts'
@@ -141,14 +143,20 @@ describe('a job that is under way', () => {
     }
   }
 
-  it('stays with its process when the clock is moved', async () => {
+  it('stays with its process when the clock has been moved, and the next move waits', async () => {
     const claimed = await claimNew()
-    const to = iso(world.clock.nowMs() + DAY_MS)
-    expect((await world.post({ to })).http).toBe(200)
+    const { ahead } = world.clock
+    if (ahead === undefined) throw new Error('no clock of its own')
+    // By a process that did not see the job.
+    const aheadMs = offsetMs(ahead) + DAY_MS
+    await advanceClock(world.stores().catalog, aheadMs)
+    raiseOffset(ahead, aheadMs)
+    const moved = world.post({ to: iso(world.clock.nowMs() + DAY_MS) })
     const due = (await jobsDue(stores())).map(({ _id }) => _id.toHexString())
     expect(due).not.toContain(claimed.job._id.toHexString())
     await expect(claimed.saveProgress('still claimed')).resolves.toBeUndefined()
     await claimed.end(null)
+    expect((await moved).http).toBe(200)
   })
 })
 

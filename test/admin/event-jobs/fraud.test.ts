@@ -10,6 +10,7 @@ import { jobsDue } from '../../../src/admin/jobs/jobs.ts'
 import { runJob } from '../../../src/admin/jobs/runner.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import type { FraudEventDocument } from '../../../src/catalog/records/rule-event.ts'
+import { loadConfig } from '../../../src/config/load.ts'
 import { storeEventRules } from '../../support/billing/money-rules.ts'
 import { useStore } from '../../support/catalog/store.ts'
 import { silent } from '../../support/recorder/accounts.ts'
@@ -35,7 +36,8 @@ const rules = (...fraud: object[]) => storeEventRules(catalog, { fraud })
 
 async function run(on = catalog): Promise<void> {
   const handlers = { fraud: fraudHandler({ catalog: on, clock, log: silent }) }
-  const stores = { catalog: on, clock, log: silent, handlers }
+  const config = loadConfig({ env: {} })
+  const stores = { catalog: on, clock, config, log: silent, handlers }
   const [job] = await jobsDue(stores)
   if (job !== undefined) await runJob(stores, job, new AbortController().signal)
 }

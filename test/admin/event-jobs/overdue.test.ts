@@ -38,7 +38,7 @@ beforeEach(async () => {
 
 async function run(on = catalog): Promise<void> {
   const handlers = { overdue: overdueHandler({ catalog: on, clock, config, log: silent }) }
-  const stores = { catalog: on, clock, log: silent, handlers }
+  const stores = { catalog: on, clock, config, log: silent, handlers }
   const [job] = await jobsDue(stores)
   if (job !== undefined) await runJob(stores, job, new AbortController().signal)
 }

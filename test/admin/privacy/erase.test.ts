@@ -325,10 +325,12 @@ it('erasing resumes after the death of a process at any operation', async () => 
   const { catalog, ledger } = world.stores()
   let nowMs = world.now() + 3_600_000
   const clock = { nowMs: () => nowMs }
-  const parts = { ledger, clock, config: loadConfig({ env: {} }), lookup: STORED_CUSTOMERS }
+  const config = loadConfig({ env: {} })
+  const parts = { ledger, clock, config, lookup: STORED_CUSTOMERS }
   const runnerOn = (stores: Catalog) => {
     const api = createEntityApi({ ...parts, catalog: stores, log: silent })
-    return { api, catalog: stores, clock, log: silent, handlers: { erase: eraseHandler(api) } }
+    const handlers = { erase: eraseHandler(api) }
+    return { api, catalog: stores, clock, config, log: silent, handlers }
   }
   const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
   const wanted = { subject: { collection: 'accounts', key: aid }, force: false, actor } as const

@@ -21,6 +21,7 @@ import { addReportTenant, REPORT_ENV } from '../../support/admin/reports/report-
 
 const folder = mkdtempSync(join(tmpdir(), 'tg-reports-'))
 const ENV = { ...REPORT_ENV, TOLLGATE_REPORTS_FOLDER: folder, TOLLGATE_REPORTS_ROWS_MAX: '3' }
+const CONFIG = loadConfig({ env: ENV })
 const api = useActionServer(ACTIONS, ENV)
 const log = createLogger({ name: 'test', level: 'silent' })
 const clock = { nowMs: () => api.now() }
@@ -29,24 +30,23 @@ const HOUR_MS = 3_600_000
 let parts: ReportParts
 beforeAll(async () => {
   await addReportTenant(api.catalog())
-  const config = loadConfig({ env: ENV })
   const catalog = api.catalog()
   const { fields } = createEntityApi({
     catalog,
     ledger: {} as never,
     clock,
-    config,
+    config: CONFIG,
     lookup: STORED_CUSTOMERS,
     log,
   })
-  parts = createReports({ catalog, reader: catalog, config, fields })
+  parts = createReports({ catalog, reader: catalog, config: CONFIG, fields })
 })
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Runs the jobs that are due, as the job runner does. */
 async function runJobs(): Promise<void> {
   const handlers = { report: reportHandler({ ...parts, clock }) }
-  const options = { catalog: api.catalog(), clock, log, handlers }
+  const options = { catalog: api.catalog(), clock, config: CONFIG, log, handlers }
   for (const job of await jobsDue(options)) {
     await runJob(options, job, new AbortController().signal)
   }
@@ -186,7 +186,7 @@ it('a report that cannot be written fails once, and says why', async () => {
       { $set: { 'options.definition': { ...ALL, sorts: [], columns: [{ field_name: 'gone' }] } } },
     )
   const handlers = { report: reportHandler({ ...parts, clock }) }
-  const options = { catalog: api.catalog(), clock, log, handlers }
+  const options = { catalog: api.catalog(), clock, config: CONFIG, log, handlers }
   for (const due of await jobsDue(options)) await runJob(options, due, new AbortController().signal)
   expect(await (await fetch(url)).json()).toMatchObject({
     status: 0,
@@ -200,7 +200,7 @@ it('a report with more rows than a file may have fails', async () => {
   const { url } = await order()
   const config = { ...parts.config, reports: { ...parts.config.reports, fileRowsMax: 3 } }
   const handlers = { report: reportHandler({ ...parts, config, clock }) }
-  const options = { catalog: api.catalog(), clock, log, handlers }
+  const options = { catalog: api.catalog(), clock, config: CONFIG, log, handlers }
   for (const job of await jobsDue(options)) await runJob(options, job, new AbortController().signal)
   expect(await (await fetch(url)).json()).toMatchObject({
     status: 0,
@@ -213,7 +213,7 @@ it('an interrupted report starts again, and the file has each row once', async (
   const abort = new AbortController()
   abort.abort()
   const handlers = { report: reportHandler({ ...parts, clock }) }
-  const options = { catalog: api.catalog(), clock, log, handlers }
+  const options = { catalog: api.catalog(), clock, config: CONFIG, log, handlers }
   for (const job of await jobsDue(options)) await runJob(options, job, abort.signal)
   expect((await fetch(url)).status).toBe(202)
   await runJobs()
@@ -244,7 +244,7 @@ it('a process that stops in the middle of a file leaves the report to another on
       ),
   }
   const handlers = { report: reportHandler({ ...parts, files, clock }) }
-  const options = { catalog, clock, log, handlers }
+  const options = { catalog, clock, config: CONFIG, log, handlers }
   const [due] = await jobsDue(options)
   if (due === undefined) throw new Error('no job')
   const stopped = runJob(options, due, new AbortController().signal)

@@ -109,6 +109,7 @@ describe('a report that takes too long', () => {
     const options = {
       catalog,
       clock,
+      config,
       log,
       handlers: { report: reportHandler({ ...parts, clock }) },
     }

@@ -40,8 +40,13 @@ const clock = { nowMs: () => nowMs }
 const removedOf = new Map<string, number>()
 
 function runnerOn(catalog: Catalog, keepDays: number): JobRunner {
-  const env = { TOLLGATE_AUDIT_KEEP_DAYS: String(keepDays), TOLLGATE_RETENTION_JOBS_DAYS: '1' }
-  const config = loadConfig({ env })
+  const config = loadConfig({
+    env: {
+      TOLLGATE_AUDIT_KEEP_DAYS: String(keepDays),
+      TOLLGATE_RETENTION_JOBS_DAYS: '1',
+      TOLLGATE_JOBS_POLL_MS: '10',
+    },
+  })
   const metrics = {
     retentionRemoved: (name: string, count: number) =>
       removedOf.set(name, (removedOf.get(name) ?? 0) + count),
@@ -51,8 +56,8 @@ function runnerOn(catalog: Catalog, keepDays: number): JobRunner {
   return startJobRunner({
     catalog,
     clock,
+    config,
     log: silent,
-    everyMs: 5,
     handlers: { retention: retentionHandler(parts) },
   })
 }
@@ -87,7 +92,7 @@ it('a process that dies at any command leaves whole batches, and its count is ri
     const dying = await dyingAfter(open.mongo, operations)
     const parts = { catalog: dying.catalog, ledger: open.ledger, clock, config, metrics }
     const handlers = { retention: retentionHandler(parts) }
-    const runner = { catalog: dying.catalog, clock, log: silent, handlers }
+    const runner = { catalog: dying.catalog, clock, config, log: silent, handlers }
     await runJob(runner, job, new AbortController().signal).catch(() => undefined)
     await dying.close()
     const after = await open.catalog.jobs.findOne({ subject: 'audit' })

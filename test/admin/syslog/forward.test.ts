@@ -82,7 +82,8 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
   async function forward(port: number, more: Partial<Config['audit']['syslog']> = {}) {
     const tls = { caFile: authority.caFile, certFile: '', keyFile: '' }
     const syslog = { host: 'localhost', port, ...tls, facility: 13, ...more }
-    const config = { audit: { keepDays: 0, reads: [], syslog } }
+    const jobs = { pollMs: 5, retryMs: 30_000 }
+    const config = { audit: { keepDays: 0, reads: [], syslog }, jobs }
     const { catalog } = open
     await beginForwarding({ catalog, clock, config })
     const parts = {
@@ -92,7 +93,7 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
       metrics: { auditSent: () => undefined },
     }
     const handlers = { syslog: forwardHandler(parts) }
-    runners.push(startJobRunner({ catalog, clock, log: silent, handlers, everyMs: 5 }))
+    runners.push(startJobRunner({ catalog, clock, config, log: silent, handlers }))
   }
 
   const write = (key: string, fields: object = { name: 'Zoë' }) =>

@@ -11,6 +11,7 @@ import {
   systemClock,
 } from '../../../src/runtime/clock.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
+import { PATIENT } from '../product/patience.ts'
 import { silent, startTestStores, type TestStores } from '../recorder/accounts.ts'
 import { documentedBody } from './entities/openapi/answer-check.ts'
 
@@ -74,6 +75,7 @@ export function useClockServer(environment: Record<string, string> = {}): ClockS
         TOLLGATE_CATALOG_POLL_MS: '50',
         TOLLGATE_CLOCK_TEST: 'true',
         TOLLGATE_SECRETS_KEY: 'a key of these tests, long enough for it',
+        ...PATIENT,
         ...environment,
       },
     })
