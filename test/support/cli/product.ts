@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { HOUSE } from '../../house/tree.ts'
+import { PATIENT } from '../product/patience.ts'
 
 const BIN = fileURLToPath(new URL('../../../bin/tollgate.mjs', import.meta.url))
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 180_000
 const POLL_MS = 20
 
 export interface Ended {
@@ -44,7 +45,7 @@ export interface Started {
   readonly ended: Promise<Ended>
 }
 
-/** `settings`: TOLLGATE_* variables of all its commands. */
+/** `settings`: TOLLGATE_* variables of all its commands; limits are PATIENT by default. */
 export function createProduct(settings: Readonly<Record<string, string>> = {}): Product {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-cli-'))
   const dataDir = join(folder, 'data')
@@ -57,6 +58,7 @@ export function createProduct(settings: Readonly<Record<string, string>> = {}): 
     TOLLGATE_ADMIN_OPEN_TO: 'loopback',
     TOLLGATE_REALTIME_WORKERS: '1',
     TOLLGATE_REDIS_APPENDFSYNC: 'always',
+    ...PATIENT,
     ...settings,
   }
   const open: ChildProcess[] = []

@@ -1,5 +1,6 @@
 /** Faults of a worker thread (the outage matrix of docs/OPERATING.md). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DEFAULT_LIMITS } from '../../support/product/patience.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import type { Reply } from '../../support/system/exchange.ts'
 import {
@@ -20,6 +21,7 @@ import { waitUntil } from '../../support/wait.ts'
 let faulty: FaultyNode
 beforeAll(async () => {
   faulty = await startFaultyNode(60, {
+    ...DEFAULT_LIMITS,
     TOLLGATE_REALTIME_WORKERS: '2',
     TOLLGATE_REALTIME_BATCH_SIZE_MAX: '1',
   })
