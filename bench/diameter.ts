@@ -7,6 +7,7 @@ import { performance } from 'node:perf_hooks'
 import { parseArgs } from 'node:util'
 import { readMessage, uint32Of } from '../src/realtime/codecs/diameter-wire/message.ts'
 import { avpCode } from '../src/realtime/codecs/diameter-wire/protocol.ts'
+import { DEFAULT_LIMITS } from '../test/support/product/patience.ts'
 import { FIRST_SID, populate } from '../test/support/product/population.ts'
 import { type Product, startProduct } from '../test/support/product/product.ts'
 import { cpuMicros } from './cpu.ts'
@@ -152,7 +153,8 @@ function shown(name: string, result: Result & { cpuMicros: number }): string {
 }
 
 async function main(): Promise<void> {
-  const product = await startProduct({ environment: { TOLLGATE_RECORDER_ENABLED: 'false' } })
+  const environment = { ...DEFAULT_LIMITS, TOLLGATE_RECORDER_ENABLED: 'false' }
+  const product = await startProduct({ environment })
   try {
     say(`seeding ${SUBSCRIBERS} subscribers`)
     const credits = [

@@ -8,6 +8,7 @@ import { connect, type Socket } from 'node:net'
 import { performance } from 'node:perf_hooks'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { DEFAULT_LIMITS } from '../test/support/product/patience.ts'
 import { populate } from '../test/support/product/population.ts'
 import { startProduct } from '../test/support/product/product.ts'
 import { cpuMicros } from './cpu.ts'
@@ -84,6 +85,7 @@ async function main(): Promise<void> {
   const connections = Number(values.connections)
   const product = await startProduct({
     environment: {
+      ...DEFAULT_LIMITS,
       TOLLGATE_RECORDER_ENABLED: 'false',
       TOLLGATE_REALTIME_HTTP_SERVER: values.server,
     },

@@ -3,6 +3,7 @@
  * requested.
  */
 import { loadConfig } from '../src/config/load.ts'
+import { DEFAULT_LIMITS } from '../test/support/product/patience.ts'
 import { populate } from '../test/support/product/population.ts'
 import { type Product, startProduct } from '../test/support/product/product.ts'
 import type { Flow, Protocol } from './generator/job.ts'
@@ -42,8 +43,8 @@ export function createBench(settings: Settings, say: (text: string) => void): Be
     const workers: Record<string, string> =
       settings.workers > 0 ? { TOLLGATE_REALTIME_WORKERS: String(settings.workers) } : {}
     const { queueMsMax } = loadConfig({ env: {} }).realtime
-    const settled = { ...options, queueMsMax, environment: { ...workers, ...environment } }
-    const product = await startProduct(settled)
+    const all = { ...DEFAULT_LIMITS, ...workers, ...environment }
+    const product = await startProduct({ ...options, queueMsMax, environment: all })
     try {
       say(`  seeding ${settings.subscribers} subscribers`)
       const sizes = { subscribers: settings.subscribers, subscribersPerAccount: 1 }

@@ -4,6 +4,7 @@
  */
 
 import { availableParallelism } from 'node:os'
+import { DEFAULT_LIMITS } from '../../test/support/product/patience.ts'
 import type { Product } from '../../test/support/product/product.ts'
 import type { Generator } from '../generator/generator.ts'
 import {
@@ -25,7 +26,9 @@ import { middle, otherAnswers, withGenerator } from '../measure/turns.ts'
 import type { Bench, Goal, Scenario, ScenarioResult, Table } from '../scenario.ts'
 
 /** Without recording, Redis and the charging process have the cores to themselves. */
-export const PAUSED = { environment: { TOLLGATE_RECORDER_ENABLED: 'false' } }
+export const PAUSED = {
+  environment: { ...DEFAULT_LIMITS, TOLLGATE_RECORDER_ENABLED: 'false' },
+}
 
 /** With worker threads on any machine, for what is measured by thread. */
 export const THREADS = {

@@ -31,7 +31,7 @@ export interface StoreOptions {
   readonly stopTimeoutMs: number
 }
 
-const START_TIMEOUT_MS = 20_000
+const START_TIMEOUT_MS = 60_000
 const POLL_MS = 50
 
 /**

@@ -32,7 +32,8 @@ const SHARES = { realtime: 0.48, admin: 0.1, recorder: 0.1, mongo: 0.1, redis: 0
 const STOP_SHARE = 0.95
 /** Part of its share in which a process may exit by itself before it is killed. */
 const ORDERLY = 0.9
-const ROLE_START_TIMEOUT_MS = 60_000
+/** More than charging gives its workers, whose error is better than that of this limit. */
+const ROLE_START_TIMEOUT_MS = 180_000
 const SHUTDOWN_MS_MIN = 100
 
 interface StartContext {

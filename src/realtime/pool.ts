@@ -86,7 +86,8 @@ const LOOKUP_BATCHES_IN_FLIGHT_MAX = 8
  * wait, and it answers at once what exceeds its own limit.
  */
 const CUSTOMER_BATCHES_IN_FLIGHT_MAX = 256
-const START_TIMEOUT_MS = 30_000
+/** Far more than a start takes, also on a machine that is busy with other starts. */
+const START_TIMEOUT_MS = 120_000
 
 /** Starts the workers. Throws `WorkerStartError` if one does not answer an empty batch. */
 export async function startPool(options: PoolOptions): Promise<Pool> {

@@ -33,11 +33,9 @@ afterEach(async () => {
 async function start(env: Record<string, string> = {}, log = silent) {
   const config = loadConfig({
     env: {
-      TOLLGATE_REDIS_URL: stores.server.url,
+      ...stores.environment,
       TOLLGATE_MONGO_URL: proxy.url,
-      TOLLGATE_MONGO_DATABASE: stores.mongo.database,
       TOLLGATE_MONGO_TIMEOUT_MS: '300',
-      TOLLGATE_LEDGER_PARTITIONS: '4',
       TOLLGATE_RECORDER_BLOCK_MS: '20',
       TOLLGATE_ADMIN_PORT: '0',
       TOLLGATE_ADMIN_OPEN_TO: 'loopback',

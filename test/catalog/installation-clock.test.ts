@@ -12,6 +12,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { realTimeOf, systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { startTestMongo, type TestMongo } from '../support/mongo.ts'
+import { PATIENT } from '../support/product/patience.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const REAL_MS = Date.UTC(2026, 5, 15)
@@ -94,6 +95,7 @@ describe('the clock of an installation', () => {
   it('is followed by a running process', async () => {
     const env = {
       TOLLGATE_CLOCK: '2024-01-01T00:00:00Z',
+      ...PATIENT,
       TOLLGATE_MONGO_URL: mongo.url,
       TOLLGATE_MONGO_DATABASE: mongo.database,
       TOLLGATE_CATALOG_POLL_MS: '50',

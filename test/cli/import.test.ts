@@ -32,13 +32,7 @@ afterAll(async () => {
 })
 
 function begin(...args: string[]) {
-  const env = {
-    PATH: process.env['PATH'],
-    TOLLGATE_MONGO_URL: stores.mongo.url,
-    TOLLGATE_MONGO_DATABASE: stores.mongo.database,
-    TOLLGATE_REDIS_URL: stores.server.url,
-    TOLLGATE_LEDGER_PARTITIONS: '4',
-  }
+  const env = { PATH: process.env['PATH'], ...stores.environment }
   const child = spawn(process.execPath, [BIN, ...args], { env })
   const output = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {

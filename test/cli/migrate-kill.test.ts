@@ -9,7 +9,6 @@ import type { Catalog } from '../../src/catalog/connection.ts'
 import { insertEntity } from '../support/catalog/store.ts'
 import { DUMP, linesOf } from '../support/cli/dump.ts'
 import type { Ended } from '../support/cli/product.ts'
-import { PATIENT } from '../support/product/patience.ts'
 import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -37,14 +36,7 @@ function begin(
   collection: string,
   ...args: string[]
 ): { child: ChildProcess; ended: Promise<Ended> } {
-  const env = {
-    PATH: process.env['PATH'],
-    ...PATIENT,
-    TOLLGATE_MONGO_URL: stores.mongo.url,
-    TOLLGATE_MONGO_DATABASE: stores.mongo.database,
-    TOLLGATE_REDIS_URL: stores.server.url,
-    TOLLGATE_LEDGER_PARTITIONS: '4',
-  }
+  const env = { PATH: process.env['PATH'], ...stores.environment }
   const file = join(folder, `${collection}.jsonl`)
   const parameters = [BIN, 'import', collection, file, '--migrate', ...args]
   const child = spawn(process.execPath, parameters, { env })

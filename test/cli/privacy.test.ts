@@ -25,14 +25,7 @@ beforeAll(async () => {
 afterAll(() => stores?.close())
 
 async function run(...args: string[]) {
-  const { server, mongo, ledger } = stores
-  const env = {
-    PATH: process.env['PATH'],
-    TOLLGATE_MONGO_URL: mongo.url,
-    TOLLGATE_MONGO_DATABASE: mongo.database,
-    TOLLGATE_REDIS_URL: server.url,
-    TOLLGATE_LEDGER_PARTITIONS: String(ledger.keys.partitions),
-  }
+  const env = { PATH: process.env['PATH'], ...stores.environment }
   const child = spawn(process.execPath, [BIN, ...args], { env })
   const output = { stdout: '', stderr: '' }
   for (const name of ['stdout', 'stderr'] as const) {

@@ -33,6 +33,12 @@ describe('a newcomer', () => {
     return shown.buckets.find(({ name }: { name: string }) => name === 'DATA_PACK')
   }
 
+  /** One of the three lines for a session of this name, repeated until it is granted. */
+  const granted = (index: number, name: string) => {
+    const line = tollgate.curls[index]?.replaceAll('demo-', `${name}-`) ?? ''
+    return expect.poll(() => shell(line).catch(() => '')).toContain('"returnCode":1,')
+  }
+
   it('runs three lines, and a session is opened, updated and released', async () => {
     const parts = ['admin', 'mongo', 'realtime', 'recorder', 'redis-server']
     expect([...pids.keys()].sort()).toEqual(parts)
@@ -148,10 +154,7 @@ describe('a newcomer', () => {
       }
       await expect.poll(isBack).toBe(true)
       pids.set(name, tollgate.children().get(name) ?? 0)
-      const charge = () =>
-        shell(tollgate.curls[0]?.replaceAll('demo-', `${name}-`) ?? '').catch(() => '')
-      await expect.poll(charge).toContain('"returnCode":1,')
-      await shell(tollgate.curls[2]?.replaceAll('demo-', `${name}-`) ?? '')
+      for (const request of [0, 2]) await granted(request, name)
       const ready = () =>
         fetch(`${tollgate.admin}/health/ready`).then(
           ({ status }) => status,
@@ -167,10 +170,7 @@ describe('a newcomer', () => {
     // The standby is the later one, and has not printed anything yet.
     const [active, standby] = charging()
     process.kill(active ?? 0, 'SIGKILL')
-    const charge = () =>
-      shell(tollgate.curls[0]?.replaceAll('demo-', 'standby-') ?? '').catch(() => '')
-    await expect.poll(charge).toContain('"returnCode":1,')
-    await shell(tollgate.curls[2]?.replaceAll('demo-', 'standby-') ?? '')
+    for (const request of [0, 2]) await granted(request, 'standby')
     await expect.poll(() => charging().length).toBe(2)
     expect(charging()).toContain(standby)
     expect(charging()).not.toContain(active)
@@ -313,7 +313,8 @@ describe('a failed start', () => {
     const product = createProduct()
     try {
       const url = 'redis://127.0.0.1:1'
-      await expect(product.start({ TOLLGATE_REDIS_URL: url })).rejects.toThrow(
+      const env = { TOLLGATE_REDIS_URL: url, TOLLGATE_REDIS_CONNECT_TIMEOUT_MS: '1000' }
+      await expect(product.start(env)).rejects.toThrow(
         /ended with code 1:[\s\S]*redis did not answer/,
       )
       expect(processesWith(product.dataDir)).toEqual([])

@@ -6,6 +6,7 @@ import { createDigests } from '../../src/notifications/digest.ts'
 import { type MailServer, startMailServer } from '../support/mail-server.ts'
 import { eventOf, NOW_MS } from '../support/notifications/event.ts'
 import { useScene } from '../support/notifications/scene.ts'
+import { choosePort } from '../support/product/ports.ts'
 
 const scene = useScene()
 const HOUR_MS = 3_600_000
@@ -26,7 +27,7 @@ async function mailed(options: Parameters<typeof startMailServer>[0] = {}) {
   const open = await scene()
   const server = await startMailServer(options)
   servers.push(server)
-  const mail = { url: server.url, from: 'Tollgate <tollgate@example.org>', timeoutMs: 2_000 }
+  const mail = { url: server.url, from: 'Tollgate <tollgate@example.org>', timeoutMs: 60_000 }
   const now = { ms: NOW_MS + 60_000 }
   const clock = { nowMs: () => now.ms }
   const { catalog, metrics } = open
@@ -103,13 +104,14 @@ describe('a digest', () => {
   })
 
   it('waits for a server that is down', async () => {
-    const { add, digests, server, catalog } = await mailed()
+    const port = await choosePort()
+    const { add, digests, server, catalog } = await mailed({ port })
     await add(eventOf('a', { receiver: to('x@example.net', 'y@example.net') }))
     await server.close()
     const digest = digests()
     await expect(digest.send(EMAIL)).rejects.toThrow('ECONNREFUSED')
     expect(await catalog.events.countDocuments({ email_time: { $exists: true } })).toBe(0)
-    const again = await startMailServer({ port: Number(new URL(server.url).port) })
+    const again = await startMailServer({ port })
     servers.splice(0, 1, again)
     expect(await digest.send(EMAIL)).toBe(2)
   })

@@ -5,35 +5,38 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
 
 const MODULE = new URL('../../dist/src/realtime/hang-watch.js', import.meta.url).href
-const LIMIT_MS = 400
-
 const children: ChildProcess[] = []
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
 })
 
-/** Watches itself, and does what each line of its input says. */
-const PROGRAM = `
+/** Watches itself, and does what each line of its input says: a word, and how often. */
+const programOf = (limitMs: number) => `
 const { watchForHangs } = await import(${JSON.stringify(MODULE)})
-const watch = watchForHangs(${LIMIT_MS})
-const spin = (ms) => { const until = performance.now() + ms; while (performance.now() < until); }
+const watch = watchForHangs(${limitMs})
+const cell = new Int32Array(new SharedArrayBuffer(4))
+const block = (ms) => Atomics.wait(cell, 0, 0, ms)
 const deeds = {
-  hang: () => spin(3_600_000),
-  work: async () => {
-    for (let round = 0; round < 20; round += 1) {
-      spin(${LIMIT_MS / 8})
+  hang: () => block(3_600_000),
+  work: async (rounds) => {
+    for (let round = 0; round < rounds; round += 1) {
+      block(${limitMs / 8})
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
     process.stdout.write('worked')
   },
   end: async () => { await watch.close(); process.stdin.destroy() },
 }
-process.stdin.on('data', (text) => deeds[String(text)]())
+process.stdin.on('data', (text) => {
+  const [word, rounds] = String(text).split(' ')
+  deeds[word](Number(rounds))
+})
 process.stdout.write('ready')
 `
 
-async function watched() {
-  const child = spawn(process.execPath, ['--input-type=module', '-e', PROGRAM], { stdio: 'pipe' })
+async function watched(limitMs: number) {
+  const args = ['--input-type=module', '-e', programOf(limitMs)]
+  const child = spawn(process.execPath, args, { stdio: 'pipe' })
   children.push(child)
   let errors = ''
   child.stderr.on('data', (text) => {
@@ -52,20 +55,22 @@ async function watched() {
 }
 
 it('ends a process whose event loop hangs, and says so', async () => {
-  const { order, exited, errors } = await watched()
+  const { order, exited, errors } = await watched(400)
   order('hang')
   expect(await exited).toEqual([null, 'SIGKILL'])
   expect(errors()).toBe('tollgate: the event loop of charging hangs; the process is ended\n')
 })
 
 it('leaves one alone that is busy, and one that was stopped as a whole', async () => {
-  const { child, order, says, exited } = await watched()
-  order('work')
+  // Longer than a busy machine keeps one of its two threads waiting.
+  const limitMs = 3_000
+  const { child, order, says, exited } = await watched(limitMs)
+  order('work 9')
   expect(await says()).toBe('worked')
   child.kill('SIGSTOP')
-  await pause(3 * LIMIT_MS)
+  await pause(1.5 * limitMs)
   child.kill('SIGCONT')
-  order('work')
+  order('work 3')
   expect(await says()).toBe('worked')
   order('end')
   expect(await exited).toEqual([0, null])

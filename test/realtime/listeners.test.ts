@@ -7,7 +7,8 @@ import type { Realtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
-import { freePort } from '../support/product/product.ts'
+import { PATIENT } from '../support/product/patience.ts'
+import { choosePort } from '../support/product/ports.ts'
 import { openSocket, post } from '../support/realtime/http/socket.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -26,6 +27,12 @@ const slow = {
   allowsAddress: () => true,
 }
 
+/** For requests that are not answered in time. */
+const SHORT = {
+  TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100',
+  TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '2000',
+}
+
 async function nodeOf(env: Record<string, string> = {}, worker = 'pool-worker') {
   const metrics = createMetrics({ node: 'test', role: 'realtime' })
   const config = loadConfig({
@@ -34,7 +41,7 @@ async function nodeOf(env: Record<string, string> = {}, worker = 'pool-worker') 
       TOLLGATE_REALTIME_LISTENERS: '2',
       TOLLGATE_REALTIME_WORKERS: '1',
       TOLLGATE_DIAMETER_PORT: '0',
-      TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100',
+      ...PATIENT,
       TOLLGATE_LOG_LEVEL: 'silent',
       ...env,
     },
@@ -172,10 +179,7 @@ it('reaches a worker again after its replacement, from all event loops', async (
 })
 
 it('lets workers answer requests of other event loops before it closes', async () => {
-  const patient = {
-    TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '30000',
-    TOLLGATE_SHUTDOWN_TIMEOUT_MS: '90000',
-  }
+  const patient = {}
   const node = await nodeOf(patient, 'held-worker')
   const all = await connections(node, 8)
   const [sockets, idle] = [all.slice(0, 8), all[8]]
@@ -227,7 +231,7 @@ it('fails on a port that is in use, alone or shared', async () => {
 })
 
 it('does not start if one event loop fails, with its reason, and releases the port', async () => {
-  const port = String(await freePort())
+  const port = String(await choosePort())
   for (const [dir, why] of [
     ['fails', 'event loop 1: rules cannot be used'],
     ['fails-at-load', 'event loop 1: no such module'],
@@ -260,7 +264,7 @@ it('is ready in all event loops or in none', async () => {
 })
 
 it('answers requests in flight in each event loop before it closes', async () => {
-  const running = await nodeOf({ TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '2000' })
+  const running = await nodeOf(SHORT)
   const { node, metrics } = running
   const sockets = await connections(running)
   for (const socket of sockets) await socket.send(update('wait'))
@@ -276,7 +280,7 @@ it('answers requests in flight in each event loop before it closes', async () =>
 it('divides the requests in flight between event loops', async () => {
   const running = await nodeOf({
     TOLLGATE_REALTIME_IN_FLIGHT_MAX: '2',
-    TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '2000',
+    ...SHORT,
   })
   const { metrics } = running
   const sockets = await connections(running, 2)

@@ -10,6 +10,7 @@ import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
+import { PATIENT } from '../support/product/patience.ts'
 import { openSocket, post } from '../support/realtime/http/socket.ts'
 import { startTestRedis } from '../support/redis.ts'
 
@@ -36,7 +37,7 @@ async function realtimeOf(
     env: {
       TOLLGATE_REALTIME_PORT: '0',
       TOLLGATE_DIAMETER_PORT: '0',
-      TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100',
+      ...PATIENT,
       ...env,
     },
   })
@@ -172,6 +173,7 @@ it('has the configured default file type', async () => {
 it('refuses requests above the limit immediately, and continues when there is room', async () => {
   const { charge, figure } = await realtimeOf({
     TOLLGATE_REALTIME_IN_FLIGHT_MAX: '1',
+    TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100',
     TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '500',
   })
   const waiting = charge('wait')
@@ -183,6 +185,7 @@ it('refuses requests above the limit immediately, and continues when there is ro
 
 it('answers requests in flight before it closes', async () => {
   const { realtime, charge, figure } = await realtimeOf({
+    TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '100',
     TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '300',
   })
   const kept = openSocket(realtime.port)

@@ -243,7 +243,7 @@ describe('a recorder while a store is down', () => {
   it('MongoDB: the streams keep the entries, and it resumes by itself', async () => {
     const proxy = await startStoreProxy(stores.mongo.url)
     const { database } = stores.mongo
-    const options = { url: proxy.url, database, timeoutMs: 300, appName: 'test' }
+    const options = { url: proxy.url, database, timeoutMs: 20_000, appName: 'test' }
     const catalog = await openCatalog(options)
     const counts = { recorded: 0, unreadable: 0 }
     const drain = await startTestDrain(stores, { catalog }, counts)
@@ -268,7 +268,7 @@ describe('a recorder while a store is down', () => {
     const catalog = await openCatalog({
       url: proxy.url,
       database,
-      timeoutMs: 5_000,
+      timeoutMs: 10_000,
       appName: 'test',
     })
     const lines = Array.from({ length: 50 }, (_, index) => lineOf(9, 91, `amid-${index}`))

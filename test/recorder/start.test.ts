@@ -27,10 +27,7 @@ it('the recorder drains streams, expires abandoned sessions and serves metrics',
     buckets: [{ free: 500, reserved: 500 }],
   })
   const env = {
-    TOLLGATE_REDIS_URL: stores.server.url,
-    TOLLGATE_MONGO_URL: stores.mongo.url,
-    TOLLGATE_MONGO_DATABASE: stores.mongo.database,
-    TOLLGATE_LEDGER_PARTITIONS: '4',
+    ...stores.environment,
     TOLLGATE_SWEEP_INTERVAL_MS: '20',
     TOLLGATE_RECORDER_BLOCK_MS: '20',
     TOLLGATE_RECORDER_GATHER_MS: '20',

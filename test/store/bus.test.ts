@@ -8,7 +8,9 @@ import { startStoreProxy } from '../support/store-proxy.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const log = createLogger({ name: 'test', level: 'silent' })
-const SETTINGS = { commandTimeoutMs: 500, connectTimeoutMs: 500 }
+const SETTINGS = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
+/** For another end that does not answer. */
+const SHORT = { commandTimeoutMs: 500, connectTimeoutMs: 500 }
 let server: TestRedis
 let redis: RedisConnection
 const open: (() => unknown)[] = []
@@ -25,8 +27,8 @@ afterEach(async () => {
   for (const close of open.splice(0)) await close()
 })
 
-async function connect(url: string): Promise<RedisConnection> {
-  const connection = openRedis({ url, ...SETTINGS }, log)
+async function connect(url: string, settings = SETTINGS): Promise<RedisConnection> {
+  const connection = openRedis({ url, ...settings }, log)
   await waitForRedis(connection, 20_000)
   return connection
 }
@@ -97,7 +99,7 @@ it('the bus tolerates an unavailable Redis, and subscribes again when it is back
 it('the bus detects on its own that the other end no longer answers', async () => {
   const proxy = await startStoreProxy(server.url)
   open.push(() => proxy.close())
-  const through = await connect(proxy.url)
+  const through = await connect(proxy.url, SHORT)
   open.push(() => through.close())
   const subscriber = listen(through)
   await listening(subscriber)

@@ -13,7 +13,7 @@ import { waitUntil } from '../support/wait.ts'
 it('the policy watch reports once that a master lacks replicas for commits', async () => {
   const server = await startTestRedis()
   const silent = createLogger({ name: 'test', level: 'silent' })
-  const settings = { url: server.url, commandTimeoutMs: 1_000, connectTimeoutMs: 1_000 }
+  const settings = { url: server.url, commandTimeoutMs: 5_000, connectTimeoutMs: 20_000 }
   const redis = openRedis({ ...settings, replicaAcks: 1 }, silent)
   const said: unknown[] = []
   const log = { error: (...what: unknown[]) => said.push(what), info: () => undefined }

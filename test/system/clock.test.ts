@@ -1,6 +1,5 @@
 /** An installation that starts in the past, charges a session, and is moved a month forward. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PATIENT } from '../support/product/patience.ts'
 import { FIRST_AID, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { tollgate } from '../support/system/command.ts'
@@ -18,7 +17,7 @@ const START_MS = Date.parse(START)
 const LATER_MS = Date.parse(LATER)
 const HOUR_MS = 3_600_000
 const MIB = 1024 * 1024
-const environment = { ...PATIENT, TOLLGATE_CLOCK: START, TOLLGATE_CLOCK_TEST: 'true' }
+const environment = { TOLLGATE_CLOCK: START, TOLLGATE_CLOCK_TEST: 'true' }
 
 let product: Product
 let reader: LedgerReader

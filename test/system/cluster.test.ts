@@ -1,6 +1,7 @@
 /** The product on a Redis Cluster: ledger and lines agree, also when a master dies under load. */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DEFAULT_LIMITS } from '../support/product/patience.ts'
 import { populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { startTestCluster, type TestCluster } from '../support/redis-cluster.ts'
@@ -24,6 +25,7 @@ const truths: SessionTruth[] = []
 beforeAll(async () => {
   cluster = await startTestCluster()
   const environment = {
+    ...DEFAULT_LIMITS,
     ...FAST_EXPIRY,
     TOLLGATE_RECORDER_ENABLED: 'false',
     TOLLGATE_REDIS_REPLICA_ACKS: '1',

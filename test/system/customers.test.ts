@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProduct, type Started } from '../support/cli/product.ts'
 import { customerSettings } from '../support/external/example-crm.ts'
 import { type MailServer, startMailServer } from '../support/mail-server.ts'
-import { freePort } from '../support/product/product.ts'
+import { choosePort } from '../support/product/ports.ts'
 import { type Fields, post, type Reply } from '../support/system/exchange.ts'
 import { waitUntil } from '../support/wait.ts'
 
@@ -55,7 +55,7 @@ interface ExampleProcess {
 }
 
 async function exampleProcess(): Promise<ExampleProcess> {
-  const port = await freePort()
+  const port = await choosePort()
   const file = join(folder, 'customers.json')
   let child: ChildProcess | null = null
   return {

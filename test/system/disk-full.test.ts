@@ -1,6 +1,7 @@
 /** The embedded stores share a disk: behaviour of the product while it is full, and afterwards. */
 import { afterEach, describe, expect, it } from 'vitest'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
+import { DEFAULT_LIMITS } from '../support/product/patience.ts'
 import { mountProblem, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
 import { type Fields, post } from '../support/system/exchange.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -21,7 +22,7 @@ describe.skipIf(problem !== undefined)(title, () => {
   })
 
   it.each(['everysec', 'always'])('appendfsync %s: 503, then recovery', async (appendfsync) => {
-    product = createProduct()
+    product = createProduct(DEFAULT_LIMITS)
     disk = mountSmallDisk(product.dataDir, 96 * MIB)
     const tollgate = await product.start({ TOLLGATE_REDIS_APPENDFSYNC: appendfsync })
     const session = createSession(tollgate, 'first')

@@ -8,7 +8,6 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { heldDescriptors } from '../support/descriptors.ts'
 import { Client } from '../support/product/charge-client.ts'
-import { PATIENT } from '../support/product/patience.ts'
 import { FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -89,7 +88,6 @@ describe.each(KINDS)('other clients are served on %s during', (httpServer) => {
 
   beforeAll(async () => {
     const environment = {
-      ...PATIENT,
       TOLLGATE_REALTIME_HTTP_SERVER: httpServer,
       TOLLGATE_REALTIME_CONNECTIONS_MAX: String(CONNECTIONS_MAX),
     }

@@ -7,7 +7,6 @@ import { connect as openConnection, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PATIENT } from '../support/product/patience.ts'
 import { FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { openSocket, post as rawPost } from '../support/realtime/http/socket.ts'
@@ -157,7 +156,6 @@ describe(`two event-loop threads, seed ${seed}`, () => {
   })
 
   it('exit with code 1 on a second signal, even with pending requests', async () => {
-    Object.assign(environment, PATIENT)
     await product.start('realtime')
     const pid = product.pid('realtime')
     process.kill(product.pid('redis'), 'SIGSTOP')

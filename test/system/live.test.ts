@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { EntityCollection } from '../../src/catalog/entities/entity-table.ts'
 import { writeEntity } from '../support/catalog/write.ts'
+import { DEFAULT_LIMITS } from '../support/product/patience.ts'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import {
@@ -27,6 +28,7 @@ beforeAll(async () => {
   product = await startProduct({
     appendfsync: 'always',
     environment: {
+      ...DEFAULT_LIMITS,
       TOLLGATE_MONGO_TIMEOUT_MS: '500',
       // On a busy machine an outage must be detected before a request is over.
       TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '20000',

@@ -3,7 +3,6 @@ import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
-import { PATIENT } from '../support/product/patience.ts'
 import { populate } from '../support/product/population.ts'
 import { ROOT } from '../support/product/product.ts'
 import { ClientLedger } from '../support/system/client-ledger.ts'
@@ -17,7 +16,7 @@ let tollgate: Started
 let clientLedger: ClientLedger
 
 beforeAll(async () => {
-  product = createProduct(PATIENT)
+  product = createProduct()
   tollgate = await product.start()
   clientLedger = new ClientLedger({
     name: 'lost',

@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { writeEntity } from '../support/catalog/write.ts'
-import { PATIENT } from '../support/product/patience.ts'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { tollgate } from '../support/system/command.ts'
@@ -34,7 +33,7 @@ let product: Product
 let reader: LedgerReader
 
 beforeAll(async () => {
-  product = await startProduct({ environment: { ...PATIENT, ...RULES } })
+  product = await startProduct({ environment: RULES })
   const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
   await populate({ ...product, subscribers: 1, subscribersPerAccount: 1, credits })
   await withCatalog(product, writeTariffs)

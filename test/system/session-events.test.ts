@@ -20,14 +20,10 @@ let pool: Pool
 
 beforeAll(async () => {
   stores = await startTestStores()
-  const { server, mongo } = stores
   const config = loadConfig({
     env: {
       TOLLGATE_DATA_DIR: folder,
-      TOLLGATE_REDIS_URL: server.url,
-      TOLLGATE_MONGO_URL: mongo.url,
-      TOLLGATE_MONGO_DATABASE: mongo.database,
-      TOLLGATE_LEDGER_PARTITIONS: String(stores.ledger.keys.partitions),
+      ...stores.environment,
       TOLLGATE_LOG_LEVEL: 'silent',
     },
   })

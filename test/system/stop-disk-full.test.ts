@@ -7,6 +7,7 @@ import {
   processesWith,
   type Started,
 } from '../support/cli/product.ts'
+import { DEFAULT_LIMITS } from '../support/product/patience.ts'
 import { populate } from '../support/product/population.ts'
 import { mountProblem, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
 import { ClientLedger } from '../support/system/client-ledger.ts'
@@ -28,7 +29,7 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
 
   /** Starts on a small disk, fills it while it charges, and continues until Redis refuses. */
   async function fillUnderLoad(environment: Record<string, string>): Promise<Filled> {
-    product = createProduct()
+    product = createProduct(DEFAULT_LIMITS)
     disk = mountSmallDisk(product.dataDir, 160 * MIB)
     const tollgate = await product.start(environment)
     const clientLedger = new ClientLedger({

@@ -12,7 +12,6 @@ import {
 import { sessionKeyOf } from '../../src/ledger/keys.ts'
 import { openSessions, streamBacklog } from '../../src/ledger/streams.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { PATIENT } from '../support/product/patience.ts'
 import { populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
@@ -34,7 +33,7 @@ let accounts: Abandoned[] = []
 let truths: SessionTruth[] = []
 
 beforeAll(async () => {
-  product = await startProduct({ environment: { ...PATIENT, ...FAST_EXPIRY } })
+  product = await startProduct({ environment: FAST_EXPIRY })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
   reader = await openLedgerReader(product.redisUrl)
   // The admin process has a recorder of its own.

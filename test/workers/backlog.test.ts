@@ -30,7 +30,6 @@ beforeEach(async () => {
   reads.length = 0
   logged = []
   scene = await openProcessorFixture(redis.url, {
-    commandTimeoutMs: 1_000,
     refusal: () => watch.refusal(),
     read: async ({ value }) => {
       reads.push(value)

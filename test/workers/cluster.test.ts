@@ -29,9 +29,8 @@ let other: ProcessorFixture
 
 beforeAll(async () => {
   cluster = await startTestCluster()
-  const options = { commandTimeoutMs: 5_000 }
-  scene = await openProcessorFixture(cluster.url, options)
-  other = await openProcessorFixture(cluster.url, options)
+  scene = await openProcessorFixture(cluster.url)
+  other = await openProcessorFixture(cluster.url)
 })
 afterAll(async () => {
   await scene?.close()
@@ -75,6 +74,7 @@ describe('a batch', () => {
     const sids = await subscribers(40)
     await scene.charge(...sids.map((sid) => start(sid, `away${sid}`)))
     const [victim] = await cluster.masters()
+    await cluster.takeOver(false)
     await victim?.kill9()
     const updates = sids.map((sid) =>
       request('update', sid, 1, [service(MIB, MIB)], { sessionId: `away${sid}` }),
@@ -83,6 +83,7 @@ describe('a batch', () => {
     const reasons = new Set(first.map(({ reason }) => reason))
     expect(reasons).toEqual(new Set(['granted', 'storeDown']))
     expect((await readBacklog(scene.ledger)).limitBytes).toBeGreaterThan(0)
+    await cluster.takeOver(true)
     await cluster.untilWhole(3, 0)
     let again = first
     await waitUntil('all requests are answered', async () => {

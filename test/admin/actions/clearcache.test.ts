@@ -43,7 +43,7 @@ const api = useActionServer(
 
 beforeAll(async () => {
   server = await startTestRedis()
-  redis = openRedis({ url: server.url, commandTimeoutMs: 500, connectTimeoutMs: 500 }, log)
+  redis = openRedis({ url: server.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }, log)
   await waitForRedis(redis, 20_000)
   ledger = await openTestLedger(redis, LEDGER, randomInt(1, 2 ** 47))
   const heard = (change: CustomerChange) => changes.push(change)

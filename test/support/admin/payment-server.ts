@@ -54,10 +54,7 @@ export function usePaymentServer(stripeAddress?: () => string): PaymentServer {
     stores = await startTestStores()
     const config = loadConfig({
       env: {
-        TOLLGATE_REDIS_URL: stores.server.url,
-        TOLLGATE_MONGO_URL: stores.mongo.url,
-        TOLLGATE_MONGO_DATABASE: stores.mongo.database,
-        TOLLGATE_LEDGER_PARTITIONS: '4',
+        ...stores.environment,
         TOLLGATE_ADMIN_PORT: '0',
         TOLLGATE_ADMIN_OPEN_TO: 'loopback',
         TOLLGATE_RECORDER_ENABLED: 'false',

@@ -14,7 +14,6 @@ export interface DyingCatalog {
 export async function dyingCatalog(
   { url, database }: { url: string; database: string },
   isLast: (command: string) => boolean,
-  timeoutMs = 1_000,
 ): Promise<DyingCatalog> {
   const proxy = await startStoreProxy(url)
   let hasDied = false
@@ -26,7 +25,12 @@ export async function dyingCatalog(
     void catalog.close()
     return true
   })
-  const catalog = await openCatalog({ url: proxy.url, database, timeoutMs, appName: 'dying' })
+  const catalog = await openCatalog({
+    ...{ url: proxy.url, database },
+    // Commands before the death may take long.
+    timeoutMs: 20_000,
+    appName: 'dying',
+  })
   return {
     catalog,
     died: () => hasDied,

@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { HOUSE } from '../../house/tree.ts'
+import { PATIENT } from '../product/patience.ts'
 
 const BIN = fileURLToPath(new URL('../../../bin/tollgate.mjs', import.meta.url))
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 180_000
 const POLL_MS = 20
 
 export interface Ended {
@@ -36,7 +37,7 @@ export interface Started {
   readonly realtime: string
   readonly admin: string
   readonly curls: string[]
-  /** Its child processes, by role. */
+  /** Its child processes, by role; of two the oldest. */
   children(): Map<string, number>
   signal(name: NodeJS.Signals): void
   /** Nobody reads its output from now on. */
@@ -44,7 +45,7 @@ export interface Started {
   readonly ended: Promise<Ended>
 }
 
-/** `settings`: TOLLGATE_* variables of all its commands. */
+/** `settings`: TOLLGATE_* variables of all its commands; limits are PATIENT by default. */
 export function createProduct(settings: Readonly<Record<string, string>> = {}): Product {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-cli-'))
   const dataDir = join(folder, 'data')
@@ -57,6 +58,7 @@ export function createProduct(settings: Readonly<Record<string, string>> = {}): 
     TOLLGATE_ADMIN_OPEN_TO: 'loopback',
     TOLLGATE_REALTIME_WORKERS: '1',
     TOLLGATE_REDIS_APPENDFSYNC: 'always',
+    ...PATIENT,
     ...settings,
   }
   const open: ChildProcess[] = []
@@ -174,29 +176,35 @@ export function isAlive(pid: number): boolean {
 
 /** Child processes of a role, the oldest first. */
 export function rolesOf(parent: number, role: string): number[] {
+  return oldestFirst(parent).filter((pid) =>
+    textOf(`/proc/${pid}/cmdline`).includes(`role-process.js\0${role}`),
+  )
+}
+
+/** The oldest of each role: the standby of charging is younger. */
+function childrenOf(parent: number): Map<string, number> {
+  const children = new Map<string, number>()
+  for (const pid of oldestFirst(parent)) {
+    const command = textOf(`/proc/${pid}/cmdline`)
+    const role = /role-process\.js\0(\w+)/.exec(command)?.[1]
+    const store = /redis-server|mongo/.exec(command)?.[0]
+    const name = role ?? store ?? command
+    if (!children.has(name)) children.set(name, pid)
+  }
+  return children
+}
+
+/** Child processes in the order of their starts, which is not that of their numbers. */
+function oldestFirst(parent: number): number[] {
   const startOf = (pid: number) => {
     const fields = textOf(`/proc/${pid}/stat`).split(') ')[1]?.split(' ') ?? []
     return { ppid: Number(fields[1]), startedAt: Number(fields[19]) }
   }
   return processes()
-    .filter((pid) => textOf(`/proc/${pid}/cmdline`).includes(`role-process.js\0${role}`))
     .map((pid) => ({ pid, ...startOf(pid) }))
     .filter(({ ppid }) => ppid === parent)
     .sort((a, b) => a.startedAt - b.startedAt)
     .map(({ pid }) => pid)
-}
-
-function childrenOf(parent: number): Map<string, number> {
-  const children = new Map<string, number>()
-  for (const pid of processes()) {
-    const ppid = /\) \S (\d+) /.exec(textOf(`/proc/${pid}/stat`))?.[1]
-    if (Number(ppid) !== parent) continue
-    const command = textOf(`/proc/${pid}/cmdline`)
-    const role = /role-process\.js\0(\w+)/.exec(command)?.[1]
-    const store = /redis-server|mongo/.exec(command)?.[0]
-    children.set(role ?? store ?? command, pid)
-  }
-  return children
 }
 
 /** Processes whose command line names a folder. */

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
+import { PATIENT } from '../product/patience.ts'
 import type { TestStores } from '../recorder/accounts.ts'
 import type { Ended } from './product.ts'
 
@@ -44,9 +45,12 @@ export function useTollgate(environment: Record<string, string> = {}): Tollgate 
   const start = (...args: string[]) => {
     const env = {
       PATH: process.env['PATH'],
+      ...PATIENT,
       TOLLGATE_MONGO_URL: mongo.url,
       TOLLGATE_MONGO_DATABASE: mongo.database,
+      // It does not exist: no patience for it.
       TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1',
+      TOLLGATE_REDIS_CONNECT_TIMEOUT_MS: '1000',
       TOLLGATE_DATA_DIR: folder,
       ...environment,
     }
@@ -68,18 +72,11 @@ export function useTollgate(environment: Record<string, string> = {}): Tollgate 
 
 /** Runs a command on the stores of a test. `environment`: more settings. */
 export function runOn(
-  { server, mongo, ledger }: TestStores,
+  stores: Pick<TestStores, 'environment'>,
   args: readonly string[],
   environment: Record<string, string> = {},
 ): Promise<Ended> {
-  const env = {
-    PATH: process.env['PATH'],
-    TOLLGATE_MONGO_URL: mongo.url,
-    TOLLGATE_MONGO_DATABASE: mongo.database,
-    TOLLGATE_REDIS_URL: server.url,
-    TOLLGATE_LEDGER_PARTITIONS: String(ledger.keys.partitions),
-    ...environment,
-  }
+  const env = { PATH: process.env['PATH'], ...stores.environment, ...environment }
   return ended(spawn(process.execPath, [BIN, ...args], { env }), '')
 }
 

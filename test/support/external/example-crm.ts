@@ -1,8 +1,8 @@
 /** The example of a customer system (examples/crm) on a free port, which tests can disturb. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { answerOf } from '../../../examples/crm/crm.mjs'
+import { choosePort } from '../product/ports.ts'
 
 type Fields = Record<string, unknown>
 
@@ -29,11 +29,9 @@ export interface Crm {
 
 export async function startCrm(revisions: readonly Fields[]): Promise<Crm> {
   let server: Server | null = null
-  let port = 0
+  const port = await choosePort()
   const crm: Crm = {
-    get url() {
-      return `http://127.0.0.1:${port}`
-    },
+    url: `http://127.0.0.1:${port}`,
     revisions: [...revisions],
     asked: [],
     disturb: null,
@@ -41,7 +39,6 @@ export async function startCrm(revisions: readonly Fields[]): Promise<Crm> {
       server = createServer((request, response) => void serve(crm, request, response))
       server.listen(port, '127.0.0.1')
       await once(server, 'listening')
-      port = (server.address() as AddressInfo).port
     },
     async stop() {
       const stopped = server

@@ -25,7 +25,7 @@ export interface Receiver {
   close(): Promise<void>
 }
 
-export async function startReceiver(port = 0): Promise<Receiver> {
+export async function startReceiver(): Promise<Receiver> {
   const received: Received[] = []
   const server = createServer(async (request, response) => {
     let body = ''
@@ -35,7 +35,7 @@ export async function startReceiver(port = 0): Promise<Receiver> {
     if (receiver.respond !== null) await receiver.respond(response, one)
     else response.end('{"success":true}')
   })
-  await new Promise<void>((listening) => server.listen(port, '127.0.0.1', listening))
+  await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening))
   const { port: bound } = server.address() as AddressInfo
   const receiver: Receiver = {
     url: `http://127.0.0.1:${bound}/told`,

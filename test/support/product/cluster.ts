@@ -2,19 +2,22 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { environmentFor, findRedis, type RedisProgram } from '../../../src/embedded/redis/find.ts'
 import { waitUntil } from '../wait.ts'
+import { choosePort } from './ports.ts'
 
 const MASTERS = 3
 const SLOTS = 16_384
-/** How long a node is silent before the others consider it failed, ms. */
-const NODE_TIMEOUT_MS = 1_500
-/** The bus of a cluster listens 10,000 above the port of its clients. */
-const PORT_MAX = 55_000
+/**
+ * How long a node is silent before the others consider it failed, ms: longer than a busy machine
+ * stops a process.
+ */
+const NODE_TIMEOUT_MS = 5_000
+/** Another process may use a port between its choice and the start. */
+const PORT_ATTEMPTS = 5
 
 export interface ClusterNode {
   readonly port: number
@@ -33,6 +36,8 @@ export interface TestCluster {
   masters(): Promise<ClusterNode[]>
   /** Resolves when every slot is served and each of `masters` masters has a replica in sync. */
   untilWhole(masters: number, replicas: number): Promise<void>
+  /** Whether replicas take over from masters that have failed; at first they do. */
+  takeOver(isAllowed: boolean): Promise<void>
   close(): Promise<void>
 }
 
@@ -44,15 +49,26 @@ export async function startTestCluster(): Promise<TestCluster> {
   const cluster = new RunningCluster(folder, nodes)
   try {
     for (let index = 0; index < MASTERS * 2; index += 1) {
-      const node = new Node(program, join(folder, String(index)), await freePort())
-      nodes.push(node)
-      await node.start()
+      nodes.push(await startNode(program, join(folder, String(index))))
     }
     await cluster.join()
     return cluster
   } catch (error) {
     await cluster.close()
     throw error
+  }
+}
+
+async function startNode(program: RedisProgram, folder: string): Promise<Node> {
+  for (let attempt = 1; ; attempt += 1) {
+    const node = new Node(program, folder, await choosePort())
+    try {
+      await node.start()
+      return node
+    } catch (error) {
+      await node.close()
+      if (attempt === PORT_ATTEMPTS) throw error
+    }
   }
 }
 
@@ -69,7 +85,7 @@ class Node implements ClusterNode {
     this.port = port
     this.client = new Redis({ port, host: '127.0.0.1', lazyConnect: true, maxRetriesPerRequest: 1 })
     this.client.on('error', () => undefined)
-    mkdirSync(folder)
+    mkdirSync(folder, { recursive: true })
   }
 
   get pid(): number {
@@ -102,6 +118,7 @@ class Node implements ClusterNode {
     const environment = environmentFor(this.#program)
     this.#child = spawn(this.#program.command, args, { ...environment, stdio: 'ignore' })
     await waitUntil(`node ${this.port} answers`, async () => {
+      if (!this.isRunning) throw new Error(`node ${this.port} has ended`)
       const answer = await this.client.ping().catch(() => '')
       return answer === 'PONG'
     })
@@ -112,6 +129,11 @@ class Node implements ClusterNode {
     const ended = once(this.#child as ChildProcess, 'exit')
     this.#child?.kill('SIGKILL')
     await ended
+  }
+
+  async close(): Promise<void> {
+    await this.kill9()
+    this.client.disconnect()
   }
 }
 
@@ -168,11 +190,15 @@ class RunningCluster implements TestCluster {
     })
   }
 
-  async close(): Promise<void> {
-    for (const node of this.nodes) {
-      await node.kill9()
-      node.client.disconnect()
+  async takeOver(isAllowed: boolean): Promise<void> {
+    const value = isAllowed ? 'no' : 'yes'
+    for (const { client, isRunning } of this.nodes) {
+      if (isRunning) await client.config('SET', 'cluster-replica-no-failover', value)
     }
+  }
+
+  async close(): Promise<void> {
+    for (const node of this.nodes) await node.close()
     rmSync(this.#folder, { recursive: true, force: true })
   }
 }
@@ -186,14 +212,4 @@ async function roleOf({ client, isRunning }: Node): Promise<{ role: string; onli
   const info = isRunning ? await client.info('replication').catch(() => '') : ''
   const role = /^role:(\w+)/m.exec(info)?.[1] ?? 'away'
   return { role, online: (info.match(/state=online/g) ?? []).length }
-}
-
-async function freePort(): Promise<number> {
-  for (;;) {
-    const server = createServer().listen(0, '127.0.0.1')
-    await once(server, 'listening')
-    const { port } = server.address() as { port: number }
-    server.close()
-    if (port <= PORT_MAX) return port
-  }
 }

@@ -86,7 +86,7 @@ export async function withCatalog<T>(
   { mongoUrl: url, database }: Pick<Population, 'mongoUrl' | 'database'>,
   work: (catalog: Catalog) => Promise<T>,
 ): Promise<T> {
-  const catalog = await openCatalog({ url, database, timeoutMs: 10_000, appName: 'population' })
+  const catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'population' })
   try {
     return await work(catalog)
   } finally {
@@ -138,10 +138,10 @@ async function giveCredit(
 ): Promise<OperationLine[]> {
   const includes = await prepaidIncludes(catalog)
   const redis = openRedis(
-    { url: population.redisUrl, commandTimeoutMs: 10_000, connectTimeoutMs: 2_000 },
+    { url: population.redisUrl, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 },
     log,
   )
-  await waitForRedis(redis, 5_000)
+  await waitForRedis(redis, 20_000)
   const settings = { ...loadConfig({ env: {} }).ledger, operationKeepMs: OPERATION_KEEP_MS }
   await ensureLedger(redis, settings.partitions, epochRecordOf(catalog))
   const ledger = createLedger(redis, settings, 1)

@@ -4,15 +4,17 @@
  * TEST_MONGO_URL replaces the embedded MongoDB.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { closeSync, mkdirSync, mkdtempSync, openSync, realpathSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { type EmbeddedRedis, startRedis } from '../../../src/embedded/redis.ts'
 import { runDirFor } from '../../../src/embedded/run-dir.ts'
+import { waitUntil } from '../wait.ts'
+import { PATIENT } from './patience.ts'
 
 export type Role = 'realtime' | 'admin' | 'recorder'
 
@@ -30,12 +32,13 @@ export interface ProductOptions {
   roles?: readonly Role[]
   /** `realtime.queueMsMax`; high by default so that a busy machine refuses no requests of tests. */
   queueMsMax?: number
-  /** More settings, as TOLLGATE_* variables. */
+  /** More settings, as TOLLGATE_* variables; limits are PATIENT by default. */
   environment?: Record<string, string>
 }
 
 export interface Product {
   folder: string
+  /** Ports are chosen by the first start of a role, and kept by the later ones. */
   realtimeUrl: string
   realtimePort: number
   diameterPort: number
@@ -65,16 +68,6 @@ function projectRoot(): string {
   return here.endsWith('dist') ? dirname(here) : here
 }
 
-/** A port that is currently free. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  if (address === null || typeof address === 'string') throw new Error('no port')
-  return address.port
-}
-
 export async function startProduct(options: ProductOptions = {}): Promise<Product> {
   const product = new RunningProduct(options)
   await product.begin()
@@ -82,36 +75,49 @@ export async function startProduct(options: ProductOptions = {}): Promise<Produc
 }
 
 const QUEUE_MS_MAX = 10_000
-/** Long enough that a role waits for a Redis that starts on a busy machine. */
-const CONNECT_TIMEOUT_MS = 10_000
+const READY_TIMEOUT_MS = 120_000
+/** Another process may use the port of a role while that does not run. */
+const PORT_ATTEMPTS = 20
+
+interface StartMessage {
+  type: string
+  reason?: string
+  ports?: Readonly<Record<string, number>>
+}
 
 class RunningProduct implements Product {
   readonly folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-'))
   readonly database: string
-  realtimePort = 0
-  diameterPort = 0
-  realtimeUrl = ''
-  adminUrl = ''
   redisUrl = ''
   mongoUrl = ''
-  #adminPort = 0
+  readonly #ports: Record<string, number> = {}
   #redis: EmbeddedRedis | null = null
   readonly #children = new Map<Role | 'mongo', ChildProcess>()
   readonly #options: ProductOptions
 
   constructor(options: ProductOptions) {
     this.#options = options
-    const own = `tollgate_${process.pid}_${Math.floor(performance.now())}`
-    this.database = options.database ?? own
+    this.database = options.database ?? `tollgate_${randomUUID().replaceAll('-', '')}`
+  }
+
+  get realtimePort(): number {
+    return this.#portOf('realtime.port')
+  }
+
+  get diameterPort(): number {
+    return this.#portOf('diameter.port')
+  }
+
+  get realtimeUrl(): string {
+    return `http://127.0.0.1:${this.realtimePort}`
+  }
+
+  get adminUrl(): string {
+    return `http://127.0.0.1:${this.#portOf('admin.port')}`
   }
 
   async begin(): Promise<void> {
     try {
-      this.realtimePort = await freePort()
-      this.#adminPort = await freePort()
-      this.diameterPort = await freePort()
-      this.realtimeUrl = `http://127.0.0.1:${this.realtimePort}`
-      this.adminUrl = `http://127.0.0.1:${this.#adminPort}`
       await this.start('redis')
       await this.start('mongo')
       // Seeding runs after the stores and before the roles.
@@ -139,14 +145,36 @@ class RunningProduct implements Product {
   async start(part: Role | 'redis' | 'mongo'): Promise<void> {
     if (part === 'redis') return this.#startRedis()
     if (part === 'mongo') return this.#startMongo()
-    const child = this.#spawnRole(part)
-    this.#children.set(part, child)
+    const message = await this.#startRole(part)
+    if (message.type !== 'ready') throw new Error(`${part} did not start: ${message.reason}`)
+    Object.assign(this.#ports, message.ports)
+    if (part !== 'recorder') await this.ready(part)
+  }
+
+  async #startRole(role: Role, attemptsLeft = PORT_ATTEMPTS): Promise<StartMessage> {
+    const child = this.#spawnRole(role)
+    this.#children.set(role, child)
     const [message] = (await Promise.race([
       once(child, 'message'),
       once(child, 'exit').then(() => [{ type: 'failed', reason: 'it ended' }]),
-    ])) as [{ type: string; reason?: string }]
-    if (message.type !== 'ready') throw new Error(`${part} did not start: ${message.reason}`)
-    if (part !== 'recorder') await this.ready(part)
+    ])) as [StartMessage]
+    if (attemptsLeft === 0 || !this.#lacksPort(role, message)) return message
+    await this.terminate(role)
+    await pause(500)
+    return this.#startRole(role, attemptsLeft - 1)
+  }
+
+  /** Charging starts without Diameter if only that port is in use. */
+  #lacksPort(role: Role, { reason = '', ports }: StartMessage): boolean {
+    if (/port is in use|EADDRINUSE/.test(reason)) return true
+    const isKept = this.#ports['diameter.port'] !== undefined
+    return role === 'realtime' && isKept && ports !== undefined && !('diameter.port' in ports)
+  }
+
+  #portOf(setting: string): number {
+    const port = this.#ports[setting]
+    if (port === undefined) throw new Error(`${setting} is not known before the first start`)
+    return port
   }
 
   async terminate(role: Role): Promise<number | null> {
@@ -159,15 +187,17 @@ class RunningProduct implements Product {
   async ready(role: 'realtime' | 'admin'): Promise<void> {
     const url = role === 'realtime' ? this.realtimeUrl : this.adminUrl
     const child = this.#children.get(role)
-    for (let attempt = 0; attempt < 600; attempt += 1) {
-      if (child !== undefined && child.exitCode !== null) {
-        throw new Error(`${role} ended with ${child.exitCode}: see ${this.folder}/${role}.log`)
-      }
-      const answer = await fetch(`${url}/health/ready`).catch(() => null)
-      if (answer?.status === 200) return
-      await pause(50)
-    }
-    throw new Error(`${role} is not ready: see ${this.folder}/${role}.log`)
+    await waitUntil(
+      `${role} is ready: see ${this.folder}/${role}.log`,
+      async () => {
+        if (child !== undefined && child.exitCode !== null) {
+          throw new Error(`${role} ended with ${child.exitCode}: see ${this.folder}/${role}.log`)
+        }
+        const answer = await fetch(`${url}/health/ready`).catch(() => null)
+        return answer?.status === 200
+      },
+      READY_TIMEOUT_MS,
+    )
   }
 
   async stop(): Promise<void> {
@@ -225,12 +255,12 @@ class RunningProduct implements Product {
         TOLLGATE_REDIS_URL: this.redisUrl,
         TOLLGATE_MONGO_URL: this.mongoUrl,
         TOLLGATE_MONGO_DATABASE: this.database,
-        TOLLGATE_REALTIME_PORT: String(this.realtimePort),
-        TOLLGATE_ADMIN_PORT: String(this.#adminPort),
+        TOLLGATE_REALTIME_PORT: String(this.#ports['realtime.port'] ?? 0),
+        TOLLGATE_ADMIN_PORT: String(this.#ports['admin.port'] ?? 0),
         TOLLGATE_ADMIN_OPEN_TO: 'loopback',
-        TOLLGATE_DIAMETER_PORT: String(this.diameterPort),
+        TOLLGATE_DIAMETER_PORT: String(this.#ports['diameter.port'] ?? 0),
         TOLLGATE_LOG_LEVEL: 'warn',
-        TOLLGATE_REDIS_CONNECT_TIMEOUT_MS: String(CONNECT_TIMEOUT_MS),
+        ...PATIENT,
         TOLLGATE_REALTIME_QUEUE_MS_MAX: String(this.#options.queueMsMax ?? QUEUE_MS_MAX),
         ...this.#options.environment,
       },

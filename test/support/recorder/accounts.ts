@@ -17,6 +17,7 @@ import { createLogger } from '../../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
 import { openTestLedger } from '../ledger.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
+import { PATIENT } from '../product/patience.ts'
 import { startTestRedis, type TestRedis } from '../redis.ts'
 
 export const silent = createLogger({ name: 'test', level: 'silent' })
@@ -42,6 +43,8 @@ export interface TestStores {
   mongo: TestMongo
   ledger: Ledger
   catalog: Catalog
+  /** Settings of a process on these stores, which tolerates that they pause. */
+  environment: Readonly<Record<string, string>>
   /** A ledger on a connection of its own. */
   connect(settings?: Partial<LedgerSettings>): Promise<Ledger>
   close(): Promise<void>
@@ -89,7 +92,14 @@ export async function startTestStores(): Promise<TestStores> {
   }
   try {
     await catalog.ensureIndexes()
-    return { server, mongo, ledger: await connect(), catalog, connect, close }
+    const environment = {
+      ...PATIENT,
+      TOLLGATE_REDIS_URL: server.url,
+      TOLLGATE_MONGO_URL: url,
+      TOLLGATE_MONGO_DATABASE: database,
+      TOLLGATE_LEDGER_PARTITIONS: String(LEDGER_SETTINGS.partitions),
+    }
+    return { server, mongo, ledger: await connect(), catalog, environment, connect, close }
   } catch (error) {
     await close()
     throw error

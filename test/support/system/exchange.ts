@@ -64,7 +64,7 @@ export interface LedgerReader {
 const log = createLogger({ name: 'test', level: 'silent' })
 
 export async function openLedgerReader(redisUrl: string): Promise<LedgerReader> {
-  const settings = { url: redisUrl, commandTimeoutMs: 10_000, connectTimeoutMs: 20_000 }
+  const settings = { url: redisUrl, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
   const redis = openRedis(settings, log)
   const ledger = createLedger(redis, loadConfig({ env: {} }).ledger, 2)
   return {

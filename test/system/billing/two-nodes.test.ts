@@ -1,7 +1,6 @@
 /** Two admin processes of one installation, payments over both. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
-import { PATIENT } from '../../support/product/patience.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'
 import { storeInvoice } from '../../support/system/billing/invoice.ts'
 import { ask } from '../../support/system/billing/payers.ts'
@@ -14,11 +13,11 @@ let one: Product
 let two: Product
 
 beforeAll(async () => {
-  one = await startProduct({ environment: PATIENT })
+  one = await startProduct()
   await withCatalog(one, (catalog) => catalog.ensureIndexes())
   await one.start('admin')
   const { mongoUrl, database, redisUrl } = one
-  two = await startProduct({ mongoUrl, database, redisUrl, environment: PATIENT })
+  two = await startProduct({ mongoUrl, database, redisUrl })
   await two.start('admin')
 })
 afterAll(async () => {

@@ -2,7 +2,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { takeRevs } from '../../../src/catalog/transactions/state.ts'
 import { Client } from '../../support/product/charge-client.ts'
-import { PATIENT } from '../../support/product/patience.ts'
 import { aidOf, FIRST_SID, populate } from '../../support/product/population.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'
 import { tollgate } from '../../support/system/command.ts'
@@ -21,7 +20,6 @@ let reader: LedgerReader
 
 beforeAll(async () => {
   const environment = {
-    ...PATIENT,
     TOLLGATE_MONGO_TIMEOUT_MS: '500',
     TOLLGATE_CATALOG_POLL_MS: '50',
   }

@@ -1,7 +1,6 @@
 /** The same session in every message format: balances and lines must be identical. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '../../support/product/charge-client.ts'
-import { PATIENT } from '../../support/product/patience.ts'
 import { aidOf, FIRST_SID, populate } from '../../support/product/population.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'
 import { tollgate } from '../../support/system/command.ts'
@@ -29,7 +28,7 @@ let product: Product
 let reader: LedgerReader
 
 beforeAll(async () => {
-  product = await startProduct({ environment: PATIENT })
+  product = await startProduct()
   const credits = [{ prepaidIncludeId: 1, amount: MONEY }]
   const size = { subscribers: DIALECTS.length, subscribersPerAccount: 1 }
   await populate({ ...product, ...size, credits })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
+import { choosePort } from '../../support/product/ports.ts'
 import {
   CLIENT_REALM,
   hasFreeDiameter,
@@ -20,7 +21,7 @@ describe.skipIf(!hasFreeDiameter)('freeDiameter with a stub node (not installed:
   let client: Link
 
   beforeAll(async () => {
-    node = await startStubNode(NODE)
+    node = await startStubNode(NODE, await choosePort())
     relay = await startRelay({ originHost: NODE['Origin-Host'], port: node.port })
     await relay.connected()
     client = await connectLink({ port: relay.port, identity: CLIENT })

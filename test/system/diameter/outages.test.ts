@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
 import { publishSessionEvent } from '../../../src/store/session-events.ts'
-import { PATIENT } from '../../support/product/patience.ts'
+import { DEFAULT_LIMITS, PATIENT } from '../../support/product/patience.ts'
 import { aidOf } from '../../support/product/population.ts'
 import {
   creditControl,
@@ -18,6 +18,7 @@ import { money, startNode, type TestNode } from '../../support/system/outages/no
 import { waitUntil } from '../../support/wait.ts'
 
 const environment: Record<string, string> = {
+  ...DEFAULT_LIMITS,
   ...NODE_SETTINGS,
   TOLLGATE_MONGO_TIMEOUT_MS: '1000',
 }

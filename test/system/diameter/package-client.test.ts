@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PATIENT } from '../../support/product/patience.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { tollgate } from '../../support/system/command.ts'
 import { MIB, NODE, NODE_SETTINGS } from '../../support/system/diameter/gateway-requests.ts'
@@ -20,7 +19,7 @@ describe('the package diameter as a client', () => {
   let client: PackageClient
 
   beforeAll(async () => {
-    node = await startNode({ subscribers: 4, environment: { ...PATIENT, ...NODE_SETTINGS } })
+    node = await startNode({ subscribers: 4, environment: NODE_SETTINGS })
     await node.product.start('realtime')
     client = await connectPackage(node.product.diameterPort)
   })

@@ -6,7 +6,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backlogPercent, readBacklog } from '../../../src/ledger/backlog.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
 import { Client } from '../../support/product/charge-client.ts'
-import { PATIENT } from '../../support/product/patience.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { audit } from '../../support/system/auditor.ts'
 import type { Reply } from '../../support/system/exchange.ts'
@@ -37,7 +36,7 @@ const UPDATES_AFTER = 40
 let node: TestNode
 beforeAll(async () => {
   // Closed sessions must not fill the memory measured here.
-  const environment = { ...PATIENT, TOLLGATE_LEDGER_REPLAY_MS: '1000' }
+  const environment = { TOLLGATE_LEDGER_REPLAY_MS: '1000' }
   node = await startNode({ subscribers: SUBSCRIBERS, environment })
   await node.product.start('realtime')
   await node.product.start('admin')

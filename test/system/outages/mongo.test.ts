@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
+import { DEFAULT_LIMITS } from '../../support/product/patience.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { type StoreProxy, startStoreProxy } from '../../support/store-proxy.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
@@ -20,7 +21,7 @@ import {
 } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const environment: Record<string, string> = {}
+const environment: Record<string, string> = { ...DEFAULT_LIMITS }
 let node: TestNode
 let proxy: StoreProxy
 

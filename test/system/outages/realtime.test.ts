@@ -3,7 +3,6 @@
  * process that is killed under load, ../live.test.ts sessions that outlive a restart.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { PATIENT } from '../../support/product/patience.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import {
   GRANTED,
@@ -18,7 +17,7 @@ const ELEMENTS = 32
 
 let node: TestNode
 beforeAll(async () => {
-  node = await startNode({ subscribers: ELEMENTS * 2, environment: PATIENT })
+  node = await startNode({ subscribers: ELEMENTS * 2 })
   await node.product.start('realtime')
 })
 afterAll(() => node?.stop())

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { DEFAULT_LIMITS } from '../../support/product/patience.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { type StoreProxy, startStoreProxy } from '../../support/store-proxy.ts'
 import type { Reply } from '../../support/system/exchange.ts'
@@ -21,7 +22,7 @@ import {
 } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-const environment: Record<string, string> = {}
+const environment: Record<string, string> = { ...DEFAULT_LIMITS }
 let node: TestNode
 let proxy: StoreProxy
 

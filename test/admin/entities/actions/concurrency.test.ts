@@ -95,7 +95,7 @@ describe('the commands of a create', () => {
       if (!READS.test(command)) commands.push(command)
       return false
     }
-    const watched = await dyingCatalog(open.mongo, watch, 20_000)
+    const watched = await dyingCatalog(open.mongo, watch)
     const stores = { ...storesOf(open), catalog: watched.catalog }
     await act(stores, 'plans', 'create', { set: { ...PLAN, name: 'FEW' }, from: at('2026-01-01') })
     await watched.close()

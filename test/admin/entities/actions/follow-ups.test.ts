@@ -68,7 +68,7 @@ describe('what follows from a change', () => {
     storesWith(async (move) => {
       followed.push(move)
     })
-    await expect.poll(() => open.catalog.dispatcher.recover(), { timeout: 10_000 }).toBe(1)
+    await expect.poll(() => open.catalog.dispatcher.recover()).toBe(1)
     expect(followed).toEqual([kept?.payload])
     await expectNoEntries(open.catalog)
   })

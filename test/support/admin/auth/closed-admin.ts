@@ -44,10 +44,7 @@ export async function startClosedAdmin(
   let nowMs = BEGIN_MS
   const config = loadConfig({
     env: {
-      TOLLGATE_REDIS_URL: stores.server.url,
-      TOLLGATE_MONGO_URL: stores.mongo.url,
-      TOLLGATE_MONGO_DATABASE: stores.mongo.database,
-      TOLLGATE_LEDGER_PARTITIONS: '4',
+      ...stores.environment,
       TOLLGATE_RECORDER_ENABLED: 'false',
       TOLLGATE_ADMIN_PORT: '0',
       TOLLGATE_SECRETS_KEY: 'a key of the tests',

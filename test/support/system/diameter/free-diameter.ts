@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../../product/product.ts'
+import { choosePort } from '../../product/ports.ts'
 import { toolPath } from '../../tools.ts'
 import { waitUntil } from '../../wait.ts'
 import type { Identity } from './link.ts'
@@ -52,7 +52,7 @@ const ATTEMPTS = 3
 /** Starts the relay; it connects to the node as soon as there is one, and reconnects. */
 export async function startRelay(node: Node): Promise<Relay> {
   for (let attempt = 1; ; attempt += 1) {
-    const relay = spawnRelay(node, await freePort())
+    const relay = spawnRelay(node, await choosePort())
     try {
       await relay.initialized()
       return relay

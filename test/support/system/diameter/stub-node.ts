@@ -13,17 +13,16 @@ export interface StubNode {
   close(): Promise<void>
 }
 
-/** Grants what is requested, at a port; 0 is any. */
-export async function startStubNode(identity: Identity, port = 0): Promise<StubNode> {
+/** Grants what is requested, at a port. */
+export async function startStubNode(identity: Identity, port: number): Promise<StubNode> {
   const links: Link[] = []
   const server = createServer((socket) => {
     links.push(linkOn(socket, (request) => answerTo(request, identity)))
   })
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
-  const address = server.address()
   return {
-    port: typeof address === 'object' ? (address?.port ?? 0) : 0,
+    port,
     links,
     async close() {
       const closed = once(server, 'close')

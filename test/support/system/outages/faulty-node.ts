@@ -7,6 +7,7 @@ import { type Realtime, startRealtime } from '../../../../src/realtime/start.ts'
 import { type Clock, createClock, monotonicMs } from '../../../../src/runtime/clock.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
 import { createMetrics } from '../../../../src/runtime/metrics.ts'
+import { PATIENT } from '../../product/patience.ts'
 import { type Fields, post, type Reply } from '../exchange.ts'
 import { insistOn, startNode, type TestNode } from './node.ts'
 
@@ -41,6 +42,7 @@ export async function startFaultyNode(
   const { folder, redisUrl, mongoUrl, database } = node.product
   const config = loadConfig({
     env: {
+      ...PATIENT,
       TOLLGATE_DATA_DIR: folder,
       TOLLGATE_REDIS_URL: redisUrl,
       TOLLGATE_MONGO_URL: mongoUrl,

@@ -98,7 +98,7 @@ export function useOAuthServer(): OAuthServer {
     const catalog = await openCatalog({
       url: mongoProxy.url,
       database,
-      timeoutMs: 1000,
+      timeoutMs: 5_000,
       appName: 'test',
     })
     const clock = { nowMs: () => scene.nowMs }

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../../../product/product.ts'
+import { choosePort } from '../../../product/ports.ts'
 import { createAuthority, HAS_OPENSSL } from '../../../realtime/diameter/certificates.ts'
 import { toolPath } from '../../../tools.ts'
 import { waitUntil } from '../../../wait.ts'
@@ -51,7 +51,7 @@ const ATTEMPTS = 3
 export async function startSlapd(ldif: string): Promise<Slapd> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await startOn(ldif, await freePort(), await freePort())
+      return await startOn(ldif, await choosePort(), await choosePort())
     } catch (error) {
       if (attempt === ATTEMPTS) throw error
     }

@@ -83,7 +83,7 @@ export const RATE = {
 
 /** Nothing is left to be done in other stores. */
 export async function expectNoEntries(catalog: EntityStores['catalog']): Promise<void> {
-  await expect.poll(() => catalog.outbox.find().toArray(), { timeout: 10_000 }).toEqual([])
+  await expect.poll(() => catalog.outbox.find().toArray()).toEqual([])
 }
 
 /** Validity of all revisions of a rate, by begin. */

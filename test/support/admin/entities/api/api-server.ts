@@ -150,12 +150,9 @@ function startOn(stores: TestStores, clock: Clock, env: Record<string, string>):
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
-function settingsOf({ server, mongo }: TestStores): Record<string, string> {
+function settingsOf({ environment }: TestStores): Record<string, string> {
   return {
-    TOLLGATE_REDIS_URL: server.url,
-    TOLLGATE_MONGO_URL: mongo.url,
-    TOLLGATE_MONGO_DATABASE: mongo.database,
-    TOLLGATE_LEDGER_PARTITIONS: '4',
+    ...environment,
     TOLLGATE_RECORDER_ENABLED: 'false',
     TOLLGATE_ADMIN_PORT: '0',
     TOLLGATE_ADMIN_OPEN_TO: 'loopback',
