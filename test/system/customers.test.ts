@@ -218,7 +218,7 @@ describe('with a customer system', () => {
     await crm.kill()
     const confirmed = await run('cycle', 'confirm', '--key', KEY)
     expect(confirmed).toContain('confirmed 3')
-    // Those that the command had no time for are sent by the control plane when their lease is over.
+    // The control plane sends those that the command had no time for, when their lease is over.
     await expect.poll(() => mail.messages.length, LONG_POLL).toBe(3)
     for (const aid of [17, 18, 19]) {
       const message = mail.messages.find((each) => each.includes(`a${aid}@example.org`))
