@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { OwnerState } from '../../src/domain/bucket.ts'
 import { openSessions, streamBacklog } from '../../src/ledger/streams.ts'
 import { waitForRedis } from '../../src/store/redis.ts'
+import { DEFAULT_LIMITS } from '../support/product/patience.ts'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
@@ -30,7 +31,7 @@ let product: Product
 let reader: LedgerReader
 
 beforeAll(async () => {
-  product = await startProduct({ environment: FAST_EXPIRY })
+  product = await startProduct({ environment: { ...DEFAULT_LIMITS, ...FAST_EXPIRY } })
   await populate({ ...product, ...AUDITED, credits: CREDITS })
   await product.start('realtime')
   await product.start('admin')
@@ -145,7 +146,8 @@ describe(`a Redis that comes back empty, seed ${seed}`, () => {
     const away = { TOLLGATE_MONGO_URL: 'mongodb://127.0.0.1:1' }
     const noMongo = await tollgateOn(product, ['ledger', 'rebuild'], away)
     expect([noMongo.code, noMongo.stderr]).toEqual([1, expect.stringMatching(/^.*MongoDB: .*\n$/)])
-    const gone = { TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1' }
+    const limit = { TOLLGATE_REDIS_CONNECT_TIMEOUT_MS: '1000' }
+    const gone = { TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1', ...limit }
     const noRedis = await tollgateOn(product, ['ledger', 'rebuild'], gone)
     const stderr = expect.stringMatching(/^.*redis did not answer within 1000 ms\n$/)
     expect([noRedis.code, noRedis.stderr]).toEqual([1, stderr])

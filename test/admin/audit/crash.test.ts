@@ -67,7 +67,7 @@ interface Attempt {
   records: number
 }
 
-/** What was stored for later, audit records among it, is done. */
+/** Waits until everything that was stored for later is done, such as audit records. */
 async function outboxIsEmpty(): Promise<void> {
   await expect.poll(() => open.catalog.outbox.countDocuments()).toBe(0)
 }

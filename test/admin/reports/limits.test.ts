@@ -52,7 +52,7 @@ beforeAll(async () => {
   const { url } = server
   catalog = await openCatalog({
     ...{ url, database: 'slow', timeoutMs: 20_000, appName: 'test' },
-    readTimeoutMs: 60_000,
+    readTimeoutMs: 600_000,
   })
   await catalog.ensureIndexes()
   const lines = Array.from({ length: LINES }, (_, index) => ({

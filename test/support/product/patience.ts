@@ -15,7 +15,7 @@ export const PATIENT = {
 
 const { redis, mongo, realtime, shutdown } = loadConfig({ env: {} })
 
-/** The limits of config/default.yaml: for tests about outages, which last so long, and benchmarks. */
+/** The limits of config/default.yaml: for benchmarks, and for tests that wait for outages. */
 export const DEFAULT_LIMITS: Readonly<Record<keyof typeof PATIENT, string>> = {
   TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: String(redis.commandTimeoutMs),
   TOLLGATE_REDIS_CONNECT_TIMEOUT_MS: String(redis.connectTimeoutMs),
