@@ -162,7 +162,7 @@ describe('a job that another process runs', () => {
   )
 })
 
-it('sessions that the recorder has swept do not delay the next ones, and are recorded', async () => {
+it('sessions that the recorder has swept delay no others, and are recorded', async () => {
   const { ledger } = stores
   const laterMs = dueMs + HOUR_MS + MINUTE_MS
   for (const aid of [1, 2]) await topUp(ledger, aid, aid, 1_000, `first-${aid}`)

@@ -41,7 +41,7 @@ const job = (subject: string): NewJob => {
   return { kind: 'charge', subject, options: {}, actor: NODE_ACTOR }
 }
 
-it('a job that this process begins starts at once, also if a part of a transaction does', async () => {
+it('a job that this process begins starts at once, also in a part of a transaction', async () => {
   const catalog = await store.open()
   await catalog.ensureIndexes()
   const ran: string[] = []

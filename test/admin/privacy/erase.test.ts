@@ -325,12 +325,10 @@ it('erasing resumes after the death of a process at any operation', async () => 
   const { catalog, ledger } = world.stores()
   let nowMs = world.now() + 3_600_000
   const clock = { nowMs: () => nowMs }
-  const config = loadConfig({ env: {} })
-  const parts = { ledger, clock, config, lookup: STORED_CUSTOMERS }
+  const parts = { ledger, clock, config: loadConfig({ env: {} }), lookup: STORED_CUSTOMERS }
   const runnerOn = (stores: Catalog) => {
     const api = createEntityApi({ ...parts, catalog: stores, log: silent })
-    const handlers = { erase: eraseHandler(api) }
-    return { api, catalog: stores, clock, config, log: silent, handlers }
+    return { ...parts, api, catalog: stores, log: silent, handlers: { erase: eraseHandler(api) } }
   }
   const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
   const wanted = { subject: { collection: 'accounts', key: aid }, force: false, actor } as const
