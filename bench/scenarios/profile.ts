@@ -2,7 +2,6 @@
 import {
   mkdtempSync,
   readdirSync,
-  readFileSync,
   realpathSync,
   rmSync,
   writeFileSync,
@@ -11,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Product } from '../../test/support/product/product.ts'
 import { waitUntil } from '../../test/support/wait.ts'
-import { type CpuProfile, largest, selfTimes } from '../measure/cpu-profile.ts'
+import { type CpuProfile, largest, readProfile, selfTimes } from '../measure/cpu-profile.ts'
 import { measureLoad, round, type Window } from '../measure/load.ts'
 import { withGenerator } from '../measure/turns.ts'
 import { optionsFor } from '../preload/preloads.ts'
@@ -55,8 +54,7 @@ function profile(bench: Bench, product: Product, folder: string): Promise<Profil
     rmSync(join(folder, 'begin'))
     const threads = () => readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'))
     await waitUntil('profiles', () => threads().length >= 2 && threads().includes(MAIN))
-    const read = (name: string) =>
-      JSON.parse(readFileSync(join(folder, name), 'utf8')) as CpuProfile
+    const read = (name: string) => readProfile(join(folder, name))
     const workers = threads().filter((name) => name !== MAIN)
     return { window, main: [read(MAIN)], workers: workers.map(read) }
   })

@@ -9,9 +9,9 @@ import {
 
 it('a CPU profile names the location of code', () => {
   const at = (url: string, name = 'f') => placeOf(url, name)
-  expect(at('file:///a/dist/src/workers/rounds.js')).toBe('src/workers')
-  expect(at('file:///a/dist/src/ledger/packing/writer.js')).toBe('src/ledger/packing')
-  expect(at('file:///a/dist/src/main.js')).toBe('src/main')
+  expect(at('file:///a/src/workers/rounds.ts')).toBe('src/workers')
+  expect(at('file:///a/src/ledger/packing/writer.ts')).toBe('src/ledger/packing')
+  expect(at('file:///a/src/main.ts')).toBe('src/main')
   expect(at('file:///a/node_modules/ioredis/built/Redis.js')).toBe('ioredis')
   expect(at('file:///a/node_modules/@b/c/d.js')).toBe('@b/c')
   expect(at('node:internal/streams')).toBe('Node')
