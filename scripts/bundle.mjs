@@ -55,6 +55,7 @@ async function bundle(entries) {
     format: 'esm',
     sourcemap: true,
     sourcemapExcludeSources: true,
+    comments: { legal: true, annotation: false, jsdoc: false },
     entryFileNames: '[name].js',
     chunkFileNames: 'src/chunks/[name]-[hash].js',
     intro: (chunk) => `const $dist = new URL('./${depthOf(chunk)}', import.meta.url)`,

@@ -1,11 +1,5 @@
 /** Processor time of main thread and workers at the peak, from V8's samples. */
-import {
-  mkdtempSync,
-  readdirSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Product } from '../../test/support/product/product.ts'

@@ -1,4 +1,4 @@
-/** Places in the sources for those in built files, which are bundles with source maps beside them. */
+/** Places in the sources for those in built files: bundles, with source maps beside them. */
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -12,7 +12,10 @@ const BUILT_PLACE = /file:\/\/([^\s()]*)(\/dist\/src\/[^\s()]+\.js):(\d+):(\d+)/
 const DIGITS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 const VALUES = new Uint8Array(128)
 for (let value = 0; value < DIGITS.length; value += 1) VALUES[DIGITS.charCodeAt(value)] = value
+/** Base 64: five bits of a number, and this one if there are more. The lowest bit is the sign. */
 const CONTINUES = 32
+const SEGMENT_END = ','.charCodeAt(0)
+const LINE_END = ';'.charCodeAt(0)
 
 /** By place in a built file: an error that repeats is translated once. */
 const known = new Map<string, string>()
@@ -25,7 +28,8 @@ export function withSources(stack: string): string {
     let source = known.get(place)
     if (source === undefined) {
       if (!maps.has(file)) maps.set(file, readMap(`${file}.map`))
-      source = sourceOf(maps.get(file) ?? null, Number(line), Number(column)) ?? place
+      const map = maps.get(file) ?? null
+      source = (map && sourceOf(map, Number(line), Number(column))) ?? place
       known.set(place, source)
     }
     return source
@@ -41,42 +45,37 @@ function readMap(file: string): SourceMap | null {
 }
 
 /**
- * Reads the mappings up to the place and keeps nothing: as an object of Node a large map takes 0.3 s
- * and tens of megabytes, in a process that has other work.
+ * Reads the mappings up to the place, which takes milliseconds, and keeps nothing: as an object of
+ * Node a large map takes 0.3 s and tens of megabytes, in a process that has other work.
  */
-function sourceOf(map: SourceMap | null, line: number, column: number): string | null {
-  if (map === null) return null
-  let [source, sourceLine, sourceColumn] = [0, 0, 0]
-  let found: string | null = null
-  for (const [index, segments] of map.mappings.split(';', line).entries()) {
-    let builtColumn = 0
-    for (const segment of segments.split(',')) {
-      const [toColumn = 0, toSource, toLine = 0, toSourceColumn = 0] = numbersOf(segment)
-      builtColumn += toColumn
-      if (toSource === undefined) continue
-      source += toSource
-      sourceLine += toLine
-      sourceColumn += toSourceColumn
-      if (index !== line - 1 || builtColumn >= column) continue
-      const path = map.sources[source]?.replace(/^(?:\.\.\/)+/, '')
-      found = `${path}:${sourceLine + 1}:${sourceColumn + 1}`
+function sourceOf({ mappings, sources }: SourceMap, line: number, column: number): string | null {
+  // Of a segment: column in the built file, index of the source, its line and column, a name. All
+  // are differences to the segment before; the first one only within a line.
+  const sums = new Int32Array(5)
+  let [builtLine, field, number, shift] = [1, 0, 0, 0]
+  let found = new Int32Array(0)
+  for (let at = 0; at <= mappings.length && builtLine <= line; at += 1) {
+    const code = at === mappings.length ? SEGMENT_END : mappings.charCodeAt(at)
+    if (code !== SEGMENT_END && code !== LINE_END) {
+      const digit = VALUES[code] ?? 0
+      number += (digit & (CONTINUES - 1)) << shift
+      shift += 5
+      if (digit >= CONTINUES) continue
+      sums[field] = (sums[field] ?? 0) + (number & 1 ? -(number >> 1) : number >> 1)
+      field += 1
+      number = 0
+      shift = 0
+      continue
     }
+    if (builtLine === line && field > 1 && (sums[0] ?? 0) < column) found = sums.slice()
+    field = 0
+    if (code === SEGMENT_END) continue
+    builtLine += 1
+    sums[0] = 0
   }
-  return found
-}
-
-/** The numbers of a segment: base 64 with a bit for more digits, and the sign in the lowest bit. */
-function numbersOf(segment: string): number[] {
-  const numbers: number[] = []
-  let [number, shift] = [0, 0]
-  for (let at = 0; at < segment.length; at += 1) {
-    const digit = VALUES[segment.charCodeAt(at)] ?? 0
-    number += (digit & (CONTINUES - 1)) << shift
-    shift += 5
-    if (digit >= CONTINUES) continue
-    numbers.push(number & 1 ? -(number >> 1) : number >> 1)
-    number = 0
-    shift = 0
-  }
-  return numbers
+  const [, source, sourceLine = 0, sourceColumn = 0] = found
+  if (source === undefined) return null
+  // From the folder of the file: up to the root, and down.
+  const path = sources[source]?.replace(/^(?:\.\.\/)+/, '')
+  return `${path}:${sourceLine + 1}:${sourceColumn + 1}`
 }

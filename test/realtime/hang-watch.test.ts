@@ -3,8 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
+import { bundled } from '../support/bundle.ts'
 
-const MODULE = new URL('../../dist/src/realtime/hang-watch.js', import.meta.url).href
+const MODULE = await bundled('src/realtime/hang-watch.ts')
 const LIMIT_MS = 400
 
 const children: ChildProcess[] = []
@@ -14,7 +15,7 @@ afterEach(() => {
 
 /** Watches itself, and does what each line of its input says. */
 const PROGRAM = `
-const { watchForHangs } = await import(${JSON.stringify(MODULE)})
+const { watchForHangs } = await import(${JSON.stringify(MODULE.href)})
 const watch = watchForHangs(${LIMIT_MS})
 const spin = (ms) => { const until = performance.now() + ms; while (performance.now() < until); }
 const deeds = {
