@@ -49,8 +49,8 @@ function readMap(file: string): SourceMap | null {
  * Node a large map takes 0.3 s and tens of megabytes, in a process that has other work.
  */
 function sourceOf({ mappings, sources }: SourceMap, line: number, column: number): string | null {
-  // Of a segment: column in the built file, index of the source, its line and column, a name. All
-  // are differences to the segment before; the first one only within a line.
+  // The fields of a segment are the column in the built file, the index, line and column of the
+  // source, and a name, as differences to the previous segment; the first one within its line.
   const sums = new Int32Array(5)
   let [builtLine, field, number, shift] = [1, 0, 0, 0]
   let found = new Int32Array(0)

@@ -1,4 +1,4 @@
-/** The built files. One process runs them, because the stack of a defect shows how they are built. */
+/** The built files. A process runs them: only there is the stack of a defect that of a bundle. */
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
