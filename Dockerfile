@@ -9,9 +9,8 @@ WORKDIR /app
 COPY package.json package-lock.json ./
 COPY packages/embedded-mongo/package.json packages/embedded-mongo/package.json
 RUN npm ci --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
 COPY scripts/build.mjs scripts/build.mjs
-COPY scripts/bundle-packages.mjs scripts/bundle-packages.mjs
+COPY scripts/bundle.mjs scripts/bundle.mjs
 COPY scripts/console.mjs scripts/console.mjs
 COPY scripts/diameter-dictionary.mjs scripts/diameter-dictionary.mjs
 COPY bin bin
@@ -28,7 +27,6 @@ COPY --from=build /app/package.json package.json
 COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/bin bin
 COPY --from=build /app/dist/config dist/config
-COPY --from=build /app/dist/node_modules dist/node_modules
 COPY --from=build /app/dist/src dist/src
 COPY LICENSE LICENSE
 # Data of the control plane for its operator: the first password.

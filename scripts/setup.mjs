@@ -17,11 +17,9 @@ import { provideRedis } from './provide-redis.mjs'
 const NODE_MIN = [20, 19]
 /** Inputs of a build. */
 const BUILD_INPUTS = [
-  ...['src', 'bench', 'config', 'tsconfig.json', 'tsconfig.build.json'],
-  ...['packages/embedded-mongo/src', 'packages/embedded-mongo/package.json'],
-  'packages/embedded-mongo/tsconfig.json',
-  ...['scripts/build.mjs', 'scripts/bundle-packages.mjs', 'scripts/console.mjs'],
-  'node_modules/.package-lock.json',
+  ...['src', 'bench', 'config', 'packages/embedded-mongo/src'],
+  ...['scripts/build.mjs', 'scripts/bundle.mjs', 'scripts/console.mjs'],
+  ...['packages/embedded-mongo/package.json', 'node_modules/.package-lock.json'],
 ]
 
 /** A step of the set-up failed; the message names it and the remedy. */
@@ -99,8 +97,8 @@ export function isBuildCurrent(root) {
 
 function build(root, say) {
   if (isBuildCurrent(root)) return
-  say('Build: compiling src, bench and packages')
-  // Files changed while the compiler runs are newer than the stamp.
+  say('Build: bundling src and bench')
+  // Files changed during the build are newer than the stamp.
   const begun = new Date()
   run(process.execPath, [join(root, 'scripts/build.mjs')], root, 'the build')
   const stamp = join(root, 'dist/.stamp')

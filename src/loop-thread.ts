@@ -1,4 +1,4 @@
 /** Entry of further event-loop threads of charging (`realtime.listeners`). */
-import { eventLoop } from './main.ts'
+import { eventLoop } from './roles.ts'
 
 await eventLoop()

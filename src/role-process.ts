@@ -1,9 +1,13 @@
 /**
- * Entry point of the processes that `tollgate start` starts: one role each, named by an argument.
+ * Entry of the processes that `tollgate start` starts: one role each, named by an argument. It does
+ * not load the command line.
  */
 import { STANDBY, standBy } from './cli/ipc.ts'
-import { main } from './main.ts'
+import { type RoleName, runRole } from './cli/role.ts'
+import { ROLES } from './roles.ts'
 
 const given = process.argv.slice(2)
 if (given.includes(STANDBY)) standBy()
-process.exitCode = await main(given.filter((argument) => argument !== STANDBY))
+const name = given.find((argument): argument is RoleName => argument in ROLES)
+if (name === undefined) throw new TypeError(`no role in ${given.join(' ')}`)
+process.exitCode = await runRole(name, ROLES[name], undefined)

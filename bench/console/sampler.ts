@@ -2,14 +2,14 @@
  * Measures the cost of live samples by the number of viewers, with V8's samples of the main thread
  * of the admin process: making a sample, which serves all viewers, apart from sending it to each.
  */
-import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Product } from '../../test/support/product/product.ts'
 import { waitUntil } from '../../test/support/wait.ts'
 import type { Generator } from '../generator/generator.ts'
-import { type CpuProfile, groupedTimes } from '../measure/cpu-profile.ts'
+import { type CpuProfile, groupedTimes, readProfile } from '../measure/cpu-profile.ts'
 import { median, round } from '../measure/load.ts'
 import { cpuOf } from '../measure/threads.ts'
 import { openFlow, withGenerator } from '../measure/turns.ts'
@@ -125,12 +125,12 @@ async function profileOf(folder: string, seconds: number): Promise<CpuProfile> {
   await pause(seconds * 1000)
   rmSync(join(folder, 'begin'))
   await waitUntil('the profile', () => existsSync(file))
-  return JSON.parse(readFileSync(file, 'utf8')) as CpuProfile
+  return readProfile(file)
 }
 
 /** By file of the product: what sends samples is called by what makes them. */
 function groupOf(url: string, functionName: string): Group | null {
-  const [, file = ''] = /\/dist\/src\/(.+)\.js$/.exec(url) ?? []
+  const [, file = ''] = /\/src\/(.+)\.ts$/.exec(url) ?? []
   if (file === 'admin/live/stream') return 'sending'
   if (file.startsWith('admin/live/')) return 'sampling'
   if (file === 'store/metrics-exchange') {

@@ -1,10 +1,16 @@
 /**
  * Reads the profiles written by `preload/profile.ts`: processor time by function within a thread.
  */
+import { existsSync, readFileSync } from 'node:fs'
+import { SourceMap } from 'node:module'
+import { fileURLToPath } from 'node:url'
 
 interface Frame {
   functionName: string
   url: string
+  /** From 0. */
+  lineNumber: number
+  columnNumber: number
 }
 
 /** The fields of V8's profile format that are read here. */
@@ -25,6 +31,27 @@ export interface SelfTimes {
   places: Map<string, number>
   /** By name and location. */
   functions: Map<string, number>
+}
+
+/** A profile whose functions have the URLs of their sources, which are bundled. */
+export function readProfile(file: string): CpuProfile {
+  const profile = JSON.parse(readFileSync(file, 'utf8')) as CpuProfile
+  const maps = new Map<string, SourceMap | null>()
+  for (const { callFrame } of profile.nodes) {
+    const { url, lineNumber, columnNumber } = callFrame
+    if (!maps.has(url)) maps.set(url, mapOf(url))
+    const entry = maps.get(url)?.findEntry(lineNumber, columnNumber)
+    if (entry === undefined || !('originalSource' in entry)) continue
+    callFrame.url = new URL(entry.originalSource, url).href
+    // The bundle numbers functions of equal names.
+    callFrame.functionName = callFrame.functionName.replace(/\$\d+$/, '')
+  }
+  return profile
+}
+
+function mapOf(url: string): SourceMap | null {
+  const file = url.startsWith('file:') ? `${fileURLToPath(url)}.map` : ''
+  return existsSync(file) ? new SourceMap(JSON.parse(readFileSync(file, 'utf8'))) : null
 }
 
 /** Idle time of a thread. */
@@ -95,8 +122,8 @@ const SPECIAL: Readonly<Record<string, string>> = {
 export function placeOf(url: string, functionName: string): string {
   const packaged = /\/node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(url)?.[1]
   if (packaged !== undefined) return packaged
-  const own = /\/dist\/(src\/[^/]+(?:\/[^/.]+(?=\/))?)/.exec(url)?.[1]
-  if (own !== undefined) return own.replace(/\.js$/, '')
+  const own = /\/(src\/[^/]+(?:\/[^/.]+(?=\/))?)/.exec(url)?.[1]
+  if (own !== undefined) return own.replace(/\.ts$/, '')
   if (url.startsWith('node:')) return 'Node'
   return SPECIAL[functionName] ?? 'native functions (writes, messages, clones)'
 }

@@ -1,17 +1,10 @@
 /** Processor time of main thread and workers at the peak, from V8's samples. */
-import {
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Product } from '../../test/support/product/product.ts'
 import { waitUntil } from '../../test/support/wait.ts'
-import { type CpuProfile, largest, selfTimes } from '../measure/cpu-profile.ts'
+import { type CpuProfile, largest, readProfile, selfTimes } from '../measure/cpu-profile.ts'
 import { measureLoad, round, type Window } from '../measure/load.ts'
 import { withGenerator } from '../measure/turns.ts'
 import { optionsFor } from '../preload/preloads.ts'
@@ -55,8 +48,7 @@ function profile(bench: Bench, product: Product, folder: string): Promise<Profil
     rmSync(join(folder, 'begin'))
     const threads = () => readdirSync(folder).filter((name) => name.endsWith('.cpuprofile'))
     await waitUntil('profiles', () => threads().length >= 2 && threads().includes(MAIN))
-    const read = (name: string) =>
-      JSON.parse(readFileSync(join(folder, name), 'utf8')) as CpuProfile
+    const read = (name: string) => readProfile(join(folder, name))
     const workers = threads().filter((name) => name !== MAIN)
     return { window, main: [read(MAIN)], workers: workers.map(read) }
   })

@@ -8,7 +8,7 @@ import type { Running } from './supervisor.ts'
 
 export interface ChildOptions {
   readonly name: string
-  /** A compiled module. */
+  /** A built file. */
   readonly file: URL
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>

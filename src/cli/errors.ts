@@ -1,4 +1,5 @@
 import { InvariantError } from '../domain/assert.ts'
+import { withSources } from '../runtime/source-places.ts'
 
 /** The command line is invalid: exit code 2. */
 export class UsageError extends Error {
@@ -24,5 +25,5 @@ export function errorText(error: unknown): string {
   if (error.message === REDIS_TIMEOUT) {
     return 'Redis did not answer within redis.commandTimeoutMs; try again, or raise that'
   }
-  return (isDefect ? error.stack : undefined) ?? error.message
+  return isDefect && error.stack !== undefined ? withSources(error.stack) : error.message
 }

@@ -1,4 +1,5 @@
 import { redactUrl } from '../config/error.ts'
+import { withSources } from './source-places.ts'
 
 export const MASK = '***'
 const DEPTH_MAX = 6
@@ -59,7 +60,7 @@ export function createMasker(options: { readonly showSubscribers: boolean }): Ma
   const error = (value: Error, depth: number): Record<string, unknown> => ({
     type: value.name,
     message: errorText(value.message),
-    stack: errorText(value.stack ?? ''),
+    stack: errorText(withSources(value.stack ?? '')),
     ...Object.fromEntries(
       ERROR_FIELDS.flatMap((name) =>
         name in value ? [[name, mask(Reflect.get(value, name), name, depth + 1)]] : [],

@@ -73,7 +73,6 @@ describe('the image', () => {
       'LICENSE',
       'bin',
       'dist/config',
-      'dist/node_modules',
       'dist/src',
       'node_modules',
       'package.json',

@@ -158,11 +158,12 @@ describe('effects and hidden inputs have one module', () => {
   })
 })
 
-describe('src/main.ts only wires modules', () => {
+describe('src/main.ts and src/roles.ts only wire modules', () => {
   it.each(['for (const a of b) c(a)', 'while (a) b()', 'const a = b * 2', 'class A {}'])(
     '%s is refused',
     (text) => {
       expect(problems('src/main.ts', text)).toEqual(['main.ts has no logic'])
+      expect(problems('src/roles.ts', text)).toEqual(['roles.ts has no logic'])
       expect(problems('src/store/main.ts', text)).toEqual([])
     },
   )

@@ -39,7 +39,7 @@ export function checkStyle(files: readonly SourceFile[]): readonly Violation[] {
     ...files.filter(isTypeScript).flatMap(checkComments),
     ...files.filter((file) => isTypeScript(file) && isProduct(file)).flatMap(checkEffects),
     ...checkReadmes(files),
-    ...files.filter((file) => file.path === 'src/main.ts').flatMap(checkWiring),
+    ...files.filter((file) => WIRING.has(file.path)).flatMap(checkWiring),
   ]
 }
 
@@ -220,7 +220,8 @@ function checkReadmes(files: readonly SourceFile[]): readonly Violation[] {
     .map((path) => ({ path, line: 1, rule: 'each module has a README.md' }))
 }
 
-/** src/main.ts wires modules: it may choose (if), but not loop, calculate or define classes. */
+const WIRING = new Set(['src/main.ts', 'src/roles.ts'])
+/** They wire modules: they may choose (if), but not loop, calculate or define classes. */
 function checkWiring(file: SourceFile): readonly Violation[] {
   const violations: Violation[] = []
   walk(file, (node, line) => {
@@ -229,7 +230,8 @@ function checkWiring(file: SourceFile): readonly Violation[] {
       /^(\+|-|\*|\/|%|\*\*)=?$/.test(node.operatorToken.getText()) &&
       !ts.isStringLiteralLike(node.left)
     const isLogic = ts.isIterationStatement(node, false) || ts.isClassLike(node) || isArithmetic
-    if (isLogic) violations.push({ path: file.path, line, rule: 'main.ts has no logic' })
+    if (isLogic)
+      violations.push({ path: file.path, line, rule: `${posix.basename(file.path)} has no logic` })
   })
   return violations
 }

@@ -3,8 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, it } from 'vitest'
+import { bundled } from '../support/bundle.ts'
 
-const MODULE = new URL('../../dist/src/realtime/hang-watch.js', import.meta.url).href
+const MODULE = await bundled('src/realtime/hang-watch.ts')
 const children: ChildProcess[] = []
 afterEach(() => {
   for (const child of children.splice(0)) child.kill('SIGKILL')
@@ -12,7 +13,7 @@ afterEach(() => {
 
 /** Watches itself, and does what each line of its input says: a word, and how often. */
 const programOf = (limitMs: number) => `
-const { watchForHangs } = await import(${JSON.stringify(MODULE)})
+const { watchForHangs } = await import(${JSON.stringify(MODULE.href)})
 const watch = watchForHangs(${limitMs})
 const cell = new Int32Array(new SharedArrayBuffer(4))
 const block = (ms) => Atomics.wait(cell, 0, 0, ms)

@@ -7,10 +7,13 @@ import type { Realtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
+import { bundled } from '../support/bundle.ts'
 import { PATIENT } from '../support/product/patience.ts'
 import { choosePort } from '../support/product/ports.ts'
 import { openSocket, post } from '../support/realtime/http/socket.ts'
 import { waitUntil } from '../support/wait.ts'
+
+const LOOP = await bundled('test/support/realtime/loop-thread.mjs')
 
 const open: Realtime[] = []
 afterEach(async () => {
@@ -68,8 +71,8 @@ async function nodeOf(env: Record<string, string> = {}, worker = 'pool-worker') 
       listener({ fileTypes: [], peers })
       return { close: async () => undefined }
     },
-    workerFile: new URL(`../support/realtime/${worker}.mjs`, import.meta.url),
-    loopFile: new URL('../support/realtime/loop-thread.mjs', import.meta.url),
+    workerFile: await bundled(`test/support/realtime/${worker}.mjs`),
+    loopFile: LOOP,
     onFailure: (error) => failures.push(error.message),
   })
   open.push(node)

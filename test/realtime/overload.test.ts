@@ -8,10 +8,13 @@ import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
+import { bundled } from '../support/bundle.ts'
 import { openSocket, post } from '../support/realtime/http/socket.ts'
 import { dataSession, GATEWAY, NODE_SETTINGS } from '../support/system/diameter/gateway-requests.ts'
 import { connectLink, type Link } from '../support/system/diameter/link.ts'
 import { waitUntil } from '../support/wait.ts'
+
+const WORKER = await bundled('test/support/realtime/held-worker.mjs')
 
 const channel = new BroadcastChannel('held-worker')
 channel.unref()
@@ -68,7 +71,7 @@ async function start(
       listener({ fileTypes: [], peers: compilePeers([]) })
       return { close: async () => undefined }
     },
-    workerFile: new URL('../support/realtime/held-worker.mjs', import.meta.url),
+    workerFile: WORKER,
   })
   link = await connectLink({ port: room.diameterPort, identity: GATEWAY })
   await setWorkers('hold')

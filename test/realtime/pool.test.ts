@@ -10,8 +10,11 @@ import { createRouteTable } from '../../src/realtime/routes.ts'
 import type { ServePort } from '../../src/realtime/thread-context.ts'
 import type { RequestSender } from '../../src/realtime/worker-queue.ts'
 import { createLogger } from '../../src/runtime/log.ts'
+import { bundled } from '../support/bundle.ts'
 import { requestOf } from '../support/realtime/requests.ts'
 import { waitUntil } from '../support/wait.ts'
+
+const WORKER = await bundled('test/support/realtime/pool-worker.mjs')
 
 const WAITING = { isGone: false }
 /** Characters of a message. */
@@ -26,7 +29,7 @@ async function poolOf(options: Partial<PoolOptions> = {}) {
   const batches: number[] = []
   const stats: Record<string, number>[] = []
   const pool = await startPool({
-    workerFile: new URL('../support/realtime/pool-worker.mjs', import.meta.url),
+    workerFile: WORKER,
     workerData: (worker) => ({ worker }),
     workers: 1,
     batchSizeMax: 4,

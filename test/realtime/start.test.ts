@@ -10,9 +10,12 @@ import { type Realtime, startRealtime } from '../../src/realtime/start.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
+import { bundled } from '../support/bundle.ts'
 import { PATIENT } from '../support/product/patience.ts'
 import { openSocket, post } from '../support/realtime/http/socket.ts'
 import { startTestRedis } from '../support/redis.ts'
+
+const WORKER = await bundled('test/support/realtime/pool-worker.mjs')
 
 const open: Realtime[] = []
 afterEach(async () => {
@@ -53,7 +56,7 @@ async function realtimeOf(
       onClients({ clients, signature: { enabled: true, windowMs: 300_000 } })
       return { close: async () => undefined }
     },
-    workerFile: new URL('../support/realtime/pool-worker.mjs', import.meta.url),
+    workerFile: WORKER,
   })
   open.push(realtime)
   const charge = async (sessionId: string, headers: Record<string, string> = {}, query = '') => {

@@ -1,6 +1,9 @@
 import { afterEach, expect, it } from 'vitest'
 import { WorkerThread } from '../../src/realtime/worker-thread.ts'
+import { bundled } from '../support/bundle.ts'
 import { requestOf } from '../support/realtime/requests.ts'
+
+const WORKER = await bundled('test/support/realtime/pool-worker.mjs')
 
 const open: WorkerThread[] = []
 afterEach(async () => {
@@ -9,7 +12,7 @@ afterEach(async () => {
 
 async function threadOf() {
   const thread = new WorkerThread({
-    workerFile: new URL('../support/realtime/pool-worker.mjs', import.meta.url),
+    workerFile: WORKER,
     workerData: { worker: 0 },
     loops: 1,
     onError: () => undefined,

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { createLogger, type LoggerOptions } from '../../src/runtime/log.ts'
 
@@ -24,6 +26,22 @@ describe('the log', () => {
       msg: 'served',
     })
     expect(last().time).toMatch(/^\d{4}-\d\d-\d\dT/)
+  })
+
+  it('names the places of an error in the sources, not in the built files', () => {
+    const { log, last } = capture()
+    const file = fileURLToPath(new URL('../../dist/src/main.js', import.meta.url))
+    const lines = readFileSync(file, 'utf8').split('\n')
+    const line = lines.findIndex((text) => text.startsWith('function main(')) + 1
+    const known = `    at main (file://${file}:${line}:10)`
+    const unknown = '    at f (file:///a/dist/src/gone.js:1:2)\n    at node:internal/x:1:2'
+    const error = Object.assign(new Error('x'), { stack: `Error: x\n${known}\n${unknown}` })
+    log.error(error)
+    const source = readFileSync(new URL('../../src/main.ts', import.meta.url), 'utf8').split('\n')
+    const expected = source.findIndex((text) => text.startsWith('export function main(')) + 1
+    expect(last().err.stack).toBe(`Error: x\n    at main (src/main.ts:${expected}:17)\n${unknown}`)
+    log.error(error)
+    expect(last().err.stack).toContain(`src/main.ts:${expected}:17`)
   })
 
   it('masks subscriber numbers at info level, wherever they occur', () => {

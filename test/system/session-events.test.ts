@@ -8,6 +8,7 @@ import type { WorkerEvent } from '../../src/domain/worker-task.ts'
 import { type Pool, startPool } from '../../src/realtime/pool.ts'
 import { createLogger } from '../../src/runtime/log.ts'
 import { publishSessionEvent } from '../../src/store/session-events.ts'
+import { bundled } from '../support/bundle.ts'
 import { requestOf } from '../support/realtime/requests.ts'
 import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -28,7 +29,7 @@ beforeAll(async () => {
     },
   })
   pool = await startPool({
-    workerFile: new URL('../support/system/outages/faulty-worker.mjs', import.meta.url),
+    workerFile: await bundled('test/support/system/outages/faulty-worker.mjs'),
     workerData: (worker) => ({ config, worker }),
     workers: 2,
     batchSizeMax: 1,

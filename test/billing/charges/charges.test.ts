@@ -1,14 +1,13 @@
 /** Charges of accounts on real stores: states, bills, concurrency and dead processes. */
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { handleDueCharges } from '../../../src/billing/charges/due.ts'
 import { STORED_CUSTOMERS } from '../../../src/billing/customer-lookup.ts'
 import type { GatewayChargeDocument } from '../../../src/catalog/records/payment-documents.ts'
-import { bundled } from '../../support/billing/bundle.ts'
 import { DAY_MS, NOW_MS } from '../../support/billing/charge-deps.ts'
 import { useCharges } from '../../support/billing/charge-fixture.ts'
+import { bundled } from '../../support/bundle.ts'
 import { type FakeStripe, startFakeStripe } from '../../support/external/fake-stripe.ts'
 
 const MINUTE_MS = 60_000
@@ -233,20 +232,12 @@ describe('several processes', () => {
 
 describe('a process killed between the request and the answer', () => {
   let stripe: FakeStripe
-  let folder: string
   let program: string
   beforeAll(async () => {
     stripe = await startFakeStripe()
-    folder = mkdtempSync(join(import.meta.dirname, '../../../node_modules/.tg-child-'))
-    program = await bundled(
-      join(import.meta.dirname, '../../support/billing/charge-child.ts'),
-      folder,
-    )
+    program = fileURLToPath(await bundled('test/support/billing/charge-child.ts'))
   })
-  afterAll(async () => {
-    await stripe.close()
-    rmSync(folder, { recursive: true, force: true })
-  })
+  afterAll(() => stripe.close())
 
   const start = (account: number): ChildProcess => {
     const { url, database } = world.mongo()

@@ -1,8 +1,8 @@
 // A worker that answers nothing between 'hold' and 'go', which arrive on a channel of that name.
 // It acknowledges 'hold', and 'ask' at any time.
-import { packResult } from '../../../dist/src/domain/packed-outcomes.js'
-import { unpackTask } from '../../../dist/src/domain/worker-protocol.js'
-import { serve } from '../../../dist/src/workers/serve.js'
+import { packResult } from '../../../src/domain/packed-outcomes.ts'
+import { unpackTask } from '../../../src/domain/worker-protocol.ts'
+import { serve } from '../../../src/workers/serve.ts'
 
 const channel = new BroadcastChannel('held-worker')
 let going = Promise.resolve()

@@ -1,8 +1,8 @@
 // The thread of an event loop, with peers instead of stores; the key "boom" makes it fail,
 // the key "hang" blocks it for a while.
 import { workerData } from 'node:worker_threads'
-import { fileTypeDefaultsOf } from '../../../dist/src/file-types/defaults.js'
-import { runLoop } from '../../../dist/src/realtime/loop-thread.js'
+import { fileTypeDefaultsOf } from '../../../src/file-types/defaults.ts'
+import { runLoop } from '../../../src/realtime/loop-thread.ts'
 
 export const slow = { name: 'SLOW', requestsPerSecond: 0.001, burst: 10, fileTypes: null }
 

@@ -1,8 +1,8 @@
 // A worker with the protocol of the product; the session id of a request selects its behaviour.
 import { parentPort, workerData } from 'node:worker_threads'
-import { packResult } from '../../../dist/src/domain/packed-outcomes.js'
-import { unpackTask } from '../../../dist/src/domain/worker-protocol.js'
-import { serve } from '../../../dist/src/workers/serve.js'
+import { packResult } from '../../../src/domain/packed-outcomes.ts'
+import { unpackTask } from '../../../src/domain/worker-protocol.ts'
+import { serve } from '../../../src/workers/serve.ts'
 
 if (workerData.failsAtStart) throw new Error('no catalogue')
 

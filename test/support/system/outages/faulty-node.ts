@@ -7,6 +7,7 @@ import { type Realtime, startRealtime } from '../../../../src/realtime/start.ts'
 import { type Clock, createClock, monotonicMs } from '../../../../src/runtime/clock.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
 import { createMetrics } from '../../../../src/runtime/metrics.ts'
+import { bundled } from '../../bundle.ts'
 import { PATIENT } from '../../product/patience.ts'
 import { type Fields, post, type Reply } from '../exchange.ts'
 import { insistOn, startNode, type TestNode } from './node.ts'
@@ -61,7 +62,7 @@ export async function startFaultyNode(
     log: createLogger({ name: 'test', level: 'silent' }),
     metrics: createMetrics({ node: 'test', role: 'realtime' }),
     clock,
-    workerFile: new URL('./faulty-worker.mjs', import.meta.url),
+    workerFile: await bundled('test/support/system/outages/faulty-worker.mjs'),
   })
   /** Written atomically for the workers that read it. */
   const note = (name: string, value: object) => {

@@ -9,9 +9,9 @@ const machineNow = Date.now
 let offsetMs = 0
 Date.now = () => machineNow() + offsetMs
 
-const { unpackTask } = await import('../../../../dist/src/domain/worker-protocol.js')
-const { charge } = await import('../../../../dist/src/workers/main.js')
-const { serve } = await import('../../../../dist/src/workers/serve.js')
+const { unpackTask } = await import('../../../../src/domain/worker-protocol.ts')
+const { charge } = await import('../../../../src/workers/main.ts')
+const { serve } = await import('../../../../src/workers/serve.ts')
 
 function readNote(name) {
   try {
