@@ -17,6 +17,20 @@ export function inTurn(index: number): DialectAdapter {
   return DIALECTS[index % (DIALECTS.length + 1)] ?? totals()
 }
 
+/** The names of all formats that elements of `inTurn` use. */
+export const NAMES = [...DIALECTS.map(({ name }) => name), totals().name]
+
+/**
+ * Of sixteen elements five speak Diameter over TCP, five plain JSON, one each of the other formats,
+ * and one counts totals.
+ */
+export function inTurnWith(wire: DialectAdapter): (index: number) => DialectAdapter {
+  const [json = plainJson, ...others] = DIALECTS
+  const often = Array.from({ length: 5 }, () => [json, wire]).flat()
+  const formats = [...others, ...often]
+  return (index) => formats[index % (formats.length + 1)] ?? totals()
+}
+
 /** Stores documents as an operator would. Throws the error output of the command. */
 export async function setFileTypes(product: Product, ...documents: object[]): Promise<void> {
   const file = join(product.folder, 'file-types.json')
