@@ -1,6 +1,7 @@
 /** The roles of the product and their composition. */
 import type { RoleContext, RunningRole } from './cli/role.ts'
 import { type ExitCode, runCommandLine } from './cli/run.ts'
+import type { Surroundings } from './cli/shell.ts'
 import type { DiameterExchange, DiameterMessage, DiameterTarget, Tools } from './cli/tools.ts'
 import type { Config } from './config/schema.ts'
 import type { CheckFileType } from './file-types/check-report.ts'
@@ -11,10 +12,11 @@ import { keepRequestsYoung } from './runtime/object-age.ts'
 
 /**
  * Runs a command line (without `node` and the program). Resolves to its exit code; undefined if it
- * runs until a signal ends it. Never rejects.
+ * runs until a signal ends it. Never rejects. Several may run in one process, each with its own
+ * surroundings.
  */
-export function main(argv: readonly string[]): Promise<ExitCode> {
-  return runCommandLine(argv, { realtime, admin, recorder }, TOOLS)
+export function main(argv: readonly string[], surroundings: Surroundings = {}): Promise<ExitCode> {
+  return runCommandLine(argv, { realtime, admin, recorder }, TOOLS, surroundings)
 }
 
 /** Each role imports only its own modules: the recorder no listeners, charging no admin API. */
