@@ -11,6 +11,8 @@ export const LIMITS = {
   // Conditions are usually met immediately, but not on a machine that others use too.
   expect: { poll: { timeout: 30_000 } },
   maxWorkers: FILES_AT_ONCE,
+  // The built product is loaded as Node does it, for commands in the process of a test.
+  server: { deps: { external: [/\/dist\/src\//] } },
 }
 
 /** Limit for files that run the product or a part of it as processes. */
@@ -27,7 +29,7 @@ export const LONG: readonly string[] = [
   'test/embedded/redis-disk-full.test.ts',
   'packages/embedded-mongo/test/{disk-full,kill}.test.ts',
   'test/cli/{autorenew,card,check,client,confined,debt,event,event-test,field,filetype,filetype-check,import}.test.ts',
-  'test/cli/{lost-ledger,migrate,migrate-kill,npm-start,peer,privacy,readme,readme-invoices,session,settings,start,user}.test.ts',
+  'test/cli/{lost-ledger,migrate,migrate-kill,npm-start,peer,privacy,processes,readme,readme-invoices,session,settings,start,user}.test.ts',
   'test/cli/quote/command.test.ts',
   'test/deploy/**/*.test.ts',
   'test/admin/{auth,audit,privacy}/**/*.test.ts',

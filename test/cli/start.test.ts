@@ -132,7 +132,7 @@ describe('a newcomer', () => {
   })
 
   it('cannot start a second product on the same data, and sees why', async () => {
-    const { code, stderr } = await product.run('start')
+    const { code, stderr } = await product.process('start')
     expect(code).toBe(1)
     expect(stderr).toMatch(/^tollgate: tollgate is already running in .* \(process \d+\)\n$/)
     expect((await fetch(`${tollgate.admin}/health/live`)).status).toBe(200)

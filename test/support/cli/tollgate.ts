@@ -1,19 +1,24 @@
 /** The built command line with its own MongoDB, for commands that need no other store. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
+import {
+  type Begun,
+  beginProcess,
+  type Ended,
+  runCommand,
+  runProcess,
+} from '../product/run-command.ts'
 import type { TestStores } from '../recorder/accounts.ts'
-import type { Ended } from './product.ts'
-
-const BIN = fileURLToPath(new URL('../../../bin/tollgate.mjs', import.meta.url))
 
 export interface Tollgate {
   run(...args: string[]): Promise<Ended>
+  /** Runs a command as a process. */
+  process(...args: string[]): Promise<Ended>
   /** Runs a command with standard input. */
   pipe(input: string, ...args: string[]): Promise<Ended>
   /** A command that the test ends. */
@@ -41,22 +46,19 @@ export function useTollgate(environment: Record<string, string> = {}): Tollgate 
     await mongo.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const start = (...args: string[]) => {
-    const env = {
-      PATH: process.env['PATH'],
-      TOLLGATE_MONGO_URL: mongo.url,
-      TOLLGATE_MONGO_DATABASE: mongo.database,
-      TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1',
-      TOLLGATE_DATA_DIR: folder,
-      ...environment,
-    }
-    return spawn(process.execPath, [BIN, ...args], { env })
-  }
-  const pipe = (input: string, ...args: string[]) => ended(start(...args), input)
+  const settings = () => ({
+    PATH: process.env['PATH'],
+    TOLLGATE_MONGO_URL: mongo.url,
+    TOLLGATE_MONGO_DATABASE: mongo.database,
+    TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1',
+    TOLLGATE_DATA_DIR: folder,
+    ...environment,
+  })
   return {
-    start,
-    pipe,
-    run: (...args) => pipe('', ...args),
+    start: (...args) => beginProcess(args, settings()).child,
+    pipe: (input, ...args) => runCommand(args, settings(), input),
+    run: (...args) => runCommand(args, settings()),
+    process: (...args) => runProcess(args, settings()),
     file(name, text) {
       const path = join(folder, name)
       writeFileSync(path, text)
@@ -66,33 +68,27 @@ export function useTollgate(environment: Record<string, string> = {}): Tollgate 
   }
 }
 
-/** Runs a command on the stores of a test. `environment`: more settings. */
+/** Runs a command on the stores of a test, in this process. `environment`: more settings. */
 export function runOn(
-  { server, mongo, ledger }: TestStores,
+  stores: TestStores,
   args: readonly string[],
   environment: Record<string, string> = {},
 ): Promise<Ended> {
-  const env = {
-    PATH: process.env['PATH'],
+  return runCommand(args, { ...settingsOf(stores), ...environment })
+}
+
+/** Starts a command on the stores of a test, as a process. */
+export function beginOn(stores: TestStores, args: readonly string[]): Begun {
+  return beginProcess(args, settingsOf(stores))
+}
+
+/** The settings of commands on the stores of a test. */
+export function settingsOf({ server, mongo, ledger }: TestStores): Record<string, string> {
+  return {
+    PATH: process.env['PATH'] ?? '',
     TOLLGATE_MONGO_URL: mongo.url,
     TOLLGATE_MONGO_DATABASE: mongo.database,
     TOLLGATE_REDIS_URL: server.url,
     TOLLGATE_LEDGER_PARTITIONS: String(ledger.keys.partitions),
-    ...environment,
   }
-  return ended(spawn(process.execPath, [BIN, ...args], { env }), '')
-}
-
-function ended(child: ReturnType<typeof spawn>, input: string): Promise<Ended> {
-  const output = { stdout: '', stderr: '' }
-  child.stdout?.on('data', (bytes: Buffer) => {
-    output.stdout += bytes.toString('utf8')
-  })
-  child.stderr?.on('data', (bytes: Buffer) => {
-    output.stderr += bytes.toString('utf8')
-  })
-  child.stdin?.end(input)
-  return new Promise((resolve) => {
-    child.once('close', (code) => resolve({ code, ...output }))
-  })
 }
