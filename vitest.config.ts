@@ -29,7 +29,7 @@ export const LONG: readonly string[] = [
   'test/embedded/redis-disk-full.test.ts',
   'packages/embedded-mongo/test/{disk-full,kill}.test.ts',
   'test/cli/{autorenew,card,check,client,confined,debt,event,event-test,field,filetype,filetype-check,import}.test.ts',
-  'test/cli/{lost-ledger,migrate,migrate-kill,npm-start,peer,privacy,processes,readme,readme-invoices,session,settings,start,user}.test.ts',
+  'test/cli/{lost-ledger,migrate,migrate-kill,peer,privacy,processes,readme,readme-invoices,session,settings,start,user}.test.ts',
   'test/cli/quote/command.test.ts',
   'test/deploy/**/*.test.ts',
   'test/admin/{auth,audit,privacy}/**/*.test.ts',
