@@ -19,7 +19,7 @@ function paste(text: string, env: NodeJS.ProcessEnv): Promise<string> {
   })
 }
 
-it('three months are invoiced, the last one is downloaded, and npm start stops on SIGTERM', async () => {
+it('three months are invoiced and downloaded, and npm start stops on SIGTERM', async () => {
   const readme = readFileSync(join(HOUSE, 'README.md'), 'utf8')
   const [, exported = ''] = /^export (TOLLGATE_DATA_DIR=\S+ TOLLGATE_CLOCK=.*)$/m.exec(readme) ?? []
   const [, block = ''] = /^```sh invoices\n([\s\S]*?)\n```$/m.exec(readme) ?? []
