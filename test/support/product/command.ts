@@ -1,16 +1,14 @@
 /** Runs commands of the product as an operator does, beside its processes. */
 import { PATIENT } from './patience.ts'
 import type { Product } from './product.ts'
-import { type Ended, runCommand } from './run-command.ts'
-
-export type { Ended }
+import { type Completed, runCommand } from './run-command.ts'
 
 /** Runs `tollgate` on the stores of the product; `environment` overrides some settings. */
 export function tollgate(
   product: Product,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): Promise<Ended> {
+): Promise<Completed> {
   const env = {
     PATH: process.env['PATH'],
     ...PATIENT,

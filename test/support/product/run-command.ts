@@ -17,6 +17,11 @@ export interface Ended {
   stderr: string
 }
 
+/** By itself. */
+export interface Completed extends Ended {
+  code: number
+}
+
 export interface Begun {
   readonly child: ChildProcess
   readonly ended: Promise<Ended>
@@ -31,8 +36,8 @@ export type Settings = Readonly<Record<string, string | undefined>>
 export async function runCommand(
   args: readonly string[],
   environment: Settings,
-  input: string | Buffer = '',
-): Promise<Ended> {
+  input = '',
+): Promise<Completed> {
   const product: { main: typeof main } = await import(/* @vite-ignore */ MAIN)
   const stdout = new Collected()
   const stderr = new Collected()
@@ -65,7 +70,7 @@ export function beginProcess(args: readonly string[], environment: Settings): Be
 export function runProcess(
   args: readonly string[],
   environment: Settings,
-  input: string | Buffer = '',
+  input = '',
 ): Promise<Ended> {
   const { child, ended } = beginProcess(args, environment)
   // A command that does not read its input may end before it is written.
