@@ -17,7 +17,7 @@ export interface Ended {
   stderr: string
 }
 
-/** By itself. */
+/** The result of a command that ended by itself. */
 export interface Completed extends Ended {
   code: number
 }
