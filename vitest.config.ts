@@ -19,7 +19,7 @@ const LONG: readonly string[] = [
   'test/embedded/redis-disk-full.test.ts',
   'packages/embedded-mongo/test/{disk-full,kill}.test.ts',
   'test/cli/{autorenew,card,check,client,confined,debt,event,event-test,field,filetype,filetype-check,import}.test.ts',
-  'test/cli/{lost-ledger,migrate,migrate-kill,npm-start,peer,privacy,readme,readme-invoices,session,settings,start,user}.test.ts',
+  'test/cli/{lost-ledger,migrate,migrate-kill,peer,privacy,processes,readme,readme-invoices,session,settings,start,user}.test.ts',
   'test/cli/quote/command.test.ts',
   'test/deploy/**/*.test.ts',
   'test/admin/{auth,audit,privacy}/**/*.test.ts',
@@ -67,6 +67,8 @@ export default defineConfig({
     reporters: ['default', 'test/run/budget-reporter.ts'],
     sequence: { sequencer: LongestFirst, seed: Date.now() },
     maxWorkers: FILES_AT_ONCE,
+    // The built product is loaded as Node does it, for commands in the process of a test.
+    server: { deps: { external: [/\/dist\/src\//] } },
     // Tests wait for conditions, not for time: these limits only end one that hangs.
     testTimeout: 300_000,
     hookTimeout: 300_000,

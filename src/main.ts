@@ -1,15 +1,17 @@
 /** The command line of the product. */
 import { type ExitCode, runCommandLine } from './cli/run.ts'
+import type { Surroundings } from './cli/shell.ts'
 import type { DiameterExchange, DiameterMessage, DiameterTarget, Tools } from './cli/tools.ts'
 import type { Sendable } from './realtime/diameter/send.ts'
 import { checkFileType, ROLES } from './roles.ts'
 
 /**
  * Runs a command line (without `node` and the program). Resolves to its exit code; undefined if it
- * runs until a signal ends it. Never rejects.
+ * runs until a signal ends it. Never rejects. Several may run in one process, each with its own
+ * surroundings.
  */
-export function main(argv: readonly string[]): Promise<ExitCode> {
-  return runCommandLine(argv, ROLES, TOOLS)
+export function main(argv: readonly string[], surroundings: Surroundings = {}): Promise<ExitCode> {
+  return runCommandLine(argv, ROLES, TOOLS, surroundings)
 }
 
 /** Implements `tollgate diameter send`. */

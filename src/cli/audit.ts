@@ -1,10 +1,8 @@
 /** `tollgate audit`: checks that every unit is accounted for while the product is running. */
 import { entityStoresOf } from '../admin/entity-api.ts'
-import { loadConfig } from '../config/load.ts'
 import { parseInstant } from '../domain/time.ts'
 import { watchRecorderProgress } from '../ledger/recorder-progress.ts'
 import { createLogger } from '../runtime/log.ts'
-import { print } from '../runtime/terminal.ts'
 import { type AuditStores, checkAccount } from './audit/account.ts'
 import { type FoundAccount, findAccounts } from './audit/accounts.ts'
 import { auditBooks, type BooksReport, booksLines } from './audit/books.ts'
@@ -16,6 +14,7 @@ import { auditRecords } from './audit/records.ts'
 import { auditUninvoiced, type UninvoicedReport, uninvoicedLines } from './audit/uninvoiced.ts'
 import { CommandError, UsageError } from './errors.ts'
 import type { OptionValues } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 
 export interface AuditReport {
@@ -47,11 +46,11 @@ export interface AuditReport {
 
 const LISTED_MAX = 1_000
 
-export async function audit(options: OptionValues, file: string | undefined): Promise<0 | 1> {
-  if (options['records'] === true) return auditRecords(options, file)
+export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1> {
+  if (options['records'] === true) return auditRecords(shell, options)
   if (options['expect'] !== undefined) throw new UsageError('--expect requires --records')
   const flags = auditOptions(options)
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const report = await withStores(config, async ({ ledger, catalog, accounts, clock, lost }) => {
     // An empty Redis would look like an account without balances.
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
@@ -75,16 +74,16 @@ export async function audit(options: OptionValues, file: string | undefined): Pr
       nowMs: clock.nowMs(),
     }
     if (!flags.mend || flags.isDryRun) {
-      return { ...first, explained: await explainAll(stores, different, settings, flags) }
+      return { ...first, explained: await explainAll(shell, stores, different, settings, flags) }
     }
-    if (!flags.json) for (const line of reportLines(first)) print(line)
+    if (!flags.json) for (const line of reportLines(first)) shell.print(line)
     const log = createLogger({ name: 'cli', level: 'silent' })
     entityStoresOf({ catalog, ledger, clock, config, lookup, log })
-    const explained = await mendAll(stores, different, settings, flags)
+    const explained = await mendAll(shell, stores, different, settings, flags)
     return { ...withBooks(await auditStores(stores)), explained }
   })
-  if (flags.json) print(JSON.stringify(report))
-  else for (const line of reportLines(report)) print(line)
+  if (flags.json) shell.print(JSON.stringify(report))
+  else for (const line of reportLines(report)) shell.print(line)
   return report.ok ? 0 : 1
 }
 
@@ -115,6 +114,7 @@ function auditOptions(options: OptionValues): AuditOptions {
 type Explained = DifferenceCause & { result?: MendResult }
 
 async function explainAll(
+  shell: Shell,
   stores: AuditStores,
   accounts: readonly FoundAccount[],
   settings: MendSettings,
@@ -124,16 +124,17 @@ async function explainAll(
   for (const account of accounts) {
     const explanation = await explainAccount(stores, account, settings)
     if (explanation === null) {
-      if (!json) print(`account ${account.aid}: ${UNREADABLE}`)
+      if (!json) shell.print(`account ${account.aid}: ${UNREADABLE}`)
       continue
     }
     if (json) pushBounded(all, explanation)
-    else for (const line of explanationLines(explanation)) print(line)
+    else for (const line of explanationLines(explanation)) shell.print(line)
   }
   return all
 }
 
 async function mendAll(
+  shell: Shell,
   stores: AuditStores,
   accounts: readonly FoundAccount[],
   settings: MendSettings,
@@ -144,10 +145,10 @@ async function mendAll(
     let explained: DifferenceCause = { aid: account.aid, causes: [], mends: [], unsettled: [] }
     const result = await mend(stores, account, settings, (explanation) => {
       explained = explanation
-      if (!json) for (const line of explanationLines(explanation)) print(line)
+      if (!json) for (const line of explanationLines(explanation)) shell.print(line)
     })
     if (json) pushBounded(all, { ...explained, result })
-    else print(`account ${account.aid}: ${RESULT_TEXTS[result]}`)
+    else shell.print(`account ${account.aid}: ${RESULT_TEXTS[result]}`)
   }
   return all
 }

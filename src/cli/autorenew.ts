@@ -1,16 +1,15 @@
 /** `tollgate autorenew run`: charges the auto-renewals that are due. */
 import { chargeDueRenewals } from '../admin/autorenew/due.ts'
 import { entityStoresOf } from '../admin/entity-api.ts'
-import { loadConfig } from '../config/load.ts'
 import { parseInstant } from '../domain/time.ts'
 import { createLogger } from '../runtime/log.ts'
-import { print } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { type OptionValues, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 
-export async function runAutorenew(options: OptionValues, file: string | undefined): Promise<0> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function runAutorenew(shell: Shell, options: OptionValues): Promise<0> {
+  const config = shell.config()
   const atMs = instantOf(options, config.rating.timeZone)
   const charged = await withStores(config, async ({ catalog, ledger, clock, accounts, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
@@ -25,7 +24,9 @@ export async function runAutorenew(options: OptionValues, file: string | undefin
     })
     return sum
   })
-  print(options['json'] === true ? JSON.stringify({ charged }) : `charged ${charged} due dates`)
+  shell.print(
+    options['json'] === true ? JSON.stringify({ charged }) : `charged ${charged} due dates`,
+  )
   return 0
 }
 

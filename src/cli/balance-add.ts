@@ -4,7 +4,6 @@ import { balancesOf } from '../admin/balances/loads.ts'
 import { performAudited } from '../admin/balances/operation-audit.ts'
 import { entityStoresOf } from '../admin/entity-api.ts'
 import type { FollowUp } from '../admin/follow-ups.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { PrepaidInclude } from '../domain/catalogue.ts'
 import type { OperationLine } from '../domain/line.ts'
@@ -14,7 +13,6 @@ import { LedgerLostError } from '../ledger/epochs.ts'
 import { loadOwners } from '../ledger/loading.ts'
 import { type CreditOperation, creditBucket } from '../ledger/operations.ts'
 import { createLogger } from '../runtime/log.ts'
-import { print } from '../runtime/terminal.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
@@ -27,6 +25,7 @@ import {
 } from './owners.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
 import { findInclude } from './seed.ts'
+import type { Shell } from './shell.ts'
 import { type Stores, withStores } from './stores.ts'
 
 export interface CreditCommand {
@@ -38,11 +37,11 @@ export interface CreditCommand {
   toMs: number | undefined
 }
 
-export async function addBalance(options: OptionValues, file: string | undefined): Promise<0> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function addBalance(shell: Shell, options: OptionValues): Promise<0> {
+  const config = shell.config()
   const command = readCreditCommand(options, config)
   const line = await withStores(config, (stores) => addCredit(stores, config, command))
-  print(options['json'] === true ? JSON.stringify(line) : lineText(line))
+  shell.print(options['json'] === true ? JSON.stringify(line) : lineText(line))
   return 0
 }
 

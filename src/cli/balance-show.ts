@@ -1,16 +1,15 @@
 /** `tollgate balance show`. */
 import type { Catalog } from '../catalog/connection.ts'
-import { loadConfig } from '../config/load.ts'
 import { debtOf, type OwnerState } from '../domain/bucket.ts'
 import { loadOwners } from '../ledger/loading.ts'
-import { print } from '../runtime/terminal.ts'
 import { accountOf, ownerJson, ownerSelector, ownerText } from './owners.ts'
 import type { OptionValues } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withStores } from './stores.ts'
 
-export async function showBalance(options: OptionValues, file: string | undefined): Promise<0> {
+export async function showBalance(shell: Shell, options: OptionValues): Promise<0> {
   const { sid, aid } = ownerSelector(options)
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const result = await withStores(config, async (stores) => {
     const { catalog, ledger, clock } = stores
     const nowMs = clock.nowMs()
@@ -22,13 +21,13 @@ export async function showBalance(options: OptionValues, file: string | undefine
   if (options['json'] === true) {
     const [owner, shared] = owners.map((state) => ownerJson(state, nameOf, nowMs))
     const ofAccount = shared && { shared: shared.buckets, shared_debt: shared.debt }
-    print(JSON.stringify({ ...owner, ...ofAccount }))
+    shell.print(JSON.stringify({ ...owner, ...ofAccount }))
     return 0
   }
   for (const [index, owner] of owners.entries()) {
     // Shared balances are shown only if there are any.
     if (index > 0 && owner.buckets.length === 0 && debtOf(owner) === 0) continue
-    for (const line of ownerText(owner, nameOf, nowMs)) print(line)
+    for (const line of ownerText(owner, nameOf, nowMs)) shell.print(line)
   }
   return 0
 }

@@ -4,20 +4,19 @@ import { shownStatus, statusOf } from '../admin/cards/states.ts'
 import { type CardStores, countCards, deleteCards, updateCards } from '../admin/cards/store.ts'
 import { ApiError } from '../admin/entities/errors.ts'
 import { cardSecretsOf } from '../catalog/settings/card-secrets.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { parseInstant } from '../domain/time.ts'
-import { print, statusLine } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 const COUNT_MAX = 1_000_000
 
-export async function createCardBatch(options: OptionValues, file: string | undefined): Promise<0> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function createCardBatch(shell: Shell, options: OptionValues): Promise<0> {
+  const config = shell.config()
   const { timeZone } = config.rating
   const count = wholeAt(options, 'count')
   if (count > COUNT_MAX) throw new UsageError(`--count must be at most ${COUNT_MAX}`)
@@ -32,7 +31,7 @@ export async function createCardBatch(options: OptionValues, file: string | unde
     file: requiredText(options, 'output'),
     isContinued: options['continue'] === true,
   }
-  const line = statusLine()
+  const line = shell.statusLine()
   await withCards(config, (stores) => {
     const secrets = cardSecretsOf(stores.catalog, config)
     const onProgress = (created: number) => {
@@ -40,18 +39,20 @@ export async function createCardBatch(options: OptionValues, file: string | unde
     }
     return createBatch({ ...stores, secrets, timeZone, onProgress }, order)
   }).finally(() => line.clear())
-  print(`created ${count} cards of batch ${order.batch_number}; their secrets are in ${order.file}`)
+  shell.print(
+    `created ${count} cards of batch ${order.batch_number}; their secrets are in ${order.file}`,
+  )
   return 0
 }
 
-export async function listCards(options: OptionValues, file: string | undefined): Promise<0> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function listCards(shell: Shell, options: OptionValues): Promise<0> {
+  const config = shell.config()
   const batch = wholeAt(options, 'batch')
   const counts = await withCards(config, ({ catalog }) => countCards(catalog, batch))
   const shown = counts.map(({ status, count }) => ({ status: shownStatus(status), count }))
-  if (options['json'] === true) print(JSON.stringify(shown))
-  else if (shown.length === 0) print(`there are no cards of batch ${batch}`)
-  else for (const line of aligned(shown.map(rowOf))) print(line)
+  if (options['json'] === true) shell.print(JSON.stringify(shown))
+  else if (shown.length === 0) shell.print(`there are no cards of batch ${batch}`)
+  else for (const line of aligned(shown.map(rowOf))) shell.print(line)
   return 0
 }
 
@@ -59,22 +60,22 @@ function rowOf({ status, count }: { status: string; count: number }): string[] {
   return [status, String(count)]
 }
 
-export async function updateCardState(options: OptionValues, file: string | undefined): Promise<0> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function updateCardState(shell: Shell, options: OptionValues): Promise<0> {
+  const config = shell.config()
   const name = requiredText(options, 'status')
   const status = statusOf(name)
   if (status === null) throw new UsageError(`--status is not a state of cards: '${name}'`)
   const query = queryOf(options)
   const count = await withCards(config, (stores) => updateCards(stores, query, { status }))
-  print(`${count} cards are ${shownStatus(status)}`)
+  shell.print(`${count} cards are ${shownStatus(status)}`)
   return 0
 }
 
-export async function deleteCardsOf(options: OptionValues, file: string | undefined): Promise<0> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function deleteCardsOf(shell: Shell, options: OptionValues): Promise<0> {
+  const config = shell.config()
   const query = queryOf(options)
   const count = await withCards(config, (stores) => deleteCards(stores, query))
-  print(`deleted ${count} cards`)
+  shell.print(`deleted ${count} cards`)
   return 0
 }
 

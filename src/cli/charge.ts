@@ -5,19 +5,18 @@ import { chargeRunHandler } from '../admin/payments/jobs.ts'
 import { createCharges } from '../admin/payments/payments.ts'
 import { createAccounts } from '../billing/run/open-accounts.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
-import { loadConfig } from '../config/load.ts'
 import { createLogger } from '../runtime/log.ts'
-import { print } from '../runtime/terminal.ts'
 import { UsageError } from './errors.ts'
 import { countsText, jobJson } from './job-list.ts'
 import { operator } from './operator.ts'
 import { type OptionValues, optionalList, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 /** Returns 1 if the run has failed; the control plane continues it then. */
-export async function charge(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+export async function charge(shell: Shell, options: OptionValues): Promise<0 | 1> {
   const run = runOptionsOf(options)
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const log = createLogger({ name: 'cli', level: 'silent' })
   const job = await withCatalog(config, async (catalog, clock) => {
     const settings = createCurrentSettings(catalog, clock, config.catalog.pollMs)
@@ -31,9 +30,9 @@ export async function charge(options: OptionValues, file: string | undefined): P
     await runJob(runner, begun, new AbortController().signal).finally(() => accounts.close())
     return (await readJob({ catalog }, begun._id)) ?? begun
   })
-  if (options['json'] === true) print(JSON.stringify(jobJson(job)))
-  else if (job.error !== '') print(`the control plane continues the charges: ${job.error}`)
-  else print(Object.keys(job.counts).length === 0 ? 'nothing to charge' : countsText(job))
+  if (options['json'] === true) shell.print(JSON.stringify(jobJson(job)))
+  else if (job.error !== '') shell.print(`the control plane continues the charges: ${job.error}`)
+  else shell.print(Object.keys(job.counts).length === 0 ? 'nothing to charge' : countsText(job))
   return job.error === '' ? 0 : 1
 }
 

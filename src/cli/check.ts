@@ -9,31 +9,30 @@ import type { Catalog } from '../catalog/connection.ts'
 import { readTaxContext } from '../catalog/feed/stored-taxes.ts'
 import { identifyingFields } from '../catalog/settings/identifying-fields.ts'
 import { readCategory, readFieldSettings } from '../catalog/settings/stored-config.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { FieldError } from '../domain/fields.ts'
 import type { TaxContext } from '../rating/price.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { print } from '../runtime/terminal.ts'
 import { checkDefaultTax, checkEntities } from './check/entities.ts'
 import { checkIdentifiers } from './check/identifiers.ts'
 import { Problems } from './check/problem.ts'
 import type { OptionValues } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 /** Returns 1 if there is a problem. Read-only. */
-export async function check(options: OptionValues, file: string | undefined): Promise<0 | 1> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function check(shell: Shell, options: OptionValues): Promise<0 | 1> {
+  const config = shell.config()
   const problems = new Problems()
   await withCatalog(config, (catalog) => examine(catalog, config, problems))
   const { listed, counts, total } = problems
   if (options['json'] === true) {
-    print(JSON.stringify({ ok: total === 0, problems: listed, counts }))
+    shell.print(JSON.stringify({ ok: total === 0, problems: listed, counts }))
   } else {
-    for (const { text } of listed) print(text)
+    for (const { text } of listed) shell.print(text)
     const left = total - listed.length
-    if (left > 0) print(`and ${left} more`)
-    print(total === 0 ? 'ok: nothing is wrong' : `${total} problem${total === 1 ? '' : 's'}`)
+    if (left > 0) shell.print(`and ${left} more`)
+    shell.print(total === 0 ? 'ok: nothing is wrong' : `${total} problem${total === 1 ? '' : 's'}`)
   }
   return total === 0 ? 0 : 1
 }

@@ -11,24 +11,18 @@ import {
 import { CLIENTS_CATEGORY } from '../catalog/clients/client-settings.ts'
 import { compileClients, nameOfClient } from '../catalog/clients/clients.ts'
 import { sealerOf } from '../catalog/settings/secret-keys.ts'
-import { loadConfig } from '../config/load.ts'
-import type { Config } from '../config/schema.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { print } from '../runtime/terminal.ts'
 import { CommandError } from './errors.ts'
 import { writeConfigByOperator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalList, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 /** Roles of a client that is added without `--role`. */
 const DEFAULT_ROLES: readonly string[] = ['read']
 
-export function addClient(
-  name: string,
-  options: OptionValues,
-  file: string | undefined,
-): Promise<0> {
+export function addClient(shell: Shell, name: string, options: OptionValues): Promise<0> {
   const given = {
     roles: optionalList(options, 'role') ?? DEFAULT_ROLES,
     ...ifGiven('grants', optionalList(options, 'grant')),
@@ -36,7 +30,7 @@ export function addClient(
     ...ifGiven('to', optionalText(options, 'to')),
     ...(options['no-signature'] === true && { signature: false }),
   }
-  return changeClients(name, 'create', file, (list, change) => {
+  return changeClients(shell, name, 'create', (list, change) => {
     if (Array.isArray(list) && list.some((each) => nameOfClient(each) === name)) {
       throw new CommandError(`client ${name} exists already: see 'tollgate client rotate'`)
     }
@@ -44,19 +38,19 @@ export function addClient(
   })
 }
 
-export function rotateClient(name: string, file: string | undefined): Promise<0> {
-  return changeClients(name, 'rotate', file, (list, change) => withNewKey(list, name, change))
+export function rotateClient(shell: Shell, name: string): Promise<0> {
+  return changeClients(shell, name, 'rotate', (list, change) => withNewKey(list, name, change))
 }
 
-export function revokeClient(name: string, file: string | undefined): Promise<0> {
-  return changeClients(name, 'revoke', file, (list, change) => {
+export function revokeClient(shell: Shell, name: string): Promise<0> {
+  return changeClients(shell, name, 'revoke', (list, change) => {
     return { ...withoutClient(list, { name }, change), secret: null }
   })
 }
 
 /** Also lists clients that cannot be used, with the reason. */
-export async function listClients(options: OptionValues, file: string | undefined): Promise<0> {
-  const config = settings(file)
+export async function listClients(shell: Shell, options: OptionValues): Promise<0> {
+  const config = shell.config()
   const value = await withCatalog(config, readStoredClients)
   const { skipped } = compileClients(value, sealerOf(config))
   const unusable = new Set(skipped.filter(({ what }) => what === 'client').map(({ name }) => name))
@@ -65,17 +59,18 @@ export async function listClients(options: OptionValues, file: string | undefine
   if (options['json'] === true) {
     const left = skipped.filter(({ what }) => what === 'client')
     const shown = clients.map((each) => ({ ...each, state: stateOf(each, nowMs) }))
-    print(JSON.stringify([...shown, ...left.map((each) => ({ ...each, state: 'unusable' }))]))
+    shell.print(JSON.stringify([...shown, ...left.map((each) => ({ ...each, state: 'unusable' }))]))
     return 0
   }
-  if (clients.length + skipped.length === 0) print('there are no clients')
+  if (clients.length + skipped.length === 0) shell.print('there are no clients')
   if (clients.length > 0) {
     const head = ['name', 'state', 'roles', 'grants', 'signs', 'from', 'to', 'made']
-    for (const line of aligned([head, ...clients.map((each) => rowOf(each, nowMs))])) print(line)
+    for (const line of aligned([head, ...clients.map((each) => rowOf(each, nowMs))]))
+      shell.print(line)
   }
   for (const { what, name, path, reason } of skipped) {
     const state = what === 'client' ? 'unusable' : 'cannot sign'
-    print(`  ${name} ${state}: ${path} ${reason}`)
+    shell.print(`  ${name} ${state}: ${path} ${reason}`)
   }
   return 0
 }
@@ -83,12 +78,12 @@ export async function listClients(options: OptionValues, file: string | undefine
 type Changed = { list: readonly unknown[]; secret: string | null }
 
 async function changeClients(
+  shell: Shell,
   name: string,
   type: string,
-  file: string | undefined,
   make: (list: unknown, change: ClientChange) => Changed,
 ): Promise<0> {
-  const config = settings(file)
+  const config = shell.config()
   const sealer = sealerOf(config)
   const change = { nowMs: systemClock.nowMs(), by: 'cli', sealer, timeZone: config.rating.timeZone }
   await withCatalog(config, async (catalog) => {
@@ -103,26 +98,22 @@ async function changeClients(
       return { collection: CLIENTS_CATEGORY, type, key: name, ...views }
     }
     await writeConfigByOperator(catalog, CLIENTS_CATEGORY, listed, entry)
-    report(name, secret)
+    report(shell, name, secret)
   })
   return 0
 }
 
-function report(name: string, secret: string | null): void {
+function report(shell: Shell, name: string, secret: string | null): void {
   if (secret === null) {
-    print(`revoked ${name}`)
+    shell.print(`revoked ${name}`)
     return
   }
-  print(`The secret of ${name}, which is not shown again:`)
-  print(secret)
+  shell.print(`The secret of ${name}, which is not shown again:`)
+  shell.print(secret)
 }
 
 function one(list: unknown, name: string): ClientView | null {
   return clientViews(list).find((each) => each.name === name) ?? null
-}
-
-function settings(file: string | undefined): Config {
-  return loadConfig(file === undefined ? {} : { file })
 }
 
 function ifGiven<T>(name: string, value: T | undefined): Record<string, T> {

@@ -8,35 +8,34 @@ import { createCharges } from '../admin/payments/payments.ts'
 import { createReports } from '../admin/reports/parts.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
 import { createCurrentSettings } from '../catalog/settings/current-settings.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { parseInstant } from '../domain/time.ts'
 import { createLogger } from '../runtime/log.ts'
 import { createMetrics } from '../runtime/metrics.ts'
-import { print } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { LEDGER_LOST, type Stores, withStores } from './stores.ts'
 
-export async function clock(options: OptionValues, file: string | undefined): Promise<0> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function clock(shell: Shell, options: OptionValues): Promise<0> {
+  const config = shell.config()
   const toMs = instantOf(options, config.rating.timeZone)
   const isJson = options['json'] === true
   await withStores(config, async (stores) => {
     const mover = moverOf(stores, config)
     if (toMs === undefined) {
-      if (isJson) print(JSON.stringify(mover.show()))
-      else print(shownText(mover))
+      if (isJson) shell.print(JSON.stringify(mover.show()))
+      else shell.print(shownText(mover))
       return
     }
     if (stores.lost.length > 0) throw new CommandError(LEDGER_LOST)
     const moved = await mover.move(toMs, operator()).catch((error: unknown) => {
       throw error instanceof ApiError ? new CommandError(error.message, { cause: error }) : error
     })
-    if (isJson) print(JSON.stringify(moved))
-    else for (const line of movedText(moved)) print(line)
+    if (isJson) shell.print(JSON.stringify(moved))
+    else for (const line of movedText(moved)) shell.print(line)
   })
   return 0
 }

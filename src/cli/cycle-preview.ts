@@ -22,18 +22,18 @@ import type { Catalog } from '../catalog/connection.ts'
 import { Exact } from '../catalog/records/exact-amount.ts'
 import type { Config } from '../config/schema.ts'
 import { FieldError } from '../domain/fields.ts'
-import { print } from '../runtime/terminal.ts'
 import { inCycle } from './cycle.ts'
 import { UsageError } from './errors.ts'
 import { type OptionValues, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 
 /** Returns 1 if an account cannot be computed. */
-export function previewCycle(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+export function previewCycle(shell: Shell, options: OptionValues): Promise<0 | 1> {
   const aid = accountIn(options)
   const back = backIn(options)
   const path = optionalText(options, 'assume')
   const change = path === undefined ? null : jsonIn(path)
-  return inCycle(options, file, async ({ catalog, config, clock, state, openAccounts }) => {
+  return inCycle(shell, options, async ({ catalog, config, clock, state, openAccounts }) => {
     const { isExternal } = await openAccounts()
     const assumed = change === null ? null : await assumedIn(catalog, config, path ?? '', change)
     if (!mayAssume(assumed, isExternal)) {
@@ -43,17 +43,17 @@ export function previewCycle(options: OptionValues, file: string | undefined): P
     const nowMs = clock.nowMs()
     const head = await previewHead(catalog, state, nowMs)
     const isJson = options['json'] === true
-    print(isJson ? JSON.stringify(head) : headText(head))
+    shell.print(isJson ? JSON.stringify(head) : headText(head))
     let totals = NO_TOTALS
     const request = { cycle: state.cycle, aid, assumed, comparedKey: head.compared, back, nowMs }
     const deps = { catalog, config, compute: computeAccount, openAccounts }
     for await (const account of previewAccounts(deps, request)) {
       totals = withAccount(totals, account)
       if (aid === null && !isShown(account, head)) continue
-      if (isJson) print(JSON.stringify(account))
-      else for (const line of accountLines(account)) print(line)
+      if (isJson) shell.print(JSON.stringify(account))
+      else for (const line of accountLines(account)) shell.print(line)
     }
-    print(isJson ? JSON.stringify(totals) : totalsText(totals))
+    shell.print(isJson ? JSON.stringify(totals) : totalsText(totals))
     return totals.failed === 0 ? 0 : 1
   })
 }

@@ -22,17 +22,17 @@ import type { Catalog } from '../catalog/connection.ts'
 import type { CycleCounts, CycleRunDocument } from '../catalog/records/cycle-documents.ts'
 import { billrunSettingsOf } from '../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../catalog/settings/stored-config.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { CustomerSystemError } from '../external/customers/errors.ts'
 import { closeMail } from '../external/mail.ts'
 import { type Clock, monotonicMs } from '../runtime/clock.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
-import { print, printError, type StatusLine, statusLine } from '../runtime/terminal.ts'
+import type { StatusLine } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalList, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog, withStoreUrls } from './stores.ts'
 
 /** Parts that the commands have in common. */
@@ -47,13 +47,13 @@ export interface Context {
 
 /** Refusals of the billing become `CommandError`. */
 export async function inCycle<T>(
+  shell: Shell,
   options: OptionValues,
-  file: string | undefined,
   act: (context: Context) => Promise<T>,
 ): Promise<T> {
   const key = keyIn(options)
   const day = dayIn(options)
-  const config = withStoreUrls(loadConfig(file === undefined ? {} : { file }))
+  const config = withStoreUrls(shell.config())
   return withCatalog(config, async (catalog, clock) => {
     const name = await nameOf(catalog, key, day)
     const state = await readCycleState(catalog, name, calendarOf(config), clock.nowMs())
@@ -97,9 +97,9 @@ async function nameOf(catalog: Catalog, key: string, day: number | null): Promis
 }
 
 /** Returns 1 if the run is paused. */
-export function runCycle(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+export function runCycle(shell: Shell, options: OptionValues): Promise<0 | 1> {
   const threads = threadsIn(options)
-  return inCycle(options, file, async ({ catalog, config, state, clock, openAccounts }) => {
+  return inCycle(shell, options, async ({ catalog, config, state, clock, openAccounts }) => {
     const { cycle, status } = state
     if (status === 'current' || status === 'future') {
       throw new CommandError(`the cycle ${cycle.key} has not ended yet`)
@@ -117,10 +117,10 @@ export function runCycle(options: OptionValues, file: string | undefined): Promi
       generatePdf: options['pdf'] === true,
       actor: operator(),
     })
-    const workers = threadWorkers(config, clock, { threads, log: warnings() })
-    const ended = await watched(workers, stores, config, cycle)
-    if (options['json'] === true) print(JSON.stringify(runJson(ended)))
-    else for (const line of runLines(ended)) print(line)
+    const workers = threadWorkers(config, clock, { threads, log: warnings(shell) })
+    const ended = await watched(shell, workers, stores, config, cycle)
+    if (options['json'] === true) shell.print(JSON.stringify(runJson(ended)))
+    else for (const line of runLines(ended)) shell.print(line)
     return ended?.state === 'finished' ? 0 : 1
   })
 }
@@ -135,6 +135,7 @@ function threadsIn(options: OptionValues): number | undefined {
 
 /** Progress is shown; the first signal ends the work of this process after its pages. */
 async function watched(
+  shell: Shell,
   workers: PageWorkers,
   stores: Pick<RunDeps, 'catalog' | 'clock' | 'openAccounts'>,
   config: Config,
@@ -143,7 +144,7 @@ async function watched(
   const abort = new AbortController()
   const stop = () => abort.abort()
   process.once('SIGINT', stop).once('SIGTERM', stop)
-  const progress = new Progress(statusLine())
+  const progress = new Progress(shell.statusLine())
   const log = createLogger({ name: 'cli', level: 'silent' })
   try {
     return await participate({ ...stores, config, log, workers }, cycle, abort.signal, {
@@ -228,8 +229,8 @@ function countsText({ accounts, invoices, empty, confirmed, failed }: CycleCount
   return parts.join(', ')
 }
 
-export function showCycle(options: OptionValues, file: string | undefined): Promise<0> {
-  return inCycle(options, file, async ({ catalog, state: { cycle, status, run } }) => {
+export function showCycle(shell: Shell, options: OptionValues): Promise<0> {
+  return inCycle(shell, options, async ({ catalog, state: { cycle, status, run } }) => {
     const { invoices, confirmed } = await countInvoices(catalog, cycle)
     const parked = await readParked({ catalog }, { run: cycle.id, state: 'parked' })
     const shown = {
@@ -242,42 +243,42 @@ export function showCycle(options: OptionValues, file: string | undefined): Prom
       reason: run?.reason ?? '',
       ...(run !== null && { accounts: { total: run.total, ...run.counts } }),
     }
-    if (options['json'] === true) print(JSON.stringify(shown))
+    if (options['json'] === true) shell.print(JSON.stringify(shown))
     else {
-      print(`cycle ${shown.key} ${status}, ${shareText(run)}`)
-      print(`invoices ${invoices}, confirmed ${confirmed}, failed accounts ${shown.parked}`)
-      if (run !== null) print(countsText(run.counts))
-      if (shown.reason !== '') print(`paused: ${shown.reason}`)
+      shell.print(`cycle ${shown.key} ${status}, ${shareText(run)}`)
+      shell.print(`invoices ${invoices}, confirmed ${confirmed}, failed accounts ${shown.parked}`)
+      if (run !== null) shell.print(countsText(run.counts))
+      if (shown.reason !== '') shell.print(`paused: ${shown.reason}`)
     }
     return 0 as const
   })
 }
 
 /** Warnings of this command, on standard error. */
-function warnings(): Logger {
-  const destination = { write: (line: string) => printError(line.trimEnd()) }
+function warnings(shell: Shell): Logger {
+  const destination = { write: (line: string) => shell.printError(line.trimEnd()) }
   return createLogger({ name: 'cli', level: 'warn', destination })
 }
 
 /** Returns 1 if an invoice was refused. */
-export function confirmCycle(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+export function confirmCycle(shell: Shell, options: OptionValues): Promise<0 | 1> {
   const invoices = numbersIn(options, 'invoices')
-  return inCycle(options, file, async ({ catalog, config, clock, state: { cycle, status } }) => {
+  return inCycle(shell, options, async ({ catalog, config, clock, state: { cycle, status } }) => {
     if (status === 'running') throw new CommandError('the run of the cycle has not ended yet')
     if (!(await hasUnconfirmed(catalog, cycle, invoices))) {
       throw new CommandError('there are no invoices to confirm')
     }
-    const log = warnings()
+    const log = warnings(shell)
     catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, config) }, log)
     const pdf = options['pdf'] === true ? { generatePdf: true } : {}
     const wanted = { cycle, invoices, actor: operator(), ...pdf }
     try {
       const result = await confirmInvoices({ catalog, clock, config, log }, wanted)
-      if (options['json'] === true) print(JSON.stringify(result))
+      if (options['json'] === true) shell.print(JSON.stringify(result))
       else {
-        print(`confirmed ${result.confirmed}, not for bill ${result.not_for_bill}`)
+        shell.print(`confirmed ${result.confirmed}, not for bill ${result.not_for_bill}`)
         for (const { invoice_id, reason } of result.refused)
-          print(`invoice ${invoice_id}: ${reason}`)
+          shell.print(`invoice ${invoice_id}: ${reason}`)
       }
       return result.refused.length === 0 ? 0 : 1
     } finally {
@@ -286,30 +287,30 @@ export function confirmCycle(options: OptionValues, file: string | undefined): P
   })
 }
 
-export function resetCycle(options: OptionValues, file: string | undefined): Promise<0> {
-  return inCycle(options, file, async ({ catalog, clock, state: { cycle, status } }) => {
+export function resetCycle(shell: Shell, options: OptionValues): Promise<0> {
+  return inCycle(shell, options, async ({ catalog, clock, state: { cycle, status } }) => {
     const stores = { catalog, clock }
     const isReset = status === 'finished' && (await resetRun(stores, cycle, operator()))
     if (!isReset) throw new CommandError(`the cycle ${cycle.key} is not finished: it is ${status}`)
-    print(`cycle ${cycle.key} can be run again`)
+    shell.print(`cycle ${cycle.key} can be run again`)
     return 0 as const
   })
 }
 
 /** Returns 1 if an account has failed again. */
-export function parkedAccounts(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+export function parkedAccounts(shell: Shell, options: OptionValues): Promise<0 | 1> {
   const aids = numbersIn(options, 'aids')
   const [retry, skip] = [options['retry'] === true, options['skip'] === true]
   if (retry && skip) throw new UsageError('give either --retry or --skip')
   if (aids !== null && !retry && !skip) throw new UsageError('--aids requires --retry or --skip')
-  return inCycle(options, file, async (context) => {
-    if (retry) return retryAccounts(context, aids)
-    if (skip) return skipAccounts(context, aids)
+  return inCycle(shell, options, async (context) => {
+    if (retry) return retryAccounts(shell, context, aids)
+    if (skip) return skipAccounts(shell, context, aids)
     const { catalog, state } = context
     const parked = await readParked({ catalog }, { run: state.cycle.id })
     if (options['json'] === true) {
-      print(JSON.stringify(parked.map(({ _id: _, run: __, ...shown }) => shown)))
-    } else if (parked.length === 0) print('no account has failed')
+      shell.print(JSON.stringify(parked.map(({ _id: _, run: __, ...shown }) => shown)))
+    } else if (parked.length === 0) shell.print('no account has failed')
     else {
       const rows = parked.map(({ aid, state, tries, reason }) => [
         `${aid}`,
@@ -317,20 +318,22 @@ export function parkedAccounts(options: OptionValues, file: string | undefined):
         `${tries}`,
         reason,
       ])
-      for (const line of aligned([['account', 'state', 'tries', 'reason'], ...rows])) print(line)
+      for (const line of aligned([['account', 'state', 'tries', 'reason'], ...rows]))
+        shell.print(line)
     }
     return 0 as const
   })
 }
 
 async function retryAccounts(
+  shell: Shell,
   { catalog, config, clock, openAccounts, state: { cycle }, options }: Context,
   aids: readonly number[] | null,
 ): Promise<0 | 1> {
-  const workers = threadWorkers(config, clock, { threads: 1, log: warnings() })
+  const workers = threadWorkers(config, clock, { threads: 1, log: warnings(shell) })
   try {
     const counts = await retryParked({ catalog, config, openAccounts, workers }, cycle, aids)
-    print(options['json'] === true ? JSON.stringify(counts) : countsText(counts))
+    shell.print(options['json'] === true ? JSON.stringify(counts) : countsText(counts))
     return counts.failed === 0 ? 0 : 1
   } finally {
     await workers.close()
@@ -338,11 +341,12 @@ async function retryAccounts(
 }
 
 async function skipAccounts(
+  shell: Shell,
   { catalog, clock, state: { cycle }, options }: Context,
   aids: readonly number[] | null,
 ): Promise<0> {
   const skipped = await skipParked({ catalog, clock }, cycle.id, aids, operator())
-  print(options['json'] === true ? JSON.stringify({ skipped }) : `skipped ${skipped}`)
+  shell.print(options['json'] === true ? JSON.stringify({ skipped }) : `skipped ${skipped}`)
   return 0
 }
 

@@ -5,13 +5,12 @@
 import { readFileSync } from 'node:fs'
 import { stringify } from 'yaml'
 import { isLoopback } from '../config/hosts.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { print, stopWithoutReader } from '../runtime/terminal.ts'
 import { parseDocument, readBytes } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import type { DiameterMessage, DiameterTarget, Tools } from './tools.ts'
 
 const TIMEOUT_MS = 10_000
@@ -20,19 +19,19 @@ const HEX = /^[0-9a-f\s]+$/i
 
 /** Returns 1 if an answer has no success Result-Code. Throws `UsageError` and `CommandError`. */
 export async function sendDiameter(
+  shell: Shell,
   options: OptionValues,
-  file: string | undefined,
   tools: Tools,
 ): Promise<0 | 1> {
-  stopWithoutReader()
+  shell.stopWithoutReader()
   const source = requiredText(options, 'ccr')
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const target = targetOf(options, config)
-  const messages = messagesIn(await readBytes(source), source)
+  const messages = messagesIn(await readBytes(shell, source), source)
   const exchanged = await tools.sendDiameter(messages, target)
   for (const { request, answer } of exchanged) {
-    if (options['json'] === true) print(JSON.stringify({ request, answer }))
-    else print(`---\n${stringify(answer).trimEnd()}`)
+    if (options['json'] === true) shell.print(JSON.stringify({ request, answer }))
+    else shell.print(`---\n${stringify(answer).trimEnd()}`)
   }
   return exchanged.every(({ resultCode }) => resultCode >= 2000 && resultCode < 3000) ? 0 : 1
 }

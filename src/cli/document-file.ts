@@ -1,14 +1,14 @@
 /** Reads a JSON or YAML document from a file or from standard input. */
 import { createReadStream } from 'node:fs'
 import { LineCounter, parseDocument as parse } from 'yaml'
-import { standardInput } from '../runtime/terminal.ts'
 import { CommandError } from './errors.ts'
+import type { Shell } from './shell.ts'
 
 const BYTES_MAX = 16 * 1024 * 1024
 
 /** The bytes of a file; `-` is standard input. Throws `CommandError`. */
-export async function readBytes(file: string): Promise<Buffer> {
-  const source = file === '-' ? standardInput() : createReadStream(file)
+export async function readBytes(shell: Shell, file: string): Promise<Buffer> {
+  const source = file === '-' ? shell.input : createReadStream(file)
   const chunks: Uint8Array[] = []
   let length = 0
   try {
@@ -25,8 +25,8 @@ export async function readBytes(file: string): Promise<Buffer> {
 }
 
 /** Parses a file of JSON or YAML. Throws `CommandError` with the line number. */
-export async function readDocument(file: string): Promise<unknown> {
-  return parseDocument(await readBytes(file), file)
+export async function readDocument(shell: Shell, file: string): Promise<unknown> {
+  return parseDocument(await readBytes(shell, file), file)
 }
 
 /** Like `readDocument`, for bytes that were read from `file`. */

@@ -12,7 +12,7 @@ import { findRedis } from '../embedded/redis/find.ts'
 import { startRedis } from '../embedded/redis.ts'
 import { createPrivateFolder } from '../embedded/run-dir.ts'
 import type { Logger } from '../runtime/log.ts'
-import { printError } from '../runtime/terminal.ts'
+import type { Terminal } from '../runtime/terminal.ts'
 import { startChild } from './child.ts'
 import { CommandError } from './errors.ts'
 import { redisLeftError, redisOptions, waitingText } from './redis-left.ts'
@@ -38,7 +38,7 @@ const POLL_MS = 50
  * Starts redis-server. Throws what `startRedis` throws. `stop` rejects with `RedisLeftError` if
  * Redis cannot persist commands that it has executed.
  */
-export async function startRedisStore(options: StoreOptions): Promise<Running> {
+export async function startRedisStore(terminal: Terminal, options: StoreOptions): Promise<Running> {
   const { config, dataDir, log } = options
   const redis = await startRedis({
     ...redisOptions(options),
@@ -47,12 +47,13 @@ export async function startRedisStore(options: StoreOptions): Promise<Running> {
         { ...unwritten },
         'redis-server is not stopped before its append-only file is written',
       )
-      printError(waitingText(unwritten, config.shutdown.writeTimeoutMs))
+      terminal.printError(waitingText(unwritten, config.shutdown.writeTimeoutMs))
     },
     program: await findRedis(dataDir),
   })
   const { pid } = redis
-  const reportLeft = () => printError(`tollgate: redis-server (process ${pid}) is left running`)
+  const reportLeft = () =>
+    terminal.printError(`tollgate: redis-server (process ${pid}) is left running`)
   process.once('exit', reportLeft)
   const forget = () => process.removeListener('exit', reportLeft)
   void redis.exited.then(forget)

@@ -7,22 +7,21 @@ import { eraseHandler } from '../admin/privacy/erase.ts'
 import { requestErasure } from '../admin/privacy/request.ts'
 import { type Subject, subjectText } from '../admin/privacy/subject.ts'
 import type { JobDocument } from '../catalog/records/job-document.ts'
-import { loadConfig } from '../config/load.ts'
 import { createLogger } from '../runtime/log.ts'
-import { print } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { countsText, jobJson } from './job-list.ts'
 import { operator } from './operator.ts'
 import { type OptionValues, optionalNumber } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 
 /**
  * Returns 0 if the erasure is done, or done as far as possible now. Throws `CommandError` with the
  * reason for a refusal.
  */
-export async function erase(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+export async function erase(shell: Shell, options: OptionValues): Promise<0 | 1> {
   const subject = subjectOf(options)
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const log = createLogger({ name: 'cli', level: 'silent' })
   const job = await withStores(config, async ({ catalog, ledger, clock, accounts, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
@@ -36,8 +35,8 @@ export async function erase(options: OptionValues, file: string | undefined): Pr
     await runJob(runner, begun, new AbortController().signal)
     return (await readJob({ catalog }, begun._id)) ?? begun
   })
-  if (options['json'] === true) print(JSON.stringify(jobJson(job)))
-  else print(outcomeText(subject, job))
+  if (options['json'] === true) shell.print(JSON.stringify(jobJson(job)))
+  else shell.print(outcomeText(subject, job))
   return job.error === '' ? 0 : 1
 }
 

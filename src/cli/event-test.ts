@@ -12,7 +12,6 @@ import type { Catalog } from '../catalog/connection.ts'
 import { eventDocument } from '../catalog/records/event-document.ts'
 import { balanceRulesIn } from '../catalog/settings/event-settings.ts'
 import { readCategory } from '../catalog/settings/stored-config.ts'
-import { loadConfig } from '../config/load.ts'
 import { reasons } from '../domain/charge-outcome.ts'
 import type { ChangedBalance } from '../domain/events/balance.ts'
 import type { BalanceEvent } from '../domain/events/event.ts'
@@ -24,11 +23,11 @@ import type {
 } from '../domain/events/explain.ts'
 import type { BalanceRule } from '../domain/events/rules.ts'
 import { isObject } from '../domain/fields.ts'
-import { print } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError } from './errors.ts'
 import type { OptionValues } from './parse.ts'
 import { liveSource, usageFromOptions } from './quote/live.ts'
+import type { Shell } from './shell.ts'
 import { withStores } from './stores.ts'
 import type { Tools } from './tools.ts'
 
@@ -45,15 +44,15 @@ interface Tested {
 
 /** Returns 1 if no event would be made. Throws `UsageError` or `CommandError`. */
 export async function testRule(
+  shell: Shell,
   name: string,
   options: OptionValues,
-  file: string | undefined,
   tools: Pick<Tools, 'tryRule'>,
 ): Promise<0 | 1> {
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const usageAt = usageFromOptions(options, config.rating.timeZone)
   const tested = await withStores(config, async (stores): Promise<Tested> => {
-    const rules = await rulesNamed(name, stores.catalog)
+    const rules = await rulesNamed(shell, name, stores.catalog)
     const nowMs = stores.clock.nowMs()
     const usage = usageAt(nowMs)
     const settings = settingsOf(config.rating)
@@ -66,13 +65,13 @@ export async function testRule(
     }
     return { usage, aid: state.profile.aid, tests }
   })
-  if (options['json'] === true) print(JSON.stringify(testedJson(tested)))
-  else for (const line of tested.tests.flatMap((each) => testText(tested, each))) print(line)
+  if (options['json'] === true) shell.print(JSON.stringify(testedJson(tested)))
+  else for (const line of tested.tests.flatMap((each) => testText(tested, each))) shell.print(line)
   return tested.tests.some(({ trial }) => trial.events.length > 0) ? 0 : 1
 }
 
 /** The stored rules with this event code, otherwise the rule in a file. */
-async function rulesNamed(name: string, catalog: Catalog): Promise<BalanceRule[]> {
+async function rulesNamed(shell: Shell, name: string, catalog: Catalog): Promise<BalanceRule[]> {
   const { value } = await readCategory(catalog, 'events')
   const hasCode = (one: unknown) => isObject(one) && one['event_code'] === name
   const listed = (key: string): unknown[] => {
@@ -93,7 +92,7 @@ async function rulesNamed(name: string, catalog: Catalog): Promise<BalanceRule[]
   if (name !== '-' && !existsSync(name)) {
     throw new CommandError(`there is no stored rule ${name}, and no such file`)
   }
-  const { rules, invalid } = balanceRulesIn({ balance: [await readDocument(name)] })
+  const { rules, invalid } = balanceRulesIn({ balance: [await readDocument(shell, name)] })
   const [error] = invalid
   if (error === undefined) return rules
   const path = error.path.replace(/^events\.balance\.0\.?/, '')

@@ -1,5 +1,4 @@
 /** `tollgate event list`, `event resend`: events and their delivery. */
-
 import { type Resent, resendEvents } from '../admin/events/resend.ts'
 import type { WithId } from '../catalog/collections.ts'
 import {
@@ -7,13 +6,12 @@ import {
   EVENT_TYPES,
   type NotificationDocument,
 } from '../catalog/records/event-document.ts'
-import { loadConfig } from '../config/load.ts'
 import { parseInstant } from '../domain/time.ts'
-import { print, printError } from '../runtime/terminal.ts'
 import { UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalNumber, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 const LISTED = 100
@@ -23,8 +21,8 @@ const FILTERS = ['aid', 'sid', 'code', 'type', 'state', 'from', 'to']
 
 type StoredEvent = WithId<NotificationDocument>
 
-export async function listEvents(options: OptionValues, file: string | undefined): Promise<0> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function listEvents(shell: Shell, options: OptionValues): Promise<0> {
+  const config = shell.config()
   const filter = filterOf(options, config.rating.timeZone)
   const limit = limitOf(options, LISTED, LISTED_MAX)
   const found = await withCatalog(config, (catalog) =>
@@ -37,21 +35,21 @@ export async function listEvents(options: OptionValues, file: string | undefined
     ),
   )
   const events = found.slice(0, limit)
-  if (options['json'] === true) print(JSON.stringify(events.map(eventJson)))
-  else for (const line of eventsText(events)) print(line)
+  if (options['json'] === true) shell.print(JSON.stringify(events.map(eventJson)))
+  else for (const line of eventsText(events)) shell.print(line)
   if (found.length > limit) {
-    printError(`tollgate: there are more than ${limit}: give filters, or a higher --limit`)
+    shell.printError(`tollgate: there are more than ${limit}: give filters, or a higher --limit`)
   }
   return 0
 }
 
 /** Returns 1 if events that are named are unknown, or are being sent. */
 export async function resend(
+  shell: Shell,
   stamps: readonly string[],
   options: OptionValues,
-  file: string | undefined,
 ): Promise<0 | 1> {
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const filter = resendFilter(stamps, options, config.rating.timeZone)
   const limit = stamps.length > 0 ? stamps.length : limitOf(options, RESENT_MAX, RESENT_MAX)
   const done = await withCatalog(config, (catalog, clock) =>
@@ -60,16 +58,25 @@ export async function resend(
   const known = new Set([...done.resent, ...done.left])
   const unknown = [...new Set(stamps)].filter((stamp) => !known.has(stamp))
   if (options['json'] === true) {
-    print(JSON.stringify({ resent: done.resent, left: done.left, unknown, more: done.hasMore }))
-  } else reportResent(done, unknown)
+    shell.print(
+      JSON.stringify({ resent: done.resent, left: done.left, unknown, more: done.hasMore }),
+    )
+  } else reportResent(shell, done, unknown)
   return unknown.length > 0 || done.left.length > 0 ? 1 : 0
 }
 
-function reportResent({ resent, left, hasMore }: Resent, unknown: readonly string[]): void {
-  print(resent.length === 1 ? '1 event is sent again' : `${resent.length} events are sent again`)
-  for (const stamp of left) printError(`tollgate: event ${stamp} is being sent: nothing is changed`)
-  for (const stamp of unknown) printError(`tollgate: there is no event ${stamp}`)
-  if (hasMore) print('there are more: repeat the command, or give a higher --limit')
+function reportResent(
+  shell: Shell,
+  { resent, left, hasMore }: Resent,
+  unknown: readonly string[],
+): void {
+  shell.print(
+    resent.length === 1 ? '1 event is sent again' : `${resent.length} events are sent again`,
+  )
+  for (const stamp of left)
+    shell.printError(`tollgate: event ${stamp} is being sent: nothing is changed`)
+  for (const stamp of unknown) shell.printError(`tollgate: there is no event ${stamp}`)
+  if (hasMore) shell.print('there are more: repeat the command, or give a higher --limit')
 }
 
 /** Only a state of delivery narrows down enough what would be sent again. */

@@ -10,21 +10,20 @@ import { exportRequestOf } from '../admin/entities/export/export-request.ts'
 import { exportRows } from '../admin/entities/export/export-rows.ts'
 import { createCurrentFields } from '../admin/entities/fields/current.ts'
 import { recordRead } from '../admin/privacy/read-records.ts'
-import { loadConfig } from '../config/load.ts'
-import { printAll, stopWithoutReader } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 /** Throws `CommandError` or `UsageError`. The output file is written completely or not at all. */
 export async function exportFile(
+  shell: Shell,
   collection: string,
   options: OptionValues,
-  file: string | undefined,
 ): Promise<0> {
   const definition = definitionOf(collection)
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const output = optionalText(options, 'output')
   const parameters = ['query', 'states', 'format', 'delimiter'].flatMap((name) => {
     const value = optionalText(options, name)
@@ -44,7 +43,7 @@ export async function exportFile(
       const stores = { catalog, config, clock }
       const done = { definition, action: 'export', filter: request.filter, rows: null } as const
       await recordRead(stores, operator(), done)
-      await send(exportRows(catalog, request), output)
+      await send(shell, exportRows(catalog, request), output)
     })
     return 0
   } catch (error) {
@@ -69,10 +68,14 @@ function definitionOf(collection: string): CollectionDefinition {
   throw new UsageError(`COLLECTION must be one of ${known}, not '${collection}'`)
 }
 
-async function send(texts: AsyncGenerator<string>, output: string | undefined): Promise<void> {
+async function send(
+  shell: Shell,
+  texts: AsyncGenerator<string>,
+  output: string | undefined,
+): Promise<void> {
   if (output === undefined) {
-    stopWithoutReader()
-    await printAll(texts)
+    shell.stopWithoutReader()
+    await shell.printAll(texts)
     return
   }
   const unfinished = `${output}.part`

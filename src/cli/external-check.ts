@@ -14,7 +14,6 @@ import {
 } from '../catalog/settings/customer-settings.ts'
 import { sealerOf } from '../catalog/settings/secret-keys.ts'
 import { readCategory } from '../catalog/settings/stored-config.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { formatDate } from '../domain/date-format.ts'
 import { isObject } from '../domain/fields.ts'
@@ -25,9 +24,9 @@ import { type CustomerHttp, createCustomerHttp } from '../external/customers/htt
 import type { CustomerQuery, QueryParam } from '../external/customers/queries.ts'
 import type { CustomerKind, RevisionContext } from '../external/customers/revisions.ts'
 import { monotonicMs } from '../runtime/clock.ts'
-import { print } from '../runtime/terminal.ts'
 import { UsageError } from './errors.ts'
 import { type OptionValues, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 /** The result of a call. */
@@ -50,12 +49,9 @@ const DETAILS_BYTES_MAX = 1024 * 1024
 const DAY_FORMAT = 'YYYY-MM-DD'
 
 /** Returns 1 if an answer has an error; warnings are shown only. */
-export async function checkExternal(
-  options: OptionValues,
-  file: string | undefined,
-): Promise<0 | 1> {
+export async function checkExternal(shell: Shell, options: OptionValues): Promise<0 | 1> {
   const example = { aid: numberIn(options, 'aid'), sid: numberIn(options, 'sid') }
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const calls = await withCatalog(config, async (catalog, clock) => {
     const { value } = await readCategory(catalog, 'subscribers')
     const { privateRanges } = config.external
@@ -74,8 +70,8 @@ export async function checkExternal(
     }
   })
   const isWrong = calls.some(({ findings }) => findings.some(({ level }) => level === 'error'))
-  if (options['json'] === true) print(JSON.stringify({ ok: !isWrong, calls }))
-  else for (const line of calls.flatMap(linesOf)) print(line)
+  if (options['json'] === true) shell.print(JSON.stringify({ ok: !isWrong, calls }))
+  else for (const line of calls.flatMap(linesOf)) shell.print(line)
   return isWrong ? 1 : 0
 }
 

@@ -10,29 +10,28 @@ import {
 import { DEFAULT_FIELDS } from '../admin/entities/fields/defaults.ts'
 import type { FieldDefinition } from '../admin/entities/fields/field-definition.ts'
 import { readFieldSettings } from '../catalog/settings/stored-config.ts'
-import { loadConfig } from '../config/load.ts'
 import { FieldError, isObject } from '../domain/fields.ts'
-import { print } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { writeConfigByOperator } from './operator.ts'
 import { aligned } from './owners.ts'
 import type { OptionValues } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 /** Lists the default fields too. */
 export async function listFields(
+  shell: Shell,
   collection: string,
   options: OptionValues,
-  file: string | undefined,
 ): Promise<0> {
   const definition = definitionOf(collection)
-  const settings = await withCatalog(configOf(file), readFieldSettings)
+  const settings = await withCatalog(shell.config(), readFieldSettings)
   const fields = asCommandError(() => fieldsOf(definition, settings), 'stored: ', '')
   const stored = storedList(definition, settings[categoryOf(definition)]).map(nameOf)
   const from = ({ field_name: name }: FieldDefinition) => originOf(definition, name, stored)
   if (options['json'] === true) {
-    print(JSON.stringify(fields.map((field) => ({ ...field, from: from(field) }))))
+    shell.print(JSON.stringify(fields.map((field) => ({ ...field, from: from(field) }))))
     return 0
   }
   const rows = fields.map((field) => [
@@ -42,23 +41,19 @@ export async function listFields(
     switchesOf(field),
     field.title ?? '',
   ])
-  for (const line of aligned([['name', 'from', 'type', 'is', 'title'], ...rows])) print(line)
+  for (const line of aligned([['name', 'from', 'type', 'is', 'title'], ...rows])) shell.print(line)
   return 0
 }
 
 /** Stores all definitions in `source` or none. Throws `CommandError`. */
-export async function setFields(
-  collection: string,
-  source: string,
-  file: string | undefined,
-): Promise<0> {
+export async function setFields(shell: Shell, collection: string, source: string): Promise<0> {
   const definition = definitionOf(collection)
-  const given = definitionsIn(await readDocument(source))
+  const given = definitionsIn(await readDocument(shell, source))
   if (given.length === 0) throw new CommandError(`${source} has no fields`)
   asCommandError(() => withStoredList(definition, {}, given), `${source}: `)
   const named = new Map(given.map((field) => [nameOf(field), field]))
   let created: string[] = []
-  await changeFields(definition, file, (stored) => {
+  await changeFields(shell, definition, (stored) => {
     const names = new Set(stored.map(nameOf))
     created = [...named.keys()].filter((name) => !names.has(name))
     const kept = stored.map((field) => named.get(nameOf(field)) ?? field)
@@ -66,26 +61,22 @@ export async function setFields(
   })
   for (const name of named.keys()) {
     const suffix = isDefaultField(definition, name) ? ', replacing the default field' : ''
-    print(created.includes(name) ? `created ${name}${suffix}` : `replaced ${name}`)
+    shell.print(created.includes(name) ? `created ${name}${suffix}` : `replaced ${name}`)
   }
   return 0
 }
 
-export async function removeField(
-  collection: string,
-  name: string,
-  file: string | undefined,
-): Promise<0> {
+export async function removeField(shell: Shell, collection: string, name: string): Promise<0> {
   const definition = definitionOf(collection)
   const isFirst = isDefaultField(definition, name)
-  await changeFields(definition, file, (stored) => {
+  await changeFields(shell, definition, (stored) => {
     const kept = stored.filter((field) => nameOf(field) !== name)
     if (kept.length < stored.length) return kept
     if (isFirst) throw new CommandError(`${name} is a default field and cannot be removed`)
     const hint = `see 'tollgate field list ${collection}'`
     throw new CommandError(`${collection} have no field ${name}: ${hint}`)
   })
-  print(isFirst ? `removed ${name}: the default field applies again` : `removed ${name}`)
+  shell.print(isFirst ? `removed ${name}: the default field applies again` : `removed ${name}`)
   return 0
 }
 
@@ -99,18 +90,14 @@ function definitionOf(collection: string): CollectionDefinition {
   throw new UsageError(`fields can be configured for ${names}, not for '${collection}'`)
 }
 
-function configOf(file: string | undefined) {
-  return loadConfig(file === undefined ? {} : { file })
-}
-
 async function changeFields(
+  shell: Shell,
   definition: CollectionDefinition,
-  file: string | undefined,
   change: (stored: readonly unknown[]) => readonly unknown[],
 ): Promise<void> {
   const changed = (value: unknown) =>
     asCommandError(() => withStoredList(definition, value, change(storedList(definition, value))))
-  await withCatalog(configOf(file), (catalog) =>
+  await withCatalog(shell.config(), (catalog) =>
     writeConfigByOperator(catalog, categoryOf(definition), changed),
   )
 }

@@ -1,17 +1,16 @@
 /** `tollgate filetype check`: decodes a message by a document, or all samples of a file type. */
 import { existsSync } from 'node:fs'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { isObject } from '../domain/fields.ts'
 import type { CheckReport, CheckStep } from '../file-types/check-report.ts'
 import { fileTypeDefaultsOf } from '../file-types/defaults.ts'
 import { fileTypeOrProblem, nameOfFileType } from '../file-types/installed.ts'
 import { expectationOf, runSamples, type SampleResult, samplesIn } from '../file-types/samples.ts'
-import { print, stopWithoutReader } from '../runtime/terminal.ts'
 import { readBytes, readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { installedDocument } from './filetype.ts'
 import { type OptionValues, requiredText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import type { Tools } from './tools.ts'
 
 /**
@@ -19,47 +18,49 @@ import type { Tools } from './tools.ts'
  * `UsageError` or `CommandError`.
  */
 export async function checkFileType(
+  shell: Shell,
   source: string,
   options: OptionValues,
-  file: string | undefined,
   tools: Tools,
 ): Promise<0 | 1> {
-  stopWithoutReader()
+  shell.stopWithoutReader()
   if (options['samples'] === true) {
-    if (options['sample'] === undefined) return checkSamples(source, options, file, tools)
+    if (options['sample'] === undefined) return checkSamples(shell, source, options, tools)
     throw new UsageError('filetype check: only one of --sample and --samples can be given')
   }
   const sample = requiredText(options, 'sample')
   if (source === '-' && sample === '-') {
     throw new UsageError('filetype check: only one of FILE and --sample can be standard input')
   }
-  const config = loadConfig(file === undefined ? {} : { file })
-  const document = await readDocument(source)
-  const body = await readBytes(sample)
+  const config = shell.config()
+  const document = await readDocument(shell, source)
+  const body = await readBytes(shell, sample)
   const report = await tools.checkFileType(document, body, config)
   if (options['json'] === true) {
     const expect = await expectationOf(tools.checkFileType, { document, body }, config)
-    print(JSON.stringify({ ...report, expect }))
-  } else for (const line of reportText(report)) print(line)
+    shell.print(JSON.stringify({ ...report, expect }))
+  } else for (const line of reportText(report)) shell.print(line)
   return report.ok ? 0 : 1
 }
 
 async function checkSamples(
+  shell: Shell,
   source: string,
   options: OptionValues,
-  file: string | undefined,
   { checkFileType: check }: Tools,
 ): Promise<0 | 1> {
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const isFile = source === '-' || existsSync(source)
-  const document = isFile ? await readDocument(source) : await installedDocument(source, config)
+  const document = isFile
+    ? await readDocument(shell, source)
+    : await installedDocument(source, config)
   const { problem } = fileTypeOrProblem(document, fileTypeDefaultsOf(config))
   if (problem !== null) throw new CommandError(`${source}: ${problem.path} ${problem.reason}`)
   const samples = samplesIn(await withSamples(document, config), 'samples')
   const results = await runSamples(check, { document, samples }, config)
   const ok = results.every((each) => each.ok)
-  if (options['json'] === true) print(JSON.stringify({ ok, samples: results }))
-  else for (const line of samplesText(nameOfFileType(document), results)) print(line)
+  if (options['json'] === true) shell.print(JSON.stringify({ ok, samples: results }))
+  else for (const line of samplesText(nameOfFileType(document), results)) shell.print(line)
   return ok ? 0 : 1
 }
 

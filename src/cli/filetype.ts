@@ -1,7 +1,6 @@
 /** `tollgate filetype set`, `list`, `show`, `remove`: message formats of network elements. */
 import { stringify } from 'yaml'
 import { readStoredConfig } from '../catalog/settings/stored-config.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { FieldError, isObject } from '../domain/fields.ts'
 import { builtInFileTypes, PLAIN_JSON } from '../file-types/built-in.ts'
@@ -13,18 +12,18 @@ import {
   nameOfFileType,
   pathOfFileType,
 } from '../file-types/installed.ts'
-import { print } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError } from './errors.ts'
 import { writeConfigByOperator } from './operator.ts'
 import { aligned } from './owners.ts'
 import type { OptionValues } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 /** Stores all documents in `source` or none. Throws `CommandError`. */
-export async function setFileTypes(source: string, file: string | undefined): Promise<0> {
-  const config = configOf(file)
-  const given = checkedDocuments(await readDocument(source), source, config)
+export async function setFileTypes(shell: Shell, source: string): Promise<0> {
+  const config = shell.config()
+  const given = checkedDocuments(await readDocument(shell, source), source, config)
   let created: string[] = []
   await changeFileTypes(config, (stored) => {
     const names = new Set(stored.map(nameOfFileType))
@@ -34,7 +33,7 @@ export async function setFileTypes(source: string, file: string | undefined): Pr
   })
   for (const name of given.keys()) {
     const suffix = builtInFileTypes().has(name) ? ', replacing the built-in one' : ''
-    print(created.includes(name) ? `created ${name}${suffix}` : `replaced ${name}`)
+    shell.print(created.includes(name) ? `created ${name}${suffix}` : `replaced ${name}`)
   }
   return 0
 }
@@ -47,9 +46,9 @@ function replacedBy(given: unknown, stored: unknown): unknown {
   return { ...given, samples }
 }
 
-export async function removeFileType(name: string, file: string | undefined): Promise<0> {
+export async function removeFileType(shell: Shell, name: string): Promise<0> {
   const isBuiltIn = builtInFileTypes().has(name)
-  await changeFileTypes(configOf(file), (stored) => {
+  await changeFileTypes(shell.config(), (stored) => {
     const kept = stored.filter((document) => nameOfFileType(document) !== name)
     if (kept.length < stored.length) return kept
     const isFixed = isBuiltIn || name === PLAIN_JSON
@@ -57,19 +56,15 @@ export async function removeFileType(name: string, file: string | undefined): Pr
       isFixed ? `${name} is built in and cannot be removed` : unknownName(name),
     )
   })
-  print(isBuiltIn ? `removed ${name}: the built-in one applies again` : `removed ${name}`)
+  shell.print(isBuiltIn ? `removed ${name}: the built-in one applies again` : `removed ${name}`)
   return 0
 }
 
 /** Prints the document in YAML. Throws `CommandError` for an unknown name. */
-export async function showFileType(
-  name: string,
-  options: OptionValues,
-  file: string | undefined,
-): Promise<0> {
-  const document = await installedDocument(name, configOf(file))
+export async function showFileType(shell: Shell, name: string, options: OptionValues): Promise<0> {
+  const document = await installedDocument(name, shell.config())
   const text = options['json'] === true ? JSON.stringify(document) : stringify(document)
-  print(text.trimEnd())
+  shell.print(text.trimEnd())
   return 0
 }
 
@@ -88,11 +83,11 @@ export async function installedDocument(
 }
 
 /** Also lists file types that cannot be used, with the reason. */
-export async function listFileTypes(options: OptionValues, file: string | undefined): Promise<0> {
+export async function listFileTypes(shell: Shell, options: OptionValues): Promise<0> {
   const plain = { name: PLAIN_JSON, origin: 'built-in', parser: 'json', state: 'enabled' }
-  const rows: Listed[] = [plain, ...(await installed(configOf(file))).map(listed)]
+  const rows: Listed[] = [plain, ...(await installed(shell.config())).map(listed)]
   if (options['json'] === true) {
-    print(JSON.stringify(rows))
+    shell.print(JSON.stringify(rows))
     return 0
   }
   const cells = rows.map(({ name, origin, parser, state, path, reason }) => [
@@ -101,7 +96,7 @@ export async function listFileTypes(options: OptionValues, file: string | undefi
     parser,
     reason === undefined ? state : `${state}: ${path} ${reason}`,
   ])
-  for (const line of aligned([['name', 'from', 'parser', 'state'], ...cells])) print(line)
+  for (const line of aligned([['name', 'from', 'parser', 'state'], ...cells])) shell.print(line)
   return 0
 }
 
@@ -129,10 +124,6 @@ function listed({ name, origin, replaces, fileType, problem }: InstalledFileType
 
 function unknownName(name: string): string {
   return `there is no file type ${name}: see 'tollgate filetype list'`
-}
-
-function configOf(file: string | undefined): Config {
-  return loadConfig(file === undefined ? {} : { file })
 }
 
 function installed(config: Config): Promise<InstalledFileType[]> {

@@ -15,13 +15,12 @@ import {
 } from '../billing/run/import-lines.ts'
 import type { Catalog } from '../catalog/connection.ts'
 import { cardSecretsOf } from '../catalog/settings/card-secrets.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { print, printError } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import type { OptionValues } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 const BATCH = 1_000
@@ -55,17 +54,17 @@ export const DOCUMENT_COLLECTIONS: readonly string[] = [...DOCUMENTS.keys()]
 
 /** `failed`: writes all failed rows. Returns 0 if all rows succeeded, otherwise 1. */
 export async function importDocumentFile(
+  shell: Shell,
   collection: string,
   file: string,
   options: OptionValues,
-  configFile: string | undefined,
   failed: (row: FailedRow) => void,
 ): Promise<0 | 1> {
   for (const name of ['operation', 'settings', 'resume', 'migrate']) {
     if (options[name] !== undefined) throw new UsageError(`--${name} is not for ${collection}`)
   }
   const importBatch = DOCUMENTS.get(collection) as ImportBatch
-  const config = loadConfig(configFile === undefined ? {} : { file: configFile })
+  const config = shell.config()
   const isDry = options['dry-run'] === true
   const total = { rows: 0, imported: 0, failed: 0 }
   await withCatalog(config, async (catalog, clock) => {
@@ -74,7 +73,7 @@ export async function importDocumentFile(
       const result = await importBatch({ catalog, clock, config, isDry }, parsed)
       const invalid = rows.flatMap(({ row, text }) => (text === null ? [] : [{ row, text }]))
       for (const each of [...invalid, ...result.failed]) {
-        if (total.failed < LISTED_MAX) printError(`row ${each.row}: ${each.text}`)
+        if (total.failed < LISTED_MAX) shell.printError(`row ${each.row}: ${each.text}`)
         total.failed += 1
         failed(each)
       }
@@ -85,10 +84,10 @@ export async function importDocumentFile(
     if (!(error instanceof BillingError || error instanceof ApiError)) throw error
     throw new CommandError(error.message, { cause: error })
   })
-  if (total.failed > LISTED_MAX) printError(`and ${total.failed - LISTED_MAX} more`)
+  if (total.failed > LISTED_MAX) shell.printError(`and ${total.failed - LISTED_MAX} more`)
   const done = isDry ? 'would be imported' : 'imported'
-  if (options['json'] === true) print(JSON.stringify(total))
-  else print(`${total.imported} of ${total.rows} rows ${done}, ${total.failed} failed`)
+  if (options['json'] === true) shell.print(JSON.stringify(total))
+  else shell.print(`${total.imported} of ${total.rows} rows ${done}, ${total.failed} failed`)
   return total.failed === 0 ? 0 : 1
 }
 

@@ -13,16 +13,16 @@ import { type ImportWatch, importRows } from '../admin/entities/import/import-ro
 import { MIGRATED, migrationSettings } from '../admin/entities/import/migration.ts'
 import { type ImportResult, importEnvelope } from '../admin/entities/import/result.ts'
 import { createEntityApi } from '../admin/entity-api.ts'
-import { loadConfig } from '../config/load.ts'
 import { isObject } from '../domain/fields.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
-import { print, printError, type StatusLine, statusLine } from '../runtime/terminal.ts'
+import type { StatusLine } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { DOCUMENT_COLLECTIONS, importDocumentFile } from './import-documents.ts'
 import { operator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withStores } from './stores.ts'
 
 /** Number of failed rows listed; `--failed` writes all of them. */
@@ -30,23 +30,23 @@ const LISTED_MAX = 20
 
 /** Returns 0 if all rows succeeded, otherwise 1. Throws `CommandError` or `UsageError`. */
 export async function importFile(
+  shell: Shell,
   collection: string,
   file: string,
   options: OptionValues,
-  configFile: string | undefined,
 ): Promise<0 | 1> {
   const isMigration = options['migrate'] === true
   if (DOCUMENT_COLLECTIONS.includes(collection)) {
-    return importDocuments(collection, file, options, configFile)
+    return importDocuments(shell, collection, file, options)
   }
   checkCollection(collection, isMigration)
   if (isMigration) checkMigration(collection, options)
   checkFile(file)
-  const update = await settingsIn(optionalText(options, 'settings'))
-  const config = loadConfig(configFile === undefined ? {} : { file: configFile })
+  const update = await settingsIn(shell, optionalText(options, 'settings'))
+  const config = shell.config()
   const log = createLogger({ name: 'cli', level: 'silent' })
   const failed = failedFile(optionalText(options, 'failed'))
-  const status = new ImportStatus(statusLine(), failed.add)
+  const status = new ImportStatus(shell, failed.add)
   try {
     const result = await withStores(config, async ({ catalog, ledger, clock, accounts }) => {
       const { lookup } = accounts
@@ -71,7 +71,7 @@ export async function importFile(
       return importRows(api.stores, request, status)
     })
     status.end()
-    printResult(result, status, options)
+    printResult(shell, result, status, options)
     return result.failed === 0 ? 0 : 1
   } catch (error) {
     status.end()
@@ -108,24 +108,27 @@ function checkFile(file: string): void {
 }
 
 async function importDocuments(
+  shell: Shell,
   collection: string,
   file: string,
   options: OptionValues,
-  configFile: string | undefined,
 ): Promise<0 | 1> {
   checkFile(file)
   const failed = failedFile(optionalText(options, 'failed'))
   try {
-    return await importDocumentFile(collection, file, options, configFile, failed.add)
+    return await importDocumentFile(shell, collection, file, options, failed.add)
   } finally {
     await failed.close()
   }
 }
 
 /** Without settings, the columns are those of an export. */
-async function settingsIn(file: string | undefined): Promise<Readonly<Record<string, unknown>>> {
+async function settingsIn(
+  shell: Shell,
+  file: string | undefined,
+): Promise<Readonly<Record<string, unknown>>> {
   if (file === undefined) return { importType: 'predefined_mapping' }
-  const settings = await readDocument(file)
+  const settings = await readDocument(shell, file)
   if (isObject(settings)) return settings
   throw new CommandError(`${file} must be an object with the settings of an import`)
 }
@@ -161,14 +164,16 @@ const BAR_LENGTH = 24
 
 class ImportStatus implements ImportWatch {
   readonly listed: Failure[] = []
+  readonly #shell: Shell
   readonly #line: StatusLine
   readonly #add: (failure: Failure) => void
   readonly #beganMs = monotonicMs()
   #shownMs = 0
   #doneBefore = 0
 
-  constructor(line: StatusLine, add: (failure: Failure) => void) {
-    this.#line = line
+  constructor(shell: Shell, add: (failure: Failure) => void) {
+    this.#shell = shell
+    this.#line = shell.statusLine()
     this.#add = add
     this.#shownMs = this.#beganMs
   }
@@ -177,7 +182,8 @@ class ImportStatus implements ImportWatch {
     this.#doneBefore = done
     if (importId === null) return
     const from = done === 0 ? '' : `, ${done} of them done before`
-    printError(`import ${importId}: ${total} rows${from}; --resume ${importId} continues it`)
+    const more = `--resume ${importId} continues it`
+    this.#shell.printError(`import ${importId}: ${total} rows${from}; ${more}`)
   }
 
   onProgress({ total, done, failed }: { total: number; done: number; failed: number }): void {
@@ -202,15 +208,20 @@ class ImportStatus implements ImportWatch {
   }
 }
 
-function printResult(result: ImportResult, { listed }: ImportStatus, options: OptionValues): void {
-  for (const { row, text } of listed) printError(`row ${row}: ${text}`)
+function printResult(
+  shell: Shell,
+  result: ImportResult,
+  { listed }: ImportStatus,
+  options: OptionValues,
+): void {
+  for (const { row, text } of listed) shell.printError(`row ${row}: ${text}`)
   const { total, succeeded, failed, isDryRun } = result
-  if (failed > listed.length) printError(`and ${failed - listed.length} more`)
-  for (const name of result.ignored) printError(`${name} is not a field here: ignored`)
+  if (failed > listed.length) shell.printError(`and ${failed - listed.length} more`)
+  for (const name of result.ignored) shell.printError(`${name} is not a field here: ignored`)
   if (options['json'] === true) {
-    print(JSON.stringify(importEnvelope(result)))
+    shell.print(JSON.stringify(importEnvelope(result)))
     return
   }
   const done = isDryRun ? 'would be imported' : 'imported'
-  print(`${succeeded} of ${total} rows ${done}, ${failed} failed`)
+  shell.print(`${succeeded} of ${total} rows ${done}, ${failed} failed`)
 }

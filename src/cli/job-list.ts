@@ -1,22 +1,21 @@
 /** `tollgate job list`: erasures and retention, the newest first. */
 import type { JobDocument } from '../catalog/records/job-document.ts'
-import { loadConfig } from '../config/load.ts'
-import { print } from '../runtime/terminal.ts'
 import { aligned } from './owners.ts'
 import type { OptionValues } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 const LISTED_MAX = 100
 
-export async function listJobs(options: OptionValues, file: string | undefined): Promise<0> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function listJobs(shell: Shell, options: OptionValues): Promise<0> {
+  const config = shell.config()
   const jobs = await withCatalog(config, (catalog) =>
     catalog.run('read jobs', () =>
       catalog.jobs.find().sort({ created: -1 }).limit(LISTED_MAX).toArray(),
     ),
   )
-  if (options['json'] === true) print(JSON.stringify(jobs.map(jobJson)))
-  else for (const line of jobsText(jobs)) print(line)
+  if (options['json'] === true) shell.print(JSON.stringify(jobs.map(jobJson)))
+  else for (const line of jobsText(jobs)) shell.print(line)
   return 0
 }
 

@@ -1,8 +1,6 @@
 /** `tollgate ledger rebuild`: restores a ledger that Redis has lost from the records in MongoDB. */
 import { epochRecordOf } from '../catalog/installation.ts'
-import { loadConfig } from '../config/load.ts'
 import { monotonicMs, systemClock } from '../runtime/clock.ts'
-import { print, printError } from '../runtime/terminal.ts'
 import type { OptionValues } from './parse.ts'
 import { type RestoredAccount, rebuild } from './rebuild/rebuild.ts'
 import {
@@ -14,26 +12,27 @@ import {
   totalsJson,
   totalsText,
 } from './rebuild/report.ts'
+import type { Shell } from './shell.ts'
 import { connectStores, outageAsCommandError } from './stores.ts'
 
 /** Longer than the recorder's back-off between attempts to write a batch. */
 const SETTLE_MS = 6_000
 const PROGRESS_MS = 10_000
 
-export async function rebuildLedger(options: OptionValues, file: string | undefined): Promise<0> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function rebuildLedger(shell: Shell, options: OptionValues): Promise<0> {
+  const config = shell.config()
   const isJson = options['json'] === true
   const isDryRun = options['dry-run'] === true
   const totals = emptyTotals()
-  const onAccount = reporter(totals, isJson)
+  const onAccount = reporter(shell, totals, isJson)
   const { redis, catalog, close } = await connectStores(config)
   try {
     const stores = { redis, catalog, record: epochRecordOf(catalog) }
     const settings = { ...config.ledger, isDryRun, settleMs: SETTLE_MS }
     const nowMs = systemClock.nowMs()
     const rebuilt = await rebuild(stores, { ...settings, nowMs }, onAccount)
-    if (isJson) print(JSON.stringify({ totals: totalsJson(totals), ...rebuilt }))
-    else for (const line of endLines(totals, rebuilt)) print(line)
+    if (isJson) shell.print(JSON.stringify({ totals: totalsJson(totals), ...rebuilt }))
+    else for (const line of endLines(totals, rebuilt)) shell.print(line)
     return 0
   } catch (error) {
     throw outageAsCommandError(error)
@@ -42,15 +41,19 @@ export async function rebuildLedger(options: OptionValues, file: string | undefi
   }
 }
 
-function reporter(totals: Totals, isJson: boolean): (account: RestoredAccount) => void {
+function reporter(
+  shell: Shell,
+  totals: Totals,
+  isJson: boolean,
+): (account: RestoredAccount) => void {
   let toldMs = monotonicMs()
   return (account) => {
     addAccount(totals, account)
-    if (isJson) print(JSON.stringify(accountJson(account)))
-    else for (const line of accountLines(account)) print(line)
+    if (isJson) shell.print(JSON.stringify(accountJson(account)))
+    else for (const line of accountLines(account)) shell.print(line)
     if (monotonicMs() - toldMs < PROGRESS_MS) return
     toldMs = monotonicMs()
-    printError(`${totals.accounts} accounts, ${totals.lines} lines so far`)
+    shell.printError(`${totals.accounts} accounts, ${totals.lines} lines so far`)
   }
 }
 

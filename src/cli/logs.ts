@@ -10,7 +10,7 @@ import {
   FILE_MODE,
   FOLDER_MODE,
 } from '../runtime/file-modes.ts'
-import { printError } from '../runtime/terminal.ts'
+import type { Terminal } from '../runtime/terminal.ts'
 
 export interface Logs {
   /** Returns the sink for the lines of one part. */
@@ -22,7 +22,7 @@ export interface Logs {
 const FILE_BYTES_MAX = 16 * 1024 * 1024
 const TERMINAL_LEVELS: ReadonlySet<unknown> = new Set(['warn', 'error', 'fatal'])
 
-export function openLogs(folder: string): Logs {
+export function openLogs(terminal: Terminal, folder: string): Logs {
   mkdirSync(folder, { recursive: true, mode: FOLDER_MODE })
   closeFolderToOthers(folder)
   const files = new Map<string, LogFile>()
@@ -33,7 +33,7 @@ export function openLogs(folder: string): Logs {
       return (line) => {
         file.write(line)
         const shown = terminalLine(part, line)
-        if (shown !== undefined) printError(shown)
+        if (shown !== undefined) terminal.printError(shown)
       }
     },
     close() {

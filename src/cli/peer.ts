@@ -12,23 +12,18 @@ import {
 } from '../catalog/settings/peer-settings.ts'
 import { usablePeers } from '../catalog/settings/peers.ts'
 import { readStoredConfig } from '../catalog/settings/stored-config.ts'
-import { loadConfig } from '../config/load.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { print } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { writeConfigByOperator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalList, optionalNumber, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 /** Displayed prefix of a key's hash; enough to distinguish keys. */
 const HASH_SHOWN = 12
 
-export async function addPeer(
-  name: string,
-  options: OptionValues,
-  file: string | undefined,
-): Promise<0> {
+export async function addPeer(shell: Shell, name: string, options: OptionValues): Promise<0> {
   const rate = optionalNumber(options, 'rate')
   const addresses = optionalList(options, 'address')
   const fileTypes = optionalList(options, 'file-type')
@@ -39,20 +34,20 @@ export async function addPeer(
   const hasKey = diameter === undefined && names === undefined
   const keys = hasKey ? [stored] : []
   const settings = peerSettings({ ...given, certificate_names: names, keys }, 'peer')
-  await changePeers(file, (peers) => {
+  await changePeers(shell, (peers) => {
     if (peers.some((peer) => nameOfPeer(peer) === name)) {
       throw new CommandError(`peer ${name} exists already: see 'tollgate peer rotate'`)
     }
     checkUnique(settings, usablePeers(peers).used, 'peer')
     return [...peers, settings]
   })
-  if (hasKey) printKey(name, key)
+  if (hasKey) printKey(shell, name, key)
   if (diameter !== undefined) {
-    print(`${name} may connect over Diameter as ${settings.diameter?.origin_host}`)
+    shell.print(`${name} may connect over Diameter as ${settings.diameter?.origin_host}`)
   }
   if (names !== undefined) {
     const shown = settings.certificate_names?.join(' or ')
-    print(`${name} may charge over HTTP by a certificate for ${shown}`)
+    shell.print(`${name} may charge over HTTP by a certificate for ${shown}`)
   }
   return 0
 }
@@ -68,44 +63,40 @@ function diameterOf(options: OptionValues) {
   return { origin_host: host, origin_realm: realm, realms }
 }
 
-export async function rotatePeer(
-  name: string,
-  options: OptionValues,
-  file: string | undefined,
-): Promise<0> {
+export async function rotatePeer(shell: Shell, name: string, options: OptionValues): Promise<0> {
   const { key, stored } = newKey()
-  await changePeers(file, (peers) => {
+  await changePeers(shell, (peers) => {
     const index = indexOf(peers, name)
     const old = peerSettings(peers[index], `peers.${index}`)
     const kept = options['drop-old'] === true ? [] : old.keys
     return peers.with(index, { ...old, keys: [...kept, stored] })
   })
-  printKey(name, key)
+  printKey(shell, name, key)
   return 0
 }
 
-export async function removePeer(name: string, file: string | undefined): Promise<0> {
-  await changePeers(file, (peers) => peers.toSpliced(indexOf(peers, name), 1))
-  print(`removed ${name}`)
+export async function removePeer(shell: Shell, name: string): Promise<0> {
+  await changePeers(shell, (peers) => peers.toSpliced(indexOf(peers, name), 1))
+  shell.print(`removed ${name}`)
   return 0
 }
 
 /**
  * Also lists peers that cannot be used, with the reason. Keys are shown by a prefix of their hash.
  */
-export async function listPeers(options: OptionValues, file: string | undefined): Promise<0> {
-  const value = await onCatalog(file, async (catalog) => (await readStoredConfig(catalog)).peers)
+export async function listPeers(shell: Shell, options: OptionValues): Promise<0> {
+  const value = await onCatalog(shell, async (catalog) => (await readStoredConfig(catalog)).peers)
   const { used: peers, skipped } = usablePeers(value)
   if (options['json'] === true) {
     const left = skipped.map((each) => ({ ...each, state: 'unusable' }))
-    print(JSON.stringify([...peers.map(peerJson), ...left]))
+    shell.print(JSON.stringify([...peers.map(peerJson), ...left]))
     return 0
   }
-  if (peers.length + skipped.length === 0) print('there are no peers')
+  if (peers.length + skipped.length === 0) shell.print('there are no peers')
   if (peers.length > 0) {
-    for (const line of aligned(peerTable(peers))) print(line)
+    for (const line of aligned(peerTable(peers))) shell.print(line)
   }
-  for (const { name, path, reason } of skipped) print(`  ${name} unusable: ${path} ${reason}`)
+  for (const { name, path, reason } of skipped) shell.print(`  ${name} unusable: ${path} ${reason}`)
   return 0
 }
 
@@ -115,9 +106,9 @@ function newKey(): { key: string; stored: PeerKey } {
   return { key, stored: { sha256: hashOfKey(key), created } }
 }
 
-function printKey(name: string, key: string): void {
-  print(`The key of ${name}, which is not shown again:`)
-  print(key)
+function printKey(shell: Shell, name: string, key: string): void {
+  shell.print(`The key of ${name}, which is not shown again:`)
+  shell.print(key)
 }
 
 function indexOf(peers: readonly unknown[], name: string): number {
@@ -127,18 +118,18 @@ function indexOf(peers: readonly unknown[], name: string): number {
 }
 
 function changePeers(
-  file: string | undefined,
+  shell: Shell,
   change: (peers: readonly unknown[]) => unknown[],
 ): Promise<unknown> {
   const changed = (value: unknown) => {
     if (Array.isArray(value)) return change(value)
     throw new CommandError('the stored peers are not a list: repair them first')
   }
-  return onCatalog(file, (catalog) => writeConfigByOperator(catalog, 'peers', changed))
+  return onCatalog(shell, (catalog) => writeConfigByOperator(catalog, 'peers', changed))
 }
 
-function onCatalog<T>(file: string | undefined, act: (catalog: Catalog) => Promise<T>): Promise<T> {
-  return withCatalog(loadConfig(file === undefined ? {} : { file }), act)
+function onCatalog<T>(shell: Shell, act: (catalog: Catalog) => Promise<T>): Promise<T> {
+  return withCatalog(shell.config(), act)
 }
 
 function hashShown({ sha256, created, label }: PeerKey) {

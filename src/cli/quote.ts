@@ -1,22 +1,22 @@
 /** `tollgate quote`: the price of usage, from a file of cases or from the live catalogue. */
 import { settingsOf } from '../billing/quote/settings.ts'
-import { loadConfig } from '../config/load.ts'
 import { UsageError } from './errors.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { quoteCases } from './quote/cases.ts'
 import { quoteLive } from './quote/live.ts'
+import type { Shell } from './shell.ts'
 
 const LIVE_OPTIONS = ['sid', 'usaget', 'usagev', 'called-number', 'rate', 'urt', 'json']
 
 /**
  * Returns 1 if a case is invalid or not as expected, or if nothing is granted. Throws `UsageError`.
  */
-export async function quote(options: OptionValues, file: string | undefined): Promise<0 | 1> {
+export async function quote(shell: Shell, options: OptionValues): Promise<0 | 1> {
   const cases = optionalText(options, 'cases')
   if (cases !== undefined) refuseOthers(options)
-  const config = loadConfig(file === undefined ? {} : { file })
-  if (cases === undefined) return quoteLive(options, config)
-  return quoteCases(cases, settingsOf(config.rating))
+  const config = shell.config()
+  if (cases === undefined) return quoteLive(shell, options, config)
+  return quoteCases(shell, cases, settingsOf(config.rating))
 }
 
 function refuseOthers(options: OptionValues): void {

@@ -3,7 +3,6 @@ import { hostname } from 'node:os'
 import { openCatalog } from '../catalog/connection.ts'
 import { epochRecordOf } from '../catalog/installation.ts'
 import { followClock } from '../catalog/installation-clock.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { ensureLedger, lostPartitions } from '../ledger/install.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -15,6 +14,7 @@ import { watchRedisPolicy } from '../store/policy-watch.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../store/redis.ts'
 import { checkRedisPolicy } from '../store/redis-policy.ts'
 import { type BoundPorts, endWithParent, mayListen, notifyParent } from './ipc.ts'
+import type { Shell } from './shell.ts'
 import { withStoreUrls } from './stores.ts'
 
 export type RoleName = 'realtime' | 'admin' | 'recorder'
@@ -61,13 +61,13 @@ const DRAIN_SHARE = 0.25
  * process, which logs it and retries; without a parent it rejects.
  */
 export async function runRole(
+  shell: Shell,
   name: RoleName,
   startRole: StartRole,
-  file: string | undefined,
 ): Promise<1 | undefined> {
   try {
     const isPart = process.connected
-    const config = withStoreUrls(loadConfig({ isPart, ...(file === undefined ? {} : { file }) }))
+    const config = withStoreUrls(shell.config(isPart))
     const log = createLogger({ name, level: config.log.level })
     const shutdown = createShutdown({ timeoutMs: config.shutdown.timeoutMs, log })
     shutdown.listen()

@@ -3,14 +3,13 @@ import type { Catalog } from '../catalog/connection.ts'
 import { readStoredSecrets, resealAll, type StoredSecret } from '../catalog/settings/reseal.ts'
 import { createSealer, keyIdOf, type Sealer } from '../catalog/settings/sealing.ts'
 import { keyFileIn, keyRingOf, SecretKeyError } from '../catalog/settings/secret-keys.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { print } from '../runtime/terminal.ts'
 import { CommandError } from './errors.ts'
 import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
 import type { OptionValues } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 const STATE_TEXTS: Readonly<Record<StoredSecret['state'], string>> = {
@@ -21,20 +20,20 @@ const STATE_TEXTS: Readonly<Record<StoredSecret['state'], string>> = {
 }
 
 /** Returns 1 if a secret cannot be decrypted. */
-export async function showSecrets(options: OptionValues, file: string | undefined): Promise<0 | 1> {
-  const { secrets, keys } = await withSecrets(file, async (catalog, sealer, config) => ({
+export async function showSecrets(shell: Shell, options: OptionValues): Promise<0 | 1> {
+  const { secrets, keys } = await withSecrets(shell, async (catalog, sealer, config) => ({
     secrets: await readStoredSecrets(catalog, sealer),
     keys: shownKeys(config),
   }))
   const code = secrets.some(({ state }) => state === 'lost') ? 1 : 0
   if (options['json'] === true) {
-    print(JSON.stringify({ keys, secrets }))
+    shell.print(JSON.stringify({ keys, secrets }))
     return code
   }
   const { seals, from, others } = keys
-  print(seals === null ? 'there is no key yet' : `key ${seals} seals (${from})`)
-  for (const id of others) print(`key ${id} opens only`)
-  if (secrets.length === 0) print('no secrets are stored that could be read again')
+  shell.print(seals === null ? 'there is no key yet' : `key ${seals} seals (${from})`)
+  for (const id of others) shell.print(`key ${id} opens only`)
+  if (secrets.length === 0) shell.print('no secrets are stored that could be read again')
   const rows = secrets.map(({ kind, name, state, key }) => [
     kind,
     name,
@@ -42,18 +41,18 @@ export async function showSecrets(options: OptionValues, file: string | undefine
     key ?? '-',
   ])
   if (rows.length > 0) {
-    for (const line of aligned([['of', 'name', 'state', 'key'], ...rows])) print(line)
+    for (const line of aligned([['of', 'name', 'state', 'key'], ...rows])) shell.print(line)
   }
   return code
 }
 
-export async function resealSecrets(file: string | undefined): Promise<0 | 1> {
-  const { sealed, lost } = await withSecrets(file, (catalog, sealer) =>
+export async function resealSecrets(shell: Shell): Promise<0 | 1> {
+  const { sealed, lost } = await withSecrets(shell, (catalog, sealer) =>
     resealAll(catalog, sealer, { nowMs: systemClock.nowMs(), actor: operator() }),
   )
-  print(`sealed ${sealed}`)
+  shell.print(`sealed ${sealed}`)
   for (const { kind, name, key } of lost) {
-    print(`${kind} ${name} cannot be opened: it needs key ${key ?? '-'} (secrets.oldKeys)`)
+    shell.print(`${kind} ${name} cannot be opened: it needs key ${key ?? '-'} (secrets.oldKeys)`)
   }
   return lost.length > 0 ? 1 : 0
 }
@@ -68,10 +67,10 @@ function shownKeys(config: Config) {
 }
 
 async function withSecrets<T>(
-  file: string | undefined,
+  shell: Shell,
   act: (catalog: Catalog, sealer: Sealer, config: Config) => Promise<T>,
 ): Promise<T> {
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const sealer = createSealer(keyRingOf(config))
   try {
     return await withCatalog(config, (catalog) => act(catalog, sealer, config))

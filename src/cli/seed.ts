@@ -8,25 +8,26 @@ import {
   seedDemoCatalogue,
   seedDemoEvents,
 } from '../catalog/demo.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { type PrepaidInclude, revisionAt } from '../domain/catalogue.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import { creditBucket } from '../ledger/operations.ts'
 import type { Clock } from '../runtime/clock.ts'
-import { print } from '../runtime/terminal.ts'
 import { CommandError } from './errors.ts'
 import { operator } from './operator.ts'
+import type { Shell } from './shell.ts'
 import { type Stores, withStores } from './stores.ts'
 
 /** Demo events may lie in the past. */
 const CREDIT_FROM_MS = Date.UTC(2020, 0, 1)
 
-export async function seedDemo(file: string | undefined): Promise<0> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function seedDemo(shell: Shell): Promise<0> {
+  const config = shell.config()
   const created = await withStores(config, (stores) => seedStores(stores, config, stores.clock))
-  print(created === 0 ? 'nothing to do: the store has entities' : `created ${created} entities`)
+  shell.print(
+    created === 0 ? 'nothing to do: the store has entities' : `created ${created} entities`,
+  )
   return 0
 }
 

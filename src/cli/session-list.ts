@@ -1,22 +1,21 @@
 /** `tollgate session list`: open sessions. */
-import { loadConfig } from '../config/load.ts'
 import { decimalText } from '../domain/money.ts'
 import type { Session } from '../domain/session.ts'
 import { openSessionsOf } from '../ledger/open-sessions.ts'
 import { reservedMicros, sessionView } from '../ledger/session-view.ts'
-import { print } from '../runtime/terminal.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { accountOf, aligned } from './owners.ts'
 import { type OptionValues, optionalNumber } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 
-export async function listSessions(options: OptionValues, file: string | undefined): Promise<0> {
+export async function listSessions(shell: Shell, options: OptionValues): Promise<0> {
   const sid = optionalNumber(options, 'sid')
   const aid = optionalNumber(options, 'aid')
   if (sid === undefined && aid === undefined) {
     throw new UsageError('give --sid for a subscriber, or --aid for an account')
   }
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const sessions = await withStores(config, async (stores) => {
     const { ledger, clock, lost } = stores
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
@@ -27,8 +26,8 @@ export async function listSessions(options: OptionValues, file: string | undefin
     }
     return found.sort((one, other) => one.openedMs - other.openedMs)
   })
-  if (options['json'] === true) print(JSON.stringify(sessions.map(sessionView)))
-  else for (const line of sessionsText(sessions)) print(line)
+  if (options['json'] === true) shell.print(JSON.stringify(sessions.map(sessionView)))
+  else for (const line of sessionsText(sessions)) shell.print(line)
   return 0
 }
 

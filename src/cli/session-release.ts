@@ -1,5 +1,4 @@
 /** `tollgate session release`: an operator ends a session. */
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import {
   askToEnd,
@@ -11,22 +10,18 @@ import {
 import { LedgerLostError } from '../ledger/epochs.ts'
 import type { Ledger } from '../ledger/ledger.ts'
 import type { FoundSession } from '../ledger/open-sessions.ts'
-import { print } from '../runtime/terminal.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { CommandError } from './errors.ts'
 import { recordByOperator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
 import { reservationText } from './session-list.ts'
+import type { Shell } from './shell.ts'
 import { LEDGER_LOST, withStores } from './stores.ts'
 
 /** Prints what was done. Throws `CommandError` if there is no such open session. */
-export async function release(
-  sessionId = '',
-  options: OptionValues,
-  file: string | undefined,
-): Promise<0> {
+export async function release(shell: Shell, sessionId = '', options: OptionValues): Promise<0> {
   const origin = optionalText(options, 'origin')
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const lines = await withStores(config, async ({ catalog, ledger, clock, lost }) => {
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const isImmediate = options['now'] === true
@@ -41,7 +36,7 @@ export async function release(
       throw withHint(error)
     }
   })
-  for (const line of lines) print(line)
+  for (const line of lines) shell.print(line)
   return 0
 }
 

@@ -7,42 +7,41 @@ import { createCategories } from '../admin/settings/categories.ts'
 import { createSettings, type SettingAddress, type Settings } from '../admin/settings/settings.ts'
 import type { Actor } from '../catalog/actor.ts'
 import { createAudit } from '../catalog/audit/audit.ts'
-import { loadConfig } from '../config/load.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { print } from '../runtime/terminal.ts'
 import { readDocument } from './document-file.ts'
 import { UsageError } from './errors.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 /** Throws `CommandError`, `UsageError`, or what `Settings` rejects with. */
 export function runSettings(
+  shell: Shell,
   name: string,
   { CATEGORY = '', FILE = '', REV = '' }: Readonly<Record<string, string>>,
   options: OptionValues,
-  file: string | undefined,
 ): Promise<0> {
   switch (name) {
     case 'settings list':
-      return listSettings(options, file)
+      return listSettings(shell, options)
     case 'settings get':
-      return getSetting(CATEGORY, options, file)
+      return getSetting(shell, CATEGORY, options)
     case 'settings set':
-      return setSetting(CATEGORY, FILE, options, file)
+      return setSetting(shell, CATEGORY, FILE, options)
     case 'settings unset':
-      return unsetSetting(CATEGORY, options, file)
+      return unsetSetting(shell, CATEGORY, options)
     case 'settings history':
-      return showHistory(CATEGORY, options, file)
+      return showHistory(shell, CATEGORY, options)
     default:
-      return restoreSetting(CATEGORY, REV, options, file)
+      return restoreSetting(shell, CATEGORY, REV, options)
   }
 }
 
-async function listSettings(options: OptionValues, file: string | undefined): Promise<0> {
-  const listed = await withSettings(file, async (settings) => settings.list())
+async function listSettings(shell: Shell, options: OptionValues): Promise<0> {
+  const listed = await withSettings(shell, async (settings) => settings.list())
   if (options['json'] === true) {
-    print(JSON.stringify(listed))
+    shell.print(JSON.stringify(listed))
     return 0
   }
   const rows = listed.map(({ category, about, settable }) => [
@@ -50,25 +49,21 @@ async function listSettings(options: OptionValues, file: string | undefined): Pr
     settable ? 'yes' : 'no',
     about,
   ])
-  for (const line of aligned([['category', 'settable', 'about'], ...rows])) print(line)
+  for (const line of aligned([['category', 'settable', 'about'], ...rows])) shell.print(line)
   return 0
 }
 
 /** Prints YAML, or with `--json` the representation of the API. */
-async function getSetting(
-  category: string,
-  options: OptionValues,
-  file: string | undefined,
-): Promise<0> {
+async function getSetting(shell: Shell, category: string, options: OptionValues): Promise<0> {
   const address = addressOf(category, revIn(options))
-  const read = await withSettings(file, (settings) => settings.get(address))
+  const read = await withSettings(shell, (settings) => settings.get(address))
   if (options['json'] === true) {
-    print(JSON.stringify(read))
+    shell.print(JSON.stringify(read))
     return 0
   }
-  print(stringify(read.details).trimEnd())
+  shell.print(stringify(read.details).trimEnd())
   if (read.effective !== undefined) {
-    print(`# effective, with defaults:\n${commented(stringify(read.effective))}`)
+    shell.print(`# effective, with defaults:\n${commented(stringify(read.effective))}`)
   }
   return 0
 }
@@ -79,47 +74,39 @@ function commented(text: string): string {
 
 /** `source`: a file, or `-` for standard input. */
 async function setSetting(
+  shell: Shell,
   category: string,
   source: string,
   options: OptionValues,
-  file: string | undefined,
 ): Promise<0> {
   const address = addressOf(category, revIn(options))
-  const data = await readDocument(source)
-  const { details, rev } = await withSettings(file, (settings) =>
+  const data = await readDocument(shell, source)
+  const { details, rev } = await withSettings(shell, (settings) =>
     settings.set(address, data, { actor: localUser() }),
   )
-  print(`set ${category}: rev ${rev}`)
-  print(stringify(details).trimEnd())
+  shell.print(`set ${category}: rev ${rev}`)
+  shell.print(stringify(details).trimEnd())
   return 0
 }
 
-async function unsetSetting(
-  category: string,
-  options: OptionValues,
-  file: string | undefined,
-): Promise<0> {
+async function unsetSetting(shell: Shell, category: string, options: OptionValues): Promise<0> {
   const address = addressOf(category, revIn(options))
-  const { rev } = await withSettings(file, (settings) =>
+  const { rev } = await withSettings(shell, (settings) =>
     settings.unset(address, undefined, { actor: localUser() }),
   )
-  print(`unset ${category}: rev ${rev}`)
+  shell.print(`unset ${category}: rev ${rev}`)
   return 0
 }
 
-async function showHistory(
-  category: string,
-  options: OptionValues,
-  file: string | undefined,
-): Promise<0> {
-  const versions = await withSettings(file, (settings) =>
+async function showHistory(shell: Shell, category: string, options: OptionValues): Promise<0> {
+  const versions = await withSettings(shell, (settings) =>
     settings.history(addressOf(category, null)),
   )
   if (options['json'] === true) {
-    print(JSON.stringify(versions))
+    shell.print(JSON.stringify(versions))
     return 0
   }
-  if (versions.length === 0) print(`nothing was ever stored for ${category}`)
+  if (versions.length === 0) shell.print(`nothing was ever stored for ${category}`)
   const rows = versions.map(({ rev, changed, changed_by: by, actor }, index) => [
     String(rev),
     index === 0 ? 'holds' : '',
@@ -128,23 +115,23 @@ async function showHistory(
     actor === null ? '' : [actor.by, actor.name, actor.address].filter(Boolean).join(' '),
   ])
   if (rows.length > 0) {
-    for (const line of aligned([['rev', '', 'changed', 'by', 'who'], ...rows])) print(line)
+    for (const line of aligned([['rev', '', 'changed', 'by', 'who'], ...rows])) shell.print(line)
   }
   return 0
 }
 
 async function restoreSetting(
+  shell: Shell,
   category: string,
   version: string,
   options: OptionValues,
-  file: string | undefined,
 ): Promise<0> {
   const old = revOf(version, 'REV')
   const address = addressOf(category, revIn(options))
-  const { rev } = await withSettings(file, (settings) =>
+  const { rev } = await withSettings(shell, (settings) =>
     settings.restore(address, old, { actor: localUser() }),
   )
-  print(`restored ${category} as it was at rev ${old}: rev ${rev}`)
+  shell.print(`restored ${category} as it was at rev ${old}: rev ${rev}`)
   return 0
 }
 
@@ -176,11 +163,8 @@ function userName(): string {
   }
 }
 
-function withSettings<T>(
-  file: string | undefined,
-  act: (settings: Settings) => Promise<T>,
-): Promise<T> {
-  const config = loadConfig(file === undefined ? {} : { file })
+function withSettings<T>(shell: Shell, act: (settings: Settings) => Promise<T>): Promise<T> {
+  const config = shell.config()
   return withCatalog(config, (catalog) => {
     const audit = createAudit(catalog)
     const categories = createCategories(config)

@@ -1,15 +1,12 @@
 /** `tollgate start`: runs everything on one machine, supervises it, and stops it in order. */
 import { join, resolve } from 'node:path'
 import { DEMO_RECEIVER, hasDemo } from '../catalog/demo.ts'
-import { childEnvironment } from '../config/child-environment.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { FolderInUseError, type FolderLock, lockFolder } from '../embedded/folder-lock.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
 import { closeFolderToOthers } from '../runtime/file-modes.ts'
 import { createLogger, type Logger } from '../runtime/log.ts'
 import { createShutdown } from '../runtime/shutdown.ts'
-import { continueWithoutReader, print, printError } from '../runtime/terminal.ts'
 import { type Child, type ChildOptions, startChild, startStandby } from './child.ts'
 import { type StoreOptions, startMongoStore, startRedisStore } from './embedded-stores.ts'
 import { CommandError } from './errors.ts'
@@ -17,6 +14,7 @@ import { demoLines, greetingLines, loginLines, lostLines } from './greeting.ts'
 import { type Logs, openLogs } from './logs.ts'
 import { RedisLeftError } from './redis-left.ts'
 import { seedStores } from './seed.ts'
+import type { Shell } from './shell.ts'
 import { withStores, withStoreUrls } from './stores.ts'
 import { createSupervisor, type StandbyProcess, type Supervisor } from './supervisor.ts'
 
@@ -38,7 +36,7 @@ const SHUTDOWN_MS_MIN = 100
 
 interface StartContext {
   readonly config: Config
-  readonly file: string | undefined
+  readonly shell: Shell
   readonly dataDir: string
   readonly runDir: string
   readonly log: Logger
@@ -53,21 +51,21 @@ interface StartContext {
  * Starts everything and leaves it running until a signal. If the start fails, stops everything and
  * rejects.
  */
-export async function start(file: string | undefined): Promise<undefined> {
-  const config = loadConfig(file === undefined ? {} : { file })
-  continueWithoutReader()
+export async function start(shell: Shell): Promise<undefined> {
+  const config = shell.config()
+  shell.continueWithoutReader()
   const dataDir = resolve(config.data.dir)
   const runDir = runDirFor(dataDir)
   closeFolderToOthers(dataDir)
   const lock = await lockData(config, runDir)
-  const logs = openLogs(join(dataDir, 'logs'))
+  const logs = openLogs(shell, join(dataDir, 'logs'))
   const log = createLogger({
     name: 'tollgate',
     level: config.log.level,
     destination: { write: logs.sink('tollgate') },
   })
   const privateRanges = [...config.external.privateRanges]
-  const common = { config, file, dataDir, runDir, log, logs }
+  const common = { config, shell, dataDir, runDir, log, logs }
   const context: StartContext = { ...common, ports: new Map(), privateRanges }
   const stores = storeSupervisors(context)
   const roles = roleSupervisors(context)
@@ -76,14 +74,14 @@ export async function start(file: string | undefined): Promise<undefined> {
   let isUp = false
   shutdown.add('lock', async () => {
     await lock.release()
-    if (isUp) print('tollgate has stopped')
+    if (isUp) shell.print('tollgate has stopped')
   })
   for (const [name, supervisor] of [...stores, ...roles]) {
-    const stop = () => supervisor.stop().catch(reportRedisLeft)
+    const stop = () => supervisor.stop().catch((error) => reportRedisLeft(shell, error))
     shutdown.add(name, stop, STOP_SHARE)
   }
   shutdown.add('notice', () => {
-    if (isUp) print('tollgate is stopping')
+    if (isUp) shell.print('tollgate is stopping')
   })
   shutdown.listen()
   try {
@@ -100,8 +98,8 @@ export async function start(file: string | undefined): Promise<undefined> {
 }
 
 /** Printed to the terminal immediately: the exit code is 1, and the log may be on a full disk. */
-function reportRedisLeft(error: unknown): never {
-  if (error instanceof RedisLeftError) printError(`tollgate: ${error.message}`)
+function reportRedisLeft(shell: Shell, error: unknown): never {
+  if (error instanceof RedisLeftError) shell.printError(`tollgate: ${error.message}`)
   throw error
 }
 
@@ -119,7 +117,7 @@ type Named = readonly [name: string, supervisor: Supervisor]
 
 /** Only embedded stores are supervised; external ones are managed elsewhere. */
 function storeSupervisors(context: StartContext): Named[] {
-  const { config, dataDir, runDir, log, logs } = context
+  const { config, shell, dataDir, runDir, log, logs } = context
   const supervisorOf = (
     name: 'redis' | 'mongo',
     begin: (options: StoreOptions) => ReturnType<typeof startRedisStore>,
@@ -130,7 +128,9 @@ function storeSupervisors(context: StartContext): Named[] {
     return [name, createSupervisor({ name, begin: () => begin(options), log })]
   }
   return [
-    ...(config.redis.url === 'embedded' ? [supervisorOf('redis', startRedisStore)] : []),
+    ...(config.redis.url === 'embedded'
+      ? [supervisorOf('redis', (options) => startRedisStore(shell, options))]
+      : []),
     ...(config.mongo.url === 'embedded' ? [supervisorOf('mongo', startMongoStore)] : []),
   ]
 }
@@ -183,7 +183,7 @@ function keepPorts({ ports }: StartContext, child: Child): void {
 }
 
 function childOptions(
-  { config, file, ports, privateRanges }: StartContext,
+  { shell, config, ports, privateRanges }: StartContext,
   name: RoleStarted,
   onLine: (line: string) => void,
 ): ChildOptions {
@@ -201,7 +201,7 @@ function childOptions(
     name,
     file: new URL('../role-process.js', import.meta.url),
     args: [name],
-    env: childEnvironment(settings, file),
+    env: shell.environmentWith(settings),
     onLine,
     startTimeoutMs: ROLE_START_TIMEOUT_MS,
     stopTimeoutMs,
@@ -222,7 +222,7 @@ async function prepareStores({ config, log, privateRanges }: StartContext): Prom
   })
 }
 
-async function greet({ config, dataDir, ports }: StartContext): Promise<void> {
+async function greet({ shell, config, dataDir, ports }: StartContext): Promise<void> {
   const realtime = addressOf(config.realtime, ports.get('realtime.port') ?? 0)
   const admin = addressOf(config.admin, ports.get('admin.port') ?? 0)
   const more = await withStores(config, async ({ catalog, clock, lost }) => [
@@ -234,7 +234,7 @@ async function greet({ config, dataDir, ports }: StartContext): Promise<void> {
     diameterAddress(config, ports.get('diameter.tls.port'), ' (TLS)'),
   ].flatMap((address) => address ?? [])
   const lines = greetingLines({ realtime, admin, diameter, dataDir })
-  for (const line of [...lines, ...loginLines(dataDir), ...more]) print(line)
+  for (const line of [...lines, ...loginLines(dataDir), ...more]) shell.print(line)
 }
 
 function diameterAddress({ diameter }: Config, port: number | undefined, kind: string) {

@@ -5,17 +5,16 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { ownerOf } from '../embedded/folder-lock.ts'
 import { adoptRedis } from '../embedded/redis.ts'
 import { runDirFor } from '../embedded/run-dir.ts'
 import { monotonicMs } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
-import { print } from '../runtime/terminal.ts'
 import { CommandError } from './errors.ts'
 import type { OptionValues } from './parse.ts'
 import { type RedisContext, redisLeftError, redisOptions } from './redis-left.ts'
+import type { Shell } from './shell.ts'
 import { readUnwritten, unwrittenText } from './unwritten.ts'
 
 const POLL_MS = 50
@@ -26,24 +25,24 @@ const MARGIN_MS = 5_000
  * Resolves with 0 when no process uses the data folder. Throws `CommandError`; with
  * `RedisLeftError` only Redis is still running.
  */
-export async function stop(options: OptionValues, file: string | undefined): Promise<0> {
-  const config = loadConfig(file === undefined ? {} : { file })
+export async function stop(shell: Shell, options: OptionValues): Promise<0> {
+  const config = shell.config()
   const dataDir = resolve(config.data.dir)
-  if (!existsSync(dataDir)) return nothingRuns(config)
+  if (!existsSync(dataDir)) return nothingRuns(shell, config)
   const runDir = runDirFor(dataDir)
   const pid = await ownerOf(runDir, 'supervisor')
   if (pid !== undefined) await endSupervisor(config, runDir, pid)
   const stopTimeoutMs = config.shutdown.timeoutMs
   const log = createLogger({ name: 'stop', level: 'silent' })
   const context = { config, dataDir, runDir, log, stopTimeoutMs }
-  const isEnded = await endRedis(context, options['force'] === true)
-  if (pid === undefined && !isEnded) return nothingRuns(config)
-  print('tollgate has stopped')
+  const isEnded = await endRedis(shell, context, options['force'] === true)
+  if (pid === undefined && !isEnded) return nothingRuns(shell, config)
+  shell.print('tollgate has stopped')
   return 0
 }
 
-function nothingRuns({ data }: Config): 0 {
-  print(`tollgate is not running in ${data.dir}`)
+function nothingRuns(shell: Shell, { data }: Config): 0 {
+  shell.print(`tollgate is not running in ${data.dir}`)
   return 0
 }
 
@@ -62,7 +61,7 @@ async function endSupervisor({ shutdown }: Config, runDir: string, pid: number):
 }
 
 /** Returns whether a Redis had been left running; it has exited now. */
-async function endRedis(context: RedisContext, force: boolean): Promise<boolean> {
+async function endRedis(shell: Shell, context: RedisContext, force: boolean): Promise<boolean> {
   const { config, dataDir } = context
   if (config.redis.url !== 'embedded') return false
   const options = redisOptions(context)
@@ -71,6 +70,7 @@ async function endRedis(context: RedisContext, force: boolean): Promise<boolean>
   const commits = force ? await readUnwritten(config, redis.url, options.dataDir) : null
   const unwritten = await redis.close({ force })
   if (unwritten !== null) throw await redisLeftError({ config, dataDir }, redis, unwritten)
-  if (force) print(`redis-server (process ${redis.pid}) was ended. ${unwrittenText(commits, null)}`)
+  if (force)
+    shell.print(`redis-server (process ${redis.pid}) was ended. ${unwrittenText(commits, null)}`)
   return true
 }

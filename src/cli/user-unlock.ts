@@ -2,25 +2,24 @@
 import { unlockAccount } from '../admin/auth/attempts.ts'
 import { accountOf } from '../admin/auth/login.ts'
 import { validAt } from '../admin/entities/rules/lookups.ts'
-import { loadConfig } from '../config/load.ts'
 import { systemClock } from '../runtime/clock.ts'
-import { print } from '../runtime/terminal.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../store/expiring.ts'
 import { CommandError } from './errors.ts'
 import { recordByOperator } from './operator.ts'
 import { type OptionValues, optionalText } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { connectStores, outageAsCommandError } from './stores.ts'
 
 const INTERNAL = 'internal'
 
 /** Users of an external directory are unknown here, so any name is accepted for them. */
 export async function unlockUser(
+  shell: Shell,
   username: string,
   options: OptionValues,
-  file: string | undefined,
 ): Promise<0> {
   const protocol = (optionalText(options, 'protocol') ?? INTERNAL).toLowerCase()
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const stores = await connectStores(config)
   const { catalog, redis } = stores
   try {
@@ -39,6 +38,6 @@ export async function unlockUser(
   } finally {
     await stores.close()
   }
-  print(`unlocked ${username}`)
+  shell.print(`unlocked ${username}`)
   return 0
 }

@@ -18,23 +18,22 @@ import type { Catalog } from '../catalog/connection.ts'
 import type { UserDocument } from '../catalog/entities/user.ts'
 import { DuplicateEntityError, EntityConflictError } from '../catalog/errors.ts'
 import type { ChangeStores } from '../catalog/revisions/entity-changes.ts'
-import { loadConfig } from '../config/load.ts'
 import type { Config } from '../config/schema.ts'
 import { FieldError } from '../domain/fields.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { createLogger } from '../runtime/log.ts'
-import { print } from '../runtime/terminal.ts'
 import { readBytes } from './document-file.ts'
 import { CommandError, UsageError } from './errors.ts'
 import { operator } from './operator.ts'
 import { aligned } from './owners.ts'
 import { type OptionValues, optionalList } from './parse.ts'
+import type { Shell } from './shell.ts'
 import { withCatalog } from './stores.ts'
 
 /** Lists the current users. */
-export async function listUsers(options: OptionValues, file: string | undefined): Promise<0> {
-  const shown = await onCatalog(file, async (catalog) => {
+export async function listUsers(shell: Shell, options: OptionValues): Promise<0> {
+  const shown = await onCatalog(shell, async (catalog) => {
     const users = await catalog.run('list users', () =>
       catalog.users.find(validAt(systemClock.nowMs())).sort({ username: 1 }).toArray(),
     )
@@ -45,10 +44,10 @@ export async function listUsers(options: OptionValues, file: string | undefined)
     return users.map((user) => ({ ...userJson(user), totp: ids.has(user._id.toHexString()) }))
   })
   if (options['json'] === true) {
-    print(JSON.stringify(shown))
+    shell.print(JSON.stringify(shown))
     return 0
   }
-  if (shown.length === 0) print('there are no users')
+  if (shown.length === 0) shell.print('there are no users')
   else {
     const rows = shown.map((user) => [
       user.username,
@@ -58,20 +57,16 @@ export async function listUsers(options: OptionValues, file: string | undefined)
       user.totp ? 'yes' : 'no',
     ])
     for (const line of aligned([['name', 'roles', 'last login', 'password', 'totp'], ...rows]))
-      print(line)
+      shell.print(line)
   }
   return 0
 }
 
-export async function addUser(
-  username: string,
-  options: OptionValues,
-  file: string | undefined,
-): Promise<0> {
+export async function addUser(shell: Shell, username: string, options: OptionValues): Promise<0> {
   const roles = optionalList(options, 'role')
   if (roles === undefined) throw new UsageError('--role is missing')
-  const { password, isGiven } = await passwordOf(options)
-  await onCatalog(file, async (catalog) => {
+  const { password, isGiven } = await passwordOf(shell, options)
+  await onCatalog(shell, async (catalog) => {
     checkUserName({ username })
     const nowMs = systemClock.nowMs()
     await checkRoles({ roles }, { catalog, nowMs })
@@ -85,17 +80,17 @@ export async function addUser(
       writeUser(storesOf(catalog), session, 'insert', user, by),
     )
   })
-  printPassword(username, password, isGiven)
+  printPassword(shell, username, password, isGiven)
   return 0
 }
 
 export async function setPassword(
+  shell: Shell,
   username: string,
   options: OptionValues,
-  file: string | undefined,
 ): Promise<0> {
-  const { password, isGiven } = await passwordOf(options)
-  await onCatalog(file, async (catalog, { data }) => {
+  const { password, isGiven } = await passwordOf(shell, options)
+  await onCatalog(shell, async (catalog, { data }) => {
     const nowMs = systemClock.nowMs()
     const user = await userNamed(catalog, username, nowMs)
     const fields = await givenPassword(password, username, options, { catalog, nowMs })
@@ -105,13 +100,13 @@ export async function setPassword(
     const log = createLogger({ name: 'cli', level: 'silent' })
     if (user.password_generated === true) await removePasswordFile(data.dir, log)
   })
-  printPassword(username, password, isGiven)
+  printPassword(shell, username, password, isGiven)
   return 0
 }
 
 /** Removes the second factors of all users of that name, internal and from directories. */
-export async function resetTotp(username: string, file: string | undefined): Promise<0> {
-  await onCatalog(file, async (catalog) => {
+export async function resetTotp(shell: Shell, username: string): Promise<0> {
+  await onCatalog(shell, async (catalog) => {
     await catalog.transaction('remove a second factor', async (session) => {
       const { deletedCount } = await catalog.run('remove a second factor', () =>
         catalog.secondfactors.deleteMany({ username }, { session }),
@@ -121,12 +116,12 @@ export async function resetTotp(username: string, file: string | undefined): Pro
       appendAudit(session, actor, systemClock.nowMs(), entry)
     })
   })
-  print(`${username} has no second factor any more`)
+  shell.print(`${username} has no second factor any more`)
   return 0
 }
 
-export async function removeUser(username: string, file: string | undefined): Promise<0> {
-  await onCatalog(file, async (catalog) => {
+export async function removeUser(shell: Shell, username: string): Promise<0> {
+  await onCatalog(shell, async (catalog) => {
     await catalog.transaction('remove a user', async (session) => {
       const nowMs = systemClock.nowMs()
       const user = (await userNamed(catalog, username, nowMs)) as unknown as RawDocument
@@ -139,26 +134,29 @@ export async function removeUser(username: string, file: string | undefined): Pr
       )
     })
   })
-  print(`removed ${username}`)
+  shell.print(`removed ${username}`)
   return 0
 }
 
 /** Reads one line of standard input, or generates a password. */
-async function passwordOf(options: OptionValues): Promise<{ password: string; isGiven: boolean }> {
+async function passwordOf(
+  shell: Shell,
+  options: OptionValues,
+): Promise<{ password: string; isGiven: boolean }> {
   if (options['password-stdin'] !== true) return { password: generatedPassword(), isGiven: false }
-  const text = (await readBytes('-')).toString('utf8').replace(/\r?\n$/, '')
+  const text = (await readBytes(shell, '-')).toString('utf8').replace(/\r?\n$/, '')
   if (text === '') throw new CommandError('there is no password on standard input')
   if (/[\r\n]/.test(text)) throw new CommandError('the password must be one line')
   return { password: text, isGiven: true }
 }
 
-function printPassword(username: string, password: string, isGiven: boolean): void {
+function printPassword(shell: Shell, username: string, password: string, isGiven: boolean): void {
   if (isGiven) {
-    print(`${username} has the given password`)
+    shell.print(`${username} has the given password`)
     return
   }
-  print(`The password of ${username}, which is not shown again:`)
-  print(password)
+  shell.print(`The password of ${username}, which is not shown again:`)
+  shell.print(password)
 }
 
 async function givenPassword(
@@ -206,10 +204,10 @@ function storesOf(catalog: Catalog): ChangeStores {
 
 /** Errors in names or passwords become a `CommandError`. */
 async function onCatalog<T>(
-  file: string | undefined,
+  shell: Shell,
   act: (catalog: Catalog, config: Config) => Promise<T>,
 ): Promise<T> {
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   try {
     return await withCatalog(config, (catalog) => act(catalog, config))
   } catch (error) {

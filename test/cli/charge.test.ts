@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { charge } from '../../src/cli/charge.ts'
 import { UsageError } from '../../src/cli/errors.ts'
+import { Shell } from '../../src/cli/shell.ts'
 
 describe('tollgate charge', () => {
   it.each([
@@ -8,7 +9,7 @@ describe('tollgate charge', () => {
     [{ aids: '1', exclude: '2' }, 'give either --aids or --exclude'],
     [{ 'pay-mode': 'all' }, '--pay-mode must be one_payment or multiple_payments'],
   ])('refuses %o', async (options, message) => {
-    const refused = charge(options, undefined)
+    const refused = charge(new Shell(), options)
     await expect(refused).rejects.toThrow(message)
     await expect(refused).rejects.toBeInstanceOf(UsageError)
   })

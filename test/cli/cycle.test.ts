@@ -8,6 +8,7 @@ import {
   showCycle,
 } from '../../src/cli/cycle.ts'
 import { UsageError } from '../../src/cli/errors.ts'
+import { Shell } from '../../src/cli/shell.ts'
 import { addAccounts, KEY } from '../support/billing/cycle-fixture.ts'
 import { useTollgate } from '../support/cli/tollgate.ts'
 
@@ -21,7 +22,7 @@ describe('tollgate cycle refuses', () => {
     [parkedAccounts, { key: KEY, aids: '1' }, '--aids requires --retry or --skip'],
     [parkedAccounts, { key: KEY, skip: true, aids: 'x' }, '--aids must be numbers'],
   ])('%o %j', async (command, options, message) => {
-    const refused = (async () => command(options as never, undefined))()
+    const refused = (async () => command(new Shell(), options as never))()
     await expect(refused).rejects.toThrow(message)
     await expect(refused).rejects.toBeInstanceOf(UsageError)
   })

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createProduct, type Product, type Started, shell } from '../support/cli/product.ts'
+import { createProduct, type Product, type Started } from '../support/cli/product.ts'
 
 const MIB = 1024 * 1024
 
@@ -165,27 +165,5 @@ describe('tollgate event test', () => {
       code: 1,
       stderr: 'tollgate: USE is a rule of usage patterns: only rules of balances are tested\n',
     })
-  })
-})
-
-describe("README's session", () => {
-  it('makes an event with its third line', async () => {
-    const fresh = createProduct()
-    try {
-      const { curls } = await fresh.start()
-      for (const line of curls) {
-        expect(JSON.parse(await shell(line))).toMatchObject({ returnCode: 1 })
-      }
-      const listed = async () => {
-        const { stdout } = await fresh.run('event', 'list', '--sid', '1001', '--json')
-        return JSON.parse(stdout)
-      }
-      await expect.poll(async () => (await listed()).length).toBe(1)
-      expect(await listed()).toMatchObject([
-        { event_code: 'DATA_10_MIB', before: 8 * MIB, after: 11 * MIB, reached_constant: 10 * MIB },
-      ])
-    } finally {
-      await fresh.close()
-    }
   })
 })

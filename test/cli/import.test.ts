@@ -1,9 +1,7 @@
 /** `tollgate import` and `export`: the built commands on stores of their own. */
-import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import {
   ACCOUNT_COLUMNS,
@@ -12,10 +10,9 @@ import {
   accountsCsv,
 } from '../support/admin/entities/import/import-fixture.ts'
 import { insertEntity } from '../support/catalog/store.ts'
-import type { Ended } from '../support/cli/product.ts'
+import { beginOn, runOn } from '../support/cli/tollgate.ts'
 import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'tg-import-cli-'))
 let stores: TestStores
 
@@ -31,22 +28,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-function begin(...args: string[]) {
-  const env = { PATH: process.env['PATH'], ...stores.environment }
-  const child = spawn(process.execPath, [BIN, ...args], { env })
-  const output = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].on('data', (bytes: Buffer) => {
-      output[name] += bytes.toString('utf8')
-    })
-  }
-  const ended = new Promise<Ended>((resolve) => {
-    child.once('close', (code) => resolve({ code, ...output }))
-  })
-  return { child, output, ended }
-}
-
-const run = (...args: string[]) => begin(...args).ended
+const run = (...args: string[]) => runOn(stores, args)
 
 function fileOf(name: string, text: string): string {
   const path = join(folder, name)
@@ -94,7 +76,8 @@ describe('tollgate import', () => {
   it('resumes where it was killed', async () => {
     const count = 5000
     const file = fileOf('many.csv', accountsCsv(count))
-    const { child, ended } = begin('import', 'accounts', file, '--settings', settings())
+    const args = ['import', 'accounts', file, '--settings', settings()]
+    const { child, ended } = beginOn(stores, args)
     const written = () => stores.catalog.subscribers.countDocuments()
     await expect.poll(written, { timeout: 60_000, interval: 5 }).toBeGreaterThan(600)
     child.kill('SIGKILL')

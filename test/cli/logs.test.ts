@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { openLogs, terminalLine } from '../../src/cli/logs.ts'
+import { Terminal } from '../../src/runtime/terminal.ts'
 import { mountProblem, mountSmallDisk } from '../support/small-disk.ts'
 
 it.each([
@@ -23,7 +24,7 @@ it('log files contain every line, and one older file is kept', () => {
   try {
     const file = join(folder, 'admin.log')
     writeFileSync(file, 'x'.repeat(16 * 1024 * 1024))
-    const logs = openLogs(folder)
+    const logs = openLogs(new Terminal(), folder)
     const sink = logs.sink('admin')
     sink('{"level":"info","msg":"one"}')
     writeFileSync(file, 'y', { flag: 'a' })
@@ -39,7 +40,7 @@ it('log files contain every line, and one older file is kept', () => {
 it('other users cannot read log files, nor those of an earlier release', () => {
   const folder = mkdtempSync(join(tmpdir(), 'tg-logs-'))
   try {
-    const logs = openLogs(join(folder, 'logs'))
+    const logs = openLogs(new Terminal(), join(folder, 'logs'))
     const old = join(folder, 'logs', 'old.log')
     writeFileSync(old, '')
     chmodSync(old, 0o644)
@@ -59,7 +60,7 @@ it.skipIf(problem !== undefined)(`logs despite a full disk (${problem ?? 'tried'
   const folder = mkdtempSync(join(tmpdir(), 'tg-logs-'))
   const disk = mountSmallDisk(folder, 1024 * 1024)
   try {
-    const logs = openLogs(folder)
+    const logs = openLogs(new Terminal(), folder)
     const sink = logs.sink('admin')
     sink('{"level":"info","msg":"before"}')
     disk.fill()

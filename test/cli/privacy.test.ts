@@ -1,13 +1,10 @@
 /** `erase`, `job list` and `audit --records`, as an operator runs them. */
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createAudit } from '../../src/catalog/audit/audit.ts'
 import { insertEntity } from '../support/catalog/store.ts'
+import { runOn } from '../support/cli/tollgate.ts'
 import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
 
-const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
 const ACTOR = { by: 'cli', id: '', name: 'tester', address: '' } as const
 
 let stores: TestStores
@@ -24,18 +21,7 @@ beforeAll(async () => {
 })
 afterAll(() => stores?.close())
 
-async function run(...args: string[]) {
-  const env = { PATH: process.env['PATH'], ...stores.environment }
-  const child = spawn(process.execPath, [BIN, ...args], { env })
-  const output = { stdout: '', stderr: '' }
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].on('data', (bytes: Buffer) => {
-      output[name] += bytes.toString('utf8')
-    })
-  }
-  const [code] = await once(child, 'close')
-  return { code: code as number, ...output }
-}
+const run = (...args: string[]) => runOn(stores, args)
 
 it('erase removes a subscriber that must have left, and reports what was done', async () => {
   const refused = await run('erase', '--sid', '71')

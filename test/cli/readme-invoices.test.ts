@@ -1,10 +1,10 @@
-/** README.md, "Invoice three months": its lines run in a shell as they are. */
+/** README.md, "Invoice three months": its lines run in a shell as they are, after `npm start`. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { HOUSE } from '../house/tree.ts'
-import { createProduct } from '../support/cli/product.ts'
+import { createProduct, processesWith } from '../support/cli/product.ts'
 
 const product = createProduct()
 afterAll(() => product.close())
@@ -19,14 +19,15 @@ function paste(text: string, env: NodeJS.ProcessEnv): Promise<string> {
   })
 }
 
-it('three months are invoiced, and the last invoice is downloaded', async () => {
+it('three months are invoiced and downloaded, and npm start stops on SIGTERM', async () => {
   const readme = readFileSync(join(HOUSE, 'README.md'), 'utf8')
   const [, exported = ''] = /^export (TOLLGATE_DATA_DIR=\S+ TOLLGATE_CLOCK=.*)$/m.exec(readme) ?? []
   const [, block = ''] = /^```sh invoices\n([\s\S]*?)\n```$/m.exec(readme) ?? []
   const clock = Object.fromEntries(exported.split(' ').map((each) => each.split('=')))
   expect(clock).toMatchObject({ TOLLGATE_DATA_DIR: 'data/january', TOLLGATE_CLOCK_TEST: 'true' })
   const environment = { ...clock, TOLLGATE_DATA_DIR: product.dataDir }
-  const started = await product.start(environment)
+  const started = await product.start(environment, ['npm', 'start'])
+  expect(processesWith(product.dataDir)).not.toEqual([])
   const file = join(product.dataDir, 'invoice.pdf')
   const lines = block
     .replaceAll('http://127.0.0.1:8182', started.admin)
@@ -40,5 +41,6 @@ it('three months are invoiced, and the last invoice is downloaded', async () => 
   const bills = await fetch(`${started.admin}/api/bill?action=get_balances&aids=1`)
   expect(await bills.json()).toMatchObject({ details: { 1: { total: '45.00' } } })
   started.signal('SIGTERM')
-  expect((await started.ended).code).toBe(0)
+  expect((await started.ended).stdout).toContain('tollgate has stopped')
+  expect(processesWith(product.dataDir)).toEqual([])
 })

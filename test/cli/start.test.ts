@@ -1,3 +1,4 @@
+/** `tollgate start` as processes: signals, restarts and locks exist only between processes. */
 import { readdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
@@ -64,6 +65,17 @@ describe('a newcomer', () => {
     expect(stdout).toMatch(/^subscriber 1001 of account 1\n/)
     expect(stdout).toMatch(/1 MONEY +money +10 +0 +0 +10 +never/)
     expect(stdout).toMatch(/shared by account 1\n.*\n.*3 SHARED_DATA/)
+  })
+
+  it('sees the event that the third line makes', async () => {
+    const listed = async () => {
+      const { stdout } = await product.run('event', 'list', '--sid', '1001', '--json')
+      return JSON.parse(stdout)
+    }
+    await expect.poll(async () => (await listed()).length).toBe(1)
+    expect(await listed()).toMatchObject([
+      { event_code: 'DATA_10_MIB', before: 8 * MIB, after: 11 * MIB, reached_constant: 10 * MIB },
+    ])
   })
 
   it('adds to a balance, once per operation id', async () => {
@@ -138,7 +150,7 @@ describe('a newcomer', () => {
   })
 
   it('cannot start a second product on the same data, and sees why', async () => {
-    const { code, stderr } = await product.run('start')
+    const { code, stderr } = await product.process('start')
     expect(code).toBe(1)
     expect(stderr).toMatch(/^tollgate: tollgate is already running in .* \(process \d+\)\n$/)
     expect((await fetch(`${tollgate.admin}/health/live`)).status).toBe(200)
@@ -177,13 +189,60 @@ describe('a newcomer', () => {
     pids.set('realtime', standby ?? 0)
   })
 
-  it('stops it with Ctrl-C, and no process remains', async () => {
-    const all = [...tollgate.children().values()]
+  it('kills it, and its processes end by themselves; the next start cleans up', async () => {
+    const before = tollgate.curls
+    const children = tollgate.children()
+    tollgate.signal('SIGKILL')
+    await tollgate.ended
+    // Redis cannot notice that its parent has ended; the next start ends it.
+    children.delete('redis-server')
+    const alive = () => [...children.values()].filter(isAlive)
+    await expect.poll(alive).toEqual([])
+    tollgate = await product.start({
+      TOLLGATE_RECORDER_ENABLED: 'false',
+      TOLLGATE_REALTIME_IN_FLIGHT_MAX: '1',
+      TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '2400',
+    })
+    expect(tollgate.curls).not.toEqual(before)
+    expect(await packOf()).toMatchObject({ credited: 1024 * MIB, spent: (11 + 18) * MIB })
+  })
+
+  it('records by a role that is started alone, and ends it in order', async () => {
+    for (const line of tollgate.curls) await shell(line)
+    const recorder = await product.role('recorder')
+    await expect
+      .poll(async () => (await product.run('audit')).stdout)
+      .toContain('every unit is accounted for')
+    const metrics = async () => (await fetch(`${tollgate.admin}/metrics`)).text()
+    await expect.poll(metrics).toMatch(/tollgate_entries_recorded_total\{.*role="recorder"\} [1-9]/)
+    recorder.signal('SIGTERM')
+    expect((await recorder.ended).code).toBe(0)
+  })
+
+  it('stops it with Ctrl-C: a request in progress is answered, no process remains', async () => {
+    const all = tollgate.children()
+    const charge = async (session_id: string) => {
+      const body = { record_type: 'start_request', session_id, request_num: 0, sid: 1001 }
+      const response = await fetch(`${tollgate.realtime}/realtime`, {
+        method: 'POST',
+        headers: { 'Content-Type': 'application/json' },
+        body: JSON.stringify({ ...body, usaget: 'data', usagev: 1 }),
+      })
+      return ((await response.json()) as { returnCode: number }).returnCode
+    }
+    const redis = all.get('redis-server') ?? 0
+    process.kill(redis, 'SIGSTOP')
+    // The second request is refused immediately, which shows that the first is in progress.
+    const both = [charge('one'), charge('two')]
+    expect(await Promise.race(both)).toBe(-90)
     tollgate.signal('SIGINT')
+    const answers = await Promise.all(both)
+    process.kill(redis, 'SIGCONT')
+    expect(answers.sort()).toEqual([-90, expect.toBeOneOf([-91, -92])])
     const { code, stdout } = await tollgate.ended
     expect(code).toBe(0)
     expect(stdout).toMatch(/tollgate is stopping\ntollgate has stopped\n$/)
-    expect([...all.filter(isAlive), ...processesWith(product.dataDir)]).toEqual([])
+    expect([...[...all.values()].filter(isAlive), ...processesWith(product.dataDir)]).toEqual([])
     expect(readdirSync(join(product.dataDir, 'run'))).toEqual([])
     expect(await product.run('balance', 'show', '--sid', '1001')).toMatchObject({
       code: 1,
@@ -195,20 +254,9 @@ describe('a newcomer', () => {
     const before = tollgate.curls
     tollgate = await product.start()
     expect(tollgate.curls).not.toEqual(before)
-    expect(await packOf()).toMatchObject({ credited: 1024 * MIB, spent: (11 + 18) * MIB })
-    expect((await product.run('audit')).code).toBe(0)
-  })
-
-  it('kills it, and its processes end by themselves; the next start cleans up', async () => {
-    const children = tollgate.children()
-    tollgate.signal('SIGKILL')
-    await tollgate.ended
-    // Redis cannot notice that its parent has ended; the next start ends it.
-    children.delete('redis-server')
-    const alive = () => [...children.values()].filter(isAlive)
-    await expect.poll(alive).toEqual([])
-    tollgate = await product.start()
-    expect(await packOf()).toMatchObject({ credited: 1024 * MIB })
+    expect(await packOf()).toMatchObject({ credited: 1024 * MIB, spent: (11 + 18 + 11) * MIB })
+    // The recorder may still record what was in progress.
+    await expect.poll(async () => (await product.run('audit')).code).toBe(0)
   })
 
   it('closes its terminal: it continues, restarts what has ended, and stops in order', async () => {
@@ -223,65 +271,13 @@ describe('a newcomer', () => {
   })
 })
 
-describe('a request in progress when the product stops', () => {
-  it('is answered, however late', async () => {
-    const product = createProduct()
-    try {
-      const tollgate = await product.start({
-        TOLLGATE_REALTIME_IN_FLIGHT_MAX: '1',
-        TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '2400',
-      })
-      const redis = tollgate.children().get('redis-server') ?? 0
-      const charge = async (session_id: string) => {
-        const body = { record_type: 'start_request', session_id, request_num: 0, sid: 1001 }
-        const response = await fetch(`${tollgate.realtime}/realtime`, {
-          method: 'POST',
-          headers: { 'Content-Type': 'application/json' },
-          body: JSON.stringify({ ...body, usaget: 'data', usagev: 1 }),
-        })
-        return ((await response.json()) as { returnCode: number }).returnCode
-      }
-      process.kill(redis, 'SIGSTOP')
-      // The second request is refused immediately, which shows that the first is in progress.
-      const both = [charge('one'), charge('two')]
-      expect(await Promise.race(both)).toBe(-90)
-      tollgate.signal('SIGTERM')
-      const answers = await Promise.all(both)
-      process.kill(redis, 'SIGCONT')
-      expect(answers.sort()).toEqual([-90, expect.toBeOneOf([-91, -92])])
-      const { code, stdout } = await tollgate.ended
-      expect(code).toBe(0)
-      expect(stdout).toMatch(/tollgate has stopped\n$/)
-      expect(processesWith(product.dataDir)).toEqual([])
-    } finally {
-      await product.close()
-    }
-  })
-})
-
-describe('a role started alone', () => {
-  it('records on the running stores, and ends in order', async () => {
-    const product = createProduct()
-    try {
-      await expect(product.role('recorder')).rejects.toThrow('tollgate is not running in')
-      const tollgate = await product.start({ TOLLGATE_RECORDER_ENABLED: 'false' })
-      for (const line of tollgate.curls) await shell(line)
-      const recorder = await product.role('recorder')
-      await expect
-        .poll(async () => (await product.run('audit')).stdout)
-        .toContain('every unit is accounted for')
-      const metrics = async () => (await fetch(`${tollgate.admin}/metrics`)).text()
-      await expect
-        .poll(metrics)
-        .toMatch(/tollgate_entries_recorded_total\{.*role="recorder"\} [1-9]/)
-      recorder.signal('SIGTERM')
-      expect((await recorder.ended).code).toBe(0)
-      tollgate.signal('SIGTERM')
-      expect((await tollgate.ended).code).toBe(0)
-    } finally {
-      await product.close()
-    }
-  })
+it('a role started alone is refused without running stores', async () => {
+  const product = createProduct()
+  try {
+    await expect(product.role('recorder')).rejects.toThrow('tollgate is not running in')
+  } finally {
+    await product.close()
+  }
 })
 
 describe('a failed start', () => {

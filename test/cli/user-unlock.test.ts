@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createAttempts } from '../../src/admin/auth/attempts.ts'
 import { createCurrentSettings } from '../../src/catalog/settings/current-settings.ts'
+import { Shell } from '../../src/cli/shell.ts'
 import { unlockUser } from '../../src/cli/user-unlock.ts'
 import { AUTH_KEYS, openExpiringKeys } from '../../src/store/expiring.ts'
 import { addUser, USER } from '../support/admin/auth/login-server.ts'
@@ -11,6 +12,7 @@ import { startTestStores, type TestStores } from '../support/recorder/accounts.t
 
 const folder = mkdtempSync(join(tmpdir(), 'tg-unlock-'))
 const file = join(folder, 'tollgate.yaml')
+const shell = new Shell({}, file)
 let stores: TestStores
 beforeAll(async () => {
   stores = await startTestStores()
@@ -34,7 +36,7 @@ describe('tollgate user unlock', () => {
       attempts.begin(USER, { address: `10.0.0.${host}`, device: null })
     for (let host = 0; host < 100; host += 1) await begin(host)
     expect(await begin(101)).toMatchObject({ refused: { reason: 'account' } })
-    expect(await unlockUser(USER, {}, file)).toBe(0)
+    expect(await unlockUser(shell, USER, {})).toBe(0)
     expect(await begin(101)).not.toHaveProperty('refused')
     const [record, ...others] = await stores.catalog.audit.find().toArray()
     expect(others).toEqual([])
@@ -48,9 +50,9 @@ describe('tollgate user unlock', () => {
   })
 
   it('names a local user that does not exist, but accepts any user of a directory', async () => {
-    await expect(unlockUser('nobody@example.org', {}, file)).rejects.toThrow(
+    await expect(unlockUser(shell, 'nobody@example.org', {})).rejects.toThrow(
       'there is no user nobody@example.org',
     )
-    expect(await unlockUser('nobody', { protocol: 'LDAP' }, file)).toBe(0)
+    expect(await unlockUser(shell, 'nobody', { protocol: 'LDAP' })).toBe(0)
   })
 })

@@ -1,27 +1,23 @@
 /** `tollgate audit --records`: verifies the hash chain of audit records. */
 import type { ChainEnd } from '../../catalog/audit/chain.ts'
 import { type ChainReport, verifyChain } from '../../catalog/audit/verify.ts'
-import { loadConfig } from '../../config/load.ts'
-import { print } from '../../runtime/terminal.ts'
 import { UsageError } from '../errors.ts'
 import { type OptionValues, optionalText } from '../parse.ts'
+import type { Shell } from '../shell.ts'
 import { withCatalog } from '../stores.ts'
 
 /** Returns 0 if the chain is intact, otherwise 1. Throws `CommandError` or `UsageError`. */
-export async function auditRecords(
-  options: OptionValues,
-  file: string | undefined,
-): Promise<0 | 1> {
+export async function auditRecords(shell: Shell, options: OptionValues): Promise<0 | 1> {
   const other = ['explain', 'mend', 'dry-run'].find((name) => options[name] === true)
   if (other !== undefined) throw new UsageError(`--records cannot be combined with --${other}`)
   const expected = endOf(optionalText(options, 'expect'))
-  const config = loadConfig(file === undefined ? {} : { file })
+  const config = shell.config()
   const { key } = config.secrets
   const report = await withCatalog(config, (catalog) =>
     verifyChain(catalog, { key, ...(expected && { expected }) }),
   )
-  if (options['json'] === true) print(JSON.stringify(report))
-  else for (const line of recordsLines(report)) print(line)
+  if (options['json'] === true) shell.print(JSON.stringify(report))
+  else for (const line of recordsLines(report)) shell.print(line)
   return report.ok ? 0 : 1
 }
 

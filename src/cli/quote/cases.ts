@@ -7,8 +7,8 @@ import {
   quoteLine,
 } from '../../billing/quote/quote-case.ts'
 import type { QuoteSettings } from '../../billing/quote/settings.ts'
-import { print, printError, standardInput, stopWithoutReader } from '../../runtime/terminal.ts'
 import { CommandError } from '../errors.ts'
+import type { Shell } from '../shell.ts'
 
 /** Bytes of one line; a case with a catalogue of 100,000 rates has 30 million. */
 const LINE_BYTES_MAX = 2 ** 27
@@ -18,9 +18,13 @@ const LINE_FEED = 10
  * Prints one line per case, in order; `file` `-` is standard input. Returns 1 if a case is invalid
  * or not as expected. Throws `CommandError` if the file cannot be read.
  */
-export async function quoteCases(file: string, settings: QuoteSettings): Promise<0 | 1> {
-  const bytes = file === '-' ? standardInput() : createReadStream(file)
-  stopWithoutReader()
+export async function quoteCases(
+  shell: Shell,
+  file: string,
+  settings: QuoteSettings,
+): Promise<0 | 1> {
+  const bytes = file === '-' ? shell.input : createReadStream(file)
+  shell.stopWithoutReader()
   let cases = 0
   let failed = 0
   for await (const { text, number } of linesOf(bytes, file)) {
@@ -28,10 +32,10 @@ export async function quoteCases(file: string, settings: QuoteSettings): Promise
     const quoted = quoteText(text, number, settings)
     cases += 1
     if (quoted.ok === false) failed += 1
-    print(quoteLine(quoted))
+    shell.print(quoteLine(quoted))
   }
   if (failed === 0) return 0
-  printError(`tollgate: ${failed} of ${cases} cases are broken or not as expected`)
+  shell.printError(`tollgate: ${failed} of ${cases} cases are broken or not as expected`)
   return 1
 }
 

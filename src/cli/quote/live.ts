@@ -10,14 +10,18 @@ import { type QuoteSettings, settingsOf } from '../../billing/quote/settings.ts'
 import type { Config } from '../../config/schema.ts'
 import { parseInstant } from '../../domain/time.ts'
 import { createLogger } from '../../runtime/log.ts'
-import { print } from '../../runtime/terminal.ts'
 import { UsageError } from '../errors.ts'
 import { type OptionValues, optionalNumber, optionalText, requiredText } from '../parse.ts'
+import type { Shell } from '../shell.ts'
 import { type Stores, withStores } from '../stores.ts'
 import { resultTable } from './result-table.ts'
 
 /** Returns 1 if nothing would be granted. Throws `UsageError` or `CommandError`. */
-export async function quoteLive(options: OptionValues, config: Config): Promise<0 | 1> {
+export async function quoteLive(
+  shell: Shell,
+  options: OptionValues,
+  config: Config,
+): Promise<0 | 1> {
   if (options['sid'] === undefined) {
     throw new UsageError('give --cases for a file of cases, or --sid for a subscriber')
   }
@@ -31,8 +35,8 @@ export async function quoteLive(options: OptionValues, config: Config): Promise<
   })
   const { state, usage, nowMs } = quoted
   const result = quoteUsage(state, usage, settings, nowMs)
-  if (options['json'] === true) print(JSON.stringify(result))
-  else for (const line of resultTable(result, usage)) print(line)
+  if (options['json'] === true) shell.print(JSON.stringify(result))
+  else for (const line of resultTable(result, usage)) shell.print(line)
   return result.granted > 0 ? 0 : 1
 }
 

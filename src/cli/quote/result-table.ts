@@ -1,5 +1,4 @@
 /** A quote as text for the terminal. */
-
 import type { EventResult } from '../../billing/quote/event-result.ts'
 import type { PaymentStep, RatingStep } from '../../domain/explain.ts'
 import { aligned } from '../owners.ts'

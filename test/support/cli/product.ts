@@ -4,24 +4,21 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSyn
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { HOUSE } from '../../house/tree.ts'
 import { PATIENT } from '../product/patience.ts'
+import { BIN, type Ended, runCommand, runProcess } from '../product/run-command.ts'
 
-const BIN = fileURLToPath(new URL('../../../bin/tollgate.mjs', import.meta.url))
 const START_TIMEOUT_MS = 180_000
 const POLL_MS = 20
 
-export interface Ended {
-  code: number | null
-  stdout: string
-  stderr: string
-}
+export type { Ended }
 
 export interface Product {
   readonly dataDir: string
-  /** Runs a command to its end. */
+  /** Runs a command to its end, in this process. */
   run(...args: string[]): Promise<Ended>
+  /** Runs a command to its end, as a process. */
+  process(...args: string[]): Promise<Ended>
   /** `tollgate start`, or a command in the project's folder, until it has printed its addresses. */
   start(env?: Record<string, string>, command?: string[]): Promise<Started>
   /** Starts one role on the running stores; resolves when it is ready. */
@@ -64,12 +61,8 @@ export function createProduct(settings: Readonly<Record<string, string>> = {}): 
   const open: ChildProcess[] = []
   return {
     dataDir,
-    run: (...args) =>
-      new Promise((resolve) => {
-        execFile(process.execPath, [BIN, ...args], { env }, (error, stdout, stderr) => {
-          resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
-        })
-      }),
+    run: (...args) => runCommand(args, env),
+    process: (...args) => runProcess(args, env),
     async start(
       more = {},
       [command = process.execPath, ...args] = [process.execPath, BIN, 'start'],

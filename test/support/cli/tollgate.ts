@@ -1,20 +1,25 @@
 /** The built command line with its own MongoDB, for commands that need no other store. */
-import { type ChildProcess, spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, beforeAll } from 'vitest'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
 import { PATIENT } from '../product/patience.ts'
+import {
+  type Begun,
+  beginProcess,
+  type Ended,
+  runCommand,
+  runProcess,
+} from '../product/run-command.ts'
 import type { TestStores } from '../recorder/accounts.ts'
-import type { Ended } from './product.ts'
-
-const BIN = fileURLToPath(new URL('../../../bin/tollgate.mjs', import.meta.url))
 
 export interface Tollgate {
   run(...args: string[]): Promise<Ended>
+  /** Runs a command as a process. */
+  process(...args: string[]): Promise<Ended>
   /** Runs a command with standard input. */
   pipe(input: string, ...args: string[]): Promise<Ended>
   /** A command that the test ends. */
@@ -42,25 +47,22 @@ export function useTollgate(environment: Record<string, string> = {}): Tollgate 
     await mongo.close()
     rmSync(folder, { recursive: true, force: true })
   })
-  const start = (...args: string[]) => {
-    const env = {
-      PATH: process.env['PATH'],
-      ...PATIENT,
-      TOLLGATE_MONGO_URL: mongo.url,
-      TOLLGATE_MONGO_DATABASE: mongo.database,
-      // It does not exist: no patience for it.
-      TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1',
-      TOLLGATE_REDIS_CONNECT_TIMEOUT_MS: '1000',
-      TOLLGATE_DATA_DIR: folder,
-      ...environment,
-    }
-    return spawn(process.execPath, [BIN, ...args], { env })
-  }
-  const pipe = (input: string, ...args: string[]) => ended(start(...args), input)
+  const settings = () => ({
+    PATH: process.env['PATH'],
+    ...PATIENT,
+    TOLLGATE_MONGO_URL: mongo.url,
+    TOLLGATE_MONGO_DATABASE: mongo.database,
+    // It does not exist: no patience for it.
+    TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1',
+    TOLLGATE_REDIS_CONNECT_TIMEOUT_MS: '1000',
+    TOLLGATE_DATA_DIR: folder,
+    ...environment,
+  })
   return {
-    start,
-    pipe,
-    run: (...args) => pipe('', ...args),
+    start: (...args) => beginProcess(args, settings()).child,
+    pipe: (input, ...args) => runCommand(args, settings(), input),
+    run: (...args) => runCommand(args, settings()),
+    process: (...args) => runProcess(args, settings()),
     file(name, text) {
       const path = join(folder, name)
       writeFileSync(path, text)
@@ -70,26 +72,21 @@ export function useTollgate(environment: Record<string, string> = {}): Tollgate 
   }
 }
 
-/** Runs a command on the stores of a test. `environment`: more settings. */
+/** Runs a command on the stores of a test, in this process. `environment`: more settings. */
 export function runOn(
   stores: Pick<TestStores, 'environment'>,
   args: readonly string[],
   environment: Record<string, string> = {},
 ): Promise<Ended> {
-  const env = { PATH: process.env['PATH'], ...stores.environment, ...environment }
-  return ended(spawn(process.execPath, [BIN, ...args], { env }), '')
+  return runCommand(args, { ...settingsOf(stores), ...environment })
 }
 
-function ended(child: ReturnType<typeof spawn>, input: string): Promise<Ended> {
-  const output = { stdout: '', stderr: '' }
-  child.stdout?.on('data', (bytes: Buffer) => {
-    output.stdout += bytes.toString('utf8')
-  })
-  child.stderr?.on('data', (bytes: Buffer) => {
-    output.stderr += bytes.toString('utf8')
-  })
-  child.stdin?.end(input)
-  return new Promise((resolve) => {
-    child.once('close', (code) => resolve({ code, ...output }))
-  })
+/** Starts a command on the stores of a test, as a process. */
+export function beginOn(stores: Pick<TestStores, 'environment'>, args: readonly string[]): Begun {
+  return beginProcess(args, settingsOf(stores))
+}
+
+/** The settings of commands on the stores of a test. */
+export function settingsOf({ environment }: Pick<TestStores, 'environment'>) {
+  return { PATH: process.env['PATH'] ?? '', ...environment }
 }

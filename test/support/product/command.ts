@@ -1,23 +1,14 @@
 /** Runs commands of the product as an operator does, beside its processes. */
-import { execFile } from 'node:child_process'
-import { join } from 'node:path'
 import { PATIENT } from './patience.ts'
-import { type Product, ROOT } from './product.ts'
-
-const BIN = join(ROOT, 'bin/tollgate.mjs')
-
-export interface Ended {
-  code: number
-  stdout: string
-  stderr: string
-}
+import type { Product } from './product.ts'
+import { type Completed, runCommand } from './run-command.ts'
 
 /** Runs `tollgate` on the stores of the product; `environment` overrides some settings. */
 export function tollgate(
   product: Product,
   args: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): Promise<Ended> {
+): Promise<Completed> {
   const env = {
     PATH: process.env['PATH'],
     ...PATIENT,
@@ -27,9 +18,5 @@ export function tollgate(
     TOLLGATE_MONGO_DATABASE: product.database,
     ...environment,
   }
-  return new Promise((resolve) => {
-    execFile(process.execPath, [BIN, ...args], { env }, (error, stdout, stderr) => {
-      resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr })
-    })
-  })
+  return runCommand(args, env)
 }

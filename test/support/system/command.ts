@@ -1,2 +1,2 @@
 /** Shared with the benchmark. */
-export { type Ended, tollgate } from '../product/command.ts'
+export { tollgate } from '../product/command.ts'
