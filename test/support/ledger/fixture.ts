@@ -7,10 +7,9 @@ import { FOREVER_MS } from '../../../src/domain/time.ts'
 import type { AccountCommit } from '../../../src/ledger/commit-layout.ts'
 import { sessionKeyOf } from '../../../src/ledger/keys.ts'
 import type { Ledger, LoadedOwner } from '../../../src/ledger/ledger.ts'
-import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
 import { openTestLedger } from '../ledger.ts'
-import { startTestRedis } from '../redis.ts'
-import { log, NOW_MS } from '../workers/processor-fixture.ts'
+import { connectRedis, startTestRedis } from '../redis.ts'
+import { NOW_MS } from '../workers/processor-fixture.ts'
 
 export const SETTINGS = { partitions: 4, directoryTtlMs: 3_600_000, operationKeepMs: 60_000 }
 export const REPLAY_MS = 600_000
@@ -20,8 +19,7 @@ export interface OpenLedger extends Ledger {
 }
 
 export async function openLedger(url: string): Promise<OpenLedger> {
-  const redis = openRedis({ url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }, log)
-  await waitForRedis(redis, 20_000)
+  const redis = await connectRedis(url)
   const ledger = await openTestLedger(redis, SETTINGS, randomInt(1, 2 ** 47))
   return { ...ledger, close: () => redis.close() }
 }

@@ -6,7 +6,7 @@ import { openCatalog } from '../../../src/catalog/connection.ts'
 import type { OwnerState } from '../../../src/domain/bucket.ts'
 import type { PrepaidInclude } from '../../../src/domain/catalogue.ts'
 import type { Line } from '../../../src/domain/line.ts'
-import { lineOf as lineOfSegment, serviceTagOf } from '../../../src/domain/lines.ts'
+import { serviceTagOf } from '../../../src/domain/lines.ts'
 import type { Reservation, Segment, Session } from '../../../src/domain/session.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import { sessionKeyOf } from '../../../src/ledger/keys.ts'
@@ -14,10 +14,9 @@ import type { Ledger, LedgerSettings } from '../../../src/ledger/ledger.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import { NO_CYCLE_ENDS } from '../../../src/recorder/cycle-ends.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
-import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
 import { openTestLedger } from '../ledger.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
-import { startTestRedis, type TestRedis } from '../redis.ts'
+import { connectRedis, startTestRedis, type TestRedis } from '../redis.ts'
 
 export const silent = createLogger({ name: 'test', level: 'silent' })
 export const NOW_MS = Date.UTC(2026, 10, 21)
@@ -72,9 +71,7 @@ export async function startTestStores(): Promise<TestStores> {
   const [server, mongo] = await Promise.all([startTestRedis(), startTestMongo()])
   const open: Ledger[] = []
   const connect = async (settings: Partial<LedgerSettings> = {}) => {
-    const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
-    const redis = openRedis({ url: server.url, ...timeouts }, silent)
-    await waitForRedis(redis, 20_000)
+    const redis = await connectRedis(server.url)
     const token = randomInt(1, 2 ** 47)
     const ledger = await openTestLedger(redis, { ...LEDGER_SETTINGS, ...settings }, token)
     open.push(ledger)
