@@ -7,6 +7,7 @@ import { FOREVER_MS } from '../../../src/domain/time.ts'
 import type { AccountCommit } from '../../../src/ledger/commit-layout.ts'
 import { sessionKeyOf } from '../../../src/ledger/keys.ts'
 import type { Ledger, LoadedOwner } from '../../../src/ledger/ledger.ts'
+import { moneyOf } from '../domain/owners.ts'
 import { openTestLedger } from '../ledger.ts'
 import { connectRedis, startTestRedis } from '../redis.ts'
 import { NOW_MS } from '../workers/processor-fixture.ts'
@@ -35,24 +36,8 @@ export async function openTwoLedgers() {
   return { ledger, other, close }
 }
 
-export function bucketOf(credited: number, more: Partial<Bucket> = {}): Bucket {
-  return {
-    id: 1,
-    prepaidIncludeId: 1,
-    kind: 'totalCost',
-    usaget: '',
-    priority: 0,
-    fromMs: 0,
-    toMs: FOREVER_MS,
-    credited,
-    spent: 0,
-    reserved: 0,
-    free: credited,
-    limit: 0,
-    counter: '',
-    ...more,
-  }
-}
+/** A bucket of money for any usage, in micros. */
+export const bucketOf = moneyOf
 
 export function ownerOf(sid: number, version: number, buckets: Bucket[], aid = 1): OwnerState {
   return { aid, sid, version, nextBucketId: buckets.length + 1, owed: 0, repaid: 0, buckets }

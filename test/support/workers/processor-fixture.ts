@@ -124,26 +124,7 @@ export function catalogueOf(tariffs: Record<string, Record<string, Tariff>>): Ca
 /** Subscribers 1 to 9,999 exist; a hundred of them share an account. */
 export function profileOf(sid: number): SubscriberProfile | null {
   if (!(sid >= 1 && sid < 10_000)) return null
-  return {
-    ...forever,
-    id: `s${sid}`,
-    aid: aidOf(sid),
-    sid,
-    plan: 'PLAN',
-    barred: false,
-    activeFromMs: 0,
-    activeToMs: FOREVER_MS,
-    planFromMs: 0,
-    services: [],
-    accountServices: [],
-    overrides: [],
-    creditLimit: null,
-    accountCreditLimit: null,
-    timeZone: '',
-    play: '',
-    facts: {},
-    pool: null,
-  }
+  return anyProfile({ ...forever, id: `s${sid}`, aid: aidOf(sid), sid, plan: 'PLAN' })
 }
 
 export function aidOf(sid: number): number {
