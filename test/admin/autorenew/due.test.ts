@@ -23,7 +23,7 @@ import { waitUntil } from '../../support/wait.ts'
 const DAY_MS = 86_400_000
 const midnight = (text: string) => new Date(`${text}T00:00:00Z`)
 
-const scene = useOpened(openBalanceFixture, (opened) => opened.stores.close())
+const scene = useOpened(openBalanceFixture)
 beforeAll(async () => {
   await scene().catalog.ensureIndexes()
 })

@@ -21,7 +21,7 @@ import { useOpened } from '../../support/opened.ts'
 
 let accounts: Accounts
 
-const scene = useOpened(openBalanceFixture, (opened) => opened.stores.close())
+const scene = useOpened(openBalanceFixture)
 const crm = useOpened(
   () => startCrm([]),
   (opened) => opened.stop(),

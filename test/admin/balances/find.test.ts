@@ -18,7 +18,7 @@ import { commitOwner } from '../../support/recorder/accounts.ts'
 const DAY_MS = 86_400_000
 const FAR_AID = 2 ** 41
 
-const scene = useOpened(openBalanceFixture, (opened) => opened.stores.close())
+const scene = useOpened(openBalanceFixture)
 beforeEach(async () => {
   await scene().clear()
   await seedCatalogue(scene())

@@ -13,7 +13,7 @@ import { insertEntity } from '../../support/catalog/store.ts'
 import { useOpened } from '../../support/opened.ts'
 
 const OTHER = 21
-const scene = useOpened(openBalanceFixture, (opened) => opened.stores.close())
+const scene = useOpened(openBalanceFixture)
 beforeEach(async () => {
   await scene().clear()
   await seedCatalogue(scene())

@@ -21,7 +21,7 @@ const group = (value: number, more: object = {}) => ({
 const service = (name: string, groups: object, more: object = {}) =>
   insertEntity(scene().catalog, 'services', { ...FROM, name, include: { groups }, ...more })
 
-const scene = useOpened(openBalanceFixture, (opened) => opened.stores.close())
+const scene = useOpened(openBalanceFixture)
 const stores = useMade(async () => {
   await seedCatalogue(scene())
   const { catalog } = scene()

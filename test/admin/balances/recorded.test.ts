@@ -25,7 +25,7 @@ import { QUICK_DRAIN } from '../../support/recorder/accounts.ts'
 const NEW_AID = 40
 const settings = { attemptsMax: 8 }
 
-const scene = useOpened(openBalanceFixture, (opened) => opened.stores.close())
+const scene = useOpened(openBalanceFixture)
 useOpened(
   async () => {
     await seedCatalogue(scene())

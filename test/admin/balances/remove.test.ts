@@ -15,7 +15,7 @@ import { bucketOf } from '../../support/ledger/fixture.ts'
 import { useOpened } from '../../support/opened.ts'
 import { holdUnits, openSession, topUp } from '../../support/recorder/accounts.ts'
 
-const scene = useOpened(openBalanceFixture, (opened) => opened.stores.close())
+const scene = useOpened(openBalanceFixture)
 beforeEach(async () => {
   await scene().clear()
   await seedCatalogue(scene())

@@ -24,7 +24,7 @@ const asked = { sid: SID, fromAid: 17, toAid: 40, operationId: 'move' }
 const settings = { attemptsMax: 8 }
 const DAY_MS = 86_400_000
 
-const scene = useOpened(openBalanceFixture, (opened) => opened.stores.close())
+const scene = useOpened(openBalanceFixture)
 beforeEach(() => scene().clear())
 
 const run = (operationId: string, operation: Record<string, unknown>) =>

@@ -20,7 +20,7 @@ import { commitOwner } from '../../support/recorder/accounts.ts'
 
 let calls = 0
 
-const scene = useOpened(openBalanceFixture, (opened) => opened.stores.close())
+const scene = useOpened(openBalanceFixture)
 beforeEach(async () => {
   await scene().clear()
   await seedCatalogue(scene())

@@ -1,9 +1,8 @@
 /** Batches of cards for the printer, and their nightly end. */
-import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
-import { afterAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { type BatchOrder, createBatch } from '../../../src/admin/cards/batch.ts'
 import { beginCardExpiry, cardExpiryHandler } from '../../../src/admin/cards/expiry.ts'
 import { countCards, deleteCards, updateCards } from '../../../src/admin/cards/store.ts'
@@ -12,7 +11,7 @@ import { runJob } from '../../../src/admin/jobs/runner.ts'
 import { type CardSecrets, cardSecretsOf } from '../../../src/catalog/settings/card-secrets.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { insertEntity, useStore } from '../../support/catalog/store.ts'
-import { useMade, useMadeEach } from '../../support/opened.ts'
+import { useFolder, useMadeEach } from '../../support/opened.ts'
 import { silent } from '../../support/recorder/accounts.ts'
 
 const store = useStore()
@@ -26,8 +25,7 @@ const config = loadConfig({
 const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
 const END = '2028-01-01T00:00:00+0100'
 
-const folder = useMade(() => mkdtemp(join(tmpdir(), 'tg-cards-')))
-afterAll(() => rm(folder(), { recursive: true }))
+const folder = useFolder()
 const catalog = useMadeEach(() => store.open())
 beforeEach(async () => {
   await catalog().ensureIndexes()
@@ -42,7 +40,7 @@ const order = (file: string, more: Partial<BatchOrder> = {}): BatchOrder => ({
   service_provider: 'ACME, "Ltd"',
   to: new Date('2027-12-31T23:00:00Z'),
   additional_information: '',
-  file: join(folder(), file),
+  file: join(folder, file),
   isContinued: false,
   ...more,
 })

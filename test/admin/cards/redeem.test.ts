@@ -27,7 +27,7 @@ const NO_CARD = 'there is no active card with this secret'
 const HOUR_MS = 3_600_000
 const ACTOR = { by: 'session', id: '1', name: 'ada', address: '192.0.2.1' } as const
 
-const scene = useOpened(openBalanceFixture, (opened) => opened.stores.close())
+const scene = useOpened(openBalanceFixture)
 beforeAll(async () => {
   await scene().catalog.ensureIndexes()
 })

@@ -1,7 +1,6 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   createDocuments,
   DOCUMENT_FORMATS,
@@ -11,13 +10,9 @@ import { DocumentStoreError, EInvoiceError } from '../../../src/billing/document
 import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
 import { createFolderStore } from '../../../src/billing/documents/store.ts'
 import { invoice, line, settings } from '../../support/billing/invoices.ts'
-import { useMadeEach } from '../../support/opened.ts'
+import { useFolderEach } from '../../support/opened.ts'
 
-const folder = useMadeEach(() => mkdtemp(join(tmpdir(), 'tg-documents-')))
-
-afterEach(async () => {
-  await rm(folder(), { recursive: true, force: true })
-})
+const folder = useFolderEach()
 
 const SOURCE = invoice('119', [line('100')])
 const CONFIRMED: InvoiceSource = { ...SOURCE, isConfirmed: true }

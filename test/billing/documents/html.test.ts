@@ -1,19 +1,14 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createDocuments } from '../../../src/billing/documents/documents.ts'
 import { TemplateError } from '../../../src/billing/documents/errors.ts'
 import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 import { dueOf, invoice, line, SELLER, settings, vat } from '../../support/billing/invoices.ts'
-import { useMadeEach } from '../../support/opened.ts'
+import { useFolderEach } from '../../support/opened.ts'
 
-const folder = useMadeEach(() => mkdtemp(join(tmpdir(), 'tg-templates-')))
-
-afterEach(async () => {
-  await rm(folder(), { recursive: true, force: true })
-})
+const folder = useFolderEach()
 
 async function html(source: InvoiceSource, templates = ''): Promise<string> {
   const config = { folder: '', templates, files: 'on_demand', formats: ['pdf'] } as const

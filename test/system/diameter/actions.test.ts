@@ -15,7 +15,7 @@ import {
 } from '../../support/system/diameter/gateway-requests.ts'
 import { answerAsPeer, connectLink } from '../../support/system/diameter/link.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
-import { startNode } from '../../support/system/outages/node.ts'
+import { useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 /** In force when 5 MiB of the credit are used: the n-th subscriber has a rule of its own. */
@@ -33,10 +33,7 @@ const RULES = {
   })),
 }
 
-const node = useOpened(
-  () => startNode({ subscribers: ACTIONS.length, environment: { ...NODE_SETTINGS } }),
-  (opened) => opened.stop(),
-)
+const node = useNode({ subscribers: ACTIONS.length, environment: { ...NODE_SETTINGS } })
 const link = useOpened(async () => {
   await withCatalog(node().product, (catalog) =>
     writeStoredConfig(catalog, 'events', () => RULES, { nowMs: 0, by: 'test' }),

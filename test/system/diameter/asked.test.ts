@@ -23,7 +23,7 @@ import {
   type Message,
 } from '../../support/system/diameter/link.ts'
 import { type Fields, withCatalog } from '../../support/system/exchange.ts'
-import { money, startNode } from '../../support/system/outages/node.ts'
+import { money, useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 /** The complete credit of a subscriber, in MiB. */
@@ -47,10 +47,7 @@ function respond(request: WireMessage) {
 
 const connect = () => connectLink({ port: node().product.diameterPort, identity: GATEWAY, respond })
 
-const node = useOpened(
-  () => startNode({ subscribers: 24, environment }),
-  (opened) => opened.stop(),
-)
+const node = useNode({ subscribers: 24, environment })
 const link = useOpened(async () => {
   await node().product.start('realtime')
   await node().product.start('admin')

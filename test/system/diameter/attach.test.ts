@@ -15,7 +15,7 @@ import {
 } from '../../support/system/diameter/gateway-requests.ts'
 import { answerAsPeer, connectLink } from '../../support/system/diameter/link.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
-import { money, startNode } from '../../support/system/outages/node.ts'
+import { money, useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 /** MiB that use up the complete credit of a subscriber. */
@@ -23,10 +23,7 @@ const ALL = 10_000
 const MSI: NamedAvps = { 'Multiple-Services-Indicator': 1 }
 const [poor, shared] = [0, 1].map((index) => FIRST_SID + index) as [number, number]
 
-const node = useOpened(
-  () => startNode({ subscribers: 3, environment: NODE_SETTINGS }),
-  (opened) => opened.stop(),
-)
+const node = useNode({ subscribers: 3, environment: NODE_SETTINGS })
 const link = useOpened(async () => {
   await node().product.start('realtime')
   await node().product.start('recorder')

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { avp } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
-import { useMade, useOpened } from '../../support/opened.ts'
+import { useMade } from '../../support/opened.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { tollgate } from '../../support/system/command.ts'
 import {
@@ -21,7 +21,7 @@ import {
   type Message,
   openLink,
 } from '../../support/system/diameter/link.ts'
-import { startNode } from '../../support/system/outages/node.ts'
+import { useNode } from '../../support/system/outages/node.ts'
 import { hasTshark, type SharkAvp, type SharkMessage, tsharkOf } from '../../support/tshark.ts'
 
 /** More than the credit of a subscriber, in MiB. */
@@ -124,10 +124,7 @@ describe('the messages of the node', () => {
     link = await connect()
   }
 
-  const node = useOpened(
-    () => startNode({ subscribers: 5, environment }),
-    (opened) => opened.stop(),
-  )
+  const node = useNode({ subscribers: 5, environment })
   beforeAll(async () => {
     await node().product.start('realtime')
     link = await connect()

@@ -13,7 +13,7 @@ import {
 } from '../../support/system/diameter/gateway-requests.ts'
 import { connectLink } from '../../support/system/diameter/link.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
-import { MONEY, startNode } from '../../support/system/outages/node.ts'
+import { MONEY, useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 /** Micros of one message in the demo catalogue, and of one MiB. */
@@ -21,10 +21,7 @@ const SMS_PRICE = 40_000
 const MIB = 1024 * 1024
 const MIB_PRICE = 10_000
 
-const node = useOpened(
-  () => startNode({ subscribers: 12, environment: NODE_SETTINGS }),
-  (opened) => opened.stop(),
-)
+const node = useNode({ subscribers: 12, environment: NODE_SETTINGS })
 const link = useOpened(async () => {
   await node().product.start('realtime')
   await node().product.start('admin')

@@ -4,7 +4,6 @@ import {
   flags,
   HEADER_BYTES,
 } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
-import { useOpened } from '../../support/opened.ts'
 import { tollgate } from '../../support/system/command.ts'
 import {
   CLIENT_REALM,
@@ -22,7 +21,7 @@ import {
 } from '../../support/system/diameter/gateway-requests.ts'
 import { arrived, connectLink, type Link } from '../../support/system/diameter/link.ts'
 import { startTap, type Tap } from '../../support/system/diameter/tap.ts'
-import { money, startNode } from '../../support/system/outages/node.ts'
+import { money, useNode } from '../../support/system/outages/node.ts'
 import { hasTshark, tsharkOf } from '../../support/tshark.ts'
 
 const SUBSCRIBERS = 4
@@ -34,10 +33,7 @@ describe.skipIf(!hasFreeDiameter)('a node behind freeDiameter (not installed: sk
   let relay: Relay
   let gateway: Link
 
-  const node = useOpened(
-    () => startNode({ subscribers: SUBSCRIBERS, environment }),
-    (opened) => opened.stop(),
-  )
+  const node = useNode({ subscribers: SUBSCRIBERS, environment })
   beforeAll(async () => {
     await node().product.start('realtime')
     tap = await startTap(node().product.diameterPort)

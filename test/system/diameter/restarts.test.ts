@@ -1,7 +1,6 @@
 /** Restarted clients: their Origin-State-Id ends the sessions that they have lost. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
-import { useOpened } from '../../support/opened.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'
 import { tollgate } from '../../support/system/command.ts'
 import {
@@ -11,7 +10,7 @@ import {
 } from '../../support/system/diameter/gateway-requests.ts'
 import { connectLink, type Identity, type Link } from '../../support/system/diameter/link.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
-import { money, startNode } from '../../support/system/outages/node.ts'
+import { money, useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const REALM = 'access.example'
@@ -19,10 +18,7 @@ const RELAY = { 'Origin-Host': `relay.${REALM}`, 'Origin-Realm': REALM }
 let other: Product
 const open: Link[] = []
 
-const node = useOpened(
-  () => startNode({ subscribers: 20, environment: NODE_SETTINGS }),
-  (opened) => opened.stop(),
-)
+const node = useNode({ subscribers: 20, environment: NODE_SETTINGS })
 beforeAll(async () => {
   const { redisUrl, mongoUrl, database } = node().product
   const environment = { ...NODE_SETTINGS, TOLLGATE_DIAMETER_ORIGIN_HOST: 'node2.node.example' }

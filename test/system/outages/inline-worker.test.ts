@@ -2,9 +2,8 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'
-import { useOpened } from '../../support/opened.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
-import { GRANTED, MIB, money, session, startNode } from '../../support/system/outages/node.ts'
+import { GRANTED, MIB, money, session, useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 /** Makes the event loop hang at a signal. */
@@ -14,10 +13,7 @@ const environment: Record<string, string> = {
   TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '500',
   TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '400',
 }
-const node = useOpened(
-  () => startNode({ subscribers: 4, environment }),
-  (opened) => opened.stop(),
-)
+const node = useNode({ subscribers: 4, environment })
 beforeAll(async () => {
   const preload = join(node().product.folder, 'hangs.cjs')
   writeFileSync(preload, HANGS)

@@ -7,11 +7,10 @@ import { streamBacklog } from '../../../src/ledger/streams.ts'
 import { useOpened } from '../../support/opened.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
-import { GRANTED, MIB_PRICE, money, session, startNode } from '../../support/system/outages/node.ts'
+import { GRANTED, MIB_PRICE, money, session, useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 import {
   aidOf,
-  MONEY as MONEY_INCLUDE,
   openProcessorFixture,
   type ProcessorFixture,
   request,
@@ -23,10 +22,7 @@ const COMMITS = 100_000
 const ACCOUNTS = 100
 const MILLION = 1_000_000
 const PRICE = 10_000
-const node = useOpened(
-  () => startNode({ subscribers: 4 }),
-  (opened) => opened.stop(),
-)
+const node = useNode({ subscribers: 4 })
 const scene = useOpened(() =>
   openProcessorFixture(node().product.redisUrl, { commandTimeoutMs: 20_000 }),
 )
