@@ -175,7 +175,7 @@ describe('each movement has one event', () => {
     const rounds = Array.from({ length: 20 }, (_, round) => round)
     await Promise.all(
       rounds.map((round) => {
-        const node = round % 2 === 0 ? scene : other
+        const node = round % 2 === 0 ? scene() : other()
         const sessionId = `conflict-${round}`
         return node.charge(request('event', 1, 0, [service(round + 1)], { sessionId }))
       }),

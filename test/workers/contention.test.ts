@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openSessions } from '../../src/ledger/streams.ts'
+import { useFolder } from '../support/opened.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { compileWorkers } from '../support/workers/compiled.ts'
 import type { ClientPlan, ClientReport } from '../support/workers/contention-client.ts'
@@ -19,7 +20,6 @@ const PROCESSES = 3
 
 const PROGRAM = `
 import { runClients } from './test/support/workers/contention-client.js'
-import { useFolder } from '../support/opened.ts'
 const report = await runClients(JSON.parse(process.argv[2]))
 process.stdout.write(JSON.stringify(report))
 `

@@ -48,10 +48,10 @@ interface ModelSession {
 }
 
 const redis = useOpened(() => startTestRedis({ appendfsync: 'everysec' }))
-const nodes = useMade(async () => [
-  await openProcessorFixture(redis().url),
-  await openProcessorFixture(redis().url),
-])
+const nodes = useMade(
+  async () =>
+    [await openProcessorFixture(redis().url), await openProcessorFixture(redis().url)] as const,
+)
 afterAll(async () => {
   for (const node of nodes()) await node.close()
 })

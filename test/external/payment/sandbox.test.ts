@@ -2,7 +2,11 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { SANDBOX_CARDS } from '../../../src/external/payment/sandbox/cards.ts'
 import { cardPage } from '../../../src/external/payment/sandbox/page.ts'
-import { createSandbox, type SandboxStore } from '../../../src/external/payment/sandbox/sandbox.ts'
+import {
+  createSandbox,
+  type SandboxRecord,
+  type SandboxStore,
+} from '../../../src/external/payment/sandbox/sandbox.ts'
 import { useMadeEach } from '../../support/opened.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 12)

@@ -255,7 +255,7 @@ describe('mapping', () => {
     }
     const body = bytesOf({ a: 1 })
     codecOf(fileType(map)).decode(body, DECODE_CONTEXT)
-    const { origin, nowMs, servicesMax, eventAgeMsMax, eventFutureMsMax } = context
+    const { origin, nowMs, servicesMax, eventAgeMsMax, eventFutureMsMax } = DECODE_CONTEXT
     const bodyDigest = createHash('sha256').update(body).digest('hex')
     expect(seen).toEqual([
       { a: 1 },

@@ -33,6 +33,7 @@ import { ProfileCache, type ProfileReader } from '../../../src/workers/profiles.
 import type { CustomerReads } from '../../../src/workers/request-profiles.ts'
 import { RuleBook, type RuleSet } from '../../../src/workers/rule-book.ts'
 import { openTestLedger } from '../ledger.ts'
+import { profileOf as anyProfile } from '../rating/catalogue.ts'
 
 export const NOW_MS = Date.UTC(2026, 2, 10, 12)
 export const log = createLogger({ name: 'test', level: 'silent' })
