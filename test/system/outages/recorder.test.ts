@@ -11,6 +11,7 @@ import { GRANTED, MIB_PRICE, money, session, useNode } from '../../support/syste
 import { waitUntil } from '../../support/wait.ts'
 import {
   aidOf,
+  MONEY as MONEY_INCLUDE,
   openProcessorFixture,
   type ProcessorFixture,
   request,
