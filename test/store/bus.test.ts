@@ -1,19 +1,26 @@
-import { afterEach, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { createLogger } from '../../src/runtime/log.ts'
 import { publish, type Subscription, subscribe } from '../../src/store/bus.ts'
 import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
-import { useOpened } from '../support/opened.ts'
-import { startTestRedis } from '../support/redis.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { startTestCluster } from '../support/redis-cluster.ts'
 import { startStoreProxy } from '../support/store-proxy.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const log = createLogger({ name: 'test', level: 'silent' })
 const SETTINGS = { commandTimeoutMs: 500, connectTimeoutMs: 500 }
+let server: TestRedis
+let redis: RedisConnection
 const open: (() => unknown)[] = []
 
-const server = useOpened(startTestRedis)
-const redis = useOpened(() => connect(server().url))
+beforeAll(async () => {
+  server = await startTestRedis()
+  redis = await connect(server.url)
+})
+afterAll(async () => {
+  await redis.close()
+  await server.close()
+})
 afterEach(async () => {
   for (const close of open.splice(0)) await close()
 })
@@ -42,11 +49,11 @@ const listening = ({ subscription }: ReturnType<typeof listen>) =>
   waitUntil('it listens', () => subscription.isListening())
 
 it('the bus delivers each message to all subscribers of its channel', async () => {
-  const [one, two] = [listen(redis()), listen(redis())]
+  const [one, two] = [listen(redis), listen(redis)]
   await Promise.all([listening(one), listening(two)])
-  expect(await publish(redis(), 'tollgate:other', 'x')).toBe(true)
-  expect(await publish(redis(), 'tollgate:test', 'a')).toBe(true)
-  expect(await publish(redis(), 'tollgate:test', 'b')).toBe(true)
+  expect(await publish(redis, 'tollgate:other', 'x')).toBe(true)
+  expect(await publish(redis, 'tollgate:test', 'a')).toBe(true)
+  expect(await publish(redis, 'tollgate:test', 'b')).toBe(true)
   await waitUntil('all', () => one.received.length + two.received.length === 4)
   expect([one.received, two.received]).toEqual([
     ['a', 'b'],
@@ -55,23 +62,23 @@ it('the bus delivers each message to all subscribers of its channel', async () =
 })
 
 it('the bus survives exceptions of listeners, and delivers nothing once closed', async () => {
-  const first = listen(redis(), (payload) => {
+  const first = listen(redis, (payload) => {
     if (payload === 'a') throw new Error('a defect')
   })
-  const second = listen(redis())
+  const second = listen(redis)
   await Promise.all([listening(first), listening(second)])
-  await publish(redis(), 'tollgate:test', 'a')
-  await publish(redis(), 'tollgate:test', 'b')
+  await publish(redis, 'tollgate:test', 'a')
+  await publish(redis, 'tollgate:test', 'b')
   await waitUntil('the second message', () => first.received.length === 2)
   first.subscription.close()
   expect(first.subscription.isListening()).toBe(false)
-  await publish(redis(), 'tollgate:test', 'c')
+  await publish(redis, 'tollgate:test', 'c')
   await waitUntil('the third one', () => second.received.length === 3)
   expect(first.received).toEqual(['a', 'b'])
 })
 
 it('the bus tolerates an unavailable Redis, and subscribes again when it is back', async () => {
-  const proxy = await startStoreProxy(server().url)
+  const proxy = await startStoreProxy(server.url)
   open.push(() => proxy.close())
   const through = await connect(proxy.url)
   open.push(() => through.close())
@@ -82,13 +89,13 @@ it('the bus tolerates an unavailable Redis, and subscribes again when it is back
   expect(await publish(through, 'tollgate:test', 'lost')).toBe(false)
   await proxy.restore()
   await listening(subscriber)
-  await publish(redis(), 'tollgate:test', 'found')
+  await publish(redis, 'tollgate:test', 'found')
   await waitUntil('a message', () => subscriber.received.length > 0)
   expect(subscriber.received).toEqual(['found'])
 })
 
 it('the bus detects on its own that the other end no longer answers', async () => {
-  const proxy = await startStoreProxy(server().url)
+  const proxy = await startStoreProxy(server.url)
   open.push(() => proxy.close())
   const through = await connect(proxy.url)
   open.push(() => through.close())

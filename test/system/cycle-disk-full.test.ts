@@ -1,17 +1,19 @@
 /** The disk of MongoDB becomes full during a run of the cycle. */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import {
   compileEmbedded,
+  type MongoProcess,
   startMongoProcess,
 } from '../../packages/embedded-mongo/test/support/server-process.ts'
 import { KEY } from '../support/billing/cycle-fixture.ts'
 import { populate, resultOf } from '../support/billing/stored-run.ts'
-import { useFolderEach, useMadeEach, useOpened, useOpenedEach } from '../support/opened.ts'
-import { mountProblem, mountSmallDisk } from '../support/small-disk.ts'
+import { mountProblem, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
 const ACCOUNTS = 900
@@ -20,27 +22,33 @@ const problem = mountProblem()
 const why = problem === undefined ? '' : ` (skipped: ${problem})`
 
 describe.skipIf(problem !== undefined)(`a run of the cycle on a full disk${why}`, () => {
-  const built = useOpened(compileEmbedded, (opened) => opened.remove())
-  const folder = useFolderEach()
-  const disk = useOpenedEach(
-    () => mountSmallDisk(join(folder(), 'disk'), DISK_BYTES),
-    (opened) => opened.remove(),
-  )
-  const server = useMadeEach(() =>
-    startMongoProcess(built().main, join(disk().path, 'm'), join(folder(), 'm.sock')),
-  )
+  let built: ReturnType<typeof compileEmbedded>
+  let folder: string
+  let disk: SmallDisk
+  let server: MongoProcess
+  beforeAll(() => {
+    built = compileEmbedded()
+  })
+  afterAll(() => built.remove())
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'tg-cycle-disk-'))
+    disk = mountSmallDisk(join(folder, 'disk'), DISK_BYTES)
+    server = await startMongoProcess(built.main, join(disk.path, 'm'), join(folder, 'm.sock'))
+  })
   afterEach(async () => {
-    server().child.kill('SIGKILL')
-    await server().ended
+    server.child.kill('SIGKILL')
+    await server.ended
+    disk.remove()
+    rmSync(folder, { recursive: true, force: true })
   })
 
   const runCycle = (database: string) => {
     const env = {
       PATH: process.env['PATH'],
-      TOLLGATE_MONGO_URL: server().url,
+      TOLLGATE_MONGO_URL: server.url,
       TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1',
       TOLLGATE_MONGO_DATABASE: database,
-      TOLLGATE_DATA_DIR: folder(),
+      TOLLGATE_DATA_DIR: folder,
       TOLLGATE_RATING_DEFAULT_TAX: 'VAT',
     }
     const args = [BIN, 'cycle', 'run', '--key', KEY, '--threads', '2']
@@ -48,21 +56,21 @@ describe.skipIf(problem !== undefined)(`a run of the cycle on a full disk${why}`
   }
 
   it('waits and says so; with free space it writes the same invoices', async () => {
-    await populate(server().url, 'calm', ACCOUNTS)
+    await populate(server.url, 'calm', ACCOUNTS)
     expect(await runCycle('calm').ended).toBe(0)
-    const undisturbed = await resultOf(server().url, 'calm')
+    const undisturbed = await resultOf(server.url, 'calm')
 
-    await populate(server().url, 'full', ACCOUNTS)
+    await populate(server.url, 'full', ACCOUNTS)
     const run = runCycle('full')
     await until(run, () => /\d+ of 900 accounts/.test(run.output()))
-    disk().fill()
+    disk.fill()
     await until(run, () => run.output().includes('paused: MongoDB:'))
     // It stands still, and nothing is half written.
     expect(run.child.exitCode).toBeNull()
-    disk().makeRoom()
+    disk.makeRoom()
     expect(await run.ended).toBe(0)
     expect(run.output()).toContain('finished: accounts 900, invoices 900')
-    expect(await resultOf(server().url, 'full')).toEqual(undisturbed)
+    expect(await resultOf(server.url, 'full')).toEqual(undisturbed)
   })
 })
 

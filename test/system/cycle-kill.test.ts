@@ -4,6 +4,8 @@
  * stored accounts, byte for byte but for times.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
@@ -23,7 +25,6 @@ import {
   customerSettings,
   startCrm,
 } from '../support/external/example-crm.ts'
-import { useFolder, useMade, useOpened } from '../support/opened.ts'
 import { Random } from '../support/system/random.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
@@ -33,27 +34,33 @@ const MONGO_KILLS = Math.ceil(PROCESS_KILLS / 4)
 const ACCOUNTS = Math.max(900, 150 * PROCESS_KILLS)
 const KILL_MS_MAX = 250
 const TIMEOUT_MS = 1_800_000
+
+let built: ReturnType<typeof compileEmbedded>
+let folder: string
 let server: MongoProcess
 const socket = () => join(folder, 'm.sock')
-const start = () => startMongoProcess(built().main, join(folder, 'data'), socket())
+const start = () => startMongoProcess(built.main, join(folder, 'data'), socket())
 
-const built = useOpened(compileEmbedded, (opened) => opened.remove())
-const folder = useFolder()
 beforeAll(async () => {
+  built = compileEmbedded()
+  folder = mkdtempSync(join(tmpdir(), 'tg-cycle-'))
   server = await start()
 })
 afterAll(async () => {
   server.child.kill('SIGTERM')
   await server.ended
+  built.remove()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 const random = new Random(Number(process.env['SEED'] ?? 7))
 
 describe('a run of the cycle', { timeout: TIMEOUT_MS }, () => {
-  const undisturbed = useMade(async () => {
+  let undisturbed: unknown
+  beforeAll(async () => {
     await populate(server.url, 'calm', ACCOUNTS)
     expect(await ended(runCycle('calm'))).toBe(0)
-    return resultOf(server.url, 'calm')
+    undisturbed = await resultOf(server.url, 'calm')
   })
 
   it(`is killed ${PROCESS_KILLS} times`, async () => {
@@ -66,7 +73,7 @@ describe('a run of the cycle', { timeout: TIMEOUT_MS }, () => {
       await ended(child)
     }
     expect(await ended(runCycle('killed'))).toBe(0)
-    expect(await resultOf(server.url, 'killed')).toEqual(undisturbed())
+    expect(await resultOf(server.url, 'killed')).toEqual(undisturbed)
   })
 
   it(`is killed ${PROCESS_KILLS} times while it asks a customer system`, async () => {
@@ -82,7 +89,7 @@ describe('a run of the cycle', { timeout: TIMEOUT_MS }, () => {
         await ended(child)
       }
       expect(await ended(runCycle('asked'))).toBe(0)
-      expect(await resultOf(server.url, 'asked')).toEqual(undisturbed())
+      expect(await resultOf(server.url, 'asked')).toEqual(undisturbed)
     } finally {
       await crm.stop()
     }
@@ -99,7 +106,7 @@ describe('a run of the cycle', { timeout: TIMEOUT_MS }, () => {
       server = await start()
     }
     expect(await ended(child)).toBe(0)
-    expect(await resultOf(server.url, 'outage')).toEqual(undisturbed())
+    expect(await resultOf(server.url, 'outage')).toEqual(undisturbed)
   })
 })
 

@@ -5,9 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { OwnerState } from '../../src/domain/bucket.ts'
 import { openSessions, streamBacklog } from '../../src/ledger/streams.ts'
 import { waitForRedis } from '../../src/store/redis.ts'
-import { useOpened } from '../support/opened.ts'
 import { aidOf, FIRST_SID, populate } from '../support/product/population.ts'
-import { startProduct } from '../support/product/product.ts'
+import { type Product, startProduct } from '../support/product/product.ts'
 import { AUDITED, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
 import { audit } from '../support/system/auditor.ts'
 import { tollgate as tollgateOn } from '../support/system/command.ts'
@@ -27,23 +26,22 @@ const MIB = 1024 * 1024
 
 const seed = seedOf()
 const truths: SessionTruth[] = []
+let product: Product
 let reader: LedgerReader
 
-const product = useOpened(
-  () => startProduct({ environment: FAST_EXPIRY }),
-  (opened) => opened.stop(),
-)
 beforeAll(async () => {
-  await populate({ ...product(), ...AUDITED, credits: CREDITS })
-  await product().start('realtime')
-  await product().start('admin')
-  reader = await openLedgerReader(product().redisUrl)
+  product = await startProduct({ environment: FAST_EXPIRY })
+  await populate({ ...product, ...AUDITED, credits: CREDITS })
+  await product.start('realtime')
+  await product.start('admin')
+  reader = await openLedgerReader(product.redisUrl)
 })
 afterAll(async () => {
   await reader?.close()
+  await product?.stop()
 })
 
-const tollgate = (...args: string[]) => tollgateOn(product(), args)
+const tollgate = (...args: string[]) => tollgateOn(product, args)
 
 const data = { sid: FIRST_SID, usaget: 'data', rating_group: 10 }
 const starting = (session_id: string): Fields => ({
@@ -65,7 +63,7 @@ const updating = (session_id: string): Fields => ({
 
 async function workload(more: number): Promise<void> {
   const sessions = { seed: seed + more, sessions: SESSIONS, clients: 24, patienceMs: 60_000 }
-  truths.push(...(await runWorkload({ ...sessions, port: product().realtimePort, ...AUDITED })))
+  truths.push(...(await runWorkload({ ...sessions, port: product.realtimePort, ...AUDITED })))
 }
 
 async function allOwners(): Promise<OwnerState[]> {
@@ -100,8 +98,8 @@ describe(`a Redis that comes back empty, seed ${seed}`, () => {
 
   it('follows a workload without differences, with a session open', async () => {
     await workload(0)
-    expect(await audit(product(), AUDITED, truths)).toEqual([])
-    const opened = await post(product().realtimePort, { ...starting('open'), usagev: MIB })
+    expect(await audit(product, AUDITED, truths)).toEqual([])
+    const opened = await post(product.realtimePort, { ...starting('open'), usagev: MIB })
     expect(opened).toMatchObject({ status: 200, returnCode: 1 })
     const isRecorded = async () => (await streamBacklog(reader.ledger)) === 0
     await waitUntil('the recorder catches up', isRecorded)
@@ -110,24 +108,24 @@ describe(`a Redis that comes back empty, seed ${seed}`, () => {
   })
 
   it('answers everything with 503, and denies no request', async () => {
-    await product().kill9('redis')
-    expect((await post(product().realtimePort, starting('dead'))).status).toBe(503)
-    rmSync(join(product().folder, 'redis'), { recursive: true })
-    await product().start('redis')
+    await product.kill9('redis')
+    expect((await post(product.realtimePort, starting('dead'))).status).toBe(503)
+    rmSync(join(product.folder, 'redis'), { recursive: true })
+    await product.start('redis')
     const isLost = async () => {
-      const ready = await fetch(`${product().adminUrl}/health/ready`)
+      const ready = await fetch(`${product.adminUrl}/health/ready`)
       return ready.status === 503 && (await ready.text()).includes('"redis":"ok"')
     }
     await waitUntil('the control plane sees it', isLost)
-    const ready = await fetch(`${product().adminUrl}/health/ready`)
+    const ready = await fetch(`${product.adminUrl}/health/ready`)
     expect(await ready.json()).toMatchObject({ status: 'unavailable', ledger: 'lost' })
-    const charging = `${product().realtimeUrl}/health/ready`
+    const charging = `${product.realtimeUrl}/health/ready`
     await waitUntil('charging is not ready', async () => (await fetch(charging)).status === 503)
     for (let round = 0; round < 20; round += 1) {
       const event = { ...starting(`event-${round}`), record_type: 'event_request' }
       const release = { ...updating('open'), record_type: 'release_request' }
       for (const body of [starting(`new-${round}`), updating('open'), release, event]) {
-        const { status, returnCode } = await post(product().realtimePort, body)
+        const { status, returnCode } = await post(product.realtimePort, body)
         // On a machine that pauses for a moment the answer may also be late.
         expect(status).toBe(503)
         expect([-91, -92]).toContain(returnCode)
@@ -145,10 +143,10 @@ describe(`a Redis that comes back empty, seed ${seed}`, () => {
 
   it('is not rebuilt while a store is unavailable', async () => {
     const away = { TOLLGATE_MONGO_URL: 'mongodb://127.0.0.1:1' }
-    const noMongo = await tollgateOn(product(), ['ledger', 'rebuild'], away)
+    const noMongo = await tollgateOn(product, ['ledger', 'rebuild'], away)
     expect([noMongo.code, noMongo.stderr]).toEqual([1, expect.stringMatching(/^.*MongoDB: .*\n$/)])
     const gone = { TOLLGATE_REDIS_URL: 'redis://127.0.0.1:1' }
-    const noRedis = await tollgateOn(product(), ['ledger', 'rebuild'], gone)
+    const noRedis = await tollgateOn(product, ['ledger', 'rebuild'], gone)
     const stderr = expect.stringMatching(/^.*redis did not answer within 1000 ms\n$/)
     expect([noRedis.code, noRedis.stderr]).toEqual([1, stderr])
   })
@@ -159,7 +157,7 @@ describe(`a Redis that comes back empty, seed ${seed}`, () => {
     const asking = (async () => {
       for (let number = 0; isAsking; number += 1) {
         const session = `asked-${number}`
-        answers.push(await post(product().realtimePort, starting(session)))
+        answers.push(await post(product.realtimePort, starting(session)))
         await pause(20)
       }
     })()
@@ -187,7 +185,7 @@ describe(`a Redis that comes back empty, seed ${seed}`, () => {
 
   it('has every balance as before, and nothing is reserved', async () => {
     await reader.close()
-    reader = await openLedgerReader(product().redisUrl)
+    reader = await openLedgerReader(product.redisUrl)
     await waitForRedis(reader.ledger.redis, 10_000)
     const isQuiet = async () => (await openSessions(reader.ledger)) === 0
     await waitUntil('sessions opened meanwhile expire', isQuiet)
@@ -196,15 +194,15 @@ describe(`a Redis that comes back empty, seed ${seed}`, () => {
   })
 
   it('has no earlier session, and opens new ones', async () => {
-    const update = await post(product().realtimePort, updating('open'))
+    const update = await post(product.realtimePort, updating('open'))
     expect([update.status, update.returnCode]).toEqual([200, -7])
-    const started = await post(product().realtimePort, starting('open'))
+    const started = await post(product.realtimePort, starting('open'))
     expect([started.status, started.returnCode]).toEqual([200, 1])
   })
 
   it('continues: ledger and lines agree, and every unit is accounted for', async () => {
     await workload(1)
-    expect(await audit(product(), AUDITED, truths)).toEqual([])
+    expect(await audit(product, AUDITED, truths)).toEqual([])
     expect(await tollgate('audit')).toMatchObject({ code: 0, stderr: '' })
     expect(await tollgate('ledger', 'rebuild')).toMatchObject({
       code: 1,

@@ -4,8 +4,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { readBacklog } from '../../src/ledger/backlog.ts'
 import { type BacklogWatch, startBacklogWatch } from '../../src/workers/backlog-watch.ts'
-import { useOpenedEach } from '../support/opened.ts'
-import { startTestRedis } from '../support/redis.ts'
+import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   MONEY,
   openProcessorFixture,
@@ -19,16 +18,18 @@ const MIB = 1024 * 1024
 /** In the streams from the beginning; everything else is small in comparison. */
 const BACKLOG = 8 * MIB
 const NEVER_MS = 1_000_000
+
+let redis: TestRedis
 let scene: ProcessorFixture
 let watch: BacklogWatch
 let logged: string[]
 const reads: string[] = []
 
-const redis = useOpenedEach(startTestRedis)
 beforeEach(async () => {
+  redis = await startTestRedis()
   reads.length = 0
   logged = []
-  scene = await openProcessorFixture(redis().url, {
+  scene = await openProcessorFixture(redis.url, {
     commandTimeoutMs: 1_000,
     refusal: () => watch.refusal(),
     read: async ({ value }) => {
@@ -56,6 +57,7 @@ beforeEach(async () => {
 afterEach(async () => {
   watch.stop()
   await scene.close()
+  await redis.close()
 })
 
 /** Sets the memory limit so that the streams use that percentage of what nothing else uses. */
@@ -132,7 +134,7 @@ describe('a backlog of 60 % of the memory', () => {
 
   it('persists while Redis is down', async () => {
     await fill(61)
-    await redis().kill9()
+    await redis.kill9()
     await expect(watch.look()).rejects.toThrow()
     expect(watch.refusal()).toMatch(REFUSED.detail)
   })

@@ -8,8 +8,7 @@ import { runScript } from '../../src/ledger/script.ts'
 import { openDirectoryScript } from '../../src/ledger/scripts.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { emptyLedger, READ_BYTES, TEST_EPOCH } from '../support/ledger.ts'
-import { useOpened } from '../support/opened.ts'
-import { startTestCluster } from '../support/redis-cluster.ts'
+import { startTestCluster, type TestCluster } from '../support/redis-cluster.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
   aidOf,
@@ -23,18 +22,21 @@ import {
 } from '../support/workers/processor-fixture.ts'
 
 const MIB = 1_000_000
+
+let cluster: TestCluster
 let scene: ProcessorFixture
 let other: ProcessorFixture
 
-const cluster = useOpened(startTestCluster)
 beforeAll(async () => {
+  cluster = await startTestCluster()
   const options = { commandTimeoutMs: 5_000 }
-  scene = await openProcessorFixture(cluster().url, options)
-  other = await openProcessorFixture(cluster().url, options)
+  scene = await openProcessorFixture(cluster.url, options)
+  other = await openProcessorFixture(cluster.url, options)
 })
 afterAll(async () => {
   await scene?.close()
   await other?.close()
+  await cluster?.close()
 })
 beforeEach(async () => {
   await emptyLedger(scene.ledger)
@@ -72,7 +74,7 @@ describe('a batch', () => {
   it('fails only on a node that is down, and finds the stored state when it is back', async () => {
     const sids = await subscribers(40)
     await scene.charge(...sids.map((sid) => start(sid, `away${sid}`)))
-    const [victim] = await cluster().masters()
+    const [victim] = await cluster.masters()
     await victim?.kill9()
     const updates = sids.map((sid) =>
       request('update', sid, 1, [service(MIB, MIB)], { sessionId: `away${sid}` }),
@@ -81,7 +83,7 @@ describe('a batch', () => {
     const reasons = new Set(first.map(({ reason }) => reason))
     expect(reasons).toEqual(new Set(['granted', 'storeDown']))
     expect((await readBacklog(scene.ledger)).limitBytes).toBeGreaterThan(0)
-    await cluster().untilWhole(3, 0)
+    await cluster.untilWhole(3, 0)
     let again = first
     await waitUntil('all requests are answered', async () => {
       again = await scene.charge(...updates)
@@ -96,14 +98,14 @@ describe('a batch', () => {
     }
     expect([...scene.defects, ...other.defects]).toEqual([])
     await victim?.start()
-    await cluster().untilWhole(3, 1)
+    await cluster.untilWhole(3, 1)
   })
 })
 
 describe('replica acknowledgements', () => {
   it('are required for every answer, also a repeated one', async () => {
     const [sid = 0] = await subscribers(1)
-    const careful = await openProcessorFixture(cluster().url, {
+    const careful = await openProcessorFixture(cluster.url, {
       commandTimeoutMs: 1_000,
       replicaAcks: 1,
     })
@@ -113,16 +115,14 @@ describe('replica acknowledgements', () => {
     }
     // A replica that has just joined may acknowledge too late.
     await waitUntil('a replica acknowledges', () => isGranted(start(sid, 'careful')))
-    const masters = await cluster().masters()
-    const replicas = cluster().nodes.filter(
-      (node) => !masters.some(({ port }) => port === node.port),
-    )
+    const masters = await cluster.masters()
+    const replicas = cluster.nodes.filter((node) => !masters.some(({ port }) => port === node.port))
     for (const replica of replicas) await replica.kill9()
     for (let time = 0; time < 2; time += 1) {
       expect((await careful.charge(update))[0]?.reason).toBe('storeDown')
     }
     for (const replica of replicas) await replica.start()
-    await cluster().untilWhole(3, 1)
+    await cluster.untilWhole(3, 1)
     await waitUntil('a replica acknowledges again', () => isGranted(update))
     const [bucket] = (await careful.owner(sid)).state.buckets
     expect(bucket).toMatchObject({ spent: 10_000, reserved: 10_000 })

@@ -1,17 +1,18 @@
 /** Batches of cards for the printer, and their nightly end. */
-import { readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type BatchOrder, createBatch } from '../../../src/admin/cards/batch.ts'
 import { beginCardExpiry, cardExpiryHandler } from '../../../src/admin/cards/expiry.ts'
 import { countCards, deleteCards, updateCards } from '../../../src/admin/cards/store.ts'
 import { jobsDue, readJob } from '../../../src/admin/jobs/jobs.ts'
 import { runJob } from '../../../src/admin/jobs/runner.ts'
+import type { Catalog } from '../../../src/catalog/connection.ts'
 import { type CardSecrets, cardSecretsOf } from '../../../src/catalog/settings/card-secrets.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { insertEntity, useStore } from '../../support/catalog/store.ts'
-import { useFolder, useMadeEach } from '../../support/opened.ts'
 import { silent } from '../../support/recorder/accounts.ts'
 
 const store = useStore()
@@ -24,12 +25,17 @@ const config = loadConfig({
 })
 const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
 const END = '2028-01-01T00:00:00+0100'
+let folder: string
+let catalog: Catalog
 
-const folder = useFolder()
-const catalog = useMadeEach(() => store.open())
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'tg-cards-'))
+})
+afterAll(() => rm(folder, { recursive: true }))
 beforeEach(async () => {
-  await catalog().ensureIndexes()
-  await insertEntity(catalog(), 'prepaidgroups')
+  catalog = await store.open()
+  await catalog.ensureIndexes()
+  await insertEntity(catalog, 'prepaidgroups')
 })
 
 const order = (file: string, more: Partial<BatchOrder> = {}): BatchOrder => ({
@@ -44,15 +50,12 @@ const order = (file: string, more: Partial<BatchOrder> = {}): BatchOrder => ({
   isContinued: false,
   ...more,
 })
-const create = (wanted: BatchOrder, secrets: CardSecrets = cardSecretsOf(catalog(), config)) =>
-  createBatch(
-    { catalog: catalog(), actor, nowMs: NOW_MS, secrets, timeZone: 'Europe/Berlin' },
-    wanted,
-  )
+const create = (wanted: BatchOrder, secrets: CardSecrets = cardSecretsOf(catalog, config)) =>
+  createBatch({ catalog, actor, nowMs: NOW_MS, secrets, timeZone: 'Europe/Berlin' }, wanted)
 
 /** Digests that call `act` before those of a part are returned. */
 function whenPart(part: number, act: () => unknown): CardSecrets {
-  const real = cardSecretsOf(catalog(), config)
+  const real = cardSecretsOf(catalog, config)
   let parts = 0
   return {
     ...real,
@@ -67,11 +70,11 @@ function whenPart(part: number, act: () => unknown): CardSecrets {
 async function insertCard(serial_number: number): Promise<void> {
   const { file: _, count: __, firstSerial: ___, isContinued: ____, ...common } = order('')
   const states = { status: 'Idle', creation_time: new Date(0) } as const
-  await catalog().cards.insertOne({ ...common, ...states, serial_number, secret_hmac: 'other' })
+  await catalog.cards.insertOne({ ...common, ...states, serial_number, secret_hmac: 'other' })
 }
 
 async function serials(): Promise<number[]> {
-  const found = await catalog().cards.find().sort({ serial_number: 1 }).toArray()
+  const found = await catalog.cards.find().sort({ serial_number: 1 }).toArray()
   return found.map(({ serial_number }) => serial_number)
 }
 
@@ -82,8 +85,8 @@ async function expectWhole({ file, count, firstSerial }: BatchOrder): Promise<vo
   expect(rows.map((row) => Number(row.serial_number))).toEqual(
     Array.from({ length: count }, (_, index) => firstSerial + index),
   )
-  const digests = await cardSecretsOf(catalog(), config).digests(rows.map(({ secret }) => secret))
-  const stored = await catalog().cards.find().sort({ serial_number: 1 }).toArray()
+  const digests = await cardSecretsOf(catalog, config).digests(rows.map(({ secret }) => secret))
+  const stored = await catalog.cards.find().sort({ serial_number: 1 }).toArray()
   expect(stored.map(({ secret_hmac }) => secret_hmac)).toEqual(digests)
 }
 
@@ -108,18 +111,18 @@ describe('a batch', () => {
       service_provider: 'ACME, "Ltd"',
       to: END,
     })
-    const digests = await cardSecretsOf(catalog(), config).digests(rows.map(({ secret }) => secret))
-    const stored = await catalog().cards.find().sort({ serial_number: 1 }).toArray()
+    const digests = await cardSecretsOf(catalog, config).digests(rows.map(({ secret }) => secret))
+    const stored = await catalog.cards.find().sort({ serial_number: 1 }).toArray()
     expect(stored.map(({ secret_hmac }) => secret_hmac)).toEqual(digests)
-    expect(await countCards(catalog(), 3)).toEqual([{ status: 'Idle', count: 2_500 }])
-    const kept = JSON.stringify([stored, await catalog().audit.find().toArray()])
+    expect(await countCards(catalog, 3)).toEqual([{ status: 'Idle', count: 2_500 }])
+    const kept = JSON.stringify([stored, await catalog.audit.find().toArray()])
     expect(rows.every(({ secret }) => !kept.includes(secret))).toBe(true)
   })
 
   it('draws another secret if one exists already', async () => {
     await create(order('first.csv', { count: 1 }))
-    const real = cardSecretsOf(catalog(), config)
-    const [known] = await catalog().cards.find().toArray()
+    const real = cardSecretsOf(catalog, config)
+    const [known] = await catalog.cards.find().toArray()
     let draws = 0
     const repeating: CardSecrets = {
       ...real,
@@ -131,7 +134,7 @@ describe('a batch', () => {
     await create(order('second.csv', { count: 1, firstSerial: 2 }), repeating)
     // The last digest is that of the row in the file.
     expect(draws).toBe(3)
-    expect(await catalog().cards.countDocuments()).toBe(2)
+    expect(await catalog.cards.countDocuments()).toBe(2)
   })
 
   it('that is refused leaves neither cards nor a file', async () => {
@@ -142,20 +145,20 @@ describe('a batch', () => {
     for (const file of [wanted.file, `${wanted.file}.part`]) {
       await expect(stat(file)).rejects.toThrow('ENOENT')
     }
-    await catalog().cards.deleteMany({})
+    await catalog.cards.deleteMany({})
     await create(wanted)
   })
 
   it('that draws again has only the last secrets in its file', async () => {
     const wanted = order('drawn.csv', { count: 1_001 })
-    const real = cardSecretsOf(catalog(), config)
+    const real = cardSecretsOf(catalog, config)
     let draws = 0
     await create(wanted, {
       ...real,
       async digests(secrets) {
         draws += 1
         const digests = await real.digests(secrets)
-        const [stored] = draws === 2 ? await catalog().cards.find().toArray() : []
+        const [stored] = draws === 2 ? await catalog.cards.find().toArray() : []
         return stored === undefined ? digests : [stored.secret_hmac]
       },
     })
@@ -170,25 +173,23 @@ describe('a batch', () => {
     await create(order('numbers.csv', { count: 2 }))
     const again = create(order('again.csv', { count: 2, firstSerial: 2 }))
     await expect(again).rejects.toThrow('card 3/2 exists already')
-    expect(await catalog().cards.countDocuments()).toBe(2)
+    expect(await catalog.cards.countDocuments()).toBe(2)
   })
 
   it('is changed and deleted in parts, each with its audit record', async () => {
     await create(order('parts.csv'))
     await create(order('next.csv', { batch_number: 4, count: 1_200 }))
-    const stores = { catalog: catalog(), actor, nowMs: NOW_MS }
-    await catalog().cards.updateOne({ serial_number: 1_500 }, { $set: { status: 'Used' } })
+    const stores = { catalog, actor, nowMs: NOW_MS }
+    await catalog.cards.updateOne({ serial_number: 1_500 }, { $set: { status: 'Used' } })
     expect(await updateCards(stores, { batchNumber: 3 }, { status: 'Active' })).toBe(2_499)
     const both = { batchNumber: { from: 3, to: 4 } }
     const to = new Date(NOW_MS)
     expect(await updateCards(stores, both, { to })).toBe(3_699)
-    expect(await catalog().cards.countDocuments({ to })).toBe(3_699)
+    expect(await catalog.cards.countDocuments({ to })).toBe(3_699)
     expect(await updateCards(stores, { batchNumber: 4 }, { batch_number: 5 })).toBe(1_200)
     expect(await deleteCards(stores, { batchNumber: { from: 3, to: 5 } })).toBe(3_699)
     expect(await serials()).toEqual([1_500])
-    const records = await catalog()
-      .audit.find({ type: { $ne: 'create' } })
-      .toArray()
+    const records = await catalog.audit.find({ type: { $ne: 'create' } }).toArray()
     expect(records.map(({ key, old }) => [key, (old as { count: number }).count])).toEqual([
       ...[1_000, 1_000, 499].map((count) => ['3', count]),
       ...[1_000, 1_000, 1_000, 699].map((count) => ['3-4', count]),
@@ -211,7 +212,7 @@ describe('a batch that was interrupted', () => {
       throw new Error('lost')
     })
     await expect(create(wanted, failing)).rejects.toThrow('lost')
-    expect(await catalog().cards.countDocuments()).toBe(2_000)
+    expect(await catalog.cards.countDocuments()).toBe(2_000)
     await expect(stat(wanted.file)).rejects.toThrow('ENOENT')
     return { wanted, text: await readFile(`${wanted.file}.part`, 'utf8') }
   }
@@ -264,10 +265,10 @@ describe('a batch that was interrupted', () => {
     }
     const without = resume(order('nowhere.csv'))
     await expect(without).rejects.toThrow(/there is no .*nowhere.csv.part to continue/)
-    await catalog().cards.deleteOne({ serial_number: 1_500 })
+    await catalog.cards.deleteOne({ serial_number: 1_500 })
     await expect(resume(wanted)).rejects.toThrow('card 3/1501 exists already')
     expect(await readFile(`${wanted.file}.part`, 'utf8')).toBe(text)
-    expect(await catalog().cards.countDocuments()).toBe(1_999)
+    expect(await catalog.cards.countDocuments()).toBe(1_999)
   })
 
   it('does not get a file that lacks the secrets of cards', async () => {
@@ -286,30 +287,30 @@ describe('at night', () => {
     await create(order('later.csv', { count: 1, firstSerial: 2_000, to: new Date(NOW_MS + 1) }))
     const states = ['Used', 'Stolen', 'Shipped', 'Active'] as const
     for (const [index, status] of states.entries()) {
-      await catalog().cards.updateOne({ serial_number: index + 1 }, { $set: { status } })
+      await catalog.cards.updateOne({ serial_number: index + 1 }, { $set: { status } })
     }
     const clock = { nowMs: () => NOW_MS }
-    await beginCardExpiry({ catalog: catalog(), clock })
-    const [job] = await jobsDue({ catalog: catalog(), clock })
+    await beginCardExpiry({ catalog, clock })
+    const [job] = await jobsDue({ catalog, clock })
     if (job === undefined) throw new Error('no job')
-    const handlers = { cards: cardExpiryHandler({ catalog: catalog(), clock, config }) }
-    const options = { catalog: catalog(), clock, handlers, log: silent }
+    const handlers = { cards: cardExpiryHandler({ catalog, clock, config }) }
+    const options = { catalog, clock, handlers, log: silent }
     await runJob(options, job, new AbortController().signal)
-    expect(await countCards(catalog(), 3)).toEqual([
+    expect(await countCards(catalog, 3)).toEqual([
       { status: 'Expired', count: 1_198 },
       { status: 'Idle', count: 1 },
       { status: 'Stolen', count: 1 },
       { status: 'Used', count: 1 },
     ])
-    expect(await catalog().cards.findOne({ serial_number: 3 })).toMatchObject({
+    expect(await catalog.cards.findOne({ serial_number: 3 })).toMatchObject({
       expired_on: new Date(NOW_MS),
     })
-    expect(await readJob({ catalog: catalog() }, job._id)).toMatchObject({
+    expect(await readJob({ catalog }, job._id)).toMatchObject({
       state: 'waiting',
       due: new Date('2026-11-26T23:00:00Z'),
       counts: { expired: 1_198 },
     })
-    const records = await catalog().audit.find({ type: 'expire' }).toArray()
+    const records = await catalog.audit.find({ type: 'expire' }).toArray()
     expect(records.map(({ new: made }) => made)).toEqual([{ count: 1_000 }, { count: 198 }])
   })
 })

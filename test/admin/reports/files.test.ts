@@ -1,8 +1,9 @@
 /** Reports that are written to files in the background. */
 import { EventEmitter, once } from 'node:events'
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
 import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
 import { createEntityApi } from '../../../src/admin/entity-api.ts'
@@ -17,15 +18,16 @@ import { loadConfig } from '../../../src/config/load.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { type Fields, NOW_MS, useActionServer } from '../../support/admin/actions/action-server.ts'
 import { addReportTenant, REPORT_ENV } from '../../support/admin/reports/report-tenant.ts'
-import { useFolder, useMade } from '../../support/opened.ts'
 
-const folder = useFolder()
+const folder = mkdtempSync(join(tmpdir(), 'tg-reports-'))
 const ENV = { ...REPORT_ENV, TOLLGATE_REPORTS_FOLDER: folder, TOLLGATE_REPORTS_ROWS_MAX: '3' }
 const api = useActionServer(ACTIONS, ENV)
 const log = createLogger({ name: 'test', level: 'silent' })
 const clock = { nowMs: () => api.now() }
 const HOUR_MS = 3_600_000
-const parts = useMade(async () => {
+
+let parts: ReportParts
+beforeAll(async () => {
   await addReportTenant(api.catalog())
   const config = loadConfig({ env: ENV })
   const catalog = api.catalog()
@@ -37,11 +39,13 @@ const parts = useMade(async () => {
     lookup: STORED_CUSTOMERS,
     log,
   })
-  return createReports({ catalog, reader: catalog, config, fields })
+  parts = createReports({ catalog, reader: catalog, config, fields })
 })
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
 /** Runs the jobs that are due, as the job runner does. */
 async function runJobs(): Promise<void> {
-  const handlers = { report: reportHandler({ ...parts(), clock }) }
+  const handlers = { report: reportHandler({ ...parts, clock }) }
   const options = { catalog: api.catalog(), clock, log, handlers }
   for (const job of await jobsDue(options)) {
     await runJob(options, job, new AbortController().signal)
@@ -181,7 +185,7 @@ it('a report that cannot be written fails once, and says why', async () => {
       { kind: 'report', state: 'queued' },
       { $set: { 'options.definition': { ...ALL, sorts: [], columns: [{ field_name: 'gone' }] } } },
     )
-  const handlers = { report: reportHandler({ ...parts(), clock }) }
+  const handlers = { report: reportHandler({ ...parts, clock }) }
   const options = { catalog: api.catalog(), clock, log, handlers }
   for (const due of await jobsDue(options)) await runJob(options, due, new AbortController().signal)
   expect(await (await fetch(url)).json()).toMatchObject({
@@ -194,8 +198,8 @@ it('a report that cannot be written fails once, and says why', async () => {
 
 it('a report with more rows than a file may have fails', async () => {
   const { url } = await order()
-  const config = { ...parts().config, reports: { ...parts().config.reports, fileRowsMax: 3 } }
-  const handlers = { report: reportHandler({ ...parts(), config, clock }) }
+  const config = { ...parts.config, reports: { ...parts.config.reports, fileRowsMax: 3 } }
+  const handlers = { report: reportHandler({ ...parts, config, clock }) }
   const options = { catalog: api.catalog(), clock, log, handlers }
   for (const job of await jobsDue(options)) await runJob(options, job, new AbortController().signal)
   expect(await (await fetch(url)).json()).toMatchObject({
@@ -208,7 +212,7 @@ it('an interrupted report starts again, and the file has each row once', async (
   const { url } = await order()
   const abort = new AbortController()
   abort.abort()
-  const handlers = { report: reportHandler({ ...parts(), clock }) }
+  const handlers = { report: reportHandler({ ...parts, clock }) }
   const options = { catalog: api.catalog(), clock, log, handlers }
   for (const job of await jobsDue(options)) await runJob(options, job, abort.signal)
   expect((await fetch(url)).status).toBe(202)
@@ -224,9 +228,9 @@ it('a process that stops in the middle of a file leaves the report to another on
   const released = once(steps, 'released')
   // Stops after the header; later it writes something else, and dies.
   const files: ReportParts['files'] = {
-    ...parts().files,
+    ...parts.files,
     write: (name, texts) =>
-      parts().files.write(
+      parts.files.write(
         name,
         (async function* () {
           for await (const text of texts) {
@@ -239,7 +243,7 @@ it('a process that stops in the middle of a file leaves the report to another on
         })(),
       ),
   }
-  const handlers = { report: reportHandler({ ...parts(), files, clock }) }
+  const handlers = { report: reportHandler({ ...parts, files, clock }) }
   const options = { catalog, clock, log, handlers }
   const [due] = await jobsDue(options)
   if (due === undefined) throw new Error('no job')
@@ -275,7 +279,7 @@ it('expired files are removed, others stay', async () => {
   const removed: number[] = []
   const remove = (nowMs: number) =>
     removeReports({
-      config: parts().config,
+      config: parts.config,
       clock: { nowMs: () => nowMs },
       signal: new AbortController().signal,
       removeBatch: async (work: () => Promise<number>) => removed.push(await work()),

@@ -2,14 +2,17 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer, type Server, type TLSSocket } from 'node:tls'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type JobRunner, startJobRunner } from '../../../src/admin/jobs/runner.ts'
 import { beginForwarding, forwardHandler } from '../../../src/admin/syslog/forward.ts'
 import { createAudit } from '../../../src/catalog/audit/audit.ts'
 import type { Config } from '../../../src/config/schema.ts'
-import { useMade, useOpened } from '../../support/opened.ts'
-import { createAuthority, HAS_OPENSSL } from '../../support/realtime/diameter/certificates.ts'
-import { silent, startTestStores } from '../../support/recorder/accounts.ts'
+import {
+  type Authority,
+  createAuthority,
+  HAS_OPENSSL,
+} from '../../support/realtime/diameter/certificates.ts'
+import { silent, startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
 
 const ACTOR = { by: 'session', id: 'u1', name: 'Zoë', address: '192.0.2.1' } as const
 
@@ -59,23 +62,28 @@ class Receiver {
 }
 
 describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
+  let open: TestStores
+  let authority: Authority
   let nowMs = Date.UTC(2026, 5, 15)
   const clock = { nowMs: () => nowMs }
   const runners: JobRunner[] = []
 
-  const open = useOpened(startTestStores)
-  const authority = useMade(createAuthority)
+  beforeAll(async () => {
+    open = await startTestStores()
+    authority = createAuthority()
+  })
   afterEach(async () => {
     for (const runner of runners.splice(0)) await runner.stop()
-    await open().catalog.jobs.deleteMany({})
-    await open().catalog.auditchain.deleteMany({ _id: 'syslog' })
+    await open.catalog.jobs.deleteMany({})
+    await open.catalog.auditchain.deleteMany({ _id: 'syslog' })
   })
+  afterAll(() => open.close())
 
   async function forward(port: number, more: Partial<Config['audit']['syslog']> = {}) {
-    const tls = { caFile: authority().caFile, certFile: '', keyFile: '' }
+    const tls = { caFile: authority.caFile, certFile: '', keyFile: '' }
     const syslog = { host: 'localhost', port, ...tls, facility: 13, ...more }
     const config = { audit: { keepDays: 0, reads: [], syslog } }
-    const { catalog } = open()
+    const { catalog } = open
     await beginForwarding({ catalog, clock, config })
     const parts = {
       catalog: { ...catalog },
@@ -88,7 +96,7 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
   }
 
   const write = (key: string, fields: object = { name: 'Zoë' }) =>
-    createAudit(open().catalog).record(ACTOR, nowMs, {
+    createAudit(open.catalog).record(ACTOR, nowMs, {
       collection: 'plans',
       type: 'update',
       key,
@@ -100,7 +108,7 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
 
   it('has all records in order, in the form of RFC 5424', async () => {
     for (let index = 0; index < 250; index += 1) await write(String(index))
-    const receiver = new Receiver(authority().issue('log', 'localhost'))
+    const receiver = new Receiver(authority.issue('log', 'localhost'))
     await forward(await receiver.listen())
     await expect.poll(() => receiver.messages.length, { timeout: 30_000 }).toBe(250)
     expect(keysOf(receiver.messages)).toEqual(Array.from({ length: 250 }, (_, at) => String(at)))
@@ -108,7 +116,7 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
     expect(first).toMatch(/^<110>1 2026-06-15T00:00:00\.000Z \S+ tollgate - audit \[/)
     const data = /\[tollgate@32473 seq="1" prev="0{64}" hash="[0-9a-f]{64}"\] \{[\x20-\x7e]+\}$/
     expect(first).toMatch(data)
-    const [stored] = await open().catalog.audit.find({ key: '0' }).toArray()
+    const [stored] = await open.catalog.audit.find({ key: '0' }).toArray()
     const { seq, prev, hash } = stored?.chain ?? {}
     expect(jsonOf(first)).toMatchObject({ new: { name: 'Zoë' }, chain: { seq, prev, hash } })
     expect(first).not.toContain(stored?.chain?.salt)
@@ -121,18 +129,18 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
   })
 
   it('is sent again where the receiver disconnected, and resumes there', async () => {
-    await open().catalog.auditchain.updateOne(
+    await open.catalog.auditchain.updateOne(
       { _id: 'syslog' },
       { $set: { seq: 251, hash: '' } },
       { upsert: true },
     )
     await write('broken')
-    const receiver = new Receiver(authority().issue('log2', 'localhost'))
+    const receiver = new Receiver(authority.issue('log2', 'localhost'))
     receiver.isBroken = true
     const port = await receiver.listen()
     await forward(port)
     await expect
-      .poll(async () => (await open().catalog.jobs.findOne({ kind: 'syslog' }))?.error, {
+      .poll(async () => (await open.catalog.jobs.findOne({ kind: 'syslog' }))?.error, {
         timeout: 30_000,
       })
       .toContain(`syslog receiver localhost:${port}`)
@@ -144,11 +152,11 @@ describe.skipIf(!HAS_OPENSSL)('the audit over syslog', () => {
   })
 
   it('presents a client certificate, and is not sent to an unknown receiver', async () => {
-    const files = authority().issue('node')
-    const receiver = new Receiver(authority().issue('log3', 'localhost'), authority().caFile)
+    const files = authority.issue('node')
+    const receiver = new Receiver(authority.issue('log3', 'localhost'), authority.caFile)
     const port = await receiver.listen()
     await forward(port, { ...files, caFile: createAuthority().caFile })
-    const failure = async () => (await open().catalog.jobs.findOne({ kind: 'syslog' }))?.error ?? ''
+    const failure = async () => (await open.catalog.jobs.findOne({ kind: 'syslog' }))?.error ?? ''
     await expect.poll(failure, { timeout: 30_000 }).toContain('certificate')
     expect(receiver.messages).toEqual([])
     for (const runner of runners.splice(0)) await runner.stop()

@@ -11,7 +11,6 @@ import {
   systemClock,
 } from '../../../src/runtime/clock.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
-import { useOpened } from '../opened.ts'
 import { silent, startTestStores, type TestStores } from '../recorder/accounts.ts'
 import { documentedBody } from './entities/openapi/answer-check.ts'
 
@@ -37,13 +36,14 @@ export const START_MS = Date.UTC(2024, 0, 10, 12)
 
 /** `environment`: more settings. */
 export function useClockServer(environment: Record<string, string> = {}): ClockServer {
+  let stores: TestStores
   let admin: Admin
   const clock = clockWith(createOffset(START_MS - systemClock.nowMs()))
   const world = {
     clock,
     url: '',
     config: loadConfig({ env: {} }),
-    stores: () => stores(),
+    stores: () => stores,
     get: async () => answerOf('GET', await fetch(`${world.url}/api/clock`)),
     async post(params: Record<string, unknown>, headers: Record<string, string> = {}) {
       const body = JSON.stringify(params)
@@ -61,13 +61,13 @@ export function useClockServer(environment: Record<string, string> = {}): ClockS
         clock,
       }),
   }
-  const stores = useOpened(startTestStores)
   beforeAll(async () => {
+    stores = await startTestStores()
     world.config = loadConfig({
       env: {
-        TOLLGATE_REDIS_URL: stores().server.url,
-        TOLLGATE_MONGO_URL: stores().mongo.url,
-        TOLLGATE_MONGO_DATABASE: stores().mongo.database,
+        TOLLGATE_REDIS_URL: stores.server.url,
+        TOLLGATE_MONGO_URL: stores.mongo.url,
+        TOLLGATE_MONGO_DATABASE: stores.mongo.database,
         TOLLGATE_LEDGER_PARTITIONS: '4',
         TOLLGATE_ADMIN_PORT: '0',
         TOLLGATE_ADMIN_OPEN_TO: 'loopback',
@@ -78,12 +78,13 @@ export function useClockServer(environment: Record<string, string> = {}): ClockS
       },
     })
     // A process joins the clock before it starts its role.
-    if (clock.ahead !== undefined) await advanceClock(stores().catalog, offsetMs(clock.ahead))
+    if (clock.ahead !== undefined) await advanceClock(stores.catalog, offsetMs(clock.ahead))
     admin = await world.start()
     world.url = `http://127.0.0.1:${admin.port}`
   })
   afterAll(async () => {
     await admin?.close(0)
+    await stores?.close()
   })
   return world
 }

@@ -14,9 +14,10 @@ import type { Ledger, LedgerSettings } from '../../../src/ledger/ledger.ts'
 import { creditBucket } from '../../../src/ledger/operations.ts'
 import { NO_CYCLE_ENDS } from '../../../src/recorder/cycle-ends.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
+import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
 import { openTestLedger } from '../ledger.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
-import { connectRedis, startTestRedis, type TestRedis } from '../redis.ts'
+import { startTestRedis, type TestRedis } from '../redis.ts'
 
 export const silent = createLogger({ name: 'test', level: 'silent' })
 export const NOW_MS = Date.UTC(2026, 10, 21)
@@ -71,7 +72,9 @@ export async function startTestStores(): Promise<TestStores> {
   const [server, mongo] = await Promise.all([startTestRedis(), startTestMongo()])
   const open: Ledger[] = []
   const connect = async (settings: Partial<LedgerSettings> = {}) => {
-    const redis = await connectRedis(server.url)
+    const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
+    const redis = openRedis({ url: server.url, ...timeouts }, silent)
+    await waitForRedis(redis, 20_000)
     const token = randomInt(1, 2 ** 47)
     const ledger = await openTestLedger(redis, { ...LEDGER_SETTINGS, ...settings }, token)
     open.push(ledger)
