@@ -1,30 +1,16 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { errorHandler } from '../../src/admin/entities/answer.ts'
 import { readParameters, registerBodies } from '../../src/admin/entities/requests/body.ts'
-import { bareServer } from '../support/admin/bare.ts'
-import { openSocket, type RawAnswer } from '../support/realtime/http/socket.ts'
-
-const HEAD = 'Host: 127.0.0.1\r\n'
-const JSON_POST = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
-
-const routes: Parameters<typeof bareServer>[0] = (server) => {
-  server.get('/here', async () => ({ status: 1 }))
-  server.get('/health', { config: { inReserve: true } }, async () => ({ status: 'live' }))
-  server.post('/here', async ({ body }) => ({ status: 1, body }))
-}
-
-function expectError(answer: RawAnswer | null, code: number): void {
-  expect(answer?.status).toBe(code)
-  expect(JSON.parse(answer?.body ?? '')).toMatchObject({ status: 0, code })
-}
-
-function connectionsOf(server: Server): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))
-  })
-}
+import {
+  bareServer,
+  connectionsOf,
+  expectError,
+  HEAD,
+  JSON_POST,
+  pingRoutes,
+} from '../support/admin/bare.ts'
+import { openSocket } from '../support/realtime/http/socket.ts'
 
 /** Sends one request on its own connection, which ends with the answer. */
 async function healthOf(port: number, localAddress = '127.0.0.1'): Promise<void> {
@@ -41,7 +27,7 @@ describe('many slow requests from one address', () => {
     const lines: unknown[] = []
     const log = { warn: (...line: unknown[]) => lines.push(line), error: () => undefined }
     const limits = { connectionsMax: 1000, connectionsPerAddressMax: 20 }
-    const { port } = await bareServer(routes, limits, log as never)
+    const { port } = await bareServer(pingRoutes, limits, log as never)
     const slow = Array.from({ length: 300 }, () => openSocket(port))
     for (const socket of slow) await socket.send(SLOW)
     await healthOf(port)
@@ -62,7 +48,7 @@ describe('many slow requests from one address', () => {
   })
 
   it('and idle ones that fill the reserve do not block other addresses', async () => {
-    const { port } = await bareServer(routes, { connectionsMax: 1 })
+    const { port } = await bareServer(pingRoutes, { connectionsMax: 1 })
     const idle = Array.from({ length: 200 }, () => openSocket(port))
     for (const socket of idle) await socket.connected
     await healthOf(port)
@@ -72,7 +58,7 @@ describe('many slow requests from one address', () => {
 
   it('from a trusted proxy count as those of many clients', async () => {
     const limits = { connectionsPerAddressMax: 1, trustedProxies: ['127.0.0.1'] }
-    const { port } = await bareServer(routes, limits)
+    const { port } = await bareServer(pingRoutes, limits)
     const sockets = [openSocket(port), openSocket(port), openSocket(port)]
     for (const socket of sockets) {
       await socket.send(`GET /here HTTP/1.1\r\n${HEAD}\r\n`)
@@ -88,12 +74,12 @@ describe('a request body', () => {
     `POST ${path} HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\nContent-Length: 30\r\n\r\n`
 
   it('that is late is answered 408 long before a large one would be', async () => {
-    const { server, port } = await bareServer(routes, times)
+    const { server, port } = await bareServer(pingRoutes, times)
     const socket = openSocket(port)
     await socket.send(`${slowPost('/here')}{`)
     expectError(await socket.answer(), 408)
     await socket.closed()
-    await expect.poll(() => connectionsOf(server.server)).toBe(0)
+    await expect.poll(() => connectionsOf(server)).toBe(0)
   })
 
   it('of a route for large bodies has time in proportion to its size', async () => {
@@ -101,7 +87,7 @@ describe('a request body', () => {
     const log = { warn: () => undefined, error: () => (failed += 1) }
     const { server, port } = await bareServer(
       (bare) => {
-        routes(bare)
+        pingRoutes(bare)
         bare.post('/large', { config: { bodies: 'large' } as never }, async () => ({ status: 1 }))
       },
       { ...times, bodyBytesPerSecondMin: 1 },
@@ -122,7 +108,7 @@ describe('a request body', () => {
   })
 
   it('that is late after the answer ends the connection', async () => {
-    const { port } = await bareServer(routes, times)
+    const { port } = await bareServer(pingRoutes, times)
     const socket = openSocket(port)
     await socket.send(`GET /here HTTP/1.1\r\n${HEAD}Content-Length: 30\r\n\r\n{`)
     expect((await socket.answer())?.status).toBe(200)

@@ -1,26 +1,22 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { refuseCrossSite } from '../../src/admin/browsers.ts'
 import { listedOrigins } from '../../src/admin/cors.ts'
 import { createCurrentSettings } from '../../src/catalog/settings/current-settings.ts'
 import { writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import { bareServer } from '../support/admin/bare.ts'
-import { startTestStores, type TestStores } from '../support/recorder/accounts.ts'
+import { useOpened } from '../support/opened.ts'
+import { startTestStores } from '../support/recorder/accounts.ts'
 
 const CRM = 'https://crm.example.net'
 const POLL_MS = 500
-
-let stores: TestStores
 let nowMs = Date.parse('2026-06-15T12:00:00Z')
-beforeAll(async () => {
-  stores = await startTestStores()
-})
-afterAll(() => stores.close())
+const stores = useOpened(startTestStores)
 
 /** Applies after the next poll of the settings. */
 async function list(...origins: string[]): Promise<void> {
   const change = { nowMs, by: 'test' }
   await writeStoredConfig(
-    stores.catalog,
+    stores().catalog,
     'security' as never,
     () => ({ cors: { origins } }),
     change,
@@ -30,7 +26,7 @@ async function list(...origins: string[]): Promise<void> {
 
 async function site() {
   const clock = { nowMs: () => nowMs }
-  const listed = listedOrigins(createCurrentSettings(stores.catalog, clock, POLL_MS))
+  const listed = listedOrigins(createCurrentSettings(stores().catalog, clock, POLL_MS))
   const admin = { host: '127.0.0.1', openTo: 'nobody', hostNames: [] } as const
   let calls = 0
   const { url } = await bareServer((server) => {

@@ -3,14 +3,14 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import type { FastifyInstance } from 'fastify'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { chooseEncoding, sendJson } from '../../src/admin/encodings.ts'
 import { LIVE_ANSWERS } from '../../src/admin/entities/openapi/live-docs.ts'
 import { HISTORY_SECONDS, SampleRing } from '../../src/admin/live/history.ts'
 import { type Figure, type LiveSample, numbersOf } from '../../src/admin/live/sample.ts'
 import { createServer } from '../../src/admin/server.ts'
 import { loadConfig } from '../../src/config/load.ts'
+import { useOpened } from '../support/opened.ts'
 import { silent } from '../support/recorder/accounts.ts'
 
 /** 15 minutes of a node with three file types, whose rates vary; the same in each run. */
@@ -44,18 +44,18 @@ function fullHistory(): string {
 const RATES = /^(?:requests|file_types|reservations|workers|loops)\b|recorded|backlog|age_s|open/
 
 const HISTORY = fullHistory()
-let server: FastifyInstance
 
+const server = useOpened(() => createServer(loadConfig({ env: {} }).admin, silent))
 beforeAll(async () => {
-  server = createServer(loadConfig({ env: {} }).admin, silent)
-  server.get('/', { config: { access: 'public' } }, (sent, reply) => sendJson(sent, reply, HISTORY))
-  await server.listen({ port: 0, host: '127.0.0.1' })
+  server().get('/', { config: { access: 'public' } }, (sent, reply) =>
+    sendJson(sent, reply, HISTORY),
+  )
+  await server().listen({ port: 0, host: '127.0.0.1' })
 })
-afterAll(() => server.close())
 
 /** As it comes: `fetch` would decompress. */
 async function get(accepted: string | null, method: 'GET' | 'HEAD' = 'GET') {
-  const { port } = server.server.address() as AddressInfo
+  const { port } = server().server.address() as AddressInfo
   const headers = accepted === null ? {} : { 'accept-encoding': accepted }
   const sent = request({ port, host: '127.0.0.1', path: '/', method, headers }).end()
   const [response] = (await once(sent, 'response')) as [IncomingMessage]

@@ -1,17 +1,20 @@
 import { once } from 'node:events'
-import type { Server } from 'node:http'
 import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
-import { bareServer, sendRaw } from '../support/admin/bare.ts'
+import {
+  bareServer,
+  connectionsOf,
+  expectError,
+  HEAD,
+  JSON_POST,
+  pingRoutes,
+  sendRaw,
+} from '../support/admin/bare.ts'
 import { openSocket, type RawAnswer } from '../support/realtime/http/socket.ts'
 
-const HEAD = 'Host: 127.0.0.1\r\n'
-const JSON_POST = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
-
 /** Properties of every answer, from any layer. */
-function expectError(answer: RawAnswer | null, code: number): void {
-  expect(answer?.status).toBe(code)
-  expect(JSON.parse(answer?.body ?? '')).toMatchObject({ status: 0, code })
+function expectErrorWithHeaders(answer: RawAnswer | null, code: number): void {
+  expectError(answer, code)
   expect(answer?.headers.get('content-type')).toMatch(/^application\/json/)
   for (const [name, value] of Object.entries(EXPECTED)) {
     expect(answer?.headers.get(name), name).toBe(value)
@@ -30,9 +33,7 @@ const EXPECTED = {
 }
 
 const routes: Parameters<typeof bareServer>[0] = (server) => {
-  server.get('/here', async () => ({ status: 1 }))
-  server.get('/health', { config: { inReserve: true } }, async () => ({ status: 'live' }))
-  server.post('/here', async ({ body }) => ({ status: 1, body }))
+  pingRoutes(server)
   server.get('/fails', async () => {
     throw new Error('SECRET inside')
   })
@@ -70,7 +71,7 @@ describe('security headers', () => {
         expect(answer?.headers.get(name), name).toBe(value)
       }
     } else {
-      expectError(answer, status)
+      expectErrorWithHeaders(answer, status)
       expect(answer?.body).not.toContain('SECRET')
     }
     socket.destroy()
@@ -97,7 +98,7 @@ describe('a request that is too large:', () => {
       routes(server)
       server.get('/at/:name', async () => ({ status: 1 }))
     })
-    expectError(await sendRaw(port, text), code)
+    expectErrorWithHeaders(await sendRaw(port, text), code)
   })
 
   it('a body without a length is refused when it exceeds the limit', async () => {
@@ -105,7 +106,7 @@ describe('a request that is too large:', () => {
     const chunk = `8000\r\n${'x'.repeat(0x8000)}\r\n`
     const socket = openSocket(port)
     await socket.send(`${JSON_POST}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(9)}`)
-    expectError(await socket.answer(), 413)
+    expectErrorWithHeaders(await socket.answer(), 413)
     socket.destroy()
   })
 })
@@ -119,11 +120,11 @@ describe('a client that is too slow', () => {
     const late = ['GET /here HTTP/1.1\r\nHost: x\r\nX-Slow', body, ''].map(async (text) => {
       const socket = openSocket(port)
       if (text !== '') await socket.send(text)
-      expectError(await socket.answer(), 408)
+      expectErrorWithHeaders(await socket.answer(), 408)
       await socket.closed()
     })
     await Promise.all(late)
-    await expect.poll(() => connectionsOf(server.server)).toBe(0)
+    await expect.poll(() => connectionsOf(server)).toBe(0)
   })
 
   it('in reading its answer is cut off', async () => {
@@ -136,16 +137,10 @@ describe('a client that is too slow', () => {
     client.pause()
     client.write(`GET /much HTTP/1.1\r\n${HEAD}\r\n`)
     await once(server.server, 'request')
-    await expect.poll(() => connectionsOf(server.server)).toBe(0)
+    await expect.poll(() => connectionsOf(server)).toBe(0)
     client.destroy()
   })
 })
-
-function connectionsOf(server: Server): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))
-  })
-}
 
 describe('connections', () => {
   it('above the limit get 503, logged once, except for health', async () => {
@@ -160,7 +155,7 @@ describe('connections', () => {
     for (const socket of [openSocket(port), openSocket(port)]) {
       await socket.send(`GET /here HTTP/1.1\r\n${HEAD}\r\n`)
       const answer = await socket.answer()
-      expectError(answer, 503)
+      expectErrorWithHeaders(answer, 503)
       expect(answer?.headers.get('retry-after')).toBe('5')
       await socket.closed()
     }
@@ -210,7 +205,7 @@ describe('an ambiguous request:', () => {
     })
     const socket = openSocket(port)
     await socket.send(text)
-    expectError(await socket.answer(), 400)
+    expectErrorWithHeaders(await socket.answer(), 400)
     if (text.includes(inner)) expect(await socket.answer()).toBeNull()
     expect(failed).toBe(0)
     socket.destroy()
@@ -263,7 +258,7 @@ describe('a stopping server', () => {
     const closed = server.close()
     await closing
     await socket.send(`GET /here HTTP/1.1\r\n${HEAD}\r\n`)
-    expectError(await socket.answer(), 503)
+    expectErrorWithHeaders(await socket.answer(), 503)
     stopped()
     await closed
     socket.destroy()

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { bareServer } from '../support/admin/bare.ts'
 import { openSocket } from '../support/realtime/http/socket.ts'
-import { REFUSALS, smuggledRequests } from '../support/smuggling.ts'
+import { atEveryCut, exchange, REFUSALS, smuggledRequests } from '../support/smuggling.ts'
 
 const HEADERS = 'Content-Type: application/json\r\n'
 const hidden = '{"hidden":1}'
@@ -11,8 +11,6 @@ const HIDDEN = [
   `Content-Length: ${hidden.length}\r\n\r\n${hidden}`,
 ].join('')
 const ROWS = smuggledRequests({ line: 'POST /here', headers: HEADERS }, HIDDEN)
-/** Concurrent connections when a row is split at every byte. */
-const AT_ONCE = 16
 
 async function startServer() {
   const ran: string[] = []
@@ -25,19 +23,6 @@ async function startServer() {
     }
   })
   return { port, ran }
-}
-
-async function exchange(port: number, parts: readonly string[]) {
-  const socket = openSocket(port)
-  await socket.connected
-  for (const part of parts) {
-    await socket.send(Buffer.from(part, 'latin1'))
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  const first = await socket.answer()
-  const second = await socket.answer()
-  await socket.closed()
-  return { first, second }
 }
 
 describe('the control plane', () => {
@@ -56,15 +41,10 @@ describe('the control plane', () => {
   it('runs nothing behind it where TCP splits at any byte', { timeout: 240_000 }, async () => {
     const { port, ran } = await startServer()
     for (const { name, text } of ROWS) {
-      const cuts = Array.from({ length: text.length - 1 }, (_, index) => index + 1)
-      for (let from = 0; from < cuts.length; from += AT_ONCE) {
-        await Promise.all(
-          cuts.slice(from, from + AT_ONCE).map(async (cut) => {
-            const { second } = await exchange(port, [text.slice(0, cut), text.slice(cut)])
-            expect(second, `${name} at ${cut}`).toBeNull()
-          }),
-        )
-      }
+      await atEveryCut(text, async (parts, cut) => {
+        const { second } = await exchange(port, parts)
+        expect(second, `${name} at ${cut}`).toBeNull()
+      })
       expect(ran, name).toEqual([])
     }
   })

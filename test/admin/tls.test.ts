@@ -1,20 +1,18 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, readFileSync } from 'node:fs'
 import { request } from 'node:https'
 import { connect as connectTcp } from 'node:net'
-import { connect } from 'node:tls'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { AdminListenError } from '../../src/admin/listening.ts'
 import { createServer } from '../../src/admin/server.ts'
 import { bareServer, SETTINGS } from '../support/admin/bare.ts'
+import { useMade } from '../support/opened.ts'
 import {
-  type Authority,
   createAuthority,
   HAS_OPENSSL,
+  unusableFiles,
 } from '../support/realtime/diameter/certificates.ts'
 import { openSocket } from '../support/realtime/http/socket.ts'
 import { silent } from '../support/recorder/accounts.ts'
-
-type Files = { certFile: string; keyFile: string }
 
 interface Answer {
   status: number
@@ -23,24 +21,19 @@ interface Answer {
 }
 
 describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
-  let authority: Authority
-  let files: Files
-  let ca: string
-  beforeAll(() => {
-    authority = createAuthority()
-    files = authority.issue('admin', 'localhost')
-    ca = readFileSync(authority.caFile, 'utf8')
-  })
+  const authority = useMade(createAuthority)
+  const files = useMade(() => authority().issue('admin', 'localhost'))
+  const ca = useMade(() => readFileSync(authority().caFile, 'utf8'))
 
   const secure = (settings: Partial<typeof SETTINGS> = {}) =>
     bareServer((server) => server.get('/here', async ({ protocol }) => ({ protocol })), {
-      tls: { ...SETTINGS.tls, enabled: true, ...files },
+      tls: { ...SETTINGS.tls, enabled: true, ...files() },
       ...settings,
     })
 
   const get = (port: number, path: string, headers: Record<string, string> = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
-      const options = { host: '127.0.0.1', port, path, headers, ca, servername: 'localhost' }
+      const options = { host: '127.0.0.1', port, path, headers, ca: ca(), servername: 'localhost' }
       const asked = request(options, (response) => {
         let body = ''
         response.on('data', (part) => {
@@ -82,28 +75,6 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
     expect(await socket.answer()).toBeNull()
   })
 
-  it.each(['TLSv1.1', 'TLSv1.2', 'TLSv1.3'] as const)(
-    'accepts TLS 1.2 and above: %s',
-    async (version) => {
-      const { port } = await secure()
-      const socket = connect({
-        port,
-        host: '127.0.0.1',
-        ca,
-        servername: 'localhost',
-        ciphers: 'ALL:@SECLEVEL=0',
-        minVersion: version,
-        maxVersion: version,
-      })
-      const spoken = await new Promise((resolve) => {
-        socket.on('secureConnect', () => resolve(socket.getProtocol()))
-        socket.on('error', () => resolve(null))
-      })
-      expect(spoken).toBe(version === 'TLSv1.1' ? null : version)
-      socket.destroy()
-    },
-  )
-
   it('stops during a pending handshake', async () => {
     const { port, server } = await secure()
     const mute = connectTcp({ port, host: '127.0.0.1' })
@@ -114,25 +85,9 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
   })
 
   it('does not start with unusable files, which it names without their content', () => {
-    const other = authority.issue('other')
-    const nonsense = `${files.certFile}.nonsense`
-    writeFileSync(nonsense, 'SECRET')
-    const rows: [change: Partial<Files>, text: string][] = [
-      [{ certFile: '/nowhere' }, 'admin.tls.certFile /nowhere cannot be read: ENOENT'],
-      [{ certFile: '' }, 'admin.tls.certFile must name a file'],
-      [{ certFile: '/' }, 'admin.tls.certFile / cannot be read: EISDIR'],
-      [{ certFile: nonsense }, `admin.tls.certFile ${nonsense} has no certificate`],
-      [
-        { keyFile: nonsense },
-        `admin.tls.keyFile ${nonsense} has no private key without a passphrase`,
-      ],
-      [
-        { keyFile: other.keyFile },
-        `admin.tls.keyFile ${other.keyFile} is not the key of the certificate`,
-      ],
-    ]
-    for (const [change, text] of rows) {
-      const tls = { ...SETTINGS.tls, enabled: true, ...files, ...change }
+    const { keyFile } = authority().issue('other')
+    for (const { change, text } of unusableFiles('admin.tls', files(), keyFile)) {
+      const tls = { ...SETTINGS.tls, enabled: true, ...files(), ...change }
       const start = () => createServer({ ...SETTINGS, tls }, silent)
       expect(start).toThrow(AdminListenError)
       expect(start).toThrow(new AdminListenError(text))
@@ -142,13 +97,13 @@ describe.runIf(HAS_OPENSSL)('a control plane with TLS', () => {
   it('warns of a key that everybody may read', async () => {
     const lines: unknown[] = []
     const log = { warn: (...line: unknown[]) => lines.push(line), error: () => undefined } as never
-    const tls = { ...SETTINGS.tls, enabled: true, ...files }
-    chmodSync(files.keyFile, 0o600)
+    const tls = { ...SETTINGS.tls, enabled: true, ...files() }
+    chmodSync(files().keyFile, 0o600)
     await createServer({ ...SETTINGS, tls }, log).close()
     expect(lines).toEqual([])
-    chmodSync(files.keyFile, 0o644)
+    chmodSync(files().keyFile, 0o644)
     await createServer({ ...SETTINGS, tls }, log).close()
-    chmodSync(files.keyFile, 0o600)
-    expect(lines).toEqual([[{ file: files.keyFile }, expect.stringContaining('may read')]])
+    chmodSync(files().keyFile, 0o600)
+    expect(lines).toEqual([[{ file: files().keyFile }, expect.stringContaining('may read')]])
   })
 })

@@ -1,6 +1,3 @@
-/** `Catalog.read` stops the work of the server when it ends. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type MongoServer, startMongoServer } from '@tollgate/embedded-mongo'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -10,15 +7,15 @@ import {
   ReadCancelledError,
   SlowReadError,
 } from '../../src/catalog/errors.ts'
+import { useFolder } from '../support/opened.ts'
 
-let folder: string
 let server: MongoServer
 let catalog: Catalog
 let stepMs = 0
 let nowMs = 1_700_000_000_000
 
+const folder = useFolder()
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tg-read-'))
   const socketPath = join(folder, 's.sock')
   const clock = {
     nowMs: () => {
@@ -41,7 +38,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await catalog.close()
   await server.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const nothing = { name: 'nobody', description: 'x' } as never

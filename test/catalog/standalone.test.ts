@@ -1,33 +1,27 @@
 /** A standalone MongoDB is refused by name, with the command that makes it a replica set. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type Catalog, openCatalog } from '../../src/catalog/connection.ts'
+import { expect, it } from 'vitest'
+import { openCatalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
-import { type StandaloneMongo, startStandaloneMongo } from '../support/catalog/standalone-mongo.ts'
+import { startStandaloneMongo } from '../support/catalog/standalone-mongo.ts'
+import { useOpened } from '../support/opened.ts'
 
 const REASON =
   'is a standalone server, which has no transactions: start it with --replSet tollgate and run ' +
   "mongosh --eval 'rs.initiate()' once"
-
-let mongo: StandaloneMongo
-let catalog: Catalog
-beforeAll(async () => {
-  mongo = await startStandaloneMongo()
-  catalog = await openCatalog({ url: mongo.url, database: 't', timeoutMs: 5_000, appName: 'test' })
-})
-afterAll(async () => {
-  await catalog.close()
-  await mongo.close()
-})
+const mongo = useOpened(startStandaloneMongo)
+const catalog = useOpened(() =>
+  openCatalog({ url: mongo().url, database: 't', timeoutMs: 5_000, appName: 'test' }),
+)
 
 it('by the check of readiness', async () => {
-  const refusal = catalog.ping()
+  const refusal = catalog().ping()
   await expect(refusal).rejects.toThrow(CatalogUnavailableError)
   await expect(refusal).rejects.toThrow(REASON)
 })
 
 it('by a transaction', async () => {
-  const write = catalog.transaction('write a plan', (session) =>
-    catalog.run('insert', () => catalog.plans.insertOne({} as never, { session })),
+  const write = catalog().transaction('write a plan', (session) =>
+    catalog().run('insert', () => catalog().plans.insertOne({} as never, { session })),
   )
   await expect(write).rejects.toThrow(CatalogUnavailableError)
   await expect(write).rejects.toThrow(REASON)

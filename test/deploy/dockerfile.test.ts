@@ -1,20 +1,10 @@
 /** The image cannot be built here: its build steps run in a folder, without Docker. */
 import { execFileSync, spawnSync } from 'node:child_process'
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { HOUSE } from '../house/tree.ts'
 import {
   type Copy,
@@ -24,6 +14,7 @@ import {
   type Stage,
 } from '../support/deploy/dockerfile.ts'
 import { runScript } from '../support/deploy/health.ts'
+import { useFolder } from '../support/opened.ts'
 
 const read = (path: string) => readFileSync(join(HOUSE, path), 'utf8')
 const stages = parseDockerfile(read('Dockerfile'))
@@ -32,9 +23,7 @@ const [build, final] = stages as [Stage, Stage]
 const textsOf = (stage: Stage, keyword: string) =>
   stage.instructions.filter((one) => one.keyword === keyword).map(({ text }) => text)
 
-const folder = mkdtempSync(join(tmpdir(), 'tg-image-'))
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
-
+const folder = useFolder()
 describe('.dockerignore', () => {
   it.each([
     'data/redis/a.aof',

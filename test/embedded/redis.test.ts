@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { FolderInUseError } from '../../src/embedded/folder-lock.ts'
 import { redisArguments } from '../../src/embedded/redis/arguments.ts'
 import { environmentFor, findRedis, RedisMissingError } from '../../src/embedded/redis/find.ts'
@@ -18,37 +17,37 @@ import {
   startRedis,
 } from '../../src/embedded/redis.ts'
 import { runDirFor } from '../../src/embedded/run-dir.ts'
+import { useFolderEach, useMadeEach } from '../support/opened.ts'
 import { startTestRedis } from '../support/redis.ts'
 import { startRedisOwner } from '../support/redis-owner.ts'
 
-let folder: string
-let dataDir: string
-let warnings: string[]
 const started: EmbeddedRedis[] = []
 
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tg-embedded-'))
-  dataDir = join(folder, 'data')
-  warnings = []
-})
+const folder = useFolderEach()
+const dataDir = useMadeEach(() => join(folder(), 'data'))
+const warnings = useMadeEach<string[]>(() => [])
 
 afterEach(async () => {
   await Promise.all(started.splice(0).map((redis) => redis.close({ force: true })))
   // Log messages of a test.
   const log = { info: () => undefined, warn: note, error: note }
-  const left = await adoptRedis({ dataDir, runDir: runDirFor(dataDir), appendfsync: 'always', log })
+  const left = await adoptRedis({
+    dataDir: dataDir(),
+    runDir: runDirFor(dataDir()),
+    appendfsync: 'always',
+    log,
+  })
   await left?.close({ force: true })
-  rmSync(folder, { recursive: true, force: true })
 })
 
 const note = (_: unknown, message?: string) => {
-  warnings.push(message ?? '')
+  warnings().push(message ?? '')
 }
 
 async function start(options: Partial<RedisOptions> = {}): Promise<EmbeddedRedis> {
   const redis = await startRedis({
-    dataDir,
-    runDir: runDirFor(dataDir),
+    dataDir: dataDir(),
+    runDir: runDirFor(dataDir()),
     appendfsync: 'always',
     log: { info: () => undefined, warn: note, error: note },
     ...options,
@@ -81,17 +80,17 @@ function isAlive(pid: number): boolean {
 
 describe('a started Redis', () => {
   test('closes its folder to other users of the machine, even if it was open before', async () => {
-    mkdirSync(dataDir)
-    chmodSync(dataDir, 0o755)
+    mkdirSync(dataDir())
+    chmodSync(dataDir(), 0o755)
     await start()
-    expect(statSync(dataDir).mode & 0o777).toBe(0o700)
+    expect(statSync(dataDir()).mode & 0o777).toBe(0o700)
   })
 
   test('is reachable only on a private unix socket, with the settings of the ledger', async () => {
     const redis = await start({ maxmemoryBytes: 50_000_000 })
     expect(redis.url).toBe(`unix://${redis.socketPath}`)
     expect(statSync(redis.socketPath).mode & 0o777).toBe(0o700)
-    expect(statSync(runDirFor(dataDir)).mode & 0o777).toBe(0o700)
+    expect(statSync(runDirFor(dataDir())).mode & 0o777).toBe(0o700)
     const names = [
       'port',
       'appendonly',
@@ -127,7 +126,7 @@ describe('a started Redis', () => {
     expect(await first.exited).toEqual({ code: 0, signal: null })
     const second = await start()
     expect(await withClient(second.socketPath, (c) => c.get('k'))).toBe('v')
-    expect(warnings).toEqual([])
+    expect(warnings()).toEqual([])
   })
 
   test('keeps acknowledged data when it is killed, and frees the folder', async () => {
@@ -149,7 +148,7 @@ describe('a started Redis', () => {
     const second = await start()
     await first.close()
     expect(await sendCommand(second.socketPath, ['PING'], 5_000)).toBe('PONG')
-    expect(warnings).toEqual(['redis-server ended unexpectedly'])
+    expect(warnings()).toEqual(['redis-server ended unexpectedly'])
   })
 
   test('is killed if it does not end in time', async () => {
@@ -184,16 +183,16 @@ describe('one Redis per data folder', () => {
 
   test('also with another run folder', async () => {
     const first = await start()
-    const other = join(folder, 'other-run')
+    const other = join(folder(), 'other-run')
     mkdirSync(other)
     await expect(start({ runDir: other })).rejects.toThrow(FolderInUseError)
     expect(await sendCommand(first.socketPath, ['PING'], 5_000)).toBe('PONG')
   })
 
   test('adopts a Redis without an owner, with its data and the current settings', async () => {
-    const program = await findRedis(dataDir)
-    const socketPath = join(runDirFor(dataDir), 'redis.sock')
-    const given = { dataDir, socketPath, appendfsync: 'everysec' as const }
+    const program = await findRedis(dataDir())
+    const socketPath = join(runDirFor(dataDir()), 'redis.sock')
+    const given = { dataDir: dataDir(), socketPath, appendfsync: 'everysec' as const }
     const orphan = spawn(program.command, redisArguments(program, given), {
       ...environmentFor(program),
       stdio: 'ignore',
@@ -211,7 +210,7 @@ describe('one Redis per data folder', () => {
       new Set(['appendfsync', 'always', 'maxmemory', '50000000']),
     )
     expect(await withClient(redis.socketPath, (c) => c.get('k'))).toBe('orphaned')
-    expect(warnings).toEqual(['adopted a redis-server of an earlier run'])
+    expect(warnings()).toEqual(['adopted a redis-server of an earlier run'])
     expect(await redis.close()).toBeNull()
     expect(await ended).toEqual([0, null])
   })
@@ -222,19 +221,19 @@ describe('one Redis per data folder', () => {
     process.kill(first.pid, 'SIGSTOP')
     expect(await first.close()).not.toBeNull()
     process.kill(first.pid, 'SIGCONT')
-    const other = join(folder, 'other-run')
+    const other = join(folder(), 'other-run')
     mkdirSync(other)
     const second = await start({ runDir: other })
     expect(second.pid).not.toBe(first.pid)
     expect(isAlive(first.pid)).toBe(false)
     expect(await withClient(second.socketPath, (c) => c.get('k'))).toBe('elsewhere')
-    expect(warnings).toEqual(['stopped a redis-server that an earlier owner had left running'])
+    expect(warnings()).toEqual(['stopped a redis-server that an earlier owner had left running'])
   })
 })
 
 describe('the owning process', () => {
   test('killed: Redis survives, and the next owner adopts it without loss', async () => {
-    const owner = await startRedisOwner(join(folder, 'owner'), dataDir)
+    const owner = await startRedisOwner(join(folder(), 'owner'), dataDir())
     await withClient(owner.socketPath, (c) => c.set('k', 'kept'))
     await expect(start()).rejects.toThrow(String(owner.process.pid))
     owner.process.kill('SIGKILL')
@@ -243,42 +242,42 @@ describe('the owning process', () => {
     const redis = await start()
     expect(redis.pid).toBe(owner.redisPid)
     expect(await withClient(redis.socketPath, (c) => c.get('k'))).toBe('kept')
-    expect(warnings).toEqual(['adopted a redis-server of an earlier run'])
+    expect(warnings()).toEqual(['adopted a redis-server of an earlier run'])
   })
 
   test('exiting without closing: likewise', async () => {
-    const owner = await startRedisOwner(join(folder, 'owner'), dataDir)
+    const owner = await startRedisOwner(join(folder(), 'owner'), dataDir())
     owner.exit()
     await once(owner.process, 'exit')
     expect((await start()).pid).toBe(owner.redisPid)
   })
 
   test('detects that an adopted Redis has died, and frees the folder', async () => {
-    const owner = await startRedisOwner(join(folder, 'owner'), dataDir)
+    const owner = await startRedisOwner(join(folder(), 'owner'), dataDir())
     owner.process.kill('SIGKILL')
     await once(owner.process, 'exit')
     const redis = await start()
     process.kill(redis.pid, 'SIGKILL')
     await redis.exited
     expect((await start()).pid).not.toBe(redis.pid)
-    expect(warnings).toContain('redis-server ended unexpectedly')
+    expect(warnings()).toContain('redis-server ended unexpectedly')
   })
 })
 
 describe('a start that fails', () => {
   test('reports how Redis ended and its last output', async () => {
-    mkdirSync(join(dataDir, 'appendonlydir'), { recursive: true })
-    writeFileSync(join(dataDir, 'appendonlydir/appendonly.aof.manifest'), 'no manifest\n')
+    mkdirSync(join(dataDir(), 'appendonlydir'), { recursive: true })
+    writeFileSync(join(dataDir(), 'appendonlydir/appendonly.aof.manifest'), 'no manifest\n')
     const failed = await start().catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(RedisStartError)
     expect(String(failed)).toMatch(/ended during startup with code 1/)
     expect(String(failed)).toMatch(/AOF manifest/)
-    rmSync(join(dataDir, 'appendonlydir'), { recursive: true })
+    rmSync(join(dataDir(), 'appendonlydir'), { recursive: true })
     await start()
   })
 
   test('names a missing program', async () => {
-    const program = { command: join(folder, 'none'), version: '7.0.0', libraryPath: undefined }
+    const program = { command: join(folder(), 'none'), version: '7.0.0', libraryPath: undefined }
     await expect(start({ program })).rejects.toThrow(/none cannot be run/)
   })
 })
@@ -287,40 +286,40 @@ describe('finding redis-server', () => {
   const absent = 'redis-server-that-is-not-there'
 
   function unpacked(version: string): void {
-    const bin = join(dataDir, 'redis/redis-x/bin')
+    const bin = join(dataDir(), 'redis/redis-x/bin')
     mkdirSync(bin, { recursive: true })
     const script = `#!/bin/sh\necho "Redis server v=${version} lib=$LD_LIBRARY_PATH"\n`
     writeFileSync(join(bin, 'redis-server'), script, { mode: 0o755 })
     const record = { version, server: 'redis-x/bin/redis-server', libraryPath: ['redis-x/lib'] }
-    writeFileSync(join(dataDir, 'redis/redis.json'), JSON.stringify(record))
+    writeFileSync(join(dataDir(), 'redis/redis.json'), JSON.stringify(record))
   }
 
   test('uses the one unpacked by setup if there is none on the PATH', async () => {
     unpacked('7.4.2')
-    expect(await findRedis(dataDir, absent, folder)).toEqual({
-      command: join(dataDir, 'redis/redis-x/bin/redis-server'),
+    expect(await findRedis(dataDir(), absent, folder())).toEqual({
+      command: join(dataDir(), 'redis/redis-x/bin/redis-server'),
       version: '7.4.2',
-      libraryPath: join(dataDir, 'redis/redis-x/lib'),
+      libraryPath: join(dataDir(), 'redis/redis-x/lib'),
     })
   })
 
   test('also from the source tree, for another data folder', async () => {
     unpacked('6.2.0')
-    const found = await findRedis(join(folder, 'elsewhere'), absent, folder)
+    const found = await findRedis(join(folder(), 'elsewhere'), absent, folder())
     expect(found.version).toBe('6.2.0')
   })
 
   test('refuses one that is too old, and lists where it looked', async () => {
     unpacked('6.0.16')
-    const failed = await findRedis(dataDir, absent, folder).catch((error: unknown) => error)
+    const failed = await findRedis(dataDir(), absent, folder()).catch((error: unknown) => error)
     expect(failed).toBeInstanceOf(RedisMissingError)
     expect(String(failed)).toMatch(/on the PATH: not found; .*redis\.json: version 6\.0\.16/)
     expect(String(failed)).toMatch(/scripts\/setup\.mjs/)
   })
 
   test('refuses a record that setup did not write', async () => {
-    mkdirSync(join(dataDir, 'redis'), { recursive: true })
-    writeFileSync(join(dataDir, 'redis/redis.json'), '{"server":')
-    await expect(findRedis(dataDir, absent, folder)).rejects.toThrow(/invalid contents/)
+    mkdirSync(join(dataDir(), 'redis'), { recursive: true })
+    writeFileSync(join(dataDir(), 'redis/redis.json'), '{"server":')
+    await expect(findRedis(dataDir(), absent, folder())).rejects.toThrow(/invalid contents/)
   })
 })

@@ -1,10 +1,10 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { findRedis } from '../../src/embedded/redis/find.ts'
+import { useFolderEach } from '../support/opened.ts'
 
 type Packages = Record<string, { version?: string; integrity?: string; optional?: boolean }>
 type Lock = { packages: Packages }
@@ -19,14 +19,7 @@ const script = (name: string) => join(tree, 'scripts', name)
 const { checkNode, dependenciesMatch, isBuildCurrent } = (await import(
   script('setup.mjs')
 )) as Setup
-
-let folder: string
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'tg-setup-'))
-})
-afterEach(() => {
-  rmSync(folder, { recursive: true, force: true })
-})
+const folder = useFolderEach()
 
 test('setup refuses an old Node by name', () => {
   expect(() => checkNode('20.18.3')).toThrow(/SetupError|Node 20\.18\.3 is too old.*20\.19/)
@@ -69,19 +62,19 @@ describe('installed dependencies', () => {
 })
 
 test('a build is current until a source file is changed, added or removed', () => {
-  const at = (path: string, seconds: number) => utimesSync(join(folder, path), seconds, seconds)
-  for (const dir of ['src/deep', 'dist']) mkdirSync(join(folder, dir), { recursive: true })
-  writeFileSync(join(folder, 'src/deep/a.ts'), '')
-  expect(isBuildCurrent(folder)).toBe(false)
-  writeFileSync(join(folder, 'dist/.stamp'), '')
+  const at = (path: string, seconds: number) => utimesSync(join(folder(), path), seconds, seconds)
+  for (const dir of ['src/deep', 'dist']) mkdirSync(join(folder(), dir), { recursive: true })
+  writeFileSync(join(folder(), 'src/deep/a.ts'), '')
+  expect(isBuildCurrent(folder())).toBe(false)
+  writeFileSync(join(folder(), 'dist/.stamp'), '')
   for (const path of ['src/deep/a.ts', 'src/deep', 'src']) at(path, 1000)
   at('dist/.stamp', 2000)
-  expect(isBuildCurrent(folder)).toBe(true)
+  expect(isBuildCurrent(folder())).toBe(true)
   at('src/deep/a.ts', 2001)
-  expect(isBuildCurrent(folder)).toBe(false)
+  expect(isBuildCurrent(folder())).toBe(false)
   at('src/deep/a.ts', 1000)
   at('src/deep', 2001)
-  expect(isBuildCurrent(folder)).toBe(false)
+  expect(isBuildCurrent(folder())).toBe(false)
 })
 
 describe('providing Redis on a machine without it', () => {
@@ -89,7 +82,7 @@ describe('providing Redis on a machine without it', () => {
 
   /** Runs provideRedis with only the given programs (shell scripts) on the PATH. */
   function provide(programs: Record<string, string>) {
-    const bin = join(folder, 'bin')
+    const bin = join(folder(), 'bin')
     mkdirSync(bin)
     for (const [name, body] of Object.entries(programs)) {
       writeFileSync(join(bin, name), `#!/bin/sh\n${body}\n`, { mode: 0o755 })
@@ -97,7 +90,7 @@ describe('providing Redis on a machine without it', () => {
     const program = `
       import { provideRedis } from ${JSON.stringify(script('provide-redis.mjs'))}
       const say = (line) => console.log(line)
-      provideRedis({ folder: ${JSON.stringify(join(folder, 'redis'))}, say })`
+      provideRedis({ folder: ${JSON.stringify(join(folder(), 'redis'))}, say })`
     return spawnSync(process.execPath, ['--input-type=module', '-e', program], {
       encoding: 'utf8',
       env: { PATH: bin },
@@ -122,9 +115,9 @@ describe('providing Redis on a machine without it', () => {
     const first = provide(packagesWith('7.0.15'))
     expect(first.stderr).toBe('')
     expect(first.stdout).toMatch(/unpacking Debian's packages in .*\n.*7\.0\.15 ready/)
-    const found = await findRedis(folder, 'redis-server-that-is-not-there', folder)
-    expect(found.command).toBe(join(folder, 'redis', redis))
-    rmSync(join(folder, 'bin'), { recursive: true })
+    const found = await findRedis(folder(), 'redis-server-that-is-not-there', folder())
+    expect(found.command).toBe(join(folder(), 'redis', redis))
+    rmSync(join(folder(), 'bin'), { recursive: true })
     expect(provide({})).toMatchObject({ status: 0, stdout: '', stderr: '' })
   })
 
@@ -132,7 +125,7 @@ describe('providing Redis on a machine without it', () => {
     const failed = provide(packagesWith('6.0.16'))
     expect(failed.status).toBe(1)
     expect(failed.stderr).toMatch(/RedisUnavailableError: .*6\.0\.16 \(needs 6\.2\)/)
-    await expect(findRedis(folder, 'redis-server-that-is-not-there', folder)).rejects.toThrow()
+    await expect(findRedis(folder(), 'redis-server-that-is-not-there', folder())).rejects.toThrow()
   })
 
   test('without apt, prints instructions', () => {

@@ -1,52 +1,39 @@
 import { totalmem } from 'node:os'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { backlogPercent, readBacklog, Threshold } from '../../src/ledger/backlog.ts'
-import { createLedger, type Ledger } from '../../src/ledger/ledger.ts'
-import { createLogger } from '../../src/runtime/log.ts'
-import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { createLedger } from '../../src/ledger/ledger.ts'
+import { useRedis } from '../support/connected-redis.ts'
+import { useMade } from '../support/opened.ts'
 
 const MIB = 1024 * 1024
 const LIMIT = 64 * MIB
-
-let server: TestRedis
-let redis: RedisConnection
-let ledger: Ledger
-beforeAll(async () => {
-  server = await startTestRedis({ maxmemoryBytes: LIMIT })
-  const settings = { url: server.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
-  redis = openRedis(settings, createLogger({ name: 'test', level: 'silent' }))
-  await waitForRedis(redis, 20_000)
-  ledger = createLedger(redis, { partitions: 4, directoryTtlMs: 1, operationKeepMs: 1 }, 1)
-})
-afterAll(async () => {
-  await redis.close()
-  await server.close()
-})
+const { redis } = useRedis({ maxmemoryBytes: LIMIT })
+const settings = { partitions: 4, directoryTtlMs: 1, operationKeepMs: 1 }
+const ledger = useMade(() => createLedger(redis(), settings, 1))
 
 it('the backlog is the memory of all streams, compared with what nothing else uses', async () => {
-  expect(await readBacklog(ledger)).toMatchObject({ streamBytes: 0, limitBytes: LIMIT })
+  expect(await readBacklog(ledger())).toMatchObject({ streamBytes: 0, limitBytes: LIMIT })
   const entry = Buffer.alloc(1024)
   for (const partition of [0, 3]) {
-    const pipeline = redis.client.pipeline()
+    const pipeline = redis().client.pipeline()
     for (let count = 0; count < 2048; count += 1) {
-      pipeline.xadd(ledger.keys.stream(partition), '*', 'r', entry)
+      pipeline.xadd(ledger().keys.stream(partition), '*', 'r', entry)
     }
     await pipeline.exec()
   }
-  const backlog = await readBacklog(ledger)
+  const backlog = await readBacklog(ledger())
   expect(backlog.streamBytes).toBeGreaterThan(4 * MIB)
   expect(backlog.streamBytes).toBeLessThan(6 * MIB)
   const room = LIMIT - backlog.otherBytes
   expect(backlog.otherBytes).toBeLessThan(6 * MIB)
   expect(backlogPercent(backlog)).toBeCloseTo((backlog.streamBytes / room) * 100)
   for (let part = 0; part < 8; part += 1) {
-    await redis.client.append('other', Buffer.alloc(4 * MIB))
+    await redis().client.append('other', Buffer.alloc(4 * MIB))
   }
-  const { streamBytes, otherBytes } = await readBacklog(ledger)
+  const { streamBytes, otherBytes } = await readBacklog(ledger())
   expect(streamBytes).toBe(backlog.streamBytes)
   expect(otherBytes).toBeGreaterThan(32 * MIB)
-  await redis.client.del('other')
+  await redis().client.del('other')
 })
 
 it.each([
@@ -60,11 +47,11 @@ it.each([
 })
 
 it('the backlog is compared with the memory of the machine if there is no limit', async () => {
-  await redis.client.config('SET', 'maxmemory', '0')
-  const { limitBytes } = await readBacklog(ledger)
+  await redis().client.config('SET', 'maxmemory', '0')
+  const { limitBytes } = await readBacklog(ledger())
   expect(limitBytes).toBeGreaterThan(0)
   expect(limitBytes).toBeLessThanOrEqual(totalmem() * 2)
-  await redis.client.config('SET', 'maxmemory', String(LIMIT))
+  await redis().client.config('SET', 'maxmemory', String(LIMIT))
 })
 
 it('the backlog is never too large if no limit is known', () => {

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { AccountCommit } from '../../src/ledger/commit-layout.ts'
 import { stateField } from '../../src/ledger/keys.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
@@ -8,7 +8,6 @@ import {
   contents,
   keyOf,
   loadOne,
-  type OpenLedger,
   openLedger,
   ownerOf,
   SETTINGS,
@@ -17,25 +16,17 @@ import {
   writing,
 } from '../support/ledger/fixture.ts'
 import { emptyLedger, READ_BYTES } from '../support/ledger.ts'
+import { useOpened } from '../support/opened.ts'
 import { lineOf } from '../support/recorder/accounts.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { startTestRedis } from '../support/redis.ts'
 import { NOW_MS } from '../support/workers/processor-fixture.ts'
 
 const PARTITIONS = Array.from({ length: SETTINGS.partitions }, (_, partition) => partition)
 
-let redis: TestRedis
-let ledger: OpenLedger
-
-beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-  ledger = await openLedger(redis.url)
-})
-afterAll(async () => {
-  await ledger.close()
-  await redis.close()
-})
+const redis = useOpened(() => startTestRedis({ appendfsync: 'everysec' }))
+const ledger = useOpened(() => openLedger(redis().url))
 beforeEach(async () => {
-  await emptyLedger(ledger)
+  await emptyLedger(ledger())
 })
 
 /** Spends of the seeded amount of an account, as its next version. */
@@ -46,18 +37,19 @@ function spending(aid: number, version = 2, more: Partial<AccountCommit> = {}): 
 }
 
 async function seedAll(aids: readonly number[]): Promise<void> {
-  for (const aid of aids) await seed(ledger, 1, 1000, aid)
-  for (const partition of PARTITIONS) await ledger.redis.client.del(ledger.keys.stream(partition))
+  for (const aid of aids) await seed(ledger(), 1, 1000, aid)
+  for (const partition of PARTITIONS)
+    await ledger().redis.client.del(ledger().keys.stream(partition))
 }
 
 const kinds = async (batch: readonly AccountCommit[]) =>
-  (await ledger.commit(batch, NOW_MS)).map((reply) => reply.kind)
+  (await ledger().commit(batch, NOW_MS)).map((reply) => reply.kind)
 
 /** Fields of all entries, one list per entry. */
 async function entries(): Promise<string[][]> {
-  const { client } = ledger.redis
+  const { client } = ledger().redis
   const streams = PARTITIONS.map((partition) =>
-    client.xrange(ledger.keys.stream(partition), '-', '+'),
+    client.xrange(ledger().keys.stream(partition), '-', '+'),
   )
   return (await Promise.all(streams)).flat().map(([, fields]) => fields)
 }
@@ -75,10 +67,10 @@ describe('the accounts of a call', () => {
   it('are separated again by the reader, each with its record', async () => {
     const aids = [1, 2, 3]
     await seedAll(aids)
-    const reader = await openStreamReader(ledger, 'one')
+    const reader = await openStreamReader(ledger(), 'one')
     const withLine = (aid: number) =>
       spending(aid, 2, { lines: [{ ...lineOf(aid, 1, `line-${aid}`), state: 'closed' }] })
-    await ledger.commit([withLine(1), spending(2), withLine(3)], NOW_MS)
+    await ledger().commit([withLine(1), spending(2), withLine(3)], NOW_MS)
     expect((await entries()).map(names)).toEqual([['1:1', 'r', '2:1', '3:1', 'r+']])
     const batch = await reader.read(READ_BYTES, 1)
     expect(batch.unreadable).toEqual([])
@@ -92,7 +84,7 @@ describe('the accounts of a call', () => {
 
   it('fill entries of a bounded size', async () => {
     const aids = Array.from({ length: 300 }, (_, index) => index + 1)
-    await ledger.commit(
+    await ledger().commit(
       aids.map((aid) => writing(ownerOf(1, 1, [], aid))),
       NOW_MS,
     )
@@ -108,7 +100,7 @@ describe('the accounts of a call', () => {
       const line = { ...lineOf(aid, 1, `line-${aid}`), plan: 'P'.repeat(500) }
       return writing(ownerOf(1, 1, [], aid), { lines: [line] })
     })
-    await ledger.commit(commits, NOW_MS)
+    await ledger().commit(commits, NOW_MS)
     const records = (await entries()).map((fields) => names(fields).filter((one) => /^r/.test(one)))
     expect(records.length).toBeGreaterThan(3)
     for (const [first, ...rest] of records) {
@@ -134,23 +126,23 @@ describe('a refused account of a call', () => {
   ])('is not written at all because of %s, and the others are written whole', async (_, odd) => {
     const aids = [1, 2, 3]
     await seedAll(aids)
-    const before = await contents(ledger)
+    const before = await contents(ledger())
     expect(await kinds([spending(1), odd, spending(3)])).toEqual([
       'committed',
       'corrupt',
       'committed',
     ])
     expect((await entries()).flatMap(names)).toEqual(['1:1', '3:1'])
-    const after = await contents(ledger)
-    expect([...after.keys()].sort()).toEqual([...before.keys(), ledger.keys.stream(1)].sort())
-    expect(after.get(ledger.keys.account(2))).toBe(before.get(ledger.keys.account(2)))
+    const after = await contents(ledger())
+    expect([...after.keys()].sort()).toEqual([...before.keys(), ledger().keys.stream(1)].sort())
+    expect(after.get(ledger().keys.account(2))).toBe(before.get(ledger().keys.account(2)))
   })
 
   it('is not written at all, and the others are written whole', async () => {
     const aids = [1, 2, 3, 4, 5]
     await seedAll(aids)
-    await ledger.redis.client.hset(ledger.keys.account(2), stateField(1), 'damage')
-    await ledger.redis.client.set(ledger.keys.directory(keyOf('4')), '9:9')
+    await ledger().redis.client.hset(ledger().keys.account(2), stateField(1), 'damage')
+    await ledger().redis.client.set(ledger().keys.directory(keyOf('4')), '9:9')
     const opening = (aid: number) => {
       const sessionKey = keyOf(String(aid))
       const session = sessionOf(1, String(aid), { aid })
@@ -161,7 +153,7 @@ describe('a refused account of a call', () => {
         [{ sessionKey, session, before: null }],
       )
     }
-    const before = await contents(ledger)
+    const before = await contents(ledger())
     expect(await kinds(aids.map(opening))).toEqual([
       'committed',
       'corrupt',
@@ -170,21 +162,21 @@ describe('a refused account of a call', () => {
       'committed',
     ])
     expect((await entries()).flatMap(names)).toEqual(['1:1', '5:1'])
-    const after = await contents(ledger)
+    const after = await contents(ledger())
     for (const aid of [2, 3, 4]) {
-      const key = ledger.keys.account(aid)
+      const key = ledger().keys.account(aid)
       expect(after.get(key)).toBe(before.get(key))
     }
-    expect(await ledger.findLocations(aids.map((aid) => keyOf(String(aid))))).toEqual([
+    expect(await ledger().findLocations(aids.map((aid) => keyOf(String(aid))))).toEqual([
       { aid: 1, sid: 1 },
       null,
       null,
       { aid: 9, sid: 9 },
       { aid: 5, sid: 1 },
     ])
-    const { client } = ledger.redis
+    const { client } = ledger().redis
     const places = PARTITIONS.map((partition) =>
-      client.zrange(ledger.keys.expiry(partition), '0', '-1'),
+      client.zrange(ledger().keys.expiry(partition), '0', '-1'),
     )
     expect((await Promise.all(places)).flat().sort()).toEqual([
       `1:1:${keyOf('1')}`,
@@ -194,9 +186,9 @@ describe('a refused account of a call', () => {
 
   it('may be the last one', async () => {
     await seedAll([1, 2])
-    await ledger.redis.client.hset(ledger.keys.account(2), stateField(1), 'damage')
+    await ledger().redis.client.hset(ledger().keys.account(2), stateField(1), 'damage')
     expect(await kinds([spending(1), spending(2)])).toEqual(['committed', 'corrupt'])
-    expect((await loadOne(ledger, 1)).state.version).toBe(2)
+    expect((await loadOne(ledger(), 1)).state.version).toBe(2)
   })
 
   it('is refused by the directory, also as changed by an account before it', async () => {
@@ -207,7 +199,7 @@ describe('a refused account of a call', () => {
       })
     const batch = [registering(1, ''), registering(2, ''), registering(3, '1:1')]
     expect(await kinds(batch)).toEqual(['committed', 'claimed', 'committed'])
-    expect(await ledger.findLocations([keyOf('a')])).toEqual([{ aid: 3, sid: 1 }])
+    expect(await ledger().findLocations([keyOf('a')])).toEqual([{ aid: 3, sid: 1 }])
   })
 })
 
@@ -216,7 +208,7 @@ describe('an account that a call has twice', () => {
     await seedAll([1, 2])
     const batch = [spending(1), spending(2), spending(1, 3), spending(2, 2)]
     expect(await kinds(batch)).toEqual(['committed', 'committed', 'committed', 'conflict'])
-    const { state } = await loadOne(ledger, 1)
+    const { state } = await loadOne(ledger(), 1)
     expect(state).toMatchObject({ version: 3, buckets: [{ spent: 30 }] })
     expect((await entries()).flatMap(names).sort()).toEqual(['1:1', '1:1', '2:1'])
   })
@@ -227,20 +219,20 @@ describe('shared owners expected to be absent', () => {
 
   it('are found if they exist, and no other account is blocked', async () => {
     await seedAll([1, 2, 3])
-    await seed(ledger, 0, 500, 2)
+    await seed(ledger(), 0, 500, 2)
     const batch = [1, 2, 3].map((aid) => spending(aid, 2, bare))
-    const replies = await ledger.commit(batch, NOW_MS)
+    const replies = await ledger().commit(batch, NOW_MS)
     expect(replies.map(({ kind }) => kind)).toEqual(['committed', 'conflict', 'committed'])
     expect(replies[1]).toMatchObject({ shared: { state: { version: 1 } } })
   })
 
   it('may have a back-off hint or a fence', async () => {
     await seedAll([1, 2, 3])
-    const other = await openLedger(redis.url)
+    const other = await openLedger(redis().url)
     const withHint = { ...spending(2, 9, bare), setsBackoffHint: true }
     expect((await other.commit([withHint], NOW_MS))[0]?.kind).toBe('conflict')
     await other.close()
-    await ledger.raiseFence(3, 0, false, NOW_MS)
+    await ledger().raiseFence(3, 0, false, NOW_MS)
     const fenced = { shared: { ...bare.shared, fence: 0 } }
     const batch = [spending(1, 2, bare), spending(2, 2, bare), spending(3, 2, fenced)]
     expect(await kinds(batch)).toEqual(['committed', 'busy', 'conflict'])
@@ -251,7 +243,7 @@ describe('shared owners expected to be absent', () => {
     const state = ownerOf(0, 1, [])
     const first = spending(1, 2, { shared: { expectedVersion: 0, state } })
     expect(await kinds([first])).toEqual(['committed'])
-    expect((await loadOne(ledger, 0)).state.version).toBe(1)
+    expect((await loadOne(ledger(), 0)).state.version).toBe(1)
     expect((await entries()).map(names)).toEqual([['1:1', '1:0']])
   })
 })
@@ -259,18 +251,18 @@ describe('shared owners expected to be absent', () => {
 describe('a Redis that refuses to write', () => {
   it('has written nothing of the call, whatever was decided for other accounts', async () => {
     await seedAll([1, 2, 3, 4])
-    await ledger.redis.client.hset(ledger.keys.account(2), stateField(1), 'damage')
+    await ledger().redis.client.hset(ledger().keys.account(2), stateField(1), 'damage')
     const batch = [spending(1, 7), spending(2), spending(3), spending(4)]
     const withHint = [{ ...spending(1, 7), setsBackoffHint: true }, spending(3)]
-    const before = await contents(ledger)
-    await ledger.redis.client.config('SET', 'maxmemory', '1')
+    const before = await contents(ledger())
+    await ledger().redis.client.config('SET', 'maxmemory', '1')
     try {
-      await expect(ledger.commit(batch, NOW_MS)).rejects.toThrow(StoreDownError)
-      await expect(ledger.commit(withHint, NOW_MS)).rejects.toThrow(StoreDownError)
+      await expect(ledger().commit(batch, NOW_MS)).rejects.toThrow(StoreDownError)
+      await expect(ledger().commit(withHint, NOW_MS)).rejects.toThrow(StoreDownError)
     } finally {
-      await ledger.redis.client.config('SET', 'maxmemory', '0')
+      await ledger().redis.client.config('SET', 'maxmemory', '0')
     }
-    expect(await contents(ledger)).toEqual(before)
+    expect(await contents(ledger())).toEqual(before)
     expect(await kinds(batch)).toEqual(['conflict', 'corrupt', 'committed', 'committed'])
   })
 })

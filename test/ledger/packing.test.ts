@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Bucket, OwnerState } from '../../src/domain/bucket.ts'
 import type { Payment } from '../../src/domain/segment-parts.ts'
 import type { Session } from '../../src/domain/session.ts'
@@ -8,28 +8,21 @@ import { CorruptValueError, packOwner, unpackOwner } from '../../src/ledger/owne
 import { packResult, unpackRecord, unpackResult } from '../../src/ledger/record-packing.ts'
 import { unpackSession } from '../../src/ledger/session-packing.ts'
 import { bucket, likely, line, owner, segment, session } from '../support/ledger/arbitrary.ts'
-import { type OpenLedger, openLedger, operationOf, sessionOf } from '../support/ledger/fixture.ts'
+import { openLedger, operationOf, sessionOf } from '../support/ledger/fixture.ts'
+import { useOpened } from '../support/opened.ts'
 import { packRecord, packSession } from '../support/packing.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { withExchangedBytes } from '../support/realtime/codecs/fuzz-inputs.ts'
+import { startTestRedis } from '../support/redis.ts'
 
 const SEED = Number(process.env['TEST_SEED'] ?? Date.now() % 2 ** 31)
 const RUNS = { seed: SEED, numRuns: 300 }
 
 /** Packed bytes with some changed, cut off, or appended. */
 function damage(packed: Buffer): fc.Arbitrary<Buffer> {
-  const flips = fc.array(fc.tuple(fc.nat(packed.length - 1), fc.nat(255)), {
-    minLength: 1,
-    maxLength: 4,
-  })
-  const flipped = flips.map((changes) => {
-    const bytes = Buffer.from(packed)
-    for (const [at, value] of changes) bytes[at] = value
-    return bytes
-  })
   const cut = fc.nat(packed.length - 1).map((length) => packed.subarray(0, length))
   const longer = fc.uint8Array({ minLength: 1, maxLength: 9 })
   return fc.oneof(
-    flipped,
+    withExchangedBytes(packed, 4),
     cut,
     longer.map((more) => Buffer.concat([packed, more])),
   )
@@ -196,23 +189,15 @@ function doubleOf(value: number): Buffer {
 }
 
 describe('Lua', () => {
-  let redis: TestRedis
-  let ledger: OpenLedger
-  beforeAll(async () => {
-    redis = await startTestRedis({ appendfsync: 'everysec' })
-    ledger = await openLedger(redis.url)
-  })
-  afterAll(async () => {
-    await ledger.close()
-    await redis.close()
-  })
+  const redis = useOpened(() => startTestRedis({ appendfsync: 'everysec' }))
+  const ledger = useOpened(() => openLedger(redis().url))
 
   const include = readFileSync(new URL('../../src/ledger/lua/include/owner.lua', import.meta.url))
   const script = `${include}
     local ok, version, credited = pcall(check_owner, ARGV[1])
     if not ok then return tostring(version) end
     return { string.format('%d', version), string.format('%d', credited) }`
-  const checkOwner = (packed: Buffer) => ledger.redis.client.eval(script, 0, packed)
+  const checkOwner = (packed: Buffer) => ledger().redis.client.eval(script, 0, packed)
 
   it(`reads the same version and credit from an owner as TypeScript (seed ${SEED})`, async () => {
     await fc.assert(

@@ -1,6 +1,6 @@
 /** Open sessions, found and released by operators. */
 
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { stateField } from '../../src/ledger/keys.ts'
 import {
   findSession,
@@ -10,43 +10,24 @@ import {
 } from '../../src/ledger/open-sessions.ts'
 import { CorruptValueError } from '../../src/ledger/owner-packing.ts'
 import { releaseSession } from '../../src/ledger/release.ts'
-import { emptyLedger } from '../support/ledger.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { useTwoNodes } from '../support/workers/nodes.ts'
 import {
   DATA_UNITS,
   MONEY,
   NOW_MS,
-  openProcessorFixture,
-  type ProcessorFixture,
   REPLAY_MS,
   request,
   service,
 } from '../support/workers/processor-fixture.ts'
 
-let redis: TestRedis
-let scene: ProcessorFixture
-let other: ProcessorFixture
-
-beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-})
-afterAll(() => redis.close())
-beforeEach(async () => {
-  scene = await openProcessorFixture(redis.url)
-  other = await openProcessorFixture(redis.url)
-  await emptyLedger(scene.ledger)
-  return async () => {
-    await scene.close()
-    await other.close()
-  }
-})
+const { scene, other } = useTwoNodes()
 
 const MIB = 1_000_000
 
 /** Opens a session that holds 1 MiB of units. */
 async function start(sid: number, sessionId: string, origin = 'test') {
-  await scene.credit(sid, DATA_UNITS, 10 * MIB)
-  const [outcome] = await scene.charge(
+  await scene().credit(sid, DATA_UNITS, 10 * MIB)
+  const [outcome] = await scene().charge(
     request('start', sid, 0, [service(MIB, 0, { ratingGroup: 10 })], { sessionId, origin }),
   )
   expect(outcome?.reason).toBe('granted')
@@ -54,24 +35,28 @@ async function start(sid: number, sessionId: string, origin = 'test') {
 
 async function openOf(aid: number, sid = 0): Promise<string[]> {
   const found: string[] = []
-  for await (const { session } of openSessionsOf(scene.ledger, { aid, sid })) {
+  for await (const { session } of openSessionsOf(scene().ledger, { aid, sid })) {
     found.push(session.sessionId)
   }
   return found.sort()
 }
 
 const SETTINGS = { attemptsMax: 8, replayMs: REPLAY_MS }
-const release = (location: LocatedSession, by = scene) =>
+const release = (location: LocatedSession, by = scene()) =>
   releaseSession(by.ledger, location, SETTINGS, NOW_MS + 1_000)
 
 async function locationOf(sessionId: string, origin = 'test'): Promise<LocatedSession> {
-  const found = await findSession(scene.ledger, origin, sessionId)
+  const found = await findSession(scene().ledger, origin, sessionId)
   if (found === null) throw new Error(`no session ${sessionId}`)
   return found
 }
 
 const amounts = async (sid: number) =>
-  (await scene.owner(sid)).state.buckets.map(({ spent, reserved, free }) => [spent, reserved, free])
+  (await scene().owner(sid)).state.buckets.map(({ spent, reserved, free }) => [
+    spent,
+    reserved,
+    free,
+  ])
 
 describe('open sessions', () => {
   it('are found by subscriber and by account', async () => {
@@ -81,7 +66,7 @@ describe('open sessions', () => {
     await start(11, 'eleven')
     // Another account of the same partition.
     await start(6401, 'far')
-    await scene.charge(request('release', 1, 1, [service(0)], { sessionId: 'b' }))
+    await scene().charge(request('release', 1, 1, [service(0)], { sessionId: 'b' }))
     expect(await openOf(1)).toEqual(['a', 'c', 'eleven'])
     expect(await openOf(1, 1)).toEqual(['a'])
     expect(await openOf(65)).toEqual(['far'])
@@ -89,12 +74,12 @@ describe('open sessions', () => {
   })
 
   it('are found once each, in many steps', async () => {
-    await scene.credit(1, MONEY, 1)
+    await scene().credit(1, MONEY, 1)
     const ids = Array.from({ length: 1_203 }, (_, index) => `s${index}`)
     for (let from = 0; from < ids.length; from += 100) {
       const part = ids.slice(from, from + 100)
       const free = [service(1, 0, { usaget: 'free' })]
-      await scene.charge(...part.map((sessionId) => request('start', 1, 0, free, { sessionId })))
+      await scene().charge(...part.map((sessionId) => request('start', 1, 0, free, { sessionId })))
     }
     expect(await openOf(1)).toEqual(ids.sort())
   })
@@ -104,14 +89,14 @@ describe('open sessions', () => {
     await start(201, 'same', 'diameter:net/gy')
     await start(2, 'same but longer')
     const origins = async () =>
-      (await findSessionsById(scene.ledger, 'same')).map(({ session }) => session.origin).sort()
+      (await findSessionsById(scene().ledger, 'same')).map(({ session }) => session.origin).sort()
     expect(await origins()).toEqual(['diameter:net/gy', 'http'])
     await release(await locationOf('same', 'http'))
     expect(await origins()).toEqual(['diameter:net/gy'])
     await release(await locationOf('same', 'diameter:net/gy'))
     expect(await origins()).toEqual(['diameter:net/gy', 'http'])
-    expect(await findSessionsById(scene.ledger, 'none')).toEqual([])
-    expect(await findSession(scene.ledger, 'test', 'same')).toBeNull()
+    expect(await findSessionsById(scene().ledger, 'none')).toEqual([])
+    expect(await findSession(scene().ledger, 'test', 'same')).toBeNull()
   })
 })
 
@@ -124,14 +109,14 @@ describe('a released session', () => {
     const released = await release(location)
     expect(released?.services[0]?.reservation.units).toBe(MIB)
     expect(await amounts(1)).toEqual([[0, MIB, 19 * MIB]])
-    expect((await findSession(scene.ledger, 'test', 'a'))?.session.state).toBe('expired')
+    expect((await findSession(scene().ledger, 'test', 'a'))?.session.state).toBe('expired')
     expect(await openOf(1)).toEqual(['stays'])
-    const { version } = (await scene.owner(1)).state
+    const { version } = (await scene().owner(1)).state
     expect(await release(location)).toBeNull()
-    expect((await scene.owner(1)).state.version).toBe(version)
+    expect((await scene().owner(1)).state.version).toBe(version)
     const used = [service(0, 400_000, { ratingGroup: 10 })]
     const more = { sessionId: 'a' }
-    const [late] = await scene.charge(request('release', 1, 1, used, more))
+    const [late] = await scene().charge(request('release', 1, 1, used, more))
     expect(late?.reason).not.toBe('unknownSession')
     expect(await amounts(1)).toEqual([[400_000, MIB, 19 * MIB - 400_000]])
   })
@@ -146,7 +131,7 @@ describe('a released session', () => {
       while (!isOver) {
         number += 1
         const used = [service(1_000, 1_000, { ratingGroup: 10 })]
-        const [outcome] = await other.charge(
+        const [outcome] = await other().charge(
           request('update', 1, number, used, { sessionId: 'busy' }),
         )
         expect(outcome?.reason).toBe('granted')
@@ -162,7 +147,7 @@ describe('a released session', () => {
   it('ends once if two nodes release it', async () => {
     await start(1, 'a')
     const location = await locationOf('a')
-    const both = await Promise.all([release(location), release(location, other)])
+    const both = await Promise.all([release(location), release(location, other())])
     expect(both.filter((session) => session !== null)).toHaveLength(1)
     expect(await amounts(1)).toEqual([[0, 0, 10 * MIB]])
   })
@@ -170,8 +155,8 @@ describe('a released session', () => {
   it('of a damaged owner stays unchanged', async () => {
     await start(1, 'a')
     const location = await locationOf('a')
-    const key = scene.ledger.keys.account(location.aid)
-    await scene.redis.client.hset(key, stateField(location.sid), 'damaged')
+    const key = scene().ledger.keys.account(location.aid)
+    await scene().redis.client.hset(key, stateField(location.sid), 'damaged')
     await expect(release(location)).rejects.toThrow(CorruptValueError)
   })
 })

@@ -1,33 +1,13 @@
 /** Sessions that a restarted client has lost end; all others continue. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { CreditControlClient } from '../../src/domain/charge-request.ts'
 import { findSession } from '../../src/ledger/open-sessions.ts'
 import { endLostSessions } from '../../src/ledger/restarts.ts'
 import { openClientStates, pendingRestarts } from '../../src/store/client-states.ts'
-import { emptyLedger } from '../support/ledger.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import {
-  MONEY,
-  NOW_MS,
-  openProcessorFixture,
-  type ProcessorFixture,
-  REPLAY_MS,
-  request,
-  service,
-} from '../support/workers/processor-fixture.ts'
+import { useNode } from '../support/workers/nodes.ts'
+import { MONEY, NOW_MS, REPLAY_MS, request, service } from '../support/workers/processor-fixture.ts'
 
-let redis: TestRedis
-let scene: ProcessorFixture
-
-beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-})
-afterAll(() => redis.close())
-beforeEach(async () => {
-  scene = await openProcessorFixture(redis.url)
-  await emptyLedger(scene.ledger)
-  return () => scene.close()
-})
+const { scene } = useNode()
 
 const GATEWAY = 'gw@r'
 const of = (stateId: number, name = GATEWAY): CreditControlClient => ({ name, stateId })
@@ -42,25 +22,25 @@ async function send(
 ) {
   const services = [service(kind === 'release' ? -1 : MIB, used, { ratingGroup: 10 })]
   const more = { sessionId: `s${sid}`, client }
-  const [outcome] = await scene.charge(request(kind, sid, number, services, more))
+  const [outcome] = await scene().charge(request(kind, sid, number, services, more))
   return outcome
 }
 
 async function start(sid: number, client: CreditControlClient | null): Promise<void> {
-  await scene.credit(sid, MONEY, 1_000_000)
+  await scene().credit(sid, MONEY, 1_000_000)
   expect(await send('start', sid, 0, client)).toMatchObject({ reason: 'granted' })
 }
 
 const stateOf = async (sid: number) =>
-  (await findSession(scene.ledger, 'test', `s${sid}`))?.session.state
+  (await findSession(scene().ledger, 'test', `s${sid}`))?.session.state
 
 async function restart(stateId: number, name = GATEWAY): Promise<void> {
-  const states = openClientStates(scene.ledger.redis)
+  const states = openClientStates(scene().ledger.redis)
   await states.raise(name, stateId, stateId - 1)
 }
 
 const end = (isStopping = () => false) =>
-  endLostSessions(scene.ledger, {
+  endLostSessions(scene().ledger, {
     settings: { attemptsMax: 8, replayMs: REPLAY_MS },
     nowMs: () => NOW_MS + 1000,
     onExpired: () => undefined,
@@ -80,10 +60,10 @@ describe('a restarted client', () => {
       [1, 0],
       [2, 2_000],
     ] as const) {
-      const [money] = (await scene.owner(sid)).state.buckets
+      const [money] = (await scene().owner(sid)).state.buckets
       expect(money?.reserved).toBe(reserved)
     }
-    expect([...(await pendingRestarts(scene.ledger.redis))]).toEqual([])
+    expect([...(await pendingRestarts(scene().ledger.redis))]).toEqual([])
     expect(await end()).toBe(0)
   })
 
@@ -104,7 +84,7 @@ describe('a restarted client', () => {
     await restart(6)
     expect(await end()).toBe(1)
     expect(await send('release', 1, 1, of(6), MIB)).toMatchObject({ reason: 'granted' })
-    const [money] = (await scene.owner(1)).state.buckets
+    const [money] = (await scene().owner(1)).state.buckets
     expect(money).toMatchObject({ reserved: 0, spent: 2_000 })
   })
 

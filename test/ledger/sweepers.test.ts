@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Ledger } from '../../src/ledger/ledger.ts'
 import { unpackRecord } from '../../src/ledger/record-packing.ts'
 import { type SweepResult, sweepPartition } from '../../src/ledger/sweep.ts'
@@ -12,7 +12,8 @@ import {
   writing,
 } from '../support/ledger/fixture.ts'
 import { emptyLedger } from '../support/ledger.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { useMadeEach, useOpened } from '../support/opened.ts'
+import { startTestRedis } from '../support/redis.ts'
 import { waitUntil } from '../support/wait.ts'
 import {
   GRACE_MS,
@@ -20,7 +21,6 @@ import {
   MONEY,
   NOW_MS,
   openProcessorFixture,
-  type ProcessorFixture,
   REPLAY_MS,
   request,
   service,
@@ -33,20 +33,15 @@ const DAY_MS = 86_400_000
 const LEASE_MS = 300
 const SETTINGS = { batchMax: 50, leaseMs: LEASE_MS, replayMs: REPLAY_MS }
 
-let redis: TestRedis
-let scenes: ProcessorFixture[]
-let scene: ProcessorFixture
-
-beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-})
-afterAll(() => redis.close())
+const redis = useOpened(() => startTestRedis({ appendfsync: 'everysec' }))
+const scenes = useMadeEach(() =>
+  Promise.all([1, 2, 3, 4].map(() => openProcessorFixture(redis().url))),
+)
+const scene = useMadeEach(() => scenes()[0]!)
 beforeEach(async () => {
-  scenes = await Promise.all([1, 2, 3, 4].map(() => openProcessorFixture(redis.url)))
-  scene = scenes[0]!
-  await emptyLedger(scene.ledger)
+  await emptyLedger(scene().ledger)
   return async () => {
-    await Promise.all(scenes.map((one) => one.close()))
+    await Promise.all(scenes().map((one) => one.close()))
   }
 })
 
@@ -74,21 +69,21 @@ function sweep(ledger: Ledger, token: string, nowMs = DUE_MS, more = {}): Promis
 
 /** Opens sessions of one subscriber and uses a unit in each. */
 async function open(sid: number, count: number): Promise<void> {
-  await scene.credit(sid, MONEY, 10_000_000)
+  await scene().credit(sid, MONEY, 10_000_000)
   const ids = Array.from({ length: count }, (_, index) => ({ sessionId: `${sid}-${index}` }))
-  await scene.charge(...ids.map((id) => request('start', sid, 0, [service(1_000)], id)))
-  await scene.charge(...ids.map((id) => request('update', sid, 1, [service(1_000, 1)], id)))
+  await scene().charge(...ids.map((id) => request('start', sid, 0, [service(1_000)], id)))
+  await scene().charge(...ids.map((id) => request('update', sid, 1, [service(1_000, 1)], id)))
 }
 
 async function reservedOf(sid: number): Promise<number> {
-  const { buckets } = (await scene.owner(sid)).state
+  const { buckets } = (await scene().owner(sid)).state
   return buckets.reduce((sum, { reserved }) => sum + reserved, 0)
 }
 
 /** The number of times each line was appended as expired, over all partitions. */
 async function expiredLines(): Promise<Map<string, number>> {
   const counts = new Map<string, number>()
-  const { keys, redis } = scene.ledger
+  const { keys, redis } = scene().ledger
   for (let partition = 0; partition < keys.partitions; partition += 1) {
     for (const [, fields] of await redis.client.xrangeBuffer(keys.stream(partition), '-', '+')) {
       const at = fields.findIndex((field, index) => index % 2 === 0 && String(field) === 'r')
@@ -104,11 +99,11 @@ async function expiredLines(): Promise<Map<string, number>> {
 describe('a sweeper that is killed between its lease and its commit', () => {
   it('keeps the others away for the time of the lease, by the clock of Redis alone', async () => {
     await open(1, 5)
-    const failing = failingAt(scene.ledger, 1)
+    const failing = failingAt(scene().ledger, 1)
     // Its clock is a day ahead: neither its lease nor its members may be hidden for a day.
     await expect(sweep(failing, 'failing', DUE_MS + DAY_MS)).rejects.toThrow(KilledError)
-    const other = scenes[1]!.ledger
-    const lease = scene.ledger.keys.sweepLease(1)
+    const other = scenes()[1]!.ledger
+    const lease = scene().ledger.keys.sweepLease(1)
     const results: SweepResult[] = []
     await waitUntil('the lease is over', async () => {
       results.push(await sweep(other, 'other'))
@@ -116,34 +111,34 @@ describe('a sweeper that is killed between its lease and its commit', () => {
     })
     expect(results.at(-1)).toMatchObject({ status: 'done', expired: 5, moved: 0 })
     expect(results.slice(0, -1).every(({ status }) => status === 'taken')).toBe(true)
-    expect(await scene.redis.client.exists(lease)).toBe(0)
+    expect(await scene().redis.client.exists(lease)).toBe(0)
     expect(await reservedOf(1)).toBe(0)
   })
 
   it('can continue immediately itself', async () => {
     await open(1, 5)
-    await expect(sweep(failingAt(scene.ledger, 1), 'same')).rejects.toThrow(KilledError)
-    expect(await sweep(scene.ledger, 'same')).toMatchObject({ status: 'done', expired: 5 })
+    await expect(sweep(failingAt(scene().ledger, 1), 'same')).rejects.toThrow(KilledError)
+    expect(await sweep(scene().ledger, 'same')).toMatchObject({ status: 'done', expired: 5 })
   })
 })
 
 describe('a sweeper that has lost its lease', () => {
   it('neither expires anything twice nor removes the lease of the next one', async () => {
     await open(1, 5)
-    const { client } = scene.redis
-    const lease = scene.ledger.keys.sweepLease(1)
+    const { client } = scene().redis
+    const lease = scene().ledger.keys.sweepLease(1)
     let swept: SweepResult | null = null
     const load: Ledger['load'] = async (wanted) => {
-      const loaded = await scene.ledger.load(wanted)
+      const loaded = await scene().ledger.load(wanted)
       if (swept === null) {
         // As if the process had been suspended for longer than its lease.
         await client.del(lease)
-        swept = await sweep(scenes[1]!.ledger, 'next')
+        swept = await sweep(scenes()[1]!.ledger, 'next')
         await client.set(lease, 'third')
       }
       return loaded
     }
-    expect(await sweep({ ...scene.ledger, load }, 'lost')).toMatchObject({ expired: 0, moved: 5 })
+    expect(await sweep({ ...scene().ledger, load }, 'lost')).toMatchObject({ expired: 0, moved: 5 })
     expect(swept).toMatchObject({ expired: 5 })
     expect(await client.get(lease)).toBe('third')
     expect([...(await expiredLines()).values()]).toEqual([1, 1, 1, 1, 1])
@@ -155,14 +150,14 @@ describe('a sweeper at work', () => {
     await open(1, 60)
     const meanwhile: string[] = []
     const load: Ledger['load'] = async (wanted) => {
-      const other = await sweep(scenes[1]!.ledger, 'other', DUE_MS, { leaseMs: 60_000 })
+      const other = await sweep(scenes()[1]!.ledger, 'other', DUE_MS, { leaseMs: 60_000 })
       meanwhile.push(other.status)
-      return scene.ledger.load(wanted)
+      return scene().ledger.load(wanted)
     }
-    const first = await sweep({ ...scene.ledger, load }, 'first', DUE_MS, { leaseMs: 60_000 })
+    const first = await sweep({ ...scene().ledger, load }, 'first', DUE_MS, { leaseMs: 60_000 })
     expect(first).toMatchObject({ status: 'more', expired: 50 })
     expect(meanwhile).toEqual(['taken'])
-    const rest = await sweep(scenes[1]!.ledger, 'other', DUE_MS)
+    const rest = await sweep(scenes()[1]!.ledger, 'other', DUE_MS)
     expect(rest).toMatchObject({ status: 'done', expired: 10 })
   })
 })
@@ -170,17 +165,17 @@ describe('a sweeper at work', () => {
 describe('a partition without due sessions', () => {
   it('is not written to', async () => {
     await open(1, 1)
-    expect(await sweep(scene.ledger, 'idle', DUE_MS - 1)).toMatchObject({ status: 'done' })
-    expect(await scene.redis.client.exists(scene.ledger.keys.sweepLease(1))).toBe(0)
+    expect(await sweep(scene().ledger, 'idle', DUE_MS - 1)).toMatchObject({ status: 'done' })
+    expect(await scene().redis.client.exists(scene().ledger.keys.sweepLease(1))).toBe(0)
   })
 })
 
 describe('an index with unreadable members', () => {
   it('has them postponed, not dropped', async () => {
-    const { client } = scene.redis
-    const { keys } = scene.ledger
+    const { client } = scene().redis
+    const { keys } = scene().ledger
     for (const key of [keys.expiry(1), keys.tombstones(1)]) await client.zadd(key, 1, 'odd')
-    expect(await sweep(scene.ledger, 'one')).toMatchObject({ status: 'done', forgotten: 0 })
+    expect(await sweep(scene().ledger, 'one')).toMatchObject({ status: 'done', forgotten: 0 })
     for (const key of [keys.expiry(1), keys.tombstones(1)]) {
       expect(await client.zscore(key, 'odd')).toBe(String(DUE_MS + LEASE_MS))
     }
@@ -189,7 +184,7 @@ describe('an index with unreadable members', () => {
 
 describe('one call to Redis', () => {
   it('carries a bounded number of accounts and sessions', async () => {
-    const ledger = await openLedger(redis.url)
+    const ledger = await openLedger(redis().url)
     const dueMs = NOW_MS + 2000
     const give = async (aid: number, count: number, lifeMs: number) => {
       const more = { aid, expiresMs: NOW_MS + lifeMs }
@@ -246,7 +241,7 @@ describe('several concurrent sweepers', () => {
     for (const sid of SIDS) await open(sid, PER_SUBSCRIBER)
     const total = SIDS.length * PER_SUBSCRIBER
     const killed = { expired: 0, died: false }
-    const failing = failingAt(scenes[3]!.ledger, 20)
+    const failing = failingAt(scenes()[3]!.ledger, 20)
     const counting: Ledger = {
       ...failing,
       async commit(batch, nowMs) {
@@ -258,7 +253,9 @@ describe('several concurrent sweepers', () => {
         return replies
       },
     }
-    const sweeps = scenes.slice(0, 3).map((one, index) => sweepAll(one.ledger, index))
+    const sweeps = scenes()
+      .slice(0, 3)
+      .map((one, index) => sweepAll(one.ledger, index))
     const death = sweepAll(counting, 3).catch((error: unknown) => {
       expect(error).toBeInstanceOf(KilledError)
       killed.died = true

@@ -1,18 +1,31 @@
 import { describe, expect, it } from 'vitest'
+import { quoteCase } from '../../src/billing/quote/quote-case.ts'
 import { PAYER_CASES } from '../support/rating/model/agreed-payers.ts'
 import { differences } from '../support/rating/model/compare.ts'
 import { modelCase } from '../support/rating/model/model.ts'
 import { INCLUDE_CASES } from '../support/rating/model/published-includes.ts'
 import { CHARGE_CASES, GRANT_CASES, TAX_CASES } from '../support/rating/model/published-prices.ts'
 
-describe('published and agreed cases, run by the model of the property tests', () => {
-  it.each(CHARGE_CASES)('price $name', (testCase) => checkModel(testCase))
-  it.each(INCLUDE_CASES)('included units: $name', (testCase) => checkModel(testCase))
-  it.each(GRANT_CASES)('grant: $name', (testCase) => checkModel(testCase))
-  it.each(PAYER_CASES)('who pays: $name', (testCase) => checkModel(testCase))
-  it.each(TAX_CASES)('tax: $name', (testCase) => checkModel(testCase))
+type Case = (typeof CHARGE_CASES)[number]
+
+describe.each([
+  ['the model of the property tests', checkModel],
+  ['the product', checkProduct],
+])('published and agreed cases, run by %s', (_, check) => {
+  it.each(CHARGE_CASES)('price $name', check)
+  it.each(INCLUDE_CASES)('included units: $name', check)
+  it.each(GRANT_CASES)('grant: $name', check)
+  it.each(PAYER_CASES)('who pays: $name', check)
+  it.each(TAX_CASES)('tax: $name', check)
 })
 
-function checkModel(testCase: (typeof CHARGE_CASES)[number]): void {
+function checkModel(testCase: Case): void {
   expect(differences(testCase.expect!, modelCase(testCase))).toEqual([])
+}
+
+function checkProduct(testCase: Case): void {
+  const { results, ok, error } = quoteCase(testCase)
+  expect(error).toBeUndefined()
+  expect(differences(testCase.expect!, results)).toEqual([])
+  expect(ok).toBe(true)
 }

@@ -6,7 +6,7 @@ import { compileFileType } from '../../src/file-types/compile.ts'
 import type { Codec } from '../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../src/realtime/codecs/codec-of.ts'
 import { createJsonCodec } from '../../src/realtime/codecs/json/codec.ts'
-import { ANSWERS, jsonCodec } from '../support/realtime/codecs/settings.ts'
+import { ANSWERS, DECODE_CONTEXT, jsonCodec } from '../support/realtime/codecs/settings.ts'
 import {
   examplesOf,
   formatOfExample,
@@ -14,17 +14,6 @@ import {
   wireExamples,
 } from '../support/realtime/wire-examples.ts'
 
-const context = {
-  origin: 'test',
-  nowMs: Date.UTC(2026, 10, 21, 10, 10),
-  servicesMax: 32,
-  eventAgeMsMax: 90 * 86_400_000,
-  eventFutureMsMax: 300_000,
-  zone: 'UTC',
-  keptFields: [],
-  identifyingFields: [],
-  identifies: () => false,
-}
 const service = serviceRequest({ usaget: 'data' })
 /** The settings described with the example `redirect`. */
 const redirectCodec = createJsonCodec({
@@ -68,7 +57,7 @@ describe('docs/WIRE.md', () => {
   it.each(examples)('%s: the response, byte for byte', (name, { request, outcome, response }) => {
     const format = formatOfExample(name)
     const codec = name === 'redirect' ? redirectCodec : formats[format]
-    const decoded = codec.decode(Buffer.from(request ?? ''), context)
+    const decoded = codec.decode(Buffer.from(request ?? ''), DECODE_CONTEXT)
     if (decoded.ok) {
       expect(outcome).toBeDefined()
       expect(codec.encode(decoded.envelope, outcome!)).toBe(response)
@@ -101,7 +90,7 @@ describe('docs/WIRE.md', () => {
   it('has a session start that decodes to this request', () => {
     const decoded = jsonCodec.decode(
       Buffer.from(wireExamples().get('start')?.request ?? ''),
-      context,
+      DECODE_CONTEXT,
     )
     expect(decoded).toMatchObject({
       ok: true,
@@ -125,7 +114,7 @@ describe('docs/WIRE.md', () => {
 
   it('has several services that decode to this list', () => {
     const request = wireExamples().get('services')?.request ?? ''
-    const decoded = jsonCodec.decode(Buffer.from(request), context)
+    const decoded = jsonCodec.decode(Buffer.from(request), DECODE_CONTEXT)
     expect(decoded.ok && decoded.request.services).toEqual([
       { ...service, ratingGroup: 10, requested: 5_242_880, used: 1_048_576 },
       { ...service, ratingGroup: 20, requested: 5_242_880, used: 2_097_152 },

@@ -1,18 +1,15 @@
 /** The projection of owners' debt, which metrics add up and a rebuild reads. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { emptyOwner, type OwnerState } from '../../src/domain/bucket.ts'
 import type { Line } from '../../src/domain/line.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { debtWhere } from '../../src/recorder/gauges.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
 import { bucketOf } from '../support/ledger/fixture.ts'
-import { lineOf, startTestStores, type TestStores } from '../support/recorder/accounts.ts'
+import { useOpened } from '../support/opened.ts'
+import { lineOf, startTestStores } from '../support/recorder/accounts.ts'
 
-let stores: TestStores
-beforeAll(async () => {
-  stores = await startTestStores()
-})
-afterAll(() => stores.close())
+const stores = useOpened(startTestStores)
 
 const owing = (sid: number, version: number, owed: number, repaid = 0): OwnerState => ({
   ...emptyOwner(1, sid),
@@ -24,13 +21,13 @@ const owing = (sid: number, version: number, owed: number, repaid = 0): OwnerSta
 
 async function record(owners: OwnerState[], lines: Line[] = []): Promise<void> {
   const flush = coalesce([{ owners, lines, operations: [] }])
-  expect(await writeFlush(stores.catalog, flush, () => '')).toEqual(new Map())
+  expect(await writeFlush(stores().catalog, flush, () => '')).toEqual(new Map())
 }
 
 const debts = async () =>
   Promise.all(
     [0, { $gt: 0 }].map(async (sid) => {
-      const { micros, owners } = await debtWhere(stores.catalog, { sid })
+      const { micros, owners } = await debtWhere(stores().catalog, { sid })
       return [micros, owners]
     }),
   )
@@ -62,6 +59,6 @@ it('recorded debt is of the newest version, repaid or taken back altogether', as
 
 it('no debt is recorded for owners that never had any', async () => {
   await record([owing(13, 1, 0), owing(0, 5, 0)], [{ ...falling(3), sid: 13, stamp: 'other' }])
-  const recorded = await stores.catalog.balances.find({ bucket_id: 0 }).toArray()
+  const recorded = await stores().catalog.balances.find({ bucket_id: 0 }).toArray()
   expect(recorded.map(({ sid }) => sid).sort()).toEqual([0, 11, 12])
 })

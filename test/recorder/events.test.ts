@@ -1,24 +1,15 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { BalanceEvent } from '../../src/domain/events/event.ts'
 import { openStreamReader, streamBacklog } from '../../src/ledger/streams.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
 import { writing } from '../support/ledger/fixture.ts'
 import { READ_BYTES } from '../support/ledger.ts'
-import {
-  loadOwner,
-  NOW_MS,
-  startTestStores,
-  type TestStores,
-  topUp,
-} from '../support/recorder/accounts.ts'
+import { useOpened } from '../support/opened.ts'
+import { loadOwner, NOW_MS, startTestStores, topUp } from '../support/recorder/accounts.ts'
 import { startTestDrain } from '../support/recorder/test-drain.ts'
 
-let stores: TestStores
-beforeAll(async () => {
-  stores = await startTestStores()
-})
-afterAll(() => stores.close())
+const stores = useOpened(startTestStores)
 
 function eventOf(sid: number, stamp: string): BalanceEvent {
   return {
@@ -47,21 +38,21 @@ function eventOf(sid: number, stamp: string): BalanceEvent {
 
 /** Commits events with the next version of a subscriber. */
 async function commit(sid: number, ...events: BalanceEvent[]): Promise<void> {
-  const state = await loadOwner(stores.ledger, sid, sid)
+  const state = await loadOwner(stores().ledger, sid, sid)
   const next = writing({ ...state, version: state.version + 1 })
-  const replies = await stores.ledger.commit([{ ...next, events }], NOW_MS)
+  const replies = await stores().ledger.commit([{ ...next, events }], NOW_MS)
   expect(replies).toEqual([{ kind: 'committed' }])
 }
 
 const stored = (sid: number) =>
-  stores.catalog.events.find({ 'extra_params.sid': sid }).sort({ stamp: 1 }).toArray()
+  stores().catalog.events.find({ 'extra_params.sid': sid }).sort({ stamp: 1 }).toArray()
 
 describe('events of commits', () => {
   it('are stored as notifications that are to be sent', async () => {
-    await topUp(stores.ledger, 1, 1, 1_000, 'op-1')
-    const drain = await startTestDrain(stores)
+    await topUp(stores().ledger, 1, 1, 1_000, 'op-1')
+    const drain = await startTestDrain(stores())
     await commit(1, eventOf(1, 'a'), eventOf(1, 'b'))
-    await expect.poll(() => streamBacklog(stores.ledger)).toBe(0)
+    await expect.poll(() => streamBacklog(stores().ledger)).toBe(0)
     await drain.stop(1_000)
     const [first, second, ...more] = await stored(1)
     expect(more).toEqual([])
@@ -78,17 +69,17 @@ describe('events of commits', () => {
   })
 
   it('stay as they are if their entries are written once more, by another recorder', async () => {
-    await topUp(stores.ledger, 2, 2, 1_000, 'op-2')
+    await topUp(stores().ledger, 2, 2, 1_000, 'op-2')
     await commit(2, eventOf(2, 'c'))
-    const reader = await openStreamReader(await stores.connect(), 'killed')
+    const reader = await openStreamReader(await stores().connect(), 'killed')
     const { entries } = await reader.read(READ_BYTES, 10)
     const flush = coalesce([...entries, ...entries])
-    expect(await writeFlush(stores.catalog, flush, () => '')).toEqual(new Map())
+    expect(await writeFlush(stores().catalog, flush, () => '')).toEqual(new Map())
     const change = { $set: { 'delivery.attempts': 3 } }
-    await stores.catalog.events.updateOne({ stamp: 'c' }, change)
+    await stores().catalog.events.updateOne({ stamp: 'c' }, change)
     // The first recorder was killed before it acknowledged the entries.
-    const drain = await startTestDrain(stores)
-    await expect.poll(() => streamBacklog(stores.ledger)).toBe(0)
+    const drain = await startTestDrain(stores())
+    await expect.poll(() => streamBacklog(stores().ledger)).toBe(0)
     await drain.stop(1_000)
     expect((await stored(2)).map(({ delivery }) => delivery.attempts)).toEqual([3])
   })
@@ -96,7 +87,7 @@ describe('events of commits', () => {
   it('have one document per stamp, whichever recorder inserts it', async () => {
     const again = { ...(await stored(1))[0] }
     delete (again as { _id?: unknown })._id
-    await expect(stores.catalog.events.insertOne(again as never)).rejects.toMatchObject({
+    await expect(stores().catalog.events.insertOne(again as never)).rejects.toMatchObject({
       code: 11_000,
     })
   })

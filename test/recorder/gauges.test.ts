@@ -1,12 +1,9 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { DrainRate, startGauges } from '../../src/recorder/gauges.ts'
-import { startTestStores, type TestStores, topUp } from '../support/recorder/accounts.ts'
+import { useOpened } from '../support/opened.ts'
+import { startTestStores, topUp } from '../support/recorder/accounts.ts'
 
-let stores: TestStores
-beforeAll(async () => {
-  stores = await startTestStores()
-})
-afterAll(() => stores.close())
+const stores = useOpened(startTestStores)
 
 describe('the time to drain a backlog', () => {
   it('is that of the rate of the last half minute', () => {
@@ -25,7 +22,7 @@ describe('the time to drain a backlog', () => {
 })
 
 it('an old entry is logged once, and again when none is old', async () => {
-  const { ledger } = stores
+  const { ledger } = stores()
   let ahead = 0
   const logged: [string, unknown][] = []
   const ages: number[] = []

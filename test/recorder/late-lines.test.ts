@@ -1,5 +1,5 @@
 /** Lines of cycles that are over, and when a cycle is over. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { RealtimeLineDocument } from '../../src/catalog/records/line-document.ts'
 import type { Uninvoiced } from '../../src/catalog/records/uninvoiced.ts'
 import { changeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
@@ -8,21 +8,11 @@ import { streamBacklog } from '../../src/ledger/streams.ts'
 import { coalesce } from '../../src/recorder/coalesce.ts'
 import { type CycleEnds, createCycleEnds } from '../../src/recorder/cycle-ends.ts'
 import { writeFlush } from '../../src/recorder/write.ts'
-import {
-  lineOf,
-  NOW_MS,
-  startTestStores,
-  type TestStores,
-  topUp,
-  use,
-} from '../support/recorder/accounts.ts'
+import { useOpened } from '../support/opened.ts'
+import { lineOf, NOW_MS, startTestStores, topUp, use } from '../support/recorder/accounts.ts'
 import { expectRecorded, startTestDrain } from '../support/recorder/test-drain.ts'
 
-let stores: TestStores
-beforeAll(async () => {
-  stores = await startTestStores()
-})
-afterAll(() => stores.close())
+const stores = useOpened(startTestStores)
 
 const OVER: CycleEnds = {
   refresh: async () => undefined,
@@ -37,11 +27,11 @@ async function write(cycles: CycleEnds, ...lines: Line[]): Promise<number> {
     duplicates += found
   }
   const flush = coalesce([{ lines, operations: [], owners: [] }])
-  expect(await writeFlush(stores.catalog, flush, () => '', { cycles, count })).toEqual(new Map())
+  expect(await writeFlush(stores().catalog, flush, () => '', { cycles, count })).toEqual(new Map())
   return duplicates
 }
 const stored = async (stamp: string) =>
-  (await stores.catalog.lines.findOne({ stamp })) as unknown as RealtimeLineDocument & {
+  (await stores().catalog.lines.findOne({ stamp })) as unknown as RealtimeLineDocument & {
     uninvoiced?: Uninvoiced
   }
 const version = (stamp: string, number: number, used = number): Line => ({
@@ -84,13 +74,13 @@ describe('a line of a cycle that is over', () => {
   })
 
   it('is the same when a recorder is killed and another one repeats its entries', async () => {
-    await topUp(stores.ledger, 8, 81, 1_000, 'op-8')
-    const line = await use(stores.ledger, lineOf(8, 81, 'late-1'), 70)
+    await topUp(stores().ledger, 8, 81, 1_000, 'op-8')
+    const line = await use(stores().ledger, lineOf(8, 81, 'late-1'), 70)
     await write(OVER, line)
-    const drain = await startTestDrain(stores, { cycles: OVER })
-    await expect.poll(() => streamBacklog(stores.ledger)).toBe(0)
+    const drain = await startTestDrain(stores(), { cycles: OVER })
+    await expect.poll(() => streamBacklog(stores().ledger)).toBe(0)
     await drain.stop(1_000)
-    await expectRecorded(stores, 8, 81, [line])
+    await expectRecorded(stores(), 8, 81, [line])
     expect((await stored(line.stamp)).uninvoiced).toMatchObject({ former: null })
   })
 })
@@ -98,7 +88,7 @@ describe('a line of a cycle that is over', () => {
 describe('the end of a cycle', () => {
   const at = async (instant: string, cycleDay: number, key: string) => {
     const clock = { nowMs: () => Date.parse(instant) }
-    const ends = createCycleEnds(stores.catalog, { timeZone: 'UTC', cycleDay }, clock, () => 0)
+    const ends = createCycleEnds(stores().catalog, { timeZone: 'UTC', cycleDay }, clock, () => 0)
     await ends.refresh()
     return ends.isOver(key)
   }
@@ -115,7 +105,7 @@ describe('the end of a cycle', () => {
 
   it('is the first day of its month if accounts have days of their own', async () => {
     const by = { by: 'test', nowMs: NOW_MS }
-    await changeStoredConfig(stores.catalog, 'billrun', () => ({ multi_day_cycle: true }), by)
+    await changeStoredConfig(stores().catalog, 'billrun', () => ({ multi_day_cycle: true }), by)
     expect(await at('2026-07-01T00:00:00Z', 10, '202607')).toBe(true)
     expect(await at('2026-06-30T22:00:00Z', 10, '202607')).toBe(false)
   })

@@ -10,13 +10,14 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
-import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { DEFAULT_CIPHERS } from '../../src/config/tls.ts'
 import type { TlsMetrics } from '../../src/runtime/tls-metrics.ts'
 import { bareServer, SETTINGS } from '../support/admin/bare.ts'
+import { useMade } from '../support/opened.ts'
 import {
-  type Authority,
   createAuthority,
+  type CertificateFiles as Files,
   HAS_OPENSSL,
 } from '../support/realtime/diameter/certificates.ts'
 import { nodeOf } from '../support/realtime/diameter/node-of.ts'
@@ -24,7 +25,6 @@ import { serverOf, tlsOf } from '../support/realtime/http/server-of.ts'
 import { waitUntil } from '../support/wait.ts'
 
 type Limits = { minVersion?: 'TLSv1.2' | 'TLSv1.3'; ciphers?: readonly string[] }
-type Files = { certFile: string; keyFile: string }
 
 interface RecordedListener {
   readonly port: number
@@ -116,14 +116,9 @@ const sections: Record<string, string> = {
 describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
   const start = (files: Files, limits: Limits = {}) =>
     starts[name]?.(files, limits) as Promise<RecordedListener>
-  let authority: Authority
-  let files: Files
-  let ca: string
-  beforeAll(() => {
-    authority = createAuthority()
-    files = authority.issue('first', 'localhost')
-    ca = readFileSync(authority.caFile, 'utf8')
-  })
+  const authority = useMade(createAuthority)
+  const files = useMade(() => authority().issue('first', 'localhost'))
+  const ca = useMade(() => readFileSync(authority().caFile, 'utf8'))
 
   const sockets: TLSSocket[] = []
   afterEach(() => {
@@ -133,7 +128,7 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
   const open = (port: number, options: ConnectionOptions = {}): Promise<TLSSocket | null> =>
     new Promise((resolve) => {
       const ciphers = 'ALL:@SECLEVEL=0'
-      const named = { host: '127.0.0.1', ca, servername: 'localhost', ciphers }
+      const named = { host: '127.0.0.1', ca: ca(), servername: 'localhost', ciphers }
       const socket = connect({ port, ...named, ...options })
       sockets.push(socket)
       socket.on('secureConnect', () => resolve(socket))
@@ -155,7 +150,7 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
   }
 
   it('starts at version 1.2, with forward secrecy and authenticated encryption only', async () => {
-    const { port } = await start(files)
+    const { port } = await start(files())
     for (const version of ['TLSv1', 'TLSv1.1'] as const) {
       expect(await spoken(port, only(version))).toBeNull()
     }
@@ -168,21 +163,21 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
   })
 
   it('with an RSA key accepts no key exchange without forward secrecy', async () => {
-    const { port } = await start(authority.issueRsa('rsa', 'localhost'))
+    const { port } = await start(authority().issueRsa('rsa', 'localhost'))
     for (const cipher of ['AES128-GCM-SHA256', 'AES256-SHA', 'ECDHE-RSA-AES128-SHA']) {
       expect(await spoken(port, only('TLSv1.2', cipher))).toBeNull()
     }
   })
 
   it('starts at version 1.3 if configured', async () => {
-    const { port } = await start(files, { minVersion: 'TLSv1.3' })
+    const { port } = await start(files(), { minVersion: 'TLSv1.3' })
     expect(await spoken(port, only('TLSv1.2'))).toBeNull()
     expect(await spoken(port, only('TLSv1.3'))).toMatch(/^TLSv1\.3 /)
   })
 
   it('uses only the configured cipher suites', async () => {
     const cipher = 'ECDHE-ECDSA-AES256-GCM-SHA384'
-    const { port } = await start(files, { ciphers: [cipher, 'TLS_AES_256_GCM_SHA384'] })
+    const { port } = await start(files(), { ciphers: [cipher, 'TLS_AES_256_GCM_SHA384'] })
     expect(await spoken(port, only('TLSv1.2', cipher))).toBe(`TLSv1.2 ${cipher}`)
     const other = 'ECDHE-ECDSA-AES128-GCM-SHA256'
     expect(await spoken(port, only('TLSv1.2', other))).toBeNull()
@@ -193,7 +188,7 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
 
   it('uses weak cipher suites only by name, and logs a warning', async () => {
     const cipher = 'ECDHE-ECDSA-AES128-SHA'
-    const listener = await start(files, { ciphers: [cipher] })
+    const listener = await start(files(), { ciphers: [cipher] })
     const { port } = listener
     expect(await spoken(port, only('TLSv1.2', cipher))).toBe(`TLSv1.2 ${cipher}`)
     expect(await spoken(port, only('TLSv1.2', 'ECDHE-ECDSA-AES256-GCM-SHA384'))).toBeNull()
@@ -221,12 +216,12 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
   }
 
   it('presents a replaced certificate, while connections stay open', async () => {
-    const pair = copied(files)
+    const pair = copied(files())
     const { port, reloads, ask } = await start(pair)
     const before = await open(port)
     expect(before?.getPeerCertificate().subject.CN).toBe('first')
     for (const [index, next] of ['second', 'third'].entries()) {
-      replace(pair, authority.issue(next, 'localhost'))
+      replace(pair, authority().issue(next, 'localhost'))
       await waitUntil('the new certificate', () => reloads.length === index + 1)
       expect(await subjectOf(port)).toBe(next)
     }
@@ -236,8 +231,8 @@ describe.runIf(HAS_OPENSSL).each(Object.keys(starts))('TLS of %s', (name) => {
   })
 
   it('keeps the current one while files are incomplete or do not match', async () => {
-    const pair = copied(files)
-    const second = authority.issue('second', 'localhost')
+    const pair = copied(files())
+    const second = authority().issue('second', 'localhost')
     const listener = await start(pair)
     const { port, reloads } = listener
     replace(pair, { certFile: second.certFile })

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { createLogger } from '../../src/runtime/log.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import {
@@ -6,49 +6,38 @@ import {
   readSnapshots,
   startSnapshotPublisher,
 } from '../../src/store/metrics-exchange.ts'
-import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { useRedis } from '../support/connected-redis.ts'
 
 const log = createLogger({ name: 'test', level: 'silent' })
-let server: TestRedis
-let redis: RedisConnection
 
-beforeAll(async () => {
-  server = await startTestRedis()
-  redis = openRedis({ url: server.url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }, log)
-  await waitForRedis(redis, 20_000)
-})
-afterAll(async () => {
-  await redis.close()
-  await server.close()
-})
+const { redis } = useRedis()
 
 const snapshotOf = (role: string) => createMetrics({ node: 'n1', role }).snapshot()
 
 it('the metrics exchange returns the newest snapshot of every process', async () => {
-  await publishSnapshot(redis, 'a', await snapshotOf('old'))
-  await publishSnapshot(redis, 'a', await snapshotOf('realtime'))
-  await publishSnapshot(redis, 'b', await snapshotOf('recorder'))
-  const roles = (await readSnapshots(redis)).map(({ role }) => role)
+  await publishSnapshot(redis(), 'a', await snapshotOf('old'))
+  await publishSnapshot(redis(), 'a', await snapshotOf('realtime'))
+  await publishSnapshot(redis(), 'b', await snapshotOf('recorder'))
+  const roles = (await readSnapshots(redis())).map(({ role }) => role)
   expect(roles.sort()).toEqual(['realtime', 'recorder'])
 })
 
 it('the metrics exchange drops silent processes and invalid snapshots', async () => {
-  await publishSnapshot(redis, 'a', await snapshotOf('realtime'))
-  await publishSnapshot(redis, 'b', await snapshotOf('recorder'))
-  const ttlMs = await redis.client.pttl('{tollgate:metrics}:a')
+  await publishSnapshot(redis(), 'a', await snapshotOf('realtime'))
+  await publishSnapshot(redis(), 'b', await snapshotOf('recorder'))
+  const ttlMs = await redis().client.pttl('{tollgate:metrics}:a')
   expect(ttlMs).toBeGreaterThan(0)
-  await redis.client.del('{tollgate:metrics}:a')
-  await redis.client.set('{tollgate:metrics}:b', 'of another release')
-  expect(await readSnapshots(redis)).toEqual([])
-  expect(await redis.client.smembers('{tollgate:metrics}')).toEqual(['b'])
+  await redis().client.del('{tollgate:metrics}:a')
+  await redis().client.set('{tollgate:metrics}:b', 'of another release')
+  expect(await readSnapshots(redis())).toEqual([])
+  expect(await redis().client.smembers('{tollgate:metrics}')).toEqual(['b'])
 })
 
 it('the metrics exchange is fed by a publisher from its start', async () => {
   const metrics = createMetrics({ node: 'n1', role: 'admin' })
   metrics.openSessions(3)
-  const publisher = startSnapshotPublisher(redis, 'c', metrics, log)
-  const published = async () => (await readSnapshots(redis)).some(({ role }) => role === 'admin')
+  const publisher = startSnapshotPublisher(redis(), 'c', metrics, log)
+  const published = async () => (await readSnapshots(redis())).some(({ role }) => role === 'admin')
   await expect.poll(published).toBe(true)
   publisher.stop()
 })

@@ -1,25 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createLogger } from '../../src/runtime/log.ts'
+import { describe, expect, it } from 'vitest'
 import { openExpiringKeys } from '../../src/store/expiring.ts'
-import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
-import { createTokens, newFamily, type TokenHolder, type Tokens } from '../../src/store/tokens.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { createTokens, newFamily, type TokenHolder } from '../../src/store/tokens.ts'
+import { useRedis } from '../support/connected-redis.ts'
+import { useMade } from '../support/opened.ts'
 
-let server: TestRedis
-let redis: RedisConnection
-let tokens: Tokens
-
-beforeAll(async () => {
-  server = await startTestRedis()
-  const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
-  redis = openRedis({ url: server.url, ...timeouts }, createLogger({ name: 't', level: 'silent' }))
-  await waitForRedis(redis, 20_000)
-  tokens = createTokens(openExpiringKeys(redis, 'auth'))
-})
-afterAll(async () => {
-  await redis.close()
-  await server.close()
-})
+const { redis } = useRedis()
+const tokens = useMade(() => createTokens(openExpiringKeys(redis(), 'auth')))
 
 const MINUTE_MS = 60_000
 const HOLDER: TokenHolder = {
@@ -37,62 +23,62 @@ const ofUser = (id: string, family: string): TokenHolder => {
 
 describe('a token', () => {
   it('is 40 random hex digits, and Redis stores its digest until it expires', async () => {
-    const issued = await tokens.access.issue(HOLDER, MINUTE_MS)
-    const refresh = await tokens.refresh.issue(HOLDER, 2 * MINUTE_MS)
+    const issued = await tokens().access.issue(HOLDER, MINUTE_MS)
+    const refresh = await tokens().refresh.issue(HOLDER, 2 * MINUTE_MS)
     expect([issued, refresh]).toEqual(Array(2).fill(expect.stringMatching(/^[0-9a-f]{40}$/)))
-    const keys = await redis.client.keys('*')
+    const keys = await redis().client.keys('*')
     expect(keys).toHaveLength(2)
     for (const key of keys) {
       expect(key).toMatch(/^auth:(token|refresh):[0-9a-f]{64}$/)
-      const value = await redis.client.get(key)
+      const value = await redis().client.get(key)
       for (const token of [issued, refresh]) expect(`${key} ${value}`).not.toContain(token)
-      const leftMs = await redis.client.pttl(key)
+      const leftMs = await redis().client.pttl(key)
       const lifeMs = key.includes(':token:') ? MINUTE_MS : 2 * MINUTE_MS
       expect(leftMs > lifeMs / 2 && leftMs <= lifeMs).toBe(true)
     }
-    expect(await tokens.access.find(issued)).toEqual(HOLDER)
+    expect(await tokens().access.find(issued)).toEqual(HOLDER)
   })
 
   it('is not a refresh token, and is found only by its exact text', async () => {
-    const issued = await tokens.access.issue(HOLDER, MINUTE_MS)
-    expect(await tokens.refresh.find(issued)).toBeNull()
+    const issued = await tokens().access.issue(HOLDER, MINUTE_MS)
+    expect(await tokens().refresh.find(issued)).toBeNull()
     const others = ['', issued.slice(1), `${issued}0`, issued.toUpperCase(), '*', '0'.repeat(40)]
     for (const other of others.filter((each) => each !== issued)) {
-      expect(await tokens.access.find(other)).toBeNull()
+      expect(await tokens().access.find(other)).toBeNull()
     }
   })
 
   it('does not exist after it was revoked', async () => {
     const [issued, other] = await Promise.all([
-      tokens.access.issue(HOLDER, MINUTE_MS),
-      tokens.access.issue(HOLDER, MINUTE_MS),
+      tokens().access.issue(HOLDER, MINUTE_MS),
+      tokens().access.issue(HOLDER, MINUTE_MS),
     ])
-    await tokens.access.revoke(issued)
-    expect(await tokens.access.find(issued)).toBeNull()
-    expect(await tokens.access.find(other)).toEqual(HOLDER)
+    await tokens().access.revoke(issued)
+    expect(await tokens().access.find(issued)).toBeNull()
+    expect(await tokens().access.find(other)).toEqual(HOLDER)
   })
 })
 
 describe('the tokens of a login', () => {
   it('end together, and no others', async () => {
     const holder = ofUser('1', newFamily())
-    const access = await tokens.access.issue(holder, MINUTE_MS)
-    const refresh = await tokens.refresh.issue(holder, MINUTE_MS)
-    const other = await tokens.access.issue(ofUser('1', newFamily()), MINUTE_MS)
-    await tokens.endFamily(holder.family ?? '')
-    expect(await tokens.access.find(access)).toBeNull()
-    expect(await tokens.refresh.find(refresh)).toBeNull()
-    expect(await tokens.access.find(other)).not.toBeNull()
+    const access = await tokens().access.issue(holder, MINUTE_MS)
+    const refresh = await tokens().refresh.issue(holder, MINUTE_MS)
+    const other = await tokens().access.issue(ofUser('1', newFamily()), MINUTE_MS)
+    await tokens().endFamily(holder.family ?? '')
+    expect(await tokens().access.find(access)).toBeNull()
+    expect(await tokens().refresh.find(refresh)).toBeNull()
+    expect(await tokens().access.find(other)).not.toBeNull()
   })
 })
 
 describe('a refresh token', () => {
   it('is claimed by one of several concurrent clients, until it is released', async () => {
-    const issued = await tokens.refresh.issue(HOLDER, MINUTE_MS)
-    const claim = () => tokens.claim(issued, MINUTE_MS)
+    const issued = await tokens().refresh.issue(HOLDER, MINUTE_MS)
+    const claim = () => tokens().claim(issued, MINUTE_MS)
     const claims = await Promise.all(Array.from({ length: 20 }, claim))
     expect(claims.filter((isMine) => isMine)).toHaveLength(1)
-    await tokens.release(issued)
+    await tokens().release(issued)
     expect(await claim()).toBe(true)
   })
 })

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import type { AppendFsync } from '../../src/embedded/redis/arguments.ts'
 import { type EmbeddedRedis, type RedisExit, startRedis } from '../../src/embedded/redis.ts'
 import { runDirFor } from '../../src/embedded/run-dir.ts'
+import { createLogger } from '../../src/runtime/log.ts'
+import { openRedis, type RedisConnection, waitForRedis } from '../../src/store/redis.ts'
 
 export type TestRedisOptions = {
   /** 'always' by default: acknowledged writes of a test survive `kill9`. */
@@ -57,4 +59,14 @@ export async function startTestRedis(options: TestRedisOptions = {}): Promise<Te
       redis = await start()
     },
   }
+}
+
+const nowhere = createLogger({ name: 'test', level: 'silent' })
+
+/** A connection that waits patiently for commands, as soon as Redis answers. */
+export async function connectRedis(url: string, timeoutMs = 20_000): Promise<RedisConnection> {
+  const timeouts = { commandTimeoutMs: timeoutMs, connectTimeoutMs: timeoutMs }
+  const connection = openRedis({ url, ...timeouts }, nowhere)
+  await waitForRedis(connection, 20_000)
+  return connection
 }

@@ -2,6 +2,7 @@
  * Requests that two programs could delimit in two ways (RFC 9112, 11.2), each with a second one
  * hidden behind it. The same for every HTTP server.
  */
+import { openSocket } from './realtime/http/socket.ts'
 
 export interface Smuggled {
   readonly name: string
@@ -17,6 +18,41 @@ export interface Target {
 }
 
 const CHUNKED = 'Transfer-Encoding: chunked\r\n'
+
+/** Concurrent connections when a text is cut at every byte. */
+const AT_ONCE = 16
+
+/** Sends these parts on a new connection, each to be read separately. */
+export async function sendParts(port: number, parts: readonly string[]) {
+  const socket = openSocket(port)
+  await socket.connected
+  for (const part of parts) {
+    await socket.send(Buffer.from(part, 'latin1'))
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  return socket
+}
+
+/** Both answers of a connection to these parts, when it has ended. */
+export async function exchange(port: number, parts: readonly string[]) {
+  const socket = await sendParts(port, parts)
+  const first = await socket.answer()
+  const second = await socket.answer()
+  await socket.closed()
+  return { first, second }
+}
+
+/** Calls `send` with the text in two parts, for every byte at which it can be cut. */
+export async function atEveryCut(
+  text: string,
+  send: (parts: readonly [string, string], cut: number) => Promise<void>,
+): Promise<void> {
+  const cuts = Array.from({ length: text.length - 1 }, (_, index) => index + 1)
+  for (let from = 0; from < cuts.length; from += AT_ONCE) {
+    const some = cuts.slice(from, from + AT_ONCE)
+    await Promise.all(some.map((cut) => send([text.slice(0, cut), text.slice(cut)], cut)))
+  }
+}
 
 type Row = readonly [name: string, text: string, more?: { readonly isSilent: boolean }]
 

@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openSessions } from '../../src/ledger/streams.ts'
+import { useFolder } from '../support/opened.ts'
 import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { compileWorkers } from '../support/workers/compiled.ts'
 import type { ClientPlan, ClientReport } from '../support/workers/contention-client.ts'
@@ -26,10 +26,9 @@ process.stdout.write(JSON.stringify(report))
 
 let redis: TestRedis
 let scene: ProcessorFixture
-let folder: string
 
+const folder = useFolder()
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'tg-contention-'))
   compileWorkers(folder)
   writeFileSync(join(folder, 'client.js'), PROGRAM)
   redis = await startTestRedis({ appendfsync: 'everysec' })
@@ -38,7 +37,6 @@ beforeAll(async () => {
 afterAll(async () => {
   await scene.close()
   await redis.close()
-  rmSync(folder, { recursive: true, force: true })
 })
 
 async function runProcess(plan: ClientPlan): Promise<ClientReport> {

@@ -1,14 +1,13 @@
 /** Actions of event rules: decided from the committed balances, at any node. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { PlanRevision } from '../../src/domain/catalogue.ts'
 import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
 import type { RuleActionDocument } from '../../src/domain/events/rule-documents.ts'
 import type { BalanceRuleSet } from '../../src/domain/events/rule-set.ts'
 import type { CreditEvent } from '../../src/store/session-events.ts'
-import { emptyLedger } from '../support/ledger.ts'
 import { groupOf } from '../support/rating/offers.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import { newEvents, reaching, ruleSetOf } from '../support/workers/event-scene.ts'
+import { useTwoNodes } from '../support/workers/nodes.ts'
 import {
   aidOf,
   catalogueOf,
@@ -24,9 +23,6 @@ import {
   service,
 } from '../support/workers/processor-fixture.ts'
 
-let redis: TestRedis
-let scene: ProcessorFixture
-let other: ProcessorFixture
 let rules: BalanceRuleSet | null = null
 let asked: CreditEvent[] = []
 let isMongoUp = true
@@ -55,23 +51,11 @@ const options = {
   },
 }
 
-beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-})
-afterAll(() => redis.close())
-beforeEach(async () => {
+const { redis, scene, other } = useTwoNodes(options)
+beforeEach(() => {
   rules = null
   asked = []
   isMongoUp = true
-  scene = await openProcessorFixture(redis.url, options)
-  other = await openProcessorFixture(redis.url, options)
-  await emptyLedger(scene.ledger)
-  return async () => {
-    expect(scene.defects).toEqual([])
-    expect(other.defects).toEqual([])
-    await scene.close()
-    await other.close()
-  }
 })
 
 const DATA = 'balance.totals.data.usagev'
@@ -98,55 +82,55 @@ const release = (sid: number, sessionId: string, number: number, used: number) =
 describe('a bar of prepaid credit', () => {
   beforeEach(async () => {
     rules = ruleSetOf(acting(BAR, DATA, -50))
-    await scene.credit(1, DATA_UNITS, 100)
+    await scene().credit(1, DATA_UNITS, 100)
   })
 
   it('denies grants at every node once it is reached, and settles what was used', async () => {
-    await scene.charge(start(1, 'a', 30))
-    await other.charge(start(1, 'b', 30))
-    expect(told(await scene.charge(update(1, 'a', 1, 25)))).toEqual(['granted', 10, null])
-    expect(told(await other.charge(update(1, 'b', 1, 25)))).toEqual(['capReached', 0, null])
-    expect(told(await scene.charge(update(1, 'a', 2, 10)))).toEqual(['capReached', 0, null])
-    expect(told(await scene.charge(start(1, 'c')))).toEqual(['capReached', 0, null])
-    expect(told(await scene.charge(release(1, 'a', 3, 5)))).toEqual(['granted', 0, null])
-    expect(told(await other.charge(release(1, 'b', 2, 0)))).toEqual(['granted', 0, null])
-    const { state } = await scene.owner(1)
+    await scene().charge(start(1, 'a', 30))
+    await other().charge(start(1, 'b', 30))
+    expect(told(await scene().charge(update(1, 'a', 1, 25)))).toEqual(['granted', 10, null])
+    expect(told(await other().charge(update(1, 'b', 1, 25)))).toEqual(['capReached', 0, null])
+    expect(told(await scene().charge(update(1, 'a', 2, 10)))).toEqual(['capReached', 0, null])
+    expect(told(await scene().charge(start(1, 'c')))).toEqual(['capReached', 0, null])
+    expect(told(await scene().charge(release(1, 'a', 3, 5)))).toEqual(['granted', 0, null])
+    expect(told(await other().charge(release(1, 'b', 2, 0)))).toEqual(['granted', 0, null])
+    const { state } = await scene().owner(1)
     expect(state.buckets).toMatchObject([{ spent: 65, reserved: 0, free: 35 }])
-    const [event] = await newEvents(scene)
+    const [event] = await newEvents(scene())
     expect(event).toMatchObject({ event_code: 'CAP', action: BAR, reached_constant: -50 })
   })
 
   it('is stored with the answer: a repetition gets the same one after it is lifted', async () => {
-    await scene.charge(request('event', 1, 0, [service(50)], { sessionId: 'e' }))
-    const denied = await scene.charge(start(1, 'a'))
+    await scene().charge(request('event', 1, 0, [service(50)], { sessionId: 'e' }))
+    const denied = await scene().charge(start(1, 'a'))
     expect(denied).toMatchObject([{ reason: 'capReached', detail: 'CAP' }])
-    await scene.credit(1, DATA_UNITS, 1)
-    expect(await scene.charge(start(1, 'a'))).toEqual(denied)
-    expect(await other.charge(start(1, 'a'))).toEqual(denied)
-    expect(told(await other.charge(start(1, 'b')))).toEqual(['granted', 10, null])
+    await scene().credit(1, DATA_UNITS, 1)
+    expect(await scene().charge(start(1, 'a'))).toEqual(denied)
+    expect(await other().charge(start(1, 'a'))).toEqual(denied)
+    expect(told(await other().charge(start(1, 'b')))).toEqual(['granted', 10, null])
   })
 
   it('denies a check of credit, which asks whether units could be granted', async () => {
-    await scene.charge(start(1, 'a'))
+    await scene().charge(start(1, 'a'))
     const check = service(0, 0, { checksCredit: true })
     const ask = (number: number, used: number) =>
-      scene.charge(request('update', 1, number, [{ ...check, used }], { sessionId: 'a' }))
+      scene().charge(request('update', 1, number, [{ ...check, used }], { sessionId: 'a' }))
     expect(told(await ask(1, 49))).toEqual(['granted', 0, null])
     expect(told(await ask(2, 1))).toEqual(['capReached', 0, null])
   })
 
   it('is lifted by a refund', async () => {
     const event = request('event', 1, 0, [service(50)], { sessionId: 'e' })
-    await scene.charge(event)
-    expect(told(await scene.charge(start(1, 'a')))).toEqual(['capReached', 0, null])
+    await scene().charge(event)
+    expect(told(await scene().charge(start(1, 'a')))).toEqual(['capReached', 0, null])
     const back = request('event', 1, 1, [service(-1)], { sessionId: 'e', refund: true })
-    await scene.charge(back)
-    expect(told(await scene.charge(start(1, 'b')))).toEqual(['granted', 10, null])
+    await scene().charge(back)
+    expect(told(await scene().charge(start(1, 'b')))).toEqual(['granted', 10, null])
     expect(asked.map(({ sid }) => sid)).toEqual([1, 1])
   })
 
   it('is decided on the balance that is committed, although nodes meet conflicts', async () => {
-    const nodes = [scene, other]
+    const nodes = [scene(), other()]
     const events = Array.from({ length: 40 }, (_, index) =>
       nodes[index % 2]!.charge(
         request('event', 1, 0, [service(2)], { sessionId: `conflict-${index}` }),
@@ -159,11 +143,11 @@ describe('a bar of prepaid credit', () => {
   })
 
   it('does not keep a release from being settled while MongoDB is down', async () => {
-    await scene.charge(start(1, 'a', 80))
+    await scene().charge(start(1, 'a', 80))
     isMongoUp = false
-    const cold = await openProcessorFixture(redis.url, options)
+    const cold = await openProcessorFixture(redis().url, options)
     expect(told(await cold.charge(release(1, 'a', 1, 60)))).toEqual(['granted', 0, null])
-    expect((await scene.owner(1)).state.buckets).toMatchObject([{ spent: 60, reserved: 0 }])
+    expect((await scene().owner(1)).state.buckets).toMatchObject([{ spent: 60, reserved: 0 }])
     await cold.close()
   })
 })
@@ -173,28 +157,28 @@ describe('an action of postpaid usage', () => {
 
   it('is in force from the report that reaches the total, until the next cycle', async () => {
     rules = ruleSetOf(acting(SLOW, DATA, 50), acting(BAR, 'balance.groups.G.usagev', 100))
-    await scene.charge(start(SID, 'a'))
-    expect(told(await scene.charge(update(SID, 'a', 1, 49)))).toEqual(['granted', 10, null])
-    expect(told(await other.charge(update(SID, 'a', 2, 1)))).toEqual(['granted', 10, SLOW])
-    expect(told(await other.charge(update(SID, 'a', 3, 50)))).toEqual(['capReached', 0, null])
+    await scene().charge(start(SID, 'a'))
+    expect(told(await scene().charge(update(SID, 'a', 1, 49)))).toEqual(['granted', 10, null])
+    expect(told(await other().charge(update(SID, 'a', 2, 1)))).toEqual(['granted', 10, SLOW])
+    expect(told(await other().charge(update(SID, 'a', 3, 50)))).toEqual(['capReached', 0, null])
     const nextMs = Date.UTC(2026, 3, 1)
-    scene.clock.set(nextMs)
+    scene().clock.set(nextMs)
     const next = { ...start(SID, 'b'), eventTimeMs: nextMs }
-    expect(told(await scene.charge(next))).toEqual(['granted', 10, null])
+    expect(told(await scene().charge(next))).toEqual(['granted', 10, null])
     const late = { ...start(SID, 'c'), eventTimeMs: NOW_MS }
-    expect(told(await scene.charge(late))).toEqual(['capReached', 0, null])
+    expect(told(await scene().charge(late))).toEqual(['capReached', 0, null])
   })
 })
 
 describe('an action of a balance of the account', () => {
   it('acts on its other subscribers, and only there', async () => {
     rules = ruleSetOf(acting(SLOW, DATA, -50))
-    await scene.credit(1, SHARED_DATA, 100)
-    await scene.credit(101, SHARED_DATA, 100)
-    expect(told(await scene.charge(start(2, 'b')))).toEqual(['granted', 10, null])
-    await other.charge(request('event', 1, 0, [service(50)], { sessionId: 'e' }))
-    expect(told(await scene.charge(update(2, 'b', 1, 5)))).toEqual(['granted', 10, SLOW])
-    expect(told(await scene.charge(start(101, 'c')))).toEqual(['granted', 10, null])
+    await scene().credit(1, SHARED_DATA, 100)
+    await scene().credit(101, SHARED_DATA, 100)
+    expect(told(await scene().charge(start(2, 'b')))).toEqual(['granted', 10, null])
+    await other().charge(request('event', 1, 0, [service(50)], { sessionId: 'e' }))
+    expect(told(await scene().charge(update(2, 'b', 1, 5)))).toEqual(['granted', 10, SLOW])
+    expect(told(await scene().charge(start(101, 'c')))).toEqual(['granted', 10, null])
     expect(asked).toEqual([
       { cause: 'credit', aid: aidOf(1), sid: 0, origin: 'test', sessionId: 'e' },
     ])
@@ -208,33 +192,33 @@ describe('open sessions are to be re-authorized', () => {
       conditions: [{ type: 'is_greater_than', value: -50, paths: [{ path: DATA }] }],
       action: SLOW,
     })
-    await scene.credit(1, DATA_UNITS, 100)
-    await scene.charge(start(1, 'a', 90))
-    await scene.charge(update(1, 'a', 1, 50))
+    await scene().credit(1, DATA_UNITS, 100)
+    await scene().charge(start(1, 'a', 90))
+    await scene().charge(update(1, 'a', 1, 50))
     expect(asked).toEqual([])
-    await scene.charge(update(1, 'a', 2, 1))
+    await scene().charge(update(1, 'a', 2, 1))
     const change = { cause: 'credit', aid: aidOf(1), sid: 1, origin: 'test', sessionId: 'a' }
     expect(asked).toEqual([change])
-    await scene.charge(update(1, 'a', 3, 1), update(1, 'a', 4, 1))
-    await scene.charge(update(1, 'a', 2, 1))
+    await scene().charge(update(1, 'a', 3, 1), update(1, 'a', 4, 1))
+    await scene().charge(update(1, 'a', 2, 1))
     expect(asked).toEqual([change])
-    expect(await newEvents(scene)).toHaveLength(3)
+    expect(await newEvents(scene())).toHaveLength(3)
   })
 
   it('with the session itself, if two of them have changed it in one commit', async () => {
     rules = ruleSetOf(acting(BAR, DATA, -50))
-    await scene.credit(1, DATA_UNITS, 100)
+    await scene().credit(1, DATA_UNITS, 100)
     const event = request('event', 1, 0, [service(50)], { sessionId: 'e' })
     const back = request('event', 1, 1, [service(-1)], { sessionId: 'e', refund: true })
-    await scene.charge(event, back)
+    await scene().charge(event, back)
     expect(asked).toEqual([{ cause: 'credit', aid: aidOf(1), sid: 1 }])
   })
 
   it('not for rules without actions, nor for a request that is denied', async () => {
     rules = ruleSetOf(reaching(DATA, -50), acting(BAR, 'balance.cost', 5))
-    await scene.credit(1, DATA_UNITS, 100)
-    await scene.charge(request('event', 1, 0, [service(60)], { sessionId: 'e' }))
-    await scene.charge(request('event', 1, 0, [service(60)], { sessionId: 'f' }))
+    await scene().credit(1, DATA_UNITS, 100)
+    await scene().charge(request('event', 1, 0, [service(60)], { sessionId: 'e' }))
+    await scene().charge(request('event', 1, 0, [service(60)], { sessionId: 'f' }))
     expect(asked).toEqual([])
   })
 })
@@ -254,13 +238,13 @@ describe('answers without an action', () => {
       }
       return outcomes.map(({ services, reason, detail }) => ({ services, reason, detail }))
     }
-    const without = await play(scene, 1)
+    const without = await play(scene(), 1)
     rules = ruleSetOf(
       acting(BAR, DATA, 5),
       { ...acting(BAR, DATA, -100), filter: { plan: ['OTHER'] } },
       { ...acting(BAR, DATA, -100), filter: { aid: [77] } },
       reaching(DATA, '-90,-50'),
     )
-    expect(await play(scene, 2)).toEqual(without)
+    expect(await play(scene(), 2)).toEqual(without)
   })
 })

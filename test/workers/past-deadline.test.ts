@@ -1,40 +1,20 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
-import { emptyLedger } from '../support/ledger.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
-import {
-  DATA_UNITS,
-  NOW_MS,
-  openProcessorFixture,
-  type ProcessorFixture,
-  request,
-  service,
-} from '../support/workers/processor-fixture.ts'
+import { useNode } from '../support/workers/nodes.ts'
+import { DATA_UNITS, NOW_MS, request, service } from '../support/workers/processor-fixture.ts'
 
-let redis: TestRedis
-let scene: ProcessorFixture
-
-beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-})
-afterAll(() => redis.close())
+const { scene } = useNode()
 beforeEach(async () => {
-  scene = await openProcessorFixture(redis.url)
-  await emptyLedger(scene.ledger)
-  await scene.credit(1, DATA_UNITS, 1_000)
+  await scene().credit(1, DATA_UNITS, 1_000)
   // The subscriber is cached from now on.
-  await scene.charge(event('first', 100))
-  return async () => {
-    expect(scene.defects).toEqual([])
-    await scene.close()
-  }
+  await scene().charge(event('first', 100))
 })
 
 const event = (sessionId: string, units: number) =>
   request('event', 1, 0, [service(units)], { sessionId })
 
 async function sendWithDeadline(deadlineMs: number, ...requests: ChargeRequest[]) {
-  const { outcomes, stats } = await scene.processor.process({
+  const { outcomes, stats } = await scene().processor.process({
     requests,
     mayLookUp: false,
     deadlineMs,
@@ -42,7 +22,7 @@ async function sendWithDeadline(deadlineMs: number, ...requests: ChargeRequest[]
   return { reasons: outcomes.map((outcome) => outcome?.reason), late: stats['late'] }
 }
 
-const spent = async () => (await scene.owner(1)).state.buckets[0]?.spent
+const spent = async () => (await scene().owner(1)).state.buckets[0]?.spent
 
 it('a request past its deadline is not charged; repeated, it is', async () => {
   const late = event('late', 50)
@@ -60,12 +40,12 @@ it('the deadline is checked when the account becomes free, and never later', asy
   // Their account is in use.
   const waiting = sendWithDeadline(NOW_MS + 10, event('waiting', 20), event('too', 20))
   const patient = sendWithDeadline(NOW_MS + 11, event('patient', 40))
-  scene.clock.set(NOW_MS + 10)
+  scene().clock.set(NOW_MS + 10)
   expect((await sent).reasons).toEqual(['granted'])
   expect((await waiting).reasons).toEqual(['timedOut', 'timedOut'])
   expect((await patient).reasons).toEqual(['granted'])
   expect(await spent()).toBe(150)
-  const [repeated] = await scene.charge(event('sent', 10))
+  const [repeated] = await scene().charge(event('sent', 10))
   expect(repeated?.reason).toBe('granted')
   expect(await spent()).toBe(150)
 })
@@ -75,12 +55,12 @@ it('later requests of the same session are repeated in order', async () => {
   const report = (number: number, used: number) =>
     request('update', 1, number, [service(100, used)], session)
   const other = request('start', 1, 0, [service(100)], { sessionId: 'other' })
-  await scene.charge(request('start', 1, 0, [service(100)], session))
+  await scene().charge(request('start', 1, 0, [service(100)], session))
   const sent = sendWithDeadline(NOW_MS + 20, event('sent', 10))
   // Their account is in use.
   const first = sendWithDeadline(NOW_MS + 10, report(1, 30))
   const behind = sendWithDeadline(NOW_MS + 20, report(2, 20), other)
-  scene.clock.set(NOW_MS + 10)
+  scene().clock.set(NOW_MS + 10)
   expect((await sent).reasons).toEqual(['granted'])
   expect((await first).reasons).toEqual(['timedOut'])
   expect((await behind).reasons).toEqual(['timedOut', 'granted'])
@@ -94,12 +74,12 @@ it('later requests of the same session are repeated in order', async () => {
 it('later requests of the session are repeated in order also if the batch is full', async () => {
   const session = { sessionId: 'long' }
   const report = (number: number) => request('update', 1, number, [service(1, 1)], session)
-  await scene.charge(request('start', 1, 0, [service(1)], session))
+  await scene().charge(request('start', 1, 0, [service(1)], session))
   const sent = sendWithDeadline(NOW_MS + 20, event('sent', 10))
   const first = sendWithDeadline(NOW_MS + 10, report(1))
   const many = Array.from({ length: 600 }, (_, index) => event(`many-${index}`, 1))
   const behind = sendWithDeadline(NOW_MS + 20, ...many, report(2))
-  scene.clock.set(NOW_MS + 10)
+  scene().clock.set(NOW_MS + 10)
   expect((await sent).reasons).toEqual(['granted'])
   expect((await first).reasons).toEqual(['timedOut'])
   const { reasons } = await behind

@@ -1,26 +1,21 @@
 /** Requests of file types follow the rules of their file type. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import { type NamedRules, RuleBook, type RuleSet } from '../../src/workers/rule-book.ts'
-import { emptyLedger } from '../support/ledger.ts'
 import { usageWith } from '../support/rating/match/rates.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { useNode } from '../support/workers/nodes.ts'
 import {
   catalogueOf,
   DEFAULT_TARIFFS,
   flat,
   MONEY,
   NOW_MS,
-  openProcessorFixture,
-  type ProcessorFixture,
   profileOf,
   RATE_KEYS,
   request,
   service,
 } from '../support/workers/processor-fixture.ts'
 
-let redis: TestRedis
-let scene: ProcessorFixture
 let book: RuleBook
 /** The stored rules that `findRules` searches. */
 let stored: NamedRules[]
@@ -33,30 +28,21 @@ const byApn = (key: string, rateKey: string): NamedRules => ({
   customerIdentification: { data: [{ src_key: 'line', target_key: 'sid' }] },
 })
 
-beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
+const { scene } = useNode({
+  tariffs: { ...DEFAULT_TARIFFS, WEB: { data: flat(1_000_000, 70_000) } },
+  book: (own: RuleSet) => {
+    book = new RuleBook({ own, rateKeys: RATE_KEYS, countryPrefix: '' })
+    return book
+  },
+  findRules: () => book.follow(stored),
+  async read({ key, value }) {
+    const found = key === 'sid' ? profileOf(Number(value)) : null
+    return found === null ? null : { profile: found, validUntilMs: found.toMs }
+  },
 })
-afterAll(() => redis.close())
 beforeEach(async () => {
   stored = []
-  scene = await openProcessorFixture(redis.url, {
-    tariffs: { ...DEFAULT_TARIFFS, WEB: { data: flat(1_000_000, 70_000) } },
-    book: (own: RuleSet) => {
-      book = new RuleBook({ own, rateKeys: RATE_KEYS, countryPrefix: '' })
-      return book
-    },
-    findRules: () => book.follow(stored),
-    async read({ key, value }) {
-      const found = key === 'sid' ? profileOf(Number(value)) : null
-      return found === null ? null : { profile: found, validUntilMs: found.toMs }
-    },
-  })
-  await emptyLedger(scene.ledger)
-  await scene.credit(7, MONEY, 1_000_000)
-  return async () => {
-    expect(scene.defects).toEqual([])
-    await scene.close()
-  }
+  await scene().credit(7, MONEY, 1_000_000)
 })
 
 function event(rules: string, more: Partial<ChargeRequest> = {}): ChargeRequest {
@@ -70,7 +56,7 @@ function event(rules: string, more: Partial<ChargeRequest> = {}): ChargeRequest 
 describe('rules of a file type', () => {
   it('find the subscriber and the rate', async () => {
     await book.follow([byApn('a', 'apn'), byApn('b', 'other')])
-    const [web, other] = await scene.charge(event('a'), event('b'))
+    const [web, other] = await scene().charge(event('a'), event('b'))
     expect(web).toMatchObject({ reason: 'granted', sid: 7, cost: 70_000 })
     expect(other).toMatchObject({ reason: 'granted', sid: 7, cost: 10_000 })
   })
@@ -79,26 +65,26 @@ describe('rules of a file type', () => {
     const { rateCalculators } = byApn('', 'apn')
     await book.follow([{ key: 'c', rateCalculators, customerIdentification: undefined }])
     const named = { subscriberKey: 'sid' as const, subscriberValue: '7' }
-    const [outcome] = await scene.charge(event('c', named))
+    const [outcome] = await scene().charge(event('c', named))
     expect(outcome).toMatchObject({ reason: 'granted', cost: 70_000 })
   })
 
   it('give precedence to the fields of a service', async () => {
     await book.follow([byApn('a', 'apn')])
     const services = [service(1_000_000, 0, { fields: { apn: 'DATA', line: '7' } })]
-    const [outcome] = await scene.charge(event('a', { services }))
+    const [outcome] = await scene().charge(event('a', { services }))
     expect(outcome).toMatchObject({ cost: 10_000 })
   })
 
   it('are looked up on the lookup queue, and an outage if they cannot be read', async () => {
     const unknown = event('a')
     const task = { requests: [unknown], mayLookUp: false, deadlineMs: Number.POSITIVE_INFINITY }
-    expect((await scene.processor.process(task)).outcomes).toEqual([null])
-    const [down] = await scene.charge(unknown)
+    expect((await scene().processor.process(task)).outcomes).toEqual([null])
+    const [down] = await scene().charge(unknown)
     expect(down).toMatchObject({ reason: 'storeDown' })
     expect(down?.detail).toContain('rules')
     stored = [byApn('a', 'apn')]
-    const [outcome] = await scene.charge(unknown)
+    const [outcome] = await scene().charge(unknown)
     expect(outcome).toMatchObject({ reason: 'granted', cost: 70_000 })
   })
 
@@ -107,32 +93,32 @@ describe('rules of a file type', () => {
     const named = { subscriberKey: 'sid' as const, subscriberValue: '7', rules: 'a' }
     const fields = { apn: 'WEB', line: '7' }
     const ask = service(2_000_000)
-    const [start] = await scene.charge(request('start', 7, 0, [ask], { ...named, fields }))
+    const [start] = await scene().charge(request('start', 7, 0, [ask], { ...named, fields }))
     expect(start).toMatchObject({ reason: 'granted' })
     const gone = { ...named, rules: 'gone', fields }
     const more = service(2_000_000, 1_000_000)
-    const [update] = await scene.charge(request('update', 7, 1, [more], gone))
+    const [update] = await scene().charge(request('update', 7, 1, [more], gone))
     expect(update).toMatchObject({ reason: 'storeDown', detail: expect.stringContaining('rules') })
     const end = service(-1, 1_000_000)
-    const [release] = await scene.charge(request('release', 7, 2, [end], gone))
+    const [release] = await scene().charge(request('release', 7, 2, [end], gone))
     expect(release).toMatchObject({ reason: 'granted', cost: 70_000 })
-    const { buckets } = (await scene.owner(7)).state
+    const { buckets } = (await scene().owner(7)).state
     expect(buckets).toMatchObject([{ spent: 70_000, reserved: 0 }])
   })
 
   it('apply to a request with cached rules beside one without', async () => {
     const named = { subscriberKey: 'sid' as const, subscriberValue: '7' }
-    const [known, unknown] = await scene.charge(event('', named), event('gone', named))
+    const [known, unknown] = await scene().charge(event('', named), event('gone', named))
     expect(known).toMatchObject({ reason: 'granted' })
     expect(unknown).toMatchObject({ reason: 'storeDown' })
   })
 
   it('follow changes of the rates', async () => {
     await book.follow([byApn('a', 'apn')])
-    expect((await scene.charge(event('a')))[0]).toMatchObject({ reason: 'granted' })
+    expect((await scene().charge(event('a')))[0]).toMatchObject({ reason: 'granted' })
     book.update([{ key: 'WEB', revisions: [] }])
     expect(
-      (await scene.charge(event('a', { fields: { apn: 'WEB', line: '7' } })))[0],
+      (await scene().charge(event('a', { fields: { apn: 'WEB', line: '7' } })))[0],
     ).toMatchObject({ reason: 'noRate' })
   })
 

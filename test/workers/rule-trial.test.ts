@@ -1,6 +1,6 @@
 /** The result of `tollgate event test` is that of the next request. */
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { BalanceEvent } from '../../src/domain/events/event.ts'
 import type { RuleTrial } from '../../src/domain/events/explain.ts'
 import type { BalanceRuleDocument } from '../../src/domain/events/rule-documents.ts'
@@ -9,7 +9,6 @@ import { compileBalanceRule } from '../../src/domain/events/rules.ts'
 import { tryRule } from '../../src/workers/rule-trial.ts'
 import { emptyLedger } from '../support/ledger.ts'
 import { subscribedTo } from '../support/rating/offers.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
 import {
   changesOf,
   eventCatalogue,
@@ -19,21 +18,18 @@ import {
   ruleSetOf,
   told,
 } from '../support/workers/event-scene.ts'
+import { useNode } from '../support/workers/nodes.ts'
 import {
   aidOf,
   DATA_UNITS,
   MONEY,
   NOW_MS,
-  openProcessorFixture,
-  type ProcessorFixture,
   profileOf,
   request,
   SHARED_DATA,
   service,
 } from '../support/workers/processor-fixture.ts'
 
-let redis: TestRedis
-let scene: ProcessorFixture
 let rules: BalanceRuleSet | null = null
 
 function subscriberOf(sid: number) {
@@ -47,25 +43,16 @@ function subscriberOf(sid: number) {
   }
 }
 
-beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-  scene = await openProcessorFixture(redis.url, {
-    catalogue: eventCatalogue,
-    eventRules: () => rules,
-    async read({ value }) {
-      const profile = subscriberOf(Number(value))
-      return profile === null ? null : { profile, validUntilMs: profile.toMs }
-    },
-  })
+const { scene } = useNode({
+  catalogue: eventCatalogue,
+  eventRules: () => rules,
+  async read({ value }) {
+    const profile = subscriberOf(Number(value))
+    return profile === null ? null : { profile, validUntilMs: profile.toMs }
+  },
 })
-afterAll(async () => {
-  expect(scene.defects).toEqual([])
-  await scene.close()
-  await redis.close()
-})
-beforeEach(async () => {
+beforeEach(() => {
   rules = null
-  await emptyLedger(scene.ledger)
 })
 
 let requests = 0
@@ -84,7 +71,7 @@ async function tried(
   units: number,
 ): Promise<RuleTrial> {
   const aid = aidOf(sid)
-  const loaded = await scene.ledger.load(
+  const loaded = await scene().ledger.load(
     [sid, 0].map((owner) => ({ aid, sid: owner, sessionKeys: [] })),
   )
   const [subscriber, account] = loaded.map((one) => {
@@ -92,7 +79,7 @@ async function tried(
     return one.state
   })
   if (subscriber === undefined || account === undefined) throw new Error('nothing loaded')
-  const context = { ...scene.context(NOW_MS), profile: subscriberOf(sid) }
+  const context = { ...scene().context(NOW_MS), profile: subscriberOf(sid) }
   const view = { subscriber, account, session: null }
   const rule = compileBalanceRule(document, 'events.balance.0')
   return tryRule(rule, eventOf(sid, usaget, units), view, context)
@@ -110,9 +97,9 @@ async function triedAndCharged(
 ): Promise<RuleTrial> {
   rules = ruleSetOf(document)
   const trial = await tried(document, sid, usaget, units)
-  await newEvents(scene)
-  const [outcome] = await scene.charge(eventOf(sid, usaget, units))
-  const events = await newEvents(scene)
+  await newEvents(scene())
+  const [outcome] = await scene().charge(eventOf(sid, usaget, units))
+  const events = await newEvents(scene())
   expect(outcome?.reason).toBe(trial.reason)
   expect(trial.events.map(comparable)).toEqual(events.map(comparable))
   expect(trial.balances.some(({ isMet }) => isMet)).toBe(events.length > 0)
@@ -157,10 +144,10 @@ describe('a rule that is tried', () => {
   it('finds the same as the next request, whatever was used before', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(usage, { minLength: 1, maxLength: 12 }), async (used) => {
-        await emptyLedger(scene.ledger)
-        await scene.credit(1, DATA_UNITS, 100)
-        await scene.credit(1, MONEY, 2_000_000)
-        await scene.credit(FIRST_POSTPAID, SHARED_DATA, 30)
+        await emptyLedger(scene().ledger)
+        await scene().credit(1, DATA_UNITS, 100)
+        await scene().credit(1, MONEY, 2_000_000)
+        await scene().credit(FIRST_POSTPAID, SHARED_DATA, 30)
         for (const [rule, sid, usaget, units] of used) {
           await triedAndCharged(rule, sid, usaget, units)
         }
@@ -170,7 +157,7 @@ describe('a rule that is tried', () => {
   })
 
   it('shows the values and constants of each path', async () => {
-    await scene.credit(1, DATA_UNITS, 100)
+    await scene().credit(1, DATA_UNITS, 100)
     const rule: BalanceRuleDocument = {
       event_code: 'LOW',
       conditions: [
@@ -220,7 +207,7 @@ describe('a rule that is tried', () => {
     ['aid', { filter: { aid: [99] } }],
     [null, { filter: { plan: ['PLAN'], aid: [1] } }],
   ])('says that it is not for the subscriber: %s', async (excludedBy, more) => {
-    await scene.credit(1, DATA_UNITS, 100)
+    await scene().credit(1, DATA_UNITS, 100)
     const trial = await triedAndCharged({ ...changesOf(DATA), ...more }, 1, 'data', 1)
     expect([trial.excludedBy, trial.events.length]).toEqual([excludedBy, excludedBy ? 0 : 1])
   })

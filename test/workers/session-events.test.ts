@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { Catalog } from '../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import { createCatalogFeed } from '../../src/catalog/feed/feed.ts'
@@ -8,29 +8,25 @@ import { publishSessionEvent } from '../../src/store/session-events.ts'
 import { type SessionEventsOptions, watchSessionEvents } from '../../src/workers/session-events.ts'
 import { insertEntity } from '../support/catalog/store.ts'
 import { writeEntity } from '../support/catalog/write.ts'
-import { silent, startTestStores, type TestStores, topUp } from '../support/recorder/accounts.ts'
+import { useOpened } from '../support/opened.ts'
+import { silent, startTestStores, topUp } from '../support/recorder/accounts.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const NOW_MS = Date.UTC(2026, 5, 1)
 const clock = { nowMs: () => NOW_MS }
 const POLL_MS = 10
 const replace = { mode: 'replace', timeZone: 'UTC' } as const
-
-let stores: TestStores
 const open: (() => unknown)[] = []
 
-beforeAll(async () => {
-  stores = await startTestStores()
-})
+const stores = useOpened(startTestStores)
 afterEach(async () => {
   for (const close of open.splice(0).reverse()) await close()
-  await stores.catalog.subscribers.deleteMany({})
+  await stores().catalog.subscribers.deleteMany({})
 })
-afterAll(() => stores.close())
 
 /** Session events from now on; `start` starts the feed. */
 async function listen(more: Partial<SessionEventsOptions> = {}) {
-  const { catalog, ledger } = stores
+  const { catalog, ledger } = stores()
   const feed = createCatalogFeed({ catalog, pollMs: POLL_MS, log: silent })
   const events: SessionEvent[] = []
   const watch = watchSessionEvents({
@@ -77,9 +73,9 @@ async function eventsAfter(events: SessionEvent[], write: () => Promise<unknown>
 
 it('a top-up is sent as one session event, however often it is repeated', async () => {
   const { events } = await listen()
-  await topUp(stores.ledger, 7, 70, 100, 'a')
-  await topUp(stores.ledger, 7, 70, 100, 'a')
-  await topUp(stores.ledger, 7, 71, 100, 'b')
+  await topUp(stores().ledger, 7, 70, 100, 'a')
+  await topUp(stores().ledger, 7, 70, 100, 'a')
+  await topUp(stores().ledger, 7, 71, 100, 'b')
   await waitUntil('both session events', () => events.length >= 2)
   expect(events).toEqual([
     { kind: 'reauthorize', aid: 7, sid: 70 },
@@ -89,22 +85,26 @@ it('a top-up is sent as one session event, however often it is repeated', async 
 
 it('a session released by an operator is sent as a session event', async () => {
   const { events } = await listen()
-  await publishSessionEvent(stores.ledger.redis, { cause: 'release', origin: 'o', sessionId: 's' })
+  await publishSessionEvent(stores().ledger.redis, {
+    cause: 'release',
+    origin: 'o',
+    sessionId: 's',
+  })
   await waitUntil('the session event', () => events.length > 0)
   expect(events).toEqual([{ kind: 'release', origin: 'o', sessionId: 's' }])
 })
 
 it('changes from before the start are not sent', async () => {
-  await insertEntity(stores.catalog, 'subscribers', { aid: 7, sid: 70 })
-  await insertEntity(stores.catalog, 'plans', { name: 'FIRST' })
+  await insertEntity(stores().catalog, 'subscribers', { aid: 7, sid: 70 })
+  await insertEntity(stores().catalog, 'plans', { name: 'FIRST' })
   const { events, start } = await listen()
   await start()
-  const next = () => insertEntity(stores.catalog, 'subscribers', { aid: 7, sid: 71 })
+  const next = () => insertEntity(stores().catalog, 'subscribers', { aid: 7, sid: 71 })
   expect(await eventsAfter(events, next)).toEqual([{ kind: 'reauthorize', aid: 7, sid: 71 }])
 })
 
 it('the session event says whether a changed subscriber still exists', async () => {
-  const { catalog } = stores
+  const { catalog } = stores()
   let stored: object = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
   const { events, start } = await listen()
   await start()
@@ -126,7 +126,7 @@ describe('the session event of an action that writes several documents', () => {
   const from = new Date(NOW_MS)
 
   it('of a subscriber is sent once, although each document is seen by another poll', async () => {
-    const { catalog } = stores
+    const { catalog } = stores()
     const before = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
     const { events, start, poll, settle } = await listen()
     await start(false)
@@ -142,7 +142,7 @@ describe('the session event of an action that writes several documents', () => {
   })
 
   it('of the catalogue is sent once', async () => {
-    const { catalog } = stores
+    const { catalog } = stores()
     const before = await insertEntity(catalog, 'plans', { name: 'CUT' })
     const { events, start, poll, settle } = await listen()
     await start(false)
@@ -156,7 +156,7 @@ describe('the session event of an action that writes several documents', () => {
   })
 
   it('is sent eventually, even if changes follow each other without a pause', async () => {
-    const { catalog } = stores
+    const { catalog } = stores()
     let stored: object = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
     const { events, start, poll } = await listen()
     await start(false)
@@ -169,7 +169,7 @@ describe('the session event of an action that writes several documents', () => {
   })
 
   it('of an account includes its subscribers and top-ups made meanwhile', async () => {
-    const { catalog, ledger } = stores
+    const { catalog, ledger } = stores()
     const { events, start, poll, settle } = await listen()
     await start(false)
     await insertEntity(catalog, 'subscribers', ACCOUNT)
@@ -190,14 +190,14 @@ describe('the session event of an action that writes several documents', () => {
 it('a change of an account is sent for all its subscribers', async () => {
   const { events, start } = await listen()
   await start()
-  const write = () => insertEntity(stores.catalog, 'subscribers', ACCOUNT)
+  const write = () => insertEntity(stores().catalog, 'subscribers', ACCOUNT)
   expect(await eventsAfter(events, write)).toEqual([{ kind: 'reauthorize', aid: 7, sid: 0 }])
 })
 
 const ACCOUNT = { type: 'account', aid: 7, sid: undefined }
 
 it('no session ends because MongoDB is down or too many subscribers change', async () => {
-  const { catalog } = stores
+  const { catalog } = stores()
   const stored = await insertEntity(catalog, 'subscribers', { aid: 7, sid: 70 })
   const away = () => Promise.reject(new CatalogUnavailableError('away'))
   const outage = await listen({ subscriberExists: away })
@@ -214,11 +214,11 @@ it('no session ends because MongoDB is down or too many subscribers change', asy
 it('several changes of a catalogue seen by others are sent as one session event', async () => {
   const { events, start } = await listen()
   await start()
-  await insertEntity(stores.catalog, 'plans', { name: 'SECOND' })
+  await insertEntity(stores().catalog, 'plans', { name: 'SECOND' })
   await waitUntil('the session event', () => events.length > 0)
   expect(events).toEqual([{ kind: 'reauthorizeAll' }])
   const older = { $set: { 'numbers.plans': 0 } }
-  await stores.catalog.transactions.updateOne({ _id: 'head' }, older)
+  await stores().catalog.transactions.updateOne({ _id: 'head' }, older)
   await waitUntil('an older database', () => events.length > 1)
   expect(events).toEqual([{ kind: 'reauthorizeAll' }, { kind: 'reauthorizeAll' }])
 })

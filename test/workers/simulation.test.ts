@@ -2,14 +2,15 @@
  * Random requests to two workers, with retransmissions, advancing time, sweeps and credits in
  * between, against a model that shares nothing with the product.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import type { ChargeOutcome } from '../../src/domain/charge-outcome.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import type { Line, OperationLine } from '../../src/domain/line.ts'
 import { openStreamReader } from '../../src/ledger/streams.ts'
 import { sweepPartition } from '../../src/ledger/sweep.ts'
 import { READ_BYTES } from '../support/ledger.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { useMade, useOpened } from '../support/opened.ts'
+import { startTestRedis } from '../support/redis.ts'
 import {
   aidOf,
   DATA_UNITS,
@@ -46,16 +47,13 @@ interface ModelSession {
   last: { request: ChargeRequest; outcome: ChargeOutcome; atMs: number } | null
 }
 
-let redis: TestRedis
-let nodes: [ProcessorFixture, ProcessorFixture]
-
-beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-  nodes = [await openProcessorFixture(redis.url), await openProcessorFixture(redis.url)]
-})
+const redis = useOpened(() => startTestRedis({ appendfsync: 'everysec' }))
+const nodes = useMade(
+  async () =>
+    [await openProcessorFixture(redis().url), await openProcessorFixture(redis().url)] as const,
+)
 afterAll(async () => {
-  for (const node of nodes) await node.close()
-  await redis.close()
+  for (const node of nodes()) await node.close()
 })
 
 class Simulation {
@@ -77,8 +75,8 @@ class Simulation {
       this.#random.chance(0.1) ? this.#random.below(VALIDITY_MS) : this.#random.below(5000),
     )
     const free = [...this.#sessions]
-    const batches = nodes.map((node) => this.#batch(node, free))
-    if (this.#random.chance(0.3)) batches.push(this.#sweep(this.#random.pick(nodes)))
+    const batches = nodes().map((node) => this.#batch(node, free))
+    if (this.#random.chance(0.3)) batches.push(this.#sweep(this.#random.pick(nodes())))
     if (this.#random.chance(0.2)) batches.push(this.#credit(this.#random.pick(SIDS)))
     await Promise.all(batches)
   }
@@ -86,14 +84,14 @@ class Simulation {
   /** Lets all open sessions expire. */
   async end(): Promise<void> {
     this.#pass(VALIDITY_MS + GRACE_MS)
-    for (const node of nodes) await this.#sweep(node)
+    for (const node of nodes()) await this.#sweep(node)
     this.#pass(SWEEP.leaseMs)
-    await this.#sweep(nodes[0])
+    await this.#sweep(nodes()[0])
   }
 
   #pass(ms: number): void {
     this.#nowMs += ms
-    for (const node of nodes) node.clock.set(this.#nowMs)
+    for (const node of nodes()) node.clock.set(this.#nowMs)
   }
 
   /** Requests of sessions that no other request of this step is about. */
@@ -192,14 +190,14 @@ class Simulation {
     const key = `${name}:${includeId}`
     this.credited.set(key, (this.credited.get(key) ?? 0) + amount)
     const id = `credit-${this.#nowMs}-${sid}-${includeId}-${amount}`
-    const node = this.#random.pick(nodes)
+    const node = this.#random.pick(nodes())
     await Promise.all([1, 2].map(() => node.credit(sid, includeId, amount, id)))
   }
 }
 
 /** The newest version of every line, and all operations. */
 async function readStreams(): Promise<{ lines: Line[]; operations: OperationLine[] }> {
-  const reader = await openStreamReader(nodes[0].ledger, 'auditor')
+  const reader = await openStreamReader(nodes()[0].ledger, 'auditor')
   const lines = new Map<string, Line>()
   const operations = new Map<string, OperationLine>()
   for (;;) {
@@ -238,7 +236,7 @@ it(`two workers and the sweep agree with the model (seed ${SEED})`, async () => 
   const accounts = [...new Set(SIDS.map(aidOf))].map((aid) => ({ aid, sid: 0 }))
   const subscribers = SIDS.map((sid) => ({ aid: aidOf(sid), sid }))
   for (const { aid, sid } of [...accounts, ...subscribers]) {
-    const [loaded] = await nodes[0].ledger.load([{ aid, sid, sessionKeys: [] }])
+    const [loaded] = await nodes()[0].ledger.load([{ aid, sid, sessionKeys: [] }])
     if (loaded === undefined || loaded instanceof Error) throw new Error('not loaded')
     owed += loaded.state.owed
     for (const bucket of loaded.state.buckets) {
@@ -255,7 +253,7 @@ it(`two workers and the sweep agree with the model (seed ${SEED})`, async () => 
   expect(lines.reduce((sum, line) => sum + line.used, 0)).toBe(simulation.used)
   expect(lines.reduce((sum, line) => sum + line.debt, 0)).toBe(owed)
   expect(lines.every((line) => line.state !== 'open')).toBe(true)
-  for (const node of nodes) expect(node.defects).toEqual([])
+  for (const node of nodes()) expect(node.defects).toEqual([])
   // A run without any of these outcomes would show nothing.
   for (const reason of ['granted', 'noCredit']) {
     expect(simulation.reasons.get(reason) ?? 0, reason).toBeGreaterThan(0)

@@ -1,9 +1,8 @@
 /** Reports of total usage, session costs, and sessions that open without a service. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { CatalogUnavailableError } from '../../src/catalog/errors.ts'
 import { sweepPartition } from '../../src/ledger/sweep.ts'
-import { emptyLedger } from '../support/ledger.ts'
-import { startTestRedis, type TestRedis } from '../support/redis.ts'
+import { useNode } from '../support/workers/nodes.ts'
 import {
   LEDGER,
   MONEY,
@@ -17,33 +16,21 @@ import {
 
 const SWEEP = { batchMax: 100, leaseMs: 10_000, replayMs: 600_000, token: 'test' }
 
-let redis: TestRedis
-let scene: ProcessorFixture
-
-beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-})
-afterAll(() => redis.close())
+const { redis, scene } = useNode()
 beforeEach(async () => {
-  scene = await openProcessorFixture(redis.url)
-  await emptyLedger(scene.ledger)
-  await scene.credit(7, MONEY, 10_000_000)
-  return async () => {
-    expect(scene.defects).toEqual([])
-    await scene.close()
-  }
+  await scene().credit(7, MONEY, 10_000_000)
 })
 
 const call = (requested: number, used = 0, isTotal = false) =>
   service(requested, used, { usaget: 'call', isTotal })
 
 async function charge(...requests: Parameters<ProcessorFixture['charge']>) {
-  const outcomes = await scene.charge(...requests)
+  const outcomes = await scene().charge(...requests)
   return outcomes
 }
 
 async function money() {
-  const { buckets } = (await scene.owner(7)).state
+  const { buckets } = (await scene().owner(7)).state
   return buckets.map(({ spent, reserved, free }) => ({ spent, reserved, free }))
 }
 
@@ -80,7 +67,7 @@ describe('usage as the total of the session', () => {
   it('is split where a cycle ends, like any other', async () => {
     const endMs = Date.UTC(2026, 3, 1)
     const at = (seconds: number) => ({ eventTimeMs: endMs + seconds * 1000, eventTimeGiven: true })
-    scene.clock.set(endMs - 30_000)
+    scene().clock.set(endMs - 30_000)
     await charge(request('start', 7, 0, [call(600)], at(-30)))
     // 30 s and 70 s: the access price and two minutes, the first of which continues after the end.
     const [split] = await charge(request('update', 7, 1, [call(600, 100, true)], at(70)))
@@ -105,9 +92,9 @@ describe('usage as the total of the session', () => {
   it('continues after the session has expired', async () => {
     await charge(request('start', 7, 0, [call(60)]))
     await charge(request('update', 7, 1, [call(60, 60, true)]))
-    scene.clock.set(NOW_MS + 3_700_000)
+    scene().clock.set(NOW_MS + 3_700_000)
     for (let partition = 0; partition < LEDGER.partitions; partition += 1) {
-      await sweepPartition(scene.ledger, partition, SWEEP, scene.clock.nowMs())
+      await sweepPartition(scene().ledger, partition, SWEEP, scene().clock.nowMs())
     }
     const [late] = await charge(request('update', 7, 2, [call(60, 61, true)]))
     expect(late).toMatchObject({ detail: 'the session had expired', cost: 250_000 })
@@ -118,7 +105,7 @@ describe('usage as the total of the session', () => {
 
   it('is closed without the profile if it has no new units', async () => {
     let isAway = false
-    const without = await openProcessorFixture(redis.url, {
+    const without = await openProcessorFixture(redis().url, {
       read: async ({ value }) => {
         if (isAway) throw new CatalogUnavailableError('away')
         const found = profileOf(Number(value))

@@ -1,46 +1,44 @@
 /**
  * The caller of a request with several credentials: a token, then a signature, then the session.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
-import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const PASSWORD = 'a good password'
 const BOSS = 'boss@example.org'
 const READER = 'reader@example.org'
-
-let closed: ClosedAdmin
 let secret = ''
 let token = ''
 let cookie = ''
 
+const closed = useOpened(startClosedAdmin)
 beforeAll(async () => {
-  closed = await startClosedAdmin()
-  await closed.addUser(BOSS, PASSWORD, ['admin'])
-  await closed.addUser(READER, PASSWORD, ['read'])
+  await closed().addUser(BOSS, PASSWORD, ['admin'])
+  await closed().addUser(READER, PASSWORD, ['read'])
   const data = JSON.stringify({ name: 'crm', roles: ['write'] })
   const change = { action: 'set', category: 'shared_secret', data }
-  const made = await closed.post('/api/settings', change, await closed.cookieOf(BOSS, PASSWORD))
+  const made = await closed().post('/api/settings', change, await closed().cookieOf(BOSS, PASSWORD))
   secret = (made['details'] as { key: string }).key
-  closed.pass(1000)
+  closed().pass(1000)
   const grant = { grant_type: 'client_credentials', client_id: 'crm', client_secret: secret }
-  token = String((await closed.post('/oauth2/token', grant))['access_token'])
-  cookie = await closed.cookieOf(READER, PASSWORD)
+  token = String((await closed().post('/oauth2/token', grant))['access_token'])
+  cookie = await closed().cookieOf(READER, PASSWORD)
 })
-afterAll(() => closed?.close())
 
 const createTax = (key: string) => ({
   update: JSON.stringify({ key, description: key, rate: 0.1, from: '2026-01-01' }),
 })
 
 function signed(fields: Record<string, string>): Record<string, string> {
-  const all = { ...fields, _t_: String(Math.floor(closed.now() / 1000)) }
+  const all = { ...fields, _t_: String(Math.floor(closed().now() / 1000)) }
   return { ...all, _sig_: signatureOf(signedText(new Map(Object.entries(all))), secret) }
 }
 
 describe('endpoints that answer by HTTP status', () => {
   const metricsStatus = async (headers: Record<string, string>) =>
-    (await fetch(`${closed.url}/metrics`, { headers })).status
+    (await fetch(`${closed().url}/metrics`, { headers })).status
 
   it('answer 401 without a caller, and 403 if the caller lacks the role', async () => {
     expect(await metricsStatus({})).toBe(401)
@@ -51,7 +49,7 @@ describe('endpoints that answer by HTTP status', () => {
 
 describe('a request with the session cookie of a reader', () => {
   const create = (fields: Record<string, string>) =>
-    closed.post('/billapi/taxes/create', fields, cookie)
+    closed().post('/billapi/taxes/create', fields, cookie)
 
   it('may not write with no other credentials', async () => {
     expect(await create(createTax('NONE'))).toMatchObject({ status: 0, code: 17575 })
@@ -70,7 +68,7 @@ describe('a request with the session cookie of a reader', () => {
 
   it('ignores invalid further credentials', async () => {
     const read = (fields: Record<string, string>) =>
-      closed.post('/billapi/taxes/get', fields, cookie)
+      closed().post('/billapi/taxes/get', fields, cookie)
     expect(await read({ access_token: 'f'.repeat(40) })).toMatchObject({ status: 1 })
     expect(await read({ ...signed({ page: '0' }), page: '1' })).toMatchObject({ status: 1 })
     const wrong = { ...createTax('WRONG'), access_token: 'f'.repeat(40) }

@@ -1,16 +1,13 @@
 import {
   existsSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   ensureFirstAdmin,
   generatedPassword,
@@ -19,15 +16,12 @@ import {
 import { passwordFileIn } from '../../../src/admin/auth/password-file.ts'
 import { createPasswords } from '../../../src/admin/auth/passwords.ts'
 import { addUser, BEGIN_MS, logIn, useAuth } from '../../support/admin/auth/login-server.ts'
+import { useFolderEach } from '../../support/opened.ts'
 
 const auth = useAuth()
-let dataDir: string
-beforeEach(() => {
-  dataDir = mkdtempSync(join(tmpdir(), 'tg-first-'))
-})
-afterEach(() => rmSync(dataDir, { recursive: true }))
+const dataDir = useFolderEach()
 
-function ensure(folder = dataDir) {
+function ensure(folder = dataDir()) {
   const world = auth.server()
   const deps = { ...world.deps, passwords: createPasswords(), dataDir: folder }
   return { world, made: ensureFirstAdmin(deps) }
@@ -40,7 +34,7 @@ describe('the first admin', () => {
     expect(username).toBe('admin')
     expect(readFileSync(path, 'utf8')).toBe(password)
     expect(statSync(path).mode & 0o777).toBe(0o600)
-    expect(readdirSync(dataDir)).toEqual(['admin-password'])
+    expect(readdirSync(dataDir())).toEqual(['admin-password'])
     const { body } = await logIn(world, 'admin', password)
     const details = { permissions: ['read', 'write', 'admin'], must_change_password: true }
     expect(body).toMatchObject({ status: 1, details })
@@ -56,34 +50,34 @@ describe('the first admin', () => {
     const [one, ...others] = made.filter((each) => each !== null)
     expect(others).toEqual([])
     expect(await auth.catalog().users.countDocuments()).toBe(1)
-    expect(readFileSync(passwordFileIn(dataDir), 'utf8')).toBe(one?.password)
+    expect(readFileSync(passwordFileIn(dataDir()), 'utf8')).toBe(one?.password)
   })
 
   it('is not created where there are users; an outdated password file is removed', async () => {
     await addUser(auth.catalog())
-    writeFileSync(passwordFileIn(dataDir), 'old')
+    writeFileSync(passwordFileIn(dataDir()), 'old')
     expect(await ensure().made).toBeNull()
-    expect(existsSync(passwordFileIn(dataDir))).toBe(false)
+    expect(existsSync(passwordFileIn(dataDir()))).toBe(false)
     expect(await hasGeneratedPassword(auth.catalog(), BEGIN_MS)).toBe(false)
   })
 
   it('keeps the password file while its password is valid', async () => {
     await ensure().made
     expect(await ensure().made).toBeNull()
-    expect(existsSync(passwordFileIn(dataDir))).toBe(true)
+    expect(existsSync(passwordFileIn(dataDir()))).toBe(true)
   })
 
   it('replaces an existing file, and follows no link', async () => {
-    const elsewhere = join(dataDir, 'elsewhere')
+    const elsewhere = join(dataDir(), 'elsewhere')
     writeFileSync(elsewhere, 'precious')
-    symlinkSync(elsewhere, passwordFileIn(dataDir))
+    symlinkSync(elsewhere, passwordFileIn(dataDir()))
     await ensure().made
     expect(readFileSync(elsewhere, 'utf8')).toBe('precious')
-    expect(readFileSync(passwordFileIn(dataDir), 'utf8')).toMatch(/^[a-z2-9-]{24}$/)
+    expect(readFileSync(passwordFileIn(dataDir()), 'utf8')).toMatch(/^[a-z2-9-]{24}$/)
   })
 
   it('is not created if the file cannot be written', async () => {
-    const taken = join(dataDir, 'file')
+    const taken = join(dataDir(), 'file')
     writeFileSync(taken, '')
     await expect(ensure(taken).made).rejects.toThrow(/EEXIST|ENOTDIR/)
     expect(await auth.catalog().users.countDocuments()).toBe(0)

@@ -7,25 +7,18 @@ import { createSignatureCheck } from '../../../src/admin/auth/signature-check.ts
 import { readParameters, registerBodies } from '../../../src/admin/entities/requests/body.ts'
 import { systemClock } from '../../../src/runtime/clock.ts'
 import { openExpiringKeys } from '../../../src/store/expiring.ts'
-import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
-import { silent } from '../../support/recorder/accounts.ts'
-import { startTestRedis, type TestRedis } from '../../support/redis.ts'
+import { useRedis } from '../../support/connected-redis.ts'
 
 const KEY = '00112233445566778899aabbccddeeff'
 const SCRIPT = new URL('../../../docs/sign.sh', import.meta.url).pathname
 
 const server = fastify({ forceCloseConnections: true })
-let store: TestRedis
-let connection: ReturnType<typeof openRedis>
 let url = ''
+const { redis } = useRedis()
 beforeAll(async () => {
-  store = await startTestRedis()
-  const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
-  connection = openRedis({ url: store.url, ...timeouts }, silent)
-  await waitForRedis(connection, 20_000)
   const check = createSignatureCheck({
     clients: async () => ({ signers: () => [{ name: 'crm', key: KEY, roles: [] }] }),
-    keys: openExpiringKeys(connection, 'auth'),
+    keys: openExpiringKeys(redis(), 'auth'),
     settings: { get: async (setting) => setting.read(undefined) },
     clock: systemClock,
   })
@@ -38,11 +31,7 @@ beforeAll(async () => {
   })
   url = await server.listen({ port: 0, host: '127.0.0.1' })
 })
-afterAll(async () => {
-  await server.close()
-  await connection.close()
-  await store.close()
-})
+afterAll(() => server.close())
 
 async function sign(key: string, ...parameters: string[]): Promise<unknown> {
   const env = { ...process.env, KEY: key }

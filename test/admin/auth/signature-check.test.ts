@@ -1,32 +1,21 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createSignatureCheck } from '../../../src/admin/auth/signature-check.ts'
 import type { SentParameters } from '../../../src/admin/entities/requests/raw-parameters.ts'
 import { withClient } from '../../../src/catalog/clients/client-changes.ts'
 import { compileClients } from '../../../src/catalog/clients/clients.ts'
 import { createSealer } from '../../../src/catalog/settings/sealing.ts'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
-import { type ExpiringKeys, openExpiringKeys } from '../../../src/store/expiring.ts'
-import { openRedis, StoreDownError, waitForRedis } from '../../../src/store/redis.ts'
+import { openExpiringKeys } from '../../../src/store/expiring.ts'
+import { openRedis, StoreDownError } from '../../../src/store/redis.ts'
+import { useRedis } from '../../support/connected-redis.ts'
+import { useMade } from '../../support/opened.ts'
 import { silent } from '../../support/recorder/accounts.ts'
-import { startTestRedis, type TestRedis } from '../../support/redis.ts'
 
 const NOW_MS = Date.UTC(2026, 10, 22, 12)
 const KEY = '00112233445566778899aabbccddeeff'
 
-const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
-let server: TestRedis
-let connection: ReturnType<typeof openRedis>
-let keys: ExpiringKeys
-beforeAll(async () => {
-  server = await startTestRedis()
-  connection = openRedis({ url: server.url, ...timeouts }, silent)
-  await waitForRedis(connection, 20_000)
-  keys = openExpiringKeys(connection, 'auth')
-})
-afterAll(async () => {
-  await connection.close()
-  await server.close()
-})
+const { redis } = useRedis()
+const keys = useMade(() => openExpiringKeys(redis(), 'auth'))
 
 const sealer = createSealer('')
 const change = { nowMs: NOW_MS, by: 'test', sealer, timeZone: 'UTC' }
@@ -38,7 +27,7 @@ function checkOf(given: readonly object[], signature: object = {}) {
   const clients = compileClients(list, sealer)
   const check = createSignatureCheck({
     clients: async () => clients,
-    keys,
+    keys: keys(),
     settings: { get: async (setting) => setting.read({ signature }) },
     clock: { nowMs: () => time.nowMs },
   })
@@ -115,6 +104,7 @@ describe('a signed request', () => {
   })
 
   it('is refused while used signatures cannot be looked up', async () => {
+    const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
     const away = openRedis({ url: 'redis://127.0.0.1:1', ...timeouts }, silent)
     const check = createSignatureCheck({
       clients: async () => ({ signers: () => [CRM] }),

@@ -1,6 +1,7 @@
 /** A thousand logins that never complete, on an admin with default settings. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { describe, expect, it } from 'vitest'
+import { startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { useMade, useOpened } from '../../support/opened.ts'
 import { openSocket } from '../../support/realtime/http/socket.ts'
 
 const USER = 'ops@example.org'
@@ -8,19 +9,15 @@ const PASSWORD = 'correct horse battery'
 const FORM = 'Content-Type: application/x-www-form-urlencoded\r\n'
 const HEAD = 'Host: 127.0.0.1\r\n'
 const SLOW = `POST /auth/login HTTP/1.1\r\n${HEAD}${FORM}Content-Length: 99\r\n\r\nusername=`
-
-let admin: ClosedAdmin
-let cookie: string
-beforeAll(async () => {
-  admin = await startClosedAdmin()
-  await admin.addUser(USER, PASSWORD, ['read'])
-  cookie = await admin.cookieOf(USER, PASSWORD)
+const admin = useOpened(startClosedAdmin)
+const cookie = useMade(async () => {
+  await admin().addUser(USER, PASSWORD, ['read'])
+  return admin().cookieOf(USER, PASSWORD)
 })
-afterAll(() => admin.close())
 
 /** One request on its own connection; the status of its answer. */
 async function ask(text: string, localAddress = '127.0.0.1'): Promise<number | undefined> {
-  const socket = openSocket(admin.port, localAddress)
+  const socket = openSocket(admin().port, localAddress)
   await socket.send(text)
   const answer = await socket.answer()
   socket.destroy()
@@ -29,9 +26,9 @@ async function ask(text: string, localAddress = '127.0.0.1'): Promise<number | u
 
 describe('a thousand slow logins from one address', () => {
   it('leave health and metrics available to everybody, and logins to other addresses', async () => {
-    const slow = Array.from({ length: 1_000 }, () => openSocket(admin.port))
+    const slow = Array.from({ length: 1_000 }, () => openSocket(admin().port))
     for (const socket of slow) await socket.send(SLOW)
-    const session = `Cookie: ${cookie}\r\n`
+    const session = `Cookie: ${cookie()}\r\n`
     for (const from of ['127.0.0.1', '127.0.0.2']) {
       for (const path of ['/health/live', '/health/ready', '/metrics']) {
         const status = await ask(`GET ${path} HTTP/1.1\r\n${HEAD}${session}\r\n`, from)

@@ -8,7 +8,6 @@ import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.t
 import { loadConfig } from '../../../src/config/load.ts'
 import {
   AID,
-  type BalanceFixture,
   NOW_MS,
   openBalanceFixture,
   SID,
@@ -17,36 +16,36 @@ import {
 import { check, contextOf, refusal } from '../../support/admin/entities/rules/context.ts'
 import { account, subscriber } from '../../support/billing/external-cycle.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
-import { type Crm, customerSettings, startCrm } from '../../support/external/example-crm.ts'
+import { customerSettings, startCrm } from '../../support/external/example-crm.ts'
+import { useOpened } from '../../support/opened.ts'
 
-let scene: BalanceFixture
 let accounts: Accounts
-let crm: Crm
 
+const scene = useOpened(openBalanceFixture)
+const crm = useOpened(
+  () => startCrm([]),
+  (opened) => opened.stop(),
+)
 beforeAll(async () => {
-  scene = await openBalanceFixture()
-  crm = await startCrm([])
-  const { catalog, clock } = scene
+  const { catalog, clock } = scene()
   const env = { TOLLGATE_EXTERNAL_PRIVATE_RANGES: '127.0.0.0/8' }
   accounts = createAccounts(catalog, loadConfig({ env }), clock)
-  const value = customerSettings(crm.url)
+  const value = customerSettings(crm().url)
   await writeStoredConfig(catalog, 'subscribers', () => value, { nowMs: NOW_MS, by: 'test' })
 })
 afterAll(async () => {
   await accounts.close()
-  await crm.stop()
-  await scene.stores.close()
 })
 beforeEach(async () => {
-  await scene.clear()
-  await seedCatalogue(scene)
-  await scene.catalog.subscribers.deleteMany({})
+  await scene().clear()
+  await seedCatalogue(scene())
+  await scene().catalog.subscribers.deleteMany({})
   const member = subscriber(AID, { sid: SID, from: '2020-01-01 00:00:00' })
-  crm.revisions.splice(0, crm.revisions.length, account(AID), member)
-  crm.disturb = null
+  crm().revisions.splice(0, crm().revisions.length, account(AID), member)
+  crm().disturb = null
 })
 
-const deps = () => ({ ...scene, lookup: accounts.lookup })
+const deps = () => ({ ...scene(), lookup: accounts.lookup })
 const load = (query: Record<string, unknown>, value: number) =>
   updateBalance(deps(), { query, update: { value }, operationId: `call-${value}` })
 const money = { sid: SID, pp_includes_external_id: 1 }
@@ -55,7 +54,7 @@ describe('a balance of a subscriber of the customer system', () => {
   it('is loaded in the account that it has there, up to the limit of its plan', async () => {
     expect(await load(money, -12)).toMatchObject({ entity: { aid: AID, sid: SID } })
     expect(await load(money, -40)).toMatchObject({ details: false })
-    expect((await scene.owner(SID)).buckets).toMatchObject([{ free: 12_000_000 }])
+    expect((await scene().owner(SID)).buckets).toMatchObject([{ free: 12_000_000 }])
   })
 
   it.each([
@@ -67,9 +66,9 @@ describe('a balance of a subscriber of the customer system', () => {
 
   it('is found by the subscriber, also in an account that it has left', async () => {
     await load(money, -12)
-    await scene.project([AID, SID])
-    Object.assign(crm.revisions[1] as object, { aid: 3 })
-    crm.revisions.push(account(3))
+    await scene().project([AID, SID])
+    Object.assign(crm().revisions[1] as object, { aid: 3 })
+    crm().revisions.push(account(3))
     await load(money, -7)
     const page = { sort: {}, skip: 0, limit: 10 }
     const { balances } = await findBalances(deps(), { sid: SID }, page)
@@ -83,7 +82,7 @@ describe('a balance of a subscriber of the customer system', () => {
     [503, 503, 'customer system: it answers with status 503'],
     [404, 200, 'customer system: it answers with status 404'],
   ])('is refused with the reason while the system answers %i', async (status, http, text) => {
-    crm.disturb = (_, response) => {
+    crm().disturb = (_, response) => {
       response.writeHead(status).end()
       return true
     }
@@ -92,7 +91,7 @@ describe('a balance of a subscriber of the customer system', () => {
   })
 
   it('can be renewed', async () => {
-    const { catalog } = scene
+    const { catalog } = scene()
     await insertEntity(catalog, 'prepaidgroups', { name: 'TOPUP' })
     const context = contextOf(catalog, { lookup: accounts.lookup, nowMs: NOW_MS, fromMs: NOW_MS })
     const renewal = {

@@ -1,9 +1,8 @@
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { BalanceUpdated } from '../../../src/admin/balances/committed.ts'
 import { updateBalance } from '../../../src/admin/balances/update.ts'
 import {
   AID,
-  type BalanceFixture,
   moveBuckets,
   openBalanceFixture,
   SID,
@@ -11,21 +10,17 @@ import {
   seedChargingPlan,
 } from '../../support/admin/balances/balance-fixture.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const OTHER = 21
-
-let scene: BalanceFixture
-beforeAll(async () => {
-  scene = await openBalanceFixture()
-})
-afterAll(() => scene.stores.close())
+const scene = useOpened(openBalanceFixture)
 beforeEach(async () => {
-  await scene.clear()
-  await seedCatalogue(scene)
+  await scene().clear()
+  await seedCatalogue(scene())
 })
 
 const load = (operationId: string, query: Record<string, unknown>): Promise<BalanceUpdated> =>
-  updateBalance(scene, {
+  updateBalance(scene(), {
     query: { sid: SID, ...query },
     operationId,
     update: 'charging_plan_name' in query ? {} : { value: -30 },
@@ -33,16 +28,17 @@ const load = (operationId: string, query: Record<string, unknown>): Promise<Bala
 
 /** Moves the subscriber, as a change of its account does. */
 async function moveToOther(): Promise<void> {
-  const nowMs = scene.clock.nowMs()
-  const { subscribers } = scene.catalog
+  const nowMs = scene().clock.nowMs()
+  const { subscribers } = scene().catalog
   await subscribers.updateOne({ sid: SID } as object, { $set: { to: new Date(nowMs) } })
   const from = new Date(nowMs)
-  await insertEntity(scene.catalog, 'subscribers', { sid: SID, aid: OTHER, plan: 'GOLD', from })
+  await insertEntity(scene().catalog, 'subscribers', { sid: SID, aid: OTHER, plan: 'GOLD', from })
   const asked = { sid: SID, fromAid: AID, toAid: OTHER, operationId: 'move' }
-  await moveBuckets(scene.ledger, asked, { attemptsMax: 3 }, nowMs)
+  await moveBuckets(scene().ledger, asked, { attemptsMax: 3 }, nowMs)
 }
 
-const freeOf = async (aid: number) => (await scene.owner(SID, aid)).buckets.map(({ free }) => free)
+const freeOf = async (aid: number) =>
+  (await scene().owner(SID, aid)).buckets.map(({ free }) => free)
 
 it('a load before a move is not repeated after it', async () => {
   const first = await load('once', { pp_includes_external_id: 1 })
@@ -56,7 +52,7 @@ it('a load before a move is not repeated after it', async () => {
 })
 
 it('a charging plan is completed, too: each part in the account where it began', async () => {
-  await seedChargingPlan(scene, [
+  await seedChargingPlan(scene(), [
     { pp_includes_external_id: 1, usagev: -10 },
     { pp_includes_external_id: 4, usagev: -5 },
   ])

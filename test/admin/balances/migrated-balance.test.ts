@@ -1,23 +1,16 @@
 /** Balances of the replaced system become credit, or counters of the current period. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  type MigratedPart,
-  type MigrationStores,
-  migratedParts,
-} from '../../../src/admin/balances/migrated-balance.ts'
+import { describe, expect, it } from 'vitest'
+import { type MigratedPart, migratedParts } from '../../../src/admin/balances/migrated-balance.ts'
 import { readCatalogue } from '../../../src/catalog/feed/read-catalogue.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import {
   AID,
-  type BalanceFixture,
   openBalanceFixture,
   SID,
   seedCatalogue,
 } from '../../support/admin/balances/balance-fixture.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
-
-let scene: BalanceFixture
-let stores: MigrationStores
+import { useMade, useOpened } from '../../support/opened.ts'
 
 const FROM = { from: '2026-01-01' }
 const PACK = 1_700_000_000_000_001
@@ -26,12 +19,12 @@ const group = (value: number, more: object = {}) => ({
   ...more,
 })
 const service = (name: string, groups: object, more: object = {}) =>
-  insertEntity(scene.catalog, 'services', { ...FROM, name, include: { groups }, ...more })
+  insertEntity(scene().catalog, 'services', { ...FROM, name, include: { groups }, ...more })
 
-beforeAll(async () => {
-  scene = await openBalanceFixture()
-  await seedCatalogue(scene)
-  const { catalog } = scene
+const scene = useOpened(openBalanceFixture)
+const stores = useMade(async () => {
+  await seedCatalogue(scene())
+  const { catalog } = scene()
   await insertEntity(catalog, 'plans', {
     ...{ ...FROM, name: 'POSTPAID', connection_type: 'postpaid' },
     include: {
@@ -54,9 +47,8 @@ beforeAll(async () => {
   })
   const account = { type: 'account', aid: AID, sid: undefined, plan: undefined }
   await insertEntity(catalog, 'subscribers', { ...account, ...FROM })
-  stores = { ...scene, catalogue: await readCatalogue(catalog) }
+  return { ...scene(), catalogue: await readCatalogue(catalog) }
 })
-afterAll(() => scene.stores.close())
 
 /** The clock shows 2026-11-21. */
 const prepaid = {
@@ -72,12 +64,12 @@ const short = ({ terms, amount, counted: count, sid }: MigratedPart) => [
   sid,
   amount === 0 ? count : amount,
 ]
-const partsOf = async (row: object) => (await migratedParts({ ...row }, stores)).map(short)
+const partsOf = async (row: object) => (await migratedParts({ ...row }, stores())).map(short)
 const [fromMs, toMs] = [Date.UTC(2026, 10, 1), Date.UTC(2026, 11, 31, 23, 59, 59)]
 
 describe('a prepaid balance', () => {
   it('is credit with its dates and priority', async () => {
-    const [part] = await migratedParts({ ...prepaid, priority: 3 }, stores)
+    const [part] = await migratedParts({ ...prepaid, priority: 3 }, stores())
     expect(part).toMatchObject({
       ...{ mode: 'transfer_in', amount: 12_500_000, counted: 0, aid: AID, sid: SID },
       terms: { prepaidIncludeId: 1, kind: 'totalCost', priority: 3, fromMs, toMs, limit: 0 },
@@ -86,7 +78,7 @@ describe('a prepaid balance', () => {
 
   it('that is unlimited never ends', async () => {
     const row = { ...prepaid, pp_includes_external_id: 4 }
-    const [part] = await migratedParts(row, stores)
+    const [part] = await migratedParts(row, stores())
     expect(part?.terms.toMs).toBe(FOREVER_MS)
   })
 
@@ -131,7 +123,7 @@ describe('a prepaid balance', () => {
       'balance.totals.data.usagev must be an integer, is -1.5',
     ],
   ])('with %j is refused', async (more, text) => {
-    await expect(migratedParts({ ...prepaid, ...more }, stores)).rejects.toThrow(text)
+    await expect(migratedParts({ ...prepaid, ...more }, stores())).rejects.toThrow(text)
   })
 })
 
@@ -195,6 +187,6 @@ describe('a postpaid balance', () => {
     [{ balance: { groups: { CALLS: { cost: 1 } } } }, 'balance.groups.CALLS.usagev is missing'],
     [{ balance: { groups: { CALLS: { usagev: -1 } } } }, /CALLS.usagev must not be below 0/],
   ])('with %j is refused', async (more, text) => {
-    await expect(migratedParts({ ...counted, ...used(1), ...more }, stores)).rejects.toThrow(text)
+    await expect(migratedParts({ ...counted, ...used(1), ...more }, stores())).rejects.toThrow(text)
   })
 })

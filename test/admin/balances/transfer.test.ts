@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import {
   planTransfer,
   runTransfer,
@@ -10,30 +10,26 @@ import { openSessionsOf } from '../../../src/ledger/open-sessions.ts'
 import { type CreditOperation, creditBucket } from '../../../src/ledger/operations.ts'
 import { releaseSession } from '../../../src/ledger/release.ts'
 import {
-  type BalanceFixture,
   dyingAfter,
   moveBuckets,
   NOW_MS,
   openBalanceFixture,
 } from '../../support/admin/balances/balance-fixture.ts'
 import { bucketOf } from '../../support/ledger/fixture.ts'
+import { useOpened } from '../../support/opened.ts'
 import { DATA_PACK, openSession, topUp } from '../../support/recorder/accounts.ts'
 
-let scene: BalanceFixture
 const SID = 18
 const asked = { sid: SID, fromAid: 17, toAid: 40, operationId: 'move' }
 const settings = { attemptsMax: 8 }
 const DAY_MS = 86_400_000
 
-beforeAll(async () => {
-  scene = await openBalanceFixture()
-})
-afterAll(() => scene.stores.close())
-beforeEach(() => scene.clear())
+const scene = useOpened(openBalanceFixture)
+beforeEach(() => scene().clear())
 
 const run = (operationId: string, operation: Record<string, unknown>) =>
   creditBucket(
-    scene.ledger,
+    scene().ledger,
     { aid: 17, sid: SID, operationId, ...operation } as CreditOperation,
     settings,
     NOW_MS,
@@ -50,21 +46,21 @@ const COUNTER = bucketOf(0, {
 
 /** A pack with a reservation, money, an expired bucket, a used-up bucket and a counter. */
 async function seedBuckets(): Promise<void> {
-  await topUp(scene.ledger, 17, SID, 100, 'a')
+  await topUp(scene().ledger, 17, SID, 100, 'a')
   await run('b', { ...into, terms: bucketOf(0, { toMs: NOW_MS + DAY_MS }), amount: 5_000 })
   await run('c', { ...into, terms: bucketOf(0, { toMs: NOW_MS - 1 }), amount: 70 })
   await run('d', { ...into, terms: bucketOf(0), amount: 0 })
   await run('e', { ...into, terms: COUNTER, amount: 0, counted: 45 })
   const identity = { aid: 17, sid: SID, origin: 'http', sessionId: 'open' }
-  await openSession(scene.ledger, identity, 30, NOW_MS + 60_000)
+  await openSession(scene().ledger, identity, 30, NOW_MS + 60_000)
 }
 
-const move = (ledger: Ledger = scene.ledger) => moveBuckets(ledger, asked, settings, NOW_MS)
+const move = (ledger: Ledger = scene().ledger) => moveBuckets(ledger, asked, settings, NOW_MS)
 const amounts = ({ buckets }: OwnerState) =>
   buckets.map(({ credited, spent, reserved, free }) => [credited, spent, reserved, free])
 
 async function checkMoved(): Promise<void> {
-  const [from, to] = [await scene.owner(SID, 17), await scene.owner(SID, 40)]
+  const [from, to] = [await scene().owner(SID, 17), await scene().owner(SID, 40)]
   assertConserved(from)
   assertConserved(to)
   expect(amounts(from)).toEqual([
@@ -102,7 +98,7 @@ describe('a transfer that stopped', () => {
     'after %i writes is completed by repeating it',
     async (writes) => {
       await seedBuckets()
-      const stopped = move(dyingAfter(scene.ledger, writes))
+      const stopped = move(dyingAfter(scene().ledger, writes))
       await (writes < 8 ? expect(stopped).rejects.toThrow('died') : stopped)
       await move()
       await checkMoved()
@@ -111,36 +107,36 @@ describe('a transfer that stopped', () => {
 
   it('is completed from its stored plan, although other operations ran in between', async () => {
     await seedBuckets()
-    const plan = await planTransfer(scene.ledger, asked)
+    const plan = await planTransfer(scene().ledger, asked)
     const noted = JSON.parse(JSON.stringify(plan)) as TransferPlan
     expect(noted).toEqual(plan)
-    await expect(runTransfer(dyingAfter(scene.ledger, 1), noted, settings, NOW_MS)).rejects.toThrow(
-      'died',
-    )
-    await topUp(scene.ledger, 17, SID, 9, 'late')
-    for await (const session of openSessionsOf(scene.ledger, { aid: 17, sid: SID })) {
-      await releaseSession(scene.ledger, session, { attemptsMax: 8, replayMs: 1 }, NOW_MS)
+    await expect(
+      runTransfer(dyingAfter(scene().ledger, 1), noted, settings, NOW_MS),
+    ).rejects.toThrow('died')
+    await topUp(scene().ledger, 17, SID, 9, 'late')
+    for await (const session of openSessionsOf(scene().ledger, { aid: 17, sid: SID })) {
+      await releaseSession(scene().ledger, session, { attemptsMax: 8, replayMs: 1 }, NOW_MS)
     }
-    await runTransfer(scene.ledger, noted, settings, NOW_MS)
-    const [from, to] = [await scene.owner(SID, 17), await scene.owner(SID, 40)]
+    await runTransfer(scene().ledger, noted, settings, NOW_MS)
+    const [from, to] = [await scene().owner(SID, 17), await scene().owner(SID, 40)]
     // It was credited after the bucket was carried, so the transfer does not remove it.
     expect(from.buckets[0]).toMatchObject({ credited: 39, free: 39 })
     expect(amounts(to)[0]).toEqual([70, 0, 0, 70])
-    await runTransfer(scene.ledger, { ...noted, operationId: 'rest' }, settings, NOW_MS)
-    const sum = (await scene.owner(SID, 40)).buckets.reduce((all, { free }) => all + free, 0)
+    await runTransfer(scene().ledger, { ...noted, operationId: 'rest' }, settings, NOW_MS)
+    const sum = (await scene().owner(SID, 40)).buckets.reduce((all, { free }) => all + free, 0)
     expect(sum).toBe(70 + 39 + 5_000 - 45)
-    expect((await scene.owner(SID, 17)).buckets[0]).toMatchObject({ credited: 0, free: 0 })
+    expect((await scene().owner(SID, 17)).buckets[0]).toMatchObject({ credited: 0, free: 0 })
   })
 })
 
 it('carries what was planned, and skips what was deleted', async () => {
   await seedBuckets()
-  const plan = await planTransfer(scene.ledger, asked)
+  const plan = await planTransfer(scene().ledger, asked)
   await run('deleted', { mode: 'close', bucketId: 2 })
   const fresh = { include: DATA_PACK, amount: 8, fromMs: NOW_MS, toMs: NOW_MS + 1, mode: 'new' }
   await run('fresh', fresh)
-  await runTransfer(scene.ledger, plan, settings, NOW_MS)
-  expect(amounts(await scene.owner(SID, 40))).toEqual([
+  await runTransfer(scene().ledger, plan, settings, NOW_MS)
+  expect(amounts(await scene().owner(SID, 40))).toEqual([
     [70, 0, 0, 70],
     [0, 45, 0, -45],
   ])
@@ -148,21 +144,21 @@ it('carries what was planned, and skips what was deleted', async () => {
 
 it('does not take later credit, however often it is repeated', async () => {
   await seedBuckets()
-  const plan = await planTransfer(scene.ledger, asked)
-  await runTransfer(scene.ledger, plan, settings, NOW_MS)
+  const plan = await planTransfer(scene().ledger, asked)
+  await runTransfer(scene().ledger, plan, settings, NOW_MS)
   const back = { ...asked, fromAid: 40, toAid: 17, operationId: 'back' }
-  await moveBuckets(scene.ledger, back, settings, NOW_MS)
-  const before = await scene.owner(SID, 17)
-  await runTransfer(scene.ledger, plan, settings, NOW_MS)
-  expect((await scene.owner(SID, 17)).buckets).toEqual(before.buckets)
+  await moveBuckets(scene().ledger, back, settings, NOW_MS)
+  const before = await scene().owner(SID, 17)
+  await runTransfer(scene().ledger, plan, settings, NOW_MS)
+  expect((await scene().owner(SID, 17)).buckets).toEqual(before.buckets)
 })
 
 it('there and back restores the amounts, and counts usage once', async () => {
   await seedBuckets()
   await move()
   const back = { ...asked, fromAid: 40, toAid: 17, operationId: 'back' }
-  await moveBuckets(scene.ledger, back, settings, NOW_MS)
-  const from = await scene.owner(SID, 17)
+  await moveBuckets(scene().ledger, back, settings, NOW_MS)
+  const from = await scene().owner(SID, 17)
   expect(from.buckets.filter(({ counter }) => counter !== '')).toMatchObject([{ spent: 45 }])
   const free = from.buckets.reduce((all, one) => all + Math.max(0, one.free), 0)
   expect(free).toBe(70 + 5_000 + 70)
@@ -171,5 +167,5 @@ it('there and back restores the amounts, and counts usage once', async () => {
 it('to the same account moves nothing', async () => {
   await seedBuckets()
   const same = { ...asked, toAid: 17 }
-  expect(await moveBuckets(scene.ledger, same, settings, NOW_MS)).toEqual({ lines: [] })
+  expect(await moveBuckets(scene().ledger, same, settings, NOW_MS)).toEqual({ lines: [] })
 })

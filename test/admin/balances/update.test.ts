@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { LiveBalance } from '../../../src/admin/balances/live.ts'
 import { type BalanceUpdate, updateBalance } from '../../../src/admin/balances/update.ts'
 import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
@@ -6,7 +6,6 @@ import { balanceIdOf } from '../../../src/catalog/records/balance-id.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import {
   AID,
-  type BalanceFixture,
   dyingAfter,
   NOW_MS,
   openBalanceFixture,
@@ -16,18 +15,15 @@ import {
 } from '../../support/admin/balances/balance-fixture.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
 import { readTable } from '../../support/domain/table.ts'
+import { useOpened } from '../../support/opened.ts'
 import { commitOwner } from '../../support/recorder/accounts.ts'
 
-let scene: BalanceFixture
 let calls = 0
 
-beforeAll(async () => {
-  scene = await openBalanceFixture()
-})
-afterAll(() => scene.stores.close())
+const scene = useOpened(openBalanceFixture)
 beforeEach(async () => {
-  await scene.clear()
-  await seedCatalogue(scene)
+  await scene().clear()
+  await seedCatalogue(scene())
 })
 
 const update = (
@@ -36,11 +32,11 @@ const update = (
   more: Partial<BalanceUpdate> = {},
 ) => {
   calls += 1
-  return updateBalance(scene, { query, update: change, operationId: `call-${calls}`, ...more })
+  return updateBalance(scene(), { query, update: change, operationId: `call-${calls}`, ...more })
 }
 const money = (value: unknown, change: Record<string, unknown> = {}) =>
   update({ sid: SID, pp_includes_external_id: 1 }, { value, ...change })
-const free = async (sid = SID) => (await scene.owner(sid)).buckets.map((one) => one.free)
+const free = async (sid = SID) => (await scene().owner(sid)).buckets.map((one) => one.free)
 
 describe('loading a prepaid include', () => {
   it('credits a negative value, and returns the balance and the line', async () => {
@@ -161,8 +157,8 @@ describe('the end of a loaded balance', () => {
   })
 
   it('is the end of a day one month later by default, in the default zone', async () => {
-    const rating = { ...scene.config.rating, timeZone: 'Asia/Tokyo' }
-    const deps = { ...scene, config: { ...scene.config, rating } }
+    const rating = { ...scene().config.rating, timeZone: 'Asia/Tokyo' }
+    const deps = { ...scene(), config: { ...scene().config, rating } }
     deps.clock.set(Date.UTC(2027, 0, 30, 15))
     const query = { sid: SID, pp_includes_external_id: 1 }
     const { entity } = await updateBalance(deps, { query, update: { value: -1 }, operationId: 'z' })
@@ -230,7 +226,7 @@ describe('a load is refused with a reason', () => {
     const refused = update(query, change)
     await expect(refused).rejects.toThrow(EntityRuleError)
     await expect(refused).rejects.toThrow(text)
-    expect((await scene.owner(SID)).buckets).toEqual([])
+    expect((await scene().owner(SID)).buckets).toEqual([])
   })
 })
 
@@ -243,7 +239,7 @@ describe('a charging plan', () => {
   })
 
   beforeEach(() =>
-    seedChargingPlan(scene, [
+    seedChargingPlan(scene(), [
       entry(1, { cost: -20 }, { period: { duration: 30, unit: 'days' } }),
       entry(2, { usagev: -100 }, { operation: 'set', period: { duration: 2, unit: 'weeks' } }),
       { pp_includes_name: 'FAMILY_DATA', value: '-7' },
@@ -268,7 +264,7 @@ describe('a charging plan', () => {
     })
     expect(line).not.toHaveProperty('balance_ref')
     for (const [index, operation] of ['inc', 'set', 'inc'].entries()) {
-      const part = await scene.ledger.findOperation(AID, `top/${index + 1}`)
+      const part = await scene().ledger.findOperation(AID, `top/${index + 1}`)
       expect(part).toMatchObject({ operation, parentRef: 'op-17-top', sourceRef: 'TOPUP' })
     }
   })
@@ -276,16 +272,16 @@ describe('a charging plan', () => {
   it('repays the debt of each owner that it loads money for', async () => {
     const family = { external_id: 5, name: 'FAMILY_MONEY', shared: true, from: '2026-01-01' }
     const kind = { charging_by: 'total_cost', charging_by_usaget: 'total_cost', priority: 1 }
-    await insertEntity(scene.catalog, 'prepaidincludes', { ...family, ...kind })
+    await insertEntity(scene().catalog, 'prepaidincludes', { ...family, ...kind })
     const include = [entry(1, { cost: -20 }), { pp_includes_name: 'FAMILY_MONEY', value: '-9' }]
-    await seedChargingPlan(scene, include, { name: 'BOTH' })
+    await seedChargingPlan(scene(), include, { name: 'BOTH' })
     for (const [sid, owed] of [
       [SID, 3],
       [0, 4],
     ] as const) {
-      const state = await scene.owner(sid)
+      const state = await scene().owner(sid)
       const owing = { ...state, owed: owed * 1_000_000, version: state.version + 1 }
-      await commitOwner(scene.ledger, owing, [])
+      await commitOwner(scene().ledger, owing, [])
     }
     const { entity } = await update({ aid: AID, sid: SID, charging_plan_name: 'BOTH' })
     expect(entity).toMatchObject([
@@ -299,7 +295,7 @@ describe('a charging plan', () => {
     const call = { operationId: 'top' }
     const first = await update(query, {}, call)
     // Results of the buckets may be forgotten earlier than that of the heading.
-    await scene.ledger.redis.client.del(scene.ledger.keys.operation(AID, 'top/3'))
+    await scene().ledger.redis.client.del(scene().ledger.keys.operation(AID, 'top/3'))
     const again = await update(query, {}, call)
     expect(again.line).toEqual(first.line)
     expect(await free()).toEqual([20_000_000, 100])
@@ -309,10 +305,10 @@ describe('a charging plan', () => {
   it('whose process dies loads all its buckets or none', async () => {
     const query = { aid: AID, sid: SID, charging_plan: 'TOPUP' }
     const call = { query, update: {}, operationId: 'top' }
-    const dying = { ...scene, ledger: dyingAfter(scene.ledger, 0) }
+    const dying = { ...scene(), ledger: dyingAfter(scene().ledger, 0) }
     await expect(updateBalance(dying, call)).rejects.toThrow('died')
     expect([await free(), await free(0)]).toEqual([[], []])
-    await updateBalance({ ...scene, ledger: dyingAfter(scene.ledger, 1) }, call)
+    await updateBalance({ ...scene(), ledger: dyingAfter(scene().ledger, 1) }, call)
     expect([await free(), await free(0)]).toEqual([[20_000_000, 100], [7]])
   })
 
@@ -327,33 +323,33 @@ describe('a charging plan', () => {
 
   it('uses the request for what it leaves open, and its own period', async () => {
     const more = { name: 'OPEN', operation: 'new' }
-    await seedChargingPlan(scene, [entry(1, { total_cost: -1 })], more)
-    await seedChargingPlan(scene, [entry(1, { total_cost: -1 })], { name: 'OPENER' })
+    await seedChargingPlan(scene(), [entry(1, { total_cost: -1 })], more)
+    await seedChargingPlan(scene(), [entry(1, { total_cost: -1 })], { name: 'OPENER' })
     const query = { sid: SID, expiration_date: '2026-12-01' }
     await update({ ...query, charging_plan: 'OPEN' }, { operation: 'set' })
     await update({ ...query, charging_plan: 'OPEN' })
     expect(await free()).toEqual([1_000_000, 1_000_000])
     await update({ ...query, charging_plan: 'OPENER' }, { operation: 'set' })
     expect(await free()).toEqual([1_000_000, 1_000_000])
-    const [bucket] = (await scene.owner(SID)).buckets
+    const [bucket] = (await scene().owner(SID)).buckets
     expect(bucket?.toMs).toBe(Date.UTC(2026, 11, 1))
   })
 
   it('must be valid now, and have amounts of its buckets', async () => {
     const ended = { name: 'ENDED', to: '2026-02-01' }
-    await seedChargingPlan(scene, [entry(1, { cost: -1 })], ended)
+    await seedChargingPlan(scene(), [entry(1, { cost: -1 })], ended)
     await expect(update({ sid: SID, charging_plan: 'ENDED' })).rejects.toThrow('there is no')
-    await seedChargingPlan(scene, [entry(2, { usagev: -1.5 })], { name: 'HALF' })
+    await seedChargingPlan(scene(), [entry(2, { usagev: -1.5 })], { name: 'HALF' })
     await expect(update({ sid: SID, charging_plan: 'HALF' })).rejects.toThrow(
       'include.0 of charging plan HALF must be an integer',
     )
-    expect(NOW_MS).toBe(scene.clock.nowMs())
+    expect(NOW_MS).toBe(scene().clock.nowMs())
   })
 })
 
 it('with a limit that is not an amount is refused by its name', async () => {
-  await insertEntity(scene.catalog, 'plans', { name: 'ODD', pp_threshold: { 1: 'much' } })
-  await insertEntity(scene.catalog, 'subscribers', { sid: 30, aid: AID, plan: 'ODD' })
+  await insertEntity(scene().catalog, 'plans', { name: 'ODD', pp_threshold: { 1: 'much' } })
+  await insertEntity(scene().catalog, 'subscribers', { sid: 30, aid: AID, plan: 'ODD' })
   await expect(update({ sid: 30, pp_includes_external_id: 1 }, { value: -1 })).rejects.toThrow(
     'pp_threshold.1 of plan ODD must be a decimal',
   )

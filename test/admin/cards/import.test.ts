@@ -2,10 +2,10 @@
 import { createHash } from 'node:crypto'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { importCards } from '../../../src/admin/cards/import.ts'
-import type { Catalog } from '../../../src/catalog/connection.ts'
 import { cardSecretsOf } from '../../../src/catalog/settings/card-secrets.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { insertEntity, useStore } from '../../support/catalog/store.ts'
+import { useMadeEach } from '../../support/opened.ts'
 
 const store = useStore()
 const NOW_MS = Date.UTC(2026, 10, 26, 12)
@@ -14,12 +14,11 @@ const config = loadConfig({
 })
 const actor = { by: 'cli', id: '', name: 'tester', address: '' } as const
 const sha512 = (text: string) => createHash('sha512').update(text).digest('hex')
-let catalog: Catalog
 
+const catalog = useMadeEach(() => store.open())
 beforeEach(async () => {
-  catalog = await store.open()
-  await catalog.ensureIndexes()
-  await insertEntity(catalog, 'prepaidgroups', { name: 'LOAD' })
+  await catalog().ensureIndexes()
+  await insertEntity(catalog(), 'prepaidgroups', { name: 'LOAD' })
 })
 
 /** As `mongoexport` writes it. */
@@ -38,19 +37,27 @@ const document = (serial: number, more: Record<string, unknown> = {}) => ({
   ...more,
 })
 const load = (documents: readonly unknown[], isDry = false) => {
-  const secrets = cardSecretsOf(catalog, config)
-  const parts = { catalog, actor, nowMs: NOW_MS, secrets, timeZone: 'Europe/Berlin', isDry }
+  const secrets = cardSecretsOf(catalog(), config)
+  const parts = {
+    catalog: catalog(),
+    actor,
+    nowMs: NOW_MS,
+    secrets,
+    timeZone: 'Europe/Berlin',
+    isDry,
+  }
   return importCards(
     parts,
     documents.map((value, index) => ({ row: index + 1, value })),
   )
 }
 const stored = () =>
-  catalog.cards
-    .find({}, { projection: { _id: 0 } })
+  catalog()
+    .cards.find({}, { projection: { _id: 0 } })
     .sort({ serial_number: 1 })
     .toArray()
-const digest = async (secret: string) => (await cardSecretsOf(catalog, config).digests([secret]))[0]
+const digest = async (secret: string) =>
+  (await cardSecretsOf(catalog(), config).digests([secret]))[0]
 
 describe('cards', () => {
   it('are stored with keyed digests of their secrets, and what they have loaded', async () => {
@@ -96,7 +103,7 @@ describe('cards', () => {
         ...{ serial_number: 5, status: 'Cancelled', secret_hmac: await digest('123456789012') },
       },
     ])
-    const records = await catalog.audit.find().toArray()
+    const records = await catalog().audit.find().toArray()
     expect(records.map(({ type, key, new: made }) => [type, key, made])).toEqual([
       ['import', '7', expect.objectContaining({ count: 5, serial_numbers: { from: 1, to: 5 } })],
     ])
@@ -105,7 +112,7 @@ describe('cards', () => {
 
   it('that were imported before stay as they are', async () => {
     await load([document(1), document(2)])
-    await catalog.cards.updateOne({ serial_number: 1 }, { $set: { status: 'Used' } })
+    await catalog().cards.updateOne({ serial_number: 1 }, { $set: { status: 'Used' } })
     expect(await load([document(1), document(2), document(3)])).toEqual({ imported: 3, failed: [] })
     expect((await stored()).map(({ status }) => status)).toEqual(['Used', 'Active', 'Active'])
   })
@@ -136,7 +143,7 @@ describe('cards', () => {
       failed: [{ row: 2, text: 'to must be a date' }],
     })
     expect(await stored()).toEqual([])
-    expect(await catalog.audit.countDocuments()).toBe(0)
+    expect(await catalog().audit.countDocuments()).toBe(0)
   })
 })
 

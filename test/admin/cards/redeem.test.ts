@@ -1,5 +1,5 @@
 /** Prepaid cards are redeemed once, by concurrent calls and after failures. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { updateBalance } from '../../../src/admin/balances/update.ts'
 import { redeemCard } from '../../../src/admin/cards/redeem.ts'
 import { EntityRuleError } from '../../../src/admin/entities/errors.ts'
@@ -18,37 +18,36 @@ import {
   seedChargingPlan,
 } from '../../support/admin/balances/balance-fixture.ts'
 import { dyingAfter as dyingCatalog } from '../../support/catalog/dying.ts'
+import { useOpened } from '../../support/opened.ts'
 import { silent } from '../../support/recorder/accounts.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-let scene: BalanceFixture
 const SECRET = '123456789012'
 const NO_CARD = 'there is no active card with this secret'
 const HOUR_MS = 3_600_000
 const ACTOR = { by: 'session', id: '1', name: 'ada', address: '192.0.2.1' } as const
 
+const scene = useOpened(openBalanceFixture)
 beforeAll(async () => {
-  scene = await openBalanceFixture()
-  await scene.catalog.ensureIndexes()
+  await scene().catalog.ensureIndexes()
 })
-afterAll(() => scene.stores.close())
 beforeEach(async () => {
-  await scene.clear()
-  await scene.catalog.outbox.deleteMany({})
-  await scene.catalog.audit.deleteMany({})
-  await scene.catalog.lines.deleteMany({})
+  await scene().clear()
+  await scene().catalog.outbox.deleteMany({})
+  await scene().catalog.audit.deleteMany({})
+  await scene().catalog.lines.deleteMany({})
   registerHandlers()
-  await seedCatalogue(scene)
-  await seedChargingPlan(scene, [
+  await seedCatalogue(scene())
+  await seedChargingPlan(scene(), [
     { pp_includes_external_id: 1, value: -10 },
     { pp_includes_external_id: 2, value: -100 },
   ])
 })
 
 /** As a process of the product does. */
-function registerHandlers(catalog = scene.catalog): void {
-  const config = { ...loadConfig({ env: {} }), ...scene.config }
-  const { ledger, clock, lookup } = scene
+function registerHandlers(catalog = scene().catalog): void {
+  const config = { ...loadConfig({ env: {} }), ...scene().config }
+  const { ledger, clock, lookup } = scene()
   catalog.dispatcher.register(
     followUpHandlers({ catalog, ledger, clock, config, lookup, log: silent }),
     silent,
@@ -56,8 +55,8 @@ function registerHandlers(catalog = scene.catalog): void {
 }
 
 async function seedCard(more: Record<string, unknown> = {}): Promise<void> {
-  const [secret_hmac = ''] = await cardSecretsOf(scene.catalog, scene.config).digests([SECRET])
-  await scene.catalog.cards.insertOne({
+  const [secret_hmac = ''] = await cardSecretsOf(scene().catalog, scene().config).digests([SECRET])
+  await scene().catalog.cards.insertOne({
     secret_hmac,
     status: 'Active',
     batch_number: 1,
@@ -73,17 +72,17 @@ async function seedCard(more: Record<string, unknown> = {}): Promise<void> {
 
 const load = (operationId: string, sid = SID, deps: Partial<BalanceFixture> = {}) =>
   redeemCard(
-    { ...scene, ...deps },
+    { ...scene(), ...deps },
     { secret: SECRET, query: { sid }, update: {}, operationId, actor: ACTOR },
   )
-const free = async (sid = SID) => (await scene.owner(sid)).buckets.map((one) => one.free)
-const card = () => scene.catalog.cards.findOne({})
-const outbox = () => scene.catalog.outbox.countDocuments()
+const free = async (sid = SID) => (await scene().owner(sid)).buckets.map((one) => one.free)
+const card = () => scene().catalog.cards.findOne({})
+const outbox = () => scene().catalog.outbox.countDocuments()
 
 /** Another process finds the entries of a process that has ended. */
 async function recover(): Promise<void> {
-  await scene.catalog.outbox.updateMany({}, { $set: { expires: new Date(0) } })
-  await scene.catalog.dispatcher.recover()
+  await scene().catalog.outbox.updateMany({}, { $set: { expires: new Date(0) } })
+  await scene().catalog.dispatcher.recover()
 }
 
 describe('a card', () => {
@@ -110,7 +109,7 @@ describe('a card', () => {
   it('is recorded with its load, and without its secret', async () => {
     await seedCard()
     await load('a')
-    const records = await scene.catalog.audit.find().toArray()
+    const records = await scene().catalog.audit.find().toArray()
     expect(records.map(({ collection, type, key }) => `${collection} ${type} ${key}`)).toEqual([
       'cards redeem 1/1',
       `balances update ${AID}_${SID}`,
@@ -120,8 +119,8 @@ describe('a card', () => {
   })
 
   it('loads shared buckets of the account of the subscriber, in the same commit', async () => {
-    await scene.catalog.prepaidgroups.deleteMany({})
-    await seedChargingPlan(scene, [
+    await scene().catalog.prepaidgroups.deleteMany({})
+    await seedChargingPlan(scene(), [
       { pp_includes_external_id: 1, value: -10 },
       { pp_includes_external_id: 3, value: -7 },
     ])
@@ -133,7 +132,7 @@ describe('a card', () => {
   it('stays active if the plan of the subscriber does not allow the load', async () => {
     await seedCard()
     const query = { sid: SID, pp_includes_external_id: 1 }
-    await updateBalance(scene, { query, update: { value: -45 }, operationId: 'first' })
+    await updateBalance(scene(), { query, update: { value: -45 }, operationId: 'first' })
     expect(await load('a')).toMatchObject({ details: false, entity: null, line: null })
     expect(await card()).toMatchObject({ status: 'Active' })
   })
@@ -157,11 +156,11 @@ describe('a card', () => {
 describe('redeemed by many at once, in two processes', () => {
   it('a card is loaded once, and one call succeeds', async () => {
     await seedCard()
-    const { url, database } = scene.stores.mongo
+    const { url, database } = scene().stores.mongo
     const other = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'other' })
     registerHandlers(other)
     const sids = [SID, SID, 19, 19, SID, SID, 19, 19]
-    const catalogs = [scene.catalog, other]
+    const catalogs = [scene().catalog, other]
     const tried = await Promise.allSettled(
       sids.map((sid, index) =>
         load(`call-${index}`, sid, { catalog: catalogs[index % 2] ?? other }),
@@ -182,7 +181,7 @@ describe('a redemption whose process dies', () => {
     'after %i commands to MongoDB is completed, or did not happen',
     async (commands) => {
       await seedCard()
-      const dying = await dyingCatalog(scene.stores.mongo, commands)
+      const dying = await dyingCatalog(scene().stores.mongo, commands)
       registerHandlers(dying.catalog)
       await load('a', SID, { catalog: dying.catalog }).catch(() => undefined)
       await dying.close()
@@ -195,14 +194,14 @@ describe('a redemption whose process dies', () => {
       expect(await free()).toEqual([10_000_000, 100])
       expect(await card()).toMatchObject({ status: 'Used', used_by: { credited: true } })
       expect(await outbox()).toBe(0)
-      const records = await scene.catalog.audit.find({ collection: 'balances' }).toArray()
+      const records = await scene().catalog.audit.find({ collection: 'balances' }).toArray()
       expect(records).toHaveLength(2)
     },
   )
 
   it('is completed for its subscriber only, also under another operation id', async () => {
     await seedCard()
-    await expect(load('a', SID, { ledger: dyingAfter(scene.ledger, 0) })).rejects.toThrow('died')
+    await expect(load('a', SID, { ledger: dyingAfter(scene().ledger, 0) })).rejects.toThrow('died')
     expect(await card()).toMatchObject({ status: 'Used', used_by: { credited: true } })
     await expect(load('b', 19)).rejects.toThrow(NO_CARD)
     // It was never answered: this is the same redemption.
@@ -215,16 +214,16 @@ describe('a redemption whose process dies', () => {
     await seedCard()
     let isHeld = true
     const slow: BalanceFixture['ledger'] = {
-      ...scene.ledger,
+      ...scene().ledger,
       async commit(...args) {
         await waitUntil('it may end', () => !isHeld)
-        return scene.ledger.commit(...args)
+        return scene().ledger.commit(...args)
       },
     }
     const first = load('a', SID, { ledger: slow })
     await waitUntil('the card is claimed', async () => (await card())?.status === 'Used')
     const others = ['b', 'c', 'd'].map((id) => load(id).catch((error: Error) => error.message))
-    await scene.catalog.dispatcher.recover()
+    await scene().catalog.dispatcher.recover()
     expect(await outbox()).toBe(1)
     isHeld = false
     expect((await first).details).toBe(true)
@@ -237,28 +236,28 @@ describe('a redemption whose process dies', () => {
     await seedCard()
     await load('a')
     const found = await card()
-    await scene.catalog.cards.updateOne({}, { $unset: { 'used_by.credited': '' } })
+    await scene().catalog.cards.updateOne({}, { $unset: { 'used_by.credited': '' } })
     const stamp = `op-${AID}-card-${found?._id.toHexString()}`
-    await scene.catalog.lines.insertOne({ stamp } as never)
-    await scene.ledger.redis.client.del(
-      scene.ledger.keys.operation(AID, `card-${found?._id.toHexString()}`),
+    await scene().catalog.lines.insertOne({ stamp } as never)
+    await scene().ledger.redis.client.del(
+      scene().ledger.keys.operation(AID, `card-${found?._id.toHexString()}`),
     )
     const payload = { actor: ACTOR, card: found?._id, aid: AID, sid: SID, operationId: 'a' }
-    await scene.catalog.transaction('again', async (session) => {
+    await scene().catalog.transaction('again', async (session) => {
       const { enqueueOutbox } = await import('../../../src/catalog/transactions/outbox.ts')
       enqueueOutbox(session, { kind: 'card', payload: { ...payload, options: {} } })
     })
     expect(await free()).toEqual([10_000_000, 100])
     expect(await card()).toMatchObject({ used_by: { credited: true } })
-    scene.clock.set(NOW_MS + scene.config.ledger.operationKeepMs)
+    scene().clock.set(NOW_MS + scene().config.ledger.operationKeepMs)
     await expect(load('a')).rejects.toThrow(NO_CARD)
   })
 
   it('releases the card if its plan has ended since', async () => {
     await seedCard()
-    const ended = scene.catalog.prepaidgroups
+    const ended = scene().catalog.prepaidgroups
     const dying: BalanceFixture['ledger'] = {
-      ...scene.ledger,
+      ...scene().ledger,
       async commit() {
         await ended.deleteMany({})
         throw new Error('died')

@@ -1,9 +1,8 @@
 /** Files of the console over HTTP, and their sizes. */
 import { once } from 'node:events'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
@@ -13,9 +12,10 @@ import { addConsole, CONSOLE_POLICY } from '../../../src/admin/console/files.ts'
 import { createServer } from '../../../src/admin/server.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { HOUSE } from '../../house/tree.ts'
+import { useFolder } from '../../support/opened.ts'
 import { silent } from '../../support/recorder/accounts.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tg-console-'))
+const folder = useFolder()
 let server: FastifyInstance
 let page: string
 
@@ -30,7 +30,6 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await server.close()
-  rmSync(folder, { recursive: true })
 })
 
 const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {

@@ -1,6 +1,3 @@
-/** The frame of the console in a browser: login, keys, search, languages, widths. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Browser, Page } from 'playwright-core'
@@ -22,8 +19,9 @@ import {
   PASSWORD,
   startConsoleProduct,
 } from '../../support/admin/console/console-product.ts'
+import { useFolder } from '../../support/opened.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'tg-form-'))
+const folder = useFolder()
 let world: ConsoleProduct
 let browser: Browser
 
@@ -39,7 +37,6 @@ afterEach(closeConsoles)
 afterAll(async () => {
   await browser?.close()
   await world?.close()
-  rmSync(folder, { recursive: true })
 })
 
 async function visitPage(options: Parameters<typeof openConsole>[2] = {}) {

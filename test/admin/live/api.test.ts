@@ -1,50 +1,48 @@
 /** `/api/live` and its history: answers, streams and their ends, on a real admin. */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { refusalOf } from '../../../src/admin/console/web/api/errors.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
 import { publishSnapshot } from '../../../src/store/metrics-exchange.ts'
-import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
 import {
   createAnswerCheck,
   DOCUMENT,
   documentedBody,
 } from '../../support/admin/entities/openapi/answer-check.ts'
 import { openViewer, type Viewer } from '../../support/admin/live/viewer.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const PASSWORD = 'a good password'
 const BOSS = 'boss@example.org'
 const READER = 'reader@example.org'
 const MINUTE_MS = 60_000
-
-let closed: ClosedAdmin
 const viewers: Viewer[] = []
 const documented = createAnswerCheck(DOCUMENT)
 
+const closed = useOpened(() => startClosedAdmin({ TOLLGATE_ADMIN_LIVE_HISTORY: 'false' }))
 beforeAll(async () => {
-  closed = await startClosedAdmin({ TOLLGATE_ADMIN_LIVE_HISTORY: 'false' })
-  await closed.addUser(BOSS, PASSWORD, ['admin'])
-  await closed.addUser(READER, PASSWORD, ['read'])
+  await closed().addUser(BOSS, PASSWORD, ['admin'])
+  await closed().addUser(READER, PASSWORD, ['read'])
 })
-afterAll(() => closed?.close())
 afterEach(() => {
   for (const viewer of viewers.splice(0)) viewer.close()
 })
 
 const get = async (path: string, cookie: string) => {
-  const response = await fetch(closed.url + path, { headers: { cookie } })
+  const response = await fetch(closed().url + path, { headers: { cookie } })
   const body = await documentedBody('GET', response)
   return { status: response.status, body, details: body['details'] as Record<string, unknown> }
 }
 
 const watch = async (cookie: string): Promise<Viewer> => {
-  const viewer = await openViewer(`${closed.url}/api/live`, { cookie })
+  const viewer = await openViewer(`${closed().url}/api/live`, { cookie })
   viewers.push(viewer)
   return viewer
 }
 
 describe('GET /api/live', () => {
   it('answers one sample as JSON, without figures of processes that do not report', async () => {
-    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const cookie = await closed().cookieOf(READER, PASSWORD)
     expect((await get('/api/live', cookie)).body).toMatchObject({ status: 1, desc: 'success' })
     // A store that is slow at the start is shown as unavailable.
     await expect
@@ -60,11 +58,11 @@ describe('GET /api/live', () => {
   })
 
   it('streams a sample a second with the rates of all processes', async () => {
-    const viewer = await watch(await closed.cookieOf(READER, PASSWORD))
+    const viewer = await watch(await closed().cookieOf(READER, PASSWORD))
     expect(viewer.response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
     expect(viewer.response.headers.get('cache-control')).toBe('no-store')
     expect(viewer.response.headers.get('x-frame-options')).toBe('DENY')
-    const { redis } = closed.stores.ledger
+    const { redis } = closed().stores.ledger
     const realtime = createMetrics({ node: 'n1', role: 'realtime' })
     const recorder = createMetrics({ node: 'n1', role: 'recorder' })
     recorder.openSessions(7)
@@ -110,7 +108,7 @@ describe('GET /api/live', () => {
   })
 
   it('allows two streams per login session; a third one is refused, and may poll', async () => {
-    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const cookie = await closed().cookieOf(READER, PASSWORD)
     const [first] = [await watch(cookie), await watch(cookie)]
     const third = await watch(cookie)
     expect(third.response.status).toBe(429)
@@ -123,7 +121,7 @@ describe('GET /api/live', () => {
     // The code by which the console turns to polling.
     expect(refusalOf(third.response.status, answer)).toMatchObject({ code: 429, kind: 'refused' })
     expect((await get('/api/live', cookie)).status).toBe(200)
-    const other = await watch(await closed.cookieOf(READER, PASSWORD))
+    const other = await watch(await closed().cookieOf(READER, PASSWORD))
     expect(other.response.status).toBe(200)
     first.close()
     const again = async () => {
@@ -134,7 +132,7 @@ describe('GET /api/live', () => {
   })
 
   it('refuses unknown parameters by name', async () => {
-    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const cookie = await closed().cookieOf(READER, PASSWORD)
     const { body } = await get('/api/live?speed=2', cookie)
     expect(body).toMatchObject({ status: 0, message: 'speed is not a parameter of live data' })
   })
@@ -142,73 +140,73 @@ describe('GET /api/live', () => {
 
 describe('a stream', () => {
   it('ends when the user logs out', async () => {
-    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const cookie = await closed().cookieOf(READER, PASSWORD)
     const viewer = await watch(cookie)
     await viewer.sample()
-    await closed.post('/auth/logout', {}, cookie)
+    await closed().post('/auth/logout', {}, cookie)
     expect(await viewer.end()).toBe('session')
   })
 
   it('ends when the role is withdrawn', async () => {
     const name = 'demoted@example.org'
-    await closed.addUser(name, PASSWORD, ['read'])
-    const viewer = await watch(await closed.cookieOf(name, PASSWORD))
+    await closed().addUser(name, PASSWORD, ['read'])
+    const viewer = await watch(await closed().cookieOf(name, PASSWORD))
     await viewer.sample()
-    const { catalog } = closed.stores
+    const { catalog } = closed().stores
     await catalog.users.updateOne({ username: name }, { $set: { roles: ['write'] } })
-    closed.pass(500)
+    closed().pass(500)
     expect(await viewer.end()).toBe('role')
   })
 
   it('ends when the password is changed', async () => {
     const name = 'changed@example.org'
-    await closed.addUser(name, PASSWORD, ['read'])
-    const viewer = await watch(await closed.cookieOf(name, PASSWORD))
+    await closed().addUser(name, PASSWORD, ['read'])
+    const viewer = await watch(await closed().cookieOf(name, PASSWORD))
     await viewer.sample()
     const change = { username: name, password: PASSWORD, new_password: 'a better password' }
-    expect(await closed.post('/auth/password', change)).toMatchObject({ status: 1 })
-    closed.pass(500)
+    expect(await closed().post('/auth/password', change)).toMatchObject({ status: 1 })
+    closed().pass(500)
     expect(await viewer.end()).toBe('session')
   })
 
   it('does not prolong the session: it ends with the idle time', async () => {
-    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const cookie = await closed().cookieOf(READER, PASSWORD)
     const viewer = await watch(cookie)
     await viewer.sample()
     const idleMinutes = 30
-    await closed.setting('security', { session: { idle_minutes: idleMinutes } })
-    closed.pass((idleMinutes - 1) * MINUTE_MS)
+    await closed().setting('security', { session: { idle_minutes: idleMinutes } })
+    closed().pass((idleMinutes - 1) * MINUTE_MS)
     expect((await get('/api/live', cookie)).status).toBe(200)
     await viewer.sample()
     expect(viewer.isEnded()).toBe(false)
-    closed.pass(2 * MINUTE_MS)
+    closed().pass(2 * MINUTE_MS)
     expect(await viewer.end()).toBe('session')
     expect((await get('/api/live', cookie)).body).toMatchObject({ status: 0, code: 17_574 })
   })
 
   it('is not needed for that: polls, also of a cycle, do not prolong the session', async () => {
-    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const cookie = await closed().cookieOf(READER, PASSWORD)
     const idleMinutes = 30
-    await closed.setting('security', { session: { idle_minutes: idleMinutes } })
+    await closed().setting('security', { session: { idle_minutes: idleMinutes } })
     for (let minute = 1; minute < idleMinutes; minute += 1) {
-      closed.pass(MINUTE_MS)
+      closed().pass(MINUTE_MS)
       expect((await get('/api/live', cookie)).status).toBe(200)
       expect((await get('/api/live/history', cookie)).status).toBe(200)
       expect((await get('/billrun/cycle?stamp=202601', cookie)).status).toBe(200)
     }
-    closed.pass(2 * MINUTE_MS)
+    closed().pass(2 * MINUTE_MS)
     for (const path of ['/api/live', '/api/live/history']) {
       expect((await get(path, cookie)).body).toMatchObject({ status: 0, code: 17_574 })
     }
   })
 
   it('continues when the cookie of the session is renewed', async () => {
-    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const cookie = await closed().cookieOf(READER, PASSWORD)
     const viewer = await watch(cookie)
-    closed.pass(20 * MINUTE_MS)
-    const response = await fetch(`${closed.url}/billapi/plans/get`, { headers: { cookie } })
+    closed().pass(20 * MINUTE_MS)
+    const response = await fetch(`${closed().url}/billapi/plans/get`, { headers: { cookie } })
     expect(response.headers.getSetCookie()).toHaveLength(1)
-    closed.pass(MINUTE_MS)
+    closed().pass(MINUTE_MS)
     await viewer.sample()
     await viewer.sample()
     expect(viewer.isEnded()).toBe(false)
@@ -217,11 +215,11 @@ describe('a stream', () => {
 
 describe('GET /api/live/history', () => {
   it('has the series of the samples, from a given time on', async () => {
-    const cookie = await closed.cookieOf(READER, PASSWORD)
+    const cookie = await closed().cookieOf(READER, PASSWORD)
     const viewer = await watch(cookie)
-    closed.pass(10_000)
+    closed().pass(10_000)
     const { time } = (await viewer.sample()) as { time: number }
-    closed.pass(3_000)
+    closed().pass(3_000)
     const last = (await viewer.sample()) as { time: number }
     const { details } = await get(`/api/live/history?from=${time}`, cookie)
     expect(details).toMatchObject({ from: time, to: last.time, step_ms: 1000 })

@@ -4,6 +4,7 @@ import { Alarms } from '../../../src/admin/live/alarms.ts'
 import { ProcessRates } from '../../../src/admin/live/rates.ts'
 import { latencyOf, numbersOf, sampleFigures } from '../../../src/admin/live/sample.ts'
 import { createMetrics, type Metrics, type MetricsSnapshot } from '../../../src/runtime/metrics.ts'
+import { useMadeEach } from '../../support/opened.ts'
 
 const READY: NodeHealth = {
   status: 'ready',
@@ -14,13 +15,10 @@ const READY: NodeHealth = {
   catalogue: 'ok',
 }
 const LIMITS = { lagWarnMs: 60_000, backlogWarnPercent: 40 }
-
-let rates: ProcessRates
-let alarms: Alarms
 let own: MetricsSnapshot
+const rates = useMadeEach(() => new ProcessRates())
+const alarms = useMadeEach(() => new Alarms(LIMITS))
 beforeEach(async () => {
-  rates = new ProcessRates()
-  alarms = new Alarms(LIMITS)
   own = await createMetrics({ node: 'n1', role: 'admin' }).snapshot()
 })
 
@@ -30,7 +28,7 @@ const taken = async (metrics: Metrics, takenMs: number) => ({
 })
 
 function figures(published: readonly MetricsSnapshot[] | null, more = {}) {
-  return sampleFigures({ health: READY, published, own, hasRecorder: false, ...more }, rates, 0)
+  return sampleFigures({ health: READY, published, own, hasRecorder: false, ...more }, rates(), 0)
 }
 
 const requests = (metrics: Metrics, count: number) => {
@@ -103,7 +101,11 @@ describe('a sample', () => {
   it('has null instead of old figures while Redis is away', () => {
     const { sample, alarms: about } = figures(null, { health: { ...READY, redis: 'unavailable' } })
     expect(sample).toMatchObject({ processes: null, load: { in_flight: null }, file_types: [] })
-    expect(alarms.update(sample.health, about, 0).map(({ name }) => name)).toEqual(['redis'])
+    expect(
+      alarms()
+        .update(sample.health, about, 0)
+        .map(({ name }) => name),
+    ).toEqual(['redis'])
   })
 
   it('has the connections of Diameter peers by state', async () => {
@@ -172,7 +174,9 @@ describe('latency', () => {
 describe('alarms', () => {
   const raised = (published: readonly MetricsSnapshot[], nowMs: number) => {
     const { sample, alarms: about } = figures(published, { hasRecorder: true })
-    return alarms.update(sample.health, about, nowMs).map(({ name, since }) => `${name} ${since}`)
+    return alarms()
+      .update(sample.health, about, nowMs)
+      .map(({ name, since }) => `${name} ${since}`)
   }
 
   it('are raised and withdrawn with their figures, and say since when', async () => {

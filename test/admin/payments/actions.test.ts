@@ -1,18 +1,15 @@
 /** Actions and routes of payment gateways over HTTP; secrets in no answer, export, audit or log. */
 import { createHmac } from 'node:crypto'
 import { Decimal } from 'decimal.js'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { storeInvoiceBill } from '../../../src/billing/invoices/invoice-bill.ts'
 import { NOW_MS, usePaymentServer } from '../../support/admin/payment-server.ts'
-import { type FakeStripe, startFakeStripe } from '../../support/external/fake-stripe.ts'
+import { startFakeStripe } from '../../support/external/fake-stripe.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const MINUTE_MS = 60_000
-let stripe: FakeStripe
-beforeAll(async () => {
-  stripe = await startFakeStripe()
-})
-afterAll(() => stripe.close())
-const world = usePaymentServer(() => stripe.address)
+const stripe = useOpened(startFakeStripe)
+const world = usePaymentServer(() => stripe().address)
 const WEBHOOK_SECRET = 'whsec_PLANTED'
 
 beforeAll(async () => {
@@ -26,8 +23,8 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   world.now += 60 * MINUTE_MS
-  stripe.mode = 'succeeded'
-  stripe.session = 'complete'
+  stripe().mode = 'succeeded'
+  stripe().session = 'complete'
 })
 
 /** An account with a card at Stripe and an invoice over 10. */
@@ -143,19 +140,19 @@ describe('/api/charge', () => {
 
   it('with the same Idempotency-Key charges once and has the same answer', async () => {
     const aid = await payer()
-    stripe.mode = 'declined'
+    stripe().mode = 'declined'
     const first = await charge({ aids: aid }, 'key-1')
-    const made = stripe.intents.size
-    stripe.mode = 'succeeded'
+    const made = stripe().intents.size
+    stripe().mode = 'succeeded'
     expect((await charge({ aids: aid }, 'key-1')).text).toBe(first.text)
-    expect(stripe.intents.size).toBe(made)
+    expect(stripe().intents.size).toBe(made)
     expect(stagesOf(first.details)).toEqual(['Rejected'])
     expect((await charge({ aids: aid + 1 }, 'key-1')).message).toContain('Idempotency-Key')
   })
 
   it('without an answer is unknown, and may be decided by an operator', async () => {
     const aid = await payer()
-    stripe.mode = 'cut'
+    stripe().mode = 'cut'
     const { details } = await charge({ aids: aid })
     expect(stagesOf(details)).toEqual(['Unknown'])
     const [id = ''] = Object.keys(details.responses)
@@ -168,11 +165,11 @@ describe('/api/charge', () => {
 
   it('is asked for after a notification of the gateway', async () => {
     const aid = await payer()
-    stripe.mode = 'processing'
+    stripe().mode = 'processing'
     const { details } = await charge({ aids: aid })
     expect(stagesOf(details)).toEqual(['Pending'])
     const [id = ''] = Object.keys(details.responses)
-    for (const intent of stripe.intents.values()) intent.status = 'succeeded'
+    for (const intent of stripe().intents.values()) intent.status = 'succeeded'
     const event = { type: 'payment_intent.succeeded', object: 'event', id: 'evt_1' }
     const object = { id: 'pi_1', metadata: { tollgateCharge: id } }
     const body = JSON.stringify({ ...event, data: { object } })
@@ -228,7 +225,7 @@ describe('secrets of a card', () => {
 
   it('are in no answer, audit record or log line', async () => {
     const aid = await payer()
-    stripe.mode = 'unauthorized'
+    stripe().mode = 'unauthorized'
     const { text } = await charge({ aids: aid })
     const answers = await Promise.all([
       world.call('/billapi/accounts/get', { query: { aid } }),

@@ -1,17 +1,14 @@
 /** Charge runs: refunds, amounts, other cards, pages; published results of one-time invoices. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
 import { usePaymentServer } from '../../support/admin/payment-server.ts'
 import { insertEntity } from '../../support/catalog/store.ts'
-import { type FakeStripe, startFakeStripe } from '../../support/external/fake-stripe.ts'
+import { startFakeStripe } from '../../support/external/fake-stripe.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const MINUTE_MS = 60_000
-let stripe: FakeStripe
-beforeAll(async () => {
-  stripe = await startFakeStripe()
-})
-afterAll(() => stripe.close())
-const world = usePaymentServer(() => stripe.address)
+const stripe = useOpened(startFakeStripe)
+const world = usePaymentServer(() => stripe().address)
 
 beforeAll(async () => {
   const set = (category: string, data: unknown) =>
@@ -29,9 +26,9 @@ beforeAll(async () => {
 })
 beforeEach(() => {
   world.now += 60 * MINUTE_MS
-  stripe.mode = 'succeeded'
-  stripe.session = 'complete'
-  stripe.refundStatus = 'succeeded'
+  stripe().mode = 'succeeded'
+  stripe().session = 'complete'
+  stripe().refundStatus = 'succeeded'
 })
 
 /** An account with a card at Stripe. */
@@ -44,12 +41,16 @@ async function holder(): Promise<number> {
   return aid
 }
 
-/** Makes a one-time invoice of lines before 17 % of tax. `step` 2: it is charged at once. */
-async function oneTime(aid: number, lines: readonly number[], more: object) {
+/** Asks for a one-time invoice of lines before 17 % of tax. `step` 2: it is charged at once. */
+function order(aid: number, lines: readonly number[], more: object) {
   const credit_time = new Date(world.now).toISOString()
   const cdr = { aid, sid: 0, rate: 'FEE', credit_time, usagev: 1 }
   const cdrs = lines.map((aprice) => ({ ...cdr, aprice }))
-  const answer = await world.call('/api/onetimeinvoice', { aid, cdrs, reason: 'Test', ...more })
+  return world.call('/api/onetimeinvoice', { aid, cdrs, reason: 'Test', ...more })
+}
+
+async function oneTime(...asked: Parameters<typeof order>) {
+  const answer = await order(...asked)
   expect(answer['status']).toBe(1)
   return answer['details'] as { invoice_id: number; paymentData: { stage?: string } }
 }
@@ -131,18 +132,44 @@ describe('published results', () => {
 
   it('a charge and a refund that are rejected (82, 83)', async () => {
     const aid = await holder()
-    stripe.mode = 'declined'
+    stripe().mode = 'declined'
     const { invoice_id, paymentData } = await oneTime(aid, [10], { step: 2 })
     expect(paymentData.stage).toBe('Rejected')
     expect(await bill({ invoice_id })).toMatchObject({ paid: '0', left_to_pay: 11.7 })
     expect(await bill({ aid, rejection: true })).toMatchObject({ due: 11.7 })
-    stripe.mode = 'succeeded'
+    stripe().mode = 'succeeded'
     await charge({ aids: aid })
     const { invoice_id: refund } = await oneTime(aid, [-10], { step: 2 })
-    stripe.refundStatus = 'failed'
+    stripe().refundStatus = 'failed'
     expect(stagesOf(await charge({ aids: aid, mode: 'refund' }))).toEqual([['Rejected', '11.7']])
     expect(await bill({ invoice_id: refund })).toMatchObject({ left: 11.7, paid: '0' })
     expect(await bill({ aid, rejection: true, dir: 'fc' })).toMatchObject({ due: -11.7 })
+  })
+})
+
+describe('a one-time invoice that is to be charged first', () => {
+  const first = { step: 2, charge_flow: 'charge_before_invoice' }
+
+  it('is withdrawn if its charge is rejected, and its number is void', async () => {
+    const aid = await holder()
+    stripe().mode = 'declined'
+    const answer = await order(aid, [10], first)
+    const text = 'Charge failed before invoicing'
+    expect(answer).toMatchObject({ status: 0, desc: text, message: text })
+    const { catalog } = world.stores()
+    expect(await catalog.bills.findOne({ aid, type: 'inv' })).toBeNull()
+    expect(await catalog.billrun.countDocuments({ aid })).toBe(0)
+    expect(await catalog.lines.countDocuments({ aid } as never)).toBe(0)
+    expect(await catalog.voidinvoices.find({ aid }).toArray()).toMatchObject([{ reason: text }])
+    const books = await catalog.books.findOne({ _id: aid })
+    expect(exactAmount(books?.totals.receivable).toFixed()).toBe('0')
+  })
+
+  it('needs a card', async () => {
+    const aid = await world.account()
+    const answer = await order(aid, [10], first)
+    expect(answer).toMatchObject({ status: 0, desc: 'No payment method for account' })
+    expect(await world.stores().catalog.bills.findOne({ aid, type: 'inv' })).toBeNull()
   })
 })
 
@@ -175,7 +202,7 @@ describe('a charge', () => {
     const answer = await charge({ aids: aid, payment_data })
     expect(stagesOf(answer)).toEqual([['Completed', '11.7']])
     expect(JSON.stringify(answer)).not.toContain('PLANTED')
-    const sent = stripe.requests.findLast(({ path }) => path === '/v1/payment_intents')
+    const sent = stripe().requests.findLast(({ path }) => path === '/v1/payment_intents')
     expect(sent?.form.get('payment_method')).toBe('pm_PLANTED')
     const { catalog } = world.stores()
     const kept = await Promise.all([
@@ -211,9 +238,9 @@ describe('a charge', () => {
   it('whose outcome is open is asked for at once with mode pending', async () => {
     const aid = await holder()
     await oneTimeInvoice(aid, 10)
-    stripe.mode = 'processing'
+    stripe().mode = 'processing'
     expect(stagesOf(await charge({ aids: aid }))).toEqual([['Pending', '11.7']])
-    for (const intent of stripe.intents.values()) intent.status = 'succeeded'
+    for (const intent of stripe().intents.values()) intent.status = 'succeeded'
     expect((await charge({ aids: aid, mode: 'pending' })).details).toEqual({ asked: 1 })
     world.now += 15_000
     await expect.poll(async () => (await bill({ aid, type: 'inv' })).paid).toBe('1')

@@ -1,39 +1,37 @@
 /** `/paymentgateways/getRequest`: signed links that send a customer to a hosted page. */
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { signatureOf, signedText } from '../../../src/catalog/signature/signed-text.ts'
-import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const BOSS = 'boss@example.org'
 const PASSWORD = 'a good password'
 const PAGE = /^http:\/\/127\.0\.0\.1:\d+\/paymentgateways\/sandbox\/[\w-]{32}$/
-
-let closed: ClosedAdmin
 let cookie = ''
 let secret = ''
 let aid = 0
 
+const closed = useOpened(startClosedAdmin)
 beforeAll(async () => {
-  closed = await startClosedAdmin()
-  await closed.addUser(BOSS, PASSWORD, ['admin'])
-  cookie = await closed.cookieOf(BOSS, PASSWORD)
+  await closed().addUser(BOSS, PASSWORD, ['admin'])
+  cookie = await closed().cookieOf(BOSS, PASSWORD)
   const set = (category: string, value: unknown) =>
-    closed.post('/api/settings', { action: 'set', category, data: JSON.stringify(value) }, cookie)
+    closed().post('/api/settings', { action: 'set', category, data: JSON.stringify(value) }, cookie)
   const made = await set('shared_secret', { name: 'shop', roles: ['write'] })
   secret = (made['details'] as { key: string }).key
   await set('payment_gateways', [{ name: 'sandbox' }])
-  closed.pass(60_000)
+  closed().pass(60_000)
   const person = { firstname: 'Ada', lastname: 'Byron', country: 'UK', address: '1 Mill Rd' }
   const update = JSON.stringify({ ...person, email: 'ada@example.org', zip_code: 'AB1' })
-  const account = await closed.post('/billapi/accounts/create', { update }, cookie)
+  const account = await closed().post('/billapi/accounts/create', { update }, cookie)
   aid = Number((account['entity'] as { aid: number }).aid)
 })
-afterAll(() => closed?.close())
 
 type Data = Record<string, unknown>
 
 function signed(data: Data, key = secret): string {
-  const all = { ...data, _t_: Math.floor(closed.now() / 1000) }
+  const all = { ...data, _t_: Math.floor(closed().now() / 1000) }
   return JSON.stringify({
     ...all,
     _sig_: signatureOf(signedText(new Map(Object.entries(all))), key),
@@ -41,7 +39,7 @@ function signed(data: Data, key = secret): string {
 }
 
 async function open(params: Record<string, string>, headers: Record<string, string> = {}) {
-  const url = `${closed.url}/paymentgateways/getRequest?${new URLSearchParams(params)}`
+  const url = `${closed().url}/paymentgateways/getRequest?${new URLSearchParams(params)}`
   const response = await fetch(url, { redirect: 'manual', headers })
   const text = await response.text()
   const body = text.startsWith('{') ? (JSON.parse(text) as Data) : {}
@@ -53,7 +51,7 @@ describe('a signed link', () => {
     const data = signed({ aid, name: 'sandbox', return_url: 'https://shop.example.org/' })
     const first = await open({ data })
     expect(first).toMatchObject({ status: 302, location: expect.stringMatching(PAGE) })
-    const found = await closed.stores.catalog.tokenizations.findOne({ aid })
+    const found = await closed().stores.catalog.tokenizations.findOne({ aid })
     expect(found).toMatchObject({ returnUrl: 'https://shop.example.org/', actor: { name: 'shop' } })
     const { body } = await open({ data })
     expect(body).toMatchObject({ status: 0, code: 17574, desc: body['message'] })

@@ -1,6 +1,6 @@
 /** Every endpoint with every role, and without credentials. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { RouteAccess } from '../../../src/admin/auth/access.ts'
 import { DEFINITIONS } from '../../../src/admin/entities/definitions/collections.ts'
 import {
@@ -13,23 +13,21 @@ import {
   REPORT_ENDPOINTS,
   SETTINGS_ENDPOINTS,
 } from '../../../src/admin/permissions/endpoints.ts'
-import { type ClosedAdmin, startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
+import { startClosedAdmin } from '../../support/admin/auth/closed-admin.ts'
 import { withPermissions } from '../../support/admin/permissions/page.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const LEVELS = ['read', 'write', 'reports', 'admin'] as const
-
-let closed: ClosedAdmin
 const cookies = new Map<string, string>()
 
+const closed = useOpened(() => startClosedAdmin({ TOLLGATE_ADMIN_OPEN_PATHS: 'health' }))
 beforeAll(async () => {
-  closed = await startClosedAdmin({ TOLLGATE_ADMIN_OPEN_PATHS: 'health' })
   for (const role of LEVELS) {
     const username = `${role}@example.org`
-    await closed.addUser(username, 'a good password', [role])
-    cookies.set(role, await closed.cookieOf(username, 'a good password'))
+    await closed().addUser(username, 'a good password', [role])
+    cookies.set(role, await closed().cookieOf(username, 'a good password'))
   }
 })
-afterAll(() => closed?.close())
 
 interface Case {
   method: 'GET' | 'POST'
@@ -42,7 +40,7 @@ type Verdict = 'nobody' | 'refused' | 'in'
 
 async function ask({ method, path }: Case, headers: Record<string, string>): Promise<Verdict> {
   const body = method === 'POST' ? { body: new URLSearchParams({ query: '{}' }) } : {}
-  const response = await fetch(`${closed.url}${path}`, { method, headers, ...body })
+  const response = await fetch(`${closed().url}${path}`, { method, headers, ...body })
   const text = await response.text()
   const code = /^\{"status":0,"code":(\d+)/.exec(text)?.[1]
   if (response.status === 401 || code === '17574') return 'nobody'
@@ -139,28 +137,28 @@ describe('rules of the operator', () => {
     const get = { method: 'POST', path: '/billapi/accounts/get', access: [] } as const
     const credit = { method: 'POST', path: '/api/credit', access: [] } as const
     const as = (role: string) => ({ cookie: cookies.get(role) ?? '' })
-    await closed.setting('permissions', { rules })
+    await closed().setting('permissions', { rules })
     expect(await ask(get, as('reports'))).toBe('in')
     const helper = { username: 'help@example.org', password: 'a good password', roles: ['support'] }
     const create = { update: JSON.stringify(helper) }
-    const make = () => closed.post('/billapi/users/create', create, cookies.get('admin'))
+    const make = () => closed().post('/billapi/users/create', create, cookies.get('admin'))
     expect(await make()).toMatchObject({ status: 0, message: expect.stringContaining('reports') })
-    await closed.setting('permissions', { rules: [{ ...rules[0], roles: ['support'] }] })
+    await closed().setting('permissions', { rules: [{ ...rules[0], roles: ['support'] }] })
     expect(await make()).toMatchObject({ status: 1 })
     const { username, password } = helper
     const change = { username, password, new_password: 'a better password' }
-    expect(await closed.post('/auth/password', change)).toMatchObject({ status: 1 })
-    const cookie = await closed.cookieOf(username, change.new_password)
+    expect(await closed().post('/auth/password', change)).toMatchObject({ status: 1 })
+    const cookie = await closed().cookieOf(username, change.new_password)
     expect(await ask(get, { cookie })).toBe('in')
     expect(await ask({ ...get, path: '/billapi/plans/get' }, { cookie })).toBe('refused')
-    await closed.setting('permissions', { rules })
+    await closed().setting('permissions', { rules })
     expect(await ask(get, as('read'))).toBe('refused')
     expect(await ask(get, as('admin'))).toBe('in')
     expect(await ask(credit, as('write'))).toBe('refused')
-    await closed.setting('permissions', { rules: 'none' })
+    await closed().setting('permissions', { rules: 'none' })
     expect(await ask(get, as('read'))).toBe('refused')
     expect(await ask(get, as('admin'))).toBe('in')
-    await closed.setting('permissions', { rules: [] })
+    await closed().setting('permissions', { rules: [] })
     expect(await ask(get, as('read'))).toBe('in')
   })
 })

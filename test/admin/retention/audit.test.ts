@@ -1,7 +1,7 @@
 /**
  * Old records of the audit are removed by the clock, and the hash chain of the others stays valid.
  */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { type JobRunner, runJob, startJobRunner } from '../../../src/admin/jobs/runner.ts'
 import { beginRetention, retentionHandler } from '../../../src/admin/retention/retention.ts'
 import { appendRecords } from '../../../src/catalog/audit/append.ts'
@@ -11,19 +11,15 @@ import type { Catalog } from '../../../src/catalog/connection.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { dyingAfter } from '../../support/catalog/dying.ts'
-import { silent, startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
+import { useOpened } from '../../support/opened.ts'
+import { silent, startTestStores } from '../../support/recorder/accounts.ts'
 
 const DAY_MS = 86_400_000
 const NOW_MS = Date.UTC(2026, 5, 1)
 const ACTOR = { by: 'node', id: '', name: '', address: '' } as const
-
-let open: TestStores
 let nowMs = NOW_MS
 let next = 0
-beforeAll(async () => {
-  open = await startTestStores()
-})
-afterAll(() => open.close())
+const open = useOpened(startTestStores)
 
 /** Records whose age in days is their number. */
 async function fill(count: number): Promise<void> {
@@ -32,10 +28,10 @@ async function fill(count: number): Promise<void> {
     const entry = { collection: 'plans', type: 'update', key: String(age) }
     return auditDocument(ACTOR, nowMs - age * DAY_MS, entry, `${next}/${age}`)
   })
-  await appendRecords({ ...open.catalog }, documents)
+  await appendRecords({ ...open().catalog }, documents)
 }
 
-const left = () => open.catalog.audit.countDocuments()
+const left = () => open().catalog.audit.countDocuments()
 const clock = { nowMs: () => nowMs }
 const removedOf = new Map<string, number>()
 
@@ -52,7 +48,7 @@ function runnerOn(catalog: Catalog, keepDays: number): JobRunner {
       removedOf.set(name, (removedOf.get(name) ?? 0) + count),
     retentionEnded: () => undefined,
   }
-  const parts = { catalog, ledger: open.ledger, clock, config, metrics }
+  const parts = { catalog, ledger: open().ledger, clock, config, metrics }
   return startJobRunner({
     catalog,
     clock,
@@ -65,40 +61,40 @@ function runnerOn(catalog: Catalog, keepDays: number): JobRunner {
 it('old records are removed in batches, by one of several processes, repeatedly', async () => {
   await fill(1300)
   const config = loadConfig({ env: { TOLLGATE_AUDIT_KEEP_DAYS: '10' } })
-  await beginRetention({ catalog: open.catalog, clock, config })
-  const runners = [1, 2, 3].map(() => runnerOn({ ...open.catalog }, 10))
+  await beginRetention({ catalog: open().catalog, clock, config })
+  const runners = [1, 2, 3].map(() => runnerOn({ ...open().catalog }, 10))
   await expect.poll(left, { timeout: 30_000 }).toBe(11)
   expect(removedOf.get('audit')).toBe(1289)
-  expect(await verifyChain(open.catalog, { key: '' })).toMatchObject({ ok: true, removed: 1289 })
-  const ages = (await open.catalog.audit.find().toArray()).map(({ key }) => Number(key))
+  expect(await verifyChain(open().catalog, { key: '' })).toMatchObject({ ok: true, removed: 1289 })
+  const ages = (await open().catalog.audit.find().toArray()).map(({ key }) => Number(key))
   expect(Math.max(...ages)).toBe(10)
   nowMs += 5 * DAY_MS
   await expect.poll(left, { timeout: 30_000 }).toBe(6)
   await Promise.all(runners.map((runner) => runner.stop()))
-  expect(await verifyChain(open.catalog, { key: '' })).toMatchObject({ ok: true, removed: 1294 })
+  expect(await verifyChain(open().catalog, { key: '' })).toMatchObject({ ok: true, removed: 1294 })
 })
 
 it('a process that dies at any command leaves whole batches, and its count is right', async () => {
-  await open.catalog.jobs.deleteMany({})
+  await open().catalog.jobs.deleteMany({})
   const config = loadConfig({ env: { TOLLGATE_AUDIT_KEEP_DAYS: '10' } })
-  await beginRetention({ catalog: open.catalog, clock, config })
+  await beginRetention({ catalog: open().catalog, clock, config })
   const keptBefore = await left()
   await fill(1_250)
   const metrics = { retentionRemoved: () => undefined, retentionEnded: () => undefined }
   let deaths = 0
   for (let operations = 0; operations < 60; operations += 1) {
-    const job = await open.catalog.jobs.findOne({ subject: 'audit' })
+    const job = await open().catalog.jobs.findOne({ subject: 'audit' })
     if (job === null) throw new Error('there is no job')
-    const dying = await dyingAfter(open.mongo, operations)
-    const parts = { catalog: dying.catalog, ledger: open.ledger, clock, config, metrics }
+    const dying = await dyingAfter(open().mongo, operations)
+    const parts = { catalog: dying.catalog, ledger: open().ledger, clock, config, metrics }
     const handlers = { retention: retentionHandler(parts) }
     const runner = { catalog: dying.catalog, clock, config, log: silent, handlers }
     await runJob(runner, job, new AbortController().signal).catch(() => undefined)
     await dying.close()
-    const after = await open.catalog.jobs.findOne({ subject: 'audit' })
+    const after = await open().catalog.jobs.findOne({ subject: 'audit' })
     const removed = keptBefore + 1_250 - (await left())
     expect(after?.counts['removed'] ?? 0).toBe(removed)
-    expect((await verifyChain(open.catalog, { key: '' })).problems).toEqual([])
+    expect((await verifyChain(open().catalog, { key: '' })).problems).toEqual([])
     if (!dying.died()) break
     deaths += 1
   }
@@ -108,27 +104,27 @@ it('a process that dies at any command leaves whole batches, and its count is ri
 
 it('records are kept with 0 days, and a running job ends then', async () => {
   nowMs += 10_000 * DAY_MS
-  const runner = runnerOn({ ...open.catalog }, 0)
-  await expect.poll(() => open.catalog.jobs.countDocuments({ state: 'done' })).toBe(1)
+  const runner = runnerOn({ ...open().catalog }, 0)
+  await expect.poll(() => open().catalog.jobs.countDocuments({ state: 'done' })).toBe(1)
   await runner.stop()
   expect(await left()).toBe(17)
 })
 
 it('records are removed later if MongoDB is unavailable', async () => {
   const config = loadConfig({ env: { TOLLGATE_AUDIT_KEEP_DAYS: '10' } })
-  await beginRetention({ catalog: open.catalog, clock, config })
+  await beginRetention({ catalog: open().catalog, clock, config })
   let isAway = true
   let tried = 0
   const run: Catalog['run'] = (what, operation) => {
     tried += 1
     if (isAway) return Promise.reject(new CatalogUnavailableError('away'))
-    return open.catalog.run(what, operation)
+    return open().catalog.run(what, operation)
   }
-  const runner = runnerOn({ ...open.catalog, run }, 10)
+  const runner = runnerOn({ ...open().catalog, run }, 10)
   await expect.poll(() => tried).toBeGreaterThan(2)
   expect(await left()).toBe(17)
   isAway = false
   await expect.poll(left, { timeout: 30_000 }).toBe(0)
   await runner.stop()
-  expect((await verifyChain(open.catalog, { key: '' })).problems).toEqual([])
+  expect((await verifyChain(open().catalog, { key: '' })).problems).toEqual([])
 })

@@ -1,23 +1,20 @@
 /** Refunds through payment gateways, and charges of given amounts, on a real store. */
 import { Decimal } from 'decimal.js'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { askNow, handleDueCharges } from '../../../src/billing/charges/due.ts'
 import { storeInvoiceBill } from '../../../src/billing/invoices/invoice-bill.ts'
 import { auditBooks } from '../../../src/cli/audit/books.ts'
 import { ACTOR, NOW_MS } from '../../support/billing/charge-deps.ts'
 import { useCharges } from '../../support/billing/charge-fixture.ts'
-import { type FakeStripe, startFakeStripe } from '../../support/external/fake-stripe.ts'
+import { startFakeStripe } from '../../support/external/fake-stripe.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const world = useCharges()
-let stripe: FakeStripe
-beforeAll(async () => {
-  stripe = await startFakeStripe()
-})
-afterAll(() => stripe.close())
+const stripe = useOpened(startFakeStripe)
 beforeEach(() => {
   world.now = NOW_MS
-  stripe.mode = 'succeeded'
-  stripe.refundStatus = 'succeeded'
+  stripe().mode = 'succeeded'
+  stripe().refundStatus = 'succeeded'
 })
 
 let aid = 100
@@ -126,7 +123,7 @@ describe('a refund', () => {
 })
 
 describe('a refund at Stripe', () => {
-  const deps = () => world.deps({ stripeAddress: stripe.address })
+  const deps = () => world.deps({ stripeAddress: stripe().address })
 
   async function stripePayer(): Promise<number> {
     const account = newAid()
@@ -140,12 +137,12 @@ describe('a refund at Stripe', () => {
 
   it('reserves the credit while it is pending, and is asked for by mode pending', async () => {
     const account = await stripePayer()
-    stripe.refundStatus = 'pending'
+    stripe().refundStatus = 'pending'
     const { charges } = await world.charge(account, { mode: 'refund' }, deps())
     expect(charges[0]?.state).toBe('pending')
     expect(await creditLeft(account * 10 + 5)).toEqual(['0', '2'])
     expect((await world.charge(account, { mode: 'refund' }, deps())).skipped).toBe('no bills')
-    for (const refund of stripe.refunds.values()) refund.status = 'succeeded'
+    for (const refund of stripe().refunds.values()) refund.status = 'succeeded'
     expect(await askNow(deps(), [account])).toBe(1)
     await handleDueCharges(deps(), new AbortController().signal)
     expect((await refundsOf(account)).map(({ state }) => state)).toEqual(['completed'])
@@ -155,11 +152,11 @@ describe('a refund at Stripe', () => {
 
   it('that fails is credit again; a run leaves it out until the account is named', async () => {
     const account = await stripePayer()
-    stripe.refundStatus = 'failed'
+    stripe().refundStatus = 'failed'
     const { charges } = await world.charge(account, { mode: 'refund' }, deps())
     expect(charges).toMatchObject([{ state: 'rejected', due: null, code: 'refund_failed' }])
     expect(await creditLeft(account * 10 + 5)).toEqual(['12', '0'])
-    stripe.refundStatus = 'succeeded'
+    stripe().refundStatus = 'succeeded'
     const run = await world.charge(account, { mode: 'refund' }, deps())
     expect(run.skipped).toBe('no bills')
     const named = await world.charge(account, { mode: 'refund', isNamed: true }, deps())
@@ -169,15 +166,15 @@ describe('a refund at Stripe', () => {
 
   it('without an answer is found by its key, and not made twice', async () => {
     const account = await stripePayer()
-    stripe.mode = 'cut'
+    stripe().mode = 'cut'
     const { charges } = await world.charge(account, { mode: 'refund' }, deps())
     expect(charges[0]?.state).toBe('unknown')
-    stripe.mode = 'succeeded'
-    const made = stripe.refunds.size
+    stripe().mode = 'succeeded'
+    const made = stripe().refunds.size
     world.now += 61_000
     await handleDueCharges(deps(), new AbortController().signal)
     expect((await refundsOf(account)).map(({ state }) => state)).toEqual(['completed'])
-    expect(stripe.refunds.size).toBe(made)
+    expect(stripe().refunds.size).toBe(made)
     await expectBooks()
   })
 })

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
 import {
   CALENDAR,
   charged,
   date,
   type Given,
   offer,
+  shown,
   subscriber,
   total,
   wanted,
@@ -18,14 +18,6 @@ function switched(name: string) {
   const [start, end, termination] = [...name].map((letter) => letter === 'T')
   const switches = { prorated_start: start, prorated_end: end, prorated_termination: termination }
   return offer(name, 100, switches)
-}
-
-function show(lines: readonly ChargeLine[]) {
-  return lines.map(({ name, amount, explain }) => [
-    name,
-    Number(amount.toFixed(6)),
-    `${explain.from} ${explain.to} ${explain.factor}`,
-  ])
 }
 
 describe('a plan in arrears', () => {
@@ -102,7 +94,7 @@ describe('a plan in arrears', () => {
         subscriber('OTHER', { from: '2025-10-29 17:39:00' }),
       ],
     })
-    expect(show(lines)).toEqual([
+    expect(shown(lines)).toEqual([
       ['PLAN', 93.548387, '2025-10-01 2025-10-30 29/31'],
       ['OTHER', 3, '2025-10-29 2025-11-01 3/31'],
     ])
@@ -121,7 +113,7 @@ describe('a plan in arrears', () => {
         ),
       ],
     })
-    expect(show(lines)).toEqual([['PLAN', 100, '2020-03-01 2020-04-01 1']])
+    expect(shown(lines)).toEqual([['PLAN', 100, '2020-03-01 2020-04-01 1']])
   })
 
   it('that ends and begins within a day counts the day once', () => {
@@ -133,7 +125,7 @@ describe('a plan in arrears', () => {
         subscriber('PLAN', { from: '2020-03-10 18:00:00' }),
       ],
     })
-    expect(show(lines)).toEqual([
+    expect(shown(lines)).toEqual([
       ['PLAN', 32.258065, '2020-03-01 2020-03-11 10/31'],
       ['PLAN', 67.741935, '2020-03-11 2020-04-01 21/31'],
     ])
@@ -193,7 +185,7 @@ describe('a price by months since the activation', () => {
       plans: [tiers],
       subscribers: [subscriber('TIERS', { from: '2024-01-15' })],
     })
-    expect(show(lines)).toEqual([
+    expect(shown(lines)).toEqual([
       ['TIERS', 45.16129, '2024-03-01 2024-03-15 14/31'],
       ['TIERS', 109.677419, '2024-03-15 2024-04-01 17/31'],
     ])

@@ -1,24 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { CycleError } from '../../../src/billing/cycle/input.ts'
-import type { ChargeLine } from '../../../src/billing/cycle/lines.ts'
 import {
   date,
   type Given,
   offer,
+  shown,
   subscriber,
   total,
   wanted,
 } from '../../support/billing/account-cycle.ts'
 
 const PLAN = offer('PLAN', 100)
-
-function show(lines: readonly ChargeLine[]) {
-  return lines.map(({ name, amount, explain }) => [
-    name,
-    Number(amount.toFixed(6)),
-    `${explain.from} ${explain.to} ${explain.factor}`,
-  ])
-}
 
 describe('services', () => {
   const held = (services: readonly object[], more = {}) => [
@@ -164,9 +156,9 @@ describe('a price that changes within the cycle', () => {
   it('is the one at the end of the charged period', () => {
     const subscribers = [subscriber('PLAN', { from: '2020-01-01' })]
     const lines = wanted({ key: '202004', plans: revisions(), subscribers })
-    expect(show(lines)).toEqual([['PLAN', 62, '2020-03-01 2020-04-01 1']])
+    expect(shown(lines)).toEqual([['PLAN', 62, '2020-03-01 2020-04-01 1']])
     const ended = [subscriber('PLAN', { from: '2020-01-01', to: '2020-03-09' })]
-    expect(show(wanted({ key: '202004', plans: revisions(), subscribers: ended }))).toEqual([
+    expect(shown(wanted({ key: '202004', plans: revisions(), subscribers: ended }))).toEqual([
       ['PLAN', 8, '2020-03-01 2020-03-09 8/31'],
     ])
   })
@@ -174,7 +166,7 @@ describe('a price that changes within the cycle', () => {
   it('splits the period with `by_day`', () => {
     const subscribers = [subscriber('PLAN', { from: '2020-01-01' })]
     const lines = wanted({ key: '202004', plans: revisions('by_day'), subscribers })
-    expect(show(lines)).toEqual([
+    expect(shown(lines)).toEqual([
       ['PLAN', 10, '2020-03-01 2020-03-11 10/31'],
       ['PLAN', 42, '2020-03-11 2020-04-01 21/31'],
     ])

@@ -1,7 +1,6 @@
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   createDocuments,
   DOCUMENT_FORMATS,
@@ -11,23 +10,16 @@ import { DocumentStoreError, EInvoiceError } from '../../../src/billing/document
 import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
 import { createFolderStore } from '../../../src/billing/documents/store.ts'
 import { invoice, line, settings } from '../../support/billing/invoices.ts'
+import { useFolderEach } from '../../support/opened.ts'
 
-let folder: string
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tg-documents-'))
-})
-
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true })
-})
+const folder = useFolderEach()
 
 const SOURCE = invoice('119', [line('100')])
 const CONFIRMED: InvoiceSource = { ...SOURCE, isConfirmed: true }
 
 function documents(changes: Partial<DocumentsConfig> = {}) {
   return createDocuments({
-    folder,
+    folder: folder(),
     templates: '',
     files: 'on_demand',
     formats: ['pdf'],
@@ -36,9 +28,9 @@ function documents(changes: Partial<DocumentsConfig> = {}) {
 }
 
 async function files(): Promise<readonly string[]> {
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true })
+  const entries = await readdir(folder(), { recursive: true, withFileTypes: true })
   const found = entries.filter((entry) => entry.isFile())
-  return found.map((entry) => join(entry.parentPath, entry.name).slice(folder.length + 1)).sort()
+  return found.map((entry) => join(entry.parentPath, entry.name).slice(folder().length + 1)).sort()
 }
 
 describe('the document of an invoice', () => {
@@ -130,7 +122,7 @@ describe('files of documents', () => {
     { invoiceId: Number.NaN },
   ])('have no other names than digits: %j', async (changes) => {
     const name = { aid: 17, billrunKey: '202405', invoiceId: 101, extension: 'pdf', ...changes }
-    const store = createFolderStore(folder)
+    const store = createFolderStore(folder())
     await expect(store.write(name, Buffer.from('x'))).rejects.toThrow(DocumentStoreError)
     await expect(store.read(name)).rejects.toThrow(DocumentStoreError)
     expect(await files()).toEqual([])
@@ -138,7 +130,7 @@ describe('files of documents', () => {
 
   it('are written completely or not at all', async () => {
     const name = { aid: 17, billrunKey: '202405', invoiceId: 101, extension: 'pdf' }
-    const store = createFolderStore(folder)
+    const store = createFolderStore(folder())
     const texts = Array.from({ length: 20 }, (_, index) => String(index).repeat(10_000))
     await Promise.all(texts.map((text) => store.write(name, Buffer.from(text))))
     expect(await files()).toEqual(['202405/017/17-101.pdf'])
@@ -146,7 +138,7 @@ describe('files of documents', () => {
   })
 
   it('that cannot be written are refused with the path', async () => {
-    await writeFile(join(folder, '202405'), 'a file')
+    await writeFile(join(folder(), '202405'), 'a file')
     const refused = documents().documentOf(CONFIRMED, 'json')
     await expect(refused).rejects.toThrow(DocumentStoreError)
     await expect(refused).rejects.toThrow(

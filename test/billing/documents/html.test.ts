@@ -1,22 +1,14 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createDocuments } from '../../../src/billing/documents/documents.ts'
 import { TemplateError } from '../../../src/billing/documents/errors.ts'
 import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 import { dueOf, invoice, line, SELLER, settings, vat } from '../../support/billing/invoices.ts'
+import { useFolderEach } from '../../support/opened.ts'
 
-let folder: string
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tg-templates-'))
-})
-
-afterEach(async () => {
-  await rm(folder, { recursive: true, force: true })
-})
+const folder = useFolderEach()
 
 async function html(source: InvoiceSource, templates = ''): Promise<string> {
   const config = { folder: '', templates, files: 'on_demand', formats: ['pdf'] } as const
@@ -111,30 +103,30 @@ describe('the page of an invoice', () => {
 })
 
 describe('files of the operator', () => {
-  const template = (text: string) => writeFile(join(folder, 'invoice.liquid'), text)
+  const template = (text: string) => writeFile(join(folder(), 'invoice.liquid'), text)
 
   it('replace the template', async () => {
     await template(
       '<h1>{{ seller.name }}</h1>{{ invoice.totals.payable | money }} {{ 0.07 | percent }}',
     )
-    expect(await html(SOURCE, folder)).toBe('<h1>Tel &amp; Tel GmbH</h1>€1,471.56 7%')
+    expect(await html(SOURCE, folder())).toBe('<h1>Tel &amp; Tel GmbH</h1>€1,471.56 7%')
   })
 
   it('add languages, and replace single texts', async () => {
-    await mkdir(join(folder, 'texts'))
-    await writeFile(join(folder, 'texts/nl.yaml'), 'payable: Te betalen')
-    await writeFile(join(folder, 'texts/de.yaml'), 'payable: Bitte zahlen')
-    const dutch = textOf(await html({ ...SOURCE, language: 'nl_NL' }, folder))
+    await mkdir(join(folder(), 'texts'))
+    await writeFile(join(folder(), 'texts/nl.yaml'), 'payable: Te betalen')
+    await writeFile(join(folder(), 'texts/de.yaml'), 'payable: Bitte zahlen')
+    const dutch = textOf(await html({ ...SOURCE, language: 'nl_NL' }, folder()))
     expect(dutch).toContain('Te betalen € 1.471,56')
     expect(dutch).toContain('Invoice 101')
-    const german = textOf(await html({ ...SOURCE, language: 'de' }, folder))
+    const german = textOf(await html({ ...SOURCE, language: 'de' }, folder()))
     expect(german).toContain('Bitte zahlen')
     expect(german).toContain('Rechnung 101')
   })
 
   it('contain a logo', async () => {
-    await writeFile(join(folder, 'logo.png'), 'picture')
-    expect(await html(SOURCE, folder)).toContain('<img src="data:image/png;base64,cGljdHVyZQ=="')
+    await writeFile(join(folder(), 'logo.png'), 'picture')
+    expect(await html(SOURCE, folder())).toContain('<img src="data:image/png;base64,cGljdHVyZQ=="')
     expect(await html(SOURCE)).not.toContain('<img')
   })
 
@@ -150,21 +142,21 @@ describe('files of the operator', () => {
     ["\n{{ '../secret.png' | data_uri }}", 2, 'the template folder has no ../secret.png'],
     ["\n{{ 'link.png' | data_uri }}", 2, 'the template folder has no link.png'],
   ])('that are invalid are refused with file and line: %j', async (text, at, reason) => {
-    await writeFile(`${folder}-secret.png`, 'secret')
-    await symlink(`${folder}-secret.png`, join(folder, 'link.png'))
+    await writeFile(`${folder()}-secret.png`, 'secret')
+    await symlink(`${folder()}-secret.png`, join(folder(), 'link.png'))
     await template(text)
-    const error = await html(SOURCE, folder).catch((thrown: unknown) => thrown)
-    await rm(`${folder}-secret.png`)
+    const error = await html(SOURCE, folder()).catch((thrown: unknown) => thrown)
+    await rm(`${folder()}-secret.png`)
     expect(error).toBeInstanceOf(TemplateError)
     const { message } = error as Error
-    expect(message).toContain(`${join(folder, 'invoice.liquid')}, line ${at}: `)
+    expect(message).toContain(`${join(folder(), 'invoice.liquid')}, line ${at}: `)
     expect(message).toContain(reason)
     expect(message).not.toContain('\n')
   })
 
   it('cannot reach code of the process', async () => {
     await template('{% if seller.constructor %}yes{% else %}no{% endif %}')
-    expect(await html(SOURCE, folder)).toBe('no')
+    expect(await html(SOURCE, folder())).toBe('no')
   })
 
   it.each([
@@ -172,9 +164,9 @@ describe('files of the operator', () => {
     ['- a', 'de.yaml: must be an object of texts'],
     ['payable: 7', 'de.yaml: payable must be a text'],
   ])('of texts are refused with file and reason: %j', async (text, reason) => {
-    await mkdir(join(folder, 'texts'))
-    await writeFile(join(folder, 'texts/de.yaml'), text)
-    const found = html({ ...SOURCE, language: 'de' }, folder)
+    await mkdir(join(folder(), 'texts'))
+    await writeFile(join(folder(), 'texts/de.yaml'), text)
+    const found = html({ ...SOURCE, language: 'de' }, folder())
     await expect(found).rejects.toThrow(TemplateError)
     await expect(found).rejects.toThrow(reason)
   })

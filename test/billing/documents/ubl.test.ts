@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { EInvoiceError } from '../../../src/billing/documents/errors.ts'
 import { type InvoiceSource, NO_PARTY } from '../../../src/billing/documents/source.ts'
 import { ublOf } from '../../../src/billing/documents/ubl/invoice.ts'
@@ -6,6 +6,7 @@ import { countryCode } from '../../../src/billing/documents/ubl/parties.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 import { example, schematron, whyNoRules } from '../../support/billing/en16931.ts'
 import { dueOf, invoice, line, SELLER, settings, vat } from '../../support/billing/invoices.ts'
+import { useMade } from '../../support/opened.ts'
 
 const usage = line('2.345', {
   type: 'usage',
@@ -68,22 +69,18 @@ const VALID: Readonly<Record<string, InvoiceSource>> = {
 }
 
 describe.skipIf(whyNoRules !== '')(`the official rules of EN 16931${whyNoRules}`, () => {
-  let brokenRules: ReturnType<typeof schematron>
-
-  beforeAll(() => {
-    brokenRules = schematron()
-  })
+  const brokenRules = useMade(schematron)
 
   it.each(['ubl-tc434-example4.xml', 'ubl-tc434-creditnote1.xml'])(
     'accept the official example %s',
     (name) => {
-      expect(brokenRules(example(name))).toEqual([])
+      expect(brokenRules()(example(name))).toEqual([])
     },
   )
 
   it.each(Object.keys(VALID))('accept %s', (name) => {
     const source = VALID[name]
-    expect(source && brokenRules(ublOf(source))).toEqual([])
+    expect(source && brokenRules()(ublOf(source))).toEqual([])
   })
 
   it.each([
@@ -98,7 +95,7 @@ describe.skipIf(whyNoRules !== '')(`the official rules of EN 16931${whyNoRules}`
     ['BR-CO-09', /<cbc:CompanyID>DE/, '<cbc:CompanyID>00'],
   ])('refuse a damaged one: %s', (rule, from, to) => {
     const xml = ublOf(due(several)).replace(from, to)
-    expect(brokenRules(xml).map((text) => text.split(':')[0])).toContain(rule)
+    expect(brokenRules()(xml).map((text) => text.split(':')[0])).toContain(rule)
   })
 })
 

@@ -1,20 +1,16 @@
 /** Audit records in MongoDB. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { appendRecords } from '../../../src/catalog/audit/append.ts'
 import { auditDocument, createAudit } from '../../../src/catalog/audit/audit.ts'
 import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
-import { startTestStores, type TestStores } from '../../support/recorder/accounts.ts'
+import { useOpened } from '../../support/opened.ts'
+import { startTestStores } from '../../support/recorder/accounts.ts'
 
 const ACTOR = { by: 'token', id: 'c1', name: 'crm', address: '192.0.2.1' } as const
-
-let open: TestStores
-beforeAll(async () => {
-  open = await startTestStores()
-})
-afterAll(() => open.close())
+const open = useOpened(startTestStores)
 
 it('audit records are stored unchanged, whatever the names of their fields', async () => {
-  const { catalog } = open
+  const { catalog } = open()
   const document = JSON.parse('{"$set":{"a.b":{"$gt":1}},"__proto__":{"x":1},"":2,"a.b":[{}]}')
   const entry = { collection: 'settings', type: 'set', key: 'odd', old: document, new: document }
   await createAudit(catalog).record(ACTOR, 5, entry)
@@ -31,7 +27,7 @@ it('audit records are stored unchanged, whatever the names of their fields', asy
 })
 
 it('audit records are stored once: a repeated write adds only missing ones', async () => {
-  const { catalog } = open
+  const { catalog } = open()
   const record = (key: string, type: string) =>
     auditDocument(ACTOR, 0, { collection: 'once', type, key }, key)
   await appendRecords(catalog, [record('b', 'first')])
@@ -48,13 +44,13 @@ it('audit records that cannot be stored cause an error', async () => {
   const run = async () => {
     throw new CatalogUnavailableError('away')
   }
-  const audit = createAudit({ ...open.catalog, run })
+  const audit = createAudit({ ...open().catalog, run })
   const entry = { collection: 'login', type: 'login', key: 'ada' }
   await expect(audit.record(ACTOR, 0, entry)).rejects.toThrow(CatalogUnavailableError)
 })
 
 it('one write accepts several audit records, or none', async () => {
-  const { catalog } = open
+  const { catalog } = open()
   const entries = ['x', 'y'].map((key) => ({ collection: 'several', type: 'set', key }))
   await createAudit(catalog).record(ACTOR, 0, ...entries)
   await createAudit(catalog).record(ACTOR, 0)

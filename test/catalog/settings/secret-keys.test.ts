@@ -1,32 +1,19 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { keyFileIn, keyRingOf, sealerOf } from '../../../src/catalog/settings/secret-keys.ts'
+import { useFolderEach } from '../../support/opened.ts'
 
-let dir: string
-beforeEach(() => {
-  dir = mkdtempSync(join(tmpdir(), 'tg-keys-'))
-})
-afterEach(() => rmSync(dir, { recursive: true }))
+const dir = useFolderEach()
 
-const settings = (key = '', oldKeys: string[] = [], folder = dir) => ({
+const settings = (key = '', oldKeys: string[] = [], folder = dir()) => ({
   data: { dir: folder },
   secrets: { key, oldKeys },
 })
 
 describe('without secrets.key', () => {
   it('a key is generated when it is first needed, readable only by its owner', () => {
-    const folder = join(dir, 'data')
+    const folder = join(dir(), 'data')
     const sealer = sealerOf(settings('', [], folder))
     expect([sealer.open('v2:01234567:abc'), existsSync(folder)]).toEqual([null, false])
     const sealed = sealer.seal('secret')
@@ -46,17 +33,17 @@ describe('without secrets.key', () => {
   })
 
   it('an unusable file is reported, and never replaced', () => {
-    writeFileSync(keyFileIn(dir), 'short')
+    writeFileSync(keyFileIn(dir()), 'short')
     const sealer = sealerOf(settings())
     expect(() => sealer.seal('x')).toThrow(/secrets\.key: is not a key of stored secrets/)
     expect(sealer.open('v2:01234567:abc')).toBeNull()
-    expect(readFileSync(keyFileIn(dir), 'utf8')).toBe('short')
+    expect(readFileSync(keyFileIn(dir()), 'utf8')).toBe('short')
   })
 
   it.runIf(process.getuid?.() !== 0)('a folder without write access is reported', () => {
-    chmodSync(dir, 0o500)
+    chmodSync(dir(), 0o500)
     expect(() => sealerOf(settings()).seal('x')).toThrow('(EACCES): set secrets.key')
-    chmodSync(dir, 0o700)
+    chmodSync(dir(), 0o700)
   })
 })
 
@@ -72,6 +59,6 @@ describe('with secrets.key', () => {
 
   it('no key is generated', () => {
     sealerOf(settings('new')).seal('a')
-    expect(readdirSync(dir)).toEqual([])
+    expect(readdirSync(dir())).toEqual([])
   })
 })

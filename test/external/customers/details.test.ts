@@ -1,8 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { CircuitBreaker } from '../../../src/external/circuit-breaker.ts'
 import { askDetails, type DetailsQuestion } from '../../../src/external/customers/details.ts'
 import { CustomerSystemError } from '../../../src/external/customers/errors.ts'
-import { type CustomerHttp, createCustomerHttp } from '../../../src/external/customers/http.ts'
+import { createCustomerHttp } from '../../../src/external/customers/http.ts'
 import { QueryBatcher } from '../../../src/external/customers/query-batcher.ts'
 import {
   readSubscriberRevision,
@@ -14,24 +14,18 @@ import {
   startCrm,
   subscriberRevision,
 } from '../../support/external/crm.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const AT_MS = Date.UTC(2026, 2, 10, 12)
 const CONTEXT = { timeZone: 'UTC', customFields: { account: [], subscriber: [] } }
-
-let crm: Crm
-let http: CustomerHttp
-beforeAll(async () => {
-  crm = await startCrm()
-  http = createCustomerHttp({ privateRanges: ['127.0.0.0/8'], connectionsMax: 4 })
-})
-afterAll(async () => {
-  await http.close()
-  await crm.close()
-})
+const crm = useOpened(startCrm)
+const http = useOpened(() =>
+  createCustomerHttp({ privateRanges: ['127.0.0.0/8'], connectionsMax: 4 }),
+)
 afterEach(() => {
-  crm.respond = null
-  crm.requests.length = 0
-  crm.subscribers.clear()
+  crm().respond = null
+  crm().requests.length = 0
+  crm().subscribers.clear()
 })
 
 const sidQuestion = (sid: number): DetailsQuestion => ({
@@ -43,11 +37,11 @@ const sidQuestion = (sid: number): DetailsQuestion => ({
 
 function ask(...questions: DetailsQuestion[]) {
   const read = (value: unknown, path: string) => readSubscriberRevision(value, path, CONTEXT)
-  return askDetails({ http, settings: crm.call('/subscribers'), read }, questions)
+  return askDetails({ http: http(), settings: crm().call('/subscribers'), read }, questions)
 }
 
 function know(sid: number, ...revisions: CrmFields[]): void {
-  crm.subscribers.set(`sid:${sid}`, revisions)
+  crm().subscribers.set(`sid:${sid}`, revisions)
 }
 
 describe('details of subscribers', () => {
@@ -58,8 +52,8 @@ describe('details of subscribers', () => {
     expect(one).toMatchObject([{ sid: 1, aid: 10, fields: { tier: 'gold', plan: 'PLAN' } }])
     expect(two).toEqual([])
     expect(three).toMatchObject([{ sid: 3 }])
-    const [{ queries }] = crm.requests as [Crm['requests'][number]]
-    expect(crm.requests).toHaveLength(1)
+    const [{ queries }] = crm().requests as [Crm['requests'][number]]
+    expect(crm().requests).toHaveLength(1)
     expect(new Set(queries.map(({ id }) => id)).size).toBe(3)
     expect(queries[0]).toMatchObject({
       time: '2026-03-10T12:00:00+00:00',
@@ -74,7 +68,7 @@ describe('details of subscribers', () => {
     ['without an id', '[{"sid":1,"aid":1}]', 'wrong query'],
     ['that holds no object', '[null]', 'wrong query'],
   ])('are refused as a whole in an answer %s', async (_, answer, kind) => {
-    crm.respond = (response) => response.end(answer)
+    crm().respond = (response) => response.end(answer)
     await expect(ask(sidQuestion(1), sidQuestion(2))).rejects.toMatchObject({ kind })
   })
 
@@ -103,8 +97,8 @@ describe('details of subscribers', () => {
 
   it('of two subscribers with one number are a duplicate, of one account not', async () => {
     const both = [subscriberRevision(1, 10), subscriberRevision(2, 10)]
-    crm.subscribers.set('msisdn:49170', both)
-    crm.subscribers.set('aid:10', both)
+    crm().subscribers.set('msisdn:49170', both)
+    crm().subscribers.set('aid:10', both)
     const question = { atMs: AT_MS, key: 'msisdn', value: '49170', limit: 1 }
     expect(await ask(question)).toMatchObject([{ kind: 'duplicate' }])
     const [all] = await ask({ ...question, key: 'aid', value: 10, limit: 100 })
@@ -142,15 +136,15 @@ describe('questions at the same time', () => {
     expect(found.map(([revision]) => revision?.sid ?? 0)).toEqual(
       sids.map((sid) => (sid % 10 === 0 ? 0 : sid)),
     )
-    expect(crm.requests.length).toBeLessThanOrEqual(50)
-    expect(new Set(crm.asked()).size).toBe(1000)
-    expect(crm.asked()).toHaveLength(1000)
+    expect(crm().requests.length).toBeLessThanOrEqual(50)
+    expect(new Set(crm().asked()).size).toBe(1000)
+    expect(crm().asked()).toHaveLength(1000)
   })
 
   it('that are equal are asked once', async () => {
     know(1, subscriberRevision(1, 10))
     const { asking } = batcher()
     await Promise.all([1, 2, 3].map(() => asking.ask('sid:1', sidQuestion(1))))
-    expect(crm.asked()).toEqual(['sid:1'])
+    expect(crm().asked()).toEqual(['sid:1'])
   })
 })

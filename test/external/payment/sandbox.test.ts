@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { SANDBOX_CARDS } from '../../../src/external/payment/sandbox/cards.ts'
 import { cardPage } from '../../../src/external/payment/sandbox/page.ts'
 import {
@@ -7,27 +7,24 @@ import {
   type SandboxRecord,
   type SandboxStore,
 } from '../../../src/external/payment/sandbox/sandbox.ts'
+import { useMadeEach } from '../../support/opened.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 12)
 const HOUR = 3_600_000
 const SETTINGS = { secret: 'key-1', pendingMs: 600_000, slowMs: 60_000, timeoutMs: 30 }
-
-let records: Map<string, SandboxRecord>
 const store: SandboxStore = {
   async add(id, record) {
-    if (!records.has(id)) records.set(id, record)
-    return records.get(id) ?? record
+    if (!records().has(id)) records().set(id, record)
+    return records().get(id) ?? record
   },
-  find: async (id) => records.get(id) ?? null,
+  find: async (id) => records().get(id) ?? null,
   async replace(id, state, record) {
-    if (records.get(id)?.state !== state) return false
-    records.set(id, record)
+    if (records().get(id)?.state !== state) return false
+    records().set(id, record)
     return true
   },
 }
-beforeEach(() => {
-  records = new Map()
-})
+const records = useMadeEach(() => new Map<string, SandboxRecord>())
 
 const gateway = createSandbox('sandbox', SETTINGS, store)
 
@@ -190,7 +187,7 @@ describe('a charge', () => {
     const again = (amount: string) =>
       gateway.charge({ key: 'tg_1', aid: 17, amount, card, nowMs: NOW })
     expect(await again('10')).toEqual(await again('10'))
-    expect([...records.keys()].filter((id) => id.startsWith('charge/'))).toEqual(['charge/tg_1'])
+    expect([...records().keys()].filter((id) => id.startsWith('charge/'))).toEqual(['charge/tg_1'])
     await expect(again('11')).rejects.toMatchObject({ code: 'idempotency_error' })
   })
 

@@ -1,8 +1,9 @@
 import Sdk from 'stripe'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { GatewayCharge } from '../../../src/external/payment/gateway.ts'
 import { createStripe } from '../../../src/external/payment/stripe/stripe.ts'
 import { type FakeStripe, startFakeStripe } from '../../support/external/fake-stripe.ts'
+import { useOpened } from '../../support/opened.ts'
 
 const NOW = Date.UTC(2026, 5, 15, 12)
 const SETTINGS = {
@@ -13,18 +14,16 @@ const SETTINGS = {
 }
 const CARD = { cardToken: 'pm_SECRET', customerId: 'cus_1' }
 
-let server: FakeStripe
-const gateway = (settings: Partial<typeof SETTINGS> = {}) =>
-  createStripe('stripe', { ...SETTINGS, ...settings }, server.address)
+type Sent = FakeStripe['requests'][number]
 
-beforeAll(async () => {
-  server = await startFakeStripe()
-})
-afterAll(() => server.close())
+const gateway = (settings: Partial<typeof SETTINGS> = {}) =>
+  createStripe('stripe', { ...SETTINGS, ...settings }, server().address)
+
+const server = useOpened(startFakeStripe)
 beforeEach(() => {
-  server.mode = 'succeeded'
-  server.session = 'complete'
-  server.requests.length = 0
+  server().mode = 'succeeded'
+  server().session = 'complete'
+  server().requests.length = 0
 })
 
 const requestOf = (more: Partial<GatewayCharge> = {}): GatewayCharge => ({
@@ -40,7 +39,7 @@ describe('a charge', () => {
   it('is an off-session PaymentIntent with the idempotency key, in minor units', async () => {
     const done = await gateway().charge(requestOf())
     expect(done).toMatchObject({ stage: 'completed', status: 'succeeded', code: '' })
-    const [{ form, key, path }] = server.requests as [(typeof server.requests)[number]]
+    const [{ form, key, path }] = server().requests as [Sent]
     expect([path, key]).toEqual(['/v1/payment_intents', 'tg_1'])
     expect(Object.fromEntries(form)).toMatchObject({
       amount: '7020',
@@ -60,26 +59,26 @@ describe('a charge', () => {
     ['stolen', { stage: 'rejected', code: 'stolen_card', isFinal: true }],
     ['requires_action', { stage: 'rejected', code: 'authentication_required', isFinal: true }],
   ] as const)('answered as %s', async (mode, expected) => {
-    server.mode = mode
+    server().mode = mode
     const done = await gateway().charge(requestOf({ key: `tg_${mode}` }))
     expect(done).toMatchObject({ ...expected, reference: expect.stringMatching(/^pi_\d+$/) })
   })
 
   it.each(['cut', 'failure', 'key in use'] as const)('%s has an unknown outcome', async (mode) => {
-    server.mode = mode
+    server().mode = mode
     const charged = gateway().charge(requestOf({ key: `tg_${mode}` }))
     await expect(charged).rejects.toMatchObject({ name: 'GatewayUnansweredError' })
-    expect(server.requests.length).toBe(1)
+    expect(server().requests.length).toBe(1)
   })
 
   it('that is not answered in time has an unknown outcome', async () => {
-    server.mode = 'hang'
+    server().mode = 'hang'
     const charged = gateway({ timeoutMs: 300 }).charge(requestOf({ key: 'tg_hang' }))
     await expect(charged).rejects.toMatchObject({ name: 'GatewayUnansweredError' })
   })
 
   it('that is refused was not made, and the error quotes no secret', async () => {
-    server.mode = 'unauthorized'
+    server().mode = 'unauthorized'
     const error: Error = await gateway()
       .charge(requestOf())
       .then(
@@ -98,7 +97,7 @@ describe('a charge', () => {
   ])('of %s %s is refused before it leaves', async (amount, currency) => {
     const charged = gateway({ currency }).charge(requestOf({ amount }))
     await expect(charged).rejects.toMatchObject({ name: 'GatewayRefusedError', code: 'amount' })
-    expect(server.requests).toEqual([])
+    expect(server().requests).toEqual([])
   })
 
   it.each([
@@ -106,7 +105,7 @@ describe('a charge', () => {
     ['1.25', 'kwd', '1250'],
   ])('of %s %s is sent as %s', async (amount, currency, minor) => {
     await gateway({ currency }).charge(requestOf({ amount, key: `tg_${currency}` }))
-    expect(server.requests[0]?.form.get('amount')).toBe(minor)
+    expect(server().requests[0]?.form.get('amount')).toBe(minor)
   })
 })
 
@@ -115,16 +114,16 @@ describe('the outcome', () => {
     gateway().query({ key, reference, card: CARD, sentMs: NOW, nowMs: NOW + 60_000 })
 
   it('of a charge without an answer is found by its key', async () => {
-    server.mode = 'cut'
+    server().mode = 'cut'
     await expect(gateway().charge(requestOf({ key: 'tg_lost' }))).rejects.toThrow()
     expect(await query('tg_lost')).toMatchObject({ stage: 'completed' })
     expect(await query('tg_never')).toBe('absent')
   })
 
   it('of a known PaymentIntent is read by its id', async () => {
-    server.mode = 'processing'
+    server().mode = 'processing'
     const { reference } = await gateway().charge(requestOf({ key: 'tg_slow' }))
-    const intent = server.intents.get(reference)
+    const intent = server().intents.get(reference)
     if (intent !== undefined) intent.status = 'succeeded'
     expect(await query('tg_slow', reference)).toMatchObject({ stage: 'completed', reference })
   })
@@ -132,7 +131,7 @@ describe('the outcome', () => {
   it('of a refund', async () => {
     const refunded = gateway().refund({ key: 'r1', reference: 'pi_1', amount: '5', nowMs: NOW })
     expect(await refunded).toMatchObject({ stage: 'completed', reference: 're_1' })
-    expect(server.requests[0]).toMatchObject({ path: '/v1/refunds', key: 'r1' })
+    expect(server().requests[0]).toMatchObject({ path: '/v1/refunds', key: 'r1' })
   })
 })
 
@@ -152,7 +151,7 @@ describe('tokenization', () => {
   it('is a Checkout session in mode setup for a new customer, open for 4 hours', async () => {
     const page = await gateway().startTokenization(request)
     expect(page.url).toMatch(/^https:\/\/checkout\.stripe\.com\//)
-    const { form } = server.requests.at(-1) as (typeof server.requests)[number]
+    const { form } = server().requests.at(-1) as Sent
     expect(Object.fromEntries(form)).toMatchObject({
       mode: 'setup',
       customer: 'cus_1',
@@ -188,7 +187,7 @@ describe('tokenization', () => {
     ['expired', {}, { stage: 'rejected', code: 'expired' }],
   ] as const)('of a session that is %s with %o', async (state, parameters, expected) => {
     const { session } = await gateway().startTokenization(request)
-    server.session = state
+    server().session = state
     const given = new Map(Object.entries(parameters))
     expect(await finish(session, 'ref-1', given)).toEqual(expected)
   })

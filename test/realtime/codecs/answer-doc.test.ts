@@ -4,22 +4,11 @@ import { parse } from 'yaml'
 import { type ChargeOutcome, plainOutcome } from '../../../src/domain/charge-outcome.ts'
 import { answerFields } from '../../../src/file-types/answer-fields.ts'
 import { compileFileType } from '../../../src/file-types/compile.ts'
-import type { Codec, DecodeContext } from '../../../src/realtime/codecs/codec.ts'
+import type { Codec } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
 import { settings } from '../../support/file-types/answers.ts'
+import { DECODE_CONTEXT } from '../../support/realtime/codecs/settings.ts'
 import { wireExamples } from '../../support/realtime/wire-examples.ts'
-
-const context: DecodeContext = {
-  origin: 'test',
-  nowMs: Date.UTC(2026, 10, 21, 10, 10),
-  servicesMax: 32,
-  zone: 'UTC',
-  eventAgeMsMax: 90 * 86_400_000,
-  eventFutureMsMax: 300_000,
-  keptFields: [],
-  identifyingFields: [],
-  identifies: () => false,
-}
 
 const FILE = 'FILE-TYPES.md'
 const examples = wireExamples(FILE)
@@ -36,7 +25,7 @@ function codecOfDocument(text = ''): Codec<unknown> {
 }
 
 function answered(codec: Codec<unknown>, request: string, outcome?: ChargeOutcome): string {
-  const decoded = codec.decode(Buffer.from(request), context)
+  const decoded = codec.decode(Buffer.from(request), DECODE_CONTEXT)
   if (!decoded.ok) return codec.encodeError(decoded.error)
   return codec.encode(decoded.envelope, outcome ?? plainOutcome('granted'))
 }
@@ -90,7 +79,10 @@ describe('balances in answers', () => {
     const rules = { rateCalculators: {}, customerIdentification: {} }
     const defaults = { answers: settings, timeZone: 'UTC', countryPrefix: '', rules }
     const codec = codecOf(compileFileType({ ...document, ...fileType }, defaults))
-    const decoded = codec.decode(Buffer.from(JSON.stringify({ ...message, ...given })), context)
+    const decoded = codec.decode(
+      Buffer.from(JSON.stringify({ ...message, ...given })),
+      DECODE_CONTEXT,
+    )
     if (!decoded.ok || decoded.request === null) throw new Error('is not charged')
     return decoded.request.wantBalances
   }

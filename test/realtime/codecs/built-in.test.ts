@@ -2,23 +2,10 @@ import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { builtInFileTypes } from '../../../src/file-types/built-in.ts'
 import { compileFileType } from '../../../src/file-types/compile.ts'
-import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
 import { settings } from '../../support/file-types/answers.ts'
-import { jsonCodec } from '../../support/realtime/codecs/settings.ts'
+import { DECODE_CONTEXT, jsonCodec } from '../../support/realtime/codecs/settings.ts'
 import { examplesOf, wireExamples } from '../../support/realtime/wire-examples.ts'
-
-const context: DecodeContext = {
-  origin: 'test',
-  nowMs: Date.UTC(2026, 10, 21, 10, 10),
-  servicesMax: 32,
-  zone: 'UTC',
-  eventAgeMsMax: 90 * 86_400_000,
-  eventFutureMsMax: 300_000,
-  keptFields: [],
-  identifyingFields: [],
-  identifies: () => false,
-}
 
 /** The message format of a built-in file type. */
 function builtIn(name: string) {
@@ -52,11 +39,11 @@ describe('the built-in file types', () => {
   }
 
   it.each(messages)('decode %s of docs/WIRE.md to the same request', (_name, message) => {
-    const plain = jsonCodec.decode(Buffer.from(JSON.stringify(message)), context)
+    const plain = jsonCodec.decode(Buffer.from(JSON.stringify(message)), DECODE_CONTEXT)
     if (!plain.ok) throw new Error(plain.error.why)
     const texts = { keyvalue: pairsOf(message).join('&'), xml: elementsOf('request', message) }
     for (const name of ['keyvalue', 'xml'] as const) {
-      const decoded = formats[name].decode(Buffer.from(texts[name]), context)
+      const decoded = formats[name].decode(Buffer.from(texts[name]), DECODE_CONTEXT)
       const origin = `test/${name}`
       // Without a number the bytes identify a request, and these differ.
       const isNumbered = plain.request.requestNumber >= 0
@@ -71,7 +58,7 @@ describe('the built-in file types', () => {
     const answersTo = (message: unknown) => {
       const texts = { keyvalue: pairsOf(message).join('&'), xml: elementsOf('request', message) }
       return (['keyvalue', 'xml'] as const).map((name) => {
-        const decoded = formats[name].decode(Buffer.from(texts[name]), context)
+        const decoded = formats[name].decode(Buffer.from(texts[name]), DECODE_CONTEXT)
         return decoded.ok && outcome !== undefined
           ? formats[name].encode(decoded.envelope, outcome)
           : ''

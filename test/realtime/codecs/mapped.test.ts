@@ -15,25 +15,12 @@ import type {
   SkippedService,
 } from '../../../src/file-types/file-type.ts'
 import { compileResponse } from '../../../src/file-types/response.ts'
-import type { DecodeContext } from '../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../src/realtime/codecs/codec-of.ts'
 import { createJsonCodec } from '../../../src/realtime/codecs/json/codec.ts'
 import { createMappedCodec } from '../../../src/realtime/codecs/mapped.ts'
 import { echoOf, granted, service, settings } from '../../support/file-types/answers.ts'
-import { ANSWERS } from '../../support/realtime/codecs/settings.ts'
+import { ANSWERS, DECODE_CONTEXT } from '../../support/realtime/codecs/settings.ts'
 import { examplesOf } from '../../support/realtime/wire-examples.ts'
-
-const context: DecodeContext = {
-  origin: 'test',
-  nowMs: Date.UTC(2026, 10, 21, 10, 10),
-  servicesMax: 32,
-  zone: 'UTC',
-  eventAgeMsMax: 90 * 86_400_000,
-  eventFutureMsMax: 300_000,
-  keptFields: [],
-  identifyingFields: [],
-  identifies: () => false,
-}
 
 type Map = (message: Message, context: MapContext) => MappedRequest | { field: string; why: string }
 
@@ -109,7 +96,7 @@ function answered(
     },
   }
   const codec = codecOf(fileType(map, section, true))
-  const decoded = codec.decode(bytesOf({}), context)
+  const decoded = codec.decode(bytesOf({}), DECODE_CONTEXT)
   if (!decoded.ok) throw new Error(decoded.error.why)
   expect(decoded.request === null).toBe(charged.length === 0)
   const text = codec.encode(decoded.envelope, outcome)
@@ -209,7 +196,7 @@ describe('a message that cannot be decoded', () => {
     ['{', 'body is not JSON'],
     ['', 'body is empty'],
   ])('%j is answered with the reason', (text, why) => {
-    const decoded = codec.decode(Buffer.from(text), context)
+    const decoded = codec.decode(Buffer.from(text), DECODE_CONTEXT)
     if (decoded.ok) throw new Error('accepted')
     expect(codec.encodeError(decoded.error)).toBe(
       `{"status":0,"returnCode":5004,"desc":"Malformed request: ${why}"}`,
@@ -247,28 +234,28 @@ describe('the form of a message', () => {
   )
 
   it('is passed to its answer', () => {
-    const decoded = codec.decode(Buffer.from('list'), context)
+    const decoded = codec.decode(Buffer.from('list'), DECODE_CONTEXT)
     expect(decoded.ok && codec.encode(decoded.envelope, granted([]))).toBe('{"shape":"list"}')
     expect(codec.contentType).toBe('text/plain')
   })
 
   it('is passed to the answer to a malformed one', () => {
-    const decoded = codec.decode(Buffer.from('x'), context)
+    const decoded = codec.decode(Buffer.from('x'), DECODE_CONTEXT)
     expect(!decoded.ok && codec.encodeError(decoded.error)).toBe('[-20,{"shape":"x"}]')
     expect(codec.encodeError({ field: 'body', why: 'is too long' })).toBe('[-20,null]')
   })
 })
 
 describe('mapping', () => {
-  it('receives the context, and the digest of the bytes', () => {
+  it('receives the DECODE_CONTEXT, and the digest of the bytes', () => {
     const seen: unknown[] = []
     const map: Map = (message, given) => {
       seen.push(message, { ...given, bodyDigest: given.bodyDigest() })
       return { field: 'x', why: 'y' }
     }
     const body = bytesOf({ a: 1 })
-    codecOf(fileType(map)).decode(body, context)
-    const { origin, nowMs, servicesMax, eventAgeMsMax, eventFutureMsMax } = context
+    codecOf(fileType(map)).decode(body, DECODE_CONTEXT)
+    const { origin, nowMs, servicesMax, eventAgeMsMax, eventFutureMsMax } = DECODE_CONTEXT
     const bodyDigest = createHash('sha256').update(body).digest('hex')
     expect(seen).toEqual([
       { a: 1 },
@@ -292,7 +279,7 @@ describe('without a response in its document', () => {
 
   /** Maps as the plain JSON format decodes. */
   const plainMap: Map = (message) => {
-    const decoded = plain.decode(bytesOf(message), context)
+    const decoded = plain.decode(bytesOf(message), DECODE_CONTEXT)
     if (!decoded.ok) return decoded.error
     const { recordType: requestType, sessionId, requestNumber } = decoded.envelope
     const list = message['services'] as Message[] | undefined
@@ -306,7 +293,7 @@ describe('without a response in its document', () => {
     const { outcome, request: text = '', response } = example
     const defaults = name === 'redirect' ? redirect : ANSWERS
     const codec = codecOf(fileType(plainMap, undefined, text.includes('"services"'), defaults))
-    const decoded = codec.decode(Buffer.from(text), context)
+    const decoded = codec.decode(Buffer.from(text), DECODE_CONTEXT)
     const answer = decoded.ok
       ? codec.encode(decoded.envelope, outcome!)
       : codec.encodeError(decoded.error)

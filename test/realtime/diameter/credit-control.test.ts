@@ -16,6 +16,7 @@ import { type NamedAvps, namedAvps, wireAvps } from '../../../src/realtime/diame
 import { createOriginStates } from '../../../src/realtime/diameter/origin-states.ts'
 import { SessionRegistry } from '../../../src/realtime/diameter/sessions.ts'
 import type { MessageFormat, MissingMessageFormat } from '../../../src/realtime/message-formats.ts'
+import { useMadeEach } from '../../support/opened.ts'
 
 const identity = { originHost: 'Node1.charging.test', originRealm: 'charging.test' }
 const ANSWER = writeMessage({
@@ -30,25 +31,23 @@ const wire = {} as WireCodec
 const gy = { name: 'GY', parser: 'diameter', wire } as MessageFormat
 const json = { name: 'json', parser: 'json', wire: null } as MessageFormat
 const unread: MissingMessageFormat = { missing: 'notLoaded', why: 'is not known' }
-
-let arrivals: Omit<ReceivedMessage<unknown>, 'body' | 'codec' | 'client' | 'sender'>[]
-let senders: (CreditControlClient | null)[]
-let sent: NamedAvps[]
 let outcome: ChargeOutcome | undefined
 let answer: Buffer | null
 
+const arrivals = useMadeEach<
+  Omit<ReceivedMessage<unknown>, 'body' | 'codec' | 'client' | 'sender'>[]
+>(() => [])
+const senders = useMadeEach<(CreditControlClient | null)[]>(() => [])
+const sent = useMadeEach<NamedAvps[]>(() => [])
 beforeEach(() => {
-  arrivals = []
-  senders = []
-  sent = []
   outcome = plainOutcome('granted', '', 7, 8)
   answer = ANSWER
 })
 
 const charge = ((arrival: ReceivedMessage<Buffer>, take: OnAnswer<Buffer>) => {
   const { body: _, codec: __, client: ___, sender, ...rest } = arrival
-  arrivals.push(rest)
-  senders.push(sender ?? null)
+  arrivals().push(rest)
+  senders().push(sender ?? null)
   take('granted', answer, outcome)
 }) as Charge
 
@@ -89,7 +88,7 @@ function connectionOf(settings?: object, stateId = 0): DiameterConnection {
     remoteAddress: '',
     peer,
     peerName: peer?.name ?? '',
-    send: (bytes) => sent.push(namedAvps(readMessage(bytes).avps)),
+    send: (bytes) => sent().push(namedAvps(readMessage(bytes).avps)),
     request: () => Promise.resolve(null),
   }
 }
@@ -114,7 +113,7 @@ function ccr(avps: NamedAvps = {}, type = 1): Buffer {
 
 function codeFor(bytes: Buffer, connection = connectionOf(), node = nodeOf()): unknown {
   node.onRequest(connection, bytes)
-  return sent.at(-1)?.['Result-Code']
+  return sent().at(-1)?.['Result-Code']
 }
 
 describe('a request', () => {
@@ -127,7 +126,7 @@ describe('a request', () => {
     ['another realm', { 'Destination-Realm': 'other.test' }, 3003],
   ])('for %s has the right result code', (_, avps, code) => {
     expect(codeFor(ccr(avps), connectionOf(), nodeOf(['Served.test']))).toBe(code)
-    expect(arrivals).toHaveLength(code === 2001 ? 1 : 0)
+    expect(arrivals()).toHaveLength(code === 2001 ? 1 : 0)
   })
 
   it('is refused if it is of a realm that a listed peer may not send for', () => {
@@ -150,7 +149,7 @@ describe('a request', () => {
     node.onRequest(connectionOf({}), ccr())
     node.onRequest(connectionOf(), ccr())
     const origin = 'diameter:a.test'
-    expect(arrivals).toEqual([
+    expect(arrivals()).toEqual([
       { fileType: 'RO', origin, peer: 'pgw', refuseOverRate: null },
       { fileType: 'GY', origin, peer: 'pgw', refuseOverRate: null },
       { fileType: 'GY', origin, peer: 'pgw', refuseOverRate: null },
@@ -164,7 +163,7 @@ describe('a request', () => {
     ['not read yet', connectionOf(), { GY: unread }, 3004],
   ])('is answered if its file type is %s', (_, connection, found, code) => {
     expect(codeFor(ccr(), connection, nodeOf(['*'], found))).toBe(code)
-    expect(arrivals).toEqual([])
+    expect(arrivals()).toEqual([])
   })
 
   it('without an outcome is answered as to be repeated', () => {
@@ -233,13 +232,13 @@ describe('the state id of a client', () => {
     ],
   ])('is passed on with the request: %s', (_what, avps, stateId, sender) => {
     nodeOf().onRequest(connectionOf(undefined, stateId), ccr(avps))
-    expect(senders).toEqual([sender])
+    expect(senders()).toEqual([sender])
   })
 })
 
 it('is observed even if the request fails, answered with its own code', () => {
   nodeOf().onRequest(connectionOf(), ccr({ 'Destination-Host': 'x' }))
-  expect(sent).toEqual([
+  expect(sent()).toEqual([
     {
       'Session-Id': 's1',
       'Result-Code': 3002,
@@ -250,5 +249,5 @@ it('is observed even if the request fails, answered with its own code', () => {
       'Error-Message': 'Destination-Host is not this node',
     },
   ])
-  expect(uint32Of(wireAvps(sent[0] ?? {}), 268)).toBe(3002)
+  expect(uint32Of(wireAvps(sent()[0] ?? {}), 268)).toBe(3002)
 })

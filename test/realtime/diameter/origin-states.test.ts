@@ -1,49 +1,34 @@
 /** Restarts of clients, as seen by several nodes. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createOriginStates } from '../../../src/realtime/diameter/origin-states.ts'
 import { SessionRegistry } from '../../../src/realtime/diameter/sessions.ts'
-import { createLogger } from '../../../src/runtime/log.ts'
 import {
   type ClientStates,
   forgetRestarts,
   openClientStates,
   pendingRestarts,
 } from '../../../src/store/client-states.ts'
-import { openRedis, type RedisConnection, waitForRedis } from '../../../src/store/redis.ts'
-import { startTestRedis, type TestRedis } from '../../support/redis.ts'
+import { useRedis } from '../../support/connected-redis.ts'
 import { waitUntil } from '../../support/wait.ts'
 
-let redis: TestRedis
-let connection: RedisConnection
 let restarted: string[]
 let warned: number
 
-beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-  const log = createLogger({ name: 'test', level: 'silent' })
-  const times = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
-  connection = openRedis({ url: redis.url, ...times }, log)
-  await waitForRedis(connection, 20_000)
-})
-afterAll(async () => {
-  await connection.close()
-  await redis.close()
-})
+const { redis } = useRedis({ appendfsync: 'everysec' })
 beforeEach(async () => {
-  await connection.client.flushall()
+  await redis().client.flushall()
   restarted = []
   warned = 0
 })
 
 /** A node that has seen no client yet. */
-function nodeOf(open: () => Promise<ClientStates> = async () => openClientStates(connection)) {
+function nodeOf(open: () => Promise<ClientStates> = async () => openClientStates(redis())) {
   const log = { info: () => undefined, warn: () => (warned += 1) }
   const onRestart = (host: string, realm: string) => restarted.push(`${host} ${realm}`)
   return createOriginStates({ open, onRestart, log: log as never })
 }
 
-const stored = async (name: string) =>
-  Number(await connection.client.get(`diameter-client:${name}`))
+const stored = async (name: string) => Number(await redis().client.get(`diameter-client:${name}`))
 
 /** Reports a state id, and waits until at least that one is stored. */
 async function say(node: ReturnType<typeof nodeOf>, host: string, stateId: number): Promise<void> {
@@ -52,7 +37,7 @@ async function say(node: ReturnType<typeof nodeOf>, host: string, stateId: numbe
   await waitUntil('it is on record', async () => (await stored(name)) >= stateId)
 }
 
-const pending = async () => Object.fromEntries(await pendingRestarts(connection))
+const pending = async () => Object.fromEntries(await pendingRestarts(redis()))
 
 describe('a client', () => {
   it('has restarted when its state id grows, at any node', async () => {
@@ -82,7 +67,7 @@ describe('a client', () => {
 
   it('whose restart could not be written to Redis is recorded with its next message', async () => {
     let isAway = true
-    const states = openClientStates(connection)
+    const states = openClientStates(redis())
     const node = nodeOf(async () => {
       if (isAway) throw new Error('away')
       return states
@@ -108,11 +93,11 @@ describe('a client', () => {
 it('a handled restart is forgotten, a later one is not', async () => {
   const node = nodeOf()
   for (const stateId of [1, 2]) await say(node, 'a b', stateId)
-  const seen = await pendingRestarts(connection)
+  const seen = await pendingRestarts(redis())
   await say(node, 'a b', 3)
-  await forgetRestarts(connection, seen)
+  await forgetRestarts(redis(), seen)
   expect(await pending()).toEqual({ 'a b@r': 3 })
-  await forgetRestarts(connection, await pendingRestarts(connection))
+  await forgetRestarts(redis(), await pendingRestarts(redis()))
   expect(await pending()).toEqual({})
 })
 

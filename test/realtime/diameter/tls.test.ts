@@ -1,12 +1,13 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { connect as connectTcp } from 'node:net'
 import { type ConnectionOptions, connect } from 'node:tls'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readTlsFiles } from '../../../src/runtime/tls-files.ts'
+import { useMade } from '../../support/opened.ts'
 import {
-  type Authority,
   createAuthority,
   HAS_OPENSSL,
+  unusableFiles,
 } from '../../support/realtime/diameter/certificates.ts'
 import { nodeOf } from '../../support/realtime/diameter/node-of.ts'
 import {
@@ -25,23 +26,19 @@ import { waitUntil } from '../../support/wait.ts'
 const LIMITS = { minVersion: 'TLSv1.2', ciphers: [] } as const
 
 describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
-  let authority: Authority
-  let server: { certFile: string; keyFile: string }
-  beforeAll(() => {
-    authority = createAuthority()
-    server = authority.issue('server', 'ocs.example.net')
-  })
+  const authority = useMade(createAuthority)
+  const server = useMade(() => authority().issue('server', 'ocs.example.net'))
 
   const tlsNode = (clientCaFile = '', only = false) =>
     nodeOf({
       settings: {
         capabilitiesTimeoutMs: 300,
-        tls: { ...LIMITS, enabled: true, only, port: 0, ...server, clientCaFile },
+        tls: { ...LIMITS, enabled: true, only, port: 0, ...server(), clientCaFile },
       },
     })
 
   const openTls = async (port: number, options: ConnectionOptions = {}): Promise<RawPeer> => {
-    const ca = readFileSync(authority.caFile)
+    const ca = readFileSync(authority().caFile)
     const servername = 'ocs.example.net'
     const socket = connect({ port, host: '127.0.0.1', ca, servername, ...options })
     const peer = peerOf(socket)
@@ -77,8 +74,8 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
   })
 
   it('accepts the Origin-Host of the certificate, in any case', async () => {
-    const { node } = await tlsNode(authority.caFile)
-    const client = credentialsOf(authority.issue('client', 'other.test', HOST.toUpperCase()))
+    const { node } = await tlsNode(authority().caFile)
+    const client = credentialsOf(authority().issue('client', 'other.test', HOST.toUpperCase()))
     const peer = await openTls(node.tlsPort, client)
     expect(await peer.introduce(cer(cerAvps('Gw1.Peer.Test')))).toBe(2001)
     const other = await openTls(node.tlsPort, client)
@@ -87,16 +84,16 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
   })
 
   it('refuses a certificate without a DNS name', async () => {
-    const { node, figures } = await tlsNode(authority.caFile)
+    const { node, figures } = await tlsNode(authority().caFile)
     // It only has a subject name.
-    const peer = await openTls(node.tlsPort, credentialsOf(authority.issue(HOST)))
+    const peer = await openTls(node.tlsPort, credentialsOf(authority().issue(HOST)))
     expect(await peer.introduce()).toBe(3010)
     const counted = await figures('tollgate_diameter_peers_refused_total')
     expect(counted).toEqual(['cause=certificate: 1'])
   })
 
   it('refuses certificates of another authority, and peers without one', async () => {
-    const { node, requests, lines } = await tlsNode(authority.caFile)
+    const { node, requests, lines } = await tlsNode(authority().caFile)
     const foreign = createAuthority().issue('client', HOST)
     for (const options of [credentialsOf(foreign), {}]) {
       const peer = await openTls(node.tlsPort, options)
@@ -132,7 +129,7 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
     const { node } = await nodeOf({
       settings: {
         answerTimeoutMs: 100,
-        tls: { ...LIMITS, enabled: true, only: false, port: 0, ...server, clientCaFile: '' },
+        tls: { ...LIMITS, enabled: true, only: false, port: 0, ...server(), clientCaFile: '' },
       },
     })
     const silent = connectTcp({ port: node.tlsPort, host: '127.0.0.1' })
@@ -142,30 +139,23 @@ describe.skipIf(!HAS_OPENSSL)('TLS (needs openssl)', () => {
   })
 
   it('does not start with unusable files, which are named without their content', () => {
-    const other = authority.issue('other', 'other.test')
-    const good = { ...LIMITS, ...server, clientCaFile: authority.caFile }
+    const { keyFile } = authority().issue('other', 'other.test')
+    const good = { ...LIMITS, ...server(), clientCaFile: authority().caFile }
     expect(readTlsFiles('diameter.tls', good).ca).toHaveLength(1)
     expect(readTlsFiles('diameter.tls', { ...good, clientCaFile: '' }).ca).toBeUndefined()
-    const nonsense = `${server.certFile}.nonsense`
-    writeFileSync(nonsense, 'SECRET')
-    const cut = `${server.certFile}.cut`
-    writeFileSync(cut, readFileSync(authority.caFile, 'utf8').replace(/\n[^-].*\n/, '\n'))
-    const rows: [change: object, text: string][] = [
-      [{ certFile: '' }, 'diameter.tls.certFile must name a file'],
-      [{ keyFile: '/nowhere' }, 'diameter.tls.keyFile /nowhere cannot be read: ENOENT'],
-      [{ certFile: nonsense }, `diameter.tls.certFile ${nonsense} has no certificate`],
-      [{ clientCaFile: nonsense }, `diameter.tls.clientCaFile ${nonsense} has no certificate`],
-      [{ clientCaFile: cut }, `diameter.tls.clientCaFile ${cut} has no certificate`],
-      [
-        { keyFile: nonsense },
-        `diameter.tls.keyFile ${nonsense} has no private key without a passphrase`,
-      ],
-      [
-        { keyFile: other.keyFile },
-        `diameter.tls.keyFile ${other.keyFile} is not the key of the certificate`,
-      ],
+    const nonsense = `${server().certFile}.nonsense`
+    const cut = `${server().certFile}.cut`
+    writeFileSync(cut, readFileSync(authority().caFile, 'utf8').replace(/\n[^-].*\n/, '\n'))
+    const rows = [
+      ...unusableFiles('diameter.tls', server(), keyFile),
+      ...[nonsense, cut].map((clientCaFile) => {
+        return {
+          change: { clientCaFile },
+          text: `diameter.tls.clientCaFile ${clientCaFile} has no certificate`,
+        }
+      }),
     ]
-    for (const [change, text] of rows) {
+    for (const { change, text } of rows) {
       expect(() => readTlsFiles('diameter.tls', { ...good, ...change })).toThrow(text)
     }
   })

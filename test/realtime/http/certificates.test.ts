@@ -9,11 +9,8 @@ import { createAuthenticator, createKeyCheck } from '../../../src/realtime/http/
 import type { HttpTls } from '../../../src/realtime/http/listening.ts'
 import { createRateLimits } from '../../../src/realtime/http/rate-limits.ts'
 import type { HttpServerOptions } from '../../../src/realtime/http/server.ts'
-import {
-  type Authority,
-  createAuthority,
-  HAS_OPENSSL,
-} from '../../support/realtime/diameter/certificates.ts'
+import { useMade } from '../../support/opened.ts'
+import { createAuthority, HAS_OPENSSL } from '../../support/realtime/diameter/certificates.ts'
 import { NO_CALLERS, serverOf, tlsOf, UNCOUNTED } from '../../support/realtime/http/server-of.ts'
 import { waitUntil } from '../../support/wait.ts'
 
@@ -29,22 +26,20 @@ const PEERS = [
 ]
 
 describe.runIf(HAS_OPENSSL)('the certificate of a client', () => {
-  let authority: Authority
-  let server: Files
   const credentials: Record<string, ClientCredentials> = {}
+  const authority = useMade(createAuthority)
+  const server = useMade(() => authority().issue('node', 'localhost'))
   beforeAll(() => {
-    authority = createAuthority()
-    server = authority.issue('node', 'localhost')
     const show = (name: string, files: Files) => {
       credentials[name] = { cert: readFileSync(files.certFile), key: readFileSync(files.keyFile) }
     }
-    show('pgw', authority.issue('any', 'other.example.net', 'pgw1.example.NET'))
-    show('common', authority.issue('pgw2.example.net'))
-    show('hidden', authority.issue('pgw1.example.net', 'other.example.net'))
-    show('gw', authority.issue('gw', 'gw.example.net'))
-    show('far', authority.issue('far', 'far.example.net'))
-    show('nobody', authority.issue('nobody', 'nobody.example.net'))
-    show('several', authority.issue('several', 'gw.example.net', 'pgw1.example.net'))
+    show('pgw', authority().issue('any', 'other.example.net', 'pgw1.example.NET'))
+    show('common', authority().issue('pgw2.example.net'))
+    show('hidden', authority().issue('pgw1.example.net', 'other.example.net'))
+    show('gw', authority().issue('gw', 'gw.example.net'))
+    show('far', authority().issue('far', 'far.example.net'))
+    show('nobody', authority().issue('nobody', 'nobody.example.net'))
+    show('several', authority().issue('several', 'gw.example.net', 'pgw1.example.net'))
     show('foreign', createAuthority().issue('foreign', 'pgw1.example.net'))
   })
 
@@ -69,7 +64,7 @@ describe.runIf(HAS_OPENSSL)('the certificate of a client', () => {
       rateLimits: createRateLimits(() => 0),
       clientAuthenticator: NO_CALLERS,
     })
-    const tls = tlsOf(server, { clientCaFile: authority.caFile, clientCertificates: how })
+    const tls = tlsOf(server(), { clientCaFile: authority().caFile, clientCertificates: how })
     const { port, arrivals } = await serverOf('native', {
       httpServer: 'auto',
       tls,
@@ -89,7 +84,7 @@ describe.runIf(HAS_OPENSSL)('the certificate of a client', () => {
   ): Promise<[status: number, text: string]> =>
     new Promise((resolve) => {
       const named = { host: '127.0.0.1', port, path: '/realtime', method: 'POST', agent: false }
-      const ca = readFileSync(authority.caFile)
+      const ca = readFileSync(authority().caFile)
       const all = { 'content-type': 'application/json', ...headers }
       const options = { ...named, ca, servername: 'localhost', headers: all, ...client }
       const asked = request(options, (response) => {
@@ -200,7 +195,7 @@ describe.runIf(HAS_OPENSSL)('the certificate of a client', () => {
 
   it('is valid for all requests of its connection', async () => {
     const { port, arrivals } = await started()
-    const ca = readFileSync(authority.caFile)
+    const ca = readFileSync(authority().caFile)
     const named = { port, host: '127.0.0.1', ca, servername: 'localhost' }
     const socket = connect({ ...named, ...credentials['pgw'] })
     const head = 'POST /realtime HTTP/1.1\r\nHost: t\r\nContent-Type: application/json\r\n'

@@ -3,31 +3,24 @@ import { connect } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { KINDS, serverOf } from '../../support/realtime/http/server-of.ts'
 import { openSocket, post, type RawAnswer } from '../../support/realtime/http/socket.ts'
-import { REFUSALS, smuggledRequests } from '../../support/smuggling.ts'
+import {
+  atEveryCut,
+  exchange,
+  REFUSALS,
+  sendParts,
+  smuggledRequests,
+} from '../../support/smuggling.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const HIDDEN = post('{"hidden":1}')
 const ROWS = smuggledRequests({ line: 'POST /realtime', headers: '' }, HIDDEN)
-/** Concurrent connections when a row is cut at every byte. */
-const AT_ONCE = 16
 
-/** The answers of a connection to these parts, each read separately, until it ended. */
-async function exchange(port: number, parts: readonly string[], isSilent: boolean) {
-  const socket = openSocket(port)
-  await socket.connected
-  for (const part of parts) {
-    await socket.send(Buffer.from(part, 'latin1'))
-    await new Promise((resolve) => setImmediate(resolve))
-  }
-  if (isSilent) {
-    // The server closes it with the idle connections.
-    socket.destroy()
-    return { first: null, second: null }
-  }
-  const first = await socket.answer()
-  const second = await socket.answer()
-  await socket.closed()
-  return { first, second }
+/** The server closes a silent connection with the idle ones. */
+async function exchangeOrLeave(port: number, parts: readonly string[], isSilent: boolean) {
+  if (!isSilent) return exchange(port, parts)
+  const socket = await sendParts(port, parts)
+  socket.destroy()
+  return { first: null, second: null }
 }
 
 /**
@@ -44,7 +37,7 @@ describe.each(KINDS)('%s', (kind) => {
   it.each(ROWS)('$name: is refused, and nothing behind it runs', async (row) => {
     const { port, bodies } = await serverOf(kind)
     const isSilent = kind === 'native' && row.isSilent
-    const { first, second } = await exchange(port, [row.text], isSilent)
+    const { first, second } = await exchangeOrLeave(port, [row.text], isSilent)
     expectNoAnswer(second)
     if (!isSilent) {
       expect(REFUSALS).toContain(first?.status)
@@ -57,19 +50,13 @@ describe.each(KINDS)('%s', (kind) => {
     const { port, bodies } = await serverOf(kind)
     for (const row of ROWS) {
       const isSilent = kind === 'native' && row.isSilent
-      const cuts = Array.from({ length: row.text.length - 1 }, (_, index) => index + 1)
-      for (let from = 0; from < cuts.length; from += AT_ONCE) {
-        await Promise.all(
-          cuts.slice(from, from + AT_ONCE).map(async (cut) => {
-            const parts = [row.text.slice(0, cut), row.text.slice(cut)]
-            const { first, second } = await exchange(port, parts, isSilent)
-            // Bytes after the end may reset the connection before its answer is read.
-            const where = `${row.name} at ${cut}`
-            expectNoAnswer(second, where)
-            if (first !== null) expect(REFUSALS, where).toContain(first.status)
-          }),
-        )
-      }
+      await atEveryCut(row.text, async (parts, cut) => {
+        const { first, second } = await exchangeOrLeave(port, parts, isSilent)
+        // Bytes after the end may reset the connection before its answer is read.
+        const where = `${row.name} at ${cut}`
+        expectNoAnswer(second, where)
+        if (first !== null) expect(REFUSALS, where).toContain(first.status)
+      })
       expect(
         bodies.filter((body) => body.includes('hidden')),
         row.name,

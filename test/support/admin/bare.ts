@@ -1,6 +1,6 @@
 /** A server of the control plane without stores, for tests that do not depend on the routes. */
 import type { FastifyInstance } from 'fastify'
-import { onTestFinished } from 'vitest'
+import { expect, onTestFinished } from 'vitest'
 import { listen } from '../../../src/admin/listening.ts'
 import { createServer, type ServerSettings } from '../../../src/admin/server.ts'
 import { openSocket, type RawAnswer } from '../realtime/http/socket.ts'
@@ -37,4 +37,25 @@ export async function sendRaw(port: number, text: string): Promise<RawAnswer | n
   const answer = await socket.answer()
   socket.destroy()
   return answer
+}
+
+/** Lines of requests to `pingRoutes`. */
+export const HEAD = 'Host: 127.0.0.1\r\n'
+export const JSON_POST = `POST /here HTTP/1.1\r\n${HEAD}Content-Type: application/json\r\n`
+
+export function pingRoutes(server: FastifyInstance): void {
+  server.get('/here', async () => ({ status: 1 }))
+  server.get('/health', { config: { inReserve: true } }, async () => ({ status: 'live' }))
+  server.post('/here', async ({ body }) => ({ status: 1, body }))
+}
+
+export function expectError(answer: RawAnswer | null, code: number): void {
+  expect(answer?.status).toBe(code)
+  expect(JSON.parse(answer?.body ?? '')).toMatchObject({ status: 0, code })
+}
+
+export function connectionsOf({ server }: FastifyInstance): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.getConnections((error, count) => (error === null ? resolve(count) : reject(error)))
+  })
 }

@@ -208,3 +208,12 @@ export const ofService = (name: string) => ({
     },
   ],
 })
+
+/** Name, amount, and the period with its factor of each charge. */
+export function shown(lines: readonly ChargeLine[]) {
+  return lines.map(({ name, amount, explain }) => [
+    name,
+    Number(amount.toFixed(6)),
+    `${explain.from} ${explain.to} ${explain.factor}`,
+  ])
+}

@@ -10,6 +10,7 @@ import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import { sealGatewayFields } from '../../../src/catalog/entities/payment-gateway.ts'
 import type { SandboxBehaviour } from '../../../src/external/payment/sandbox/cards.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
+import { useOpened } from '../opened.ts'
 import {
   ACTOR,
   chargeDeps,
@@ -43,11 +44,10 @@ export interface ChargeWorld {
 }
 
 export function useCharges(params: Record<string, unknown> = {}): ChargeWorld {
-  let mongo: TestMongo
   let catalog: Catalog
+  const mongo = useOpened(startTestMongo)
   beforeAll(async () => {
-    mongo = await startTestMongo()
-    const { url, database } = mongo
+    const { url, database } = mongo()
     catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
     await catalog.ensureIndexes()
     await storeGateways(catalog, [
@@ -57,11 +57,10 @@ export function useCharges(params: Record<string, unknown> = {}): ChargeWorld {
   })
   afterAll(async () => {
     await catalog.close()
-    await mongo.close()
   })
   const world: ChargeWorld = {
     catalog: () => catalog,
-    mongo: () => mongo,
+    mongo: () => mongo(),
     now: NOW_MS,
     deps: (more = {}) => chargeDeps({ catalog, now: () => world.now, ...more }),
     async account(aid, behaviour) {

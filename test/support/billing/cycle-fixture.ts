@@ -1,6 +1,6 @@
 /** Runs of the cycle over stored accounts, with a small calculation in place of the real one. */
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, beforeEach } from 'vitest'
+import { afterAll, beforeEach } from 'vitest'
 import { calendarOf } from '../../../src/billing/credit/credits.ts'
 import {
   type AccountCycle,
@@ -21,7 +21,8 @@ import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import type { CycleRunDocument } from '../../../src/catalog/records/cycle-documents.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
-import { startTestMongo, type TestMongo } from '../mongo.ts'
+import { startTestMongo } from '../mongo.ts'
+import { useOpened } from '../opened.ts'
 import { ACTOR } from './books.ts'
 
 type Fields = Record<string, unknown>
@@ -58,24 +59,20 @@ export const cycleOf = (key = KEY, invoicingDay: number | null = null) =>
   runCycleOf({ key, invoicingDay }, calendarOf(config))
 
 export function useCycle(): CycleFixture {
-  let mongo: TestMongo
   let catalog: Catalog
   let nowMs = RUN_MS
   let databases = 0
-  beforeAll(async () => {
-    mongo = await startTestMongo()
-  })
+  const mongo = useOpened(startTestMongo)
   beforeEach(async () => {
     await catalog?.close()
     databases += 1
     nowMs = RUN_MS
-    const database = `${mongo.database}_${databases}`
-    catalog = await openCatalog({ url: mongo.url, database, timeoutMs: 20_000, appName: 'test' })
+    const database = `${mongo().database}_${databases}`
+    catalog = await openCatalog({ url: mongo().url, database, timeoutMs: 20_000, appName: 'test' })
     await catalog.ensureIndexes()
   })
   afterAll(async () => {
     await catalog?.close()
-    await mongo.close()
   })
   const log = createLogger({ name: 'test', level: 'silent' })
   const clock = { nowMs: () => nowMs }

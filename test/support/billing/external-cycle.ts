@@ -1,5 +1,3 @@
-/** Cycles of accounts that a customer system keeps, beside the fixture of stored ones. */
-import { afterEach, beforeEach } from 'vitest'
 import { inlineWorkers } from '../../../src/billing/run/inline-workers.ts'
 import { type Accounts, createAccounts } from '../../../src/billing/run/open-accounts.ts'
 import { participate, type RunDeps } from '../../../src/billing/run/participate.ts'
@@ -15,6 +13,7 @@ import {
   customerSettings,
   startCrm,
 } from '../external/example-crm.ts'
+import { useOpenedEach } from '../opened.ts'
 import { ACTOR } from './books.ts'
 import { type CycleFixture, computeSmall, cycleOf } from './cycle-fixture.ts'
 
@@ -43,34 +42,31 @@ export interface ExternalCycle {
 }
 
 export function useExternalCycle(cycle: CycleFixture): ExternalCycle {
-  let crm: Crm
-  let accounts: Accounts
-  beforeEach(async () => {
-    crm = await startCrm([])
-    accounts = createAccounts(cycle.catalog(), externalConfig, { nowMs: () => cycle.now() })
-  })
-  afterEach(async () => {
-    await accounts.close()
-    await crm.stop()
-  })
+  const crm = useOpenedEach(
+    () => startCrm([]),
+    (opened) => opened.stop(),
+  )
+  const accounts = useOpenedEach(() =>
+    createAccounts(cycle.catalog(), externalConfig, { nowMs: () => cycle.now() }),
+  )
   const deps: ExternalCycle['deps'] = (compute = computeSmall, pageSize = 10) => {
     const own = { ...cycle.deps(compute, pageSize), config: externalConfig }
-    const { openAccounts } = accounts
+    const { openAccounts } = accounts()
     return { ...own, openAccounts, workers: inlineWorkers({ ...own, compute }) }
   }
   return {
-    crm: () => crm,
-    accounts: () => accounts,
+    crm: () => crm(),
+    accounts: () => accounts(),
     deps,
     async configure(more = {}) {
-      const value = customerSettings(crm.url, more)
+      const value = customerSettings(crm().url, more)
       const by = { nowMs: cycle.now(), by: 'test' }
       await writeStoredConfig(cycle.catalog(), 'subscribers', () => value, by)
     },
     async moveCustomers() {
       const { subscribers } = cycle.catalog()
       const stored = await subscribers.find().sort({ aid: 1, type: 1, sid: 1, from: 1 }).toArray()
-      crm.revisions.push(...stored.map((each) => asCustomer(each as Record<string, unknown>)))
+      crm().revisions.push(...stored.map((each) => asCustomer(each as Record<string, unknown>)))
       await subscribers.deleteMany({})
     },
     async run({ compute, pageSize, rerun = false, day, signal, onProgress } = {}) {

@@ -1,11 +1,12 @@
 /** One store per test file, one database per test, and common helpers of the catalogue tests. */
 import { randomBytes } from 'node:crypto'
 import { Writable } from 'node:stream'
-import { afterAll, afterEach, beforeAll } from 'vitest'
+import { afterEach } from 'vitest'
 import { type Catalog, openCatalog } from '../../../src/catalog/connection.ts'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { createLogger, type Logger } from '../../../src/runtime/log.ts'
 import { startTestMongo, type TestMongo } from '../mongo.ts'
+import { useOpened } from '../opened.ts'
 import { writeEntity } from './write.ts'
 
 export interface TestStore {
@@ -15,20 +16,16 @@ export interface TestStore {
 }
 
 export function useStore(): TestStore {
-  let mongo: TestMongo
   const opened: Catalog[] = []
-  beforeAll(async () => {
-    mongo = await startTestMongo()
-  })
+  const mongo = useOpened(startTestMongo)
   afterEach(async () => {
     for (const catalog of opened.splice(0)) await catalog.close()
   })
-  afterAll(() => mongo.close())
   return {
-    url: () => mongo.url,
-    async open(url = mongo.url, database = randomDatabase(mongo)) {
+    url: () => mongo().url,
+    async open(url = mongo().url, database = randomDatabase(mongo())) {
       // A store behind a proxy gets cut off, and operations then take all of their time.
-      const timeoutMs = url === mongo.url ? 20_000 : 3000
+      const timeoutMs = url === mongo().url ? 20_000 : 3000
       const catalog = await openCatalog({ url, database, timeoutMs, appName: 'test' })
       opened.push(catalog)
       return catalog

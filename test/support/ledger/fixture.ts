@@ -7,10 +7,10 @@ import { FOREVER_MS } from '../../../src/domain/time.ts'
 import type { AccountCommit } from '../../../src/ledger/commit-layout.ts'
 import { sessionKeyOf } from '../../../src/ledger/keys.ts'
 import type { Ledger, LoadedOwner } from '../../../src/ledger/ledger.ts'
-import { openRedis, waitForRedis } from '../../../src/store/redis.ts'
+import { moneyOf } from '../domain/owners.ts'
 import { openTestLedger } from '../ledger.ts'
-import { startTestRedis } from '../redis.ts'
-import { log, NOW_MS } from '../workers/processor-fixture.ts'
+import { connectRedis, startTestRedis } from '../redis.ts'
+import { NOW_MS } from '../workers/processor-fixture.ts'
 
 export const SETTINGS = { partitions: 4, directoryTtlMs: 3_600_000, operationKeepMs: 60_000 }
 export const REPLAY_MS = 600_000
@@ -20,8 +20,7 @@ export interface OpenLedger extends Ledger {
 }
 
 export async function openLedger(url: string): Promise<OpenLedger> {
-  const redis = openRedis({ url, commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }, log)
-  await waitForRedis(redis, 20_000)
+  const redis = await connectRedis(url)
   const ledger = await openTestLedger(redis, SETTINGS, randomInt(1, 2 ** 47))
   return { ...ledger, close: () => redis.close() }
 }
@@ -37,24 +36,8 @@ export async function openTwoLedgers() {
   return { ledger, other, close }
 }
 
-export function bucketOf(credited: number, more: Partial<Bucket> = {}): Bucket {
-  return {
-    id: 1,
-    prepaidIncludeId: 1,
-    kind: 'totalCost',
-    usaget: '',
-    priority: 0,
-    fromMs: 0,
-    toMs: FOREVER_MS,
-    credited,
-    spent: 0,
-    reserved: 0,
-    free: credited,
-    limit: 0,
-    counter: '',
-    ...more,
-  }
-}
+/** A bucket of money for any usage, in micros. */
+export const bucketOf = moneyOf
 
 export function ownerOf(sid: number, version: number, buckets: Bucket[], aid = 1): OwnerState {
   return { aid, sid, version, nextBucketId: buckets.length + 1, owed: 0, repaid: 0, buckets }

@@ -120,7 +120,7 @@ export function topUp(ledger: Ledger, aid: number, sid: number, amount: number, 
   return creditBucket(ledger, credit, { attemptsMax: 100 }, NOW_MS)
 }
 
-/** A charge program in which nothing costs anything. */
+/** A charge program in which nothing costs anything, and without usage so far. */
 const FREE = {
   tariff: { tiers: [], access: 0, extraDigits: 0, terms: null },
   access: false,
@@ -134,6 +134,16 @@ const FREE = {
   grouped: 0,
   covered: 0,
   coveredMicros: 0,
+  used: 0,
+  priced: 0,
+  charged: 0,
+  debt: 0,
+  accountDebt: 0,
+  lapsedUnits: 0,
+  lapsedMicros: 0,
+  firstMs: NOW_MS,
+  lastMs: NOW_MS,
+  late: false,
 }
 
 /** A line without usage so far. */
@@ -153,18 +163,8 @@ export function lineOf(aid: number, sid: number, stamp: string): Line {
     plan: 'DEMO',
     cycle: '202612',
     ...FREE,
-    used: 0,
-    priced: 0,
-    charged: 0,
-    debt: 0,
-    accountDebt: 0,
-    lapsedUnits: 0,
-    lapsedMicros: 0,
     payments: [],
-    firstMs: NOW_MS,
-    lastMs: NOW_MS,
     state: 'open',
-    late: false,
   }
 }
 
@@ -211,17 +211,7 @@ function newSegment(): Segment {
     endMs: FOREVER_MS,
     number: 1,
     version: 0,
-    used: 0,
-    priced: 0,
-    charged: 0,
-    debt: 0,
-    accountDebt: 0,
-    lapsedUnits: 0,
-    lapsedMicros: 0,
     payments: [],
-    firstMs: NOW_MS,
-    lastMs: NOW_MS,
-    late: false,
   }
 }
 

@@ -33,6 +33,7 @@ import { ProfileCache, type ProfileReader } from '../../../src/workers/profiles.
 import type { CustomerReads } from '../../../src/workers/request-profiles.ts'
 import { RuleBook, type RuleSet } from '../../../src/workers/rule-book.ts'
 import { openTestLedger } from '../ledger.ts'
+import { profileOf as anyProfile } from '../rating/catalogue.ts'
 
 export const NOW_MS = Date.UTC(2026, 2, 10, 12)
 export const log = createLogger({ name: 'test', level: 'silent' })
@@ -124,26 +125,7 @@ export function catalogueOf(tariffs: Record<string, Record<string, Tariff>>): Ca
 /** Subscribers 1 to 9,999 exist; a hundred of them share an account. */
 export function profileOf(sid: number): SubscriberProfile | null {
   if (!(sid >= 1 && sid < 10_000)) return null
-  return {
-    ...forever,
-    id: `s${sid}`,
-    aid: aidOf(sid),
-    sid,
-    plan: 'PLAN',
-    barred: false,
-    activeFromMs: 0,
-    activeToMs: FOREVER_MS,
-    planFromMs: 0,
-    services: [],
-    accountServices: [],
-    overrides: [],
-    creditLimit: null,
-    accountCreditLimit: null,
-    timeZone: '',
-    play: '',
-    facts: {},
-    pool: null,
-  }
+  return anyProfile({ ...forever, id: `s${sid}`, aid: aidOf(sid), sid, plan: 'PLAN' })
 }
 
 export function aidOf(sid: number): number {

@@ -1,9 +1,10 @@
 /** Spending caps over Diameter: a gateway of which sessions are barred, redirected or throttled. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { writeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import type { RuleActionDocument } from '../../../src/domain/events/rule-documents.ts'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
+import { useOpened } from '../../support/opened.ts'
 import { aidOf, FIRST_SID } from '../../support/product/population.ts'
 import { tollgate } from '../../support/system/command.ts'
 import {
@@ -12,9 +13,9 @@ import {
   granted,
   NODE_SETTINGS,
 } from '../../support/system/diameter/gateway-requests.ts'
-import { answerAsPeer, connectLink, type Link } from '../../support/system/diameter/link.ts'
+import { answerAsPeer, connectLink } from '../../support/system/diameter/link.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
-import { startNode, type TestNode } from '../../support/system/outages/node.ts'
+import { useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 /** In force when 5 MiB of the credit are used: the n-th subscriber has a rule of its own. */
@@ -32,30 +33,23 @@ const RULES = {
   })),
 }
 
-let node: TestNode
-let link: Link
-
-beforeAll(async () => {
-  node = await startNode({ subscribers: ACTIONS.length, environment: { ...NODE_SETTINGS } })
-  await withCatalog(node.product, (catalog) =>
+const node = useNode({ subscribers: ACTIONS.length, environment: { ...NODE_SETTINGS } })
+const link = useOpened(async () => {
+  await withCatalog(node().product, (catalog) =>
     writeStoredConfig(catalog, 'events', () => RULES, { nowMs: 0, by: 'test' }),
   )
-  await node.product.start('realtime')
-  const port = node.product.diameterPort
-  link = await connectLink({ port, identity: GATEWAY, respond: answerAsPeer(GATEWAY) })
-})
-afterAll(async () => {
-  await link?.close()
-  await node?.stop()
+  await node().product.start('realtime')
+  const port = node().product.diameterPort
+  return connectLink({ port, identity: GATEWAY, respond: answerAsPeer(GATEWAY) })
 })
 
 function askedFor(sessionId: string): number {
-  return link.received.filter(
+  return link().received.filter(
     ({ command: code, named }) => code === command.reAuth && named['Session-Id'] === sessionId,
   ).length
 }
 
-const ask = async (avps: NamedAvps) => (await link.ask(command.creditControl, avps)).named
+const ask = async (avps: NamedAvps) => (await link().ask(command.creditControl, avps)).named
 const groupOf = (named: NamedAvps) => named['Multiple-Services-Credit-Control'] as NamedAvps
 
 /**
@@ -78,7 +72,7 @@ async function capped(index: number) {
 
 async function topUp(index: number): Promise<void> {
   const add = ['balance', 'add', '--sid', String(FIRST_SID + index), '--include', '1']
-  expect(await tollgate(node.product, [...add, '--amount', '1'])).toMatchObject({ code: 0 })
+  expect(await tollgate(node().product, [...add, '--amount', '1'])).toMatchObject({ code: 0 })
 }
 
 describe('actions of event rules', () => {
@@ -87,9 +81,9 @@ describe('actions of event rules', () => {
     expect(answer['Result-Code']).toBe(2001)
     const refused = { 'Result-Code': 4012, 'Final-Unit-Indication': { 'Final-Unit-Action': 0 } }
     expect(groupOf(answer)).toEqual({ 'Rating-Group': 20, ...refused })
-    expect(await node.moneyOf(one.sid)).toMatchObject({ spent: 50_000, reserved: 50_000 })
+    expect(await node().moneyOf(one.sid)).toMatchObject({ spent: 50_000, reserved: 50_000 })
     expect(groupOf(await ask(other.update(1, { used: 2, asked: 5 })))).toMatchObject(refused)
-    expect(await node.moneyOf(one.sid)).toMatchObject({ spent: 70_000, reserved: 0 })
+    expect(await node().moneyOf(one.sid)).toMatchObject({ spent: 70_000, reserved: 0 })
     expect(await ask(dataSession('cap;bar;3', 0).initial(5))).toMatchObject({
       'Result-Code': 4012,
     })

@@ -1,11 +1,12 @@
 /**
  * Requests of the node to its clients: re-authorization of sessions (RAR), or their abort (ASR).
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { EntityCollection } from '../../../src/catalog/entities/entity-table.ts'
 import { textOf, type WireMessage } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { avpCode, command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import { writeEntity } from '../../support/catalog/write.ts'
+import { useOpened } from '../../support/opened.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { tollgate } from '../../support/system/command.ts'
 import {
@@ -22,7 +23,7 @@ import {
   type Message,
 } from '../../support/system/diameter/link.ts'
 import { type Fields, withCatalog } from '../../support/system/exchange.ts'
-import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
+import { money, useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 /** The complete credit of a subscriber, in MiB. */
@@ -37,8 +38,6 @@ const environment = {
 }
 /** Result-Code with which a client answers for a session, if not 2001; 0 if it does not answer. */
 const answers = new Map<string, number>()
-let node: TestNode
-let link: Link
 
 function respond(request: WireMessage) {
   const code = answers.get(textOf(request.avps, avpCode.sessionId) ?? '') ?? 2001
@@ -46,21 +45,17 @@ function respond(request: WireMessage) {
   return { ...answerAsPeer(GATEWAY)(request), 'Result-Code': code }
 }
 
-const connect = () => connectLink({ port: node.product.diameterPort, identity: GATEWAY, respond })
+const connect = () => connectLink({ port: node().product.diameterPort, identity: GATEWAY, respond })
 
-beforeAll(async () => {
-  node = await startNode({ subscribers: 24, environment })
-  await node.product.start('realtime')
-  await node.product.start('admin')
-  link = await connect()
-})
-afterAll(async () => {
-  await link?.close()
-  await node?.stop()
+const node = useNode({ subscribers: 24, environment })
+const link = useOpened(async () => {
+  await node().product.start('realtime')
+  await node().product.start('admin')
+  return connect()
 })
 
 /** Requests of the node for a session, in order. */
-function askedFor(sessionId: string, links: readonly Link[] = [link]): Message[] {
+function askedFor(sessionId: string, links: readonly Link[] = [link()]): Message[] {
   const all = links.flatMap(({ received }) => received)
   return all.filter(({ command: code, named }) => {
     const isAsked = code === command.reAuth || code === command.abortSession
@@ -69,14 +64,14 @@ function askedFor(sessionId: string, links: readonly Link[] = [link]): Message[]
 }
 
 /** Waits for the n-th of them. */
-async function asked(sessionId: string, count = 1, over = link): Promise<Message> {
+async function asked(sessionId: string, count = 1, over = link()): Promise<Message> {
   const all = () => askedFor(sessionId, [over])
   await waitUntil(`request ${count} for ${sessionId}`, () => all().length >= count)
   return all()[count - 1] as Message
 }
 
 /** An open session of the n-th subscriber. */
-async function opened(name: string, index: number, asks = 5, over = link) {
+async function opened(name: string, index: number, asks = 5, over = link()) {
   const one = dataSession(name, index)
   const answer = await over.ask(command.creditControl, one.initial(asks))
   expect(answer.named).toMatchObject({ 'Result-Code': 2001 })
@@ -93,18 +88,18 @@ async function opened(name: string, index: number, asks = 5, over = link) {
 
 async function topUp(index: number): Promise<void> {
   const add = ['balance', 'add', '--sid', String(FIRST_SID + index), '--include', '1']
-  expect(await tollgate(node.product, [...add, '--amount', '1'])).toMatchObject({ code: 0 })
+  expect(await tollgate(node().product, [...add, '--amount', '1'])).toMatchObject({ code: 0 })
 }
 
 const write = (collection: EntityCollection, document: Fields, mode: 'insert' | 'replace') =>
-  withCatalog(node.product, (catalog) => {
-    const fence = node.reader.ledger
+  withCatalog(node().product, (catalog) => {
+    const fence = node().reader.ledger
     return writeEntity(catalog, collection, document, { mode, timeZone: 'UTC', fence })
   })
 
 /** Changes the only revision, as an operator's tools do. */
 async function change(collection: EntityCollection, which: Fields, changes: Fields): Promise<void> {
-  const stored = await withCatalog(node.product, (catalog) =>
+  const stored = await withCatalog(node().product, (catalog) =>
     (catalog[collection] as typeof catalog.plans).findOne(which),
   )
   await write(collection, { ...stored, ...changes }, 'replace')
@@ -115,7 +110,7 @@ async function metricIs(name: string, labels: string, value: (now: number) => bo
   const line = new RegExp(`^tollgate_diameter_${name}\\{${labels}.*role="realtime"\\} (\\d+)$`, 'm')
   let current = -1
   await waitUntil(`${name} ${labels}`, async () => {
-    const text = await (await fetch(`${node.product.adminUrl}/metrics`)).text()
+    const text = await (await fetch(`${node().product.adminUrl}/metrics`)).text()
     current = Number(line.exec(text)?.[1] ?? -1)
     return value(current)
   })
@@ -157,7 +152,7 @@ describe('a session receives a RAR', () => {
     // The most recently used session is notified first.
     const ended = await opened('asked;ended', 2)
     const never = dataSession('asked;never', 2).update(1, { used: 1 })
-    await link.ask(command.creditControl, never)
+    await link().ask(command.creditControl, never)
     await ended.end(1)
     await topUp(2)
     await asked('asked;open')
@@ -189,7 +184,7 @@ describe('a session receives a RAR', () => {
     await change('rates', { key: 'DATA' }, { rates: { data: { BASE: { rate: [tier] } } } })
     const all = ['asked;all1', 'asked;all2', 'asked;all3']
     await waitUntil('all of them', () =>
-      all.every((one) => askedFor(one, [link, other]).length > 0),
+      all.every((one) => askedFor(one, [link(), other]).length > 0),
     )
     for (const session of sessions) {
       expect(await session.update(1, 2 * ALL)).toMatchObject(granted(ALL / 2))
@@ -200,7 +195,7 @@ describe('a session receives a RAR', () => {
 })
 
 describe('a session receives an ASR', () => {
-  const release = (...args: string[]) => tollgate(node.product, ['session', 'release', ...args])
+  const release = (...args: string[]) => tollgate(node().product, ['session', 'release', ...args])
 
   it('when an operator releases it, and its client ends it', async () => {
     const session = await opened('asked;released', 8)
@@ -213,17 +208,17 @@ describe('a session receives an ASR', () => {
       'Destination-Host': GATEWAY['Origin-Host'],
     })
     expect(await session.end(1, 2)).toMatchObject({ 'Result-Code': 2001 })
-    expect(await node.moneyOf(session.sid)).toMatchObject({ reserved: 0, spent: 40_000 })
+    expect(await node().moneyOf(session.sid)).toMatchObject({ reserved: 0, spent: 40_000 })
   })
 
   it('when an operator has already ended it', async () => {
     const session = await opened('asked;now', 9)
     expect(await release('asked;now', '--now')).toMatchObject({ code: 0, stderr: '' })
-    expect(await node.moneyOf(session.sid)).toEqual(money(0, 0))
+    expect(await node().moneyOf(session.sid)).toEqual(money(0, 0))
     expect((await asked('asked;now')).command).toBe(command.abortSession)
     // Usage reported after the end is still charged.
     expect(await session.end(1, 2)).toMatchObject({ 'Result-Code': 2001 })
-    expect(await node.moneyOf(session.sid)).toMatchObject({ reserved: 0, spent: 40_000 })
+    expect(await node().moneyOf(session.sid)).toMatchObject({ reserved: 0, spent: 40_000 })
   })
 
   it('when its subscriber has ended, and its usage is charged', async () => {
@@ -231,7 +226,7 @@ describe('a session receives an ASR', () => {
     await change('subscribers', { sid: session.sid }, { to: new Date() })
     expect((await asked('asked;closed')).command).toBe(command.abortSession)
     expect(await session.end(1, 1)).toMatchObject({ 'Result-Code': 2001 })
-    expect(await node.moneyOf(session.sid)).toMatchObject({ reserved: 0, spent: 20_000 })
+    expect(await node().moneyOf(session.sid)).toMatchObject({ reserved: 0, spent: 20_000 })
   })
 })
 
@@ -258,7 +253,7 @@ describe('a client', () => {
     await opened('asked;silent, to end', 14)
     await opened('asked;cut', 15, 5, other)
     for (const index of [13, 15]) await topUp(index)
-    await tollgate(node.product, ['session', 'release', 'asked;silent, to end'])
+    await tollgate(node().product, ['session', 'release', 'asked;silent, to end'])
     await asked('asked;cut', 1, other)
     await other.close()
     // Another session of the same client tells the node its new connection.
@@ -306,7 +301,7 @@ describe('the metrics', () => {
     await metricIs('connections', 'peer="",state="open"', (count) => count === 1)
     // Sessions of clients that did not end them.
     await metricIs('sessions', '', (count) => count === 4)
-    await link.close()
+    await link().close()
     await metricIs('connections', 'peer="",state="open"', (count) => count === -1)
   })
 })

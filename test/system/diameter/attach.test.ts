@@ -1,7 +1,8 @@
 /** Sessions that gateways open before any service is used, and services of one rating group. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
+import { useOpened } from '../../support/opened.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { tollgate } from '../../support/system/command.ts'
 import {
@@ -12,9 +13,9 @@ import {
   NODE_SETTINGS,
   subscription,
 } from '../../support/system/diameter/gateway-requests.ts'
-import { answerAsPeer, connectLink, type Link } from '../../support/system/diameter/link.ts'
+import { answerAsPeer, connectLink } from '../../support/system/diameter/link.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
-import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
+import { money, useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 /** MiB that use up the complete credit of a subscriber. */
@@ -22,26 +23,19 @@ const ALL = 10_000
 const MSI: NamedAvps = { 'Multiple-Services-Indicator': 1 }
 const [poor, shared] = [0, 1].map((index) => FIRST_SID + index) as [number, number]
 
-let node: TestNode
-let link: Link
-
-beforeAll(async () => {
-  node = await startNode({ subscribers: 3, environment: NODE_SETTINGS })
-  await node.product.start('realtime')
-  await node.product.start('recorder')
-  const port = node.product.diameterPort
-  link = await connectLink({ port, identity: GATEWAY, respond: answerAsPeer(GATEWAY) })
-})
-afterAll(async () => {
-  await link?.close()
-  await node?.stop()
+const node = useNode({ subscribers: 3, environment: NODE_SETTINGS })
+const link = useOpened(async () => {
+  await node().product.start('realtime')
+  await node().product.start('recorder')
+  const port = node().product.diameterPort
+  return connectLink({ port, identity: GATEWAY, respond: answerAsPeer(GATEWAY) })
 })
 
-const ask = async (avps: NamedAvps) => (await link.ask(command.creditControl, avps)).named
+const ask = async (avps: NamedAvps) => (await link().ask(command.creditControl, avps)).named
 
 /** Requests of the node for a session. */
 function askedFor(sessionId: string) {
-  return link.received.filter(
+  return link().received.filter(
     ({ command: code, named }) =>
       (code === command.reAuth || code === command.abortSession) &&
       named['Session-Id'] === sessionId,
@@ -49,12 +43,12 @@ function askedFor(sessionId: string) {
 }
 
 const linesOf = (sessionId: string) =>
-  withCatalog(node.product, ({ lines }) =>
+  withCatalog(node().product, ({ lines }) =>
     lines.find({ session_id: sessionId }).sort({ stamp: 1 }).toArray(),
   )
 
 const listed = (sid: number) =>
-  tollgate(node.product, ['session', 'list', '--sid', String(sid), '--json'])
+  tollgate(node().product, ['session', 'list', '--sid', String(sid), '--json'])
 
 describe('a session without services', () => {
   const first = (name: string, sid: number) =>
@@ -68,7 +62,7 @@ describe('a session without services', () => {
     expect(answer).toMatchObject({ 'Result-Code': 2001 })
     expect(answer).not.toHaveProperty('Granted-Service-Unit')
     expect(await ask(begin)).toEqual(answer)
-    expect(await node.moneyOf(poor)).toEqual(money(0, ALL))
+    expect(await node().moneyOf(poor)).toEqual(money(0, ALL))
     const poorSession = dataSession('attach;poor', 0)
     expect(await ask(poorSession.update(1, { asked: 1 }))).toMatchObject({
       'Result-Code': 2001,
@@ -82,7 +76,7 @@ describe('a session without services', () => {
     })
     const end = { ...creditControl('attach;poor', 'termination', 3, { 'Termination-Cause': 1 }) }
     expect(await ask(end)).toMatchObject({ 'Result-Code': 2001 })
-    expect(await node.moneyOf(poor)).toEqual(money(0, 0))
+    expect(await node().moneyOf(poor)).toEqual(money(0, 0))
     // It was granted units and has used none of them.
     await waitUntil('its line', async () => (await linesOf('attach;poor')).length === 1)
     expect(await linesOf('attach;poor')).toMatchObject([{ usagev: 0, aprice: 0 }])
@@ -91,9 +85,9 @@ describe('a session without services', () => {
   it('receives a RAR and an ASR', async () => {
     expect(await ask(first('attach;asked', shared))).toMatchObject({ 'Result-Code': 2001 })
     const add = ['balance', 'add', '--sid', String(shared), '--include', '1', '--amount', '1']
-    expect(await tollgate(node.product, add)).toMatchObject({ code: 0 })
+    expect(await tollgate(node().product, add)).toMatchObject({ code: 0 })
     await waitUntil('RAR', () => askedFor('attach;asked').length > 0)
-    const released = await tollgate(node.product, ['session', 'release', 'attach;asked'])
+    const released = await tollgate(node().product, ['session', 'release', 'attach;asked'])
     expect(released).toMatchObject({ code: 0 })
     await waitUntil('ASR', () =>
       askedFor('attach;asked').some(({ command: code }) => code === command.abortSession),
@@ -131,7 +125,7 @@ describe('services of one rating group', () => {
       of(2, { 'Granted-Service-Unit': octets(6), 'Result-Code': 2001 }),
     ])
     expect(await ask(begin)).toEqual(answer)
-    expect(await node.moneyOf(FIRST_SID + 2)).toEqual(money(0, 11))
+    expect(await node().moneyOf(FIRST_SID + 2)).toEqual(money(0, 11))
     expect(JSON.parse((await listed(FIRST_SID + 2)).stdout)[0].services).toMatchObject([
       { rating_group: 20, service_identifier: 1 },
       { rating_group: 20, service_identifier: 2 },
@@ -146,6 +140,6 @@ describe('services of one rating group', () => {
       { rating_group: 20, service_identifier: 1, usagev: MIB },
       { rating_group: 20, service_identifier: 2, usagev: 2 * MIB },
     ])
-    expect(await node.moneyOf(FIRST_SID + 2)).toEqual(money(3, 0))
+    expect(await node().moneyOf(FIRST_SID + 2)).toEqual(money(3, 0))
   })
 })

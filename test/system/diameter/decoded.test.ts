@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { avp } from '../../../src/realtime/codecs/diameter-wire/message.ts'
 import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
+import { useMade } from '../../support/opened.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { tollgate } from '../../support/system/command.ts'
 import {
@@ -20,7 +21,7 @@ import {
   type Message,
   openLink,
 } from '../../support/system/diameter/link.ts'
-import { startNode, type TestNode } from '../../support/system/outages/node.ts'
+import { useNode } from '../../support/system/outages/node.ts'
 import { hasTshark, type SharkAvp, type SharkMessage, tsharkOf } from '../../support/tshark.ts'
 
 /** More than the credit of a subscriber, in MiB. */
@@ -105,7 +106,6 @@ describe('the messages of the node', () => {
     ...NODE_SETTINGS,
     TOLLGATE_DIAMETER_REALMS: 'served.example',
   }
-  let node: TestNode
   const links: Link[] = []
   let link: Link
   /** It contains an unknown AVP, of which tshark warns as well. */
@@ -116,22 +116,21 @@ describe('the messages of the node', () => {
     return one
   }
   const connect = async () =>
-    keep(await connectLink({ port: node.product.diameterPort, identity: GATEWAY }))
+    keep(await connectLink({ port: node().product.diameterPort, identity: GATEWAY }))
   const restart = async (settings: Record<string, string>) => {
-    expect(await node.product.terminate('realtime')).toBe(0)
+    expect(await node().product.terminate('realtime')).toBe(0)
     Object.assign(environment, settings)
-    await node.product.start('realtime')
+    await node().product.start('realtime')
     link = await connect()
   }
 
+  const node = useNode({ subscribers: 5, environment })
   beforeAll(async () => {
-    node = await startNode({ subscribers: 5, environment })
-    await node.product.start('realtime')
+    await node().product.start('realtime')
     link = await connect()
   })
   afterAll(async () => {
     for (const one of links) await one.close()
-    await node?.stop()
   })
 
   it.each(CASES)('answer %i for %s', async (code, _, avps, ask) => {
@@ -141,7 +140,7 @@ describe('the messages of the node', () => {
   })
 
   it('answer 5001 for an unknown AVP with the M bit', async () => {
-    const other = await connectLink({ port: node.product.diameterPort, identity: GATEWAY })
+    const other = await connectLink({ port: node().product.diameterPort, identity: GATEWAY })
     const asked = first('decoded;21', asks(payer))
     const more = { avps: [avp(9999, Buffer.from('abc'))] }
     notKnown = await other.ask(command.creditControl, asked, more)
@@ -160,7 +159,7 @@ describe('the messages of the node', () => {
     [5010, { ...capabilitiesOf(GATEWAY), 'Auth-Application-Id': 16777238 }],
     [5005, without('Product-Name', capabilitiesOf(GATEWAY))],
   ])('answer %i for a peer that is not accepted', async (code, capabilities) => {
-    const port = node.product.diameterPort
+    const port = node().product.diameterPort
     const other = keep(await openLink({ port, identity: GATEWAY }))
     const answer = await other.ask(command.capabilitiesExchange, capabilities)
     expect(answer.named).toMatchObject({ 'Result-Code': code })
@@ -169,10 +168,10 @@ describe('the messages of the node', () => {
   it('request re-authorization and abort of sessions', async () => {
     await link.ask(command.creditControl, first('decoded;topped', asks(topped)))
     const add = ['balance', 'add', '--sid', String(topped), '--include', '1', '--amount', '1']
-    expect(await tollgate(node.product, add)).toMatchObject({ code: 0 })
+    expect(await tollgate(node().product, add)).toMatchObject({ code: 0 })
     await link.receives(command.reAuth, 'request')
     await link.ask(command.creditControl, first('decoded;released', asks(released)))
-    const release = await tollgate(node.product, ['session', 'release', 'decoded;released'])
+    const release = await tollgate(node().product, ['session', 'release', 'decoded;released'])
     expect(release).toMatchObject({ code: 0, stderr: '' })
     const asked = await link.receives(command.abortSession, 'request')
     expect(asked.named).toMatchObject({ 'Session-Id': 'decoded;released' })
@@ -227,20 +226,23 @@ describe('the messages of the node', () => {
   it('check an idle peer, and disconnect it when the node stops', async () => {
     await restart({ TOLLGATE_DIAMETER_WATCHDOG_MS: '1000' })
     await link.receives(command.watchdog, 'request')
-    expect(await node.product.terminate('realtime')).toBe(0)
+    expect(await node().product.terminate('realtime')).toBe(0)
     await link.receives(command.disconnectPeer, 'request')
   })
 
   describe.skipIf(!hasTshark)('decoded by tshark (not installed: skipped)', () => {
-    let decoded: SharkMessage[]
-    beforeAll(async () => {
-      decoded = await tsharkOf(links.flatMap(({ received }) => received.map(({ bytes }) => bytes)))
-    })
+    const decoded = useMade(() =>
+      tsharkOf(links.flatMap(({ received }) => received.map(({ bytes }) => bytes))),
+    )
 
     it('cause no warning', () => {
-      const commands = new Set(decoded.map((message) => message.command))
+      const commands = new Set(decoded().map((message) => message.command))
       expect([...commands].sort()).toEqual([257, 258, 272, 274, 275, 280, 282])
-      expect(decoded.filter(({ problems }) => problems.length > 0).map(shown)).toEqual([])
+      expect(
+        decoded()
+          .filter(({ problems }) => problems.length > 0)
+          .map(shown),
+      ).toEqual([])
     })
 
     it('show the AVP that the node does not know', async () => {
@@ -251,9 +253,11 @@ describe('the messages of the node', () => {
     })
 
     it('have known names and values', () => {
-      const all = decoded.flatMap(({ avps }) => avps.flatMap(withMembers))
+      const all = decoded().flatMap(({ avps }) => avps.flatMap(withMembers))
       expect(all.filter(({ name }) => name === undefined)).toEqual([])
-      const codes = decoded.flatMap(({ avps }) => avps).filter(({ code }) => code === 268)
+      const codes = decoded()
+        .flatMap(({ avps }) => avps)
+        .filter(({ code }) => code === 268)
       expect(codes.map(({ value }) => Number(value))).toEqual(expect.arrayContaining([2001, 5014]))
     })
   })

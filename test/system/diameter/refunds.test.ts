@@ -1,7 +1,8 @@
 /** Refunds over Diameter (RFC 8506 section 6.4) and over JSON, with their lines and balances. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'
+import { useOpened } from '../../support/opened.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { tollgate } from '../../support/system/command.ts'
 import {
@@ -10,9 +11,9 @@ import {
   NODE_SETTINGS,
   subscription,
 } from '../../support/system/diameter/gateway-requests.ts'
-import { connectLink, type Link } from '../../support/system/diameter/link.ts'
+import { connectLink } from '../../support/system/diameter/link.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
-import { MONEY, startNode, type TestNode } from '../../support/system/outages/node.ts'
+import { MONEY, useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 /** Micros of one message in the demo catalogue, and of one MiB. */
@@ -20,18 +21,11 @@ const SMS_PRICE = 40_000
 const MIB = 1024 * 1024
 const MIB_PRICE = 10_000
 
-let node: TestNode
-let link: Link
-
-beforeAll(async () => {
-  node = await startNode({ subscribers: 12, environment: NODE_SETTINGS })
-  await node.product.start('realtime')
-  await node.product.start('admin')
-  link = await connectLink({ port: node.product.diameterPort, identity: GATEWAY })
-})
-afterAll(async () => {
-  await link?.close()
-  await node?.stop()
+const node = useNode({ subscribers: 12, environment: NODE_SETTINGS })
+const link = useOpened(async () => {
+  await node().product.start('realtime')
+  await node().product.start('admin')
+  return connectLink({ port: node().product.diameterPort, identity: GATEWAY })
 })
 
 const DEBIT = 0
@@ -51,7 +45,7 @@ async function event(
     'Service-Context-Id': context,
     ...more,
   })
-  return (await link.ask(command.creditControl, avps)).named
+  return (await link().ask(command.creditControl, avps)).named
 }
 
 const units = (members: NamedAvps) => ({ 'Requested-Service-Unit': members })
@@ -60,7 +54,7 @@ const euros = (digits: number, exponent: number) => ({
   'CC-Money': { 'Unit-Value': { 'Value-Digits': digits, Exponent: exponent } },
 })
 
-const moneyOf = (index: number) => node.moneyOf(FIRST_SID + index)
+const moneyOf = (index: number) => node().moneyOf(FIRST_SID + index)
 const has = (credited: number, spent: number) => ({
   credited: MONEY + credited,
   spent,
@@ -70,7 +64,7 @@ const has = (credited: number, spent: number) => ({
 
 /** Content of the lines of a session. */
 async function linesOf(sessionId: string, count: number) {
-  return withCatalog(node.product, async (catalog) => {
+  return withCatalog(node().product, async (catalog) => {
     const read = () => catalog.lines.find({ session_id: sessionId }).toArray()
     await waitUntil('lines', async () => (await read()).length >= count)
     const lines = (await read()) as unknown as Record<string, unknown>[]
@@ -189,7 +183,7 @@ describe('the same refunds as JSON', () => {
   it('are credited, in part as well, and refused by name', async () => {
     const sid = FIRST_SID + 7
     const send = (session_id: string, request_num: number, more: object) =>
-      node.send({ record_type: 'event_request', session_id, request_num, sid, ...more })
+      node().send({ record_type: 'event_request', session_id, request_num, sid, ...more })
     const back = { refund: true }
     expect(await send('j1', 0, { ...back, usaget: 'money', usagev: 1_250_000 })).toMatchObject({
       returnCode: 1,
@@ -214,7 +208,7 @@ describe('the same refunds as JSON', () => {
 })
 
 it('refunds leave a ledger that agrees with the lines', async () => {
-  const audit = await tollgate(node.product, ['audit'])
+  const audit = await tollgate(node().product, ['audit'])
   expect(audit).toMatchObject({ code: 0, stderr: '' })
   expect(audit.stdout).toContain('every unit is accounted for')
 })

@@ -21,7 +21,7 @@ import {
 } from '../../support/system/diameter/gateway-requests.ts'
 import { arrived, connectLink, type Link } from '../../support/system/diameter/link.ts'
 import { startTap, type Tap } from '../../support/system/diameter/tap.ts'
-import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
+import { money, useNode } from '../../support/system/outages/node.ts'
 import { hasTshark, tsharkOf } from '../../support/tshark.ts'
 
 const SUBSCRIBERS = 4
@@ -29,15 +29,14 @@ const SUBSCRIBERS = 4
 /** A gateway that connects only to the relay, and a node that does as well. */
 describe.skipIf(!hasFreeDiameter)('a node behind freeDiameter (not installed: skipped)', () => {
   const environment: Record<string, string> = { ...NODE_SETTINGS }
-  let node: TestNode
   let tap: Tap
   let relay: Relay
   let gateway: Link
 
+  const node = useNode({ subscribers: SUBSCRIBERS, environment })
   beforeAll(async () => {
-    node = await startNode({ subscribers: SUBSCRIBERS, environment })
-    await node.product.start('realtime')
-    tap = await startTap(node.product.diameterPort)
+    await node().product.start('realtime')
+    tap = await startTap(node().product.diameterPort)
     relay = await startRelay({ originHost: NODE['Origin-Host'], port: tap.port })
     await relay.connected()
     gateway = await connectLink({ port: relay.port, identity: GATEWAY })
@@ -46,7 +45,6 @@ describe.skipIf(!hasFreeDiameter)('a node behind freeDiameter (not installed: sk
     await gateway?.close()
     await relay?.stop()
     await tap?.close()
-    await node?.stop()
   })
 
   const ask = (avps: ReturnType<ReturnType<typeof dataSession>['initial']>, more = {}) =>
@@ -85,13 +83,13 @@ describe.skipIf(!hasFreeDiameter)('a node behind freeDiameter (not installed: sk
       'CC-Request-Number': 0,
     })
     expect(opened.flags).toBe(flags.proxiable)
-    expect(await node.moneyOf(session.sid)).toEqual(money(0, 5))
+    expect(await node().moneyOf(session.sid)).toEqual(money(0, 5))
     const updated = await ask(session.update(1, { asked: 4, used: 5 }))
     expect(updated.named).toMatchObject({ 'Result-Code': 2001, ...granted(4) })
-    expect(await node.moneyOf(session.sid)).toEqual(money(5, 4))
+    expect(await node().moneyOf(session.sid)).toEqual(money(5, 4))
     const ended = await ask(session.termination(2, 3))
     expect(ended.named).toMatchObject({ 'Result-Code': 2001, 'CC-Request-Type': 3 })
-    expect(await node.moneyOf(session.sid)).toEqual(money(8, 0))
+    expect(await node().moneyOf(session.sid)).toEqual(money(8, 0))
     const passed = await arrived(connection(0).fromRelay, command.creditControl, 'request')
     expect(passed.named).toMatchObject({ ...GATEWAY, 'Route-Record': GATEWAY['Origin-Host'] })
   })
@@ -109,7 +107,7 @@ describe.skipIf(!hasFreeDiameter)('a node behind freeDiameter (not installed: sk
       expect(bytes.subarray(HEADER_BYTES)).toEqual(first.bytes.subarray(HEADER_BYTES))
     }
     expect(again).toMatchObject({ endToEndId: 700, flags: flags.proxiable })
-    expect(await node.moneyOf(session.sid)).toEqual(money(5, 5))
+    expect(await node().moneyOf(session.sid)).toEqual(money(5, 5))
     await ask(session.termination(2, 0))
   })
 
@@ -124,15 +122,15 @@ describe.skipIf(!hasFreeDiameter)('a node behind freeDiameter (not installed: sk
     const session = dataSession('gateway;relay;3', 2)
     const opened = await ask(session.initial(5))
     expect(opened.named).toMatchObject({ 'Result-Code': 2001, ...granted(5) })
-    await node.product.kill9('realtime')
+    await node().product.kill9('realtime')
     environment['TOLLGATE_DIAMETER_WATCHDOG_MS'] = '1000'
-    await node.product.start('realtime')
+    await node().product.start('realtime')
     await relay.connected(2)
     const updated = await ask(session.update(1, { asked: 5, used: 5 }))
     expect(updated.named).toMatchObject({ 'Result-Code': 2001, ...granted(5) })
     const ended = await ask(session.termination(2, 5))
     expect(ended.named).toMatchObject({ 'Result-Code': 2001 })
-    expect(await node.moneyOf(session.sid)).toEqual(money(10, 0))
+    expect(await node().moneyOf(session.sid)).toEqual(money(10, 0))
   })
 
   it('sends a watchdog to the relay', async () => {
@@ -147,7 +145,7 @@ describe.skipIf(!hasFreeDiameter)('a node behind freeDiameter (not installed: sk
     const session = dataSession('gateway;relay;4', 3)
     await ask(session.initial(5))
     const add = ['balance', 'add', '--sid', String(session.sid), '--include', '1']
-    expect(await tollgate(node.product, [...add, '--amount', '1'])).toMatchObject({ code: 0 })
+    expect(await tollgate(node().product, [...add, '--amount', '1'])).toMatchObject({ code: 0 })
     const asked = await gateway.receives(command.reAuth, 'request')
     expect(asked.named).toMatchObject({
       'Session-Id': 'gateway;relay;4',
@@ -164,7 +162,7 @@ describe.skipIf(!hasFreeDiameter)('a node behind freeDiameter (not installed: sk
     expect(updated.named).toMatchObject({ 'Result-Code': 2001 })
     await ask(session.termination(2, 0))
     const paid = money(5, 0)
-    expect(await node.moneyOf(session.sid)).toEqual({
+    expect(await node().moneyOf(session.sid)).toEqual({
       ...paid,
       credited: paid.credited + 1_000_000,
       free: paid.free + 1_000_000,
@@ -172,7 +170,7 @@ describe.skipIf(!hasFreeDiameter)('a node behind freeDiameter (not installed: sk
   })
 
   it('disconnects in order', async () => {
-    expect(await node.product.terminate('realtime')).toBe(0)
+    expect(await node().product.terminate('realtime')).toBe(0)
     const { fromRelay, fromNode } = connection(1)
     const asked = await arrived(fromNode, command.disconnectPeer, 'request')
     expect(asked.named).toMatchObject({ ...NODE, 'Disconnect-Cause': 0 })

@@ -10,28 +10,25 @@ import {
 } from '../../support/system/diameter/gateway-requests.ts'
 import { connectLink, type Identity, type Link } from '../../support/system/diameter/link.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
-import { money, startNode, type TestNode } from '../../support/system/outages/node.ts'
+import { money, useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const REALM = 'access.example'
 const RELAY = { 'Origin-Host': `relay.${REALM}`, 'Origin-Realm': REALM }
-
-let node: TestNode
 let other: Product
 const open: Link[] = []
 
+const node = useNode({ subscribers: 20, environment: NODE_SETTINGS })
 beforeAll(async () => {
-  node = await startNode({ subscribers: 20, environment: NODE_SETTINGS })
-  const { redisUrl, mongoUrl, database } = node.product
+  const { redisUrl, mongoUrl, database } = node().product
   const environment = { ...NODE_SETTINGS, TOLLGATE_DIAMETER_ORIGIN_HOST: 'node2.node.example' }
   other = await startProduct({ redisUrl, mongoUrl, database, environment })
-  await Promise.all([node.product.start('realtime'), other.start('realtime')])
-  await node.product.start('admin')
+  await Promise.all([node().product.start('realtime'), other.start('realtime')])
+  await node().product.start('admin')
 })
 afterAll(async () => {
   for (const link of open) await link.close()
   await other?.stop()
-  await node?.stop()
 })
 
 type ClientIdentity = Identity & { 'Origin-State-Id'?: number }
@@ -42,7 +39,7 @@ const client = (name: string, stateId?: number): ClientIdentity => ({
   ...(stateId !== undefined && { 'Origin-State-Id': stateId }),
 })
 
-async function connect(identity: ClientIdentity, product = node.product): Promise<Link> {
+async function connect(identity: ClientIdentity, product = node().product): Promise<Link> {
   const link = await connectLink({ port: product.diameterPort, identity })
   open.push(link)
   return link
@@ -54,7 +51,7 @@ async function begin(link: Link, name: string, index: number, sender: ClientIden
   const ask = async (avps: object) =>
     (await link.ask(command.creditControl, { ...avps, ...sender })).named
   expect(await ask(session.initial(5))).toMatchObject({ 'Result-Code': 2001, ...granted(5) })
-  expect(await node.moneyOf(session.sid)).toEqual(money(0, 5))
+  expect(await node().moneyOf(session.sid)).toEqual(money(0, 5))
   return {
     sid: session.sid,
     update: (number: number) => ask(session.update(number, { asked: 5, used: 0 })),
@@ -62,11 +59,11 @@ async function begin(link: Link, name: string, index: number, sender: ClientIden
   }
 }
 
-const hasReserved = async (sid: number) => (await node.moneyOf(sid)).reserved > 0
+const hasReserved = async (sid: number) => (await node().moneyOf(sid)).reserved > 0
 const ended = (sid: number) => waitUntil('it has ended', async () => !(await hasReserved(sid)))
 
 async function lineStates(sessionId: string): Promise<unknown[]> {
-  return withCatalog(node.product, async (catalog) => {
+  return withCatalog(node().product, async (catalog) => {
     const lines = await catalog.lines.find({ session_id: sessionId }).toArray()
     return lines.map((line) => (line as unknown as { state: unknown }).state)
   })
@@ -85,7 +82,7 @@ describe('a client whose Origin-State-Id grows', () => {
     expect(await hasReserved(kept.sid)).toBe(true)
     // Usage reported after expiry is charged, on a line that is marked.
     expect(await lost.end(1, 3)).toMatchObject({ 'Result-Code': 2001 })
-    expect(await node.moneyOf(lost.sid)).toEqual(money(3, 0))
+    expect(await node().moneyOf(lost.sid)).toEqual(money(3, 0))
     await waitUntil('its line', async () => (await lineStates('restart;cer')).length > 0)
     expect(await lineStates('restart;cer')).toEqual(['expired'])
     expect(await kept.end(1, 0)).toMatchObject({ 'Result-Code': 2001 })
@@ -142,6 +139,6 @@ it('an Origin-State-Id that stays, falls, or is 0 ends no session', async () => 
 })
 
 it('restarts leave a ledger that agrees with the lines', async () => {
-  const audit = await tollgate(node.product, ['audit'])
+  const audit = await tollgate(node().product, ['audit'])
   expect(audit).toMatchObject({ code: 0, stderr: '' })
 })

@@ -1,44 +1,45 @@
 /** Steps of the clock, in all threads and in the sweep (the matrix of docs/OPERATING.md). */
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import { indexMember, sessionKeyOf } from '../../../src/ledger/keys.ts'
-import { type Recorder, startRecorder } from '../../../src/recorder/start.ts'
+import { startRecorder } from '../../../src/recorder/start.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { createMetrics } from '../../../src/runtime/metrics.ts'
+import { useOpened } from '../../support/opened.ts'
 import { aidOf, FIRST_SID } from '../../support/product/population.ts'
-import { type FaultyNode, startFaultyNode } from '../../support/system/outages/faulty-node.ts'
+import { startFaultyNode } from '../../support/system/outages/faulty-node.ts'
 import { GRANTED, MIB, money, session } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 const VALIDITY_MS = 1_000
 /** Much larger than the steps, so that a slow machine does not matter. */
 const GRACE_MS = 120_000
-
-let faulty: FaultyNode
-let recorder: Recorder
 const metrics = createMetrics({ node: 'test', role: 'recorder' })
 
-beforeAll(async () => {
-  faulty = await startFaultyNode(30, {
-    TOLLGATE_REALTIME_WORKERS: '2',
-    TOLLGATE_SESSION_VALIDITY_MS: String(VALIDITY_MS),
-    TOLLGATE_SESSION_GRACE_MS: String(GRACE_MS),
-    TOLLGATE_SWEEP_INTERVAL_MS: '50',
-  })
-  const { config, clock } = faulty
-  const log = createLogger({ name: 'test', level: 'silent' })
-  recorder = await startRecorder({ config, log, metrics, clock })
-})
-afterEach(() => faulty.stepClock(0))
-afterAll(async () => {
-  await recorder?.stop(1_000)
-  await faulty?.stop()
-})
+const faulty = useOpened(
+  () =>
+    startFaultyNode(30, {
+      TOLLGATE_REALTIME_WORKERS: '2',
+      TOLLGATE_SESSION_VALIDITY_MS: String(VALIDITY_MS),
+      TOLLGATE_SESSION_GRACE_MS: String(GRACE_MS),
+      TOLLGATE_SWEEP_INTERVAL_MS: '50',
+    }),
+  (opened) => opened.stop(),
+)
+useOpened(
+  async () => {
+    const { config, clock } = faulty()
+    const log = createLogger({ name: 'test', level: 'silent' })
+    return startRecorder({ config, log, metrics, clock })
+  },
+  (opened) => opened.stop(1_000),
+)
+afterEach(() => faulty().stepClock(0))
 
 /** When the session expires; null if it is not open. */
 async function expiryOf(sessionId: string, sid: number): Promise<number | null> {
   const sessionKeys = [sessionKeyOf('http', sessionId)]
   const request = { aid: aidOf(sid - FIRST_SID, 1), sid, sessionKeys }
-  const [owner] = await faulty.node.reader.ledger.load([request])
+  const [owner] = await faulty().node.reader.ledger.load([request])
   if (owner === undefined || owner instanceof Error) throw owner ?? new Error('no owner')
   const [found] = owner.sessions
   return found?.state === 'open' ? found.expiresMs : null
@@ -46,9 +47,9 @@ async function expiryOf(sessionId: string, sid: number): Promise<number | null> 
 
 /** Resolves when the sweep has processed this account, through a session with another expiry. */
 async function sweepHasRun(sid: number): Promise<void> {
-  const { keys, redis } = faulty.node.reader.ledger
+  const { keys, redis } = faulty().node.reader.ledger
   const one = session(`due-${performance.now()}`, sid)
-  expect(await faulty.send(one.start())).toMatchObject(GRANTED)
+  expect(await faulty().send(one.start())).toMatchObject(GRANTED)
   const aid = aidOf(sid - FIRST_SID, 1)
   const member = indexMember(aid, sid, sessionKeyOf('http', one.start().session_id))
   // Appears due at any clock; the sweep finds that it is not, and moves it.
@@ -57,7 +58,7 @@ async function sweepHasRun(sid: number): Promise<void> {
     await redis.client.zadd(index, 'XX', 1, member)
     await waitUntil('the sweep', async () => Number(await redis.client.zscore(index, member)) > 1)
   }
-  expect(await faulty.send(one.release(1))).toMatchObject(GRANTED)
+  expect(await faulty().send(one.release(1))).toMatchObject(GRANTED)
 }
 
 const steps = [
@@ -69,7 +70,7 @@ describe.each(steps)('a clock that is stepped by $step ms', ({ step, sid }) => {
   const name = (what: string) => `${what} ${step}`
 
   it('invalidates no grant and no answer', async () => {
-    const { send, stepClock, node } = faulty
+    const { send, stepClock, node } = faulty()
     const open = session(name('open'), sid)
     const closed = session(name('closed'), sid + 2)
     expect(await send(open.start())).toMatchObject(GRANTED)
@@ -93,7 +94,7 @@ describe.each(steps)('a clock that is stepped by $step ms', ({ step, sid }) => {
   })
 
   it('never runs backwards for an account: no grant ends before the last one', async () => {
-    const { send, stepClock } = faulty
+    const { send, stepClock } = faulty()
     const one = session(name('forwards'), sid + 1)
     expect(await send(one.start())).toMatchObject(GRANTED)
     let last = (await expiryOf(name('forwards'), sid + 1)) ?? 0
@@ -112,7 +113,7 @@ describe.each(steps)('a clock that is stepped by $step ms', ({ step, sid }) => {
 
 describe('a clock that is stepped beyond validity and grace', () => {
   it('ends open sessions once, and releases their reservations', async () => {
-    const { send, stepClock, node } = faulty
+    const { send, stepClock, node } = faulty()
     const sid = FIRST_SID + 20
     const one = session('beyond', sid)
     expect(await send(one.start())).toMatchObject(GRANTED)

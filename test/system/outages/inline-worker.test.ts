@@ -1,16 +1,9 @@
 /** Faults of a worker on the event loop (the outage matrix of docs/OPERATING.md). */
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { FIRST_SID } from '../../support/product/population.ts'
-import {
-  GRANTED,
-  MIB,
-  money,
-  session,
-  startNode,
-  type TestNode,
-} from '../../support/system/outages/node.ts'
+import { GRANTED, MIB, money, session, useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 
 /** Makes the event loop hang at a signal. */
@@ -20,19 +13,16 @@ const environment: Record<string, string> = {
   TOLLGATE_REALTIME_REQUEST_TIMEOUT_MS: '500',
   TOLLGATE_REDIS_COMMAND_TIMEOUT_MS: '400',
 }
-
-let node: TestNode
+const node = useNode({ subscribers: 4, environment })
 beforeAll(async () => {
-  node = await startNode({ subscribers: 4, environment })
-  const preload = join(node.product.folder, 'hangs.cjs')
+  const preload = join(node().product.folder, 'hangs.cjs')
   writeFileSync(preload, HANGS)
   environment['NODE_OPTIONS'] = `--require ${preload}`
-  await node.product.start('realtime')
+  await node().product.start('realtime')
 })
-afterAll(() => node?.stop())
 
 it('ends its process if it never stops spinning; the next one has its sessions', async () => {
-  const { product, send, insist, moneyOf } = node
+  const { product, send, insist, moneyOf } = node()
   const one = session('spins', FIRST_SID)
   expect(await insist(one.start())).toMatchObject(GRANTED)
   expect(await insist(one.update(1))).toMatchObject(GRANTED)

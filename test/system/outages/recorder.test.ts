@@ -2,18 +2,12 @@
  * A recorder that is far behind (the outage matrix of docs/OPERATING.md). ../kill.test.ts covers
  * one that is killed under load.
  */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
+import { useOpened } from '../../support/opened.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { withCatalog } from '../../support/system/exchange.ts'
-import {
-  GRANTED,
-  MIB_PRICE,
-  money,
-  session,
-  startNode,
-  type TestNode,
-} from '../../support/system/outages/node.ts'
+import { GRANTED, MIB_PRICE, money, session, useNode } from '../../support/system/outages/node.ts'
 import { waitUntil } from '../../support/wait.ts'
 import {
   aidOf,
@@ -29,17 +23,12 @@ const COMMITS = 100_000
 const ACCOUNTS = 100
 const MILLION = 1_000_000
 const PRICE = 10_000
-
-let node: TestNode
-let scene: ProcessorFixture
-beforeAll(async () => {
-  node = await startNode({ subscribers: 4 })
-  scene = await openProcessorFixture(node.product.redisUrl, { commandTimeoutMs: 20_000 })
-  scene.clock.set(Date.now())
-})
-afterAll(async () => {
-  await scene?.close()
-  await node?.stop()
+const node = useNode({ subscribers: 4 })
+const scene = useOpened(() =>
+  openProcessorFixture(node().product.redisUrl, { commandTimeoutMs: 20_000 }),
+)
+beforeAll(() => {
+  scene().clock.set(Date.now())
 })
 
 const sids = Array.from({ length: ACCOUNTS }, (_, index) => index * 100 + 1)
@@ -48,10 +37,10 @@ const sids = Array.from({ length: ACCOUNTS }, (_, index) => index * 100 + 1)
 async function writeEntries(): Promise<number> {
   for (const sid of sids) {
     expect(aidOf(sid)).toBe((sid - 1) / 100 + 1)
-    await scene.credit(sid, MONEY_INCLUDE, 1_000_000_000)
+    await scene().credit(sid, MONEY_INCLUDE, 1_000_000_000)
   }
   const granted = async (requests: Parameters<ProcessorFixture['charge']>) => {
-    const reasons = (await scene.charge(...requests)).map(({ reason }) => reason)
+    const reasons = (await scene().charge(...requests)).map(({ reason }) => reason)
     expect(new Set(reasons)).toEqual(new Set(['granted']))
   }
   await granted(sids.map((sid) => request('start', sid, 0, [service(MILLION)])))
@@ -66,7 +55,7 @@ async function writeEntries(): Promise<number> {
 
 describe('a recorder that is 100,000 commits behind', () => {
   it('catches up while charging continues; every line is exact', async () => {
-    const { product, reader, send, moneyOf } = node
+    const { product, reader, send, moneyOf } = node()
     await product.start('realtime')
     const reports = await writeEntries()
     expect(await streamBacklog(reader.ledger)).toBeGreaterThanOrEqual(COMMITS / ACCOUNTS)
@@ -113,7 +102,7 @@ describe('a recorder that is 100,000 commits behind', () => {
         usagev: reports * MILLION,
         aprice_micros: reports * PRICE,
       })
-      const { state } = await scene.owner(sid)
+      const { state } = await scene().owner(sid)
       expect(state.buckets).toMatchObject([{ spent: reports * PRICE, reserved: 0 }])
     }
   })

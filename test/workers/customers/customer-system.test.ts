@@ -1,8 +1,9 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { ChargeRequest } from '../../../src/domain/charge-request.ts'
-import { type Crm, startCrm, usualAnswer } from '../../support/external/crm.ts'
+import { startCrm, usualAnswer } from '../../support/external/crm.ts'
 import { emptyLedger } from '../../support/ledger.ts'
-import { startTestRedis, type TestRedis } from '../../support/redis.ts'
+import { useOpened, useOpenedEach } from '../../support/opened.ts'
+import { startTestRedis } from '../../support/redis.ts'
 import {
   type CustomerScene,
   type CustomerSceneOptions,
@@ -11,28 +12,20 @@ import {
 } from '../../support/workers/customer-scene.ts'
 import { aidOf, MONEY, NOW_MS, request, service } from '../../support/workers/processor-fixture.ts'
 
-let redis: TestRedis
-let crm: Crm
 const scenes: CustomerScene[] = []
 
-beforeAll(async () => {
-  redis = await startTestRedis({ appendfsync: 'everysec' })
-})
-afterAll(() => redis.close())
-beforeEach(async () => {
-  crm = await startCrm()
-})
+const redis = useOpened(() => startTestRedis({ appendfsync: 'everysec' }))
+const crm = useOpenedEach(startCrm)
 afterEach(async () => {
   for (const scene of scenes.splice(0)) {
     expect(scene.defects).toEqual([])
     await scene.close()
   }
-  await crm.close()
 })
 
 /** The first one of a test empties the ledger. */
 async function open(options: CustomerSceneOptions = {}): Promise<CustomerScene> {
-  const scene = await openCustomerScene(redis.url, crm, options)
+  const scene = await openCustomerScene(redis().url, crm(), options)
   if (scenes.length === 0) await emptyLedger(scene.ledger)
   scenes.push(scene)
   return scene
@@ -50,9 +43,9 @@ function hold(): () => void {
   const gate = new Promise((resolve) => {
     letGo = () => resolve(undefined)
   })
-  crm.respond = async (response, asked) => {
+  crm().respond = async (response, asked) => {
     await gate
-    response.end(JSON.stringify(usualAnswer(crm, asked)))
+    response.end(JSON.stringify(usualAnswer(crm(), asked)))
   }
   return letGo
 }
@@ -63,45 +56,45 @@ const reasons = (outcomes: readonly ({ reason: string } | null)[]) =>
 describe('a subscriber of the customer system', () => {
   it('is asked for once, by the identifier of the request, and then cached', async () => {
     const scene = await open()
-    know(crm, 1)
+    know(crm(), 1)
     await scene.credit(1, MONEY, 1_000_000)
     const byNumber = { subscriberKey: 'msisdn', subscriberValue: '49001' } as const
     const first = start(1, byNumber)
     expect(await scene.fast(first)).toEqual([null])
-    expect(crm.requests).toEqual([])
+    expect(crm().requests).toEqual([])
     expect(reasons(await scene.send(first))).toEqual(['granted'])
     expect(reasons(await scene.fast(update(1, 1, 500_000)))).toEqual(['granted'])
     expect(reasons(await scene.fast(start(1, { ...byNumber, sessionId: 'another' })))).toEqual([
       'granted',
     ])
-    expect(crm.asked()).toEqual(['msisdn:49001'])
+    expect(crm().asked()).toEqual(['msisdn:49001'])
   })
 
   it('that does not exist is denied, and not asked for again at once', async () => {
     const scene = await open()
     expect(reasons(await scene.send(start(7)))).toEqual(['unknownSubscriber'])
     expect(reasons(await scene.fast(start(7)))).toEqual(['unknownSubscriber'])
-    expect(crm.asked()).toEqual(['sid:7'])
+    expect(crm().asked()).toEqual(['sid:7'])
   })
 
   it('has an account there, with the limits and overrides of its revision', async () => {
     const scene = await open({ account: {} })
-    know(crm, 1)
+    know(crm(), 1)
     const period = { from: '2026-01-01 00:00:00', to: '2026-05-01T00:00:00', aid: aidOf(1) }
-    crm.accounts.set(`aid:${aidOf(1)}`, [{ ...period, credit_limit: 12.5 }])
+    crm().accounts.set(`aid:${aidOf(1)}`, [{ ...period, credit_limit: 12.5 }])
     await scene.send(start(1))
     const cached = scene.profiles.peekSid(1, NOW_MS, NOW_MS)
     expect(cached?.profile).toMatchObject({ accountCreditLimit: 12_500_000, aid: aidOf(1) })
     expect(cached?.validUntilMs).toBe(Date.UTC(2026, 4, 1))
-    expect(crm.requests.map(({ path }) => path)).toEqual(['/subscribers', '/accounts'])
+    expect(crm().requests.map(({ path }) => path)).toEqual(['/subscribers', '/accounts'])
   })
 
   it('is asked for with its account if units are pooled', async () => {
     const scene = await open({ needsPool: true })
-    know(crm, 1)
-    crm.subscribers.set(`aid:${aidOf(1)}`, [
-      ...(crm.subscribers.get('sid:1') ?? []),
-      { ...crm.subscribers.get('sid:1')?.[0], sid: 2, plan: 'OTHER' },
+    know(crm(), 1)
+    crm().subscribers.set(`aid:${aidOf(1)}`, [
+      ...(crm().subscribers.get('sid:1') ?? []),
+      { ...crm().subscribers.get('sid:1')?.[0], sid: 2, plan: 'OTHER' },
     ])
     await scene.send(start(1))
     const { profile } = scene.profiles.peekSid(1, NOW_MS, NOW_MS) ?? {}
@@ -110,15 +103,15 @@ describe('a subscriber of the customer system', () => {
 
   it('is asked for once if its request is repeated; both get the same answer', async () => {
     const scene = await open()
-    know(crm, 1)
+    know(crm(), 1)
     await scene.credit(1, MONEY, 1_000_000)
     const letGo = hold()
     const answers = [scene.send(start(1)), scene.send(start(1))]
-    await expect.poll(() => crm.requests.length).toBe(1)
+    await expect.poll(() => crm().requests.length).toBe(1)
     letGo()
     const [[one], [two]] = (await Promise.all(answers)) as [never[], never[]]
     expect(one).toEqual(two)
-    expect(crm.asked()).toEqual(['sid:1'])
+    expect(crm().asked()).toEqual(['sid:1'])
     expect((await scene.owner(1)).state.buckets[0]?.reserved).toBe(10_000)
   })
 
@@ -126,8 +119,8 @@ describe('a subscriber of the customer system', () => {
     const filter = { type: 'match', rate_key: 'key', line_key: 'subscriber.tariff' }
     const retail = { data: { priorities: [{ filters: [filter] }] } }
     const scene = await open({ rules: { rateCalculators: { retail } } })
-    know(crm, 1, { tariff: 'DATA_10' })
-    know(crm, 2, { tariff: 'DATA' })
+    know(crm(), 1, { tariff: 'DATA_10' })
+    know(crm(), 2, { tariff: 'DATA' })
     for (const sid of [1, 2]) await scene.credit(sid, MONEY, 1_000_000)
     expect(reasons(await scene.send(start(1), start(2)))).toEqual(['granted', 'granted'])
     const reserved = async (sid: number) => (await scene.owner(sid)).state.buckets[0]?.reserved
@@ -137,14 +130,14 @@ describe('a subscriber of the customer system', () => {
   it('1,000 of them at once take at most 50 calls', async () => {
     const scene = await open({ account: {} })
     const sids = Array.from({ length: 1000 }, (_, index) => index + 1)
-    for (const sid of sids) know(crm, sid)
+    for (const sid of sids) know(crm(), sid)
     const parts = Array.from({ length: 20 }, (_, part) => sids.slice(part * 50, part * 50 + 50))
     const outcomes = await Promise.all(
       parts.map((part) => scene.send(...part.map((n) => start(n)))),
     )
     expect(reasons(outcomes.flat())).toEqual(sids.map(() => 'noCredit'))
-    expect(crm.asked().toSorted()).toEqual(sids.map((sid) => `sid:${sid}`).toSorted())
-    expect(crm.requests.length).toBeLessThanOrEqual(50)
+    expect(crm().asked().toSorted()).toEqual(sids.map((sid) => `sid:${sid}`).toSorted())
+    expect(crm().requests.length).toBeLessThanOrEqual(50)
   })
 })
 
@@ -153,12 +146,12 @@ describe('a change in the customer system', () => {
 
   it('counts in all workers and processes once it is announced', async () => {
     const [one, two] = [await open(), await open()]
-    know(crm, 1)
+    know(crm(), 1)
     await one.credit(1, MONEY, 1_000_000)
     await Promise.all([one.listening(), two.listening()])
     expect(reasons(await one.send(start(1)))).toEqual(['granted'])
     expect(reasons(await two.send(update(1, 1)))).toEqual(['granted'])
-    know(crm, 1, barred)
+    know(crm(), 1, barred)
     await one.announce(aidOf(1), 1)
     expect(reasons(await one.send(update(1, 2)))).toEqual(['barred'])
     expect(reasons(await two.send(update(1, 3)))).toEqual(['barred'])
@@ -166,11 +159,11 @@ describe('a change in the customer system', () => {
 
   it('counts at once even in a process that the message has not reached', async () => {
     const [one, two] = [await open(), await open()]
-    know(crm, 1)
+    know(crm(), 1)
     await one.credit(1, MONEY, 1_000_000)
     expect(reasons(await two.send(start(1)))).toEqual(['granted'])
     expect(reasons(await two.fast(update(1, 1)))).toEqual(['granted'])
-    know(crm, 1, barred)
+    know(crm(), 1, barred)
     await one.ledger.raiseFence(aidOf(1), 1, false, NOW_MS)
     expect(reasons(await two.fast(update(1, 2)))).toEqual([null])
     expect(reasons(await two.send(update(1, 2)))).toEqual(['barred'])
@@ -182,11 +175,11 @@ describe('a change in the customer system', () => {
     ['a subscriber alone', 0, 1],
   ])('of %s is announced', async (_, aid, sid) => {
     const scene = await open()
-    know(crm, 1)
+    know(crm(), 1)
     await scene.credit(1, MONEY, 1_000_000)
     await scene.listening()
     await scene.send(start(1))
-    know(crm, 1, { plan: 'PLAN', ...barred })
+    know(crm(), 1, { plan: 'PLAN', ...barred })
     await scene.announce(aid, sid)
     await expect
       .poll(() => scene.profiles.peekSid(1, NOW_MS, NOW_MS)?.profile?.barred)
@@ -196,11 +189,11 @@ describe('a change in the customer system', () => {
 
   it('of the plan ends the old price: what was granted is settled by it', async () => {
     const scene = await open()
-    know(crm, 1)
+    know(crm(), 1)
     await scene.credit(1, MONEY, 1_000_000)
     await scene.listening()
     await scene.send(start(1))
-    know(crm, 1, { plan: 'GONE' })
+    know(crm(), 1, { plan: 'GONE' })
     await scene.announce(aidOf(1), 1)
     const [outcome] = await scene.send(update(1, 1, 1_000_000))
     expect(outcome?.reason).not.toBe('granted')
@@ -214,12 +207,12 @@ describe('a change in the customer system', () => {
 
 describe('while the customer system', () => {
   const down = () => {
-    crm.respond = (response) => response.destroy()
+    crm().respond = (response) => response.destroy()
   }
 
   it('is down, known subscribers are charged, and unknown ones get an outage', async () => {
     const scene = await open()
-    know(crm, 1)
+    know(crm(), 1)
     await scene.credit(1, MONEY, 100_000_000)
     await scene.send(start(1))
     down()
@@ -229,12 +222,12 @@ describe('while the customer system', () => {
     for (let number = 1; number <= 200; number += 1) {
       expect(reasons(await scene.fast(update(1, number, 1000)))).toEqual(['granted'])
     }
-    expect(crm.asked()).toEqual(['sid:1', 'sid:2'])
+    expect(crm().asked()).toEqual(['sid:1', 'sid:2'])
   })
 
   it('is down, usage of sessions is settled without their subscriber', async () => {
     const before = await open()
-    know(crm, 1)
+    know(crm(), 1)
     await before.credit(1, MONEY, 1_000_000)
     await before.send(start(1))
     const restarted = await open()
@@ -254,8 +247,8 @@ describe('while the customer system', () => {
   it('is slow, known subscribers do not wait', async () => {
     // However long the test takes, the call does not end by itself.
     const scene = await open({ subscriber: { external_timeout_ms: 60_000 }, waitMsMax: 60_000 })
-    know(crm, 1)
-    know(crm, 2)
+    know(crm(), 1)
+    know(crm(), 2)
     await scene.credit(1, MONEY, 100_000_000)
     await scene.send(start(1))
     const letGo = hold()
@@ -264,7 +257,7 @@ describe('while the customer system', () => {
       isAnswered = true
       return outcomes
     })
-    await expect.poll(() => crm.requests.length).toBe(2)
+    await expect.poll(() => crm().requests.length).toBe(2)
     for (let number = 1; number <= 200; number += 1) {
       expect(reasons(await scene.fast(update(1, number, 1000)))).toEqual(['granted'])
     }
@@ -275,7 +268,7 @@ describe('while the customer system', () => {
 
   it('is too slow, only requests that wait get an outage, and its answer counts', async () => {
     const scene = await open({ waitMsMax: 50 })
-    know(crm, 2)
+    know(crm(), 2)
     await scene.credit(2, MONEY, 1_000_000)
     const letGo = hold()
     expect(await scene.send(start(2))).toMatchObject([
@@ -284,12 +277,12 @@ describe('while the customer system', () => {
     letGo()
     await expect.poll(() => scene.profiles.peekSid(2, NOW_MS, NOW_MS)).toBeDefined()
     expect(reasons(await scene.fast(start(2)))).toEqual(['granted'])
-    expect(crm.asked()).toEqual(['sid:2'])
+    expect(crm().asked()).toEqual(['sid:2'])
   })
 
   it('fails again and again, it is not called, until a probe succeeds', async () => {
     const scene = await open()
-    for (const sid of [1, 2]) know(crm, sid)
+    for (const sid of [1, 2]) know(crm(), sid)
     down()
     for (let time = 1; time <= 5; time += 1) {
       expect(reasons(await scene.send(start(time)))).toEqual(['storeDown'])
@@ -299,8 +292,8 @@ describe('while the customer system', () => {
     expect(await scene.send(start(6))).toMatchObject([
       { reason: 'storeDown', detail: expect.stringContaining('is not called') },
     ])
-    expect(crm.requests).toHaveLength(5)
-    crm.respond = null
+    expect(crm().requests).toHaveLength(5)
+    crm().respond = null
     scene.pass(1000)
     expect(reasons(await scene.send(start(1)))).toEqual(['noCredit'])
     expect(scene.events.map(({ calls: [call] }) => call?.circuit)).toEqual(
@@ -319,10 +312,10 @@ describe('while the customer system', () => {
     ['a huge text', 200, JSON.stringify('x'.repeat(3_000_000)), 'too large'],
   ])('answers with %s, charging of known subscribers goes on', async (_, status, body, kind) => {
     const scene = await open()
-    know(crm, 1)
+    know(crm(), 1)
     await scene.credit(1, MONEY, 100_000_000)
     await scene.send(start(1))
-    crm.respond = (response) => response.writeHead(status, { location: '/x' }).end(body)
+    crm().respond = (response) => response.writeHead(status, { location: '/x' }).end(body)
     expect(reasons(await scene.send(start(2)))).toEqual(['storeDown'])
     for (let number = 1; number <= 50; number += 1) {
       expect(reasons(await scene.fast(update(1, number, 1000)))).toEqual(['granted'])
@@ -332,8 +325,8 @@ describe('while the customer system', () => {
 
   it('sends an invalid revision, only its subscriber is refused', async () => {
     const scene = await open()
-    know(crm, 1, { plan: 5 })
-    know(crm, 2)
+    know(crm(), 1, { plan: 5 })
+    know(crm(), 2)
     const [damaged, other] = await scene.send(start(1), start(2))
     expect([damaged?.reason, other?.reason]).toEqual(['storeDown', 'noCredit'])
     expect(scene.defects.splice(0)).toMatchObject([{ name: 'FieldError', path: 'revision 0.plan' }])
@@ -343,13 +336,13 @@ describe('while the customer system', () => {
 describe('settings', () => {
   it('that change drop what was answered by the old ones', async () => {
     const scene = await open()
-    know(crm, 1)
+    know(crm(), 1)
     await scene.send(start(1))
-    const settings = { type: 'external', external_url: `${crm.url}/others` }
+    const settings = { type: 'external', external_url: `${crm().url}/others` }
     scene.customers.follow({ subscriber: settings })
     expect(scene.profiles.peekSid(1, NOW_MS, NOW_MS)).toBeUndefined()
     await scene.send(start(1))
-    expect(crm.requests.map(({ path }) => path)).toEqual(['/subscribers', '/others'])
+    expect(crm().requests.map(({ path }) => path)).toEqual(['/subscribers', '/others'])
     scene.customers.follow({ subscriber: settings, account: { fields: [] } })
     expect(scene.profiles.peekSid(1, NOW_MS, NOW_MS)).toBeDefined()
     scene.customers.follow({})
@@ -363,6 +356,6 @@ describe('settings', () => {
     expect(await scene.send(start(1))).toMatchObject([
       { reason: 'storeDown', detail: expect.stringContaining('external_url must be set') },
     ])
-    expect(crm.requests).toEqual([])
+    expect(crm().requests).toEqual([])
   })
 })

@@ -8,10 +8,10 @@ import {
   addEntries,
   hasSlapd,
   SERVICE,
-  type Slapd,
   SUFFIX,
   startSlapd,
 } from '../../../support/admin/auth/protocols/slapd.ts'
+import { useOpened } from '../../../support/opened.ts'
 
 type Fields = Record<string, unknown>
 
@@ -52,18 +52,16 @@ userPassword: comma-1\nemployeeType: reader`,
 const GROUP = `dn: ${ADMINS}\nobjectClass: groupOfNames\ncn: Admins\nmember: uid=ada,${PEOPLE}\n`
 
 describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
-  let slapd: Slapd
-  beforeAll(async () => {
-    slapd = await startSlapd(ENTRIES)
-    addEntries(slapd, GROUP)
+  const slapd = useOpened(() => startSlapd(ENTRIES))
+  beforeAll(() => {
+    addEntries(slapd(), GROUP)
   })
-  afterAll(() => slapd?.close())
 
   const service = { bind_dn: SERVICE.dn, bind_password: `sealed:${SERVICE.password}` }
   const directory = (more: Fields = {}): Fields => ({
     type: 'ldap',
     name: 'corp',
-    url: slapd.url,
+    url: slapd().url,
     base_dn: SUFFIX,
     ...service,
     ...more,
@@ -161,7 +159,7 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
   })
 
   it('connects by TLS and by StartTLS to a directory whose authority is known', async () => {
-    const { ca, url, urlTls } = slapd
+    const { ca, url, urlTls } = slapd()
     const good = { user: { name: 'ada' } }
     const from = (more: Fields) => ldapWith(directory(more)).login('ada', 'engine-1843')
     expect(await from({ url: urlTls, ca })).toMatchObject(good)
@@ -175,7 +173,7 @@ describe.skipIf(!hasSlapd)('login by LDAP (needs slapd and openssl)', () => {
   it('sends no password to a directory of another authority', async () => {
     const other = await startSlapd(ENTRIES)
     try {
-      for (const way of [{ url: slapd.urlTls }, { url: slapd.url, start_tls: true }]) {
+      for (const way of [{ url: slapd().urlTls }, { url: slapd().url, start_tls: true }]) {
         for (const trust of [{ ca: other.ca }, {}]) {
           const { login, logged } = ldapWith(directory({ ...way, ...trust }))
           expect(await login('ada', 'engine-1843')).toBe('unavailable')

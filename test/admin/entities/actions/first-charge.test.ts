@@ -1,22 +1,19 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { findBalances } from '../../../../src/admin/balances/find.ts'
 import { entityStoresOf } from '../../../../src/admin/entity-api.ts'
 import { STORED_CUSTOMERS } from '../../../../src/billing/customer-lookup.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import { act, at, expectNoEntries } from '../../../support/admin/entities/actions/entity-fixture.ts'
 import { insertEntity } from '../../../support/catalog/store.ts'
-import { silent, startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
+import { useOpened } from '../../../support/opened.ts'
+import { silent, startTestStores } from '../../../support/recorder/accounts.ts'
 
-let open: TestStores
-beforeAll(async () => {
-  open = await startTestStores()
-})
-afterAll(() => open.close())
+const open = useOpened(startTestStores)
 
 const NOON = Date.UTC(2026, 2, 10, 12)
 
 function storesAt(nowMs: number) {
-  const { catalog, ledger } = open
+  const { catalog, ledger } = open()
   const clock = { nowMs: () => nowMs }
   const config = loadConfig({ env: {} })
   return entityStoresOf({ catalog, ledger, clock, config, lookup: STORED_CUSTOMERS, log: silent })
@@ -39,7 +36,7 @@ const GROUP = {
 
 describe('an auto-renewal', () => {
   it('that begins immediately credits its group once, and is stored accordingly', async () => {
-    const { catalog } = open
+    const { catalog } = open()
     await insertEntity(catalog, 'prepaidincludes')
     await insertEntity(catalog, 'plans')
     await insertEntity(catalog, 'subscribers')

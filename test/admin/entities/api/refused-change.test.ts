@@ -1,22 +1,19 @@
 /** A change that the store refuses leaves nothing, and does not keep others from the entity. */
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { ObjectId } from '../../../../src/catalog/collections.ts'
 import { DuplicateEntityError } from '../../../../src/catalog/errors.ts'
 import { changeEntities } from '../../../../src/catalog/revisions/entity-changes.ts'
 import { act, at, RATE, storesOf } from '../../../support/admin/entities/actions/entity-fixture.ts'
-import { startTestStores, type TestStores } from '../../../support/recorder/accounts.ts'
+import { useOpened } from '../../../support/opened.ts'
+import { startTestStores } from '../../../support/recorder/accounts.ts'
 
-let open: TestStores
-beforeAll(async () => {
-  open = await startTestStores()
-})
-afterAll(() => open.close())
+const open = useOpened(startTestStores)
 
 it('a change of two revisions whose second one is refused leaves nothing behind', async () => {
-  const stores = storesOf(open)
+  const stores = storesOf(open())
   await act(stores, 'rates', 'create', { set: { key: 'ONE', ...RATE }, from: at('2026-01-01') })
-  const stored = await open.catalog.rates.findOne({ key: 'ONE' })
-  const head = await open.catalog.transactions.findOne({ _id: 'head' })
+  const stored = await open().catalog.rates.findOne({ key: 'ONE' })
+  const head = await open().catalog.transactions.findOne({ _id: 'head' })
   const { to, ...other } = { ...stored, key: 'TWO', _id: new ObjectId(), rev: 0 } as never as {
     to: Date
     _id: ObjectId
@@ -30,7 +27,7 @@ it('a change of two revisions whose second one is refused leaves nothing behind'
   const refused = changeEntities(stores, 'create rates', decide)
   await expect(refused).rejects.toThrow(DuplicateEntityError)
   await expect(refused).rejects.toThrow('already one with the same key')
-  expect(await open.catalog.rates.distinct('key')).toEqual(['ONE'])
-  expect(await open.catalog.transactions.findOne({ _id: 'head' })).toEqual(head)
+  expect(await open().catalog.rates.distinct('key')).toEqual(['ONE'])
+  expect(await open().catalog.transactions.findOne({ _id: 'head' })).toEqual(head)
   await act(stores, 'rates', 'create', { set: { key: 'TWO', ...RATE }, from: at('2026-01-01') })
 })

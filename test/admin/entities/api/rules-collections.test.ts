@@ -1,10 +1,9 @@
 /** Rules of each collection for its documents. */
 import { afterEach, describe, expect, it } from 'vitest'
 import {
-  type Body,
-  displayCode,
   type Fields,
   idOf,
+  isRefusedBy,
   stored,
   useApiServer,
 } from '../../../support/admin/entities/api/api-server.ts'
@@ -19,19 +18,7 @@ import {
 } from '../../../support/admin/entities/api/creators.ts'
 
 const world = useApiServer()
-
-/** Refused as an error of shape A with a display code and a text that contains these parts. */
-async function isRefused(
-  [collection, action]: [string, string],
-  params: Fields,
-  [code, ...parts]: [number, ...unknown[]],
-): Promise<Body> {
-  const body = await world.refused(collection, action, params)
-  expect(Object.keys(body)).toEqual(['status', 'code', 'message', 'display'])
-  expect([body.code, displayCode(body)]).toEqual([17_577, code])
-  for (const part of parts) expect(body.message).toContain(String(part))
-  return body
-}
+const isRefused = isRefusedBy.bind(null, world)
 
 /** The parameters of a complete `create`, with these fields replaced. */
 function complete(collection: string, fields: Fields): { update: Fields } {

@@ -1,13 +1,7 @@
 /** Rules for the form of requests and for the revisions that they address. */
 import { describe, expect, it } from 'vitest'
 import { DEFINITIONS } from '../../../../src/admin/entities/definitions/collections.ts'
-import {
-  type Body,
-  displayCode,
-  type Fields,
-  idOf,
-  useApiServer,
-} from '../../../support/admin/entities/api/api-server.ts'
+import { idOf, isRefusedBy, useApiServer } from '../../../support/admin/entities/api/api-server.ts'
 import {
   fresh,
   make,
@@ -16,19 +10,7 @@ import {
 } from '../../../support/admin/entities/api/creators.ts'
 
 const world = useApiServer()
-
-/** Refused as an error of shape A with a display code and a text that contains these parts. */
-async function isRefused(
-  [collection, action]: [string, string],
-  params: Fields,
-  [code, ...parts]: [number, ...string[]],
-): Promise<Body> {
-  const body = await world.refused(collection, action, params)
-  expect(Object.keys(body)).toEqual(['status', 'code', 'message', 'display'])
-  expect([body.code, displayCode(body)]).toEqual([17_577, code])
-  for (const part of parts) expect(body.message).toContain(part)
-  return body
-}
+const isRefused = isRefusedBy.bind(null, world)
 
 describe('a parameter that is not JSON is refused', () => {
   it.each(['get', 'uniqueget', 'update', 'close', 'delete'])('of %s', async (action) => {

@@ -1,26 +1,23 @@
 /** A TypeScript client with types generated from the document compiles, and is strict. */
-import { mkdtempSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import ts from 'typescript'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { DOCUMENT } from '../../../support/admin/entities/openapi/answer-check.ts'
+import { useFolder } from '../../../support/opened.ts'
 
 const WALK = fileURLToPath(new URL('./client/walk.ts', import.meta.url))
 const MODULES = fileURLToPath(new URL('../../../../node_modules', import.meta.url))
-
-let folder: string
 let generated: string
 
+const folder = useFolder()
 beforeAll(async () => {
-  folder = realpathSync(mkdtempSync(join(tmpdir(), 'tg-client-')))
   const document = JSON.parse(JSON.stringify(DOCUMENT)) as OpenAPI3
   generated = astToString(await openapiTS(document))
   writeFileSync(join(folder, 'schema.d.ts'), generated)
 })
-afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** Compiler errors of files that use the generated types. */
 function problemsOf(files: string[]): string[] {

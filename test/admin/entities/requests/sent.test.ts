@@ -1,19 +1,19 @@
 /** The sent parameters in their order, which signatures cover. */
-import { type FastifyInstance, fastify } from 'fastify'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { fastify } from 'fastify'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { ApiError } from '../../../../src/admin/entities/errors.ts'
 import { readParameters, registerBodies } from '../../../../src/admin/entities/requests/body.ts'
 import { signedText } from '../../../../src/catalog/signature/signed-text.ts'
+import { useOpened } from '../../../support/opened.ts'
 
-let server: FastifyInstance
 let url = ''
 /** Answers with the text that the request would have to sign. */
+const server = useOpened(() => fastify({ forceCloseConnections: true }))
 beforeAll(async () => {
-  server = fastify({ forceCloseConnections: true })
-  server.setErrorHandler((error, _request, reply) =>
+  server().setErrorHandler((error, _request, reply) =>
     reply.code(400).send(error instanceof ApiError ? error.message : 'not ours'),
   )
-  server.register(async (scope) => {
+  server().register(async (scope) => {
     registerBodies(scope)
     scope.all('/', async (request, reply) => {
       const uploads = { filesMax: 1, fileBytesMax: 1000 }
@@ -22,9 +22,8 @@ beforeAll(async () => {
       return signedText(sent)
     })
   })
-  url = await server.listen({ port: 0, host: '127.0.0.1' })
+  url = await server().listen({ port: 0, host: '127.0.0.1' })
 })
-afterAll(() => server.close())
 
 async function textOf(query: string, init: RequestInit = {}): Promise<string> {
   return (await fetch(`${url}/${query}`, { method: 'POST', ...init })).text()

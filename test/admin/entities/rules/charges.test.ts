@@ -1,5 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
-import type { RuleContext } from '../../../../src/admin/entities/rules/rule.ts'
+import { describe, expect, it } from 'vitest'
 import {
   check,
   contextOf,
@@ -8,12 +7,10 @@ import {
   refusal,
 } from '../../../support/admin/entities/rules/context.ts'
 import { useStore } from '../../../support/catalog/store.ts'
+import { useMadeEach } from '../../../support/opened.ts'
 
 const store = useStore()
-let context: RuleContext
-beforeEach(async () => {
-  context = contextOf(await store.open())
-})
+const context = useMadeEach(async () => contextOf(await store.open()))
 
 const onPlan = { fields: [{ field: 'plan', op: 'in', value: ['GOLD'] }] }
 const onService = { service: { any: [{ fields: [{ field: 'name', op: 'eq', value: 'TV' }] }] } }
@@ -33,7 +30,7 @@ describe.each(['charges', 'discounts'])('%s:', (collection) => {
     [params(12, { subscriber: [{ fields: [{ field: 'plan_activation', op: 'exists' }] }] })],
     [{}],
   ])('%j are accepted', async (fields) => {
-    await check(collection, fields, context)
+    await check(collection, fields, context())
   })
 
   it.each([
@@ -62,7 +59,7 @@ describe.each(['charges', 'discounts'])('%s:', (collection) => {
       'params.conditions.0.account.fields.0.value must be a list',
     ],
   ])('%j are refused: %s', async (fields, text) => {
-    const [code, message] = (await refusal(check(collection, fields, context))) ?? []
+    const [code, message] = (await refusal(check(collection, fields, context()))) ?? []
     expect(code).toBe(DISPLAY.request)
     expect(message).toContain(text)
   })
@@ -78,7 +75,7 @@ describe('a percentage', () => {
     ['discounts', 'monetary', plan(5)],
     ['charges', undefined, { general: { value: 50 } }],
   ])('of %s (%s) %j is accepted', async (collection, type, subject) => {
-    await check(collection, { type, subject }, context)
+    await check(collection, { type, subject }, context())
   })
 
   it.each([
@@ -89,13 +86,13 @@ describe('a percentage', () => {
     ['charges', 'percentage', { general: { value: 50 } }, 'subject.general.value'],
   ])('of %s (%s) %j is refused', async (collection, type, subject, path) => {
     const text = `${path} must be a fraction from 0 to 1: 0.1 is 10 %`
-    const asked = check(collection, { type, subject }, context)
+    const asked = check(collection, { type, subject }, context())
     expect(await refusal(asked)).toEqual([DISPLAY.request, text])
   })
 
   it('is checked again when a monetary discount becomes one', async () => {
     const stored = documentOf({ type: 'monetary', subject: plan(5) })
-    const asked = check('discounts', { type: 'percentage', subject: plan(5) }, context, stored)
+    const asked = check('discounts', { type: 'percentage', subject: plan(5) }, context(), stored)
     expect(await refusal(asked)).toEqual([DISPLAY.request, expect.any(String)])
   })
 })

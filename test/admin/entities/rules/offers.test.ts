@@ -1,5 +1,4 @@
-import { beforeEach, describe, expect, it } from 'vitest'
-import type { RuleContext } from '../../../../src/admin/entities/rules/rule.ts'
+import { describe, expect, it } from 'vitest'
 import {
   check,
   contextOf,
@@ -9,12 +8,10 @@ import {
   refusal,
 } from '../../../support/admin/entities/rules/context.ts'
 import { useStore } from '../../../support/catalog/store.ts'
+import { useMadeEach } from '../../../support/opened.ts'
 
 const store = useStore()
-let context: RuleContext
-beforeEach(async () => {
-  context = contextOf(await store.open())
-})
+const context = useMadeEach(async () => contextOf(await store.open()))
 
 const tier = (from: unknown, to: unknown, price: unknown = 1) => ({ from, to, price })
 
@@ -24,7 +21,7 @@ describe('a price of a service', () => {
     [[tier('0', '3', '9.99'), tier(3, 'UNLIMITED', 0)]],
     [undefined],
   ])('%j is accepted', async (price) => {
-    await check('services', { price }, context)
+    await check('services', { price }, context())
   })
 
   it.each([
@@ -36,12 +33,12 @@ describe('a price of a service', () => {
     [{ from: 0 }, 'price must be a list'],
     [['10'], 'price.0.from is missing'],
   ])('%j is refused', async (price, text) => {
-    expect(await refusal(check('services', { price }, context))).toEqual([DISPLAY.request, text])
+    expect(await refusal(check('services', { price }, context()))).toEqual([DISPLAY.request, text])
   })
 
   it('that is stored in an invalid form does not block other changes', async () => {
     const stored = documentOf({ price: [{ price: 1 }], description: 'TV' })
-    await check('services', { price: [{ price: 1 }], description: 'TV 2' }, context, stored)
+    await check('services', { price: [{ price: 1 }], description: 'TV 2' }, context(), stored)
   })
 })
 
@@ -49,7 +46,7 @@ describe('limit_cycles of a service', () => {
   const price = [tier(0, 3), tier(3, 12)]
 
   it.each([[12], ['12'], ['12.0'], [null], [''], [undefined]])('%j is accepted', async (limit) => {
-    await check('services', { price, limit_cycles: limit }, context)
+    await check('services', { price, limit_cycles: limit }, context())
   })
 
   it.each([
@@ -60,7 +57,7 @@ describe('limit_cycles of a service', () => {
     [-12, price, 'limit_cycles must be a number above 0'],
     ['many', price, 'limit_cycles must be a number above 0'],
   ])('%j is refused', async (limit, prices, text) => {
-    const asked = check('services', { price: prices, limit_cycles: limit }, context)
+    const asked = check('services', { price: prices, limit_cycles: limit }, context())
     const [code, message] = (await refusal(asked)) ?? []
     expect(code).toBe(DISPLAY.request)
     expect(message).toContain(text)
@@ -73,7 +70,7 @@ describe('a recurrence', () => {
   it.each(['services', 'plans'] as const)('of %s is complete', async (collection) => {
     const fields = { connection_type: 'postpaid' }
     for (const recurrence of [{ periodicity: 'month' }, { frequency: 1, start: '1' }]) {
-      await prepare(collection, { ...fields, recurrence }, context)
+      await prepare(collection, { ...fields, recurrence }, context())
     }
     const wrong: [object, string][] = [
       [{}, 'recurrence.frequency is missing'],
@@ -83,7 +80,7 @@ describe('a recurrence', () => {
     ]
     for (const [given, text] of wrong) {
       const [code, message] = (await refusal(
-        prepare(collection, { ...fields, ...given }, context),
+        prepare(collection, { ...fields, ...given }, context()),
       )) ?? [0, '']
       expect([code, message]).toEqual([codes[collection], expect.stringContaining(text)])
     }
@@ -93,19 +90,19 @@ describe('a recurrence', () => {
     'of %s is not required again by updates',
     async (collection) => {
       const target = documentOf({ connection_type: 'postpaid' })
-      await prepare(collection, { description: 'Gold 2026' }, context, target)
-      const part = prepare(collection, { 'recurrence.start': 2 }, context, target)
+      await prepare(collection, { description: 'Gold 2026' }, context(), target)
+      const part = prepare(collection, { 'recurrence.start': 2 }, context(), target)
       expect((await refusal(part))?.[1]).toContain('recurrence.frequency is missing')
       const whole = documentOf({ ...target, recurrence: { frequency: 1, start: 1 } })
-      await prepare(collection, { 'recurrence.start': 2 }, context, whole)
+      await prepare(collection, { 'recurrence.start': 2 }, context(), whole)
     },
   )
 
   it('is required of a plan that becomes postpaid, and of no prepaid one', async () => {
-    await prepare('plans', { connection_type: 'prepaid' }, context)
+    await prepare('plans', { connection_type: 'prepaid' }, context())
     const prepaid = documentOf({ connection_type: 'prepaid' })
-    await prepare('plans', { description: 'x' }, context, prepaid)
-    const asked = prepare('plans', { connection_type: 'postpaid' }, context, prepaid)
+    await prepare('plans', { description: 'x' }, context(), prepaid)
+    const asked = prepare('plans', { connection_type: 'postpaid' }, context(), prepaid)
     expect(await refusal(asked)).toEqual([DISPLAY.planRecurrence, expect.any(String)])
   })
 })
@@ -116,11 +113,11 @@ describe('rounding rules', () => {
   })
 
   it.each(['plans', 'services', 'rates'])('of %s are complete', async (collection) => {
-    await check(collection, rules('after_tax', 'nearest', 2), context)
-    await check(collection, rules('before_tax', 'up', '0'), context)
-    await check(collection, rules('None', undefined, undefined), context)
-    await check(collection, { rounding_rules: { rounding_type: 'None' } }, context)
-    await check(collection, { rounding_rules: [] }, context)
+    await check(collection, rules('after_tax', 'nearest', 2), context())
+    await check(collection, rules('before_tax', 'up', '0'), context())
+    await check(collection, rules('None', undefined, undefined), context())
+    await check(collection, { rounding_rules: { rounding_type: 'None' } }, context())
+    await check(collection, { rounding_rules: [] }, context())
     const wrong: [Record<string, unknown>, string][] = [
       [rules('after_tax', 'None', 2), 'rounding_rules.rounding_type must be up, down or nearest'],
       [rules('after_tax', undefined, 2), 'rounding_rules.rounding_type'],
@@ -130,7 +127,7 @@ describe('rounding rules', () => {
       [rules('after_tax', 'up', 1.5), 'rounding_rules.rounding_decimals'],
     ]
     for (const [fields, text] of wrong) {
-      const [code, message] = (await refusal(check(collection, fields, context))) ?? [-1, '']
+      const [code, message] = (await refusal(check(collection, fields, context()))) ?? [-1, '']
       expect([code, message]).toEqual([0, expect.stringContaining(text)])
     }
   })
@@ -139,7 +136,7 @@ describe('rounding rules', () => {
 describe('a rate of category retail', () => {
   const addsToRetail = async (set: Record<string, unknown>, target?: Record<string, unknown>) => {
     const before = target === undefined ? null : documentOf(target)
-    return (await prepare('rates', set, context, before)).set['add_to_retail']
+    return (await prepare('rates', set, context(), before)).set['add_to_retail']
   }
 
   it('always has add_to_retail', async () => {

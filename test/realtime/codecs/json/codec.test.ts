@@ -1,22 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { plainOutcome, type Reason, reasons } from '../../../../src/domain/charge-outcome.ts'
 import { serviceRequest } from '../../../../src/domain/charge-request.ts'
-import type { DecodeContext } from '../../../../src/realtime/codecs/codec.ts'
 import { httpStatus } from '../../../../src/realtime/codecs/result-codes.ts'
-import { jsonCodec } from '../../../support/realtime/codecs/settings.ts'
+import { DECODE_CONTEXT, jsonCodec } from '../../../support/realtime/codecs/settings.ts'
 
 const nowMs = Date.UTC(2026, 10, 21, 10)
-const context: DecodeContext = {
-  origin: 'test',
-  nowMs,
-  servicesMax: 3,
-  eventAgeMsMax: 90 * 86_400_000,
-  eventFutureMsMax: 300_000,
-  zone: 'UTC',
-  keptFields: [],
-  identifyingFields: [],
-  identifies: () => false,
-}
+const context = { ...DECODE_CONTEXT, nowMs, servicesMax: 3 }
 
 const decodeBytes = (body: Buffer) => jsonCodec.decode(body, context)
 const decodeText = (text: string) => decodeBytes(Buffer.from(text))

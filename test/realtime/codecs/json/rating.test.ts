@@ -1,19 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { plainOutcome } from '../../../../src/domain/charge-outcome.ts'
 import type { DecodeContext } from '../../../../src/realtime/codecs/codec.ts'
-import { jsonCodec } from '../../../support/realtime/codecs/settings.ts'
+import { DECODE_CONTEXT, jsonCodec } from '../../../support/realtime/codecs/settings.ts'
 
-const context: DecodeContext = {
-  origin: 'test',
-  nowMs: Date.UTC(2026, 10, 21, 10),
-  servicesMax: 3,
-  zone: 'UTC',
-  eventAgeMsMax: 90 * 86_400_000,
-  eventFutureMsMax: 300_000,
-  keptFields: [],
-  identifyingFields: [],
-  identifies: () => false,
-}
+const context = { ...DECODE_CONTEXT, nowMs: Date.UTC(2026, 10, 21, 10), servicesMax: 3 }
 const start = { record_type: 'start_request', session_id: 's', sid: 7, usaget: 'data', usagev: 10 }
 const update = { record_type: 'update_request', session_id: 's' }
 

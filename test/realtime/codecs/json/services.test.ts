@@ -1,18 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { DecodeContext } from '../../../../src/realtime/codecs/codec.ts'
-import { jsonCodec } from '../../../support/realtime/codecs/settings.ts'
+import { DECODE_CONTEXT, jsonCodec } from '../../../support/realtime/codecs/settings.ts'
 
-const context: DecodeContext = {
-  origin: 'test',
-  nowMs: Date.UTC(2026, 10, 21, 10),
-  servicesMax: 3,
-  zone: 'UTC',
-  eventAgeMsMax: 90 * 86_400_000,
-  eventFutureMsMax: 300_000,
-  keptFields: [],
-  identifyingFields: [],
-  identifies: () => false,
-}
+const context = { ...DECODE_CONTEXT, nowMs: Date.UTC(2026, 10, 21, 10), servicesMax: 3 }
 const update = { record_type: 'update_request', session_id: 's' }
 const data = { usaget: 'data', rating_group: 1 }
 

@@ -25,6 +25,7 @@ export interface BalanceFixture extends BalanceDeps {
   owner(sid: number, aid?: number): Promise<OwnerState>
   /** Writes the projection of owners, like the recorder. */
   project(...homes: [aid: number, sid: number][]): Promise<void>
+  close(): Promise<void>
 }
 
 export const AID = 17
@@ -66,6 +67,7 @@ export async function openBalanceFixture(): Promise<BalanceFixture> {
       const refused = await writeFlush(catalog, flush, (id) => `INCLUDE_${id}`)
       if (refused.size > 0) throw new Error('the store refuses a balance')
     },
+    close: stores.close,
   }
 }
 

@@ -14,7 +14,8 @@ import { type Catalog, openCatalog } from '../../../../src/catalog/connection.ts
 import { ref } from '../../../../src/catalog/entities/json-schema.ts'
 import { loadConfig } from '../../../../src/config/load.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
-import { startTestMongo, type TestMongo } from '../../mongo.ts'
+import { startTestMongo } from '../../mongo.ts'
+import { useOpened } from '../../opened.ts'
 import { createAnswerCheck, DOCUMENT, requireDocumented } from '../entities/openapi/answer-check.ts'
 
 const documented = createAnswerCheck(DOCUMENT)
@@ -68,13 +69,12 @@ export function useSettingsServer(
   more: readonly Category[] = [],
   env: Record<string, string> = {},
 ): SettingsServer {
-  let mongo: TestMongo
   let catalog: Catalog
   let server: FastifyInstance
   let url = ''
+  const mongo = useOpened(startTestMongo)
   beforeAll(async () => {
-    mongo = await startTestMongo()
-    const { url: mongoUrl, database } = mongo
+    const { url: mongoUrl, database } = mongo()
     catalog = await openCatalog({ url: mongoUrl, database, timeoutMs: 20_000, appName: 'test' })
     const opened = await openSettingsServer(catalog, more, env)
     server = opened.server
@@ -88,7 +88,6 @@ export function useSettingsServer(
   afterAll(async () => {
     await server.close()
     await catalog.close()
-    await mongo.close()
   })
   const ask: SettingsServer['ask'] = (params, how = {}) => askAt(url, params, how)
   const stored = async () =>

@@ -1,11 +1,11 @@
 /** Message formats for the fuzz tests, each with messages that it accepts. */
 import { builtInFileTypes } from '../../../../src/file-types/built-in.ts'
 import { compileFileType } from '../../../../src/file-types/compile.ts'
-import type { Codec, DecodeContext } from '../../../../src/realtime/codecs/codec.ts'
+import type { Codec } from '../../../../src/realtime/codecs/codec.ts'
 import { codecOf } from '../../../../src/realtime/codecs/codec-of.ts'
 import { settings } from '../../file-types/answers.ts'
 import { examplesOf, type WireExample, wireExamples } from '../wire-examples.ts'
-import { jsonCodec } from './settings.ts'
+import { DECODE_CONTEXT, jsonCodec } from './settings.ts'
 
 export interface FuzzFormat {
   name: string
@@ -15,13 +15,8 @@ export interface FuzzFormat {
   messages: readonly string[]
 }
 
-export const context: DecodeContext = {
-  origin: 'test',
-  nowMs: Date.UTC(2026, 10, 21, 10, 10),
-  servicesMax: 32,
-  zone: 'UTC',
-  eventAgeMsMax: 90 * 86_400_000,
-  eventFutureMsMax: 300_000,
+export const context = {
+  ...DECODE_CONTEXT,
   keptFields: ['apn', 'a.b', 'nai'],
   identifyingFields: ['nai'],
   identifies: () => true,

@@ -234,3 +234,14 @@ export const anyBytes: fc.Arbitrary<Buffer> = fc.oneof(
   fc.array(nasty, { maxLength: 12 }).map((parts) => Buffer.concat(parts)),
   fc.json({ maxDepth: 6 }).map((text) => Buffer.from(text)),
 )
+
+/** A message with some bytes exchanged. */
+export function withExchangedBytes(message: string | Buffer, most = 6): fc.Arbitrary<Buffer> {
+  const length = Buffer.byteLength(message)
+  const change = fc.tuple(fc.nat(length - 1), fc.nat(255))
+  return fc.array(change, { minLength: 1, maxLength: most }).map((changes) => {
+    const bytes = Buffer.from(message as string)
+    for (const [at, byte] of changes) bytes[at] = byte
+    return bytes
+  })
+}

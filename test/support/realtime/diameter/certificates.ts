@@ -6,12 +6,30 @@ import { join } from 'node:path'
 
 export const HAS_OPENSSL = spawnSync('openssl', ['version']).status === 0
 
+export type CertificateFiles = { certFile: string; keyFile: string }
+
 export interface Authority {
   readonly caFile: string
   /** Returns the files of a certificate with these DNS names. */
-  issue(name: string, ...dnsNames: string[]): { certFile: string; keyFile: string }
+  issue(name: string, ...dnsNames: string[]): CertificateFiles
   /** The same with an RSA key. */
-  issueRsa(name: string, ...dnsNames: string[]): { certFile: string; keyFile: string }
+  issueRsa(name: string, ...dnsNames: string[]): CertificateFiles
+}
+
+/** Changes that make the files of a certificate unusable, and the problem that is reported. */
+export function unusableFiles(section: string, { certFile }: CertificateFiles, other: string) {
+  const nonsense = `${certFile}.nonsense`
+  writeFileSync(nonsense, 'SECRET')
+  const rows: [change: Partial<CertificateFiles>, problem: string][] = [
+    [{ certFile: '/nowhere' }, 'certFile /nowhere cannot be read: ENOENT'],
+    [{ keyFile: '/nowhere' }, 'keyFile /nowhere cannot be read: ENOENT'],
+    [{ certFile: '' }, 'certFile must name a file'],
+    [{ certFile: '/' }, 'certFile / cannot be read: EISDIR'],
+    [{ certFile: nonsense }, `certFile ${nonsense} has no certificate`],
+    [{ keyFile: nonsense }, `keyFile ${nonsense} has no private key without a passphrase`],
+    [{ keyFile: other }, `keyFile ${other} is not the key of the certificate`],
+  ]
+  return rows.map(([change, problem]) => ({ change, text: `${section}.${problem}` }))
 }
 
 /** In its own folder below that of temporary files. */

@@ -11,9 +11,9 @@ import {
 } from '../../../../src/realtime/http/client-authenticator.ts'
 import { createLogger } from '../../../../src/runtime/log.ts'
 import { type ExpiringKeys, openExpiringKeys } from '../../../../src/store/expiring.ts'
-import { openRedis, waitForRedis } from '../../../../src/store/redis.ts'
+import type { openRedis } from '../../../../src/store/redis.ts'
 import { createTokens, type Tokens } from '../../../../src/store/tokens.ts'
-import { startTestRedis, type TestRedis } from '../../redis.ts'
+import { connectRedis, startTestRedis, type TestRedis } from '../../redis.ts'
 import { accessOf, type Kind, serverOf } from './server-of.ts'
 
 export const silent = createLogger({ name: 'test', level: 'silent' })
@@ -55,9 +55,7 @@ export let tokens: Tokens
 export function useClients(): void {
   beforeAll(async () => {
     redis = await startTestRedis()
-    const timeouts = { commandTimeoutMs: 20_000, connectTimeoutMs: 20_000 }
-    connection = openRedis({ url: redis.url, ...timeouts }, silent)
-    await waitForRedis(connection, 20_000)
+    connection = await connectRedis(redis.url)
     keys = openExpiringKeys(connection, 'auth')
     tokens = createTokens(keys)
   })

@@ -1,5 +1,6 @@
 /** A node with subscribers of known credit, shared by the tests of the outage matrix. */
 import { readdirSync } from 'node:fs'
+import { useOpened } from '../../opened.ts'
 import { aidOf, FIRST_SID, populate } from '../../product/population.ts'
 import { type Product, startProduct } from '../../product/product.ts'
 import { waitUntil } from '../../wait.ts'
@@ -67,6 +68,14 @@ export async function startNode({ subscribers, environment = {} }: NodeOptions):
     await product.stop()
     throw error
   }
+}
+
+/** The same for the tests of a file. */
+export function useNode(options: NodeOptions): () => TestNode {
+  return useOpened(
+    () => startNode(options),
+    (node) => node.stop(),
+  )
 }
 
 function nodeOf(product: Product, reader: LedgerReader): TestNode {

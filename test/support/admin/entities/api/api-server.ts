@@ -241,6 +241,20 @@ export function displayCode({ display }: Body): unknown {
   return typeof display === 'object' ? display.code : display
 }
 
+/** Refused as an error of shape A with a display code and a text that contains these parts. */
+export async function isRefusedBy(
+  world: ApiServer,
+  [collection, action]: readonly [string, string],
+  params: Fields,
+  [code, ...parts]: readonly [number, ...unknown[]],
+): Promise<Body> {
+  const body = await world.refused(collection, action, params)
+  expect(Object.keys(body)).toEqual(['status', 'code', 'message', 'display'])
+  expect([body.code, displayCode(body)]).toEqual([17_577, code])
+  for (const part of parts) expect(body.message).toContain(String(part))
+  return body
+}
+
 /** Begins and ends of the revisions of an entity, by begin; an open end is `-`. */
 export async function periods(world: ApiServer, store: string, filter: Fields): Promise<string[]> {
   const collections = world.stores().catalog as unknown as Record<string, Collection>

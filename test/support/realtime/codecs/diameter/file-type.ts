@@ -4,6 +4,7 @@ import { compileFileType } from '../../../../../src/file-types/compile.ts'
 import type { FileType } from '../../../../../src/file-types/file-type.ts'
 import { builtInReturnCodes } from '../../../../../src/file-types/return-codes.ts'
 import { codecOf } from '../../../../../src/realtime/codecs/codec-of.ts'
+import { DECODE_CONTEXT } from '../settings.ts'
 
 const BUILT_IN = new URL('../../../../../config/file-types/diameter.yaml', import.meta.url)
 
@@ -33,14 +34,4 @@ export function formatOf(document: Document) {
   return codecOf(fileTypeOf(document))
 }
 
-export const context = {
-  origin: 'pgw',
-  nowMs: Date.UTC(2026, 10, 21, 10, 10),
-  servicesMax: 32,
-  eventAgeMsMax: 90 * 86_400_000,
-  eventFutureMsMax: 300_000,
-  zone: 'UTC',
-  keptFields: [],
-  identifyingFields: [],
-  identifies: () => false,
-}
+export const context = { ...DECODE_CONTEXT, origin: 'pgw' }
