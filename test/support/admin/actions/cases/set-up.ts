@@ -1,4 +1,4 @@
-/** What the cases of a file start from. */
+/** The server, stores and verbs of a case file. */
 import type { Catalog } from '../../../../../src/catalog/connection.ts'
 import { type ActionServer, type Fields, NOW_MS } from '../action-server.ts'
 import { stored, type Verb } from './steps.ts'

@@ -5,6 +5,7 @@ import * as billing from './billing-set-ups.ts'
 import * as customers from './customer-set-ups.ts'
 import * as cycles from './cycle-set-ups.ts'
 import * as deprecated from './deprecated-set-ups.ts'
+import * as fileTypes from './file-type-set-ups.ts'
 import type { SetUp } from './set-up.ts'
 
 const plain = (): SetUp => ({ server: useActionServer(ACTIONS) })
@@ -15,4 +16,5 @@ export const SET_UPS: Readonly<Record<string, () => SetUp>> = {
   ...customers,
   ...cycles,
   ...deprecated,
+  ...fileTypes,
 }

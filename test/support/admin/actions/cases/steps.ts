@@ -12,10 +12,10 @@ export interface World {
   readonly variables: Variables
 }
 
-/** What a step does with what is written after its verb. */
+/** Runs a step; its arguments follow the verb. */
 export type Verb = (world: World, ...args: never[]) => Promise<unknown> | unknown
 
-export const VERBS: Readonly<Record<string, Verb>> = {
+const VERBS: Readonly<Record<string, Verb>> = {
   /** Sets the clock, or moves it by milliseconds. */
   clock({ server }, to: string | number) {
     server.at(typeof to === 'number' ? server.now() + to : Date.parse(to))
@@ -50,10 +50,6 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   async unchanged({ server, variables }, name: string) {
     const count = await stored(server, name).countDocuments()
     expect(count, name).toBe(variables.get(`number of ${name}`))
-  },
-  /** Sends a body as JSON, unchanged. */
-  async send({ server }, name: string, body: string, expected: unknown) {
-    requireAnswer(await server.send(name, body), expected, {}, `${name} ${body}`)
   },
   /** No document of a collection contains a text, in any case. */
   async nowhereIn({ server }, name: string, text: string) {

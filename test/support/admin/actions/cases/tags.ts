@@ -1,8 +1,7 @@
-/** What case files say beyond JSON: tags of values and of expectations, and variables. */
+/** Tags of values and of expectations in case files, and variables. */
 
 import { expect } from 'vitest'
 import type { CollectionTag, ScalarTag, YAMLMap, YAMLSeq } from 'yaml'
-import { ObjectId } from '../../../../../src/catalog/collections.ts'
 
 export type Variables = Map<string, unknown>
 
@@ -21,7 +20,6 @@ export class Tagged {
 const VALUES: Readonly<Record<string, (value: never) => unknown>> = {
   none: () => undefined,
   date: (text: string) => new Date(text),
-  id: (text: string) => new ObjectId(text),
   json: (value: unknown) => JSON.stringify(value),
   times: ([count, value]: [number, unknown]) => Array.from({ length: count }, () => value),
   chars: ([count, text]: [number, string]) => text.repeat(count),
@@ -45,19 +43,16 @@ const EXPECTATIONS: Readonly<Record<string, (value: never) => Check>> = {
   exact: (value: unknown) => (actual) => expect(actual).toEqual(value),
   size: (count: number) => (actual) => expect(sizeOf(actual)).toBe(Number(count)),
   above: (limit: number) => (actual) => expect(actual).toBeGreaterThan(Number(limit)),
-  // Of an object whose keys are not known.
+  // The keys of the object are not known.
   values: (value: unknown[]) => (actual) => requireMatch(Object.values(actual as object), value),
   unordered: (values: unknown[]) => (actual) => {
     expect(actual).toHaveLength(values.length)
     for (const value of values) expect(actual).toContainEqual(likeness(value))
   },
+  // So many members that are alike.
+  every: (of: [number, unknown]) => (actual) =>
+    requireMatch(actual, VALUES['times']?.(of as never)),
   some: (value: unknown) => (actual) => expect(actual).toContainEqual(likeness(value)),
-  every:
-    ([count, value]: [number, unknown]) =>
-    (actual) => {
-      const all = Array.from({ length: count }, () => value)
-      requireMatch(actual, all)
-    },
   first: (value: object) => (actual) => requireMatch(Object.values(actual as object)[0], value),
 }
 
@@ -92,7 +87,7 @@ function matcher(shown: string, check: Check): object {
   }
 }
 
-/** Members of the value that belong to the object around it. */
+/** Members of the value, or of each in a list, belong to the object around it. */
 const SPREAD = '...'
 
 /** A value with its variables; its tags become values, or expectations. */
@@ -101,9 +96,10 @@ export function filled(value: unknown, variables: Variables): unknown {
   if (Array.isArray(value)) return value.map((each) => filled(each, variables))
   if (value instanceof Tagged) return filledTag(value, variables)
   if (typeof value !== 'object' || value === null) return value
-  const entries = Object.entries(value).flatMap(([key, each]) => {
-    const inner = filled(each, variables)
-    return key === SPREAD ? Object.entries(inner as object) : [[filledText(key, variables), inner]]
+  const entries = Object.entries(value).flatMap(([key, written]) => {
+    const inner = filled(written, variables)
+    if (key !== SPREAD) return [[filledText(key, variables), inner]]
+    return [inner].flat().flatMap((each) => Object.entries(each as object))
   })
   return Object.fromEntries(entries)
 }
@@ -136,7 +132,7 @@ function capture(name: string, variables: Variables): object {
   })
 }
 
-/** What matches a value. */
+/** An expectation that matches a value as `requireMatch` does. */
 function likeness(value: unknown): object {
   return matcher(JSON.stringify(value), (actual) => requireMatch(actual, value))
 }
