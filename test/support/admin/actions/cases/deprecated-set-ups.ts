@@ -1,0 +1,92 @@
+/** Set-ups of deprecated calls. */
+import { emptyLedger } from '../../../ledger.ts'
+import { type Fields, NOW_MS } from '../action-server.ts'
+import { addDeprecatedTenant, addLines, megabytes, useDeprecated } from '../deprecated-tenant.ts'
+import { emptied, type SetUp } from './set-up.ts'
+import type { World } from './steps.ts'
+import { requireMatch } from './tags.ts'
+
+const HOUR_MS = 3_600_000
+const LINES_AT_ONCE = 10_000
+
+/** The tenant of deprecated calls, with a ledger. */
+export function deprecated(): SetUp {
+  const server = useDeprecated()
+  return {
+    server,
+    prepare: () => addDeprecatedTenant(server.catalog()),
+    verbs: {
+      /** Lines of usage. */
+      async lines(_world: World, count: number, fields: Fields) {
+        for (let left = count; left > 0; left -= LINES_AT_ONCE) {
+          const lines = Array.from({ length: Math.min(left, LINES_AT_ONCE) }, () => fields)
+          await addLines(server.catalog(), ...lines)
+        }
+      },
+      async operation(_world: World, aid: number, id: string, expected: Fields) {
+        requireMatch(await server.ledger().findOperation(aid, id), expected, `operation ${id}`)
+      },
+    },
+  }
+}
+
+export function deprecatedBalances(): SetUp {
+  const setUp = deprecated()
+  return { ...setUp, reset: () => emptyLedger(setUp.server.ledger()) }
+}
+
+export function deprecatedReads(): SetUp {
+  const setUp = deprecated()
+  const catalog = () => setUp.server.catalog()
+  const at = (day: number, hour = 10) => ({ urt: new Date(Date.UTC(2026, 5, day, hour)) })
+  const data = (count: number, more: Fields) => ({
+    ...{ usaget: 'data', usagev: megabytes(count) },
+    ...more,
+  })
+  const invoice = { aid: 1001, subs: [{ sid: 7 }], totals: {} }
+  return {
+    ...setUp,
+    async prepare() {
+      await setUp.prepare?.()
+      await addLines(
+        catalog(),
+        { usaget: 'call', called_number: '972501', ...at(10) },
+        { usaget: 'incoming_call', calling_number: '972502', ...at(11) },
+        { usaget: 'sms', usagev: 1, called_number: '972503', ...at(12) },
+        { usaget: 'call', urt: new Date('2026-05-01T10:00:00Z'), billrun: '202606' },
+        data(400, at(13)),
+        data(212.5, at(13, 11)),
+        data(100, { sid: 8 }),
+        data(900, { sid: 8, plan: 'OTHER' }),
+        data(900, { sid: 8, billrun: '202606' }),
+      )
+      await catalog().billrun.insertMany([
+        { ...invoice, billrun_key: '202605', invoice_id: 1 },
+        { ...invoice, billrun_key: '202606', invoice_id: 2 },
+        { ...invoice, aid: 1002, subs: [{ sid: 70 }], billrun_key: '202606', invoice_id: 3 },
+      ] as never)
+    },
+  }
+}
+
+/** Each case an hour after the one before, with a new tenant. */
+export function deprecatedSubscribers(): SetUp {
+  const setUp = deprecated()
+  const { server } = setUp
+  let nowMs = NOW_MS
+  return {
+    ...setUp,
+    prepare: async () => undefined,
+    async reset() {
+      await emptied(server, 'subscribers', 'plans', 'rates', 'taxes', 'prepaidincludes')()
+      await emptied(server, 'prepaidgroups')()
+      await addDeprecatedTenant(server.catalog())
+      const numbers = { $set: { imsi: ['4250100'], msisdn: '97250' } }
+      await server.catalog().subscribers.updateOne({ sid: 7 }, numbers as never)
+      // Operations of the ledger, and revisions, are later than those of the case before.
+      nowMs += HOUR_MS
+      server.at(nowMs)
+    },
+    variablesOf: () => ({ now: new Date(nowMs).toISOString() }),
+  }
+}

@@ -1,0 +1,23 @@
+/** The server, stores and verbs of a case file. */
+import type { Catalog } from '../../../../../src/catalog/connection.ts'
+import { type ActionServer, type Fields, NOW_MS } from '../action-server.ts'
+import { stored, type Verb } from './steps.ts'
+
+export interface SetUp {
+  readonly server: ActionServer
+  /** Before all cases. */
+  readonly prepare?: () => Promise<unknown>
+  /** Before each case. */
+  readonly reset?: () => Promise<unknown>
+  /** Variables of each case. */
+  readonly variablesOf?: () => Fields
+  readonly verbs?: Readonly<Record<string, Verb>>
+}
+
+/** Sets the clock back, and empties collections. */
+export function emptied(server: ActionServer, ...names: (keyof Catalog & string)[]) {
+  return async () => {
+    server.at(NOW_MS)
+    for (const name of names) await stored(server, name).deleteMany({})
+  }
+}

@@ -1,0 +1,20 @@
+/** Set-ups by the name that case files give. */
+import { ACTIONS } from '../../../../../src/admin/actions/table.ts'
+import { useActionServer } from '../action-server.ts'
+import * as billing from './billing-set-ups.ts'
+import * as customers from './customer-set-ups.ts'
+import * as cycles from './cycle-set-ups.ts'
+import * as deprecated from './deprecated-set-ups.ts'
+import * as fileTypes from './file-type-set-ups.ts'
+import type { SetUp } from './set-up.ts'
+
+const plain = (): SetUp => ({ server: useActionServer(ACTIONS) })
+
+export const SET_UPS: Readonly<Record<string, () => SetUp>> = {
+  plain,
+  ...billing,
+  ...customers,
+  ...cycles,
+  ...deprecated,
+  ...fileTypes,
+}
