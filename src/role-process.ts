@@ -4,10 +4,11 @@
  */
 import { STANDBY, standBy } from './cli/ipc.ts'
 import { type RoleName, runRole } from './cli/role.ts'
+import { Shell } from './cli/shell.ts'
 import { ROLES } from './roles.ts'
 
 const given = process.argv.slice(2)
 if (given.includes(STANDBY)) standBy()
 const name = given.find((argument): argument is RoleName => argument in ROLES)
 if (name === undefined) throw new TypeError(`no role in ${given.join(' ')}`)
-process.exitCode = await runRole(name, ROLES[name], undefined)
+process.exitCode = await runRole(new Shell(), name, ROLES[name])

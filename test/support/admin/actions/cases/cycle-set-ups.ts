@@ -27,7 +27,7 @@ async function runJobs(server: ActionServer): Promise<void> {
   const metrics = { cycleRun: () => undefined }
   const handlers = { cycle: cycleHandler(parts, metrics), confirm: confirmHandler(parts) }
   for (const job of await jobsDue({ catalog, clock })) {
-    await runJob({ catalog, clock, log, handlers }, job, new AbortController().signal)
+    await runJob({ catalog, clock, config, log, handlers }, job, new AbortController().signal)
   }
 }
 
