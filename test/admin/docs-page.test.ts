@@ -14,7 +14,7 @@ import { loadConfig } from '../../src/config/load.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createMetrics } from '../../src/runtime/metrics.ts'
 import { silent, startTestStores, type TestStores } from '../support/recorder/accounts.ts'
-import { toolPath } from '../support/tools.ts'
+import { CHROMIUM } from '../support/tools.ts'
 
 let stores: TestStores
 let admin: Admin
@@ -39,8 +39,6 @@ afterAll(async () => {
   await stores.close()
   rmSync(folder, { recursive: true, force: true })
 })
-
-const CHROMIUM = toolPath('chromium')
 
 /** The document in the browser once it is loaded. */
 function documentIn(path: string): Promise<string> {

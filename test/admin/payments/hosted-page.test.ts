@@ -4,9 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { NOW_MS, usePaymentServer } from '../../support/admin/payment-server.ts'
-import { toolPath } from '../../support/tools.ts'
+import { CHROMIUM } from '../../support/tools.ts'
 
-const CHROMIUM = toolPath('chromium')
 const world = usePaymentServer()
 let browser: Browser | undefined
 let page: Page

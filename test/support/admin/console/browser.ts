@@ -9,10 +9,9 @@ import {
   chromium,
   type Page,
 } from 'playwright-core'
-import { toolPath } from '../../tools.ts'
+import { CHROMIUM } from '../../tools.ts'
 
-/** Undefined without a browser: such tests are skipped. */
-export const CHROMIUM = toolPath('chromium')
+export { CHROMIUM }
 
 export function launchBrowser(): Promise<Browser> {
   return chromium.launch({
