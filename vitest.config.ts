@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
+import { BudgetReporter } from './test/run/budget-reporter.ts'
 import { LongestFirst } from './test/run/longest-first.ts'
 
 /** `TEST_SET=full`, `npm run test:full`: all tests, and properties at full length. */
@@ -43,6 +44,11 @@ const STORED_BILLING = [
 ]
 const CODECS = 'test/realtime/codecs/**/*.test.ts'
 
+/** `TEST_REPORT` names a file that receives the results as JSON. */
+const REPORT = process.env['TEST_REPORT']
+const JSON_REPORT = REPORT === undefined ? [] : [['json', { outputFile: REPORT }] as const]
+const REPORTERS = ['default', new BudgetReporter(), ...JSON_REPORT]
+
 /** Files that are not in the short set. */
 const SKIPPED = FULL ? [] : [BROWSER, ...LONG]
 
@@ -64,7 +70,7 @@ export default defineConfig({
   test: {
     globalSetup: 'test/run/memory-folder.ts',
     setupFiles: 'test/run/processor-time.ts',
-    reporters: ['default', 'test/run/budget-reporter.ts'],
+    reporters: REPORTERS,
     sequence: { sequencer: LongestFirst, seed: Date.now() },
     maxWorkers: FILES_AT_ONCE,
     // The built product is loaded as Node does it, for commands in the process of a test.

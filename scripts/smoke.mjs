@@ -2,7 +2,9 @@
 // session as in the README, refusals, metrics, the balance, the end. Prints one line per check and
 // exits with 1 if one failed; --json FILE writes the results in the format of vitest.
 //
-//   npx -y -p node@24 node scripts/smoke.mjs [--json FILE]
+//   npx -y -p node@24 node scripts/smoke.mjs [--node MAJOR] [--json FILE]
+//
+// --node MAJOR: fails if another version of Node runs it.
 import { execFile, spawn } from 'node:child_process'
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -124,6 +126,12 @@ async function checkAdmin({ admin }) {
 
 async function main() {
   say(`Node ${process.versions.node}`)
+  const wanted = process.argv[process.argv.indexOf('--node') + 1]
+  if (process.argv.includes('--node')) {
+    await check(`runs on Node ${wanted}`, async () => {
+      expectEqual('version', process.versions.node.split('.')[0], wanted)
+    })
+  }
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'tg-smoke-'))
   const settings = {
     TOLLGATE_DATA_DIR: join(folder, 'data'),

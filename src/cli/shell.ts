@@ -1,4 +1,4 @@
-/** What a command receives from its caller: the terminal, the environment and `--config`. */
+/** The surroundings of a command: the terminal, the environment and `--config`. */
 import { childEnvironment } from '../config/child-environment.ts'
 import type { Environment } from '../config/environment.ts'
 import { loadConfig } from '../config/load.ts'

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest'
 import { readBudget } from '../run/budget.ts'
 import { HOUSE, readTree } from './tree.ts'
 
-/** Processor time of all tests with their modules, in seconds: a landing takes at most 25 minutes. */
+/** Processor time of all tests with their modules, in seconds: a landing has bounds, too. */
 const TOTAL_S = 2_400
 
 const budget = readBudget()

@@ -1,7 +1,7 @@
 /**
  * Holds the processor time of the tests to `test/budget.json`, normalised by the calibration that
- * each file runs: in the full set, a part may exceed its budget by 15 %, and the tests of a file may
- * use twice its row or 3 s, whichever is more. `TEST_BUDGET=record` writes what a run has measured.
+ * each file runs: in the full set, a part may exceed its budget by 15 %, and the tests of a file
+ * may use twice its row or 3 s, whichever is more. `TEST_BUDGET=record` writes what a run has measured.
  */
 import { writeFileSync } from 'node:fs'
 import type { Reporter, TestModule } from 'vitest/node'
@@ -18,7 +18,7 @@ interface Measured extends ProcessorTime {
   elapsedMs: number
 }
 
-export default class BudgetReporter implements Reporter {
+export class BudgetReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
     const measured = modules.map(measuredOf)
     const calibrationMs = median(measured.map(({ calibration }) => calibration))
@@ -106,7 +106,7 @@ function sums(measured: readonly Measured[]): Map<string, number> {
   return parts
 }
 
-/** Of the values that are not 0. */
+/** The median of the values that are not 0. */
 function median(values: readonly number[]): number | undefined {
   const sorted = values.filter((value) => value > 0).sort((a, b) => a - b)
   return sorted[Math.floor(sorted.length / 2)]

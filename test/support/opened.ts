@@ -1,4 +1,4 @@
-/** What the tests of a file, or of a describe block, need before they start, by one call each. */
+/** Fixtures of the tests of a file or a describe block, by one call each. */
 import { mkdtempSync, realpathSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -7,7 +7,7 @@ import type { main } from '../../../src/main.ts'
 import { ROOT } from './product.ts'
 
 export const BIN = join(ROOT, 'bin/tollgate.mjs')
-/** What bin/tollgate.mjs runs. */
+/** The module that bin/tollgate.mjs runs. */
 const MAIN = pathToFileURL(join(ROOT, 'dist/src/main.js')).href
 
 export interface Ended {

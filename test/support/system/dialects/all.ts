@@ -21,8 +21,8 @@ export function inTurn(index: number): DialectAdapter {
 export const NAMES = [...DIALECTS.map(({ name }) => name), totals().name]
 
 /**
- * Of sixteen elements five speak Diameter over TCP, five plain JSON, one each of the other formats,
- * and one counts totals.
+ * The formats of sixteen elements: five speak Diameter over TCP, five plain JSON, one each of the
+ * other formats, and one counts totals.
  */
 export function inTurnWith(wire: DialectAdapter): (index: number) => DialectAdapter {
   const [json = plainJson, ...others] = DIALECTS
