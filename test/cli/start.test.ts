@@ -34,6 +34,13 @@ describe('a newcomer', () => {
     return shown.buckets.find(({ name }: { name: string }) => name === 'DATA_PACK')
   }
 
+  /** Process 0 would be the group of this test. */
+  const pidOf = (name: string): number => {
+    const pid = tollgate.children().get(name)
+    if (pid === undefined) throw new Error(`${name} does not run`)
+    return pid
+  }
+
   /** One of the three lines for a session of this name, repeated until it is granted. */
   const granted = (index: number, name: string) => {
     const line = tollgate.curls[index]?.replaceAll('demo-', `${name}-`) ?? ''
@@ -159,13 +166,13 @@ describe('a newcomer', () => {
   it.each(['realtime', 'admin', 'recorder', 'redis-server', 'mongo'])(
     'has %s running again after it was killed, at the same address',
     async (name) => {
-      process.kill(tollgate.children().get(name) ?? 0, 'SIGKILL')
+      process.kill(pidOf(name), 'SIGKILL')
       const isBack = () => {
         const pid = tollgate.children().get(name)
         return pid !== undefined && pid !== pids.get(name)
       }
       await expect.poll(isBack).toBe(true)
-      pids.set(name, tollgate.children().get(name) ?? 0)
+      pids.set(name, pidOf(name))
       for (const request of [0, 2]) await granted(request, name)
       const ready = () =>
         fetch(`${tollgate.admin}/health/ready`).then(
@@ -180,13 +187,13 @@ describe('a newcomer', () => {
     const charging = () => rolesOf(tollgate.pid, 'realtime')
     await expect.poll(() => charging().length).toBe(2)
     // The standby is the later one, and has not printed anything yet.
-    const [active, standby] = charging()
-    process.kill(active ?? 0, 'SIGKILL')
+    const [active = Number.NaN, standby = Number.NaN] = charging()
+    process.kill(active, 'SIGKILL')
     for (const request of [0, 2]) await granted(request, 'standby')
     await expect.poll(() => charging().length).toBe(2)
     expect(charging()).toContain(standby)
     expect(charging()).not.toContain(active)
-    pids.set('realtime', standby ?? 0)
+    pids.set('realtime', standby)
   })
 
   it('kills it, and its processes end by themselves; the next start cleans up', async () => {
@@ -230,7 +237,7 @@ describe('a newcomer', () => {
       })
       return ((await response.json()) as { returnCode: number }).returnCode
     }
-    const redis = all.get('redis-server') ?? 0
+    const redis = pidOf('redis-server')
     process.kill(redis, 'SIGSTOP')
     // The second request is refused immediately, which shows that the first is in progress.
     const both = [charge('one'), charge('two')]
@@ -262,7 +269,7 @@ describe('a newcomer', () => {
   it('closes its terminal: it continues, restarts what has ended, and stops in order', async () => {
     tollgate.closeOutput()
     const recorders = () => rolesOf(tollgate.pid, 'recorder')
-    const [recorder = 0] = recorders()
+    const [recorder = Number.NaN] = recorders()
     process.kill(recorder, 'SIGKILL')
     await expect.poll(() => recorders().filter((pid) => pid !== recorder).length).toBe(1)
     tollgate.signal('SIGTERM')

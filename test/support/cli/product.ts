@@ -34,7 +34,7 @@ export interface Started {
   readonly realtime: string
   readonly admin: string
   readonly curls: string[]
-  /** Its child processes, by role; of two the oldest. */
+  /** Its child processes and stores, by role; of two the oldest. */
   children(): Map<string, number>
   signal(name: NodeJS.Signals): void
   /** Nobody reads its output from now on. */
@@ -73,7 +73,7 @@ export function createProduct(settings: Readonly<Record<string, string>> = {}): 
         stdio: ['ignore', 'pipe', 'pipe'],
       })
       open.push(child)
-      return started(child)
+      return started(child, folder)
     },
     async role(name) {
       const args = [BIN, name]
@@ -135,7 +135,7 @@ async function until(
   }
 }
 
-async function started(child: ChildProcess): Promise<Started> {
+async function started(child: ChildProcess, folder: string): Promise<Started> {
   const { printed, ended } = listenTo(child)
   await until(ended, printed, () => printed.stdout.includes('balance show'))
   const addressOf = (name: string, path: string) =>
@@ -146,7 +146,7 @@ async function started(child: ChildProcess): Promise<Started> {
     realtime: addressOf('charging', '/realtime'),
     admin: addressOf('metrics', '/metrics'),
     curls: printed.stdout.split('\n').filter((line) => line.startsWith('curl ')),
-    children: () => childrenOf(child.pid ?? 0),
+    children: () => childrenOf(child.pid ?? 0, folder),
     signal: (name) => child.kill(name),
     closeOutput() {
       for (const stream of [child.stdout, child.stderr]) stream?.destroy()
@@ -174,17 +174,27 @@ export function rolesOf(parent: number, role: string): number[] {
   )
 }
 
-/** The oldest of each role: the standby of charging is younger. */
-function childrenOf(parent: number): Map<string, number> {
+/**
+ * The oldest of each role, because the standby of charging is younger; and the stores of the folder,
+ * which an earlier start may have left running.
+ */
+function childrenOf(parent: number, folder: string): Map<string, number> {
   const children = new Map<string, number>()
   for (const pid of oldestFirst(parent)) {
     const command = textOf(`/proc/${pid}/cmdline`)
     const role = /role-process\.js\0(\w+)/.exec(command)?.[1]
-    const store = /redis-server|mongo/.exec(command)?.[0]
-    const name = role ?? store ?? command
+    const name = role ?? storeOf(command) ?? command
     if (!children.has(name)) children.set(name, pid)
   }
+  for (const pid of processesWith(folder)) {
+    const store = storeOf(textOf(`/proc/${pid}/cmdline`))
+    if (store !== undefined && !children.has(store)) children.set(store, pid)
+  }
   return children
+}
+
+function storeOf(command: string): string | undefined {
+  return /redis-server|mongo/.exec(command)?.[0]
 }
 
 /** Child processes in the order of their starts, which is not that of their numbers. */
