@@ -46,8 +46,6 @@ const CODECS = 'test/realtime/codecs/**/*.test.ts'
 
 /** `TEST_REPORT` names a file that receives the results as JSON. */
 const REPORT = process.env['TEST_REPORT']
-const JSON_REPORT = REPORT === undefined ? [] : [['json', { outputFile: REPORT }] as const]
-const REPORTERS = ['default', new BudgetReporter(), ...JSON_REPORT]
 
 /** Files that are not in the short set. */
 const SKIPPED = FULL ? [] : [BROWSER, ...LONG]
@@ -70,7 +68,8 @@ export default defineConfig({
   test: {
     globalSetup: 'test/run/memory-folder.ts',
     setupFiles: 'test/run/processor-time.ts',
-    reporters: REPORTERS,
+    reporters: ['default', ...(REPORT === undefined ? [] : ['json']), new BudgetReporter()],
+    ...(REPORT !== undefined && { outputFile: REPORT }),
     sequence: { sequencer: LongestFirst, seed: Date.now() },
     maxWorkers: FILES_AT_ONCE,
     // The built product is loaded as Node does it, for commands in the process of a test.
