@@ -11,8 +11,13 @@ const FORBIDDEN_FOLDERS: ReadonlySet<string> = new Set(
 )
 const TEXT_ENDINGS = ['.ts', '.tsx', '.css', '.lua', '.mjs']
 /** Files that others load by their path: the pool of threads, and the router of the console. */
-const DEFAULT_EXPORT_FILES =
-  /^(?:src\/(?:workers\/main\.ts|admin\/console\/web\/pages\/[\w-]+\/page\.tsx)|test\/run\/memory-folder\.ts)$/
+const DEFAULT_EXPORT_FILES = new RegExp(
+  `^(?:${[
+    'src/workers/main.ts',
+    'src/admin/console/web/pages/[\\w-]+/page.tsx',
+    'test/run/memory-folder.ts',
+  ].join('|')})$`,
+)
 
 /** Effects and hidden inputs that only one module may use. */
 const ONLY_MODULE: Readonly<Record<string, string>> = {

@@ -175,8 +175,8 @@ export function rolesOf(parent: number, role: string): number[] {
 }
 
 /**
- * The oldest of each role, because the standby of charging is younger; and the stores of the folder,
- * which an earlier start may have left running.
+ * The oldest of each role, because the standby of charging is younger; and the stores of the
+ * folder, which an earlier start may have left running.
  */
 function childrenOf(parent: number, folder: string): Map<string, number> {
   const children = new Map<string, number>()
