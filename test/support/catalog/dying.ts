@@ -27,8 +27,8 @@ export async function dyingCatalog(
   })
   const catalog = await openCatalog({
     ...{ url: proxy.url, database },
-    // Commands before the death may take long.
-    timeoutMs: 20_000,
+    // Long enough for the commands before the death, which then costs this time.
+    timeoutMs: 5_000,
     appName: 'dying',
   })
   return {
