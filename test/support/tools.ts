@@ -24,6 +24,9 @@ export function toolPath(name: string): string | undefined {
  */
 export const CHROMIUM = toolPath('chromium-headless-shell') ?? toolPath('chromium')
 
+/** The whole browser, which shows PDF files as well. */
+export const CHROMIUM_WITH_PDF = toolPath('chromium')
+
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK)

@@ -1,17 +1,17 @@
 /** The page of invoices in a browser, as an operator uses it. */
 import { beforeAll, describe, expect, it } from 'vitest'
 import { confirmCycle, useBilling } from '../../support/admin/console/billing-scene.ts'
-import { CHROMIUM } from '../../support/admin/console/browser.ts'
+import { CHROMIUM_WITH_PDF } from '../../support/admin/console/browser.ts'
 import { expectAccessible, SETUP_MS_MAX, useVisits } from '../../support/admin/console/visits.ts'
 
-const visits = useVisits()
-const billing = useBilling(visits)
+const visits = useVisits(CHROMIUM_WITH_PDF)
+const billing = useBilling(visits, CHROMIUM_WITH_PDF)
 
 beforeAll(async () => {
-  if (CHROMIUM !== undefined) await confirmCycle(visits.scene(), billing().key)
+  if (CHROMIUM_WITH_PDF !== undefined) await confirmCycle(visits.scene(), billing().key)
 }, SETUP_MS_MAX)
 
-describe.skipIf(CHROMIUM === undefined)('invoices', () => {
+describe.skipIf(CHROMIUM_WITH_PDF === undefined)('invoices', () => {
   it('of a cycle are listed, and one is shown with its PDF beside the data', async () => {
     const { key, aid } = billing()
     const page = await visits.visit({ hash: '#/invoices' })

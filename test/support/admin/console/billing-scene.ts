@@ -17,10 +17,10 @@ export interface BillingScene {
 }
 
 /** Adds Grace before the tests of a file. */
-export function useBilling(visits: Visits): () => BillingScene {
+export function useBilling(visits: Visits, executable = CHROMIUM): () => BillingScene {
   let billing: BillingScene | undefined
   beforeAll(async () => {
-    if (CHROMIUM !== undefined) billing = await addBilling(visits.scene())
+    if (executable !== undefined) billing = await addBilling(visits.scene())
   }, SETUP_MS_MAX)
   return () => {
     if (billing === undefined) throw new Error('the customers have not been added')

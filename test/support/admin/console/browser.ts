@@ -9,13 +9,13 @@ import {
   chromium,
   type Page,
 } from 'playwright-core'
-import { CHROMIUM } from '../../tools.ts'
+import { CHROMIUM, CHROMIUM_WITH_PDF } from '../../tools.ts'
 
-export { CHROMIUM }
+export { CHROMIUM, CHROMIUM_WITH_PDF }
 
-export function launchBrowser(): Promise<Browser> {
+export function launchBrowser(executablePath = CHROMIUM): Promise<Browser> {
   return chromium.launch({
-    ...(CHROMIUM !== undefined && { executablePath: CHROMIUM }),
+    ...(executablePath !== undefined && { executablePath }),
     args: ['--no-sandbox'],
   })
 }

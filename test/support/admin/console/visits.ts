@@ -24,14 +24,14 @@ export interface Visits {
 }
 
 /** Starts the scene and the browser for the tests of a file; neither without a browser. */
-export function useVisits(): Visits {
+export function useVisits(executable = CHROMIUM): Visits {
   let scene: CustomerScene | undefined
   let browser: Browser | undefined
   let visits: ConsoleVisit[] = []
   beforeAll(async () => {
-    if (CHROMIUM === undefined) return
+    if (executable === undefined) return
     scene = await startCustomerScene()
-    browser = await launchBrowser()
+    browser = await launchBrowser(executable)
   }, SETUP_MS_MAX)
   afterAll(async () => {
     await browser?.close()
