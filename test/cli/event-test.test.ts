@@ -44,9 +44,10 @@ function file(name: string, rule: unknown): string {
   return path
 }
 
-/** Without times, and the session of the usage. */
+/** Without times, the delivery, and the session of the usage. */
 function comparable(event: Fields): Fields {
-  const { creation_time: _, start_notify_time: __, extra_params: params, ...same } = event
+  const { creation_time: _, start_notify_time: __, extra_params: params, ...more } = event
+  const { notify_time: _notified, returned_value: _returned, ...same } = more
   const { row, ...owner } = params as { row: Fields }
   const { stamp: ___, urt: ____, ...used } = row
   return { ...same, extra_params: { ...owner, row: used } }

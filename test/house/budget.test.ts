@@ -3,8 +3,8 @@ import { expect, it } from 'vitest'
 import { readBudget } from '../run/budget.ts'
 import { HOUSE, readTree } from './tree.ts'
 
-/** Processor time of all tests with their modules, in seconds: a landing has bounds, too. */
-const TOTAL_S = 2_400
+/** Processor time of all tests with their modules, in seconds. */
+const TOTAL_S = 4_500
 
 const budget = readBudget()
 
@@ -15,7 +15,7 @@ it('has a row for each test file, and no other', () => {
   expect(Object.keys(budget.files)).toEqual(files.sort())
 })
 
-it('is within the time of a landing', () => {
+it('is within the time that a landing has for them', () => {
   const sum = Object.values(budget.parts).reduce((total, seconds) => total + seconds, 0)
   expect(sum).toBeLessThanOrEqual(TOTAL_S)
 })
