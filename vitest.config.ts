@@ -15,7 +15,7 @@ const FILES_AT_ONCE = 2 * Math.max(2, availableParallelism())
  */
 const LONG: readonly string[] = [
   'test/system/{kill,kill-full-load,prepaid-kill,events-kill,soak,disk-full,stop-disk-full,cycle-disk-full,cluster,rebuild}.test.ts',
-  'test/system/{auditor,customers,hostile,mend,mass-release,sweep,listeners}.test.ts',
+  'test/system/{auditor,clock,customers,cycle-kill,hostile,listeners,live,mass-release,mend,sweep}.test.ts',
   'test/system/{outages,diameter,dialects,entities,billing}/**/*.test.ts',
   'test/embedded/redis-disk-full.test.ts',
   'packages/embedded-mongo/test/{disk-full,kill}.test.ts',
@@ -24,6 +24,8 @@ const LONG: readonly string[] = [
   'test/cli/quote/command.test.ts',
   'test/deploy/**/*.test.ts',
   'test/admin/{auth,audit,privacy}/**/*.test.ts',
+  'test/admin/actions/{crash,fuzz}.test.ts',
+  'test/billing/documents/ubl.test.ts',
   'test/admin/entities/{api,import}/**/*.test.ts',
   'test/admin/{docs-page,smuggling,tls}.test.ts',
   'test/realtime/{listeners,http/client-tokens,http/hostile,http/smuggling}.test.ts',
