@@ -19,8 +19,8 @@ export function toolPath(name: string): string | undefined {
 }
 
 /**
- * The browser of the tests; undefined without one: they are skipped. The shell without a user
- * interface needs half of the processor time.
+ * The browser of the tests; undefined without one: they are skipped. The shell has no user
+ * interface to draw, and is faster.
  */
 export const CHROMIUM = toolPath('chromium-headless-shell') ?? toolPath('chromium')
 
