@@ -1,4 +1,5 @@
 /** Faults of a worker thread (the outage matrix of docs/OPERATING.md). */
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIRST_SID } from '../../support/product/population.ts'
 import type { Reply } from '../../support/system/exchange.ts'
@@ -49,6 +50,8 @@ async function chargeAlong(one: Session, goesOn: () => boolean): Promise<number>
   while (goesOn()) {
     number += 1
     expect(await faulty.send(one.update(number))).toMatchObject(GRANTED)
+    // Fifty a second show that it is served; as many as possible would only keep the machine busy.
+    await pause(20)
   }
   return number
 }
