@@ -11,14 +11,14 @@ import { type Product, startProduct } from '../support/product/product.ts'
 import { audited, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
 import { differencesOf, observingRules, type StoredEvent } from '../support/system/event-model.ts'
 import { type LedgerReader, openLedgerReader } from '../support/system/exchange.ts'
-import { killUnderLoad, ROLES, VICTIMS } from '../support/system/kills.ts'
+import { killUnderLoad, ROLES, SUBSCRIBERS, VICTIMS } from '../support/system/kills.ts'
 import { Random } from '../support/system/random.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const seed = seedOf()
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 2)
-const SESSIONS = 200
-const AUDITED = audited(ROUNDS)
+const SESSIONS = 100
+const AUDITED = audited(ROUNDS, SUBSCRIBERS)
 
 /** Claims of killed processes end after six seconds. */
 const DELIVERY = {
