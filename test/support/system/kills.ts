@@ -37,7 +37,7 @@ export const SUBSCRIBERS = 48
 const CLIENTS = 24
 const IN_FLIGHT = CLIENTS / 4
 const BEFORE = { least: 2 * CLIENTS, most: 6 * CLIENTS }
-const AFTER = 2 * CLIENTS
+const AFTER = 4 * CLIENTS
 /** Sessions that have to finish after a part is restarted, before the next one is killed. */
 const RECOVERED = 12
 
@@ -57,6 +57,8 @@ export async function killAmid(victim: Victim, amid: Amid): Promise<void> {
   const { product, bound, random, before, after, inFlight } = amid
   bound.allow(before + after)
   await bound.untilSent(before)
+  // At any moment of a batch: its requests are read, charged, or answered.
+  await pause(random.below(40))
   expect(bound.inFlight).toBeGreaterThanOrEqual(inFlight)
   await product.kill9(victim)
   await pause(random.below(300))
