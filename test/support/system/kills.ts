@@ -13,7 +13,7 @@ import { runWorkload } from './workload.ts'
 
 export type Victim = Parameters<Product['kill9']>[0]
 
-export interface Kills {
+interface Kills {
   product: Product
   population: typeof AUDITED
   seed: number
@@ -42,7 +42,7 @@ const AFTER = 4 * CLIENTS
 const RECOVERED = 12
 
 /** Requests of a load before a kill, and those that meet the dead part, or the others without it. */
-export interface Amid {
+interface Amid {
   product: Product
   bound: LoadBound
   random: Random
