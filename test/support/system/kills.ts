@@ -41,7 +41,7 @@ const AFTER = 4 * CLIENTS
 /** Sessions that have to finish after a part is restarted, before the next one is killed. */
 const RECOVERED = 12
 
-/** Requests of a load before a kill, and those that meet the dead part, or the others without it. */
+/** Requests before a kill, and those that meet the dead part, or the others without it. */
 interface Amid {
   product: Product
   bound: LoadBound
@@ -55,12 +55,13 @@ interface Amid {
 /** Kills a part in the midst of requests, and leaves it dead for a moment. */
 export async function killAmid(victim: Victim, amid: Amid): Promise<void> {
   const { product, bound, random, before, after, inFlight } = amid
-  bound.allow(before + after)
   await bound.untilSent(before)
   // At any moment of a batch: its requests are read, charged, or answered.
   await pause(random.below(40))
   expect(bound.inFlight).toBeGreaterThanOrEqual(inFlight)
-  await product.kill9(victim)
+  const killed = product.kill9(victim)
+  bound.allow(after)
+  await killed
   await pause(random.below(300))
 }
 
