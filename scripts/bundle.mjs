@@ -40,8 +40,7 @@ export async function bundleProduct({ benchmarks }) {
 }
 
 async function bundle(entries) {
-  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const outside = [...EXTERNAL, ...Object.keys(devDependencies)]
+  const outside = [...EXTERNAL, ...developmentPackages()]
   const build = await rolldown({
     ...optionsFor((path) => `new URL('${path}', $dist).href`),
     input: Object.fromEntries(entries.map((entry) => [entry, join(root, `${entry}.ts`)])),
@@ -61,6 +60,15 @@ async function bundle(entries) {
     intro: (chunk) => `const $dist = new URL('./${depthOf(chunk)}', import.meta.url)`,
   })
   await build.close()
+}
+
+/** Packages that only development needs; `ajv`, for example, is also a dependency of fastify. */
+function developmentPackages() {
+  const read = (name) => JSON.parse(readFileSync(join(root, name), 'utf8'))
+  const { packages } = read('package-lock.json')
+  return Object.keys(read('package.json').devDependencies).filter(
+    (name) => packages[`node_modules/${name}`].dev,
+  )
 }
 
 /** Writes a module and those of ours that it imports as one file, below this folder. */

@@ -12,7 +12,7 @@ const FOLDER = fileURLToPath(new URL('../../config/file-types/', import.meta.url
 
 let read: ReadonlyMap<string, unknown> | undefined
 
-/** Documents by file type name, in the order of the names. Read once. */
+/** Documents by file type name, in the order of the names. Read once; the build writes JSON too. */
 export function builtInFileTypes(): ReadonlyMap<string, unknown> {
   read ??= readFolder(FOLDER)
   return read
@@ -20,10 +20,14 @@ export function builtInFileTypes(): ReadonlyMap<string, unknown> {
 
 function readFolder(folder: string): ReadonlyMap<string, unknown> {
   const documents = new Map<string, unknown>()
-  const files = readdirSync(folder).filter((file) => file.endsWith('.yaml'))
-  for (const file of files.sort()) {
-    const document: unknown = parse(readFileSync(join(folder, file), 'utf8'))
-    documents.set(file.slice(0, -'.yaml'.length), document)
+  const files = new Set(readdirSync(folder))
+  for (const file of [...files].sort()) {
+    if (!file.endsWith('.yaml')) continue
+    const name = file.slice(0, -'.yaml'.length)
+    const built = `${name}.json`
+    // JSON is read faster than YAML, at each start.
+    const [source, read] = files.has(built) ? [built, JSON.parse] : [file, parse]
+    documents.set(name, read(readFileSync(join(folder, source), 'utf8')))
   }
   return documents
 }

@@ -2,6 +2,7 @@
  * Every part is killed under load while rules observe all balances: each change of a balance and
  * each constant on its way has one event, and each event reaches a receiver that fails at times.
  */
+// covers: src/domain/events/ src/notifications/ src/workers/commit-events.ts src/recorder/drain.ts
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import { openSessions, streamBacklog } from '../../src/ledger/streams.ts'

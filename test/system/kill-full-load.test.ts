@@ -2,6 +2,7 @@
  * `kill -9` of each part in turn while a client charges as fast as it is answered. The client keeps
  * its own record of what was acknowledged, and compares it with lines and balances.
  */
+// covers: src/ledger/lua/ src/ledger/commit.ts src/recorder/drain.ts src/realtime/pool.ts
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'

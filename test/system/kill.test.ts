@@ -1,3 +1,4 @@
+// covers: src/ledger/ src/recorder/ src/realtime/port-handover.ts
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate, topUp } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'

@@ -1,4 +1,5 @@
 /** An orderly stop while the disk is full, under load: nothing acknowledged is lost. */
+// covers: src/runtime/shutdown.ts src/store/policy-watch.ts src/recorder/drain.ts src/cli/start.ts
 import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import {
   createProduct,

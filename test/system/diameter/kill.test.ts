@@ -1,4 +1,5 @@
 /** `kill -9` of the node, and of its Redis, while network elements repeat unanswered requests. */
+// covers: src/realtime/diameter/ src/ledger/commit.ts src/ledger/replies.ts
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate, topUp } from '../../support/product/population.ts'
 import { type Product, startProduct } from '../../support/product/product.ts'

@@ -1,4 +1,5 @@
 /** Faults of a worker thread (the outage matrix of docs/OPERATING.md). */
+// covers: src/realtime/pool.ts src/realtime/worker-channel.ts src/realtime/hang-watch.ts
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIRST_SID } from '../../support/product/population.ts'

@@ -1,5 +1,5 @@
 /** Identity provider, by node-saml: authentication requests and signature verification. */
-import { SAML, ValidateInResponseTo } from '@node-saml/node-saml'
+import type { SAML } from '@node-saml/node-saml'
 import { pemOf } from '../../../catalog/settings/auth-rules.ts'
 import type { SamlSettings } from '../../../catalog/settings/auth-schema.ts'
 import type { SamlEnvelope } from './saml-envelope.ts'
@@ -9,13 +9,14 @@ import { readXml, type XmlElement } from './xml-tree.ts'
 type Signed = Pick<SamlEnvelope, 'isResponseSigned' | 'isAssertionSigned'>
 
 /** URL of the provider with an authentication request of this id. */
-export function requestUrl(settings: SamlSettings, requestId: string): Promise<string> {
-  return libraryFor(settings, requestId).getAuthorizeUrlAsync('', undefined, {})
+export async function requestUrl(settings: SamlSettings, requestId: string): Promise<string> {
+  const library = await libraryFor(settings, requestId)
+  return library.getAuthorizeUrlAsync('', undefined, {})
 }
 
 /** Metadata of this service provider for the identity provider (SAML metadata). */
-export function metadataOf(settings: SamlSettings): string {
-  return libraryFor(settings).generateServiceProviderMetadata(null, null)
+export async function metadataOf(settings: SamlSettings): Promise<string> {
+  return (await libraryFor(settings)).generateServiceProviderMetadata(null, null)
 }
 
 /**
@@ -32,7 +33,7 @@ export async function signedAssertion(
     throw new SamlRefusedError('it is not signed')
   }
   const SAMLResponse = Buffer.from(response, 'utf8').toString('base64')
-  const library = libraryFor(settings, undefined, signed)
+  const library = await libraryFor(settings, undefined, signed)
   const validated = await library.validatePostResponseAsync({ SAMLResponse }).catch(() => null)
   const xml = validated?.profile?.getAssertionXml?.()
   // The library's errors quote the message.
@@ -40,7 +41,13 @@ export async function signedAssertion(
   return readXml(xml)
 }
 
-function libraryFor(settings: SamlSettings, requestId?: string, signed?: Signed): SAML {
+async function libraryFor(
+  settings: SamlSettings,
+  requestId?: string,
+  signed?: Signed,
+): Promise<SAML> {
+  // Loaded by the first login of this kind: it is an eighth of the start of the control plane.
+  const { SAML, ValidateInResponseTo } = await import('@node-saml/node-saml')
   const { entry_point: entryPoint, issuer, callback_url: callbackUrl } = settings
   return new SAML({
     entryPoint,

@@ -138,7 +138,7 @@ function addRoutes(
     return reply.code(403).send({ status: 0, code: 403, desc: FOREIGN })
   }
   const metadata: Handler = async (provider, _request, reply) =>
-    reply.type('application/samlmetadata+xml').send(metadataOf(provider))
+    reply.type('application/samlmetadata+xml').send(await metadataOf(provider))
   server.get('/auth/saml/:name/login', handled(login))
   server.post('/auth/saml/:name/acs', handled(acs))
   server.get('/auth/saml/:name/done', handled(done))
