@@ -1,7 +1,7 @@
 // Bundles the product and the benchmarks into dist, copies the Lua scripts, the default
 // configuration and the Diameter dictionary next to them, and builds the console. Types are not
 // checked: `npm run check` does that.
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
@@ -18,7 +18,10 @@ for (const folder of ['src', 'bench', 'config']) {
 cpSync(join(root, 'src/ledger/lua'), join(root, 'dist/src/ledger/lua'), { recursive: true })
 cpSync(join(root, 'config'), join(root, 'dist/config'), { recursive: true })
 // JSON is read faster than YAML, by each process.
-const defaults = parse(readFileSync(join(root, 'config/default.yaml'), 'utf8'))
-writeFileSync(join(root, 'dist/config/default.json'), JSON.stringify(defaults))
+const fileTypes = readdirSync(join(root, 'config/file-types')).map((file) => `file-types/${file}`)
+for (const file of ['default.yaml', ...fileTypes.filter((each) => each.endsWith('.yaml'))]) {
+  const document = parse(readFileSync(join(root, 'config', file), 'utf8'))
+  writeFileSync(join(root, 'dist/config', file.replace('.yaml', '.json')), JSON.stringify(document))
+}
 // The image is built without the benchmarks.
 await Promise.all([bundleProduct({ benchmarks: existsSync(join(root, 'bench')) }), buildConsole()])

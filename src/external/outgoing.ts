@@ -2,7 +2,7 @@
  * HTTP calls to systems of others, limited in time and size, and to allowed addresses. Redirects
  * are not followed: they could lead to an address that was not checked.
  */
-import { Agent, type Dispatcher, request as send } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import {
   type AddressPolicy,
   createAddressPolicy,
@@ -63,9 +63,10 @@ class UndiciOutgoing implements Outgoing {
   async call(call: OutgoingCall, { signal, bytesMax }: CallLimits): Promise<Buffer> {
     const { url, method, headers, body, ca = '' } = call
     refuseLiteralAddress(new URL(url), this.#policy)
-    const response = await send(url, {
+    const { Agent, request } = await import('undici')
+    const response = await request(url, {
       method,
-      dispatcher: this.#agentFor(ca),
+      dispatcher: this.#agentFor(ca, Agent),
       signal,
       headers,
       ...(body !== undefined && { body }),
@@ -85,10 +86,10 @@ class UndiciOutgoing implements Outgoing {
     await Promise.all([...this.#agents.values()].map((agent) => agent.destroy()))
   }
 
-  #agentFor(ca: string): Agent {
+  #agentFor(ca: string, create: typeof Agent): Agent {
     let agent = this.#agents.get(ca)
     if (agent === undefined) {
-      agent = new Agent({
+      agent = new create({
         connections: this.#connectionsMax,
         keepAliveTimeout: KEEP_ALIVE_MS,
         connect: { lookup: lookupWithin(this.#policy), ...(ca !== '' && { ca }) },
