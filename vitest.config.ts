@@ -28,7 +28,7 @@ const LONG: readonly string[] = [
   'test/cli/quote/command.test.ts',
   'test/deploy/**/*.test.ts',
   'test/admin/{auth,audit,privacy}/**/*.test.ts',
-  'test/admin/actions/{crash,fuzz}.test.ts',
+  'test/admin/actions/{bulkcredit,crash,fuzz}.test.ts',
   'test/billing/documents/ubl.test.ts',
   'test/admin/entities/{api,import}/**/*.test.ts',
   'test/admin/{docs-page,smuggling,tls}.test.ts',

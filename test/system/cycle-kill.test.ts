@@ -29,7 +29,7 @@ import {
 import { Random } from '../support/system/random.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
-const PROCESS_KILLS = Number(process.env['KILL_ROUNDS'] ?? (isFull() ? 12 : 3))
+const PROCESS_KILLS = Number(process.env['KILL_ROUNDS'] ?? (isFull() ? 8 : 3))
 const MONGO_KILLS = Math.ceil(PROCESS_KILLS / 4)
 /** So many that a run does not end between two kills. */
 const ACCOUNTS = Math.max(900, 150 * PROCESS_KILLS)
