@@ -21,7 +21,7 @@ let browser: Browser
 
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
-  world = await startConsoleProduct()
+  world = await startConsoleProduct({ charges: true })
   browser = await launchBrowser()
 })
 afterEach(closeConsoles)
