@@ -16,7 +16,8 @@ export { CHROMIUM, CHROMIUM_WITH_PDF }
 export function launchBrowser(executablePath = CHROMIUM): Promise<Browser> {
   return chromium.launch({
     ...(executablePath !== undefined && { executablePath }),
-    args: ['--no-sandbox'],
+    // No process for graphics, which are drawn in software anyway.
+    args: ['--no-sandbox', '--in-process-gpu', '--disable-gpu'],
   })
 }
 

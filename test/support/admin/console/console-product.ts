@@ -19,14 +19,14 @@ export interface ConsoleProduct {
 
 interface ConsoleOptions {
   /** Whether charging runs, which costs processor time even if nothing is charged. */
-  readonly charges: boolean
+  readonly charges?: boolean
   readonly environment?: ProductOptions['environment']
 }
 
 export async function startConsoleProduct({
-  charges,
+  charges = true,
   environment,
-}: ConsoleOptions): Promise<ConsoleProduct> {
+}: ConsoleOptions = {}): Promise<ConsoleProduct> {
   const product = await startProduct({
     // The sweep visits each partition every second.
     environment: {

@@ -63,8 +63,8 @@ export function useVisits({ executable = CHROMIUM, charges = false }: VisitsOpti
       cookies.set(user, cookie)
       const storageState = stateWith(await cookie)
       const opened = await openConsole(browser, `${scene.url}${address}`, {
-        storageState,
         ...options,
+        storageState,
       })
       visits.push(opened)
       await opened.page.locator('.tools .user').waitFor()
