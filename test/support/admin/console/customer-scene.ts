@@ -26,7 +26,7 @@ export interface CustomerScene extends ConsoleProduct {
   openSession(): Promise<string>
 }
 
-export async function startCustomerScene(charges: boolean): Promise<CustomerScene> {
+export async function startCustomerScene(charges = true): Promise<CustomerScene> {
   const started = await startConsoleProduct({ charges })
   const { product, close } = started
   try {

@@ -74,7 +74,7 @@ export function useVisits({ executable = CHROMIUM, charges = false }: VisitsOpti
 }
 
 /** A context that has the cookie of a session; the login itself is tested on the overview. */
-function stateWith(cookie: string): Exclude<VisitOptions['storageState'], string> {
+function stateWith(cookie: string): Exclude<VisitOptions['storageState'], string | undefined> {
   const [name = '', value = ''] = cookie.split('=')
   const address = { domain: '127.0.0.1', path: '/', expires: -1 }
   const flags = { httpOnly: true, secure: false, sameSite: 'Lax' } as const
