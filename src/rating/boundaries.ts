@@ -5,7 +5,7 @@
 import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
-import { EMPTY_RESERVATION } from '../domain/segment.ts'
+import { EMPTY_RESERVATION, usedAt } from '../domain/segment.ts'
 import type { Reservation, Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import type { ChargeContext } from './decision.ts'
 import { openFundingSources } from './funding-sources.ts'
@@ -36,11 +36,12 @@ export function unsettled(service: ServiceSession, request: ServiceRequest): Set
   return { service, remaining: request, carried: EMPTY_RESERVATION }
 }
 
-/** The boundaries between segments that usage up to an instant passes. */
-export function boundariesOf(segment: Segment, untilMs: number, rateAt: RateAt): Boundary[] {
+/** The boundaries between segments that usage passes; one at which it ends is not passed. */
+export function boundariesOf(segment: Segment, reportedMs: number, rateAt: RateAt): Boundary[] {
   const found: Boundary[] = []
   let { key, endMs } = segment
-  while (untilMs > endMs) {
+  const usedMs = usedAt(reportedMs, segment.firstMs)
+  while (usedMs >= endMs) {
     const next = rateAt(endMs)
     if (next === null) break
     if (next.start.key !== key) found.push({ next, fromMs: endMs })

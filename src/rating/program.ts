@@ -14,6 +14,7 @@ import type { RequestKind, ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
 import { isMoneySource } from '../domain/debt.ts'
+import { usedAt } from '../domain/segment.ts'
 import type { CategoryPrice } from '../domain/segment-parts.ts'
 import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import {
@@ -310,7 +311,7 @@ export function needsRating(
   const { segment } = service
   if (segment === null) return true
   if (isLate) return false
-  return service.reservation.units === 0 || atMs > segment.endMs
+  return service.reservation.units === 0 || usedAt(atMs, segment.firstMs) >= segment.endMs
 }
 
 /** The input of a charge program besides its terms of pricing. */
@@ -319,6 +320,8 @@ export interface ProgramRequest {
   used: number
   requested: number
   atMs: number
+  /** The instant whose terms apply to the used units (`usedAt`); `atMs` if absent. */
+  usedMs?: number
   end: ChargeProgram['end']
   exact: boolean
   /**
@@ -327,21 +330,26 @@ export interface ProgramRequest {
   reservedUnits?: number
 }
 
-/** The program of a service that continues, is closed, or both. */
+/**
+ * The program of a service that continues, is closed, or both. Usage and a grant in one program
+ * have the same buckets: if some begin or end then, each needs a program of its own
+ * (`hasBucketEdge`).
+ */
 export function buildProgram(
   catalogue: Catalogue,
   owners: CounterOwners,
   segment: Segment | null,
   next: SegmentStart | null,
-  { usaget, used, requested, atMs, end, exact, reservedUnits = 0 }: ProgramRequest,
+  { usaget, used, requested, atMs, usedMs = atMs, end, exact, reservedUnits = 0 }: ProgramRequest,
 ): ChargeProgram {
   const isOverUsed = used > reservedUnits
   const asksPayers = requested > 0 || isOverUsed
-  const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, usaget, atMs) : NO_SOURCES
+  const payMs = requested > 0 ? atMs : usedMs
+  const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, usaget, payMs) : NO_SOURCES
   let order = NO_SOURCES
   if (isOverUsed) {
     const isSame = segment !== null && segment.key === next?.key
-    order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, usaget, atMs)
+    order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, usaget, payMs)
   }
   const program = { used, requested, exact, order, nextOrder, next, atMs, end }
   if (!isOverUsed) return program
@@ -350,8 +358,15 @@ export function buildProgram(
   const start = isOfNext ? next : segment
   const hasMoney = (isOfNext ? nextOrder : order).some((source) => isMoneySource(owners, source))
   if (hasMoney || start === null || !start.isPrepaid) return program
-  const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, atMs)
-  return { ...program, ended: endedOrder(owners.subscriber, owners.account, mayPay, atMs) }
+  const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, payMs)
+  return { ...program, ended: endedOrder(owners.subscriber, owners.account, mayPay, payMs) }
+}
+
+/** Whether a prepaid bucket begins or ends at the instant. */
+export function hasBucketEdge({ subscriber, account }: CounterOwners, atMs: number): boolean {
+  const isEdge = ({ counter, fromMs, toMs }: Bucket) =>
+    counter === '' && (fromMs === atMs || toMs === atMs)
+  return subscriber.buckets.some(isEdge) || account?.buckets.some(isEdge) === true
 }
 
 const NO_SOURCES: readonly FundingSource[] = []

@@ -34,7 +34,7 @@ import { effectiveRequest } from './effective-request.ts'
 import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
 import { needsNoCounters } from './funding-sources.ts'
 import { finalCharge } from './line-tax.ts'
-import { endsUnused, needsRating } from './program.ts'
+import { endsUnused, hasBucketEdge, needsRating } from './program.ts'
 import { refundSession } from './refund.ts'
 import { RequestStates } from './request-states.ts'
 import { ServiceRates } from './service-rates.ts'
@@ -233,7 +233,7 @@ export class SessionWork implements UnitWork<WorkState> {
       service,
       remaining,
       carried: carriedReservation,
-    } = this.#settleEarlier(effective, previous)
+    } = this.#settleBefore(this.#settleEarlier(effective, previous))
     const rated = this.#rate(remaining, service)
     if (typeof rated !== 'string')
       return this.#settleRated(service, remaining, rated, carriedReservation)
@@ -275,6 +275,25 @@ export class SessionWork implements UnitWork<WorkState> {
       split.carried = settled.carriedReservation
     }
     return split
+  }
+
+  /**
+   * Settles the usage by itself if its terms are not those of the grant, because others begin with
+   * the report.
+   */
+  #settleBefore(split: SettledUse): SettledUse {
+    const { service, remaining, carried: carriedReservation } = split
+    const { requested, used, calledNumber } = remaining
+    const { kind, eventTimeMs } = this.#request
+    if (requested <= 0 || used <= service.reservation.units || kind === 'event') return split
+    const rated = this.#rates.ofUse(remaining, service, this.session)
+    const isUnrated = typeof rated === 'string'
+    if (isUnrated && service.segment === null) return split
+    const isSame = !isUnrated && rated.untilMs > eventTimeMs
+    if (isSame && !hasBucketEdge(this.#states.owners, eventTimeMs)) return split
+    const start = isUnrated ? null : this.#states.open(rated)
+    const settled = this.#states.settle(service, used, 0, start, 'none', { carriedReservation })
+    return unsettled(settled.service, withVolumes(remaining, requested, 0, -1, calledNumber))
   }
 
   #settleRated(
@@ -353,11 +372,13 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   #rate(effective: ServiceRequest, previous: ServiceSession): Rated | Reason {
-    const { eventTimeMs } = this.#request
+    const { kind, eventTimeMs } = this.#request
     const { requested, used } = effective
-    const { kind } = this.#request
     if (!needsRating(kind, requested, used, previous, this.#hasExpired, eventTimeMs)) return UNRATED
-    const rated = this.#rates.at(effective, eventTimeMs)
+    const rated =
+      requested > 0
+        ? this.#rates.at(effective, eventTimeMs)
+        : this.#rates.ofUse(effective, previous, this.session)
     if (typeof rated === 'string' || needsNoCounters(rated.funding)) return rated
     return { start: this.#states.open(rated), untilMs: rated.untilMs }
   }
