@@ -150,6 +150,13 @@ export function startedService(
   return started
 }
 
+/** A copy of the service whose segment continues with other funding. */
+export function continuedService(service: ServiceSession, start: SegmentStart): ServiceSession {
+  const continued = copyService(service)
+  if (continued.segment !== null) refresh(continued.segment, start)
+  return continued
+}
+
 export function startSegment(
   service: ServiceSession,
   { next, atMs }: ChargeProgram,
@@ -208,6 +215,7 @@ function beginSegment(
 export function refresh(segment: Segment, next: SegmentStart): void {
   segment.fundingSources = next.fundingSources
   segment.hasGroups = next.hasGroups
+  segment.isPrepaid = next.isPrepaid
   segment.endMs = next.endMs
 }
 

@@ -17,6 +17,7 @@ import { isMoneySource } from '../domain/debt.ts'
 import { usedAt } from '../domain/segment.ts'
 import type { CategoryPrice } from '../domain/segment-parts.ts'
 import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
+import type { TaxRule } from '../domain/tax.ts'
 import {
   type ActiveProducts,
   activeProductsAt,
@@ -101,16 +102,16 @@ function cacheRated(
   rated: RatedService,
 ): void {
   const { atMs, catalogue, service } = terms
-  const taxes = taxesBetween(catalogue.taxes, atMs)
   const chosen = choosePrice(products, rate, service.usaget)
-  let { sinceMs, untilMs } = taxes
+  let { sinceMs } = taxesBetween(catalogue.taxes, atMs)
+  let { untilMs } = rated
   if (chosen !== null && chosen.price.bands.length > 0) {
     // Another time band may apply before this instant and after the band ends, even at an equal
     // price.
     sinceMs = Math.max(atMs, sinceMs)
     untilMs = Math.min(untilMs, priceAt(chosen.price, atMs, terms.zone).endMs)
   }
-  products.ratedServices.add(rate, terms, rated, sinceMs, Math.min(rated.untilMs, untilMs))
+  products.ratedServices.add(rate, terms, rated, sinceMs, untilMs)
 }
 
 /** Prices, taxes and funding counters of a service at a rate. */
@@ -136,17 +137,20 @@ function rateBy(
   const { counters, hasGroups } = includedFor(query)
   const isPrepaid = products.plan.connectionType === 'prepaid'
   const start = segmentStart(rate, chosen, { products: products, others, cycle, zone, atMs })
-  if (untaxed) start.key += '|untaxed'
+  start.key += untaxed ? '|untaxed' : taxes.map(taxId).join('')
   start.taxes = taxes
   start.hasGroups = hasGroups
   start.isPrepaid = isPrepaid
   const wanted = { groups: counters, credit: isPrepaid ? null : cycle, oldestMs }
   const ends = counters.map(({ toMs }) => toMs)
-  return {
-    start,
-    funding: wanted,
-    untilMs: Math.min(rate.toMs, products.untilMs, start.endMs, ...ends),
-  }
+  const { untilMs: taxedUntilMs } = taxesBetween(known, atMs)
+  start.endMs = Math.min(rate.toMs, products.untilMs, taxedUntilMs, start.endMs, ...ends)
+  return { start, funding: wanted, untilMs: start.endMs }
+}
+
+/** Identifies a tax by what its line says. */
+function taxId({ key, rate, isEmbedded, description }: TaxRule): string {
+  return `|${key}=${rate}${isEmbedded ? ' embedded' : ''} ${description}`
 }
 
 function findRate(
@@ -221,7 +225,7 @@ function otherPrices(
     const { tariff, priceKey, changeMs } = priceAt(chosen.price, atMs, zone)
     prices.push({ category, rateKey: rate.key, tariff, isAdded: rate.addToRetail })
     keys.push(`${rate.id}/${chosen.id}/${priceKey}`)
-    nextMs = Math.min(nextMs, changeMs)
+    nextMs = Math.min(nextMs, changeMs, rate.toMs)
   }
   return { prices, key: keys.join(), endMs: nextMs }
 }

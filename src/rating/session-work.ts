@@ -10,6 +10,7 @@ import {
 } from '../domain/charge-request.ts'
 import { transactionIdOf } from '../domain/lines.ts'
 import {
+  continuedService,
   costOf,
   EMPTY_RESERVATION,
   hasNoUsage,
@@ -256,9 +257,11 @@ export class SessionWork implements UnitWork<WorkState> {
     const { eventTimeMs } = this.#request
     if (segment === null || effective.used <= 0 || this.#hasExpired)
       return unsettled(previous, effective)
-    const boundaries = boundariesOf(segment, eventTimeMs, (atMs) =>
-      this.#rates.find(effective, atMs),
-    )
+    const boundaries = boundariesOf(previous, segment, eventTimeMs, {
+      rateAt: (atMs) => this.#rates.find(effective, atMs),
+      owners: this.#states.owners,
+      profileMs: this.#context.profile?.fromMs ?? 0,
+    })
     if (boundaries.length === 0) return unsettled(previous, effective)
     const shares = sharesOf(effective, previous, segment, boundaries, eventTimeMs)
     const split = unsettled(previous, effective)
@@ -267,9 +270,13 @@ export class SessionWork implements UnitWork<WorkState> {
       const { requested, used, calledNumber } = split.remaining
       const carriedReservation = split.carried
       const more = { atMs: fromMs, carriedReservation, carriesReservation: used > share }
-      const settled = this.#states.settle(split.service, share, 0, null, 'ended', more)
+      const continues = split.service.segment?.key === next.start.key
+      const end = continues ? 'none' : 'ended'
+      const settled = this.#states.settle(split.service, share, 0, null, end, more)
       const start = this.#states.open(next)
-      split.service = startedService(settled.service, start, fromMs, settled.ended)
+      split.service = continues
+        ? continuedService(settled.service, start)
+        : startedService(settled.service, start, fromMs, settled.ended)
       this.#states.store(split.service)
       split.remaining = withVolumes(split.remaining, requested, used - share, -1, calledNumber)
       split.carried = settled.carriedReservation
@@ -332,8 +339,7 @@ export class SessionWork implements UnitWork<WorkState> {
       granted: settled.granted,
       parts: null,
       validityMs: kind === 'event' ? 0 : validityOf(untilMs, this.#request, this.#context),
-      tariffChangeMs:
-        kind === 'event' ? 0 : tariffChangeOf(rated.start, this.#request, this.#context),
+      tariffChangeMs: kind === 'event' ? 0 : tariffChangeOf(after, this.#request, this.#context),
       finalUnit: settled.finalUnit,
       action: null,
       cost: 0,
@@ -379,7 +385,8 @@ export class SessionWork implements UnitWork<WorkState> {
       requested > 0
         ? this.#rates.at(effective, eventTimeMs)
         : this.#rates.ofUse(effective, previous, this.session)
-    if (typeof rated === 'string' || needsNoCounters(rated.funding)) return rated
+    if (typeof rated === 'string') return rated
+    if (needsNoCounters(rated.funding) && rated.untilMs >= rated.start.endMs) return rated
     return { start: this.#states.open(rated), untilMs: rated.untilMs }
   }
 
