@@ -48,8 +48,10 @@ export interface ChargeProgram {
   after?: AfterBoundary | null
 }
 
-/** The start of the following segment, and the owners with its counters opened. */
+/** The terms that begin at a boundary, and the owners with their counters opened. */
 export interface AfterBoundary {
+  /** Epoch ms. */
+  fromMs: number
   start: SegmentStart
   subscriber: OwnerState
   account: OwnerState | null

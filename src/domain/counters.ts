@@ -104,12 +104,17 @@ export function openCounters(
   return { owners: { subscriber, account }, ids }
 }
 
+/** The limit of the bucket of a counter. */
+export function limitOf(total: number): number {
+  return total === 0 ? EMPTY_LIMIT : total
+}
+
 function openCounter(
   owner: OwnerState,
   required: RequiredCounter,
   oldestMs: number,
 ): { owner: OwnerState; id: number } {
-  const limit = required.total === 0 ? EMPTY_LIMIT : required.total
+  const limit = limitOf(required.total)
   const known = owner.buckets.find(
     ({ counter, fromMs }) => counter === required.counter && fromMs === required.fromMs,
   )

@@ -16,7 +16,10 @@ export interface Cycle {
  */
 export function cycleAt(atMs: number, zone: string, cycleDay: number): Cycle {
   const { year, month, day } = localTime(zone, atMs)
-  const start = day >= cycleDay ? monthFrom(year, month, 0) : monthFrom(year, month, -1)
+  let start = monthFrom(year, month, day >= cycleDay ? 0 : -1)
+  // A clock set back at midnight shows the date before again: the cycle begins with the first one.
+  if (atMs >= startOf(zone, monthFrom(start.year, start.month, 1), cycleDay))
+    start = monthFrom(start.year, start.month, 1)
   const end = monthFrom(start.year, start.month, 1)
   return {
     key: `${end.year}${String(end.month).padStart(2, '0')}`,

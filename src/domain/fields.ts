@@ -105,11 +105,17 @@ export function wholeAt(value: unknown, path: string, least: number): number {
   return whole
 }
 
-/** A non-negative amount: a number or decimal text, read exactly. */
+/** Text of a number that other programs may read as an octal one. */
+const LEADING_ZEROS = /^\s*[+-]?0\d/
+
+/** A non-negative amount: a number or decimal text without leading zeros, read exactly. */
 export function amountAt(value: unknown, path: string): ExactDecimal {
   if (value === undefined) throw new FieldError(path, 'is missing')
   const decimal = decimalOf(value)
   if (decimal === null) throw new FieldError(path, 'must be a number or decimal text')
+  if (typeof value === 'string' && LEADING_ZEROS.test(value)) {
+    throw new FieldError(path, `must not begin with zeros, is '${shortened(value)}'`)
+  }
   if (decimal.digits < 0n) throw new FieldError(path, `must not be negative, is ${value}`)
   atMostDecimals(value, decimal, path, PRICE_DIGITS_MAX)
   return decimal

@@ -8,6 +8,7 @@ import { continuePrice } from './price-continuation.ts'
 import type { CategoryPrice, Payment } from './segment-parts.ts'
 import type { Reservation, Segment, SegmentStart, ServiceSession } from './session.ts'
 import { charge, PriceRangeError, peakCharge } from './tariff.ts'
+import { NO_BEGIN_MS } from './time.ts'
 
 /** The reservation of a service without a grant. Never changed, because it is shared. */
 export const EMPTY_RESERVATION: Reservation = { units: 0, slices: [], money: [] }
@@ -110,6 +111,15 @@ export function copyPayment(payment: Payment): Payment {
   }
 }
 
+/**
+ * The instant whose terms apply to usage reported at an instant: it was used before. At an edge,
+ * such as midnight, a report therefore belongs to the side that ends there, and a grant to the side
+ * that begins. `sinceMs`: begin of its segment or session, before which nothing was used.
+ */
+export function usedAt(reportedMs: number, sinceMs: number): number {
+  return sinceMs === reportedMs ? reportedMs : Math.max(NO_BEGIN_MS, reportedMs - 1)
+}
+
 /** Cost of a service so far, micros before tax. */
 export function costOf({ endedMicros, segment }: ServiceSession): number {
   return segment === null ? endedMicros : endedMicros + segment.charged
@@ -138,6 +148,13 @@ export function startedService(
   const started = copyService(service)
   beginSegment(started, start, atMs, ended)
   return started
+}
+
+/** A copy of the service whose segment continues with other funding. */
+export function continuedService(service: ServiceSession, start: SegmentStart): ServiceSession {
+  const continued = copyService(service)
+  if (continued.segment !== null) refresh(continued.segment, start)
+  return continued
 }
 
 export function startSegment(
@@ -198,6 +215,7 @@ function beginSegment(
 export function refresh(segment: Segment, next: SegmentStart): void {
   segment.fundingSources = next.fundingSources
   segment.hasGroups = next.hasGroups
+  segment.isPrepaid = next.isPrepaid
   segment.endMs = next.endMs
 }
 

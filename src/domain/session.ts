@@ -65,7 +65,7 @@ export interface SegmentStart {
   fundingSources: FundingSource[]
   /** Whether prepaid buckets pay for units that no group includes; otherwise credit does. */
   isPrepaid: boolean
-  /** End of the cycle or time band, epoch ms. */
+  /** When other terms may begin: another cycle, time band, revision or service. Epoch ms. */
   endMs: number
 }
 

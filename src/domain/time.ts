@@ -42,18 +42,7 @@ function formatterFor(zone: string): Intl.DateTimeFormat {
 
 /** Local time of an IANA zone at an instant. Throws `RangeError` for an unknown zone. */
 export function localTime(zone: string, atMs: number): LocalTime {
-  if (zone === 'UTC') return utcTime(atMs)
-  const parts: Record<string, number> = {}
-  for (const part of formatterFor(zone).formatToParts(atMs)) {
-    if (part.type !== 'literal') parts[part.type] = Number(part.value)
-  }
-  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
-  return { year, month, day, hour, minute, second }
-}
-
-/** Ten times faster than a formatter. */
-function utcTime(atMs: number): LocalTime {
-  const date = new Date(atMs)
+  const date = new Date(atMs + offsetMs(zone, atMs))
   return {
     year: date.getUTCFullYear(),
     month: date.getUTCMonth() + 1,
@@ -69,16 +58,9 @@ function utcTime(atMs: number): LocalTime {
  * length of the gap; for one that occurs twice, the first instant is returned.
  */
 export function instantOf(zone: string, local: LocalTime): number {
-  const localMs = Date.UTC(
-    local.year,
-    local.month - 1,
-    local.day,
-    local.hour,
-    local.minute,
-    local.second,
-  )
-  const before = localMs - offsetMs(zone, localMs - 86_400_000)
-  const after = localMs - offsetMs(zone, localMs + 86_400_000)
+  const localMs = asUtc(local)
+  const before = localMs - offsetMs(zone, localMs - DAY_MS)
+  const after = localMs - offsetMs(zone, localMs + DAY_MS)
   const candidates = before <= after ? [before, after] : [after, before]
   for (const candidate of candidates) {
     if (candidate + offsetMs(zone, candidate) === localMs) return candidate
@@ -86,18 +68,78 @@ export function instantOf(zone: string, local: LocalTime): number {
   return before
 }
 
-function offsetMs(zone: string, atMs: number): number {
-  const whole = Math.floor(atMs / 1000) * 1000
-  const local = localTime(zone, whole)
-  const localMs = Date.UTC(
-    local.year,
-    local.month - 1,
-    local.day,
-    local.hour,
-    local.minute,
-    local.second,
-  )
-  return localMs - whole
+function asUtc({ year, month, day, hour, minute, second }: LocalTime): number {
+  return Date.UTC(year, month - 1, day, hour, minute, second)
+}
+
+const DAY_MS = 86_400_000
+
+/** A day of UTC: how far the clock of a zone is ahead, and from when differently (or Infinity). */
+interface ZoneDay {
+  aheadMs: number
+  changeMs: number
+  thenAheadMs: number
+}
+
+/** Days in memory, of all zones. */
+const DAYS_MAX = 20_000
+const zoneDays = new Map<string, Map<number, ZoneDay>>()
+let daysKept = 0
+
+/** How far local time is ahead of UTC. */
+export function offsetMs(zone: string, atMs: number): number {
+  if (zone === 'UTC') return 0
+  const { aheadMs, changeMs, thenAheadMs } = dayOf(zone, Math.floor(atMs / DAY_MS))
+  return atMs < changeMs ? aheadMs : thenAheadMs
+}
+
+/** The first change of the clock in a period (fromMs, toMs]; Infinity if there is none. */
+export function clockChangeAfter(zone: string, fromMs: number, toMs: number): number {
+  if (zone === 'UTC') return Number.POSITIVE_INFINITY
+  for (let day = Math.floor(fromMs / DAY_MS); day * DAY_MS < toMs; day += 1) {
+    const { changeMs } = dayOf(zone, day)
+    if (changeMs > fromMs && changeMs <= toMs) return changeMs
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+function dayOf(zone: string, day: number): ZoneDay {
+  const known = zoneDays.get(zone)?.get(day)
+  if (known !== undefined) return known
+  const found = readDay(zone, day * DAY_MS)
+  if (daysKept >= DAYS_MAX) {
+    zoneDays.clear()
+    daysKept = 0
+  }
+  daysKept += 1
+  const days = zoneDays.get(zone) ?? new Map<number, ZoneDay>()
+  zoneDays.set(zone, days.set(day, found))
+  return found
+}
+
+/** Assumes at most one change of the clock in a day. */
+function readDay(zone: string, beginMs: number): ZoneDay {
+  const aheadMs = readOffset(zone, beginMs)
+  const thenAheadMs = readOffset(zone, beginMs + DAY_MS)
+  if (aheadMs === thenAheadMs) return { aheadMs, changeMs: Number.POSITIVE_INFINITY, thenAheadMs }
+  // The change is after `low` and not after `high`; zones change at whole seconds.
+  let [low, high] = [beginMs / 1000, (beginMs + DAY_MS) / 1000]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (readOffset(zone, middle * 1000) === aheadMs) low = middle
+    else high = middle
+  }
+  return { aheadMs, changeMs: high * 1000, thenAheadMs }
+}
+
+/** From the database of time zones; takes several µs. */
+function readOffset(zone: string, atMs: number): number {
+  const parts: Record<string, number> = {}
+  for (const part of formatterFor(zone).formatToParts(atMs)) {
+    if (part.type !== 'literal') parts[part.type] = Number(part.value)
+  }
+  const { year = 0, month = 1, day = 1, hour = 0, minute = 0, second = 0 } = parts
+  return asUtc({ year, month, day, hour, minute, second }) - atMs
 }
 
 const DATE = /(\d{4})-(\d{2})-(\d{2})/
@@ -125,15 +167,7 @@ export function parseInstant(text: string, zone: string): number | null {
   const millis = match[7] === undefined ? 0 : Math.floor(Number(`0.${match[7]}`) * 1000)
   const offset = match[8]
   if (offset === undefined) return instantOf(zone, local) + millis
-  const utc = Date.UTC(
-    local.year,
-    local.month - 1,
-    local.day,
-    local.hour,
-    local.minute,
-    local.second,
-  )
-  return utc + millis - parseOffsetMs(offset)
+  return asUtc(local) + millis - parseOffsetMs(offset)
 }
 
 /** Layout of `2026-11-21T10:00:00Z`. */

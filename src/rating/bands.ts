@@ -5,7 +5,7 @@
 import type { PriceSet, TimeBand } from '../domain/catalogue.ts'
 import { isSameTariff } from '../domain/price-continuation.ts'
 import type { Tariff } from '../domain/tariff.ts'
-import { instantOf, type LocalTime, localTime } from '../domain/time.ts'
+import { clockChangeAfter, type LocalTime, localTime, offsetMs } from '../domain/time.ts'
 
 export interface BandPrice {
   tariff: Tariff
@@ -109,19 +109,33 @@ function dayAfter(local: LocalTime, days: number): LocalTime {
   }
 }
 
-/** All instants after this one at which a band may begin or end, in order. */
+/**
+ * All instants after this one at which a band may begin or end, in order: the times of bands as the
+ * clock shows them, twice or not at all where it changes, and the changes of the clock.
+ */
 function boundaries(bands: readonly TimeBand[], atMs: number, zone: string): number[] {
-  const today = localTime(zone, atMs)
   const seconds = new Set([0])
   for (const { fromSecond, toSecond } of bands) seconds.add(fromSecond).add(toSecond % 86_400)
   const instants: number[] = []
-  for (let days = 0; days <= DAYS_AHEAD; days += 1) {
-    const date = dayAfter(today, days)
-    for (const at of seconds) {
-      const hour = Math.floor(at / 3600)
-      const minute = Math.floor((at % 3600) / 60)
-      instants.push(instantOf(zone, { ...date, hour, minute, second: at % 60 }))
+  const lastDay = dayNumber(atMs + offsetMs(zone, atMs)) + DAYS_AHEAD
+  const horizonMs = atMs + (DAYS_AHEAD + 1) * DAY_MS
+  let fromMs = atMs
+  for (;;) {
+    const aheadMs = offsetMs(zone, fromMs)
+    const untilMs = clockChangeAfter(zone, fromMs, horizonMs)
+    for (let day = dayNumber(fromMs + aheadMs); day <= lastDay; day += 1) {
+      for (const second of seconds) {
+        const ms = day * DAY_MS + second * 1000 - aheadMs
+        if (ms > fromMs && ms < untilMs) instants.push(ms)
+      }
     }
+    if (dayNumber(untilMs + aheadMs) > lastDay) break
+    instants.push(untilMs)
+    fromMs = untilMs
   }
-  return instants.filter((ms) => ms > atMs).sort((a, b) => a - b)
+  return instants.sort((a, b) => a - b)
+}
+
+function dayNumber(ms: number): number {
+  return Math.floor(ms / DAY_MS)
 }

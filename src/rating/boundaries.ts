@@ -1,14 +1,13 @@
 /**
- * Time boundaries: ends of billing cycles, and starts and ends of time bands where the price
- * changes.
+ * Time boundaries, where other terms begin: another billing cycle, time band, revision or service.
  */
 import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
-import { EMPTY_RESERVATION } from '../domain/segment.ts'
+import { EMPTY_RESERVATION, usedAt } from '../domain/segment.ts'
 import type { Reservation, Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import type { ChargeContext } from './decision.ts'
-import { openFundingSources } from './funding-sources.ts'
+import { isFundedBy, isSameFunding, openFundingSources } from './funding-sources.ts'
 import type { RatedService } from './rated-service-cache.ts'
 import { splitByTime } from './split.ts'
 
@@ -36,18 +35,68 @@ export function unsettled(service: ServiceSession, request: ServiceRequest): Set
   return { service, remaining: request, carried: EMPTY_RESERVATION }
 }
 
-/** The boundaries between segments that usage up to an instant passes. */
-export function boundariesOf(segment: Segment, untilMs: number, rateAt: RateAt): Boundary[] {
+/** How a subscriber's usage is rated at any instant. */
+export interface RatedTimes {
+  rateAt: RateAt
+  owners: CounterOwners
+  /** Begin of the profile. Another one was in force before, perhaps with another plan. */
+  profileMs: number
+}
+
+/**
+ * The boundaries at which the terms of usage change; one at which it ends is not passed. Granted
+ * units have those that were known with the grant.
+ */
+export function boundariesOf(
+  service: ServiceSession,
+  segment: Segment,
+  reportedMs: number,
+  times: RatedTimes,
+): Boundary[] {
   const found: Boundary[] = []
-  let { key, endMs } = segment
-  while (untilMs > endMs) {
+  const { rateAt, owners, profileMs } = times
+  const usedMs = usedAt(reportedMs, segment.firstMs)
+  let endMs = knownEnd(service, segment, usedMs, times)
+  while (usedMs >= endMs) {
     const next = rateAt(endMs)
+    if (endMs < profileMs && next?.start.plan !== segment.plan) {
+      endMs = profileMs
+      continue
+    }
     if (next === null) break
-    if (next.start.key !== key) found.push({ next, fromMs: endMs })
-    key = next.start.key
-    endMs = next.start.endMs
+    const last = found.at(-1)?.next
+    const isSame = last === undefined ? continues(segment, next, owners) : isEqual(last, next)
+    if (!isSame) found.push({ next, fromMs: endMs })
+    endMs = next.untilMs
   }
   return found
+}
+
+/** When the terms of the segment end; without a grant by the revisions that are known now. */
+function knownEnd(
+  { reservation, reportedMs }: ServiceSession,
+  segment: Segment,
+  usedMs: number,
+  { rateAt, owners }: RatedTimes,
+): number {
+  const { endMs, lastMs } = segment
+  if (reservation.units > 0 || usedMs >= endMs) return endMs
+  const last = rateAt(usedMs)
+  if (last === null || continues(segment, last, owners)) return endMs
+  const first = rateAt(Math.max(lastMs, reportedMs))
+  return first !== null && continues(segment, first, owners) ? first.untilMs : endMs
+}
+
+function continues(
+  { key, fundingSources }: SegmentStart,
+  { start, funding }: RatedService,
+  owners: CounterOwners,
+): boolean {
+  return start.key === key && isFundedBy(owners, fundingSources, funding)
+}
+
+function isEqual(one: RatedService, other: RatedService): boolean {
+  return one.start.key === other.start.key && isSameFunding(one.funding, other.funding)
 }
 
 /**
@@ -70,14 +119,23 @@ export function sharesOf(
 export function afterBoundary(
   { profile, settings }: ChargeContext,
   owners: CounterOwners,
-  { key, endMs }: SegmentStart,
+  granting: SegmentStart,
   atMs: number,
   rateAt: RateAt,
 ): AfterBoundary | null {
-  if (profile === null || endMs - atMs > settings.validityMs + settings.graceMs) return null
-  const next = rateAt(endMs)
-  if (next === null || next.start.key === key) return null
-  const opened = openFundingSources(owners, next, profile)
-  const { subscriber, account } = opened.owners
-  return { start: opened.start, subscriber, account }
+  if (profile === null) return null
+  const horizonMs = atMs + settings.validityMs + settings.graceMs
+  let fromMs = granting.endMs
+  // Another profile begins then, with terms that are not known yet.
+  while (fromMs <= horizonMs && fromMs < profile.toMs) {
+    const next = rateAt(fromMs)
+    if (next === null) return null
+    if (!continues(granting, next, owners)) {
+      const opened = openFundingSources(owners, next, profile)
+      const { subscriber, account } = opened.owners
+      return { fromMs, start: opened.start, subscriber, account }
+    }
+    fromMs = next.untilMs
+  }
+  return null
 }

@@ -1,8 +1,9 @@
 /** Completes a request: updates its session, and computes the validity of its grants. */
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
+import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ChargeRequest, CreditControlClient } from '../domain/charge-request.ts'
 import { addAnswer } from '../domain/replay.ts'
-import type { SegmentStart, Session } from '../domain/session.ts'
+import type { Session } from '../domain/session.ts'
 import type { ChargeContext, IdentifiedRequest } from './decision.ts'
 
 /** Changes the session. `refused`: a request that would have opened it was denied. */
@@ -52,11 +53,10 @@ export function validityOf(
 
 /** Epoch ms of a tariff change within the validity of a grant; 0 if none occurs. */
 export function tariffChangeOf(
-  granting: SegmentStart | null,
+  after: AfterBoundary | null,
   { eventTimeMs }: ChargeRequest,
   { settings }: ChargeContext,
 ): number {
-  if (granting === null) return 0
-  const { endMs } = granting
-  return endMs - eventTimeMs <= settings.validityMs ? endMs : 0
+  if (after === null) return 0
+  return after.fromMs - eventTimeMs <= settings.validityMs ? after.fromMs : 0
 }

@@ -1,15 +1,18 @@
 /** The counters that are funding sources of a service: groups that include it, then credit. */
 import type { FundingSource } from '../domain/bucket.ts'
 import type { SubscriberProfile } from '../domain/catalogue.ts'
+import { findBucket } from '../domain/copy-on-write.ts'
 import {
   type CounterOwners,
   CREDIT,
+  limitOf,
   openCounters,
   type RequiredCounter,
   UNLIMITED_TOTAL,
 } from '../domain/counters.ts'
 import type { Cycle } from '../domain/cycle.ts'
 import type { SegmentStart } from '../domain/session.ts'
+import type { RatedService } from './rated-service-cache.ts'
 
 /** The counters that fund a service, in order: those of groups, then credit. */
 export interface FundingCounters {
@@ -37,13 +40,44 @@ function creditCounters(profile: SubscriberProfile, { fromMs, toMs }: Cycle): Re
   return [own, { ...period, owner: 1, total: accountCreditLimit }]
 }
 
-/** Opens the counters and adds them to the segment start. */
+/** Whether these sources, which are open, are those counters. */
+export function isFundedBy(
+  owners: CounterOwners,
+  sources: readonly FundingSource[],
+  { groups, credit }: FundingCounters,
+): boolean {
+  if (sources.length !== groups.length + (credit === null ? 0 : 1)) return false
+  return groups.every(({ owner, counter, fromMs, total }, index) => {
+    const source = sources[index] as FundingSource
+    const bucket = findBucket(owners, source)
+    if (!source.isGroup || source.owner !== owner || bucket === undefined) return false
+    return bucket.counter === counter && bucket.fromMs === fromMs && bucket.limit === limitOf(total)
+  })
+}
+
+/** Whether both are the same counters. */
+export function isSameFunding(one: FundingCounters, other: FundingCounters): boolean {
+  if (one === other) return true
+  if (one.groups.length !== other.groups.length) return false
+  if ((one.credit === null) !== (other.credit === null)) return false
+  return one.groups.every(({ owner, counter, fromMs, total }, index) => {
+    const then = other.groups[index] as RequiredCounter
+    const isSame = then.owner === owner && then.counter === counter && then.fromMs === fromMs
+    return isSame && then.total === total
+  })
+}
+
+/** Opens the counters and adds them to the segment start, which ends when the terms do. */
 export function openFundingSources(
   owners: CounterOwners,
-  { start, funding }: { start: SegmentStart; funding: FundingCounters },
+  { start, funding, untilMs }: RatedService,
   profile: SubscriberProfile,
 ): { owners: CounterOwners; start: SegmentStart } {
-  if (needsNoCounters(funding)) return { owners, start }
+  const endMs = Math.min(start.endMs, untilMs)
+  if (needsNoCounters(funding)) {
+    const isWhole = endMs === start.endMs
+    return { owners, start: isWhole ? start : withSources(start, start.fundingSources, endMs) }
+  }
   const { groups, credit, oldestMs } = funding
   const counters = credit === null ? groups : [...groups, ...creditCounters(profile, credit)]
   const opened = openCounters(owners, counters, oldestMs)
@@ -58,10 +92,10 @@ export function openFundingSources(
     const limitCounter = account === undefined ? null : ({ owner: 1, id: account } as const)
     sources.push({ owner: 0, id: own, isGroup: false, limitCounter: limitCounter })
   }
-  return { owners: opened.owners, start: withFundingSources(start, sources) }
+  return { owners: opened.owners, start: withSources(start, sources, endMs) }
 }
 
-function withFundingSources(start: SegmentStart, sources: FundingSource[]): SegmentStart {
+function withSources(start: SegmentStart, sources: FundingSource[], endMs: number): SegmentStart {
   return {
     key: start.key,
     rateKey: start.rateKey,
@@ -76,6 +110,6 @@ function withFundingSources(start: SegmentStart, sources: FundingSource[]): Segm
     hasGroups: start.hasGroups,
     fundingSources: sources,
     isPrepaid: start.isPrepaid,
-    endMs: start.endMs,
+    endMs,
   }
 }

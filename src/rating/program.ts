@@ -14,8 +14,10 @@ import type { RequestKind, ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
 import { isMoneySource } from '../domain/debt.ts'
+import { usedAt } from '../domain/segment.ts'
 import type { CategoryPrice } from '../domain/segment-parts.ts'
 import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
+import type { TaxRule } from '../domain/tax.ts'
 import {
   type ActiveProducts,
   activeProductsAt,
@@ -100,16 +102,16 @@ function cacheRated(
   rated: RatedService,
 ): void {
   const { atMs, catalogue, service } = terms
-  const taxes = taxesBetween(catalogue.taxes, atMs)
   const chosen = choosePrice(products, rate, service.usaget)
-  let { sinceMs, untilMs } = taxes
+  let { sinceMs } = taxesBetween(catalogue.taxes, atMs)
+  let { untilMs } = rated
   if (chosen !== null && chosen.price.bands.length > 0) {
     // Another time band may apply before this instant and after the band ends, even at an equal
     // price.
     sinceMs = Math.max(atMs, sinceMs)
     untilMs = Math.min(untilMs, priceAt(chosen.price, atMs, terms.zone).endMs)
   }
-  products.ratedServices.add(rate, terms, rated, sinceMs, Math.min(rated.untilMs, untilMs))
+  products.ratedServices.add(rate, terms, rated, sinceMs, untilMs)
 }
 
 /** Prices, taxes and funding counters of a service at a rate. */
@@ -135,17 +137,20 @@ function rateBy(
   const { counters, hasGroups } = includedFor(query)
   const isPrepaid = products.plan.connectionType === 'prepaid'
   const start = segmentStart(rate, chosen, { products: products, others, cycle, zone, atMs })
-  if (untaxed) start.key += '|untaxed'
+  start.key += untaxed ? '|untaxed' : taxes.map(taxId).join('')
   start.taxes = taxes
   start.hasGroups = hasGroups
   start.isPrepaid = isPrepaid
   const wanted = { groups: counters, credit: isPrepaid ? null : cycle, oldestMs }
   const ends = counters.map(({ toMs }) => toMs)
-  return {
-    start,
-    funding: wanted,
-    untilMs: Math.min(rate.toMs, products.untilMs, start.endMs, ...ends),
-  }
+  const { untilMs: taxedUntilMs } = taxesBetween(known, atMs)
+  start.endMs = Math.min(rate.toMs, products.untilMs, taxedUntilMs, start.endMs, ...ends)
+  return { start, funding: wanted, untilMs: start.endMs }
+}
+
+/** Identifies a tax by what its line says. */
+function taxId({ key, rate, isEmbedded, description }: TaxRule): string {
+  return `|${key}=${rate}${isEmbedded ? ' embedded' : ''} ${description}`
 }
 
 function findRate(
@@ -220,7 +225,7 @@ function otherPrices(
     const { tariff, priceKey, changeMs } = priceAt(chosen.price, atMs, zone)
     prices.push({ category, rateKey: rate.key, tariff, isAdded: rate.addToRetail })
     keys.push(`${rate.id}/${chosen.id}/${priceKey}`)
-    nextMs = Math.min(nextMs, changeMs)
+    nextMs = Math.min(nextMs, changeMs, rate.toMs)
   }
   return { prices, key: keys.join(), endMs: nextMs }
 }
@@ -310,7 +315,7 @@ export function needsRating(
   const { segment } = service
   if (segment === null) return true
   if (isLate) return false
-  return service.reservation.units === 0 || atMs > segment.endMs
+  return service.reservation.units === 0 || usedAt(atMs, segment.firstMs) >= segment.endMs
 }
 
 /** The input of a charge program besides its terms of pricing. */
@@ -319,6 +324,8 @@ export interface ProgramRequest {
   used: number
   requested: number
   atMs: number
+  /** The instant whose terms apply to the used units (`usedAt`); `atMs` if absent. */
+  usedMs?: number
   end: ChargeProgram['end']
   exact: boolean
   /**
@@ -327,21 +334,26 @@ export interface ProgramRequest {
   reservedUnits?: number
 }
 
-/** The program of a service that continues, is closed, or both. */
+/**
+ * The program of a service that continues, is closed, or both. Usage and a grant in one program
+ * have the same buckets: if some begin or end then, each needs a program of its own
+ * (`hasBucketEdge`).
+ */
 export function buildProgram(
   catalogue: Catalogue,
   owners: CounterOwners,
   segment: Segment | null,
   next: SegmentStart | null,
-  { usaget, used, requested, atMs, end, exact, reservedUnits = 0 }: ProgramRequest,
+  { usaget, used, requested, atMs, usedMs = atMs, end, exact, reservedUnits = 0 }: ProgramRequest,
 ): ChargeProgram {
   const isOverUsed = used > reservedUnits
   const asksPayers = requested > 0 || isOverUsed
-  const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, usaget, atMs) : NO_SOURCES
+  const payMs = requested > 0 ? atMs : usedMs
+  const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, usaget, payMs) : NO_SOURCES
   let order = NO_SOURCES
   if (isOverUsed) {
     const isSame = segment !== null && segment.key === next?.key
-    order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, usaget, atMs)
+    order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, usaget, payMs)
   }
   const program = { used, requested, exact, order, nextOrder, next, atMs, end }
   if (!isOverUsed) return program
@@ -350,8 +362,15 @@ export function buildProgram(
   const start = isOfNext ? next : segment
   const hasMoney = (isOfNext ? nextOrder : order).some((source) => isMoneySource(owners, source))
   if (hasMoney || start === null || !start.isPrepaid) return program
-  const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, atMs)
-  return { ...program, ended: endedOrder(owners.subscriber, owners.account, mayPay, atMs) }
+  const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, payMs)
+  return { ...program, ended: endedOrder(owners.subscriber, owners.account, mayPay, payMs) }
+}
+
+/** Whether a prepaid bucket begins or ends at the instant. */
+export function hasBucketEdge({ subscriber, account }: CounterOwners, atMs: number): boolean {
+  const isEdge = ({ counter, fromMs, toMs }: Bucket) =>
+    counter === '' && (fromMs === atMs || toMs === atMs)
+  return subscriber.buckets.some(isEdge) || account?.buckets.some(isEdge) === true
 }
 
 const NO_SOURCES: readonly FundingSource[] = []

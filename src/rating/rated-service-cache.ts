@@ -10,8 +10,8 @@ import type { FundingCounters } from './funding-sources.ts'
 import type { TaxMapping } from './tax-mapping.ts'
 
 /**
- * The terms of pricing, and until when they are valid (epoch ms). `fundingSources` are not opened
- * yet.
+ * The terms of pricing, and until when they are valid (epoch ms): before the end of `start` if the
+ * profile ends. `fundingSources` are not opened yet.
  */
 export interface RatedService {
   start: SegmentStart

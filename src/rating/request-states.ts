@@ -6,7 +6,7 @@ import type { ChargeRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
 import type { Line } from '../domain/line.ts'
 import { lineOf, serviceTagOf } from '../domain/lines.ts'
-import { appended, EMPTY_RESERVATION } from '../domain/segment.ts'
+import { appended, EMPTY_RESERVATION, usedAt } from '../domain/segment.ts'
 import {
   type SegmentStart,
   type ServiceSession,
@@ -115,7 +115,9 @@ export class RequestStates {
       isUnused,
     } = options
     const exact = this.#request.kind === 'event'
-    const input = { usaget, used, requested, atMs, end, exact, reservedUnits: reservation.units }
+    const usedMs = exact ? atMs : usedAt(atMs, segment?.firstMs ?? this.session.openedMs)
+    const reservedUnits = reservation.units
+    const input = { usaget, used, requested, atMs, usedMs, end, exact, reservedUnits }
     const program = buildProgram(this.#context.catalogue, state, segment, next, input)
     if (carriedReservation !== undefined && carriedReservation !== EMPTY_RESERVATION)
       program.carriedReservation = carriedReservation

@@ -1,6 +1,8 @@
 /** Rates the services of one request at any instant. */
 import type { Reason } from '../domain/charge-outcome.ts'
 import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
+import { usedAt } from '../domain/segment.ts'
+import type { ServiceSession, Session } from '../domain/session.ts'
 import type { ChargeContext } from './decision.ts'
 import { rateService } from './program.ts'
 import type { RatedService } from './rated-service-cache.ts'
@@ -18,15 +20,36 @@ export class ServiceRates {
   at(service: ServiceRequest, atMs: number): RatedService | Reason {
     const context = this.#context
     const request = this.#request
-    if (context.profile === null) return 'unknownSubscriber'
+    const { profile } = context
+    if (profile === null) return 'unknownSubscriber'
     const usage = { service, fields: request.fields, atMs, nowMs: context.nowMs }
-    return rateService(context, context.profile, usage)
+    return rateService(context, profile, usage)
   }
 
   /** As `at`, but returns null if the service cannot be rated. */
   find(service: ServiceRequest, atMs: number): RatedService | null {
     const rated = this.at(service, atMs)
     return typeof rated === 'string' ? null : rated
+  }
+
+  /**
+   * Rates reported usage: by the terms before the report, or by those that begin then if nothing
+   * was in force.
+   */
+  ofUse(
+    service: ServiceRequest,
+    { segment }: ServiceSession,
+    { openedMs }: Session,
+  ): RatedService | Reason {
+    const { kind, eventTimeMs } = this.#request
+    // An event is used at its time.
+    if (kind === 'event') return this.at(service, eventTimeMs)
+    const usedMs = usedAt(eventTimeMs, segment?.firstMs ?? openedMs)
+    const { profile } = this.#context
+    // Before it there was another profile, whose terms the segment has.
+    const isBefore = profile !== null && usedMs < profile.fromMs
+    const rated = isBefore ? 'unknownSubscriber' : this.at(service, usedMs)
+    return typeof rated === 'string' && segment === null ? this.at(service, eventTimeMs) : rated
   }
 
   hasPrice(service: ServiceRequest): boolean {

@@ -10,6 +10,7 @@ import {
 } from '../domain/charge-request.ts'
 import { transactionIdOf } from '../domain/lines.ts'
 import {
+  continuedService,
   costOf,
   EMPTY_RESERVATION,
   hasNoUsage,
@@ -34,7 +35,7 @@ import { effectiveRequest } from './effective-request.ts'
 import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
 import { needsNoCounters } from './funding-sources.ts'
 import { finalCharge } from './line-tax.ts'
-import { endsUnused, needsRating } from './program.ts'
+import { endsUnused, hasBucketEdge, needsRating } from './program.ts'
 import { refundSession } from './refund.ts'
 import { RequestStates } from './request-states.ts'
 import { ServiceRates } from './service-rates.ts'
@@ -233,7 +234,7 @@ export class SessionWork implements UnitWork<WorkState> {
       service,
       remaining,
       carried: carriedReservation,
-    } = this.#settleEarlier(effective, previous)
+    } = this.#settleBefore(this.#settleEarlier(effective, previous))
     const rated = this.#rate(remaining, service)
     if (typeof rated !== 'string')
       return this.#settleRated(service, remaining, rated, carriedReservation)
@@ -256,9 +257,11 @@ export class SessionWork implements UnitWork<WorkState> {
     const { eventTimeMs } = this.#request
     if (segment === null || effective.used <= 0 || this.#hasExpired)
       return unsettled(previous, effective)
-    const boundaries = boundariesOf(segment, eventTimeMs, (atMs) =>
-      this.#rates.find(effective, atMs),
-    )
+    const boundaries = boundariesOf(previous, segment, eventTimeMs, {
+      rateAt: (atMs) => this.#rates.find(effective, atMs),
+      owners: this.#states.owners,
+      profileMs: this.#context.profile?.fromMs ?? 0,
+    })
     if (boundaries.length === 0) return unsettled(previous, effective)
     const shares = sharesOf(effective, previous, segment, boundaries, eventTimeMs)
     const split = unsettled(previous, effective)
@@ -267,14 +270,37 @@ export class SessionWork implements UnitWork<WorkState> {
       const { requested, used, calledNumber } = split.remaining
       const carriedReservation = split.carried
       const more = { atMs: fromMs, carriedReservation, carriesReservation: used > share }
-      const settled = this.#states.settle(split.service, share, 0, null, 'ended', more)
+      const continues = split.service.segment?.key === next.start.key
+      const end = continues ? 'none' : 'ended'
+      const settled = this.#states.settle(split.service, share, 0, null, end, more)
       const start = this.#states.open(next)
-      split.service = startedService(settled.service, start, fromMs, settled.ended)
+      split.service = continues
+        ? continuedService(settled.service, start)
+        : startedService(settled.service, start, fromMs, settled.ended)
       this.#states.store(split.service)
       split.remaining = withVolumes(split.remaining, requested, used - share, -1, calledNumber)
       split.carried = settled.carriedReservation
     }
     return split
+  }
+
+  /**
+   * Settles the usage by itself if its terms are not those of the grant, because others begin with
+   * the report.
+   */
+  #settleBefore(split: SettledUse): SettledUse {
+    const { service, remaining, carried: carriedReservation } = split
+    const { requested, used, calledNumber } = remaining
+    const { kind, eventTimeMs } = this.#request
+    if (requested <= 0 || used <= service.reservation.units || kind === 'event') return split
+    const rated = this.#rates.ofUse(remaining, service, this.session)
+    const isUnrated = typeof rated === 'string'
+    if (isUnrated && service.segment === null) return split
+    const isSame = !isUnrated && rated.untilMs > eventTimeMs
+    if (isSame && !hasBucketEdge(this.#states.owners, eventTimeMs)) return split
+    const start = isUnrated ? null : this.#states.open(rated)
+    const settled = this.#states.settle(service, used, 0, start, 'none', { carriedReservation })
+    return unsettled(settled.service, withVolumes(remaining, requested, 0, -1, calledNumber))
   }
 
   #settleRated(
@@ -313,8 +339,7 @@ export class SessionWork implements UnitWork<WorkState> {
       granted: settled.granted,
       parts: null,
       validityMs: kind === 'event' ? 0 : validityOf(untilMs, this.#request, this.#context),
-      tariffChangeMs:
-        kind === 'event' ? 0 : tariffChangeOf(rated.start, this.#request, this.#context),
+      tariffChangeMs: kind === 'event' ? 0 : tariffChangeOf(after, this.#request, this.#context),
       finalUnit: settled.finalUnit,
       action: null,
       cost: 0,
@@ -353,12 +378,15 @@ export class SessionWork implements UnitWork<WorkState> {
   }
 
   #rate(effective: ServiceRequest, previous: ServiceSession): Rated | Reason {
-    const { eventTimeMs } = this.#request
+    const { kind, eventTimeMs } = this.#request
     const { requested, used } = effective
-    const { kind } = this.#request
     if (!needsRating(kind, requested, used, previous, this.#hasExpired, eventTimeMs)) return UNRATED
-    const rated = this.#rates.at(effective, eventTimeMs)
-    if (typeof rated === 'string' || needsNoCounters(rated.funding)) return rated
+    const rated =
+      requested > 0
+        ? this.#rates.at(effective, eventTimeMs)
+        : this.#rates.ofUse(effective, previous, this.session)
+    if (typeof rated === 'string') return rated
+    if (needsNoCounters(rated.funding) && rated.untilMs >= rated.start.endMs) return rated
     return { start: this.#states.open(rated), untilMs: rated.untilMs }
   }
 

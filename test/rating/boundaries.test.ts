@@ -198,9 +198,10 @@ describe('usage across the end of a billing cycle', () => {
     call.send('start', 0, { requested: 20 })
     call.send('update', 40, { used: 20, requested: 60 })
     call.send('release', 60, { used: 60 })
+    // Thirty of the first forty seconds; the minute that has begun is paid.
     expect(call.lines().map(({ used, charged }) => [used, charged])).toEqual([
-      [20, 600_000],
-      [60, 1_200_000],
+      [15, 600_000],
+      [65, 1_200_000],
     ])
   })
 })

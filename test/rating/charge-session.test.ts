@@ -159,18 +159,20 @@ describe('a change of rate or cycle', () => {
       |-----------|---------|------|------|---------|-------|--------|
       | start 0   | data    |      | 15   | granted | 15    | 996+4  |
       | wait 1    |         |      |      |         |       | 996+4  |
-      | update 1  | data    | 15   | 15   | granted | 15    | 989+7  |
-      | wait 31   |         |      |      |         |       | 989+7  |
-      | update 2  | data    | 5    | 5    | granted | 5     | 989+7  |
-      | release 3 | data    | 1    |      | granted | 0     | 989    |
+      | update 1  | data    | 15   | 15   | granted | 15    | 984+7  |
+      | wait 31   |         |      |      |         |       | 984+7  |
+      | update 2  | data    | 5    | 5    | granted | 5     | 984+7  |
+      | release 3 | data    | 1    |      | granted | 0     | 984    |
     `)
     const summary = scene.lines.map(({ stamp, version, state, cycle, used, charged }) =>
       [stamp.split('-').at(-1), version, state, cycle, used, charged].join(' '),
     )
-    // Thirty of the thirty-one days, and so four of the five units, were in the first cycle.
+    // Half of the first day, and so seven of the fifteen units, were before the change; of the
+    // thirty-one days, and so of the five units, thirty and four were in the first cycle.
     expect(summary).toEqual([
-      '1 1 ended 202608 15 4',
-      '2 1 ended 202608 4 0',
+      '1 1 ended 202608 7 2',
+      '2 1 open 202608 8 7',
+      '2 2 ended 202608 12 7',
       '3 1 open 202609 1 0',
       '3 2 closed 202609 2 7',
     ])

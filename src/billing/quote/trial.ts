@@ -16,6 +16,7 @@ import { FieldError } from '../../domain/fields.ts'
 import type { Line } from '../../domain/line.ts'
 import { toScale } from '../../domain/money.ts'
 import type { Session } from '../../domain/session.ts'
+import { usedAt } from '../../domain/segment.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import { bareCatalogue, bareProfile, negated } from '../../rating/bare-prices.ts'
 import { chargeSession } from '../../rating/charge-session.ts'
@@ -174,7 +175,8 @@ export class Trial {
       const released = { ...requestOf(event, 'release', 0), eventTimeMs: endMs }
       const [service] = released.services as [ServiceRequest]
       service.used = granted
-      this.#send(released, state, this.#contextOf(profile), lines)
+      const then = this.#profileAt(event.sid, usedAt(endMs, beginMs)) ?? profile
+      this.#send(released, state, this.#contextOf(then), lines)
     }
     this.#store(event.sessionId, state)
     return resultOf(outcome, lines, this.#unitDigits)

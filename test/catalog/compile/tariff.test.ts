@@ -99,6 +99,8 @@ describe('a tariff', () => {
     [tier({ price: -0.1 }), 'price must not be negative, is -0.1'],
     [tier({ price: undefined }), 'price is missing'],
     [tier({ price: 'free' }), 'price must be a number or decimal text'],
+    [tier({ price: '015' }), "price must not begin with zeros, is '015'"],
+    [tier({ price: ' -00.5' }), "price must not begin with zeros, is ' -00.5'"],
     [tier({ price: Number.NaN }), 'price must be a number or decimal text'],
     [tier({ price: '0.0000000000001' }), 'price has more than 12 decimals: 0.0000000000001'],
     [tier({ ceil: 'no' }), 'ceil must be true or false'],
@@ -114,6 +116,7 @@ describe('a tariff', () => {
     [{}, 'P.rate is missing'],
     [{ rate: {} }, 'P.rate must be a list'],
     [{ rate: [tier()], access: -1 }, 'P.access must not be negative, is -1'],
+    [{ rate: [tier()], access: '00' }, "P.access must not begin with zeros, is '00'"],
     [{ rate: [tier()], minimum_charge: 'x' }, 'P.minimum_charge must be a number or decimal text'],
     [
       { access: 20_000_000, rate: [tier({ price: 1e-12 })] },

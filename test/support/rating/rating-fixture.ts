@@ -199,8 +199,8 @@ function grownLines(before: Session | null, session: Session): Line[] {
   return session.services.flatMap((service, index) => {
     const { segment } = service
     const known = before?.services[index]?.segment ?? null
-    const hasGrown = segment !== null && segment.used > 0 && segment.version !== known?.version
-    if (!hasGrown) return []
+    if (segment === null || segment.used === 0) return []
+    if (segment.number === known?.number && segment.version === known.version) return []
     const tag = serviceTagOf(session.sessionId, session, index)
     return [lineOf(session, service, { segment, state: 'open' }, tag)]
   })

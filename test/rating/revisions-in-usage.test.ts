@@ -1,0 +1,262 @@
+/** Usage in the middle of which another revision begins, of whatever its terms come from. */
+import { describe, expect, it } from 'vitest'
+import type { Catalogue, SubscriberProfile } from '../../src/domain/catalogue.ts'
+import type { RequestKind, ServiceRequest } from '../../src/domain/charge-request.ts'
+import type { Line } from '../../src/domain/line.ts'
+import { moneyOf } from '../support/domain/owners.ts'
+import { serviceRequest } from '../support/domain/requests.ts'
+import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
+import { groupOf, pricesOf, serviceOf, subscribedTo } from '../support/rating/offers.ts'
+import { RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
+
+const MINUTE = 60_000
+const NOON = START_MS + 12 * 60 * MINUTE
+const FAR = { fromMs: 0, toMs: 1e15 }
+const BEFORE = { fromMs: 0, toMs: NOON }
+const AFTER = { fromMs: NOON, toMs: 1e15 }
+const POSTPAID = { connectionType: 'postpaid' as const }
+
+const CUSTOM = { type: 'vat', taxation: 'custom', customLogic: 'override' } as const
+
+const flat = (price: number, more = {}) => rateOf('CALL', 'call', `${price}/1`, more)
+const tax = (rate: string, more: object) => {
+  const texts = { key: 'VAT', description: 'VAT', rate }
+  return { id: `VAT@${rate}`, ...texts, isEmbedded: false, params: {}, ...more }
+}
+const plan = (more = {}) => planOf('PREPAID', { ...FAR, ...POSTPAID, ...more })
+const group = (total: number) => [groupOf('G', total, { usagets: new Set(['call']) })]
+
+interface Terms {
+  catalogue: Catalogue
+  profile?: Partial<SubscriberProfile>
+}
+
+class Call {
+  readonly scene: RatingFixture
+
+  constructor({ catalogue, profile }: Terms, credit = 0) {
+    const money = { slot: 0 as const, bucket: moneyOf(credit, { toMs: FAR.toMs }) }
+    this.scene = new RatingFixture({ MONEY: money })
+    this.scene.catalogue = catalogue
+    this.scene.profile = profileOf({ ...FAR, ...profile })
+  }
+
+  send(kind: RequestKind, minutes: number, more: Partial<ServiceRequest>) {
+    this.scene.nowMs = NOON + minutes * MINUTE
+    const requestNumber = this.scene.sessions.get('s')?.processed ?? 0
+    const services = [serviceRequest({ usaget: 'call', ...more })]
+    return this.scene.send({ kind, requestNumber, sessionId: 's', services }).services[0]
+  }
+
+  /** Units, units in groups, price and tax of the newest version of each line. */
+  summary(): (string | number)[][] {
+    const lines = [...new Map(this.scene.lines.map((line) => [line.stamp, line])).values()]
+    return lines.map(({ used, grouped, charged, taxes }: Line) => [
+      used,
+      grouped,
+      charged,
+      taxes.map(({ rate }) => rate).join(),
+    ])
+  }
+}
+
+/** From ten minutes before noon to ten minutes after. */
+function summaryOf(terms: Terms, usedBefore = -1): (string | number)[][] {
+  const call = new Call(terms)
+  call.send('start', -10, { requested: 1200 })
+  call.send('release', 10, { used: 1200, usedBefore })
+  return call.summary()
+}
+
+const two = flat(1, { ...BEFORE, id: 'CALL@1' })
+const other = (more = {}) => flat(3, { ...AFTER, id: 'CALL@2', ...more })
+
+describe('usage across the begin of another revision', () => {
+  it.each<[string, Terms, (string | number)[][]]>([
+    [
+      'of the rate',
+      { catalogue: catalogueOf([two, other()], [plan()]) },
+      [
+        [600, 0, 600, ''],
+        [600, 0, 1800, ''],
+      ],
+    ],
+    [
+      'of the plan, which has the price',
+      {
+        catalogue: catalogueOf(
+          [flat(1, FAR)],
+          [
+            plan({ ...BEFORE, id: 'P@1', prices: pricesOf('CALL', 'call', '2/1') }),
+            plan({ ...AFTER, id: 'P@2', prices: pricesOf('CALL', 'call', '5/1') }),
+          ],
+        ),
+      },
+      [
+        [600, 0, 1200, ''],
+        [600, 0, 3000, ''],
+      ],
+    ],
+    [
+      'of a tax',
+      {
+        catalogue: catalogueOf(
+          [flat(1, { ...FAR, taxHints: [{ ...CUSTOM, customTax: 'VAT' }] })],
+          [plan()],
+          [],
+          [tax('0.1', BEFORE), tax('0.2', AFTER)],
+        ),
+      },
+      [
+        [600, 0, 600, '0.1'],
+        [600, 0, 600, '0.2'],
+      ],
+    ],
+    [
+      'of a service, which has a larger group',
+      {
+        catalogue: catalogueOf(
+          [flat(1, FAR)],
+          [plan()],
+          [
+            serviceOf('S', { ...BEFORE, id: 'S@1', groups: group(100) }),
+            serviceOf('S', { ...AFTER, id: 'S@2', groups: group(300) }),
+          ],
+        ),
+        profile: { services: [subscribedTo('S')] },
+      },
+      [[1200, 300, 900, '']],
+    ],
+    [
+      'that is not different',
+      { catalogue: catalogueOf([flat(1, FAR)], [plan(BEFORE), plan(AFTER)]) },
+      [[1200, 0, 1200, '']],
+    ],
+    ['that does not exist', { catalogue: catalogueOf([two], [plan()]) }, [[1200, 0, 1200, '']]],
+  ])('%s', (_what, terms, lines) => {
+    expect(summaryOf(terms)).toEqual(lines)
+  })
+
+  it('is divided as the network element reports it', () => {
+    expect(summaryOf({ catalogue: catalogueOf([two, other()], [plan()]) }, 1000)).toEqual([
+      [1000, 0, 1000, ''],
+      [200, 0, 600, ''],
+    ])
+  })
+
+  it('pays an interval that has begun once', () => {
+    const catalogue = catalogueOf(
+      [rateOf('CALL', 'call', '9/900', { ...BEFORE, id: '1' }), other()],
+      [plan()],
+    )
+    expect(summaryOf({ catalogue })).toEqual([
+      [600, 0, 9, ''],
+      [600, 0, 900, ''],
+    ])
+  })
+
+  it('is split at revisions and bands in order', () => {
+    const catalogue = catalogueOf(
+      [
+        two,
+        other({ toMs: NOON + 5 * MINUTE }),
+        flat(7, { ...AFTER, fromMs: NOON + 5 * MINUTE, id: '3' }),
+      ],
+      [plan()],
+    )
+    expect(summaryOf({ catalogue })).toEqual([
+      [600, 0, 600, ''],
+      [300, 0, 900, ''],
+      [300, 0, 2100, ''],
+    ])
+  })
+})
+
+describe('usage in which a service begins or ends', () => {
+  const catalogue = catalogueOf([flat(1, FAR)], [plan()], [serviceOf('S', { groups: group(1e6) })])
+  it.each([
+    ['begins', AFTER],
+    ['ends', BEFORE],
+  ])('is included while the service is active: it %s', (_what, span) => {
+    const profile = { services: [subscribedTo('S', span)] }
+    expect(summaryOf({ catalogue, profile })).toEqual([[1200, 600, 600, '']])
+  })
+
+  it('has its price while it is active', () => {
+    const prices = pricesOf('CALL', 'call', '4/1')
+    const priced = catalogueOf([flat(1, FAR)], [plan()], [serviceOf('S', { prices })])
+    const profile = { services: [subscribedTo('S', AFTER)] }
+    expect(summaryOf({ catalogue: priced, profile })).toEqual([
+      [600, 0, 600, ''],
+      [600, 0, 2400, ''],
+    ])
+  })
+})
+
+describe('usage in which another revision of the subscriber begins', () => {
+  it('is split there, if it was known with the grant', () => {
+    const plans = [
+      plan(),
+      planOf('OTHER', { ...FAR, ...POSTPAID, prices: pricesOf('CALL', 'call', '3/1') }),
+    ]
+    const call = new Call({ catalogue: catalogueOf([flat(1, FAR)], plans), profile: BEFORE })
+    call.send('start', -10, { requested: 1200 })
+    call.scene.profile = profileOf({ ...AFTER, plan: 'OTHER', id: 'profile2' })
+    call.send('release', 10, { used: 1200 })
+    expect(call.summary()).toEqual([
+      [600, 0, 600, ''],
+      [600, 0, 1800, ''],
+    ])
+  })
+})
+
+describe('a revision that is written while a session is open', () => {
+  const known = { catalogue: catalogueOf([flat(1, { ...FAR, id: 'CALL@1' })], [plan()]) }
+  const changed = catalogueOf([two, other()], [plan()])
+
+  it('leaves the price of granted units', () => {
+    const call = new Call(known)
+    call.send('start', -10, { requested: 1200 })
+    call.scene.catalogue = changed
+    call.send('release', 10, { used: 1200 })
+    expect(call.summary()).toEqual([[1200, 0, 1200, '']])
+  })
+
+  it('splits usage without a grant', () => {
+    const call = new Call(known)
+    call.send('start', -20, {})
+    call.send('update', -10, { used: 10 })
+    call.scene.catalogue = changed
+    call.send('release', 10, { used: 1200 })
+    expect(call.summary()).toEqual([
+      [610, 0, 610, ''],
+      [600, 0, 1800, ''],
+    ])
+  })
+})
+
+describe('a grant before another revision', () => {
+  const prepaid = (rates: Parameters<typeof catalogueOf>[0]) => {
+    return { catalogue: catalogueOf(rates, [planOf('PREPAID', FAR)]) }
+  }
+
+  it('is announced and never costs more than its reservation', () => {
+    const call = new Call(prepaid([two, other()]), 900)
+    const grant = call.send('start', -10, { requested: 1200 })
+    expect(grant).toMatchObject({ granted: 300, tariffChangeMs: NOON, validityMs: 10 * MINUTE })
+    expect(call.scene.bucket('MONEY').reserved).toBe(900)
+    call.send('release', 10, { used: 300, usedBefore: 0 })
+    expect(call.scene.subscriber.owed).toBe(0)
+  })
+
+  it('announces the first change, not a revision with the same terms', () => {
+    const plans = [planOf('PREPAID', BEFORE), planOf('PREPAID', AFTER)]
+    const later = NOON + 5 * MINUTE
+    const rates = [
+      flat(1, { ...FAR, toMs: later, id: '1' }),
+      flat(3, { ...FAR, fromMs: later, id: '2' }),
+    ]
+    const call = new Call({ catalogue: catalogueOf(rates, plans) }, 900)
+    expect(call.send('start', -10, { requested: 9 })).toMatchObject({ tariffChangeMs: later })
+  })
+})
