@@ -321,6 +321,8 @@ export interface ProgramRequest {
   atMs: number
   end: ChargeProgram['end']
   exact: boolean
+  /** By when a bucket must have begun; `atMs` if absent. */
+  begunMs?: number
   /**
    * Reserved units of the service: funding of usage within them is already determined. 0 if absent.
    */
@@ -333,15 +335,16 @@ export function buildProgram(
   owners: CounterOwners,
   segment: Segment | null,
   next: SegmentStart | null,
-  { usaget, used, requested, atMs, end, exact, reservedUnits = 0 }: ProgramRequest,
+  request: ProgramRequest,
 ): ChargeProgram {
+  const { usaget, used, requested, atMs, end, exact, reservedUnits = 0 } = request
   const isOverUsed = used > reservedUnits
   const asksPayers = requested > 0 || isOverUsed
-  const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, usaget, atMs) : NO_SOURCES
+  const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, request) : NO_SOURCES
   let order = NO_SOURCES
   if (isOverUsed) {
     const isSame = segment !== null && segment.key === next?.key
-    order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, usaget, atMs)
+    order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, request)
   }
   const program = { used, requested, exact, order, nextOrder, next, atMs, end }
   if (!isOverUsed) return program
@@ -360,12 +363,11 @@ function prepaidOrder(
   catalogue: Catalogue,
   { subscriber, account }: CounterOwners,
   start: SegmentStart | null,
-  usaget: string,
-  atMs: number,
+  { usaget, atMs, begunMs }: ProgramRequest,
 ): readonly FundingSource[] {
   if (start === null || !start.isPrepaid) return NO_SOURCES
   const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, atMs)
-  return bucketOrder(subscriber, account, mayPay, atMs)
+  return bucketOrder(subscriber, account, mayPay, atMs, begunMs)
 }
 
 /** Whether a bucket may pay: by its usage types, and by the rates that its definition allows. */

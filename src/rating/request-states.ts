@@ -15,7 +15,7 @@ import {
 } from '../domain/session.ts'
 import { findService } from '../domain/session-services.ts'
 import { settle } from '../domain/settle.ts'
-import type { ChargeContext, ChargeView, IdentifiedRequest } from './decision.ts'
+import { begunBy, type ChargeContext, type ChargeView, type IdentifiedRequest } from './decision.ts'
 import { openFundingSources } from './funding-sources.ts'
 import { buildProgram } from './program.ts'
 import type { RatedService } from './rated-service-cache.ts'
@@ -115,7 +115,9 @@ export class RequestStates {
       isUnused,
     } = options
     const exact = this.#request.kind === 'event'
-    const input = { usaget, used, requested, atMs, end, exact, reservedUnits: reservation.units }
+    const begunMs = begunBy(atMs, this.#context)
+    const reservedUnits = reservation.units
+    const input = { usaget, used, requested, atMs, begunMs, end, exact, reservedUnits }
     const program = buildProgram(this.#context.catalogue, state, segment, next, input)
     if (carriedReservation !== undefined && carriedReservation !== EMPTY_RESERVATION)
       program.carriedReservation = carriedReservation
