@@ -6,6 +6,7 @@ import { entityStoresOf } from '../admin/entity-api.ts'
 import type { FollowUp } from '../admin/follow-ups.ts'
 import type { Config } from '../config/schema.ts'
 import type { PrepaidInclude } from '../domain/catalogue.ts'
+import { beginOfLoad } from '../domain/credit.ts'
 import type { OperationLine } from '../domain/line.ts'
 import { microsFrom, parseDecimal, toScale } from '../domain/money.ts'
 import { FOREVER_MS, parseInstant } from '../domain/time.ts'
@@ -129,7 +130,7 @@ async function operationFor(
       nowMs >= bucket.fromMs &&
       nowMs < bucket.toMs,
   )
-  const fromMs = command.fromMs ?? nowMs
+  const fromMs = command.fromMs ?? beginOfLoad(nowMs)
   // A default end must not extend an existing bucket.
   const toMs = command.toMs ?? known?.toMs ?? FOREVER_MS
   if (toMs <= fromMs) throw new UsageError('--to must be after --from')

@@ -181,17 +181,27 @@ export function debtOf(owner: OwnerState): number {
 export type MayPay = (bucket: Bucket) => boolean
 
 /**
+ * Whether a bucket is valid at an instant. `begunMs`: by when it must have begun, because the clock
+ * of the instant may be behind the one by which the bucket was loaded.
+ */
+export function isValidAt({ fromMs, toMs }: Bucket, atMs: number, begunMs = atMs): boolean {
+  return fromMs <= begunMs && atMs < toMs
+}
+
+/**
  * The prepaid buckets that may pay at an instant, in order of payment: higher priority, then
- * earliest end, then lower id, those of the subscriber before those of the account.
+ * earliest end, then lower id, those of the subscriber before those of the account. `begunMs`: see
+ * `isValidAt`.
  */
 export function bucketOrder(
   subscriber: OwnerState,
   account: OwnerState | null,
   mayPay: MayPay,
   atMs: number,
+  begunMs = atMs,
 ): FundingSource[] {
-  let count = collect(subscriber, 0, mayPay, atMs, 0)
-  if (account !== null) count = collect(account, 1, mayPay, atMs, count)
+  let count = collect(subscriber, 0, mayPay, atMs, begunMs, 0)
+  if (account !== null) count = collect(account, 1, mayPay, atMs, begunMs, count)
   return sourcesFound.slice(0, count)
 }
 
@@ -232,11 +242,12 @@ function collect(
   slot: OwnerSlot,
   mayPay: MayPay,
   atMs: number,
+  begunMs: number,
   count: number,
 ): number {
   let end = count
   for (const bucket of owner.buckets) {
-    if (bucket.counter !== '' || atMs < bucket.fromMs || atMs >= bucket.toMs) continue
+    if (bucket.counter !== '' || !isValidAt(bucket, atMs, begunMs)) continue
     if (!mayPay(bucket)) continue
     let index = end
     while (index > 0 && compareBuckets(bucket, bucketsFound[index - 1] as Bucket) < 0) {

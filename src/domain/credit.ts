@@ -54,6 +54,14 @@ export interface Credit {
   freeMax?: number
 }
 
+/**
+ * Begin of what is loaded now: the start of the second, since many network elements have clocks of
+ * whole seconds and use it at once.
+ */
+export function beginOfLoad(nowMs: number): number {
+  return Math.floor(nowMs / 1000) * 1000
+}
+
 export interface CreditResult {
   owner: OwnerState
   bucket: Bucket

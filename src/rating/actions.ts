@@ -10,7 +10,13 @@ import type { SubscriberRules } from '../domain/events/rules.ts'
 import { usesOf } from '../domain/events/uses.ts'
 import type { Session } from '../domain/session.ts'
 import { serviceOf } from '../domain/session-services.ts'
-import type { ChargeCommit, ChargeContext, ChargeView, IdentifiedRequest } from './decision.ts'
+import {
+  begunBy,
+  type ChargeCommit,
+  type ChargeContext,
+  type ChargeView,
+  type IdentifiedRequest,
+} from './decision.ts'
 import { activeServices, withUsageTotals } from './event-usage.ts'
 import { validityOf } from './finish.ts'
 
@@ -38,7 +44,10 @@ export function actionsOn(
   const rules = actionRules.of({ aid, plan, services })
   if (rules === null) return null
   const owners = request.kind === 'event' ? view : counted(view, after, rules, identified, context)
-  const inForce = actionsInForce(rules.rules, owners, { aid, sid, plan }, request.eventTimeMs)
+  const { eventTimeMs } = request
+  const using = { aid, sid, plan }
+  const begunMs = begunBy(eventTimeMs, context)
+  const inForce = actionsInForce(rules.rules, owners, using, eventTimeMs, begunMs)
   if (inForce.length === 0) return null
   const actions = request.services.map((service, index) => {
     const outcome = outcomes[index] as ServiceOutcome

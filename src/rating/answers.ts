@@ -89,9 +89,13 @@ export function settledOnly(service: ServiceRequest): ServiceOutcome {
 
 /**
  * The balances from which the services of a request may be paid, each once, then the counters, then
- * the debt of owners without any reported balance.
+ * the debt of owners without any reported balance. `begunMs`: by when credit must have begun.
  */
-export function balanceReports(owners: Owners, request: ChargeRequest): BalanceReport[] {
+export function balanceReports(
+  owners: Owners,
+  request: ChargeRequest,
+  begunMs: number,
+): BalanceReport[] {
   const { subscriber, account } = owners
   const refs: BucketRef[] = []
   const usagets = new Set([''])
@@ -101,7 +105,7 @@ export function balanceReports(owners: Owners, request: ChargeRequest): BalanceR
   }
   const at = request.eventTimeMs
   for (const usaget of usagets) {
-    for (const ref of bucketOrder(subscriber, account, paysFor(usaget), at)) {
+    for (const ref of bucketOrder(subscriber, account, paysFor(usaget), at, begunMs)) {
       if (!refs.some(({ owner, id }) => owner === ref.owner && id === ref.id)) refs.push(ref)
     }
   }

@@ -26,7 +26,12 @@ export interface ChargeSettings {
   /** Limits of a refund without an earlier event: in total per request, and per service. */
   refundMicrosMax: number
   refundUnitsMax: number
+  /** By how much the clock of a network element may differ, ms; `CLOCK_DIFFERENCE_MS` if absent. */
+  clockDifferenceMs?: number
 }
+
+/** The default of `rating.eventFutureMsMax`. */
+const CLOCK_DIFFERENCE_MS = 300_000
 
 export interface ChargeContext extends RatingContext {
   settings: ChargeSettings
@@ -39,6 +44,18 @@ export interface ChargeContext extends RatingContext {
   profile: SubscriberProfile | null
   /** The node's clock, epoch ms: determines expiry. */
   nowMs: number
+}
+
+/**
+ * By when balances must have begun to be used at an instant: an event of now may have an earlier
+ * time, since clocks differ and some have whole seconds.
+ */
+export function begunBy(
+  atMs: number,
+  { nowMs, settings }: Pick<ChargeContext, 'nowMs' | 'settings'>,
+): number {
+  const { clockDifferenceMs = CLOCK_DIFFERENCE_MS } = settings
+  return atMs < nowMs && nowMs - atMs <= clockDifferenceMs ? nowMs : atMs
 }
 
 /** A request with its keys. */

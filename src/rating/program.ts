@@ -328,6 +328,8 @@ export interface ProgramRequest {
   usedMs?: number
   end: ChargeProgram['end']
   exact: boolean
+  /** By when a bucket must have begun; `atMs` if absent. */
+  begunMs?: number
   /**
    * Reserved units of the service: funding of usage within them is already determined. 0 if absent.
    */
@@ -344,16 +346,19 @@ export function buildProgram(
   owners: CounterOwners,
   segment: Segment | null,
   next: SegmentStart | null,
-  { usaget, used, requested, atMs, usedMs = atMs, end, exact, reservedUnits = 0 }: ProgramRequest,
+  request: ProgramRequest,
 ): ChargeProgram {
+  const { usaget, used, requested, atMs, usedMs = atMs, end, exact, reservedUnits = 0 } = request
   const isOverUsed = used > reservedUnits
   const asksPayers = requested > 0 || isOverUsed
   const payMs = requested > 0 ? atMs : usedMs
-  const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, usaget, payMs) : NO_SOURCES
+  const begunMs = request.begunMs === atMs ? payMs : request.begunMs
+  const paid = { usaget, atMs: payMs, begunMs }
+  const nextOrder = asksPayers ? prepaidOrder(catalogue, owners, next, paid) : NO_SOURCES
   let order = NO_SOURCES
   if (isOverUsed) {
     const isSame = segment !== null && segment.key === next?.key
-    order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, usaget, payMs)
+    order = isSame ? nextOrder : prepaidOrder(catalogue, owners, segment, paid)
   }
   const program = { used, requested, exact, order, nextOrder, next, atMs, end }
   if (!isOverUsed) return program
@@ -375,16 +380,22 @@ export function hasBucketEdge({ subscriber, account }: CounterOwners, atMs: numb
 
 const NO_SOURCES: readonly FundingSource[] = []
 
+/** Usage and the instant at which buckets pay for it. */
+interface PaidUsage {
+  usaget: string
+  atMs: number
+  begunMs: number | undefined
+}
+
 function prepaidOrder(
   catalogue: Catalogue,
   { subscriber, account }: CounterOwners,
   start: SegmentStart | null,
-  usaget: string,
-  atMs: number,
+  { usaget, atMs, begunMs }: PaidUsage,
 ): readonly FundingSource[] {
   if (start === null || !start.isPrepaid) return NO_SOURCES
   const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, atMs)
-  return bucketOrder(subscriber, account, mayPay, atMs)
+  return bucketOrder(subscriber, account, mayPay, atMs, begunMs)
 }
 
 /** Whether a bucket may pay: by its usage types, and by the rates that its definition allows. */

@@ -22,7 +22,7 @@ import type { Payment } from '../domain/segment-parts.ts'
 import type { Segment, SegmentStart } from '../domain/session.ts'
 import { affordable, charge, isFree, PriceRangeError } from '../domain/tariff.ts'
 import { activeProductsAt } from './active-products.ts'
-import type { ChargeContext } from './decision.ts'
+import { begunBy, type ChargeContext } from './decision.ts'
 import { openFundingSources } from './funding-sources.ts'
 import { buildProgram, rateService, type Usage } from './program.ts'
 import type { RatedService } from './rated-service-cache.ts'
@@ -60,7 +60,9 @@ export function creditRefund(
   if (micros > microsMax) return 'refundLimit'
   const opened = openFundingSources(owners, terms, served)
   const { atMs } = usage
-  const request = { usaget, used: 0, requested: units, atMs, end: 'none', exact: true } as const
+  const begunMs = begunBy(atMs, context)
+  const wantedAt = { usaget, used: 0, requested: units, atMs, begunMs }
+  const request = { ...wantedAt, end: 'none', exact: true } as const
   const { catalogue } = context
   const { nextOrder } = buildProgram(catalogue, opened.owners, null, opened.start, request)
   const work = new CreditWork(opened.owners, opened.start, wanted, atMs)

@@ -15,7 +15,7 @@ import {
 } from '../domain/session.ts'
 import { findService } from '../domain/session-services.ts'
 import { settle } from '../domain/settle.ts'
-import type { ChargeContext, ChargeView, IdentifiedRequest } from './decision.ts'
+import { begunBy, type ChargeContext, type ChargeView, type IdentifiedRequest } from './decision.ts'
 import { openFundingSources } from './funding-sources.ts'
 import { buildProgram } from './program.ts'
 import type { RatedService } from './rated-service-cache.ts'
@@ -116,8 +116,9 @@ export class RequestStates {
     } = options
     const exact = this.#request.kind === 'event'
     const usedMs = exact ? atMs : usedAt(atMs, segment?.firstMs ?? this.session.openedMs)
+    const begunMs = begunBy(atMs, this.#context)
     const reservedUnits = reservation.units
-    const input = { usaget, used, requested, atMs, usedMs, end, exact, reservedUnits }
+    const input = { usaget, used, requested, atMs, usedMs, begunMs, end, exact, reservedUnits }
     const program = buildProgram(this.#context.catalogue, state, segment, next, input)
     if (carriedReservation !== undefined && carriedReservation !== EMPTY_RESERVATION)
       program.carriedReservation = carriedReservation

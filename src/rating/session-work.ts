@@ -30,7 +30,13 @@ import {
   settledOnly,
 } from './answers.ts'
 import { afterBoundary, boundariesOf, type SettledUse, sharesOf, unsettled } from './boundaries.ts'
-import type { ChargeContext, ChargeDecision, ChargeView, IdentifiedRequest } from './decision.ts'
+import {
+  begunBy,
+  type ChargeContext,
+  type ChargeDecision,
+  type ChargeView,
+  type IdentifiedRequest,
+} from './decision.ts'
 import { effectiveRequest } from './effective-request.ts'
 import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
 import { needsNoCounters } from './funding-sources.ts'
@@ -101,7 +107,9 @@ export class SessionWork implements UnitWork<WorkState> {
       transactionId: request.pretend ? '' : transactionIdOf(identified.sessionKey, session),
       services,
       cost,
-      balances: request.wantBalances ? balanceReports(this.#states.owners, request) : null,
+      balances: request.wantBalances
+        ? balanceReports(this.#states.owners, request, begunBy(request.eventTimeMs, this.#context))
+        : null,
     }
     if (request.pretend || !this.#mustCommit(services)) return { outcome, commit: null }
     finishSession(session, identified, outcome, refused, this.#context)

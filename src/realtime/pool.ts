@@ -10,6 +10,7 @@ import { DistantWorker } from './distant-worker.ts'
 import { type HangWatch, watchForHangs } from './hang-watch.ts'
 import { type BuiltWorker, InlineWorker } from './inline-worker.ts'
 import { createRoutes, type Routes } from './routes.ts'
+import { SessionOrder } from './session-order.ts'
 import type { SharedWorkers } from './thread-context.ts'
 import {
   type OnOutcome,
@@ -153,6 +154,7 @@ class PiscinaPool implements Pool {
   readonly #lookupQueues: WorkerQueue[]
   readonly #customerQueues: WorkerQueue[]
   readonly #routes: Routes
+  readonly #order = new SessionOrder()
   readonly #deadlines = new Deadlines<Pending>()
   readonly #timer: NodeJS.Timeout
   readonly #hangWatch: HangWatch | null
@@ -211,7 +213,13 @@ class PiscinaPool implements Pool {
       later: null,
     }
     this.#deadlines.add(pending)
-    this.#queues[this.#routes.workerOf(request)]?.push(pending)
+    const earlier = this.#order.enter(pending)
+    if (earlier === undefined) this.#send(pending)
+    else if (earlier.isLookup) this.#beginLookup(pending)
+  }
+
+  #send(pending: Pending): void {
+    this.#queues[this.#routes.workerOf(pending.request)]?.push(pending)
   }
 
   async close(): Promise<void> {
@@ -262,11 +270,14 @@ class PiscinaPool implements Pool {
       const pending = batch[index] as Pending
       const outcome = outcomes[index] as ChargeOutcome | null
       if (outcome === null) {
-        if (pending.done !== null) this.#pushLookup(pending, worker)
+        if (pending.done === null) this.#drop(pending)
+        else this.#pushLookup(pending, worker)
         continue
       }
       this.#routes.learn(pending.request, outcome)
       this.#settle(pending, outcome)
+      const next = this.#order.next(pending)
+      if (next !== undefined) this.#send(next)
     }
   }
 
@@ -276,20 +287,46 @@ class PiscinaPool implements Pool {
       this.#customerQueues[worker]?.push(pending)
       return
     }
-    this.#options.onLookup?.()
-    pending.isLookup = true
+    this.#beginLookup(pending)
+    for (const behind of this.#order.behind(pending)) this.#beginLookup(behind)
     this.#lookupQueues[worker]?.push(pending)
+  }
+
+  /** For its own lookup, or for that of an earlier request of its session. */
+  #beginLookup(pending: Pending): void {
+    if (pending.isLookup || pending.done === null) return
+    pending.isLookup = true
+    this.#options.onLookup?.()
   }
 
   /** The outcome of these requests is unknown, as after a time-out. */
   #fail(batch: readonly Pending[]): void {
-    for (const pending of batch) this.#settle(pending, plainOutcome('timedOut'))
+    for (const pending of batch) {
+      this.#settle(pending, plainOutcome('timedOut'))
+      this.#dropBehind(pending)
+    }
   }
 
   #drop(pending: Pending): void {
-    const isLate = pending.done === null || !pending.client.isGone
-    this.#options.onDropped?.(isLate ? 'late' : 'gone')
+    this.#countDropped(pending)
     this.#settle(pending, plainOutcome('timedOut'))
+    this.#dropBehind(pending)
+  }
+
+  /**
+   * Once a higher number is settled, usage reported with the lower number could not be repeated.
+   */
+  #dropBehind(pending: Pending): void {
+    let behind = this.#order.next(pending)
+    while (behind !== undefined) {
+      this.#countDropped(behind)
+      this.#settle(behind, plainOutcome('timedOut'))
+      behind = this.#order.next(behind)
+    }
+  }
+
+  #countDropped({ done, client }: Pending): void {
+    this.#options.onDropped?.(done === null || !client.isGone ? 'late' : 'gone')
   }
 
   /** Calls `done` unless the request has already been answered. */

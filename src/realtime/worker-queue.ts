@@ -1,5 +1,5 @@
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
-import { type ChargeRequest, sessionNameOf } from '../domain/charge-request.ts'
+import type { ChargeRequest } from '../domain/charge-request.ts'
 import type { WorkerResult, WorkerTask } from '../domain/worker-task.ts'
 import type { Deadline } from './deadlines.ts'
 
@@ -70,12 +70,9 @@ export class WorkerQueue {
   /** Removes requests at the head of the queue that have already been answered. */
   prune(): void {
     const queued = this.#queued
-    const dropped = new Set<string>()
-    let next = 0
-    for (; queued[next]?.done === null; next += 1) this.#drop(queued[next] as Pending, dropped)
-    if (next === 0) return
-    queued.splice(0, next)
-    this.#dropFollowers(dropped)
+    let answered = 0
+    while (queued[answered]?.done === null) answered += 1
+    for (const pending of queued.splice(0, answered)) this.#options.onDropped(pending)
   }
 
   /** Age of the oldest batch in flight in ms; 0 without one. */
@@ -120,39 +117,18 @@ export class WorkerQueue {
     const { batchSizeMax } = this.#options
     const queued = this.#queued
     const batch: Pending[] = []
-    let dropped: Set<string> | null = null
+    const dropped: Pending[] = []
     let next = 0
     for (; next < queued.length && batch.length < batchSizeMax; next += 1) {
       const pending = queued[next] as Pending
       const isPending = pending.done !== null && pending.deadlineMs > nowMs
       const isSendable = isPending && (pending.isReport || !pending.client.isGone)
-      if (isSendable && (dropped === null || !dropped.has(sessionOf(pending)))) {
-        batch.push(pending)
-        continue
-      }
-      dropped ??= new Set()
-      this.#drop(pending, dropped)
+      if (isSendable) batch.push(pending)
+      else dropped.push(pending)
     }
     queued.splice(0, next)
-    if (dropped !== null) this.#dropFollowers(dropped)
+    for (const pending of dropped) this.#options.onDropped(pending)
     return batch
-  }
-
-  #drop(pending: Pending, dropped: Set<string>): void {
-    dropped.add(sessionOf(pending))
-    this.#options.onDropped(pending)
-  }
-
-  /**
-   * Later requests of a session are dropped together with an earlier one: once a higher number is
-   * settled, usage reported with the lower number could not be repeated.
-   */
-  #dropFollowers(dropped: ReadonlySet<string>): void {
-    this.#queued = this.#queued.filter((pending) => {
-      if (!dropped.has(sessionOf(pending))) return true
-      this.#options.onDropped(pending)
-      return false
-    })
   }
 
   #send(batch: readonly Pending[], nowMs: number): void {
@@ -176,8 +152,4 @@ export class WorkerQueue {
       },
     )
   }
-}
-
-function sessionOf({ request }: Pending): string {
-  return sessionNameOf(request)
 }

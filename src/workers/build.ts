@@ -351,6 +351,7 @@ function ratingContexts(
     replayMs: ledger.replayMs,
     refundMicrosMax: rating.refundMicrosMax,
     refundUnitsMax: rating.refundUnitsMax,
+    clockDifferenceMs: rating.eventFutureMsMax,
   }
   return (nowMs) => {
     const catalogue = feed.current()

@@ -16,7 +16,12 @@ import {
 } from '../domain/events/event.ts'
 import type { BalanceRuleSet } from '../domain/events/rule-set.ts'
 import { usesOf } from '../domain/events/uses.ts'
-import type { ChargeCommit, ChargeContext, ChargeView } from '../rating/decision.ts'
+import {
+  begunBy,
+  type ChargeCommit,
+  type ChargeContext,
+  type ChargeView,
+} from '../rating/decision.ts'
 import { activeServices, withUsageTotals } from '../rating/event-usage.ts'
 import type { CreditEvent } from '../store/session-events.ts'
 import type { Item } from './item.ts'
@@ -74,8 +79,10 @@ export class CommitEvents {
     const using = { aid, sid, plan }
     const acting = this.#rules.withActions?.of(subject) ?? null
     if (acting !== null) {
+      const { eventTimeMs } = item.request
+      const begunMs = begunBy(eventTimeMs, this.#context)
       const at = (owners: CounterOwners) =>
-        actionsInForce(acting.rules, owners, using, item.request.eventTimeMs)
+        actionsInForce(acting.rules, owners, using, eventTimeMs, begunMs)
       this.#addChange(at(before), at(after), item, using)
     }
     const usagets = uses.map(({ usaget }) => usaget)

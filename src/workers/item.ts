@@ -93,7 +93,19 @@ export class Item implements IdentifiedRequest {
 }
 
 /** An open session belongs to its own subscriber, whatever identifier the request has. */
-export function queriesOf({ request, rules, sid, isOpening }: Item): readonly ProfileQuery[] {
-  if (isOpening) return subscriberLookups(request, rules.identification)
-  return [{ key: 'sid', value: String(sid), atMs: request.eventTimeMs }]
+export function queriesOf(item: Item, nowMs: number): readonly ProfileQuery[] {
+  const { request, rules, sid, isOpening } = item
+  const atMs = profileInstantOf(request, nowMs)
+  if (!isOpening) return [{ key: 'sid', value: String(sid), atMs }]
+  const lookups = subscriberLookups(request, rules.identification)
+  return atMs === request.eventTimeMs ? lookups : lookups.map((lookup) => ({ ...lookup, atMs }))
+}
+
+/**
+ * The instant whose profile applies to a request. A time of whole seconds stands for its second, in
+ * which the profile, with its plan and services, may have begun.
+ */
+export function profileInstantOf({ eventTimeMs }: ChargeRequest, nowMs: number): number {
+  if (eventTimeMs % 1000 !== 0) return eventTimeMs
+  return Math.max(eventTimeMs, Math.min(nowMs, eventTimeMs + 999))
 }

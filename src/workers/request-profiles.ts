@@ -9,7 +9,7 @@ import type { Ledger, SessionLocation } from '../ledger/ledger.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 import type { FencedOwners } from './batch-executor.ts'
-import { type Item, queriesOf } from './item.ts'
+import { type Item, profileInstantOf, queriesOf } from './item.ts'
 import type { CachedOwner, OwnerCache } from './owner-cache.ts'
 import type { PoolCheck } from './pools.ts'
 import {
@@ -66,8 +66,8 @@ export class RequestProfiles {
     if (!isCatalogueLoaded()) return undefined
     if (isAbandoned(subscriber, nowMs) || isAbandoned(account, nowMs)) return undefined
     const cached = item.isOpening
-      ? locator.peek(queriesOf(item), nowMs)
-      : profiles.peekSid(item.sid, item.request.eventTimeMs, nowMs)
+      ? locator.peek(queriesOf(item, nowMs), nowMs)
+      : profiles.peekSid(item.sid, profileInstantOf(item.request, nowMs), nowMs)
     if (cached === undefined || !isOf(cached, item)) return undefined
     const { profile } = cached
     if (profile?.pool === null && needsPool(profile)) return undefined
@@ -87,7 +87,7 @@ export class RequestProfiles {
       if (item.outcome !== null) return
       // The read satisfies the fences that were seen before it.
       const seen = item.isLocated ? await this.#fencesAt(item, nowMs) : null
-      const find = () => this.#isFound(queriesOf(item), nowMs, seen)
+      const find = () => this.#isFound(queriesOf(item, nowMs), nowMs, seen)
       const isFound = await (customers.isAsked ? this.#limited(find) : find())
       // Usage of an open session is settled without a profile as well.
       if (!isFound && item.isOpening) item.outcome = plainOutcome('unknownSubscriber')

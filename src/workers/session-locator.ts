@@ -60,7 +60,7 @@ export class SessionLocator {
     item.isProfileUnavailable = isProfileUnavailable || rules === undefined
     item.clearLocation()
     item.outcome = null
-    if (item.isOpening) this.#place(item, this.#subscriberLocation(queriesOf(item), nowMs))
+    if (item.isOpening) this.#place(item, this.#subscriberLocation(queriesOf(item, nowMs), nowMs))
     else if (cached !== undefined) item.setLocation(cached)
   }
 

@@ -57,6 +57,12 @@ describe('the order of payment', () => {
     )
   })
 
+  it('includes buckets that have begun by a later clock, but not those that have ended', () => {
+    const begun = bucketOrder(subscriber, account, paysFor('data'), 50, 51)
+    expect(begun).toContainEqual(payer(1, 5))
+    expect(begun).not.toContainEqual(payer(0, 4))
+  })
+
   it('does not depend on the order of the stored buckets', () => {
     const reversed = (owner: OwnerState) => ({ ...owner, buckets: owner.buckets.toReversed() })
     expect(bucketOrder(reversed(subscriber), reversed(account), paysFor('data'), 50)).toEqual(

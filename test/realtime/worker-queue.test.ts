@@ -163,35 +163,6 @@ it('sends usage reports even if their client has disconnected', async () => {
   expect(events).toEqual(['batch of 1'])
 })
 
-it('drops the requests behind a dropped one in its session', async () => {
-  const { queue, calls, push, events, time } = queueOf()
-  for (const id of ['a', 'b']) {
-    push(id)
-    await turn()
-  }
-  push('s', time.nowMs + 5)
-  for (const id of ['c', 's', 'd', 'e', 's', 'f']) push(id)
-  time.nowMs += 5
-  calls[0]?.end(result(1))
-  await turn()
-  await turn()
-  expect(calls[2]?.ids).toEqual(['c', 'd', 'e'])
-  expect(events.filter((event) => event === 'dropped s')).toHaveLength(3)
-  push('t').done = null
-  for (const id of ['t', 'g']) push(id)
-  calls[1]?.end(result(1))
-  await turn()
-  await turn()
-  expect(calls[3]?.ids).toEqual(['f', 'g'])
-  push('u').done = null
-  for (const id of ['u', 'h']) push(id)
-  queue.prune()
-  calls[2]?.end(result(3))
-  await turn()
-  await turn()
-  expect(calls[4]?.ids).toEqual(['h'])
-})
-
 it('continues with another worker, and drops late results of the old one', async () => {
   const { queue, calls, push, events, time } = queueOf()
   expect(queue.oldestMs(time.nowMs)).toBe(0)

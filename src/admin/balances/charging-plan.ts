@@ -2,6 +2,7 @@
 import { ObjectId } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
 import type { PrepaidGroupDocument } from '../../catalog/entities/prepaid-group.ts'
+import { beginOfLoad } from '../../domain/credit.ts'
 import type { Fields } from '../../domain/fields.ts'
 import { EntityRuleError } from '../entities/errors.ts'
 import { expiryOf } from './expiry.ts'
@@ -68,7 +69,7 @@ export async function loadsOfPlan(
       credit: {
         include,
         amount: creditOf(value, include.kind, field),
-        fromMs: nowMs,
+        fromMs: beginOfLoad(nowMs),
         toMs: expiryOf(asked, nowMs, config.rating.timeZone),
         mode: override ?? modeOf([entry['operation'], plan.operation, operation]),
         ...(freeMax === undefined ? {} : { freeMax }),

@@ -3,7 +3,7 @@
  * plan. Credit is negative, as in balances. Cards: ../cards.
  */
 import { balanceLineDocument } from '../../catalog/records/documents.ts'
-import type { Credit } from '../../domain/credit.ts'
+import { beginOfLoad, type Credit } from '../../domain/credit.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { OperationLine, OperationNote } from '../../domain/line.ts'
 import { type CreditOperation, creditBucket } from '../../ledger/operations.ts'
@@ -179,7 +179,7 @@ async function creditFor(
     include,
     amount: valueAt(call, include.kind),
     mode: operationAt(call),
-    fromMs: nowMs,
+    fromMs: beginOfLoad(nowMs),
     toMs: expiryOf(requested, nowMs, config.rating.timeZone),
     ...(freeMax === undefined ? {} : { freeMax }),
   }

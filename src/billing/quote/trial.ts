@@ -41,6 +41,8 @@ const SETTINGS = {
   replayMs: FOREVER_MS,
   refundMicrosMax: 0,
   refundUnitsMax: 0,
+  // The times of a case are exact.
+  clockDifferenceMs: 0,
 }
 
 /** Owners and session before a request; updated by its commit. */

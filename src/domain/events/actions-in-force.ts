@@ -26,14 +26,21 @@ export interface ActionInForce {
   untilMs: number
 }
 
-/** The actions in force at an instant, in the order of the rules, which must have actions. */
+/**
+ * The actions in force at an instant, in the order of the rules, which must have actions. `begunMs`:
+ * by when credit must have begun.
+ */
 export function actionsInForce(
   rules: readonly BalanceRule[],
   { subscriber, account }: CounterOwners,
   using: UsingSubscriber,
   atMs: number,
+  begunMs = atMs,
 ): ActionInForce[] {
-  const balances = [...currentBalances(0, subscriber, atMs), ...currentBalances(1, account, atMs)]
+  const balances = [
+    ...currentBalances(0, subscriber, atMs, begunMs),
+    ...currentBalances(1, account, atMs, begunMs),
+  ]
   const found: ActionInForce[] = []
   for (const rule of rules) {
     const inForce = rule.action === null ? null : inForceOf(rule, rule.action, balances, using)

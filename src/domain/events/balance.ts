@@ -5,7 +5,7 @@
  *
  * Reservations change nothing here: a value moves when usage is settled.
  */
-import type { Bucket, OwnerSlot, OwnerState } from '../bucket.ts'
+import { type Bucket, isValidAt, type OwnerSlot, type OwnerState } from '../bucket.ts'
 import { type GroupCounter, parseGroupCounter } from '../counters.ts'
 
 /** One balance of one owner, before and after a settled request. */
@@ -50,16 +50,20 @@ export function changedBalances(
   return balances
 }
 
-/** The balances of an owner in force at an instant, as if a request had left them as they are. */
+/**
+ * The balances of an owner in force at an instant, as if a request had left them as they are.
+ * `begunMs`: by when credit must have begun.
+ */
 export function currentBalances(
   slot: OwnerSlot,
   owner: OwnerState | null,
   atMs: number,
+  begunMs: number,
 ): ChangedBalance[] {
   if (owner === null) return NONE
   const balances: ChangedBalance[] = []
   for (const bucket of owner.buckets) {
-    if (atMs < bucket.fromMs || atMs >= bucket.toMs) continue
+    if (!isValidAt(bucket, atMs, bucket.counter === '' ? begunMs : atMs)) continue
     const key = keyOf(bucket)
     if (balances.some((balance) => balance.key === key)) continue
     balances.push(balanceOf(slot, key, bucket, bucket, owner, owner))

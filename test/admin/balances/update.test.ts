@@ -97,6 +97,20 @@ describe('loading a prepaid include', () => {
     expect(await free()).toEqual([0, 7_000_000])
   })
 
+  it.each([
+    ['prepaid include', { pp_includes_external_id: 1 }],
+    ['charging plan', { charging_plan_name: 'TOPUP' }],
+  ])('of a %s begins at the start of the second', async (_, named) => {
+    await seedChargingPlan(scene(), [{ pp_includes_external_id: 1, total_cost: -5 }])
+    const clock = { ...scene().clock, nowMs: () => NOW_MS + 700 }
+    calls += 1
+    const call = { query: { sid: SID, ...named }, update: { value: -5 } }
+    await updateBalance({ ...scene(), clock }, { ...call, operationId: `call-${calls}` })
+    const { buckets } = await scene().owner(SID)
+    expect(buckets.length).toBeGreaterThan(0)
+    for (const { fromMs } of buckets) expect(fromMs).toBe(NOW_MS)
+  })
+
   it('of an account loads a shared balance', async () => {
     const { entity } = await update({ aid: AID, pp_includes_external_id: 3 }, { value: -5 })
     expect(entity).toMatchObject({ aid: AID, sid: 0, shared: true })

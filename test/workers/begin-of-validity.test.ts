@@ -1,0 +1,64 @@
+/** Subscribers, plans and services that begin "now", at events whose time is in whole seconds. */
+import { expect, it } from 'vitest'
+import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
+import type { ChargeRequest } from '../../src/domain/charge-request.ts'
+import { useMadeEach } from '../support/opened.ts'
+import { useNode } from '../support/workers/nodes.ts'
+import {
+  catalogueOf,
+  DEFAULT_TARIFFS,
+  MONEY,
+  NOW_MS,
+  plan,
+  profileOf,
+  request,
+  service,
+} from '../support/workers/processor-fixture.ts'
+
+const BEGIN_MS = NOW_MS + 700
+/** Those of subscriber 1; the plan BEFORE does not allow data. */
+const revisions = useMadeEach<SubscriberProfile[]>(() => [])
+const { scene } = useNode({
+  catalogue: {
+    ...catalogueOf(DEFAULT_TARIFFS),
+    plans: new Map([
+      ['PLAN', [plan]],
+      ['BEFORE', [{ ...plan, id: 'BEFORE', name: 'BEFORE', disallowedRates: new Set(['DATA']) }]],
+    ]),
+  },
+  async read({ atMs }) {
+    const found = revisions().find(({ fromMs, toMs }) => atMs >= fromMs && atMs < toMs)
+    return found === undefined ? null : { profile: found, validUntilMs: found.toMs }
+  },
+})
+
+function begins(...more: Partial<SubscriberProfile>[]): void {
+  for (const one of more) revisions().push({ ...(profileOf(1) as SubscriberProfile), ...one })
+}
+
+async function chargeAt(nowMs: number, kind: 'start' | 'update', number: number, atMs: number) {
+  scene().clock.set(nowMs)
+  const asked: ChargeRequest = request(kind, 1, number, [service(1_000_000)], { eventTimeMs: atMs })
+  const [outcome] = await scene().charge(asked)
+  const [again] = await scene().charge(asked)
+  expect(again).toEqual(outcome)
+  return outcome?.reason
+}
+
+it('a new subscriber is served in its first second, also if the request arrives later', async () => {
+  begins({ fromMs: BEGIN_MS })
+  await scene().credit(1, MONEY, 1_000_000)
+  expect(await chargeAt(BEGIN_MS + 100, 'start', 0, NOW_MS)).toBe('granted')
+  expect(await chargeAt(BEGIN_MS + 900, 'update', 1, NOW_MS)).toBe('granted')
+})
+
+it('a new plan applies from the second in which it begins, to times without a fraction', async () => {
+  begins(
+    { id: 'old', toMs: BEGIN_MS, plan: 'BEFORE' },
+    { id: 'new', fromMs: BEGIN_MS, plan: 'PLAN' },
+  )
+  await scene().credit(1, MONEY, 1_000_000)
+  expect(await chargeAt(BEGIN_MS + 100, 'start', 0, NOW_MS - 1000)).toBe('blocked')
+  expect(await chargeAt(BEGIN_MS + 100, 'start', 1, NOW_MS + 500)).toBe('blocked')
+  expect(await chargeAt(BEGIN_MS + 100, 'start', 2, NOW_MS)).toBe('granted')
+})
