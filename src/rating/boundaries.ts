@@ -4,8 +4,8 @@
 import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
-import { EMPTY_RESERVATION, usedAt } from '../domain/segment.ts'
-import type { Reservation, Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
+import { usedAt } from '../domain/segment.ts'
+import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import type { ChargeContext } from './decision.ts'
 import { isFundedBy, isSameFunding, openFundingSources } from './funding-sources.ts'
 import type { RatedService } from './rated-service-cache.ts'
@@ -19,21 +19,6 @@ export interface Boundary {
 
 /** Returns null if the service cannot be rated. */
 type RateAt = (atMs: number) => RatedService | null
-
-/**
- * The state after usage was settled up to the last boundary: the remaining request and the
- * reservation carried over.
- */
-export interface SettledUse {
-  service: ServiceSession
-  remaining: ServiceRequest
-  carried: Reservation
-}
-
-/** The state if usage passes no boundary. */
-export function unsettled(service: ServiceSession, request: ServiceRequest): SettledUse {
-  return { service, remaining: request, carried: EMPTY_RESERVATION }
-}
 
 /** How a subscriber's usage is rated at any instant. */
 export interface RatedTimes {
@@ -81,13 +66,12 @@ function knownEnd(
 ): number {
   const { endMs, lastMs } = segment
   if (reservation.units > 0 || usedMs >= endMs) return endMs
-  const last = rateAt(usedMs)
-  if (last === null || continues(segment, last, owners)) return endMs
   const first = rateAt(Math.max(lastMs, reportedMs))
   return first !== null && continues(segment, first, owners) ? first.untilMs : endMs
 }
 
-function continues(
+/** Whether usage with these terms continues a segment, or the one that starts. */
+export function continues(
   { key, fundingSources }: SegmentStart,
   { start, funding }: RatedService,
   owners: CounterOwners,

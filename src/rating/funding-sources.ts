@@ -12,7 +12,6 @@ import {
 } from '../domain/counters.ts'
 import type { Cycle } from '../domain/cycle.ts'
 import type { SegmentStart } from '../domain/session.ts'
-import type { RatedService } from './rated-service-cache.ts'
 
 /** The counters that fund a service, in order: those of groups, then credit. */
 export interface FundingCounters {
@@ -70,7 +69,7 @@ export function isSameFunding(one: FundingCounters, other: FundingCounters): boo
 /** Opens the counters and adds them to the segment start, which ends when the terms do. */
 export function openFundingSources(
   owners: CounterOwners,
-  { start, funding, untilMs }: RatedService,
+  { start, funding, untilMs }: { start: SegmentStart; funding: FundingCounters; untilMs: number },
   profile: SubscriberProfile,
 ): { owners: CounterOwners; start: SegmentStart } {
   const endMs = Math.min(start.endMs, untilMs)

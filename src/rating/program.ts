@@ -338,8 +338,8 @@ export interface ProgramRequest {
 
 /**
  * The program of a service that continues, is closed, or both. Usage and a grant in one program
- * have the same buckets: if some begin or end then, each needs a program of its own
- * (`hasBucketEdge`).
+ * have the same buckets: if some begin or end then, each needs a program of its
+ * own (earlier-usage.ts).
  */
 export function buildProgram(
   catalogue: Catalogue,
@@ -369,13 +369,6 @@ export function buildProgram(
   if (hasMoney || start === null || !start.isPrepaid) return program
   const mayPay = (bucket: Bucket) => isUsable(catalogue, bucket, usaget, start, payMs)
   return { ...program, ended: endedOrder(owners.subscriber, owners.account, mayPay, payMs) }
-}
-
-/** Whether a prepaid bucket begins or ends at the instant. */
-export function hasBucketEdge({ subscriber, account }: CounterOwners, atMs: number): boolean {
-  const isEdge = ({ counter, fromMs, toMs }: Bucket) =>
-    counter === '' && (fromMs === atMs || toMs === atMs)
-  return subscriber.buckets.some(isEdge) || account?.buckets.some(isEdge) === true
 }
 
 const NO_SOURCES: readonly FundingSource[] = []

@@ -8,18 +8,30 @@ import { rateService } from './program.ts'
 import type { RatedService } from './rated-service-cache.ts'
 
 export class ServiceRates {
-  readonly #request: ChargeRequest
-  readonly #context: ChargeContext
+  readonly request: ChargeRequest
+  readonly context: ChargeContext
+  /** The last result: usage is rated when its boundaries are searched, and when it is settled. */
+  #lastService: ServiceRequest | null = null
+  #lastMs = 0
+  #last: RatedService | Reason = 'noRate'
 
   constructor(request: ChargeRequest, context: ChargeContext) {
-    this.#request = request
-    this.#context = context
+    this.request = request
+    this.context = context
   }
 
   /** Rates the service at an instant. Returns the reason if it cannot be rated. */
   at(service: ServiceRequest, atMs: number): RatedService | Reason {
-    const context = this.#context
-    const request = this.#request
+    if (this.#lastService === service && this.#lastMs === atMs) return this.#last
+    this.#last = this.#rate(service, atMs)
+    this.#lastService = service
+    this.#lastMs = atMs
+    return this.#last
+  }
+
+  #rate(service: ServiceRequest, atMs: number): RatedService | Reason {
+    const context = this.context
+    const request = this.request
     const { profile } = context
     if (profile === null) return 'unknownSubscriber'
     const usage = { service, fields: request.fields, atMs, nowMs: context.nowMs }
@@ -41,11 +53,11 @@ export class ServiceRates {
     { segment }: ServiceSession,
     { openedMs }: Session,
   ): RatedService | Reason {
-    const { kind, eventTimeMs } = this.#request
+    const { kind, eventTimeMs } = this.request
     // An event is used at its time.
     if (kind === 'event') return this.at(service, eventTimeMs)
     const usedMs = usedAt(eventTimeMs, segment?.firstMs ?? openedMs)
-    const { profile } = this.#context
+    const { profile } = this.context
     // Before it there was another profile, whose terms the segment has.
     const isBefore = profile !== null && usedMs < profile.fromMs
     const rated = isBefore ? 'unknownSubscriber' : this.at(service, usedMs)
@@ -53,7 +65,7 @@ export class ServiceRates {
   }
 
   hasPrice(service: ServiceRequest): boolean {
-    if (this.#context.profile === null) return false
-    return this.at(service, this.#request.eventTimeMs) !== 'noRate'
+    if (this.context.profile === null) return false
+    return this.at(service, this.request.eventTimeMs) !== 'noRate'
   }
 }

@@ -9,14 +9,7 @@ import {
   withVolumes,
 } from '../domain/charge-request.ts'
 import { transactionIdOf } from '../domain/lines.ts'
-import {
-  continuedService,
-  costOf,
-  EMPTY_RESERVATION,
-  hasNoUsage,
-  reopened,
-  startedService,
-} from '../domain/segment.ts'
+import { costOf, EMPTY_RESERVATION, hasNoUsage, reopened } from '../domain/segment.ts'
 import type { Reservation, SegmentStart, ServiceSession, Session } from '../domain/session.ts'
 import { findService, newlyUsed, serviceOf } from '../domain/session-services.ts'
 import { PriceRangeError } from '../domain/tariff.ts'
@@ -29,7 +22,7 @@ import {
   overallReason,
   settledOnly,
 } from './answers.ts'
-import { afterBoundary, boundariesOf, type SettledUse, sharesOf, unsettled } from './boundaries.ts'
+import { afterBoundary } from './boundaries.ts'
 import {
   begunBy,
   type ChargeContext,
@@ -37,11 +30,12 @@ import {
   type ChargeView,
   type IdentifiedRequest,
 } from './decision.ts'
+import { settleEarlier } from './earlier-usage.ts'
 import { effectiveRequest } from './effective-request.ts'
 import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
 import { needsNoCounters } from './funding-sources.ts'
 import { finalCharge } from './line-tax.ts'
-import { endsUnused, hasBucketEdge, needsRating } from './program.ts'
+import { endsUnused, needsRating } from './program.ts'
 import { refundSession } from './refund.ts'
 import { RequestStates } from './request-states.ts'
 import { ServiceRates } from './service-rates.ts'
@@ -242,7 +236,7 @@ export class SessionWork implements UnitWork<WorkState> {
       service,
       remaining,
       carried: carriedReservation,
-    } = this.#settleBefore(this.#settleEarlier(effective, previous))
+    } = settleEarlier(this.#states, this.#rates, effective, previous)
     const rated = this.#rate(remaining, service)
     if (typeof rated !== 'string')
       return this.#settleRated(service, remaining, rated, carriedReservation)
@@ -254,61 +248,6 @@ export class SessionWork implements UnitWork<WorkState> {
     this.#states.settle(service, remaining.used, 0, null, 'none', { carriedReservation })
     const isSettled = effective.requested === 0 && this.#request.kind !== 'event'
     return isSettled ? this.#settledOnly(effective) : denied(effective, rated)
-  }
-
-  /**
-   * Splits usage at the time boundaries that it passes, and settles all parts but the last one,
-   * which is returned.
-   */
-  #settleEarlier(effective: ServiceRequest, previous: ServiceSession): SettledUse {
-    const { segment } = previous
-    const { eventTimeMs } = this.#request
-    if (segment === null || effective.used <= 0 || this.#hasExpired)
-      return unsettled(previous, effective)
-    const boundaries = boundariesOf(previous, segment, eventTimeMs, {
-      rateAt: (atMs) => this.#rates.find(effective, atMs),
-      owners: this.#states.owners,
-      profileMs: this.#context.profile?.fromMs ?? 0,
-    })
-    if (boundaries.length === 0) return unsettled(previous, effective)
-    const shares = sharesOf(effective, previous, segment, boundaries, eventTimeMs)
-    const split = unsettled(previous, effective)
-    for (const [index, { next, fromMs }] of boundaries.entries()) {
-      const share = shares[index] as number
-      const { requested, used, calledNumber } = split.remaining
-      const carriedReservation = split.carried
-      const more = { atMs: fromMs, carriedReservation, carriesReservation: used > share }
-      const continues = split.service.segment?.key === next.start.key
-      const end = continues ? 'none' : 'ended'
-      const settled = this.#states.settle(split.service, share, 0, null, end, more)
-      const start = this.#states.open(next)
-      split.service = continues
-        ? continuedService(settled.service, start)
-        : startedService(settled.service, start, fromMs, settled.ended)
-      this.#states.store(split.service)
-      split.remaining = withVolumes(split.remaining, requested, used - share, -1, calledNumber)
-      split.carried = settled.carriedReservation
-    }
-    return split
-  }
-
-  /**
-   * Settles the usage by itself if its terms are not those of the grant, because others begin with
-   * the report.
-   */
-  #settleBefore(split: SettledUse): SettledUse {
-    const { service, remaining, carried: carriedReservation } = split
-    const { requested, used, calledNumber } = remaining
-    const { kind, eventTimeMs } = this.#request
-    if (requested <= 0 || used <= service.reservation.units || kind === 'event') return split
-    const rated = this.#rates.ofUse(remaining, service, this.session)
-    const isUnrated = typeof rated === 'string'
-    if (isUnrated && service.segment === null) return split
-    const isSame = !isUnrated && rated.untilMs > eventTimeMs
-    if (isSame && !hasBucketEdge(this.#states.owners, eventTimeMs)) return split
-    const start = isUnrated ? null : this.#states.open(rated)
-    const settled = this.#states.settle(service, used, 0, start, 'none', { carriedReservation })
-    return unsettled(settled.service, withVolumes(remaining, requested, 0, -1, calledNumber))
   }
 
   #settleRated(

@@ -19,9 +19,9 @@ const POSTPAID = { connectionType: 'postpaid' as const }
 const CUSTOM = { type: 'vat', taxation: 'custom', customLogic: 'override' } as const
 
 const flat = (price: number, more = {}) => rateOf('CALL', 'call', `${price}/1`, more)
-const tax = (rate: string, more: object) => {
+const tax = (rate: string, span: typeof BEFORE) => {
   const texts = { key: 'VAT', description: 'VAT', rate }
-  return { id: `VAT@${rate}`, ...texts, isEmbedded: false, params: {}, ...more }
+  return { id: `VAT@${rate}`, ...texts, isEmbedded: false, params: {}, ...span }
 }
 const plan = (more = {}) => planOf('PREPAID', { ...FAR, ...POSTPAID, ...more })
 const group = (total: number) => [groupOf('G', total, { usagets: new Set(['call']) })]

@@ -11,7 +11,7 @@ const REACH = 50 * 3_600_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** What the clock shows, as if it were UTC. */
+/** The time that the clock shows, as if it were UTC. */
 function shownAt(zone: string, atMs: number): number {
   let format = formats.get(zone)
   if (format === undefined) {
@@ -63,7 +63,7 @@ export class WallClock {
     })
   }
 
-  /** What the clock shows, as if it were UTC. */
+  /** The time that the clock shows, as if it were UTC. */
   shown(atMs: number): number {
     return atMs + this.#ahead[Math.floor((atMs - this.#fromMs) / QUARTER)]!
   }

@@ -1,0 +1,121 @@
+/**
+ * Settles the part of reported usage whose terms are not those that apply from the report on: it is
+ * split at the boundaries that it passes, and settled before the grant if others begin there.
+ */
+import type { Bucket } from '../domain/bucket.ts'
+import { type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
+import type { CounterOwners } from '../domain/counters.ts'
+import { continuedService, EMPTY_RESERVATION, startedService, usedAt } from '../domain/segment.ts'
+import type { Reservation, Segment, ServiceSession } from '../domain/session.ts'
+import { boundariesOf, continues, sharesOf } from './boundaries.ts'
+import type { RequestStates } from './request-states.ts'
+import type { ServiceRates } from './service-rates.ts'
+
+/** The service after that, the remaining request, and the reservation carried over. */
+export interface SettledUse {
+  service: ServiceSession
+  remaining: ServiceRequest
+  carried: Reservation
+}
+
+/** The state if usage passes no boundary. */
+function unsettled(service: ServiceSession, request: ServiceRequest): SettledUse {
+  return { service, remaining: request, carried: EMPTY_RESERVATION }
+}
+
+export function settleEarlier(
+  states: RequestStates,
+  rates: ServiceRates,
+  effective: ServiceRequest,
+  previous: ServiceSession,
+): SettledUse {
+  const { segment } = previous
+  const hasExpired = states.session.state === 'expired'
+  const isSplit =
+    segment !== null &&
+    effective.used > 0 &&
+    !hasExpired &&
+    !isOfSegment(states, rates, effective, previous, segment)
+  const split = isSplit
+    ? settleShares(states, rates, effective, previous, segment)
+    : unsettled(previous, effective)
+  return settleBeforeGrant(states, rates, split)
+}
+
+/** Whether the usage passes no boundary, which is the ordinary case. */
+function isOfSegment(
+  states: RequestStates,
+  rates: ServiceRates,
+  effective: ServiceRequest,
+  { reservation }: ServiceSession,
+  segment: Segment,
+): boolean {
+  const usedMs = usedAt(rates.request.eventTimeMs, segment.firstMs)
+  if (usedMs >= segment.endMs) return false
+  if (reservation.units > 0) return true
+  const rated = rates.find(effective, usedMs)
+  return rated === null || continues(segment, rated, states.owners)
+}
+
+/** Splits usage at the boundaries, and settles all parts but the last one. */
+function settleShares(
+  states: RequestStates,
+  rates: ServiceRates,
+  effective: ServiceRequest,
+  previous: ServiceSession,
+  segment: Segment,
+): SettledUse {
+  const { eventTimeMs } = rates.request
+  const boundaries = boundariesOf(previous, segment, eventTimeMs, {
+    rateAt: (atMs) => rates.find(effective, atMs),
+    owners: states.owners,
+    profileMs: rates.context.profile?.fromMs ?? 0,
+  })
+  if (boundaries.length === 0) return unsettled(previous, effective)
+  const shares = sharesOf(effective, previous, segment, boundaries, eventTimeMs)
+  const split = unsettled(previous, effective)
+  for (const [index, { next, fromMs }] of boundaries.entries()) {
+    const share = shares[index] as number
+    const { requested, used, calledNumber } = split.remaining
+    const carriedReservation = split.carried
+    const more = { atMs: fromMs, carriedReservation, carriesReservation: used > share }
+    const isSame = split.service.segment?.key === next.start.key
+    const end = isSame ? 'none' : 'ended'
+    const settled = states.settle(split.service, share, 0, null, end, more)
+    const start = states.open(next)
+    split.service = isSame
+      ? continuedService(settled.service, start)
+      : startedService(settled.service, start, fromMs, settled.ended)
+    states.store(split.service)
+    split.remaining = withVolumes(split.remaining, requested, used - share, -1, calledNumber)
+    split.carried = settled.carriedReservation
+  }
+  return split
+}
+
+/** Settles the usage by itself if its terms, or its buckets, are not those of the grant. */
+function settleBeforeGrant(
+  states: RequestStates,
+  rates: ServiceRates,
+  split: SettledUse,
+): SettledUse {
+  const { service, remaining, carried: carriedReservation } = split
+  const { requested, used, calledNumber } = remaining
+  const { kind, eventTimeMs } = rates.request
+  if (requested <= 0 || used <= service.reservation.units || kind === 'event') return split
+  const rated = rates.ofUse(remaining, service, states.session)
+  const isUnrated = typeof rated === 'string'
+  if (isUnrated && service.segment === null) return split
+  const isSame = !isUnrated && rated.untilMs > eventTimeMs
+  if (isSame && !hasBucketEdge(states.owners, eventTimeMs)) return split
+  const start = isUnrated ? null : states.open(rated)
+  const settled = states.settle(service, used, 0, start, 'none', { carriedReservation })
+  return unsettled(settled.service, withVolumes(remaining, requested, 0, -1, calledNumber))
+}
+
+/** Whether a prepaid bucket begins or ends at the instant. */
+function hasBucketEdge({ subscriber, account }: CounterOwners, atMs: number): boolean {
+  const isEdge = ({ counter, fromMs, toMs }: Bucket) =>
+    counter === '' && (fromMs === atMs || toMs === atMs)
+  return subscriber.buckets.some(isEdge) || account?.buckets.some(isEdge) === true
+}
