@@ -10,6 +10,7 @@ import {
   dataSession,
   GATEWAY,
   granted,
+  MIB,
   NODE_SETTINGS,
   service,
   subscription,
@@ -216,12 +217,16 @@ describe('the messages of the node', () => {
         'Final-Unit-Indication': { 'Final-Unit-Action': 1 },
       },
     })
-    const add = ['balance', 'add', '--sid', String(ending), '--include', '1', '--amount', '1']
-    expect(await tollgate(node().product, add)).toMatchObject({ code: 0 })
+    // It opens a bucket.
+    const add = ['balance', 'add', '--sid', String(ending), '--include', '2']
+    const amount = ['--amount', String(10 * MIB)]
+    expect(await tollgate(node().product, [...add, ...amount])).toMatchObject({ code: 0 })
     const isItsRar = ({ command: code, named }: Message) =>
       code === command.reAuth && named['Session-Id'] === 'decoded;poor'
     await waitUntil('the RAR', () => link.received.some(isItsRar))
-    const update = await link.ask(command.creditControl, poor.update(1, { asked: 5 }))
+    const now = { 'Event-Timestamp': new Date().toISOString() }
+    const asked = { ...poor.update(1, { asked: 5 }), ...now }
+    const update = await link.ask(command.creditControl, asked)
     expect(update.named).toMatchObject(granted(5))
     const end = await link.ask(command.creditControl, poor.termination(2, 5))
     expect(end.named).toMatchObject({ 'Result-Code': 2001 })
