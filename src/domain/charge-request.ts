@@ -53,6 +53,11 @@ export interface ServiceRequest {
   untaxed: boolean
   /** If no units are requested: whether the answer states if units are available. */
   checksCredit: boolean
+  /**
+   * For a start: without credit it opens the session as well, and the network element redirects or
+   * restricts the service until there is credit. Absent: the start is denied.
+   */
+  opensWithoutCredit?: true
   /** Null if absent. */
   parts: readonly ServicePart[] | null
   /**

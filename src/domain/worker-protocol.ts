@@ -37,6 +37,7 @@ const [TIME_GIVEN, BALANCES, PRETEND, REFUND, KIND, SUBSCRIBER_KEY] = [1, 2, 4, 
 const HAS_CLIENT = 256
 /** Flags of a requested service. */
 const [TOTAL, UNTAXED, CHECKS_CREDIT, HAS_IDENTIFIER, HAS_PARTS] = [1, 2, 4, 8, 16] as const
+const OPENS_WITHOUT_CREDIT = 32
 
 /** Numbers of tasks that may look up, and of those that may also ask a customer system. */
 const [LOOK_UP, ASK] = [1, 2] as const
@@ -134,6 +135,7 @@ function writeService(service: ServiceRequest): void {
   // Optional: most services have neither of the two.
   if (service.serviceIdentifier !== '') bits += HAS_IDENTIFIER
   if (service.parts !== null) bits += HAS_PARTS
+  if (service.opensWithoutCredit === true) bits += OPENS_WITHOUT_CREDIT
   writer.number(bits)
   writer.number(service.ratingGroup)
   if (service.serviceIdentifier !== '') writer.name(service.serviceIdentifier)
@@ -185,7 +187,7 @@ function readService(reader: TaskReader): ServiceRequest {
   const rateKey = reader.text()
   const parts = bits & HAS_PARTS ? readParts(reader) : null
   const fields = readFields(reader)
-  return {
+  const service: ServiceRequest = {
     ratingGroup,
     serviceIdentifier,
     usaget,
@@ -200,6 +202,8 @@ function readService(reader: TaskReader): ServiceRequest {
     parts,
     fields,
   }
+  if (bits & OPENS_WITHOUT_CREDIT) service.opensWithoutCredit = true
+  return service
 }
 
 function writeFields(fields: ChargeRequest['fields']): void {

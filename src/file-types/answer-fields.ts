@@ -282,8 +282,7 @@ function grantedVolume(
 function hasGrant(answer: AnswerSource, service: ServiceOutcome | null): boolean {
   const grant = grantOf(answer, service)
   if (grant === undefined || grant.reason !== 'granted') return false
-  if (grant.action?.type === 'redirect') return false
-  return grant.granted > 0 || (grant.parts === null && grant.validityMs > 0)
+  return grant.granted > 0 || (grant.parts === null && grant.validityMs > 0 && !grant.finalUnit)
 }
 
 function transactionId({ outcome }: AnswerSource): AnswerValue | undefined {

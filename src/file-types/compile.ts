@@ -237,6 +237,7 @@ function compilePlan(parts: Parts, { timeZone }: FileTypeDefaults): MapPlan {
     subscriberFields: compileSubscriberFields(realtime.general('subscriber_fields')),
     rules,
     services,
+    settings: response.settings,
   }
 }
 

@@ -2,10 +2,16 @@
  * Maps a message to a charge request. Fields and rules were compiled from the document
  * (compile.ts); nothing of it is interpreted here.
  */
-import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
+import { type ChargeRequest, opensSession, type ServiceRequest } from '../domain/charge-request.ts'
 import type { EventTime } from './dates.ts'
 import { DecodeErrors, TEXT_CHARS_MAX } from './decode-errors.ts'
-import type { FieldProblem, MapContext, MappedRequest, Message } from './file-type.ts'
+import type {
+  AnswerSettings,
+  FieldProblem,
+  MapContext,
+  MappedRequest,
+  Message,
+} from './file-type.ts'
 import type { Flag } from './flags.ts'
 import { compilePath, type Path } from './paths.ts'
 import type { RecordType } from './record-types.ts'
@@ -38,6 +44,8 @@ export interface MapPlan {
   readonly subscriberFields: readonly SubscriberField[]
   readonly rules: FileTypeRules
   readonly services: ServicesPlan
+  /** By usage type. */
+  readonly settings: (usaget: string) => AnswerSettings
 }
 
 /** See `FileType.map`. */
@@ -91,6 +99,7 @@ export function mapMessage(
   ) {
     return missingSubscriber(plan.subscriberFields, plan.rules.retained)
   }
+  if (record.kind === 'start') markOpening(services, plan.settings)
   const request: ChargeRequest = {
     kind: record.kind,
     origin: `${context.origin}/${plan.name}`,
@@ -109,6 +118,17 @@ export function mapMessage(
     fields,
   }
   return errors.problem ?? { request, skipped, echo }
+}
+
+/** Marks the services of a start that open the session without credit. */
+export function markOpening(
+  services: readonly ServiceRequest[],
+  settings: MapPlan['settings'],
+): void {
+  for (const service of services) {
+    const { action } = settings(service.usaget).finalUnit
+    if (action === 'redirect' || action === 'restrict') service.opensWithoutCredit = true
+  }
 }
 
 /**

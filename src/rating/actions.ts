@@ -103,6 +103,22 @@ export function grantsNothing(inForce: ActionInForce | null): boolean {
   return inForce !== null && inForce.action.type !== 'throttle'
 }
 
+/** Services without credit that their start opens anyway are redirected or restricted at once. */
+export function openWithoutCredit(
+  outcomes: readonly ServiceOutcome[],
+  request: ChargeRequest,
+  context: ChargeContext,
+): void {
+  for (const [index, { opensWithoutCredit }] of request.services.entries()) {
+    const outcome = outcomes[index]
+    if (opensWithoutCredit !== true || outcome?.reason !== 'noCredit') continue
+    outcome.reason = 'granted'
+    outcome.finalUnit = true
+    // The network element asks again when there may be credit.
+    outcome.validityMs = validityOf(Number.POSITIVE_INFINITY, request, context)
+  }
+}
+
 /** Changes the outcome of a service, which has no grant if `grantsNothing`. */
 export function applyAction(
   outcome: ServiceOutcome,

@@ -13,7 +13,7 @@ import { costOf, EMPTY_RESERVATION, hasNoUsage, reopened } from '../domain/segme
 import type { Reservation, SegmentStart, ServiceSession, Session } from '../domain/session.ts'
 import { findService, newlyUsed, serviceOf } from '../domain/session-services.ts'
 import { PriceRangeError } from '../domain/tariff.ts'
-import { actionsOn, applyAction, grantsNothing } from './actions.ts'
+import { actionsOn, applyAction, grantsNothing, openWithoutCredit } from './actions.ts'
 import {
   balanceReports,
   denied,
@@ -85,6 +85,7 @@ export class SessionWork implements UnitWork<WorkState> {
     const request = this.#request
     const identified = this.#identified
     const services = request.refund ? this.#refund() : this.#charge()
+    if (request.kind === 'start') openWithoutCredit(services, request, this.#context)
     if (request.kind === 'release' && !this.#hasExpired) this.#closeOthers()
     const reason = overallReason(request, services)
     const refused = opensSession(request.kind) && reason !== 'granted'

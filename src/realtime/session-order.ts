@@ -1,4 +1,3 @@
-import { sessionNameOf } from '../domain/charge-request.ts'
 import type { Pending } from './worker-queue.ts'
 
 /**
@@ -7,39 +6,50 @@ import type { Pending } from './worker-queue.ts'
  * account.
  */
 export class SessionOrder {
-  /** The request of each session that is with a worker or queued for one. */
-  readonly #first = new Map<string, Pending>()
-  readonly #behind = new Map<string, Pending[]>()
+  /**
+   * By session id, which is cheaper than a name with the origin: the requests of all origins with
+   * it, in order. Of each origin the first is with a worker or queued for one.
+   */
+  readonly #requests = new Map<string, Pending | Pending[]>()
 
   /** The earlier request behind which this one now waits; undefined if there is none. */
   enter(pending: Pending): Pending | undefined {
-    const session = sessionNameOf(pending.request)
-    const first = this.#first.get(session)
-    if (first === undefined) {
-      this.#first.set(session, pending)
+    const { sessionId } = pending.request
+    const known = this.#requests.get(sessionId)
+    if (known === undefined) {
+      this.#requests.set(sessionId, pending)
       return undefined
     }
-    const behind = this.#behind.get(session)
-    if (behind === undefined) this.#behind.set(session, [pending])
-    else behind.push(pending)
-    return first
+    const all = Array.isArray(known) ? known : [known]
+    const earlier = all.find((one) => isOfSession(one, pending))
+    all.push(pending)
+    if (all !== known) this.#requests.set(sessionId, all)
+    return earlier
   }
 
   /** The requests that wait behind this one, in order. */
-  behind({ request }: Pending): readonly Pending[] {
-    return this.#behind.size === 0 ? NONE : (this.#behind.get(sessionNameOf(request)) ?? NONE)
+  behind(pending: Pending): readonly Pending[] {
+    const known = this.#requests.get(pending.request.sessionId)
+    if (!Array.isArray(known)) return NONE
+    return known.filter((one) => one !== pending && isOfSession(one, pending))
   }
 
   /** The request has ended. Returns the next one of its session, which takes its place. */
-  next({ request }: Pending): Pending | undefined {
-    const session = sessionNameOf(request)
-    const behind = this.#behind.size === 0 ? undefined : this.#behind.get(session)
-    const next = behind?.shift()
-    if (next === undefined) this.#first.delete(session)
-    else this.#first.set(session, next)
-    if (behind?.length === 0) this.#behind.delete(session)
-    return next
+  next(pending: Pending): Pending | undefined {
+    const { sessionId } = pending.request
+    const known = this.#requests.get(sessionId)
+    if (!Array.isArray(known)) {
+      this.#requests.delete(sessionId)
+      return undefined
+    }
+    known.splice(known.indexOf(pending), 1)
+    if (known.length === 1) this.#requests.set(sessionId, known[0] as Pending)
+    return known.find((one) => isOfSession(one, pending))
   }
 }
 
 const NONE: readonly Pending[] = []
+
+function isOfSession(one: Pending, { request }: Pending): boolean {
+  return one.request.origin === request.origin
+}

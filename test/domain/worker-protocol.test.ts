@@ -45,7 +45,7 @@ const part: fc.Arbitrary<ServicePart> = fc.record({
   usedBefore: number,
 })
 
-const service: fc.Arbitrary<ServiceRequest> = fc.record({
+const plainService: fc.Arbitrary<ServiceRequest> = fc.record({
   ratingGroup: number,
   serviceIdentifier: text,
   usaget: text,
@@ -60,6 +60,10 @@ const service: fc.Arbitrary<ServiceRequest> = fc.record({
   parts: fc.option(fc.array(part, { maxLength: 3 })),
   fields,
 })
+const service = fc.oneof(
+  plainService,
+  plainService.map((one): ServiceRequest => ({ ...one, opensWithoutCredit: true })),
+)
 
 const plainRequest: fc.Arbitrary<ChargeRequest> = fc.record({
   kind: fc.constantFrom('start', 'update', 'release', 'event'),

@@ -9,6 +9,8 @@ import {
   creditControl,
   dataSession,
   GATEWAY,
+  granted,
+  MIB,
   NODE_SETTINGS,
   service,
   subscription,
@@ -23,6 +25,7 @@ import {
 } from '../../support/system/diameter/link.ts'
 import { useNode } from '../../support/system/outages/node.ts'
 import { hasTshark, type SharkAvp, type SharkMessage, tsharkOf } from '../../support/tshark.ts'
+import { waitUntil } from '../../support/wait.ts'
 
 /** More than the credit of a subscriber, in MiB. */
 const TOO_MUCH = 20_000
@@ -202,6 +205,31 @@ describe('the messages of the node', () => {
       },
       'Quota-Holding-Time': 600,
     })
+  })
+
+  it('open a session without credit that is redirected, which is asked for after a top-up', async () => {
+    const poor = dataSession('decoded;poor', 4)
+    expect((await link.ask(command.creditControl, poor.initial(5))).named).toMatchObject({
+      'Result-Code': 2001,
+      'Multiple-Services-Credit-Control': {
+        'Result-Code': 2001,
+        'Validity-Time': expect.any(Number),
+        'Final-Unit-Indication': { 'Final-Unit-Action': 1 },
+      },
+    })
+    // It opens a bucket.
+    const add = ['balance', 'add', '--sid', String(ending), '--include', '2']
+    const amount = ['--amount', String(10 * MIB)]
+    expect(await tollgate(node().product, [...add, ...amount])).toMatchObject({ code: 0 })
+    const isItsRar = ({ command: code, named }: Message) =>
+      code === command.reAuth && named['Session-Id'] === 'decoded;poor'
+    await waitUntil('the RAR', () => link.received.some(isItsRar))
+    const now = { 'Event-Timestamp': new Date().toISOString() }
+    const asked = { ...poor.update(1, { asked: 5 }), ...now }
+    const update = await link.ask(command.creditControl, asked)
+    expect(update.named).toMatchObject(granted(5))
+    const end = await link.ask(command.creditControl, poor.termination(2, 5))
+    expect(end.named).toMatchObject({ 'Result-Code': 2001 })
   })
 
   it.each([

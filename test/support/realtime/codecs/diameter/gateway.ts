@@ -6,14 +6,16 @@ export type Avps = Record<string, unknown>
 
 const TYPES = ['', 'start', 'update', 'release', 'event']
 
-const codec = formatOf(builtIn())
-
 export class Gateway {
   readonly scene: RatingFixture
+  readonly #codec: ReturnType<typeof formatOf>
   #number = 0
 
-  constructor(scene = new RatingFixture()) {
+  /** `realtime`: replaces settings of this section of the file type. */
+  constructor(scene = new RatingFixture(), realtime: Record<string, unknown> = {}) {
     this.scene = scene
+    const document = builtIn()
+    this.#codec = formatOf({ ...document, realtime: { ...document.realtime, ...realtime } })
   }
 
   /** The answer to a CCR with the next number. */
@@ -33,6 +35,7 @@ export class Gateway {
       ...avps,
     }
     const context = { ...decoding, nowMs: this.scene.nowMs }
+    const codec = this.#codec
     const decoded = codec.decode(Buffer.from(JSON.stringify(message)), context)
     if (!decoded.ok) return JSON.parse(codec.encodeError(decoded.error))
     const { request, envelope } = decoded
