@@ -29,13 +29,7 @@ import {
   settledOnly,
 } from './answers.ts'
 import { afterBoundary, boundariesOf, type SettledUse, sharesOf, unsettled } from './boundaries.ts'
-import {
-  begunBy,
-  type ChargeContext,
-  type ChargeDecision,
-  type ChargeView,
-  type IdentifiedRequest,
-} from './decision.ts'
+import type { ChargeContext, ChargeDecision, ChargeView, IdentifiedRequest } from './decision.ts'
 import { effectiveRequest } from './effective-request.ts'
 import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
 import { needsNoCounters } from './funding-sources.ts'
@@ -108,7 +102,7 @@ export class SessionWork implements UnitWork<WorkState> {
       services,
       cost,
       balances: request.wantBalances
-        ? balanceReports(this.#states.owners, request, begunBy(request.eventTimeMs, this.#context))
+        ? balanceReports(this.#states.owners, request, this.#context)
         : null,
     }
     if (request.pretend || !this.#mustCommit(services)) return { outcome, commit: null }
