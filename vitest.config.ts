@@ -2,15 +2,19 @@ import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BudgetReporter } from './test/run/budget-reporter.ts'
 import { LongestFirst } from './test/run/longest-first.ts'
+import { skippedByLanding } from './test/run/rotation.ts'
 
-/** `TEST_SET=full`, `npm run test:full`: all tests, and properties at full length. */
-const FULL = process.env['TEST_SET'] === 'full'
+/**
+ * `TEST_SET`: `full` (`npm run test:full`) is all tests, and properties at full length; `landing`
+ * (`.ci/run`) the same with a part of the rotated tests; otherwise the short set.
+ */
+const SET = process.env['TEST_SET']
 
 /** Two for each processor: most files wait, for stores and processes or for time that passes. */
 const FILES_AT_ONCE = 2 * Math.max(2, availableParallelism())
 
 /**
- * Tests that only `npm run test:full` runs: rounds of kill -9, soak, outages, full disks, long
+ * Tests that are not in the short set: rounds of kill -9, soak, outages, full disks, long
  * fuzzing, and files that start many processes or wait for timeouts.
  */
 const LONG: readonly string[] = [
@@ -24,7 +28,7 @@ const LONG: readonly string[] = [
   'test/cli/quote/command.test.ts',
   'test/deploy/**/*.test.ts',
   'test/admin/{auth,audit,privacy}/**/*.test.ts',
-  'test/admin/actions/{crash,fuzz}.test.ts',
+  'test/admin/actions/{bulkcredit,crash,fuzz}.test.ts',
   'test/billing/documents/ubl.test.ts',
   'test/admin/entities/{api,import}/**/*.test.ts',
   'test/admin/{docs-page,smuggling,tls}.test.ts',
@@ -49,8 +53,8 @@ const CODECS = 'test/realtime/codecs/**/*.test.ts'
 /** `TEST_REPORT` names a file that receives the results as JSON. */
 const REPORT = process.env['TEST_REPORT']
 
-/** Files that are not in the short set. */
-const SKIPPED = FULL ? [] : [BROWSER, ...LONG]
+/** Files that are not in the set. */
+const SKIPPED = SET === 'full' ? [] : SET === 'landing' ? skippedByLanding() : [BROWSER, ...LONG]
 
 /** Packages of this repository are tested in their sources, without a build. */
 const RESOLVE = { conditions: ['source', 'module', 'node', 'development|production'] }

@@ -24,10 +24,10 @@ function readFolder(folder: string): ReadonlyMap<string, unknown> {
   for (const file of [...files].sort()) {
     if (!file.endsWith('.yaml')) continue
     const name = file.slice(0, -'.yaml'.length)
-    const built = `${name}.json`
+    const isBuilt = files.has(`${name}.json`)
+    const text = readFileSync(join(folder, isBuilt ? `${name}.json` : file), 'utf8')
     // JSON is read faster than YAML, at each start.
-    const [source, read] = files.has(built) ? [built, JSON.parse] : [file, parse]
-    documents.set(name, read(readFileSync(join(folder, source), 'utf8')))
+    documents.set(name, isBuilt ? JSON.parse(text) : parse(text))
   }
   return documents
 }

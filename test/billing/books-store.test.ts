@@ -10,7 +10,7 @@ import { isFull } from '../support/domain/property-runs.ts'
 import { Random } from '../support/system/random.ts'
 
 const OPERATIONS = 200
-const SEEDS = Array.from({ length: isFull() ? 12 : 3 }, (_, index) => 4_711 + index)
+const SEEDS = Array.from({ length: isFull() ? 6 : 2 }, (_, index) => 4_711 + index)
 
 const store = useStore()
 

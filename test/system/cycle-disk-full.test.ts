@@ -1,4 +1,5 @@
 /** The disk of MongoDB becomes full during a run of the cycle. */
+// covers: src/billing/run/ packages/embedded-mongo/src/
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

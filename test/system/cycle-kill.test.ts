@@ -3,6 +3,7 @@
  * of a customer system: at the end there are the same invoices as after an undisturbed run of
  * stored accounts, byte for byte but for times.
  */
+// covers: src/billing/run/ src/admin/cycle/
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,7 +29,7 @@ import {
 import { Random } from '../support/system/random.ts'
 
 const BIN = fileURLToPath(new URL('../../bin/tollgate.mjs', import.meta.url))
-const PROCESS_KILLS = Number(process.env['KILL_ROUNDS'] ?? (isFull() ? 12 : 3))
+const PROCESS_KILLS = Number(process.env['KILL_ROUNDS'] ?? (isFull() ? 8 : 3))
 const MONGO_KILLS = Math.ceil(PROCESS_KILLS / 4)
 /** So many that a run does not end between two kills. */
 const ACCOUNTS = Math.max(900, 150 * PROCESS_KILLS)

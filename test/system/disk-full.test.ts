@@ -1,4 +1,5 @@
 /** The embedded stores share a disk: behaviour of the product while it is full, and afterwards. */
+// covers: src/embedded/ src/store/policy-watch.ts packages/embedded-mongo/src/
 import { afterEach, describe, expect, it } from 'vitest'
 import { createProduct, type Product, type Started } from '../support/cli/product.ts'
 import { DEFAULT_LIMITS } from '../support/product/patience.ts'

@@ -2,7 +2,7 @@
  * Every part is killed under load while rules observe all balances: each change of a balance and
  * each constant on its way has one event, and each event reaches a receiver that fails at times.
  */
-import { setTimeout as pause } from 'node:timers/promises'
+// covers: src/domain/events/ src/notifications/ src/workers/commit-events.ts src/recorder/drain.ts
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { writeStoredConfig } from '../../src/catalog/settings/stored-config.ts'
 import { openSessions, streamBacklog } from '../../src/ledger/streams.ts'
@@ -12,20 +12,14 @@ import { type Product, startProduct } from '../support/product/product.ts'
 import { audited, CREDITS, FAST_EXPIRY, seedOf } from '../support/system/audited.ts'
 import { differencesOf, observingRules, type StoredEvent } from '../support/system/event-model.ts'
 import { type LedgerReader, openLedgerReader } from '../support/system/exchange.ts'
+import { killUnderLoad, ROLES, SUBSCRIBERS, VICTIMS } from '../support/system/kills.ts'
 import { Random } from '../support/system/random.ts'
-import { withRecentLogs } from '../support/system/recent-logs.ts'
-import { runWorkload } from '../support/system/workload.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const seed = seedOf()
 const ROUNDS = Number(process.env['KILL_ROUNDS'] ?? 2)
-const SESSIONS = 200
-const AUDITED = audited(ROUNDS)
-const RECOVERED = 24
-const ROLES = ['realtime', 'admin', 'recorder'] as const
-/** An external MongoDB cannot be killed. */
-const STORES = process.env['TEST_MONGO_URL'] === undefined ? ['redis', 'mongo'] : ['redis']
-const VICTIMS = [...ROLES, ...STORES] as ((typeof ROLES)[number] | 'redis' | 'mongo')[]
+const SESSIONS = 100
+const AUDITED = audited(ROUNDS, SUBSCRIBERS)
 
 /** Claims of killed processes end after six seconds. */
 const DELIVERY = {
@@ -117,35 +111,10 @@ function notReceived(events: readonly StoredEvent[], { received }: Receiver): st
 describe(`kill -9 under load with rules, seed ${seed}`, () => {
   for (let round = 1; round <= ROUNDS; round += 1) {
     it(`round ${round}: each crossing is delivered, none is repeated or invented`, async () => {
-      const random = new Random(seed + round)
-      let isKilling = true
-      let finished = 0
-      const workload = runWorkload({
-        seed: seed + round,
-        port: product.realtimePort,
-        sessions: SESSIONS,
-        clients: 24,
-        ...AUDITED,
-        patienceMs: 60_000,
-        goesOn: () => isKilling,
-        onSession: (count) => {
-          finished = count
-        },
+      await killUnderLoad({
+        ...{ product, population: AUDITED, victims: VICTIMS },
+        ...{ seed: seed + round, sessions: SESSIONS },
       })
-      const kills = (async () => {
-        for (const victim of random.shuffled(VICTIMS)) {
-          await pause(random.between(50, 700))
-          await product.kill9(victim)
-          await pause(random.below(300))
-          await product.start(victim)
-          const before = finished
-          const isBack = () => finished >= before + RECOVERED
-          await waitUntil(`sessions finish after ${victim} is back`, isBack)
-        }
-      })().finally(() => {
-        isKilling = false
-      })
-      await withRecentLogs(product, Promise.all([workload, kills]))
       const { ledger } = reader
       await waitUntil('sessions expire', async () => (await openSessions(ledger)) === 0)
       await waitUntil('the recorder catches up', async () => (await streamBacklog(ledger)) === 0)

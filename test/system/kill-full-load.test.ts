@@ -2,7 +2,7 @@
  * `kill -9` of each part in turn while a client charges as fast as it is answered. The client keeps
  * its own record of what was acknowledged, and compares it with lines and balances.
  */
-import { setTimeout as pause } from 'node:timers/promises'
+// covers: src/ledger/lua/ src/ledger/commit.ts src/recorder/drain.ts src/realtime/pool.ts
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIRST_SID, populate } from '../support/product/population.ts'
 import { type Product, startProduct } from '../support/product/product.ts'
@@ -10,6 +10,7 @@ import { seedOf } from '../support/system/audited.ts'
 import { ClientLedger } from '../support/system/client-ledger.ts'
 import { linesOf, POPULATION, SUBSCRIBERS, spentOf } from '../support/system/client-stores.ts'
 import { tollgate } from '../support/system/command.ts'
+import { killAmid, ROLES, VICTIMS, type Victim } from '../support/system/kills.ts'
 import { Random } from '../support/system/random.ts'
 import { withRecentLogs } from '../support/system/recent-logs.ts'
 import { waitUntil } from '../support/wait.ts'
@@ -17,18 +18,14 @@ import { waitUntil } from '../support/wait.ts'
 const seed = seedOf()
 const ROUNDS = Number(process.env['KILL_LOAD_ROUNDS'] ?? 2)
 const CLIENTS = 64
-/**
- * Requests that have to be acknowledged after a part is restarted, before the next one is killed.
- */
+/** Requests that have to be acknowledged after a part is restarted, and before the first kill. */
 const RECOVERED = 500
+/** Requests of the load while a part is dead. */
+const AFTER = 1_000
 const STARTS_MAX = 5
-const ROLES = ['realtime', 'admin', 'recorder'] as const
-/** An external MongoDB cannot be killed. */
-const STORES = process.env['TEST_MONGO_URL'] === undefined ? ['redis', 'mongo'] : ['redis']
-const VICTIMS = [...ROLES, ...STORES] as ((typeof ROLES)[number] | 'redis' | 'mongo')[]
 
 let product: Product
-const statistics = { acknowledged: 0, refused: 0, sessions: 0, kills: 0, loadMs: 0, busiest: 0 }
+const statistics = { acknowledged: 0, refused: 0, sessions: 0, kills: 0, busiest: 0 }
 
 beforeAll(async () => {
   // On a small machine the recorder falls behind while everything is killed.
@@ -41,9 +38,7 @@ afterAll(() => product?.stop())
 
 /** Prints sums over all rounds so far: all requests, and those of the busiest second. */
 function printStatistics(rounds: number): void {
-  const { acknowledged, loadMs, ...sums } = statistics
-  const perSecond = Math.round(acknowledged / (loadMs / 1000))
-  process.stdout.write(`${JSON.stringify({ rounds, acknowledged, perSecond, ...sums })}\n`)
+  process.stdout.write(`${JSON.stringify({ rounds, ...statistics })}\n`)
 }
 
 describe(`kill -9 at full load, seed ${seed}`, () => {
@@ -53,12 +48,10 @@ describe(`kill -9 at full load, seed ${seed}`, () => {
       const firstSid = FIRST_SID + round * SUBSCRIBERS
       const given = { clients: CLIENTS, subscribers: SUBSCRIBERS, firstSid }
       const clientLedger = new ClientLedger({ name: `load-${round}`, ...given })
-      const beganMs = performance.now()
       const load = clientLedger.run(product.realtimePort)
       const counting = countEachSecond(clientLedger)
       await withRecentLogs(product, Promise.all([load, killEach(clientLedger, random)]))
       clearInterval(counting)
-      statistics.loadMs += performance.now() - beganMs
       await clientLedger.finish(product.realtimePort)
       await untilRecorded(clientLedger, round)
       expect(
@@ -77,7 +70,7 @@ describe(`kill -9 at full load, seed ${seed}`, () => {
 })
 
 /** Retries like a process supervisor: a store may be too busy for the first attempt. */
-async function startAgain(part: (typeof VICTIMS)[number]): Promise<void> {
+async function startAgain(part: Victim): Promise<void> {
   for (let left = STARTS_MAX; ; left -= 1) {
     try {
       return await product.start(part)
@@ -98,15 +91,16 @@ function countEachSecond(clientLedger: ClientLedger): NodeJS.Timeout {
 
 /** In random order, each once the load has recovered from the previous one. */
 async function killEach(clientLedger: ClientLedger, random: Random): Promise<void> {
+  const { bound } = clientLedger
+  const amid = { product, bound, random, after: AFTER, inFlight: CLIENTS / 4 }
   try {
     await waitUntil('the load runs', () => clientLedger.acknowledged >= RECOVERED)
     for (const victim of random.shuffled(VICTIMS)) {
-      await pause(random.between(50, 500))
-      await product.kill9(victim)
-      await pause(random.below(200))
+      await killAmid(victim, { ...amid, before: random.between(2 * CLIENTS, 1_000) })
       await startAgain(victim)
       statistics.kills += 1
       const enough = clientLedger.acknowledged + RECOVERED
+      bound.allow(Number.POSITIVE_INFINITY)
       await waitUntil(`charging after ${victim} is back`, () => clientLedger.acknowledged >= enough)
     }
   } finally {

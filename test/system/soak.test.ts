@@ -2,6 +2,7 @@
  * The product under the audited workload for SOAK_MINUTES, audited in windows. In any run, ledger
  * and lines must agree and descriptors return to their number; flat memory requires a long run.
  */
+// covers: src/ledger/release.ts src/recorder/ src/realtime/pool.ts src/workers/owner-cache.ts
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { populate, topUp } from '../support/product/population.ts'

@@ -1,5 +1,6 @@
 /** An orderly stop while the disk is full, under load: nothing acknowledged is lost. */
-import { afterEach, describe, expect, it } from 'vitest'
+// covers: src/runtime/shutdown.ts src/store/policy-watch.ts src/recorder/drain.ts src/cli/start.ts
+import { afterAll, afterEach, describe, expect, it } from 'vitest'
 import {
   createProduct,
   isAlive,
@@ -8,38 +9,64 @@ import {
   type Started,
 } from '../support/cli/product.ts'
 import { DEFAULT_LIMITS } from '../support/product/patience.ts'
-import { populate } from '../support/product/population.ts'
+import { FIRST_SID, populate } from '../support/product/population.ts'
 import { mountProblem, mountSmallDisk, type SmallDisk } from '../support/small-disk.ts'
 import { ClientLedger } from '../support/system/client-ledger.ts'
-import { linesOf, POPULATION, portOf, spentOf, storesOf } from '../support/system/client-stores.ts'
+import {
+  linesOf,
+  POPULATION,
+  portOf,
+  SUBSCRIBERS,
+  spentOf,
+  storesOf,
+} from '../support/system/client-stores.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const MIB = 1024 * 1024
+/** Of the tests that share a product, at most. */
+const LOADS = 3
+/** Settings of a stop that does not wait long for room. */
+const BRIEF = {
+  TOLLGATE_REDIS_APPENDFSYNC: 'everysec',
+  TOLLGATE_SHUTDOWN_WRITE_TIMEOUT_MS: '1000',
+}
 const problem = mountProblem()
 const why = problem === undefined ? '' : ` (skipped: ${problem})`
 
 describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, () => {
   let product: Product
   let disk: SmallDisk
+  /** What a test has left running for the next one, which needs the same settings. */
+  let running: Started | undefined
+  let loads = 0
 
-  afterEach(async () => {
+  const close = async () => {
     disk.remove()
     await product.close()
-  })
+  }
+  afterEach(() => (running === undefined ? close() : undefined))
+  afterAll(() => (running === undefined ? undefined : close()))
 
-  /** Starts on a small disk, fills it while it charges, and continues until Redis refuses. */
-  async function fillUnderLoad(environment: Record<string, string>): Promise<Filled> {
-    product = createProduct(DEFAULT_LIMITS)
+  async function startOnSmallDisk(environment: Record<string, string>): Promise<Started> {
+    product = createProduct({ ...DEFAULT_LIMITS, TOLLGATE_REALTIME_STANDBY: 'false' })
     disk = mountSmallDisk(product.dataDir, 160 * MIB)
+    loads = 0
     const tollgate = await product.start(environment)
+    await populate({ ...storesOf(product), ...POPULATION, subscribers: SUBSCRIBERS * LOADS })
+    return tollgate
+  }
+
+  /** Fills the disk of a product while it charges, and continues until Redis refuses. */
+  async function fillUnderLoad(environment: Record<string, string>): Promise<Filled> {
+    const tollgate = running ?? (await startOnSmallDisk(environment))
+    running = undefined
     const clientLedger = new ClientLedger({
-      name: 'full',
-      clients: 24,
-      subscribers: POPULATION.subscribers,
+      ...{ name: `full-${loads}`, clients: 24 },
+      ...{ subscribers: SUBSCRIBERS, firstSid: FIRST_SID + loads * SUBSCRIBERS },
     })
-    await populate({ ...storesOf(product), ...POPULATION })
+    loads += 1
     const load = clientLedger.run(portOf(tollgate))
-    await waitUntil('the load runs', () => clientLedger.acknowledged > 2_000)
+    await waitUntil('the load runs', () => clientLedger.acknowledged > 500)
     disk.fill()
     await waitUntil('charges are refused', () => clientLedger.refused > 100)
     return { tollgate, clientLedger, load }
@@ -52,9 +79,9 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
       const { stdout } = await product.run('audit')
       return stdout.includes('every unit is accounted for')
     })
-    expect(
-      clientLedger.differences(await linesOf(storesOf(product)), await spentOf(storesOf(product))),
-    ).toEqual([])
+    const stores = storesOf(product)
+    const [lines, spent] = [await linesOf(stores, loads - 1), await spentOf(stores, loads - 1)]
+    expect(clientLedger.differences(lines, spent)).toEqual([])
   }
 
   /** Sends SIGTERM; the output of `tollgate start` until it ended. */
@@ -68,8 +95,8 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
 
   it.each(['everysec', 'always'])('loses nothing with appendfsync %s', async (appendfsync) => {
     const environment = {
-      TOLLGATE_REDIS_APPENDFSYNC: appendfsync,
-      TOLLGATE_SHUTDOWN_WRITE_TIMEOUT_MS: '1000',
+      ...{ ...BRIEF, TOLLGATE_REDIS_APPENDFSYNC: appendfsync },
+      TOLLGATE_REALTIME_STANDBY: 'true',
     }
     const filled = await fillUnderLoad(environment)
     const { code, stdout, stderr } = await stopOf(filled)
@@ -101,7 +128,9 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     disk.makeRoom()
     expect((await stopped).code).toBe(0)
     expect(processesWith(product.dataDir)).toEqual([])
-    await expectNothingLost(await product.start(), filled.clientLedger)
+    const again = await product.start({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
+    await expectNothingLost(again, filled.clientLedger)
+    running = again
   })
 
   it('ends at a second signal, and at kill -9, and starts again on the full disk', async () => {
@@ -122,16 +151,14 @@ describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, ()
     full.signal('SIGKILL')
     await full.ended
     disk.makeRoom()
-    const again = await product.start({ TOLLGATE_REDIS_APPENDFSYNC: 'everysec' })
+    const again = await product.start(BRIEF)
     expect(isAlive(left)).toBe(true)
     await expectNothingLost(again, clientLedger)
+    running = again
   })
 
   it('by "tollgate stop" does the same, and --force names what is lost', async () => {
-    const filled = await fillUnderLoad({
-      TOLLGATE_REDIS_APPENDFSYNC: 'everysec',
-      TOLLGATE_SHUTDOWN_WRITE_TIMEOUT_MS: '1000',
-    })
+    const filled = await fillUnderLoad(BRIEF)
     const stop = await product.run('stop')
     expect(stop).toMatchObject({ code: 1, stdout: '' })
     expect(stop.stderr).toMatch(/redis-server \(process \d+\) is left running: .* cannot write/)

@@ -70,7 +70,7 @@ describe.each(ACTIONS.map((action) => [String(pathsOf(action)[0]).slice(1), acti
             }
           },
         ),
-        { numRuns: 60 },
+        { numRuns: 40 },
       )
     })
   },

@@ -130,7 +130,8 @@ describe.skipIf(CHROMIUM === undefined)('permissions', () => {
     const row = page.getByRole('row').filter({ has: page.getByText('get', { exact: true }) })
     const saved = [roles('get', 'read', 'support'), roles('create', 'admin')]
     await expect.poll(() => setting('permissions')).toEqual({ rules: saved })
-    await page.getByRole('button', { name: 'Save the rules' }).waitFor({ state: 'detached' })
+    // The button has another name while it saves; edits are possible again after that.
+    await page.getByText('Changes of the rules').waitFor({ state: 'detached' })
     await row.getByText('rule 1').waitFor()
     await row.getByRole('button', { name: 'Default again' }).click()
     await page.getByRole('button', { name: 'Save the rules' }).click()

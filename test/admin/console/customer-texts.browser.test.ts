@@ -7,7 +7,7 @@ import { expectAccessible, SETUP_MS_MAX, useVisits } from '../../support/admin/c
 const LINES = 20_000
 const BATCH = 2_000
 const LINES_SID = 4_711
-const visits = useVisits()
+const visits = useVisits({ charges: true })
 const { visit } = visits
 
 /** Lines of a subscriber, one a second, two of them at each instant. */

@@ -8,7 +8,7 @@ import { expectAccessible, useVisits } from '../../support/admin/console/visits.
 const MSISDN = '447700900123'
 type Fields = Record<string, unknown>
 
-const visits = useVisits()
+const visits = useVisits({ charges: true })
 const { visit } = visits
 const adaPage = () => `#/customer/sid/${visits.scene().sid}`
 

@@ -27,7 +27,10 @@ let browser: Browser
 
 beforeAll(async () => {
   if (CHROMIUM === undefined) return
-  world = await startConsoleProduct({ TOLLGATE_RATING_TIME_ZONE: 'Asia/Tokyo' })
+  world = await startConsoleProduct({
+    charges: false,
+    environment: { TOLLGATE_RATING_TIME_ZONE: 'Asia/Tokyo' },
+  })
   browser = await launchBrowser()
   const { buildConsole } = await import(pathToFileURL(join(HOUSE, 'scripts/console.mjs')).href)
   const main = join(HOUSE, 'test/support/admin/console/web/form-main.tsx')

@@ -4,7 +4,7 @@ import { confirmCycle, useBilling } from '../../support/admin/console/billing-sc
 import { CHROMIUM_WITH_PDF } from '../../support/admin/console/browser.ts'
 import { expectAccessible, SETUP_MS_MAX, useVisits } from '../../support/admin/console/visits.ts'
 
-const visits = useVisits(CHROMIUM_WITH_PDF)
+const visits = useVisits({ executable: CHROMIUM_WITH_PDF })
 const billing = useBilling(visits, CHROMIUM_WITH_PDF)
 
 beforeAll(async () => {

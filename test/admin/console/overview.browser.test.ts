@@ -93,6 +93,7 @@ describe.skipIf(CHROMIUM === undefined)('the overview', () => {
     const chart = page.getByRole('region', { name: 'Open sessions', exact: true })
     const rows = chart.getByRole('row')
     await chart.getByRole('button').click()
+    await rows.nth(1).waitFor()
     await page.keyboard.press('.')
     await page.getByText('paused', { exact: true }).waitFor()
     const first = await rows.nth(1).textContent()
@@ -160,6 +161,8 @@ describe.skipIf(CHROMIUM === undefined)('while a part is away, the overview', ()
   it('marks its figures as old if the node itself is away', async () => {
     const visit = await visitOverview()
     const { page } = visit
+    // The charts are loaded: they come from the node.
+    await page.locator('.canvas canvas').first().waitFor()
     await world.product.kill9('admin')
     await page.getByText(/The server does not answer/).waitFor()
     await page.getByText(/^no data for/).waitFor()

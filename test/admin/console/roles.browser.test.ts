@@ -11,7 +11,7 @@ import { addUser } from '../../support/admin/console/console-product.ts'
 import { type CustomerScene, logIn } from '../../support/admin/console/customer-scene.ts'
 import { useVisits } from '../../support/admin/console/visits.ts'
 
-const visits = useVisits()
+const visits = useVisits({ charges: true })
 const ROLES = ['read', 'write', 'reports', 'admin', 'none'] as const
 
 /** Addresses of each page of `pages/routes.ts`, by its pattern. */

@@ -6,7 +6,7 @@ import { READER_NAME } from '../../support/admin/console/console-product.ts'
 import { expectAccessible, useVisits } from '../../support/admin/console/visits.ts'
 import { post } from '../../support/system/exchange.ts'
 
-const visits = useVisits()
+const visits = useVisits({ charges: true })
 const HOSTILE = '<img src=x onerror=alert(1)>'
 
 const open = (more: { user?: string; query?: string } = {}) => {

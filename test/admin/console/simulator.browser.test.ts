@@ -7,7 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { CHROMIUM } from '../../support/admin/console/browser.ts'
 import { expectAccessible, useVisits } from '../../support/admin/console/visits.ts'
 
-const visits = useVisits()
+const visits = useVisits({ charges: true })
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 const rowsOf = (page: Page, table: string) => {
   return page.getByRole('group', { name: table, exact: true }).locator('tbody tr').allTextContents()

@@ -13,6 +13,55 @@ export class ConnectionLostError extends Error {
   override name = 'ConnectionLostError'
 }
 
+/**
+ * Bounds a load by the number of its requests: time would let a fast machine send many, and a slow
+ * one few. Clients wait when all allowed ones are sent. Without a call of `allow` it has no bound.
+ */
+export class LoadBound {
+  /** Requests so far, without repetitions, and those that wait for an answer at this moment. */
+  sent = 0
+  inFlight = 0
+  #allowed = Number.POSITIVE_INFINITY
+  #waiting: (() => void)[] = []
+
+  /** This many more; all that follow with `Infinity`. */
+  allow(requests: number): void {
+    this.#allowed = this.sent + requests
+    this.#wake()
+  }
+
+  /** Resolves as soon as this many more are sent. */
+  async untilSent(requests: number): Promise<void> {
+    const enough = this.sent + requests
+    while (this.sent < enough) await this.#change()
+  }
+
+  /** Waits until one more request may be sent; repetitions need no turn. */
+  async turn(): Promise<void> {
+    while (this.sent >= this.#allowed) await this.#change()
+    this.sent += 1
+    this.#wake()
+  }
+
+  /** Counts the request while it waits for its answer. */
+  async count<T>(request: Promise<T>): Promise<T> {
+    this.inFlight += 1
+    try {
+      return await request
+    } finally {
+      this.inFlight -= 1
+    }
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  #wake(): void {
+    for (const wake of this.#waiting.splice(0)) wake()
+  }
+}
+
 /** Sends one request at a time; connects when necessary. */
 export class Client {
   #socket: Socket | null = null

@@ -9,12 +9,16 @@ const MONEY = 20_000_000
 const DATA = GIB / 4
 const SHARED = 4 * GIB
 
-const SIZE = { subscribers: 120, subscribersPerAccount: 12 }
+const SUBSCRIBERS = 120
 
-/** For this many thousand sessions: included units and postpaid limits are not topped up. */
-export function audited(thousands: number) {
+/**
+ * Included units and postpaid limits, which are not topped up, are those of 120 subscribers with
+ * this many thousand sessions.
+ */
+export function audited(thousands: number, subscribers = SUBSCRIBERS) {
+  const size = { subscribers, subscribersPerAccount: 12 }
   const own = { 1: MONEY, 2: DATA }
-  return { ...SIZE, own, shared: { 3: SHARED }, ...mixed(SIZE, thousands) }
+  return { ...size, own, shared: { 3: SHARED }, ...mixed(size, thousands) }
 }
 
 export const AUDITED = audited(1)

@@ -3,7 +3,7 @@
  * balances and lines afterwards. It knows the plain JSON format and nothing else of the product.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { Client, ConnectionLostError } from '../product/charge-client.ts'
+import { Client, ConnectionLostError, LoadBound } from '../product/charge-client.ts'
 import { FIRST_SID } from '../product/population.ts'
 
 export interface ClientOptions {
@@ -35,7 +35,7 @@ export interface ClientLine {
 const REQUESTED_BYTES = 64 * 1024
 const UPDATES = 6
 const PATIENCE_MS = 60_000
-const RETRY_MS = 20
+const RETRY_MS = 100
 
 interface Answer {
   returnCode: number
@@ -52,6 +52,8 @@ export class ClientLedger {
   refused = 0
   /** Return codes of answers with status 503, and their counts. */
   readonly refusals = new Map<number, number>()
+  /** Bounds the requests of `run`. */
+  readonly bound = new LoadBound()
   #isRunning = false
   readonly #options: ClientOptions
   readonly #elements: Element[]
@@ -69,6 +71,7 @@ export class ClientLedger {
 
   stop(): void {
     this.#isRunning = false
+    this.bound.allow(Number.POSITIVE_INFINITY)
   }
 
   /** Repeats unanswered requests until they are answered, and releases open sessions. */
@@ -135,6 +138,7 @@ class Element {
   async run(port: number, goesOn: () => boolean): Promise<void> {
     const client = new Client(port)
     while (goesOn()) {
+      if (this.#pending === undefined) await this.#clientLedger.bound.turn()
       this.#pending ??= this.#next(this.#number === UPDATES)
       await this.#send(client, goesOn)
     }
@@ -170,7 +174,7 @@ class Element {
 
   async #send(client: Client, goesOn: () => boolean): Promise<void> {
     while (goesOn()) {
-      const answer = await this.#ask(client)
+      const answer = await this.#clientLedger.bound.count(this.#ask(client))
       if (answer !== null) return this.#take(answer)
       this.#clientLedger.refused += 1
       await pause(RETRY_MS)

@@ -4,7 +4,7 @@
  * known.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import { Client, ConnectionLostError } from '../product/charge-client.ts'
+import { Client, ConnectionLostError, LoadBound } from '../product/charge-client.ts'
 import { aidOf, FIRST_SID } from '../product/population.ts'
 import { type Connection, type DialectAdapter, plainJson } from './dialects/adapter.ts'
 import { type Report, type SessionTruth, sessionTruth } from './expected-sessions.ts'
@@ -24,6 +24,8 @@ export interface WorkloadOptions {
   patienceMs: number
   /** Maximum pause of an element after a session, ms; none by default. */
   pauseMsMax?: number
+  /** Bounds the number of requests. */
+  bound?: LoadBound
   /** Continues beyond `sessions` while this is true. */
   goesOn?: () => boolean
   /** Called after each finished session. */
@@ -80,9 +82,11 @@ class NetworkElement {
   readonly #idle: Connection[] = []
   readonly #options: WorkloadOptions
   readonly #dialect: DialectAdapter
+  readonly #bound: LoadBound
 
   constructor(options: WorkloadOptions, index: number) {
     this.#options = options
+    this.#bound = options.bound ?? new LoadBound()
     this.#dialect = options.dialect?.(index) ?? plainJson
     this.random = new Random(options.seed * 7919 + index)
   }
@@ -247,15 +251,16 @@ class NetworkElement {
   /** Repeats the request, on any idle connection, until its outcome is known. */
   async #ask(body: string): Promise<Answer & { wasLost: boolean }> {
     let wasLost = false
+    await this.#bound.turn()
     const until = performance.now() + this.#options.patienceMs
     for (;;) {
       const client = this.#idle.pop() ?? this.#connection()
-      const { text, reply } = await this.#sendOnce(client, body)
+      const { text, reply } = await this.#bound.count(this.#sendOnce(client, body))
       this.#idle.push(client)
       if (reply !== null) return { text, reply, wasLost }
       wasLost = true
       if (performance.now() > until) throw new Error(`no answer to ${body} but ${text}`)
-      await pause(5 + this.random.below(40))
+      await pause(20 + this.random.below(160))
     }
   }
 

@@ -1,4 +1,5 @@
 /** `kill -9` of the admin process, the store, or both, while clients pay. */
+// covers: src/billing/payments/ src/admin/payments/
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Catalog } from '../../../src/catalog/connection.ts'

@@ -1,4 +1,5 @@
 /** Answers to Diameter peers during outages, overload and shutdown. */
+// covers: src/realtime/diameter/ src/realtime/admission.ts
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { command, flags } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
 import type { NamedAvps } from '../../../src/realtime/diameter/named.ts'

@@ -2,6 +2,7 @@
  * MongoDB is unavailable under load: the streams grow until new sessions are refused, and open
  * sessions continue.
  */
+// covers: src/recorder/outage.ts src/ledger/backlog.ts src/workers/backlog-watch.ts
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backlogPercent, readBacklog } from '../../../src/ledger/backlog.ts'
 import { streamBacklog } from '../../../src/ledger/streams.ts'

@@ -1,4 +1,5 @@
 /** Steps of the clock, in all threads and in the sweep (the matrix of docs/OPERATING.md). */
+// covers: src/runtime/clock.ts src/recorder/sweeper.ts src/ledger/sweep.ts
 import { afterEach, describe, expect, it } from 'vitest'
 import { indexMember, sessionKeyOf } from '../../../src/ledger/keys.ts'
 import { startRecorder } from '../../../src/recorder/start.ts'

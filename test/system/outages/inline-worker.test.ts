@@ -1,4 +1,5 @@
 /** Faults of a worker on the event loop (the outage matrix of docs/OPERATING.md). */
+// covers: src/realtime/inline-worker.ts src/workers/serve.ts
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, expect, it } from 'vitest'

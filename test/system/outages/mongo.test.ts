@@ -2,6 +2,7 @@
  * Outages of MongoDB (the outage matrix of docs/OPERATING.md). ../live.test.ts covers a MongoDB
  * that is killed or stopped, backlog.test.ts one that is unavailable under load.
  */
+// covers: src/catalog/lost-connections.ts src/catalog/connection.ts src/store/
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
 import { DEFAULT_LIMITS } from '../../support/product/patience.ts'

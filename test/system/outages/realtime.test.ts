@@ -2,6 +2,7 @@
  * The end of a realtime process (the outage matrix of docs/OPERATING.md). ../kill.test.ts covers a
  * process that is killed under load, ../live.test.ts sessions that outlive a restart.
  */
+// covers: src/realtime/start.ts src/ledger/restarts.ts src/runtime/shutdown.ts
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIRST_SID } from '../../support/product/population.ts'
 import {

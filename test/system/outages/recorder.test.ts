@@ -2,6 +2,7 @@
  * A recorder that is far behind (the outage matrix of docs/OPERATING.md). ../kill.test.ts covers
  * one that is killed under load.
  */
+// covers: src/recorder/ src/workers/backlog-watch.ts
 import { beforeAll, describe, expect, it } from 'vitest'
 import { streamBacklog } from '../../../src/ledger/streams.ts'
 import { useOpened } from '../../support/opened.ts'

@@ -2,6 +2,7 @@
  * Outages of Redis (the outage matrix of docs/OPERATING.md). ../live.test.ts covers single requests
  * to a Redis that is killed or stopped.
  */
+// covers: src/store/redis.ts src/store/redis-options.ts src/ledger/epochs.ts
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

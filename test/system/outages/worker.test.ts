@@ -1,4 +1,6 @@
 /** Faults of a worker thread (the outage matrix of docs/OPERATING.md). */
+// covers: src/realtime/pool.ts src/realtime/worker-channel.ts src/realtime/hang-watch.ts
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { FIRST_SID } from '../../support/product/population.ts'
 import type { Reply } from '../../support/system/exchange.ts'
@@ -49,6 +51,8 @@ async function chargeAlong(one: Session, goesOn: () => boolean): Promise<number>
   while (goesOn()) {
     number += 1
     expect(await faulty.send(one.update(number))).toMatchObject(GRANTED)
+    // Fifty a second show that it is served; as many as possible would only keep the machine busy.
+    await pause(20)
   }
   return number
 }

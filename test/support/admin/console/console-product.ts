@@ -17,11 +17,23 @@ export interface ConsoleProduct {
   close(): Promise<void>
 }
 
-export async function startConsoleProduct(
-  environment: ProductOptions['environment'] = {},
-): Promise<ConsoleProduct> {
+interface ConsoleOptions {
+  /** Whether charging runs, which costs processor time even if nothing is charged. */
+  readonly charges?: boolean
+  readonly environment?: ProductOptions['environment']
+}
+
+export async function startConsoleProduct({
+  charges = true,
+  environment,
+}: ConsoleOptions = {}): Promise<ConsoleProduct> {
   const product = await startProduct({
-    environment: { TOLLGATE_ADMIN_OPEN_TO: 'nobody', ...environment },
+    // The sweep visits each partition every second.
+    environment: {
+      TOLLGATE_ADMIN_OPEN_TO: 'nobody',
+      TOLLGATE_LEDGER_PARTITIONS: '1',
+      ...environment,
+    },
   })
   const { mongoUrl: url, database } = product
   const catalog = await openCatalog({ url, database, timeoutMs: 20_000, appName: 'test' })
@@ -34,7 +46,7 @@ export async function startConsoleProduct(
     await addUser(catalog, ADMIN_NAME, ['admin'])
     await addUser(catalog, READER_NAME, ['read'])
     await product.start('admin')
-    await product.start('realtime')
+    if (charges) await product.start('realtime')
     return { product, catalog, url: `${product.adminUrl}/`, close }
   } catch (error) {
     await close()

@@ -1,6 +1,6 @@
 /**
  * A product with one customer for the tests of the console: Ada, with money, a data pack and
- * included calls, two revisions, a call of 0.42 and an open data session.
+ * included calls, two revisions and, if it charges, a call of 0.42.
  */
 import type { Product } from '../../product/product.ts'
 import { post } from '../../system/exchange.ts'
@@ -22,13 +22,13 @@ export interface CustomerScene extends ConsoleProduct {
   readonly sid: number
   /** The same call as the console: answers with the body. */
   api(path: string, body: Fields, key?: string): Promise<Fields>
-  /** Opens a data session that holds units; resolves with its id. */
+  /** Opens a data session that holds units, if the product charges; resolves with its id. */
   openSession(): Promise<string>
 }
 
-export async function startCustomerScene(): Promise<CustomerScene> {
-  const started = await startConsoleProduct({ TOLLGATE_CATALOG_POLL_MS: '100' })
-  const { product, catalog, close } = started
+export async function startCustomerScene(charges = true): Promise<CustomerScene> {
+  const started = await startConsoleProduct({ charges })
+  const { product, close } = started
   try {
     const cookie = await logIn(product.adminUrl)
     const api = (path: string, body: Fields, key?: string) => {
@@ -42,15 +42,19 @@ export async function startCustomerScene(): Promise<CustomerScene> {
       await charge(product, ada.sid, 'start', { session_id: id, usaget: 'data', usagev: 50 * MIB })
       return id
     }
-    await charge(product, ada.sid, 'event', { session_id: 'call-1', usaget: 'call', usagev: 100 })
-    await waitUntil('the line of the call', async () => {
-      return (await catalog.lines.findOne({ session_id: 'call-1' } as object)) !== null
-    })
+    if (charges) await chargeCall(started, ada.sid)
     return { ...started, ...ada, api, openSession }
   } catch (error) {
     await close()
     throw error
   }
+}
+
+async function chargeCall({ product, catalog }: ConsoleProduct, sid: number): Promise<void> {
+  await charge(product, sid, 'event', { session_id: 'call-1', usaget: 'call', usagev: 100 })
+  await waitUntil('the line of the call', async () => {
+    return (await catalog.lines.findOne({ session_id: 'call-1' } as object)) !== null
+  })
 }
 
 /** Resolves with the cookie of the session. */

@@ -53,6 +53,9 @@ const EXPECTATIONS: Readonly<Record<string, (value: never) => Check>> = {
   every: (of: [number, unknown]) => (actual) =>
     requireMatch(actual, VALUES['times']?.(of as never)),
   some: (value: unknown) => (actual) => expect(actual).toContainEqual(likeness(value)),
+  all: (values: unknown[]) => (actual) => {
+    for (const value of values) requireMatch({ actual }, { actual: value })
+  },
   first: (value: object) => (actual) => requireMatch(Object.values(actual as object)[0], value),
 }
 
