@@ -14,6 +14,7 @@ import { findBucket, type Owners } from '../domain/copy-on-write.ts'
 import { UNLIMITED_TOTAL } from '../domain/counters.ts'
 import { ownerAt } from '../domain/debt.ts'
 import { FOREVER_MS } from '../domain/time.ts'
+import { begunBy, type ChargeContext } from './decision.ts'
 
 /**
  * Whether an opening request with this answer has to be stored: units were granted, credit was
@@ -89,12 +90,12 @@ export function settledOnly(service: ServiceRequest): ServiceOutcome {
 
 /**
  * The balances from which the services of a request may be paid, each once, then the counters, then
- * the debt of owners without any reported balance. `begunMs`: by when credit must have begun.
+ * the debt of owners without any reported balance.
  */
 export function balanceReports(
   owners: Owners,
   request: ChargeRequest,
-  begunMs: number,
+  context: ChargeContext,
 ): BalanceReport[] {
   const { subscriber, account } = owners
   const refs: BucketRef[] = []
@@ -104,6 +105,7 @@ export function balanceReports(
     for (const part of parts ?? []) usagets.add(part.usaget)
   }
   const at = request.eventTimeMs
+  const begunMs = begunBy(at, context)
   for (const usaget of usagets) {
     for (const ref of bucketOrder(subscriber, account, paysFor(usaget), at, begunMs)) {
       if (!refs.some(({ owner, id }) => owner === ref.owner && id === ref.id)) refs.push(ref)

@@ -23,13 +23,7 @@ import {
   settledOnly,
 } from './answers.ts'
 import { afterBoundary } from './boundaries.ts'
-import {
-  begunBy,
-  type ChargeContext,
-  type ChargeDecision,
-  type ChargeView,
-  type IdentifiedRequest,
-} from './decision.ts'
+import type { ChargeContext, ChargeDecision, ChargeView, IdentifiedRequest } from './decision.ts'
 import { settleEarlier } from './earlier-usage.ts'
 import { effectiveRequest } from './effective-request.ts'
 import { finishSession, tariffChangeOf, validityOf } from './finish.ts'
@@ -103,7 +97,7 @@ export class SessionWork implements UnitWork<WorkState> {
       services,
       cost,
       balances: request.wantBalances
-        ? balanceReports(this.#states.owners, request, begunBy(request.eventTimeMs, this.#context))
+        ? balanceReports(this.#states.owners, request, this.#context)
         : null,
     }
     if (request.pretend || !this.#mustCommit(services)) return { outcome, commit: null }

@@ -8,13 +8,13 @@ import { plainOutcome, type Reason } from '../domain/charge-outcome.ts'
 import type { AccountCommit } from '../ledger/commit-layout.ts'
 import type { CommitReply, Ledger, RegisteredSession } from '../ledger/ledger.ts'
 import { chargeSession, needsProfile } from '../rating/charge-session.ts'
-import type { ChargeContext, IdentifiedRequest } from '../rating/decision.ts'
+import type { ChargeContext } from '../rating/decision.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { StoreDownError } from '../store/redis.ts'
 import { AccountAttempt, type DirectoryTtl } from './account-attempt.ts'
 import type { AccountBatch, AccountQueue, DecidedBatch } from './account-batch.ts'
 import { CommitEvents, type EventOptions } from './commit-events.ts'
-import type { Item } from './item.ts'
+import { type Item, withinProfile } from './item.ts'
 import { type CachedOwner, type OwnerCache, trimSessions } from './owner-cache.ts'
 import { OwnerLoader } from './owner-loader.ts'
 import { dropPastDeadline } from './past-deadline.ts'
@@ -243,7 +243,7 @@ export class BatchExecutor {
       }
       context.finder = item.rules.finder
       context.profile = profile === null ? null : profile.profile
-      const decision = chargeSession(view, withinProfile(item, context), context)
+      const decision = chargeSession(view, withinProfile(item, context.profile), context)
       let known = profile
       if (rules?.needsServices === true && known === null && decision.commit !== null) {
         known = this.#profileOf(item, owners, context) ?? null
@@ -395,11 +395,4 @@ export class BatchExecutor {
     // Accounts released together start in one run.
     if (this.#ready.length === 1) queueMicrotask(() => this.#startReady())
   }
-}
-
-/** A request whose profile began within the second of its time is rated at that begin. */
-function withinProfile(item: Item, { profile }: ChargeContext): IdentifiedRequest {
-  const { request, sessionKey, digest } = item
-  if (profile === null || profile.fromMs <= request.eventTimeMs) return item
-  return { request: { ...request, eventTimeMs: profile.fromMs }, sessionKey, digest }
 }

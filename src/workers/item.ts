@@ -1,4 +1,5 @@
 /** A request while it is processed by a worker, and its outcome. */
+import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { ChargeOutcome } from '../domain/charge-outcome.ts'
 import { type ChargeRequest, opensSession } from '../domain/charge-request.ts'
 import { digestOf } from '../domain/digest.ts'
@@ -108,4 +109,11 @@ export function queriesOf(item: Item, nowMs: number): readonly ProfileQuery[] {
 export function profileInstantOf({ eventTimeMs }: ChargeRequest, nowMs: number): number {
   if (eventTimeMs % 1000 !== 0) return eventTimeMs
   return Math.max(eventTimeMs, Math.min(nowMs, eventTimeMs + 999))
+}
+
+/** A request whose profile began within the second of its time is rated at that begin. */
+export function withinProfile(item: Item, profile: SubscriberProfile | null): IdentifiedRequest {
+  const { request, sessionKey, digest } = item
+  if (profile === null || profile.fromMs <= request.eventTimeMs) return item
+  return { request: { ...request, eventTimeMs: profile.fromMs }, sessionKey, digest }
 }

@@ -38,7 +38,7 @@ async function poolOf(options: Partial<PoolOptions> = {}) {
       batches.push({ names, end, fail: () => reject(new Error('a defect')) })
     })
   const pool = await startPool({
-    workerFile: '',
+    workerFile: new URL('file:///none'),
     workerData: () => ({}),
     buildInline: async () => ({ process, close: async () => undefined }),
     workers: 1,

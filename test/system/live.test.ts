@@ -17,6 +17,7 @@ import { insistOn } from '../support/system/outages/node.ts'
 import { waitUntil } from '../support/wait.ts'
 
 const MIB = 1024 * 1024
+const DAY_MS = 86_400_000
 const MIB_PRICE = 10_000
 const MONEY = 100_000_000
 const PER_ACCOUNT = 4
@@ -256,7 +257,8 @@ describe('a change while the product runs', () => {
       const body = session(name, sid).start({ ...everything, urt: urt.toISOString() })
       return (await insist(body)).grantedVolume
     }
-    const [earlier, now] = [new Date(at.getTime() - 1), new Date()]
+    // Granted units end before the revision begins.
+    const [earlier, now] = [new Date(at.getTime() - DAY_MS), new Date()]
     const before = await grantedAt(now)
     // 100.00 minus 0.05 for access, at 0.10 a minute.
     expect(before).toBe(999 * 60)

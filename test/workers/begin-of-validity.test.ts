@@ -45,14 +45,14 @@ async function chargeAt(nowMs: number, kind: 'start' | 'update', number: number,
   return outcome?.reason
 }
 
-it('a new subscriber is served in its first second, also if the request arrives later', async () => {
+it('a new subscriber is served in its first second, whenever a request arrives', async () => {
   begins({ fromMs: BEGIN_MS })
   await scene().credit(1, MONEY, 1_000_000)
   expect(await chargeAt(BEGIN_MS + 100, 'start', 0, NOW_MS)).toBe('granted')
   expect(await chargeAt(BEGIN_MS + 900, 'update', 1, NOW_MS)).toBe('granted')
 })
 
-it('a new plan applies from the second in which it begins, to times without a fraction', async () => {
+it('a new plan applies in its first second to times without a fraction', async () => {
   begins(
     { id: 'old', toMs: BEGIN_MS, plan: 'BEFORE' },
     { id: 'new', fromMs: BEGIN_MS, plan: 'PLAN' },

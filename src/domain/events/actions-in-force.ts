@@ -27,8 +27,8 @@ export interface ActionInForce {
 }
 
 /**
- * The actions in force at an instant, in the order of the rules, which must have actions. `begunMs`:
- * by when credit must have begun.
+ * The actions in force at an instant, in the order of the rules, which must have actions.
+ * `begunMs`: by when credit must have begun.
  */
 export function actionsInForce(
   rules: readonly BalanceRule[],

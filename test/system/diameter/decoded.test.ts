@@ -207,7 +207,7 @@ describe('the messages of the node', () => {
     })
   })
 
-  it('open a session without credit that is redirected, which is asked for after a top-up', async () => {
+  it('redirect a session without credit, and ask for it after a top-up', async () => {
     const poor = dataSession('decoded;poor', 4)
     expect((await link.ask(command.creditControl, poor.initial(5))).named).toMatchObject({
       'Result-Code': 2001,

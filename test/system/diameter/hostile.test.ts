@@ -70,7 +70,7 @@ beforeAll(async () => {
     ...NODE_SETTINGS,
     ...FAST_EXPIRY,
     TOLLGATE_DIAMETER_OUTPUT_BYTES_MAX: '65536',
-    TOLLGATE_DIAMETER_WATCHDOG_MS: '1500',
+    TOLLGATE_DIAMETER_WATCHDOG_MS: '8000',
     TOLLGATE_DIAMETER_CAPABILITIES_TIMEOUT_MS: '60000',
   }
   node = await startNode({ subscribers: 24, environment })

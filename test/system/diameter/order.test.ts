@@ -1,9 +1,9 @@
-/** A node of four workers, which only processes have: sessions whose requests do not wait for answers. */
+/** Requests that do not wait for answers, at four workers, which only processes have. */
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { expect, it } from 'vitest'
 import { command } from '../../../src/realtime/codecs/diameter-wire/protocol.ts'
-import { useOpened } from '../../support/opened.ts'
+import { useMade } from '../../support/opened.ts'
 import { FIRST_SID } from '../../support/product/population.ts'
 import { openSocket, type RawAnswer } from '../../support/realtime/http/socket.ts'
 import {
@@ -32,7 +32,7 @@ const node = useNode({
   subscribers: SESSIONS + BY_HTTP,
   environment: { ...NODE_SETTINGS, TOLLGATE_REALTIME_WORKERS: '4' },
 })
-const started = useOpened(() => node().product.start('realtime'))
+useMade(() => node().product.start('realtime'))
 
 async function openPeer() {
   const socket = connect({ port: node().product.diameterPort, host: '127.0.0.1', noDelay: true })
@@ -52,8 +52,7 @@ function messagesOf(index: number): Buffer[] {
   return all.map((avps, number) => requestBytes(command.creditControl, 10 * index + number, avps))
 }
 
-it('over Diameter, in pieces, are all answered with 2001, charged, and leave nothing reserved', async () => {
-  started()
+it('over Diameter, in pieces, are all charged, and leave nothing reserved', async () => {
   const peer = await openPeer()
   for (let first = 0; first < SESSIONS; first += AT_ONCE) {
     const indexes = Array.from({ length: AT_ONCE }, (_, index) => first + index)
@@ -72,7 +71,6 @@ it('over Diameter, in pieces, are all answered with 2001, charged, and leave not
 })
 
 it('over HTTP, on several connections, are charged in the order in which they arrive', async () => {
-  started()
   const [one, other] = [
     openSocket(node().product.realtimePort),
     openSocket(node().product.realtimePort),
