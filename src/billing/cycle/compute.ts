@@ -15,6 +15,7 @@ import { lineDocuments } from './line-documents.ts'
 import { revisionBefore } from './overrides.ts'
 import { type Holder, holdersOf } from './timeline.ts'
 import type { InvoiceLine } from './totals.ts'
+import type { TaxChange } from './written-taxes.ts'
 
 export {
   type AccountCycle,
@@ -35,6 +36,8 @@ export interface AccountInvoice {
   readonly others: readonly InvoiceLine[]
   /** Stamps of installments that move to this key (`preponed`). */
   readonly prepone: readonly string[]
+  /** For a preview: paid ahead with other taxes than those at the end of the supply. */
+  readonly taxChanges: readonly TaxChange[]
   readonly invoice: InvoiceDocument
 }
 
@@ -88,6 +91,7 @@ function invoiceOf(input: AccountCycle): AccountInvoice | null {
     lines,
     others,
     prepone: preponed.map(({ stamp }) => stamp),
+    taxChanges: charged.taxChanges,
     invoice,
   }
 }

@@ -40,6 +40,8 @@ export interface CycleSettings {
   readonly billableNextCycle?: boolean
   /** Reconciliation lines are written for a difference of 0 too (false). */
   readonly generateZeroRefunds: boolean
+  /** What was paid ahead gets the taxes at the end of its supply (false). */
+  readonly correctTax: boolean
   /** Remaining installments of a terminated subscriber become due (true). */
   readonly preponeOnTermination: boolean
 }

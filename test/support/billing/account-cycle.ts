@@ -26,6 +26,7 @@ export const SETTINGS: CycleSettings = {
   reconcileRequiresPreviousRun: false,
   fullFraction: false,
   generateZeroRefunds: false,
+  correctTax: false,
   preponeOnTermination: true,
 }
 
@@ -105,6 +106,7 @@ export interface Given {
   readonly subscribers?: readonly StoredRevision[]
   readonly account?: Fields
   readonly written?: readonly Fields[]
+  readonly taxation?: TaxContext
   readonly settings?: Partial<CycleSettings>
   readonly calendar?: BillingCalendar
   readonly more?: Partial<AccountCycle>
@@ -128,7 +130,7 @@ export function accountCycle(given: Given): AccountCycle {
       services: byName(given.services, 'name'),
       discounts: byName(given.discounts, 'key'),
       charges: byName(given.charges, 'key'),
-      taxation: VAT,
+      taxation: given.taxation ?? VAT,
     },
     written,
     periods: { account, subscribers, written, runs: [] },
