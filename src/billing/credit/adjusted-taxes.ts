@@ -47,8 +47,8 @@ interface StoredLine {
   readonly tax_data?: { readonly taxes: readonly LineTax[] }
 }
 
-function taxedLines({ arate_key: rate = null, tax_data: data }: StoredLine): TaxedLines {
-  return { rate, taxes: rulesOfTaxes(data?.taxes ?? []) }
+function taxedLines({ arate_key: rate, tax_data: data }: StoredLine): TaxedLines {
+  return { rate: rate ?? null, taxes: rulesOfTaxes(data?.taxes ?? []) }
 }
 
 /** A tax whose rate has changed has both as `KEY` and `KEY rate`. */

@@ -180,7 +180,7 @@ interface LongerCharges {
 function longerCharges(input: AccountCycle): LongerCharges {
   const { periods, calendar, cycle } = input
   if (periods === undefined) return { own: [], changed: [], ahead: [], adjust: () => [] }
-  const holders = holdersOf(periods.account, periods.subscribers, calendar.zone)
+  const holders = holdersOf(periods, calendar.zone)
   const charges = periodCharges(input, holders)
   const written = new WrittenPeriods(periods.written, cycle)
   const groups = new Map<string, PeriodCharge[]>()

@@ -46,8 +46,16 @@ export interface CycleSettings {
   readonly preponeOnTermination: boolean
 }
 
+/** Revisions that charges of an account depend on. */
+export interface HolderRevisions {
+  readonly account: readonly StoredRevision[]
+  readonly subscribers: readonly StoredRevision[]
+  /** Of these subscribers in other accounts: no day of a holding is charged in two accounts. */
+  readonly elsewhere?: readonly StoredRevision[]
+}
+
 /** Everything that the invoice of one account in one cycle depends on. */
-export interface AccountCycle {
+export interface AccountCycle extends HolderRevisions {
   readonly aid: number
   readonly calendar: BillingCalendar
   readonly cycle: CycleSpan
@@ -85,7 +93,7 @@ export interface AccountCycle {
 }
 
 /** Documents for charges whose period is longer than a cycle. */
-export interface PeriodInput {
+export interface PeriodInput extends HolderRevisions {
   /** Revisions with a part in a period that contains the cycle or the next one. */
   readonly account: readonly StoredRevision[]
   readonly subscribers: readonly StoredRevision[]
