@@ -75,7 +75,7 @@ export async function oneTimeOrderOf(sent: SentOneTime, call: ActionCall): Promi
   const adjusts = adjustsIn(sent.adjusts)
   const terms = { fields, atMs, reason, adjusted: await adjustedBy(call, aid, adjusts) }
   const { lines, lastKeys } = await linesOf(call, cdrs, terms)
-  // What a credit note takes back may be of a closed cycle.
+  // A credit note takes back charges of closed cycles, too.
   const dates = adjusts.length > 0 ? [] : lines.map(({ urt }) => urt.getTime())
   await refuseOld(call, aid, [atMs, ...dates])
   const { step = 2, allow_bill: isAllowed = true, send_email: sendsEmail = true } = sent

@@ -40,7 +40,7 @@ export interface CycleSettings {
   readonly billableNextCycle?: boolean
   /** Reconciliation lines are written for a difference of 0 too (false). */
   readonly generateZeroRefunds: boolean
-  /** What was paid ahead gets the taxes at the end of its supply (false). */
+  /** Charges paid ahead get the taxes at the end of their supply (false). */
   readonly correctTax: boolean
   /** Remaining installments of a terminated subscriber become due (true). */
   readonly preponeOnTermination: boolean
@@ -50,7 +50,7 @@ export interface CycleSettings {
 export interface HolderRevisions {
   readonly account: readonly StoredRevision[]
   readonly subscribers: readonly StoredRevision[]
-  /** Of these subscribers in other accounts: no day of a holding is charged in two accounts. */
+  /** The same subscribers in other accounts: no day of a holding is charged in two accounts. */
   readonly elsewhere?: readonly StoredRevision[]
 }
 

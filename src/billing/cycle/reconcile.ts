@@ -130,7 +130,7 @@ function comparableCharge(line: ChargeLine): ComparableCharge {
   return { key: pairKey(line), span, tier: tier?.from ?? null, amount, line }
 }
 
-/** One that is taxed anew replaces what was charged, and is not compared with it. */
+/** A charge that is taxed anew replaces the written one, and is not compared with it. */
 function pairKey(line: ChargeLine): string {
   return line.isTaxedAnew ? `${chargeKey(line)}/taxed anew` : chargeKey(line)
 }

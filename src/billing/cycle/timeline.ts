@@ -253,7 +253,7 @@ function serviceRun(
   }
 }
 
-/** Of one identity: no day is in two of its holdings, whatever the account. */
+/** `own`, `foreign`: of one identity. No day is in two of its holdings, whatever the account. */
 function holdingsOf(
   sid: number,
   own: readonly Run[],

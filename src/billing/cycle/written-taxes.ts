@@ -1,7 +1,7 @@
 /**
- * Taxes of what was paid ahead. A run keeps those with which it was charged, also if others are in
- * force at the end of the supply; with the setting `correctTax` it is credited and charged anew.
- * Pure.
+ * Taxes of charges that were paid ahead. A run keeps those with which they were charged, even if
+ * others are in force at the end of the supply; with `correctTax` it credits such charges and
+ * writes them anew. Pure.
  */
 import { Exact } from '../../catalog/records/exact-amount.ts'
 import type { TaxRule } from '../../domain/tax.ts'
@@ -69,7 +69,7 @@ function ratesOf(rules: readonly TaxRule[]): string {
   return JSON.stringify(rules.map(({ rate, isEmbedded }) => [new Exact(rate), isEmbedded]).sort())
 }
 
-/** What a change of the tax alone would make of charges that keep theirs. */
+/** Charges that keep their taxes although others are in force at the end of their supply. */
 export function taxChangesOf(
   input: Input,
   wanted: readonly ChargeLine[],

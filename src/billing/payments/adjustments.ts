@@ -31,7 +31,8 @@ export interface Adjusted {
 
 /**
  * Members either have `action`, or `method` and `amount`, by which the payment is replaced; with
- * another method the amount may be absent, and stays. The first error stops everything. Throws `BillingError`.
+ * another method the amount may be absent, and stays. The first error stops everything. Throws
+ * `BillingError`.
  */
 export async function adjustPayments(
   writer: BooksWriter,

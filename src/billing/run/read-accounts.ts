@@ -1,4 +1,4 @@
-/** Reads the input of several accounts with one query per collection. */
+/** Reads the input of several accounts with few queries per collection. */
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import type { Fields } from '../../domain/fields.ts'
@@ -135,7 +135,7 @@ export async function readAccounts(
   return inputs
 }
 
-/** Of a customer system, nothing is known of other accounts of a subscriber. */
+/** A customer system does not tell other accounts of a subscriber. */
 interface Known extends HolderRevisions {
   readonly merged: readonly number[]
   readonly problem: string | null

@@ -105,7 +105,7 @@ function tierOf(value: unknown): Fields | null {
   return isUnset(from) ? null : { from: Number(decimalAt(from, 'cycle')) }
 }
 
-/** What a correction of the line needs of its taxes. */
+/** The taxes as far as a correction of the line needs them. */
 function taxesOf(value: unknown): Fields[] {
   const { taxes } = objectAt(value, 'tax_data')
   return arrayAt(taxes, 'tax_data.taxes').map((entry, index) => {

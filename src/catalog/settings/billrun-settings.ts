@@ -101,7 +101,7 @@ export interface BillrunSettings {
   readonly fullFraction: boolean
   /** Charges paid ahead follow revisions that begin in the next cycle. */
   readonly billableNextCycle: boolean
-  /** What was paid ahead gets the taxes at the end of its supply. */
+  /** Charges paid ahead get the taxes at the end of their supply. */
   readonly correctTax: boolean
   readonly generateZeroRefunds: boolean
 }

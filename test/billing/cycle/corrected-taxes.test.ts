@@ -56,7 +56,7 @@ const ending = (to?: string) => [
     UTC,
   ),
 ]
-/** What the run of January charged ahead for February, at 19 %. */
+/** Lines of the run of January, which charged ahead for February, at 19 %. */
 const charged = (more: Changed = {}) => run('202402', { subscribers: ending(), ...more }).lines
 
 describe('a correction has the taxes of the line that it corrects', () => {
