@@ -59,7 +59,7 @@ export interface ChargeLine {
   /** Those of the line that it corrects; those in force if absent. */
   readonly taxes?: readonly TaxRule[]
   /** Replaces a charge with other taxes, which is credited as a whole. */
-  readonly isTaxedAnew?: true
+  readonly isChargedAgain?: true
   readonly isProratedStart: boolean
   readonly isProratedEnd: boolean
   /** The revision that priced it, with its overrides: taxes, rounding, fields for conditions. */

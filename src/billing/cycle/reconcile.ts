@@ -130,9 +130,9 @@ function comparableCharge(line: ChargeLine): ComparableCharge {
   return { key: pairKey(line), span, tier: tier?.from ?? null, amount, line }
 }
 
-/** A charge that is taxed anew replaces the written one, and is not compared with it. */
+/** A charge that is charged again replaces the written one, and is not compared with it. */
 function pairKey(line: ChargeLine): string {
-  return line.isTaxedAnew ? `${chargeKey(line)}/taxed anew` : chargeKey(line)
+  return line.isChargedAgain ? `${chargeKey(line)}/charged again` : chargeKey(line)
 }
 
 /** The written charges that wanted ones are compared with. */
@@ -182,8 +182,8 @@ export function correctedCharges(
 }
 
 function missedOf(line: ChargeLine): ChargeLine {
-  const note = line.isTaxedAnew
-    ? 'charged anew with the taxes at the end of the supply'
+  const note = line.isChargedAgain
+    ? 'charged again with the taxes at the end of the supply'
     : 'the previous run did not charge it'
   const notes = [...(line.explain.notes ?? []), note]
   return { ...line, explain: { ...line.explain, notes } }

@@ -1,7 +1,7 @@
 /**
  * Taxes of charges that were paid ahead. A run keeps those with which they were charged, even if
  * others are in force at the end of the supply; with `correctTax` it credits such charges and
- * writes them anew. Pure.
+ * writes them again. Pure.
  */
 import { Exact } from '../../catalog/records/exact-amount.ts'
 import type { TaxRule } from '../../domain/tax.ts'
@@ -38,7 +38,7 @@ export function withWrittenTaxes(
     const taxes = (partners.get(line) ?? overlapping(line, written))?.taxes ?? null
     if (taxes === null) return line
     const others = input.settings.correctTax ? otherTaxes(input, line, taxes) : null
-    return others === null ? { ...line, taxes } : { ...line, taxes: others, isTaxedAnew: true }
+    return others === null ? { ...line, taxes } : { ...line, taxes: others, isChargedAgain: true }
   })
 }
 
@@ -77,7 +77,8 @@ export function taxChangesOf(
 ): TaxChange[] {
   return wanted.flatMap((line) => {
     const { taxes, sid, kind, name, cycle } = line
-    const others = taxes === undefined || line.isTaxedAnew ? null : otherTaxes(input, line, taxes)
+    const others =
+      taxes === undefined || line.isChargedAgain ? null : otherTaxes(input, line, taxes)
     if (taxes === undefined || others === null) return []
     const own = adjustments.filter(({ eligibleLine }) => eligibleLine === line.id)
     const price = own.reduce((sum, { amount }) => sum.plus(amount), new Exact(line.amount))
