@@ -1,6 +1,7 @@
 /** `tollgate cycle preview`: what a run would store, also with a supposed change. */
 import { readFileSync } from 'node:fs'
 import { computeAccount } from '../billing/cycle/compute.ts'
+import type { TaxChange } from '../billing/cycle/written-taxes.ts'
 import { type Assumed, readAssumed } from '../billing/run/assumed.ts'
 import type { ChangedLine } from '../billing/run/changed-lines.ts'
 import { type AccountPreview, previewAccounts } from '../billing/run/preview.ts'
@@ -116,6 +117,7 @@ function accountLines(account: AccountPreview): string[] {
       ? []
       : [`  usage and credits: ${others.stored} -> ${others.wanted} (${ofOthers})`]),
     ...account.price_changes.map((change) => `  ${priceChangeText(change)}`),
+    ...account.tax_changes.map((change) => `  ${taxChangeText(change)}`),
     ...account.not_returned.map(
       (line) => `  not corrected in cycle ${line.cycle}: ${changeText(line)}`,
     ),
@@ -134,6 +136,14 @@ function priceChangeText({ sid, kind, name, cycle, since, ...price }: PriceChang
   return (
     `price of ${kind} ${name} changes on ${since.slice(0, 10)} in cycle ${cycle}: ` +
     `subscriber ${sid} pays ${amount} (${rule})${alternative}`
+  )
+}
+
+function taxChangeText({ sid, kind, name, cycle, ...amounts }: TaxChange): string {
+  const { charged, in_force: inForce, difference } = amounts
+  return (
+    `tax of ${kind} ${name} has changed in cycle ${cycle}: subscriber ${sid} keeps ${charged}, ` +
+    `by the tax in force ${inForce} (${difference})`
   )
 }
 

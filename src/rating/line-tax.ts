@@ -110,6 +110,14 @@ function chargeOf({ aprice, tax, total, amounts }: Charge): FinalCharge {
   }
 }
 
+/** The rules with which a line was taxed. */
+export function rulesOfTaxes(taxes: readonly LineTax[]): TaxRule[] {
+  return taxes.map(({ key, description, type, tax, embedded_amount: embedded }) => {
+    const rate = new Exact(tax).toString()
+    return { key, description, type, rate, isEmbedded: embedded !== undefined }
+  })
+}
+
 function taxOf({ rule, amount }: Amount): LineTax {
   const { rate, description, key, type, isEmbedded } = rule
   const shown = amount.toNumber()

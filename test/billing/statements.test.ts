@@ -127,3 +127,18 @@ describe(`an account with ${BILLS} bills`, () => {
     }
   })
 })
+
+it('credit counts at once, whatever its due date', async () => {
+  const catalog = await store.open()
+  const [urt, later] = [new Date(NOW_MS - 1), new Date(NOW_MS + 86_400_000)]
+  const bill = (invoice_id: number, due: number, date: Date) => {
+    const dates = { urt, due_date: date, charge: { not_before: date } }
+    return documentOf(newBill({ type: 'inv', aid: AID, invoice_id, ...dates }, new Exact(due)))
+  }
+  await catalog.bills.insertMany([bill(1, 30, urt), bill(2, 9, later), bill(3, -10, later)])
+  const balance = await accountBalance(catalog, AID, { date: new Date(NOW_MS), digits: 2 })
+  expect(balance).toMatchObject({ total: '20.00' })
+  const debts = { debtMin: 0, rejectionRequired: null, lookup: STORED_CUSTOMERS, withCredits: true }
+  const found = await overdueDebts(catalog, { aids: [AID], nowMs: NOW_MS, ...debts })
+  expect(found).toEqual([{ aid: AID, total: 20 }])
+})

@@ -114,6 +114,44 @@ describe('tollgate cycle preview', () => {
     ])
   })
 
+  it('shows what was paid ahead with another tax than that at the end of the supply', async () => {
+    const { lines, plans, subscribers, taxes } = product.catalog()
+    const common = { from: FROM, to: TO, rev: 1 }
+    await taxes.insertOne({ ...common, key: 'VAT', description: 'VAT', rate: 0.25 } as never)
+    const tax = [{ type: 'vat', taxation: 'custom', custom_tax: 'VAT', custom_logic: 'override' }]
+    const price = [{ from: 0, to: 'UNLIMITED', price: 100 }]
+    await plans.insertOne({ ...common, name: 'AHEAD', price, tax, upfront: true } as never)
+    const subscriber = { aid: 9, sid: 10_009, plan: 'AHEAD' }
+    await subscribers.insertMany([
+      { ...common, type: 'account', aid: 9 },
+      { ...common, type: 'subscriber', ...subscriber },
+    ] as never[])
+    const [start, end] = [new Date('2026-06-01T00:00:00Z'), new Date('2026-07-01T00:00:00Z')]
+    await lines.insertOne({
+      ...{ stamp: 'ahead', source: 'billrun', billrun: KEY, type: 'flat', usaget: 'flat' },
+      ...{ ...subscriber, name: 'AHEAD', aprice: 100, is_upfront: true, start, end, urt: start },
+      tax_data: { taxes: [{ key: 'VAT', description: 'VAT', type: 'vat', tax: 0.19 }] },
+    } as never)
+    const { documents } = await preview('--key', '202607', '--aid', '9')
+    expect(documents[1]).toMatchObject({
+      aid: 9,
+      total: '125',
+      tax_changes: [
+        {
+          ...{ sid: 10_009, kind: 'plan', name: 'AHEAD', cycle: '202607' },
+          ...{ charged: '119', in_force: '125', difference: '6' },
+        },
+      ],
+    })
+    const { stdout } = await product.run('cycle', 'preview', '--key', '202607', '--aid', '9')
+    expect(stdout).toContain(
+      '  tax of plan AHEAD has changed in cycle 202607: subscriber 10009 keeps 119, ' +
+        'by the tax in force 125 (6)',
+    )
+    await subscribers.deleteMany({ aid: 9 } as never)
+    await lines.deleteMany({ aid: 9 } as never)
+  })
+
   it('shows a price that changes within the charged period, by both rules', async () => {
     const price = [{ from: 0, to: 'UNLIMITED', price: 120 }]
     const change = JSON.stringify({ plans: [{ name: 'GOLD', from: '2026-06-16', price }] })

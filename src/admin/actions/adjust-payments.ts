@@ -15,7 +15,7 @@ export const adjustpayments = moneyAction({
     adjustments: param.optional(
       param.json(
         'Each with `id` (the `txid`) and either `action` (`mark_paid`, `reject`, `deny`, ' +
-          '`unconfirm`) or a new `method` and `amount`; amount 0 only cancels.',
+          '`unconfirm`) or a new `method` and `amount` (absent: as before); amount 0 only cancels.',
       ),
     ),
   }),

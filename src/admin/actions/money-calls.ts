@@ -14,6 +14,7 @@ import {
 import { MoneyGroup } from '../../billing/money-group.ts'
 import type { ClientSession } from '../../catalog/collections.ts'
 import type { Catalog } from '../../catalog/connection.ts'
+import { isObject } from '../../domain/fields.ts'
 import type { RawParameters } from '../entities/requests/raw-parameters.ts'
 import type {
   Action,
@@ -67,7 +68,7 @@ async function runOnce(
     caller: call.actor.id,
     key,
     digest: createHash('sha256')
-      .update(JSON.stringify(plainParameters(raw)))
+      .update(JSON.stringify(sameSpelling(plainParameters(raw))))
       .digest('hex'),
   }
   for (;;) {
@@ -81,6 +82,35 @@ async function runOnce(
     } finally {
       if (!attempt.isCommitted) await releaseClaim(call, admitted.claim).catch(() => undefined)
     }
+  }
+}
+
+const DECIMAL = /^-?(0|[1-9]\d*)(\.\d+)?$/
+
+/**
+ * Equal values in one spelling, as forms and JSON write them: numbers without trailing zeros,
+ * members by name, JSON texts as what they contain. Other texts, such as `007`, are kept.
+ */
+export function sameSpelling(value: unknown): unknown {
+  if (typeof value === 'boolean') return String(value)
+  if (typeof value === 'number' || typeof value === 'bigint') return sameSpelling(String(value))
+  if (typeof value === 'string') return textOf(value)
+  if (Array.isArray(value)) return value.map(sameSpelling)
+  if (!isObject(value)) return value
+  const members = Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1))
+  return Object.fromEntries(members.map(([name, each]) => [name, sameSpelling(each)]))
+}
+
+function textOf(text: string): unknown {
+  if (DECIMAL.test(text)) {
+    const plain = text.includes('.') ? text.replace(/\.?0+$/, '') : text
+    return plain === '-0' ? '0' : plain
+  }
+  if (!/^\s*[[{]/.test(text)) return text
+  try {
+    return sameSpelling(JSON.parse(text))
+  } catch {
+    return text
   }
 }
 

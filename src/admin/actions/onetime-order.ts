@@ -1,5 +1,6 @@
 /** Parameters of a one-time invoice, and the order that they describe. */
 import { type Static, Type } from '@sinclair/typebox'
+import { readAdjustedTaxes, type TaxedLines } from '../../billing/credit/adjusted-taxes.ts'
 import { CreditProcessError, CreditRefusal } from '../../billing/credit/credit-request.ts'
 import { calendarOf, prepareCredits } from '../../billing/credit/credits.ts'
 import { immediateKeyAt, isCycleKey, keyEndMs } from '../../billing/cycle-key.ts'
@@ -71,8 +72,12 @@ export async function oneTimeOrderOf(sent: SentOneTime, call: ActionCall): Promi
   const atMs = timeIn(sent.invoice_unixtime, call)
   const fields = await readCreditFields(call.catalog)
   const { reason = null } = sent
-  const { lines, lastKeys } = await linesOf(call, cdrs, { fields, atMs, reason })
-  await refuseOld(call, aid, [atMs, ...lines.map(({ urt }) => urt.getTime())])
+  const adjusts = adjustsIn(sent.adjusts)
+  const terms = { fields, atMs, reason, adjusted: await adjustedBy(call, aid, adjusts) }
+  const { lines, lastKeys } = await linesOf(call, cdrs, terms)
+  // A credit note takes back charges of closed cycles, too.
+  const dates = adjusts.length > 0 ? [] : lines.map(({ urt }) => urt.getTime())
+  await refuseOld(call, aid, [atMs, ...dates])
   const { step = 2, allow_bill: isAllowed = true, send_email: sendsEmail = true } = sent
   const source = await call.cycle?.openAccounts()
   return {
@@ -84,7 +89,7 @@ export async function oneTimeOrderOf(sent: SentOneTime, call: ActionCall): Promi
     type: sent.type ?? null,
     isBilled: step > 0 && isAllowed,
     isCharged: step === 2 && isAllowed,
-    adjusts: adjustsIn(sent.adjusts),
+    adjusts,
     fields: fieldsOf(sent, fields, isAllowed),
     sendsEmail,
     reason,
@@ -112,6 +117,16 @@ interface LineTerms {
   readonly fields: CreditFields
   readonly atMs: number
   readonly reason: string | null
+  readonly adjusted: readonly TaxedLines[]
+}
+
+async function adjustedBy(
+  { catalog }: ActionCall,
+  aid: number,
+  adjusts: readonly WantedAdjustment[],
+) {
+  const ids = adjusts.map(({ invoiceId }) => invoiceId)
+  return ids.length === 0 ? [] : readAdjustedTaxes(catalog, aid, ids)
 }
 
 async function linesOf(call: ActionCall, cdrs: readonly Fields[], terms: LineTerms) {
@@ -128,7 +143,7 @@ async function linesOf(call: ActionCall, cdrs: readonly Fields[], terms: LineTer
       throw ofCdr(error, index)
     }
   })
-  const { credits, lastKeys } = await prepareCredits(call, requests)
+  const { credits, lastKeys } = await prepareCredits(call, requests, terms.adjusted)
   const lines = credits.flatMap((credit, index): readonly CreditLineDocument[] => {
     if (credit instanceof Error) throw ofCdr(credit, index)
     return credit

@@ -138,7 +138,9 @@ function isOf(bill: Bill, mode: ChargeMode): boolean {
   return bill.due.lessThan(0) && !isUnconfirmed(bill) && !isUnusedDeposit(bill)
 }
 
-function isDue({ fields: { charge } }: Bill, nowMs: number): boolean {
+/** Credit is nothing to wait for. */
+function isDue({ due, fields: { charge } }: Bill, nowMs: number): boolean {
+  if (due.lessThan(0)) return true
   return charge === undefined || charge.not_before.getTime() < nowMs
 }
 

@@ -9,6 +9,7 @@ import type { TaxRule } from '../../domain/tax.ts'
 import { Exact, finalChargeOf } from '../../rating/line-tax.ts'
 import { chooseTaxes, type TaxContext } from '../../rating/price.ts'
 import { type BillingCalendar, lineKey } from '../cycle-key.ts'
+import { adjustedTaxes, type TaxedLines } from './adjusted-taxes.ts'
 import { CreditProcessError, type CreditRequest } from './credit-request.ts'
 import { type InstallmentTime, installmentTimes, splitAmount } from './installments.ts'
 
@@ -25,6 +26,8 @@ export interface CreditTerms {
   /** The priced usage of a credit by usage; null of a credit by price. */
   readonly usage: PricedUsage | null
   readonly taxation: TaxContext
+  /** Taxes of the invoices that a credit note adjusts; empty of other credits. */
+  readonly adjusted: readonly TaxedLines[]
   readonly calendar: BillingCalendar
   readonly active: string
   /** Decimals of the smallest unit of the currency. */
@@ -108,9 +111,12 @@ function unitPrice({ aprice, installments }: CreditRequest, amount: Decimal): De
   return installments === null ? (aprice ?? amount) : amount
 }
 
-function taxesAt({ taxation, rate, usage }: CreditTerms, atMs: number): readonly TaxRule[] {
-  if (usage !== null) return usage.line.taxes
-  const taxes = chooseTaxes(taxation, rate, atMs)
+function taxesAt(
+  { taxation, adjusted, rate, usage }: CreditTerms,
+  atMs: number,
+): readonly TaxRule[] {
+  const taxes = usage === null ? chooseTaxes(taxation, rate, atMs) : usage.line.taxes
+  if (adjusted.length > 0) return adjustedTaxes(adjusted, rate.key, taxes)
   if (taxes !== null) return taxes
   const at = new Date(atMs).toISOString()
   throw new CreditProcessError(`rate ${rate.key}: no tax is in force at ${at}`)

@@ -8,6 +8,7 @@ import { PriceRangeError } from '../../domain/tariff.ts'
 import { currencyDigits } from '../currency.ts'
 import type { CustomerLookup } from '../customer-lookup.ts'
 import { activeKey, type BillingCalendar, isCycleKey } from '../cycle-key.ts'
+import type { TaxedLines } from './adjusted-taxes.ts'
 import { creditCustomers } from './credit-customers.ts'
 import {
   type CreditData,
@@ -47,12 +48,14 @@ export function calendarOf({ rating }: Pick<Config, 'rating'>): BillingCalendar 
 }
 
 /**
- * The lines of each credit; nothing is written. Rejects only if a store or the customer system is
+ * The lines of each credit; nothing is written. `adjusted`: of a credit note, the taxes of its
+ * invoices, which its lines get. Rejects only if a store or the customer system is
  * unavailable, or the stored settings are invalid.
  */
 export async function prepareCredits(
   stores: CreditStores,
   requests: readonly CreditRequest[],
+  adjusted: readonly TaxedLines[] = [],
 ): Promise<PreparedCredits> {
   const { catalog, config, lookup, nowMs } = stores
   const customers = await creditCustomers(lookup, requests, nowMs)
@@ -67,7 +70,7 @@ export async function prepareCredits(
   const prepared: PreparedCredit[] = []
   for (const request of requests) {
     try {
-      prepared.push(await prepareCredit(stores, data, request))
+      prepared.push(await prepareCredit(stores, data, request, adjusted))
     } catch (error) {
       if (!(error instanceof CreditRefusal || error instanceof CreditProcessError)) throw error
       prepared.push(error)
@@ -80,6 +83,7 @@ async function prepareCredit(
   stores: CreditStores,
   data: CreditData,
   request: CreditRequest,
+  adjusted: readonly TaxedLines[],
 ): Promise<CreditLineDocument[]> {
   const { config, nowMs } = stores
   const { rateKey, atMs, billrunKey, aprice } = request
@@ -101,6 +105,7 @@ async function prepareCredit(
     usaget,
     usage: aprice === null ? await priceUsage(stores, data, request, usaget, subscriberAtMs) : null,
     taxation,
+    adjusted,
     calendar,
     active: activeKey(lastKey, nowMs, config.billing.lateCycleDays, calendar),
     currencyDigits: currencyDigits(config.rating.currencyCode),

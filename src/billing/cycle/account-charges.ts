@@ -28,6 +28,7 @@ import {
   WrittenPeriods,
   writtenFor,
 } from './written.ts'
+import { type TaxChange, taxChangesOf, withWrittenTaxes } from './written-taxes.ts'
 
 export interface AccountCharges {
   readonly charges: readonly ChargeLine[]
@@ -36,6 +37,8 @@ export interface AccountCharges {
   readonly subjects: ReadonlyMap<string, ChargeLine>
   /** Stamps of charges of the previous run, by id of their wanted or credited line. */
   readonly formerStamps: ReadonlyMap<string, string>
+  /** Corrected charges that keep other taxes than those at the end of their supply. */
+  readonly taxChanges: readonly TaxChange[]
 }
 
 /** Throws `CycleError`, or `FieldError` for an invalid field of a revision or line. */
@@ -58,6 +61,7 @@ export function accountCharges(input: AccountCycle, holders: readonly Holder[]):
     adjustments: parts.flatMap(({ adjustments }) => adjustments),
     subjects: new Map(parts.flatMap(({ subjects }) => subjects.map((line) => [line.id, line]))),
     formerStamps: new Map(parts.flatMap(({ formerStamps }) => [...formerStamps])),
+    taxChanges: parts.flatMap(({ taxChanges }) => taxChanges),
   }
 }
 
@@ -77,7 +81,7 @@ function ownPart(
   general: CycleSpan | null = null,
 ): Part {
   const adjustments = adjust(charges, limits, general)
-  return { charges, adjustments, subjects: charges, formerStamps: new Map() }
+  return { charges, adjustments, subjects: charges, formerStamps: new Map(), taxChanges: [] }
 }
 
 /** Charges that a cycle or period should have, and those that were written for it. */
@@ -109,7 +113,7 @@ function correctedPart(
   adjust: Adjuster,
   limits: RunLimits,
 ): Part {
-  const { cycle, wanted, holders, charges, adjustments, besides } = change
+  const { cycle, holders, charges, adjustments, besides } = change
   const { aid, settings } = input
   const corrections = {
     aid,
@@ -117,6 +121,7 @@ function correctedPart(
     keepsZero: settings.generateZeroRefunds,
     entityOf: (charge: WrittenCharge) => entityOf(input, holders, charge),
   }
+  const wanted = withWrittenTaxes(input, change.wanted, charges)
   const credited = charges.map((charge) => creditedCharge(charge, corrections))
   const subjects = [...wanted, ...credited]
   const stamps = new Map(charges.map(({ key, stamp }) => [key, stamp]))
@@ -125,10 +130,10 @@ function correctedPart(
     const amount = grantedBy(line)
     if (amount.greaterThan(0)) addGrant(granted, grantKey(line.kind, line.name), amount)
   }
-  const former = limits.corrections({ granted, besides })
+  const adjusted = adjust(wanted, limits.corrections({ granted, besides }))
   return {
     charges: correctedCharges(wanted, charges, corrections),
-    adjustments: correctedAdjustments(adjust(wanted, former), adjustments, {
+    adjustments: correctedAdjustments(adjusted, adjustments, {
       ...corrections,
       charges: new Map(subjects.map((line) => [line.id, line])),
     }),
@@ -139,6 +144,7 @@ function correctedPart(
         return stamp === undefined || stamp === '' ? [] : [[line.id, stamp] as const]
       }),
     ),
+    taxChanges: taxChangesOf(input, wanted, adjusted),
   }
 }
 
@@ -174,7 +180,7 @@ interface LongerCharges {
 function longerCharges(input: AccountCycle): LongerCharges {
   const { periods, calendar, cycle } = input
   if (periods === undefined) return { own: [], changed: [], ahead: [], adjust: () => [] }
-  const holders = holdersOf(periods.account, periods.subscribers, calendar.zone)
+  const holders = holdersOf(periods, calendar.zone)
   const charges = periodCharges(input, holders)
   const written = new WrittenPeriods(periods.written, cycle)
   const groups = new Map<string, PeriodCharge[]>()

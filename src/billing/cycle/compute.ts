@@ -8,13 +8,19 @@ import { Exact } from '../../rating/line-tax.ts'
 import { BillingError } from '../errors.ts'
 import { type AccountCharges, accountCharges } from './account-charges.ts'
 import { checkCharges, checkNegative } from './checks.ts'
-import { type AccountCycle, CycleError, type StoredRevision } from './input.ts'
+import {
+  type AccountCycle,
+  CycleError,
+  type HolderRevisions,
+  type StoredRevision,
+} from './input.ts'
 import { invoiceDocument } from './invoice.ts'
 import { chargedBeyond, isCharge, lateUsageDocument } from './late-usage.ts'
 import { lineDocuments } from './line-documents.ts'
 import { revisionBefore } from './overrides.ts'
 import { type Holder, holdersOf } from './timeline.ts'
 import type { InvoiceLine } from './totals.ts'
+import type { TaxChange } from './written-taxes.ts'
 
 export {
   type AccountCycle,
@@ -35,6 +41,8 @@ export interface AccountInvoice {
   readonly others: readonly InvoiceLine[]
   /** Stamps of installments that move to this key (`preponed`). */
   readonly prepone: readonly string[]
+  /** For a preview: paid ahead with other taxes than those at the end of the supply. */
+  readonly taxChanges: readonly TaxChange[]
   readonly invoice: InvoiceDocument
 }
 
@@ -56,7 +64,8 @@ export function computeAccount(input: AccountCycle): AccountInvoice | null {
 function invoiceOf(input: AccountCycle): AccountInvoice | null {
   const { aid, calendar, cycle, settings } = input
   const account = knownRevisions(input, input.account)
-  const holders = holdersOf(account, knownRevisions(input, input.subscribers), calendar.zone)
+  const subscribers = knownRevisions(input, input.subscribers)
+  const holders = holdersOf({ account, subscribers, ...elsewhereOf(input) }, calendar.zone)
   const charged = accountCharges(input, holders)
   checkCharges(aid, charged.charges, settings.calendarMonthFractions)
   const lines = [...lineDocuments(input, charged), ...lateLines(input)]
@@ -88,6 +97,7 @@ function invoiceOf(input: AccountCycle): AccountInvoice | null {
     lines,
     others,
     prepone: preponed.map(({ stamp }) => stamp),
+    taxChanges: charged.taxChanges,
     invoice,
   }
 }
@@ -99,6 +109,10 @@ function knownRevisions(
 ): readonly StoredRevision[] {
   const { endMs } = settings.billableNextCycle === true ? next : cycle
   return revisions.filter(({ from }) => from.getTime() < endMs)
+}
+
+function elsewhereOf({ elsewhere }: AccountCycle): Pick<HolderRevisions, 'elsewhere'> {
+  return elsewhere === undefined ? {} : { elsewhere }
 }
 
 function lastRevision(account: readonly StoredRevision[], endMs: number) {

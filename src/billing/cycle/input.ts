@@ -40,12 +40,22 @@ export interface CycleSettings {
   readonly billableNextCycle?: boolean
   /** Reconciliation lines are written for a difference of 0 too (false). */
   readonly generateZeroRefunds: boolean
+  /** Charges paid ahead get the taxes at the end of their supply (false). */
+  readonly correctTax: boolean
   /** Remaining installments of a terminated subscriber become due (true). */
   readonly preponeOnTermination: boolean
 }
 
+/** Revisions that charges of an account depend on. */
+export interface HolderRevisions {
+  readonly account: readonly StoredRevision[]
+  readonly subscribers: readonly StoredRevision[]
+  /** The same subscribers in other accounts: no day of a holding is charged in two accounts. */
+  readonly elsewhere?: readonly StoredRevision[]
+}
+
 /** Everything that the invoice of one account in one cycle depends on. */
-export interface AccountCycle {
+export interface AccountCycle extends HolderRevisions {
   readonly aid: number
   readonly calendar: BillingCalendar
   readonly cycle: CycleSpan
@@ -83,7 +93,7 @@ export interface AccountCycle {
 }
 
 /** Documents for charges whose period is longer than a cycle. */
-export interface PeriodInput {
+export interface PeriodInput extends HolderRevisions {
   /** Revisions with a part in a period that contains the cycle or the next one. */
   readonly account: readonly StoredRevision[]
   readonly subscribers: readonly StoredRevision[]

@@ -8,14 +8,14 @@ import type {
 import type { AccountCharges } from './account-charges.ts'
 import type { AccountCycle } from './input.ts'
 import type { AdjustmentLine, ChargeLine } from './lines.ts'
-import { type RuledLine, taxAdjustment, taxCharge } from './tax.ts'
+import { type RuledLine, taxAdjustment, taxationAt, taxCharge } from './tax.ts'
 
 const SECOND_MS = 1000
 
 /** In the order of the charges, then of the adjustments. Throws `BillingError` without a tax. */
 export function lineDocuments(input: AccountCycle, lines: AccountCharges): CycleLineDocument[] {
   const { charges, adjustments, subjects, formerStamps } = lines
-  const taxation = { ...input.catalogue.taxation, atMs: input.cycle.endMs - SECOND_MS }
+  const taxation = taxationAt(input.catalogue.taxation, input.cycle.endMs)
   const ruled = new Map<ChargeLine, RuledLine<ChargeLine>>()
   const taxed = (line: ChargeLine): RuledLine<ChargeLine> => {
     const found = ruled.get(line) ?? taxCharge(line, taxation)

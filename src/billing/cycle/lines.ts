@@ -2,7 +2,7 @@
 import type { AdjustmentKind } from '../../catalog/compile/discount.ts'
 import type { LineExplanation } from '../../catalog/records/cycle-line.ts'
 import type { Exact } from '../../catalog/records/exact-amount.ts'
-import type { FinalCharge } from '../../domain/tax.ts'
+import type { FinalCharge, TaxRule } from '../../domain/tax.ts'
 
 /** Decimals of amounts, with which their sums stay exact. */
 export const LINE_DIGITS = 12
@@ -56,6 +56,10 @@ export interface ChargeLine {
   readonly amount: Exact
   /** Stamp of the line of an earlier run that it corrects. */
   readonly corrects?: string
+  /** Those of the line that it corrects; those in force if absent. */
+  readonly taxes?: readonly TaxRule[]
+  /** Replaces a charge with other taxes, which is credited as a whole. */
+  readonly isChargedAgain?: true
   readonly isProratedStart: boolean
   readonly isProratedEnd: boolean
   /** The revision that priced it, with its overrides: taxes, rounding, fields for conditions. */
@@ -85,6 +89,8 @@ export interface AdjustmentLine {
   readonly amount: Exact
   /** Stamp of the line of an earlier run that it corrects. */
   readonly corrects?: string
+  /** Those of the line that it corrects; those of its charge if absent. */
+  readonly taxes?: readonly TaxRule[]
   /** The amount before a limit, the price of the line or `limit` of the discount, capped it. */
   readonly uncappedAmount?: Exact
   readonly entity: Readonly<Record<string, unknown>>

@@ -38,6 +38,23 @@ export function differences<Wanted extends Comparable, Written extends Comparabl
   written: readonly Written[],
   keepsEqual = false,
 ): LineDifference<Wanted, Written>[] {
+  const partners = partnersOf(wanted, written)
+  const paired = new Set(partners.values())
+  const left = written.filter((line) => !paired.has(line))
+  const pairs: LineDifference<Wanted, Written>[] = [
+    ...wanted.map((line) => pairOf(line, partners.get(line) ?? null)),
+    ...left.map((line) => pairOf<Wanted, Written>(null, line)),
+  ]
+  return pairs.filter(({ wanted: one, written: other, amount }) => {
+    const isEqual = amount.abs().lessThan(SMALLEST)
+    return !isEqual || (keepsEqual && one !== null && other !== null)
+  })
+}
+
+function partnersOf<Wanted extends Comparable, Written extends Comparable>(
+  wanted: readonly Wanted[],
+  written: readonly Written[],
+): Map<Wanted, Written> {
   const left = new Set(written)
   const partners = new Map<Wanted, Written>()
   for (const isMatch of [isSamePeriod, isSameTier, isSameKey]) {
@@ -49,14 +66,7 @@ export function differences<Wanted extends Comparable, Written extends Comparabl
       left.delete(partner)
     }
   }
-  const pairs: LineDifference<Wanted, Written>[] = [
-    ...wanted.map((line) => pairOf(line, partners.get(line) ?? null)),
-    ...[...left].map((line) => pairOf<Wanted, Written>(null, line)),
-  ]
-  return pairs.filter(({ wanted: one, written: other, amount }) => {
-    const isEqual = amount.abs().lessThan(SMALLEST)
-    return !isEqual || (keepsEqual && one !== null && other !== null)
-  })
+  return partners
 }
 
 function pairOf<Wanted extends Comparable, Written extends Comparable>(
@@ -111,6 +121,29 @@ function nameOf(line: CycleLineDocument): string {
   return `${line.name}/${id ?? ''}`
 }
 
+interface ComparableCharge extends Comparable {
+  readonly line: ChargeLine
+}
+
+function comparableCharge(line: ChargeLine): ComparableCharge {
+  const { span, tier, amount } = line
+  return { key: pairKey(line), span, tier: tier?.from ?? null, amount, line }
+}
+
+/** A charge that is charged again replaces the written one, and is not compared with it. */
+function pairKey(line: ChargeLine): string {
+  return line.isChargedAgain ? `${chargeKey(line)}/charged again` : chargeKey(line)
+}
+
+/** The written charges that wanted ones are compared with. */
+export function writtenPartners(
+  wanted: readonly ChargeLine[],
+  written: readonly WrittenCharge[],
+): Map<ChargeLine, WrittenCharge> {
+  const partners = partnersOf(wanted.map(comparableCharge), written)
+  return new Map([...partners].map(([{ line }, charge]) => [line, charge]))
+}
+
 export interface ChargeCorrections {
   readonly aid: number
   /** The cycle that was paid ahead. */
@@ -126,13 +159,7 @@ export function correctedCharges(
   written: readonly WrittenCharge[],
   corrections: ChargeCorrections,
 ): ChargeLine[] {
-  const lines = wanted.map((line) => ({
-    key: chargeKey(line),
-    span: line.span,
-    tier: line.tier?.from ?? null,
-    amount: line.amount,
-    line,
-  }))
+  const lines = wanted.map(comparableCharge)
   return differences(lines, written, corrections.keepsZero).map((difference) => {
     const { wanted: own, written: old, amount } = difference
     // One that was never charged is an ordinary charge, only late.
@@ -155,7 +182,10 @@ export function correctedCharges(
 }
 
 function missedOf(line: ChargeLine): ChargeLine {
-  const notes = [...(line.explain.notes ?? []), 'the previous run did not charge it']
+  const note = line.isChargedAgain
+    ? 'charged again with the taxes at the end of the supply'
+    : 'the previous run did not charge it'
+  const notes = [...(line.explain.notes ?? []), note]
   return { ...line, explain: { ...line.explain, notes } }
 }
 
@@ -165,6 +195,7 @@ export function creditedCharge(
   { aid, cycle, entityOf }: ChargeCorrections,
 ): ChargeLine {
   const { key, sid, kind, name, serviceId, plan, span, amount, fullPrice, quantity } = written
+  const { taxes } = written
   return {
     id: `written/${key}/${written.tier ?? ''}/${span.startMs}`,
     aid,
@@ -180,6 +211,7 @@ export function creditedCharge(
     quantity,
     fullPrice,
     amount,
+    ...(taxes !== null && { taxes }),
     isProratedStart: true,
     isProratedEnd: true,
     entity: entityOf(written),
@@ -207,14 +239,14 @@ export function correctedAdjustments(
 ): AdjustmentLine[] {
   const lines = wanted.map((line) => {
     const charge = line.eligibleLine === null ? undefined : charges.get(line.eligibleLine)
-    const eligible = charge === undefined ? '' : chargeKey(charge)
+    const eligible = charge === undefined ? '' : pairKey(charge)
     const key = adjustmentKey({ sid: line.sid, kind: line.kind, name: line.key }, eligible)
     return { key, span: line.span, tier: null, amount: line.amount, line }
   })
   return differences(lines, written, keepsZero).map((difference) => {
     const { wanted: own, written: old, amount } = difference
     if (old === null && own !== null) return own.line
-    const { stamp } = old as WrittenAdjustment
+    const { stamp, taxes } = old as WrittenAdjustment
     const base = own?.line ?? creditedAdjustment(aid, old as WrittenAdjustment, charges, cycle)
     const span = correctedSpan(own?.span ?? null, (old as WrittenAdjustment).span)
     return {
@@ -224,6 +256,7 @@ export function correctedAdjustments(
       span,
       amount,
       ...(stamp !== '' && { corrects: stamp }),
+      ...(taxes !== null && { taxes }),
       explain: correctionOf(base.explain, difference, span, cycle),
     }
   })
@@ -235,7 +268,7 @@ function creditedAdjustment(
   charges: ReadonlyMap<string, ChargeLine>,
   cycle: CycleSpan,
 ): AdjustmentLine {
-  const charge = [...charges.values()].find((line) => chargeKey(line) === eligible)
+  const charge = [...charges.values()].find((line) => pairKey(line) === eligible)
   return {
     id: `written/${key}`,
     aid,

@@ -1,6 +1,7 @@
 /**
  * Taxes and rounding of charges, discounts and conditional charges. A discount has the taxes and
- * the rounding of its charge, so that a charge and its full discount add up to 0. Pure; throws
+ * the rounding of its charge, so that a charge and its full discount add up to 0; a correction has
+ * the taxes of the line that it corrects. Pure; throws
  * `BillingError` if a tax does not exist, `FieldError` for invalid fields of an entity.
  */
 import { roundingAt } from '../../catalog/compile/rounding.ts'
@@ -19,6 +20,11 @@ export interface ChargeTaxation extends TaxContext {
   readonly atMs: number
 }
 
+/** At the last second of what ends at an instant. */
+export function taxationAt(context: TaxContext, endMs: number): ChargeTaxation {
+  return { ...context, atMs: endMs - 1000 }
+}
+
 /** A line with its taxes, and the rules that they come from. */
 export interface RuledLine<Line> extends TaxedLine<Line> {
   readonly rules: readonly TaxRule[]
@@ -27,10 +33,19 @@ export interface RuledLine<Line> extends TaxedLine<Line> {
 
 export function taxCharge(line: ChargeLine, taxation: ChargeTaxation): RuledLine<ChargeLine> {
   const { kind, name, entity, amount } = line
-  const what = `${kind === 'flat' ? 'plan' : 'service'} ${name}`
-  const { taxable, rounding } = taxedEntity(entity, name)
-  const rules = entity['vatable'] === false ? [] : rulesOf(taxable, what, taxation)
+  const { rounding } = taxedEntity(entity, name)
+  const rules = line.taxes ?? taxesInForce(line, taxation)
+  if (rules === null) throw missing(`${kind === 'flat' ? 'plan' : 'service'} ${name}`, taxation)
   return { line, rules, rounding, tax: roundedCharge(amount, rules, rounding) }
+}
+
+/** Null if a tax of the plan or service does not exist then. */
+export function taxesInForce(
+  { entity, name }: ChargeLine,
+  taxation: ChargeTaxation,
+): readonly TaxRule[] | null {
+  if (entity['vatable'] === false) return []
+  return chooseTaxes(taxation, taxedEntity(entity, name).taxable, taxation.atMs)
 }
 
 /** `charge`: the line that it applies to; null for a charge on nothing in particular. */
@@ -41,18 +56,16 @@ export function taxAdjustment(
 ): RuledLine<AdjustmentLine> {
   const { key, entity, amount } = line
   const { taxable, rounding: own } = taxedEntity(entity, key)
-  const rules = charge?.rules ?? rulesOf(taxable, `charge ${key}`, taxation)
+  const rules = line.taxes ?? charge?.rules ?? chooseTaxes(taxation, taxable, taxation.atMs)
+  if (rules === null) throw missing(`charge ${key}`, taxation)
   // Own rules round the signed number; those of the charge mirror it.
   const signed = own !== null && amount.isNegative() ? swapped(own) : own
   const rounding = signed ?? charge?.rounding ?? null
   return { line, rules, rounding, tax: roundedCharge(amount, rules, rounding) }
 }
 
-function rulesOf(taxable: Taxable, what: string, taxation: ChargeTaxation): readonly TaxRule[] {
-  const { atMs } = taxation
-  const rules = chooseTaxes(taxation, taxable, atMs)
-  if (rules !== null) return rules
-  throw new BillingError(`${what}: no tax is in force at ${new Date(atMs).toISOString()}`)
+function missing(what: string, { atMs }: ChargeTaxation): BillingError {
+  return new BillingError(`${what}: no tax is in force at ${new Date(atMs).toISOString()}`)
 }
 
 /** Rounds the price before tax, or the final charge. */

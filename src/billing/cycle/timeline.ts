@@ -14,7 +14,7 @@ import {
 } from '../../domain/fields.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import { dayAfter, dayOf } from './days.ts'
-import type { StoredRevision } from './input.ts'
+import type { HolderRevisions, StoredRevision } from './input.ts'
 import type { ChargeKind } from './lines.ts'
 
 /** A part of a holding under the same revisions of account and subscriber. */
@@ -64,29 +64,30 @@ export interface Holder {
  * field.
  */
 export function holdersOf(
-  account: readonly StoredRevision[],
-  subscribers: readonly StoredRevision[],
+  { account, subscribers, elsewhere = [] }: HolderRevisions,
   zone: string,
 ): Holder[] {
   const accounts = byFrom(account)
   const own = accounts.flatMap((revision) => pieceOf(revision, null, revision))
+  const [bySid, others] = [revisionsBySid(subscribers), revisionsBySid(elsewhere)]
+  const sids = [...bySid.keys()].sort((one, other) => one - other)
+  return [
+    holderOf(0, own, [], zone),
+    ...sids.map((sid) => {
+      const pieces = (bySid.get(sid) ?? []).flatMap((each) => piecesOf(each, accounts))
+      const foreign = (others.get(sid) ?? []).flatMap((each) => pieceOf(each, each, null))
+      return holderOf(sid, pieces, foreign, zone)
+    }),
+  ]
+}
+
+function revisionsBySid(revisions: readonly StoredRevision[]): Map<number, StoredRevision[]> {
   const bySid = new Map<number, StoredRevision[]>()
-  for (const revision of byFrom(subscribers)) {
+  for (const revision of byFrom(revisions)) {
     const sid = wholeAt(revision['sid'], 'sid', 1)
     bySid.set(sid, [...(bySid.get(sid) ?? []), revision])
   }
-  const sids = [...bySid.keys()].sort((one, other) => one - other)
-  return [
-    holderOf(0, own, zone),
-    ...sids.map((sid) => {
-      const revisions = bySid.get(sid) ?? []
-      return holderOf(
-        sid,
-        revisions.flatMap((each) => piecesOf(each, accounts)),
-        zone,
-      )
-    }),
-  ]
+  return bySid
 }
 
 function byFrom(revisions: readonly StoredRevision[]): StoredRevision[] {
@@ -125,8 +126,23 @@ function piecesOf(revision: StoredRevision, accounts: readonly StoredRevision[])
   })
 }
 
-function holderOf(sid: number, pieces: readonly Piece[], zone: string): Holder {
+/** `foreign`: of the subscriber in other accounts. */
+function holderOf(
+  sid: number,
+  pieces: readonly Piece[],
+  foreign: readonly Piece[],
+  zone: string,
+): Holder {
   const endMs = endOf(pieces)
+  const others = runsOf(sid, foreign)
+  const holdings = [...runsOf(sid, pieces)].flatMap(([id, own]) =>
+    holdingsOf(sid, own, others.get(id) ?? [], endMs, zone),
+  )
+  return { sid, pieces, endMs, holdings }
+}
+
+/** By identity of what is charged. */
+function runsOf(sid: number, pieces: readonly Piece[]): Map<string, Run[]> {
   const runs = new Map<string, Run[]>()
   for (const piece of pieces) {
     const plan = sid === 0 ? null : planRun(piece)
@@ -141,8 +157,7 @@ function holderOf(sid: number, pieces: readonly Piece[], zone: string): Holder {
       } else known.push(run)
     }
   }
-  const holdings = [...runs.values()].flatMap((each) => holdingsOf(sid, each, endMs, zone))
-  return { sid, pieces, endMs, holdings }
+  return runs
 }
 
 /** A subscriber whose later revisions are outside of the window has a later `deactivation_date`. */
@@ -238,16 +253,22 @@ function serviceRun(
   }
 }
 
-/** `runs`: of one identity. Their days do not overlap. */
-function holdingsOf(sid: number, runs: readonly Run[], endMs: number, zone: string): Holding[] {
+/** `own`, `foreign`: of one identity. No day is in two of its holdings, whatever the account. */
+function holdingsOf(
+  sid: number,
+  own: readonly Run[],
+  foreign: readonly Run[],
+  endMs: number,
+  zone: string,
+): Holding[] {
   let free = Number.NEGATIVE_INFINITY
-  const ordered = [...runs].sort((one, other) => one.fromMs - other.fromMs)
+  const ordered = [...own, ...foreign].sort((one, other) => one.fromMs - other.fromMs)
   return ordered.flatMap((run) => {
     const fromDay = Math.max(dayOf(zone, run.fromMs), free)
     const toDay = dayAfter(zone, run.toMs)
     if (fromDay >= toDay) return []
     free = toDay
-    return [holdingOf(sid, run, { fromDay, toDay }, endMs)]
+    return foreign.includes(run) ? [] : [holdingOf(sid, run, { fromDay, toDay }, endMs)]
   })
 }
 

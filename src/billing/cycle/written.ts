@@ -12,7 +12,8 @@ import {
   isObject,
   isUnset,
 } from '../../domain/fields.ts'
-import { Exact } from '../../rating/line-tax.ts'
+import type { LineTax, TaxRule } from '../../domain/tax.ts'
+import { Exact, rulesOfTaxes } from '../../rating/line-tax.ts'
 import { addGrant, type Grants, type GrantsByKey, grantKey } from './discount/limits.ts'
 import type { ChargeKind, CycleSpan, Span } from './lines.ts'
 import { instanceId } from './timeline.ts'
@@ -28,6 +29,8 @@ export interface WrittenLine {
   readonly tier: number | null
   /** Before tax. */
   readonly amount: Decimal
+  /** Null if they are not known. */
+  readonly taxes: readonly TaxRule[] | null
 }
 
 export interface WrittenCharge extends WrittenLine {
@@ -151,6 +154,7 @@ function chargeOf(line: Fields, kind: ChargeKind, cycle: CycleSpan): WrittenChar
     span: spanOf(line, 'start', 'end', cycle),
     tier: tierOf(line['cycle']),
     amount,
+    taxes: taxesOf(line),
     fullPrice: isUnset(price) ? amount : exactAt(price, 'full_price'),
     quantity: Number(line['usagev'] ?? 1),
   }
@@ -177,7 +181,13 @@ function adjustmentOf(
     span: spanOf(line, 'discount_start', 'discount_end', cycle),
     tier: null,
     amount: amountOf(line),
+    taxes: taxesOf(line),
   }
+}
+
+function taxesOf({ tax_data: data }: Fields): TaxRule[] | null {
+  const taxes = isObject(data) ? data['taxes'] : undefined
+  return Array.isArray(taxes) ? rulesOfTaxes(taxes as LineTax[]) : null
 }
 
 /** A missing side is the one of the cycle. */
@@ -289,7 +299,11 @@ function asCorrected<Line extends WrittenLine>(lines: readonly PeriodLine<Line>[
     if (old === undefined) charged.push(line)
     else charged[at] = { ...old, ...corrected(old, line) }
   }
-  return charged
+  // Nothing is left of one that another has replaced.
+  return charged.filter(
+    ({ amount, key }) =>
+      !amount.isZero() || charged.every((other) => other.key !== key || other.amount.isZero()),
+  )
 }
 
 function corrected(

@@ -2,7 +2,7 @@
 import { currencyName } from '../currency.ts'
 import { isoDate, lastInstantOf } from './format.ts'
 import type { Party } from './source.ts'
-import type { GroupVat, InvoiceView, TaxGroup, ViewLine } from './view.ts'
+import { type GroupVat, type InvoiceView, isToPay, type TaxGroup, type ViewLine } from './view.ts'
 
 export interface InvoiceJson {
   readonly type: 'invoice' | 'credit_note'
@@ -12,7 +12,8 @@ export interface InvoiceJson {
   /** ISO 4217; null if no currency is configured. */
   readonly currency: string | null
   readonly invoice_date: string
-  readonly due_date: string
+  /** Null if nothing is to be paid. */
+  readonly due_date: string | null
   readonly period: PeriodJson | null
   readonly adjusts: readonly { readonly invoice_id: number; readonly invoice_date: string | null }[]
   readonly seller: PartyJson
@@ -90,7 +91,7 @@ export function jsonOf(view: InvoiceView): InvoiceJson {
     billrun_key: source.billrunKey,
     currency: currencyName(settings.currencyCode),
     invoice_date: day(source.invoiceDate),
-    due_date: day(source.dueDate),
+    due_date: isToPay(source) ? day(source.dueDate) : null,
     period: period === undefined ? null : daysOf(period, day),
     adjusts: source.adjusts.map(({ invoiceId, date }) => {
       return { invoice_id: invoiceId, invoice_date: date === undefined ? null : day(date) }

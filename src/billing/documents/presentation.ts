@@ -3,7 +3,7 @@ import { sumOf } from '../amount.ts'
 import { type Formats, formatsOf } from './format.ts'
 import type { InvoiceColumn, InvoiceSource, Party } from './source.ts'
 import type { Language, Texts } from './texts.ts'
-import type { InvoiceView, TaxGroup, ViewLine } from './view.ts'
+import { type InvoiceView, isToPay, type TaxGroup, type ViewLine } from './view.ts'
 
 export interface Presentation {
   readonly locale: string
@@ -113,7 +113,7 @@ function factsOf(source: InvoiceSource, formats: Formats, label: Label): readonl
   if (period !== undefined) {
     facts.push({ label: label('period'), value: formats.period(period) })
   }
-  if (source.kind === 'invoice') {
+  if (isToPay(source)) {
     facts.push({ label: label('due_date'), value: formats.date(source.dueDate) })
   }
   facts.push({ label: label('account'), value: String(source.aid) })
@@ -238,7 +238,6 @@ function notesOf({ source, groups }: InvoiceView, label: Label): readonly string
     iban === '' ? '' : `${label('iban')} ${iban}`,
     bic === '' ? '' : `${label('bic')} ${bic}`,
   ]
-  const payment =
-    source.kind === 'invoice' ? [paymentTerms, account.filter(Boolean).join(', ')] : []
+  const payment = isToPay(source) ? [paymentTerms, account.filter(Boolean).join(', ')] : []
   return [...reasons, ...payment].filter((note) => note !== '')
 }

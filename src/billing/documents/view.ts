@@ -70,6 +70,11 @@ export interface ViewTotals {
   readonly payable: Exact
 }
 
+/** Whether a document asks for payment: one of a negative amount has no due date and no account. */
+export function isToPay({ due }: InvoiceSource): boolean {
+  return due.isZero() || !due.isNegative()
+}
+
 /**
  * `digits`: decimals of the document, if a format permits fewer than the currency has. Each group
  * of equally taxed lines is rounded half away from zero, and its lines by largest remainder.

@@ -30,8 +30,9 @@ export interface Adjusted {
 }
 
 /**
- * Members either have `action`, or `method` and `amount`, by which the payment is replaced. The
- * first error stops everything. Throws `BillingError`.
+ * Members either have `action`, or `method` and `amount`, by which the payment is replaced; with
+ * another method the amount may be absent, and stays. The first error stops everything. Throws
+ * `BillingError`.
  */
 export async function adjustPayments(
   writer: BooksWriter,
@@ -68,10 +69,12 @@ function adjustmentOf(given: unknown): Adjustment {
   const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
   const fields = (isObject ? given : {}) as Fields
   const id = idOf(fields)
-  if (isNothing(fields['action']) && (isNothing(fields['method']) || isNothing(fields['amount']))) {
-    throw new BillingError(`Missing payment method or amount for payment ${textOf(id)}`)
-  }
+  if (isNothing(fields['action']) && isNothing(fields['method'])) throw nothingToCorrect(id)
   return { id, fields }
+}
+
+function nothingToCorrect(id: unknown): BillingError {
+  return new BillingError(`Missing payment method or amount for payment ${textOf(id)}`)
 }
 
 function idOf({ id }: Fields): string {
@@ -134,11 +137,14 @@ async function correct(
 ): Promise<boolean> {
   const method = ADJUSTABLE.has(fields['method']) ? (fields['method'] as PaymentMethod) : null
   if (method === null) throw new BillingError(`Illegal payment method ${textOf(fields['method'])}`)
+  const isKept = isNothing(fields['amount'])
+  if (isKept && bill.fields.method === method) throw nothingToCorrect(fields['id'])
   const isApplicable = ADJUSTABLE.has(bill.fields.method) && !isUnconfirmed(bill)
   if (!isApplicable || bill.fields.deposit === true || !canBeTakenBack(books, bill)) {
     throw notApplicable(bill)
   }
-  const order = correctionOrder(books.aid, bill, method, fields, rules)
+  const wanted = isKept ? { ...fields, amount: bill.amount.toString() } : fields
+  const order = correctionOrder(books.aid, bill, method, wanted, rules)
   const amount = order?.amount ?? null
   if (bill.fields.method === method && amount?.equals(bill.amount)) return false
   const [opposite = '', txid = ''] = await nextTxids(writer, order === null ? 1 : 2)

@@ -11,6 +11,7 @@ import { readReferences } from '../../catalog/revisions/references.ts'
 import { dateAt, FieldError, type Fields, isObject, isUnset } from '../../domain/fields.ts'
 import { FOREVER_MS } from '../../domain/time.ts'
 import type { StoredRevision } from '../cycle/compute.ts'
+import type { HolderRevisions } from '../cycle/input.ts'
 import type { AccountInput } from './read-accounts.ts'
 import type { RunData } from './run-data.ts'
 
@@ -198,18 +199,16 @@ export function withAssumed(read: AccountInput, assumed: Assumed | null): Accoun
 }
 
 /** Revisions of an account and its subscribers, with the supposed ones. */
-function assumedRevisions(
-  aid: number,
-  read: {
-    readonly account: readonly StoredRevision[]
-    readonly subscribers: readonly StoredRevision[]
-  },
-  assumed: Assumed,
-) {
-  const own = [...assumed.subscribers.values()].flat().filter((one) => Number(one['aid']) === aid)
+function assumedRevisions(aid: number, read: HolderRevisions, assumed: Assumed): HolderRevisions {
+  const supposed = [...assumed.subscribers.values()].flat()
+  const own = supposed.filter((one) => Number(one['aid']) === aid)
   const isLeft = ({ sid }: StoredRevision) => !assumed.subscribers.has(String(sid))
   const subscribers = [...read.subscribers.filter(isLeft), ...own].sort(
     (a, b) => a.from.getTime() - b.from.getTime(),
   )
-  return { account: assumed.account.get(String(aid)) ?? read.account, subscribers }
+  const elsewhere = [
+    ...(read.elsewhere ?? []).filter(isLeft),
+    ...supposed.filter((one) => Number(one['aid']) !== aid),
+  ]
+  return { account: assumed.account.get(String(aid)) ?? read.account, subscribers, elsewhere }
 }

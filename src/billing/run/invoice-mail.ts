@@ -156,7 +156,7 @@ function textOf(
   return [
     `Invoice ${invoiceId} of ${day(invoice.invoice_date)}`,
     `Amount: ${currency === null ? amount : `${amount} ${currency}`}`,
-    `Due: ${day(invoice.due_date)}`,
+    ...(due.isNegative() ? [] : [`Due: ${day(invoice.due_date)}`]),
     '',
   ].join('\n')
 }

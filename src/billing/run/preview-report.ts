@@ -78,8 +78,9 @@ export async function checkAccounts(
  * nearly all accounts, so it counts only in a comparison with the invoices of the cycle itself.
  */
 export function isShown(account: AccountPreview, { key, compared }: PreviewHead): boolean {
-  const { changes, others, price_changes: prices, not_returned: lost, failed } = account
-  if (failed !== undefined || changes.length + prices.length + lost.length > 0) return true
+  const { changes, others, price_changes: prices, tax_changes: taxes, failed } = account
+  const listed = [changes, prices, taxes, account.not_returned]
+  if (failed !== undefined || listed.some(({ length }) => length > 0)) return true
   const isChanged = others.wanted !== others.stored || account.total !== account.stored
   return compared === key && isChanged
 }

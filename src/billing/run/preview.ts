@@ -4,6 +4,7 @@ import { Exact } from '../../catalog/records/exact-amount.ts'
 import type { InvoiceDocument } from '../../catalog/records/invoice-document.ts'
 import type { CycleCatalogue } from '../cycle/compute.ts'
 import { changedLines } from '../cycle/reconcile.ts'
+import type { TaxChange } from '../cycle/written-taxes.ts'
 import {
   type AccountPage,
   type AccountSource,
@@ -54,6 +55,8 @@ export interface AccountPreview {
   readonly others: { readonly wanted: string; readonly stored: string }
   /** Charges whose price changes within the charged period. */
   readonly price_changes: readonly PriceChange[]
+  /** Charges that keep other taxes than those at the end of their supply. */
+  readonly tax_changes: readonly TaxChange[]
   /** Lines of earlier confirmed invoices that no run corrects. */
   readonly not_returned: readonly UnreturnedLine[]
   /** Why the account cannot be computed. */
@@ -141,10 +144,11 @@ async function previewPage(catalog: Catalog, compute: ComputeAccount, page: Page
         price_changes: priceChangesOf(wanted, data.catalogue, () =>
           linesBy(page.otherRule, supposed, compute),
         ),
+        tax_changes: result?.taxChanges ?? [],
       }
     } catch (error) {
       const failed = error instanceof Error ? error.message : String(error)
-      const nothing = { total: null, changes: [], price_changes: [] }
+      const nothing = { total: null, changes: [], price_changes: [], tax_changes: [] }
       return { aid, ...former, ...nothing, others: { wanted: '0', stored }, failed }
     }
   })

@@ -1,8 +1,10 @@
-/** Reads the input of several accounts with one query per collection. */
+/** Reads the input of several accounts with few queries per collection. */
 import type { Catalog } from '../../catalog/connection.ts'
 import type { CreditLineDocument } from '../../catalog/records/credit-line.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { AccountCycle, StoredRevision } from '../cycle/compute.ts'
+import { dayOf, dayStartMs } from '../cycle/days.ts'
+import type { HolderRevisions } from '../cycle/input.ts'
 import type { PastBalance } from '../cycle/invoice.ts'
 import { withoutTaken } from '../cycle/late-usage.ts'
 import type { InvoiceLine } from '../cycle/totals.ts'
@@ -98,7 +100,7 @@ export async function readAccounts(
       inputs.set(aid, { input: new AccountInputError(own.problem), lines: stored })
       continue
     }
-    const { account, subscribers } = customers === null ? inWindow(run, own) : own
+    const { account, subscribers, elsewhere = [] } = customers === null ? inWindow(run, own) : own
     if (!isOfDay(run, account)) continue
     const { own: usage, late, taken } = stored
     if (usage.length + late.length > LINES_PER_ACCOUNT_MAX) {
@@ -115,6 +117,7 @@ export async function readAccounts(
       next: run.next,
       account,
       subscribers,
+      elsewhere,
       catalogue: data.catalogue,
       written: written.get(aid) ?? [],
       ...(periods !== null && { periods: { ...revisionsOf(own), ...periods.of(aid) } }),
@@ -132,9 +135,8 @@ export async function readAccounts(
   return inputs
 }
 
-interface Known {
-  readonly account: readonly StoredRevision[]
-  readonly subscribers: readonly StoredRevision[]
+/** A customer system does not tell other accounts of a subscriber. */
+interface Known extends HolderRevisions {
   readonly merged: readonly number[]
   readonly problem: string | null
 }
@@ -164,15 +166,16 @@ function byTime(a: InputLine, b: InputLine): number {
   return a.stamp < b.stamp ? -1 : 1
 }
 
-function revisionsOf({ account, subscribers }: Known) {
-  return { account, subscribers }
+function revisionsOf({ account, subscribers, elsewhere = [] }: Known) {
+  return { account, subscribers, elsewhere }
 }
 
 /** The revisions in force in the cycle or the next one. */
-function inWindow({ cycle, next }: RunCycle, { account, subscribers }: Known) {
+function inWindow({ cycle, next }: RunCycle, { account, subscribers, elsewhere = [] }: Known) {
   const isIn = ({ from, to }: StoredRevision) =>
     from.getTime() < next.endMs && to.getTime() > cycle.startMs
-  return { account: account.filter(isIn), subscribers: subscribers.filter(isIn) }
+  const [own, others] = [subscribers, elsewhere].map((all) => all.filter(isIn))
+  return { account: account.filter(isIn), subscribers: own ?? [], elsewhere: others ?? [] }
 }
 
 /** `months`: of the longest period, the cycle and the next one may be anywhere in it. */
@@ -182,26 +185,51 @@ async function readRevisions(
   months: number,
   aids: readonly number[],
 ): Promise<Map<number, Known>> {
-  const filter = {
-    aid: { $in: [...aids] },
+  const inTime = {
     from: { $lt: new Date(keyEndMs(keyAfter(key, months), calendar)) },
     to: { $gt: new Date(keyEndMs(keyAfter(key, -months), calendar)) },
     deleted: { $ne: true },
   }
-  const found = await readPage(catalog, 'read the accounts of a page', (limits) =>
-    catalog.subscribers
-      .find(filter as never, limits)
-      .sort({ aid: 1, type: 1, from: 1, sid: 1 })
-      .toArray(),
+  const find = async (what: string, filter: Fields) =>
+    (await readPage(catalog, what, (limits) =>
+      catalog.subscribers
+        .find({ ...filter, ...inTime } as never, limits)
+        .sort({ aid: 1, type: 1, from: 1, sid: 1 })
+        .toArray(),
+    )) as unknown as Revision[]
+  const revisions = byAccount(
+    await find('read the accounts of a page', { aid: { $in: [...aids] } }),
   )
-  const revisions = byAccount(found as unknown as (StoredRevision & { aid: number })[])
+  const sids = begunWithinDay([...revisions.values()].flat(), calendar.zone)
+  const moved =
+    sids.length === 0
+      ? []
+      : await find('read other accounts of subscribers', {
+          type: 'subscriber',
+          sid: { $in: sids },
+        })
   return new Map(
     [...revisions].map(([aid, own]) => {
       const account = own.filter(({ type }) => type === 'account')
       const subscribers = own.filter(({ type }) => type === 'subscriber')
-      return [aid, { ...NOTHING, account, subscribers }]
+      const known = new Set(subscribers.map(({ sid }) => sid))
+      const elsewhere = moved.filter((one) => one.aid !== aid && known.has(one['sid']))
+      return [aid, { ...NOTHING, account, subscribers, elsewhere }]
     }),
   )
+}
+
+type Revision = StoredRevision & { readonly aid: number }
+
+/** Subscribers that an account gets within a day, perhaps from another one. */
+function begunWithinDay(revisions: readonly Revision[], zone: string): number[] {
+  const own = revisions.filter(({ type }) => type === 'subscriber')
+  const ends = new Set(own.map(({ aid, sid, to }) => `${aid}/${sid}/${to.getTime()}`))
+  const begun = own.filter(({ aid, sid, from }) => {
+    const atMs = from.getTime()
+    return dayStartMs(zone, dayOf(zone, atMs)) !== atMs && !ends.has(`${aid}/${sid}/${atMs}`)
+  })
+  return [...new Set(begun.map(({ sid }) => Number(sid)))]
 }
 
 async function readWritten(catalog: Catalog, { key }: RunCycle, aids: readonly number[]) {

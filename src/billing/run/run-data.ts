@@ -70,7 +70,7 @@ export function settingsOf(
   { rating, billing }: Pick<RunConfig, 'rating' | 'billing'>,
 ): CycleSettings {
   const { calendarMonthFractions, chargeIncludedServices, reconcileRequiresPreviousRun } = billrun
-  const { fullFraction, billableNextCycle, generateZeroRefunds } = billrun
+  const { fullFraction, billableNextCycle, correctTax, generateZeroRefunds } = billrun
   return {
     currencyDigits: currencyDigits(rating.currencyCode),
     calendarMonthFractions,
@@ -78,6 +78,7 @@ export function settingsOf(
     reconcileRequiresPreviousRun,
     fullFraction,
     billableNextCycle,
+    correctTax,
     generateZeroRefunds,
     preponeOnTermination: billing.preponeOnTermination,
   }

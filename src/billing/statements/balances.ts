@@ -124,8 +124,10 @@ function byDate(date: Date, withFuture = false): object {
   if (withFuture) return { urt: { $lte: date } }
   return {
     $or: [
-      { 'charge.not_before': { $lte: date } },
+      { due: { $gte: 0 }, 'charge.not_before': { $lte: date } },
       { 'charge.not_before': { $exists: false }, urt: { $lte: date } },
+      // Credit covers debts at once.
+      { due: { $lt: 0 }, urt: { $lte: date } },
     ],
   }
 }
@@ -139,7 +141,7 @@ export interface DebtOptions {
   /** Accounts that match: only their debts of which a payment was rejected count. Null: none. */
   readonly rejectionRequired: Readonly<Record<string, unknown>> | null
   readonly lookup: CustomerLookup
-  /** Subtracts unused credits whose due date has passed; only totals of 0 are left out then. */
+  /** Subtracts unused credits; only totals of 0 are left out then. */
   readonly withCredits?: boolean
 }
 
@@ -164,11 +166,12 @@ export async function overdueDebts(
   catalog: Catalog,
   { aids, nowMs, debtMin, rejectionRequired, lookup, withCredits = false }: DebtOptions,
 ): Promise<AccountDebt[]> {
+  const overdue = { due_date: { $lt: new Date(nowMs) } }
   const filter = {
     ...(aids === null ? {} : { aid: { $in: [...aids] } }),
     ...UNPAID,
     ...ACTIVE,
-    due_date: { $lt: new Date(nowMs) },
+    ...(withCredits ? { $or: [overdue, { due: { $lt: 0 } }] } : overdue),
   }
   const byAccount = new Map<number, Overdue>()
   await catalog.run('add up debts', async () => {

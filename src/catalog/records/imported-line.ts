@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import {
+  arrayAt,
   FieldError,
   type Fields,
   isObject,
@@ -63,6 +64,7 @@ export function importedLine(given: unknown, zone: string): ImportedLine {
   if (!isUnset(line['service_id'])) kept['service_id'] = String(plain(line['service_id']))
   const tier = tierOf(line['cycle'])
   if (tier !== null) kept['cycle'] = tier
+  if (!isUnset(line['tax_data'])) kept['tax_data'] = { taxes: taxesOf(line['tax_data']) }
   checkNamed(kept)
   checkPeriod(kept)
   const stamp = isUnset(line['stamp']) ? stampOf(kept) : textAt(line['stamp'], 'stamp')
@@ -101,6 +103,25 @@ function checkPeriod({ start, end, discount_start: from, discount_end: to }: Fie
 function tierOf(value: unknown): Fields | null {
   const from = isObject(value) && 'from' in value ? value['from'] : value
   return isUnset(from) ? null : { from: Number(decimalAt(from, 'cycle')) }
+}
+
+/** The taxes as far as a correction of the line needs them. */
+function taxesOf(value: unknown): Fields[] {
+  const { taxes } = objectAt(value, 'tax_data')
+  return arrayAt(taxes, 'tax_data.taxes').map((entry, index) => {
+    const at = `tax_data.taxes.${index}`
+    const { key, description, type, tax, embedded_amount: embedded } = objectAt(entry, at)
+    const name = textAt(key, `${at}.key`)
+    return {
+      key: name,
+      description: isUnset(description) ? name : textAt(description, `${at}.description`),
+      type: isUnset(type) ? 'vat' : textAt(type, `${at}.type`),
+      tax: Number(decimalAt(tax, `${at}.tax`)),
+      ...(!isUnset(embedded) && {
+        embedded_amount: Number(decimalAt(embedded, `${at}.embedded_amount`)),
+      }),
+    }
+  })
 }
 
 /** Numbers as `mongoexport` writes them, such as `{ "$numberLong": "5" }`. */

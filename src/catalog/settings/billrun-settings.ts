@@ -61,6 +61,7 @@ export const BillrunSchema = Type.Object(
           reconcile_requires_previous_billrun: flag,
           full_fraction: flag,
           billable_next_cycle: flag,
+          correct_tax: flag,
         },
         { ...closed, description: 'an object' },
       ),
@@ -100,6 +101,8 @@ export interface BillrunSettings {
   readonly fullFraction: boolean
   /** Charges paid ahead follow revisions that begin in the next cycle. */
   readonly billableNextCycle: boolean
+  /** Charges paid ahead get the taxes at the end of their supply. */
+  readonly correctTax: boolean
   readonly generateZeroRefunds: boolean
 }
 
@@ -118,6 +121,7 @@ export function billrunSettingsOf(value: unknown): BillrunSettings {
     reconcileRequiresPreviousRun: stored.upfront?.reconcile_requires_previous_billrun ?? false,
     fullFraction: stored.upfront?.full_fraction ?? false,
     billableNextCycle: stored.upfront?.billable_next_cycle ?? false,
+    correctTax: stored.upfront?.correct_tax ?? false,
     generateZeroRefunds: stored.flats?.generate_zero_refunds ?? false,
   }
 }

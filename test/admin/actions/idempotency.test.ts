@@ -2,6 +2,7 @@
 import { Type } from '@sinclair/typebox'
 import { afterEach, describe, expect, it } from 'vitest'
 import { moneyAction } from '../../../src/admin/actions/action.ts'
+import { sameSpelling } from '../../../src/admin/actions/money-calls.ts'
 import { param } from '../../../src/admin/actions/parameters.ts'
 import { ActionError } from '../../../src/admin/entities/errors.ts'
 import { NOW_MS, useActionServer } from '../../support/admin/actions/action-server.ts'
@@ -80,6 +81,24 @@ afterEach(async () => {
   await api.catalog().idempotency.deleteMany({})
 })
 
+it.each([
+  [10, '10.00', true],
+  ['-0.0', 0, true],
+  ['0.10', 0.1, true],
+  ['100', '1', false],
+  ['007', '7', false],
+  ['1.0.0', '1', false],
+  ['12345678901234567890.10', '12345678901234567890.1', true],
+  ['12345678901234567891', '12345678901234567892', false],
+  ['{"a":1}', { a: '1.0' }, true],
+  ['[1', '[1.0', false],
+  [[1, 2], [2, 1], false],
+  [true, 'true', true],
+])('%j and %j are the same value: %s', (one, other, isSame) => {
+  const [a, b] = [one, other].map((value) => JSON.stringify(sameSpelling(value)))
+  expect(a === b).toBe(isSame)
+})
+
 describe('a repetition', () => {
   it('gets the first answer byte for byte, and moves nothing', async () => {
     const first = await api.ask('move', { reason: 'why' }, { key: 'k' })
@@ -96,6 +115,29 @@ describe('a repetition', () => {
     const desc = 'the Idempotency-Key was used for a call with other parameters'
     expect(answer).toMatchObject({ http: 200, status: 0, code: 17577, desc, message: desc })
     expect(await moved()).toBe(1)
+  })
+
+  it('with the same values in another spelling is the same call', async () => {
+    const first = await api.ask(
+      'move',
+      { how: '{"b":[1.50,{"y":2,"x":"10.00"}],"a":10}' },
+      { key: 'k' },
+    )
+    const same = [
+      { a: '10.0', b: ['1.5', { x: 10, y: '2.000' }] },
+      { b: [1.5, { y: 2, x: 10 }], a: 10 },
+    ]
+    for (const how of same) {
+      const again = await api.ask('move', { how: JSON.stringify(how) }, { key: 'k' })
+      expect(again.text).toBe(first.text)
+    }
+    expect(await moved()).toBe(1)
+    const other = await api.ask(
+      'move',
+      { how: '{"b":[1.5,{"y":2,"x":10}],"a":10.01}' },
+      { key: 'k' },
+    )
+    expect(other).toMatchObject({ status: 0, desc: expect.stringContaining('other parameters') })
   })
 
   it('by another caller, of another action, or without a key is a call of its own', async () => {

@@ -24,10 +24,14 @@ const newAid = () => {
 }
 
 /** An invoice in favour of the customer. */
-async function creditNote(account: number, invoiceId: number, amount: string): Promise<void> {
+async function creditNote(
+  account: number,
+  invoiceId: number,
+  amount: string,
+  dueDate = new Date(NOW_MS - 1000),
+): Promise<void> {
   const catalog = world.catalog()
   const due = new Decimal(amount).negated()
-  const dueDate = new Date(NOW_MS - 1000)
   await catalog.transaction('store an invoice', (session) =>
     storeInvoiceBill(
       { catalog, session, currencyCode: 978, nowMs: world.now, actor: ACTOR },
@@ -78,6 +82,15 @@ describe('a refund', () => {
     const [sold] = await world.catalog().gatewaycharges.find({ aid: account }).toArray()
     expect(charges[0]?.refunds).toEqual({ charge: sold?._id, reference: sold?.reference })
     expect((await world.charge(account, { mode: 'refund' })).skipped).toBe('no bills')
+    await expectBooks()
+  })
+
+  it('does not wait for the due date of a credit note', async () => {
+    const account = await payer('30')
+    await creditNote(account, account * 10 + 5, '30', new Date(world.now + 14 * 86_400_000))
+    const wanted = { mode: 'refund', amount: new Decimal(30), isNamed: true } as const
+    expect(amounts((await world.charge(account, wanted)).charges)).toEqual(['30'])
+    expect(await creditLeft(account * 10 + 5)).toEqual(['0', '1'])
     await expectBooks()
   })
 

@@ -47,7 +47,9 @@ describe('the document of an invoice', () => {
 
   it('has the name of a credit note', async () => {
     const source = { ...invoice('-119', [line('-100')]), kind: 'credit_note' } as const
-    expect((await documents().documentOf(source, 'json')).fileName).toBe('credit-note-101.json')
+    const { fileName, bytes } = await documents().documentOf(source, 'json')
+    expect(fileName).toBe('credit-note-101.json')
+    expect(JSON.parse(String(bytes))).toMatchObject({ due_date: null })
   })
 
   it('as JSON has amounts as decimal texts', async () => {

@@ -47,6 +47,19 @@ describe('the page of an invoice', () => {
     expect(german).toContain('Fällig am 14.05.2024')
   })
 
+  it('of a negative amount has no due date, terms and account', async () => {
+    const stored = { payment_terms: 'Within 30 days' }
+    const of = async (amount: string, more: object = {}) => {
+      const lines = [line(amount)]
+      const source = invoice(dueOf(lines), lines, { settings: settings(stored), ...more })
+      const text = textOf(await html(source))
+      return ['Due', 'IBAN', 'Within 30 days'].filter((each) => text.includes(each))
+    }
+    expect(await of('40.1')).toEqual(['Due', 'IBAN', 'Within 30 days'])
+    expect(await of('-40.1')).toEqual([])
+    expect(await of('-40.1', { kind: 'credit_note' })).toEqual([])
+  })
+
   it('runs from right to left in Hebrew', async () => {
     const page = await html({ ...SOURCE, language: 'he_IL' })
     expect(page).toContain('<html lang="he-IL" dir="rtl">')

@@ -114,6 +114,13 @@ describe('the e-invoice', () => {
     expect(xml).toContain('<cbc:BaseQuantity unitCode="SEC">3725<')
   })
 
+  it('asks for no payment of a negative amount', () => {
+    const xml = ublOf(VALID['a negative invoice'] as InvoiceSource)
+    expect(xml).toContain('<cbc:InvoiceTypeCode>380<')
+    expect(xml).not.toMatch(/DueDate|PaymentMeans|PayeeFinancialAccount/)
+    expect(xml).toContain('Credited to the account')
+  })
+
   it('is a credit note that names the invoice', () => {
     const xml = ublOf(VALID['a credit note'] as InvoiceSource)
     expect(xml).toContain('<CreditNote xmlns=')

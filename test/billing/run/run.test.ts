@@ -1,6 +1,7 @@
 /** A run of the cycle on a real store, with a small calculation. */
 import { describe, expect, it } from 'vitest'
 import { calendarOf } from '../../../src/billing/credit/credits.ts'
+import { computeAccount } from '../../../src/billing/cycle/compute.ts'
 import { BillingError } from '../../../src/billing/errors.ts'
 import { claimPage } from '../../../src/billing/run/pages.ts'
 import { readParked, skipParked } from '../../../src/billing/run/parked.ts'
@@ -18,6 +19,7 @@ import {
   invoiceOf,
   KEY,
   RUN_MS,
+  TO,
   useCycle,
 } from '../../support/billing/cycle-fixture.ts'
 
@@ -28,6 +30,29 @@ const numbers = async () => (await cycle.invoices()).map((invoice) => invoice['i
 const statusNow = async (nowMs = RUN_MS, key = KEY) =>
   (await readCycleState(cycle.catalog(), { key, invoicingDay: null }, calendarOf(config), nowMs))
     .status
+
+it('charges the day of a move to another account once', async () => {
+  await cycle.addAccounts(3)
+  const { plans, subscribers } = cycle.catalog()
+  const price = [{ from: 0, to: 'UNLIMITED', price: 31 }]
+  const tax = [{ type: 'vat', taxation: 'no' }]
+  await plans.insertOne({ name: 'GOLD', from: FROM, to: TO, price, tax } as never)
+  const at = new Date('2026-05-10T12:00:00Z')
+  const sid = 10_001
+  await subscribers.updateOne({ sid } as never, { $set: { to: at } } as never)
+  const moved = { type: 'subscriber', aid: 2, sid, plan: 'GOLD', from: at, to: TO, rev: 1 }
+  await subscribers.insertOne(moved as never)
+  // A page of one account does not read the other one.
+  await cycle.run({ compute: computeAccount, pageSize: 1 })
+  const lines = await cycle.lines()
+  const amounts = lines.map(({ aid, sid: of, aprice }) => [aid, of, aprice])
+  expect(amounts).toEqual([
+    [1, sid, 10],
+    [2, sid, 21],
+    [2, 10_002, 31],
+    [3, 10_003, 31],
+  ])
+})
 
 describe('a run', () => {
   it('stores an invoice and lines for each account, numbered without gaps from 101', async () => {

@@ -30,6 +30,16 @@ describe('an imported line', () => {
     expect(line).not.toHaveProperty('unknown')
   })
 
+  it('keeps the rates of its taxes', () => {
+    const vat = { key: 'VAT', description: 'VAT 19 %', type: 'vat', tax: 0.19 }
+    const within = { key: 'CITY', tax: { $numberDecimal: '0.02' }, embedded_amount: 0.2 }
+    expect(
+      of({ tax_data: { total_amount: 1.9, taxes: [{ ...vat, amount: 1.9 }, within] } }),
+    ).toMatchObject({
+      tax_data: { taxes: [vat, { key: 'CITY', type: 'vat', tax: 0.02, embedded_amount: 0.2 }] },
+    })
+  })
+
   it('without a stamp has one of its content', () => {
     expect(of({}).stamp).toBe(of({ unknown: 1 }).stamp)
     expect(of({}).stamp).not.toBe(of({ aprice: 11 }).stamp)
@@ -54,6 +64,7 @@ describe('an imported line', () => {
     [{ type: 'credit' }, 'usaget must be discount or conditional_charge'],
     [{ type: 'credit', usaget: 'discount' }, 'key is missing'],
     [{ charged_billrun: '2026' }, 'charged_billrun must be a cycle'],
+    [{ tax_data: { taxes: [{ key: 'VAT' }] } }, 'tax_data.taxes.0.tax is missing'],
   ])('%j is refused', (more, text) => {
     expect(() => of(more)).toThrow(text)
   })

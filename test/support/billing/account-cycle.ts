@@ -26,6 +26,7 @@ export const SETTINGS: CycleSettings = {
   reconcileRequiresPreviousRun: false,
   fullFraction: false,
   generateZeroRefunds: false,
+  correctTax: false,
   preponeOnTermination: true,
 }
 
@@ -103,8 +104,11 @@ export interface Given {
   readonly discounts?: readonly StoredRevision[]
   readonly charges?: readonly StoredRevision[]
   readonly subscribers?: readonly StoredRevision[]
+  /** In other accounts. */
+  readonly elsewhere?: readonly StoredRevision[]
   readonly account?: Fields
   readonly written?: readonly Fields[]
+  readonly taxation?: TaxContext
   readonly settings?: Partial<CycleSettings>
   readonly calendar?: BillingCalendar
   readonly more?: Partial<AccountCycle>
@@ -128,10 +132,11 @@ export function accountCycle(given: Given): AccountCycle {
       services: byName(given.services, 'name'),
       discounts: byName(given.discounts, 'key'),
       charges: byName(given.charges, 'key'),
-      taxation: VAT,
+      taxation: given.taxation ?? VAT,
     },
     written,
-    periods: { account, subscribers, written, runs: [] },
+    ...elsewhereOf(given),
+    periods: { account, subscribers, ...elsewhereOf(given), written, runs: [] },
     hasPreviousRun: written.length > 0,
     lines: [],
     laterInstallments: [],
@@ -140,6 +145,10 @@ export function accountCycle(given: Given): AccountCycle {
     nowMs: 0,
     ...given.more,
   }
+}
+
+function elsewhereOf({ elsewhere }: Given): Pick<Given, 'elsewhere'> {
+  return elsewhere === undefined ? {} : { elsewhere }
 }
 
 function byName(all: readonly StoredRevision[] = [], field: string) {
@@ -155,7 +164,7 @@ function byName(all: readonly StoredRevision[] = [], field: string) {
 export function wanted(given: Given, timing: Timing = 'arrears'): ChargeLine[] {
   const { aid, calendar, catalogue, settings, account, subscribers, cycle, next } =
     accountCycle(given)
-  const holders = holdersOf(account, subscribers, calendar.zone)
+  const holders = holdersOf({ account, subscribers }, calendar.zone)
   const target = { aid, calendar, catalogue, settings }
   return wantedCharges(target, holders, timing === 'ahead' ? next : cycle, timing)
 }
@@ -163,8 +172,7 @@ export function wanted(given: Given, timing: Timing = 'arrears'): ChargeLine[] {
 /** The charges of a run, with the longer periods and what it charges ahead. */
 export function charged(given: Given): readonly ChargeLine[] {
   const input = accountCycle(given)
-  return accountCharges(input, holdersOf(input.account, input.subscribers, input.calendar.zone))
-    .charges
+  return accountCharges(input, holdersOf(input, input.calendar.zone)).charges
 }
 
 export function total(lines: readonly { readonly amount: { toNumber(): number } }[]): number {

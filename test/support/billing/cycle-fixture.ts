@@ -176,6 +176,7 @@ export function invoiceOf(input: AccountCycle, price: number): AccountInvoice {
     aid,
     billrunKey: cycle.key,
     prepone: [],
+    taxChanges: [],
     others: input.lines,
     lines: input.subscribers.map((subscriber) => {
       const sid = Number((subscriber as Fields)['sid'])

@@ -52,6 +52,10 @@ const ACCOUNT = {
     anyValue('`sid`, `kind`, `name`, `cycle`, `since`, `rule`, `amount`, `other_amount`.'),
     'Charges whose price changes within the charged period.',
   ),
+  tax_changes: listOf(
+    anyValue('`sid`, `kind`, `name`, `cycle`, `charged`, `in_force`, `difference`.'),
+    'Charges paid ahead that keep other taxes than those at the end of their supply.',
+  ),
   not_returned: listOf(
     anyValue('As a line of `changes`, with the `cycle` of its invoice.'),
     'Lines of confirmed invoices that no run corrects.',

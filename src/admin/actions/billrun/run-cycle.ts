@@ -43,6 +43,9 @@ export const completecycle = action({
     const state = await stateOf(call, name)
     await refuseRun(call, state, sent.rerun === true)
     const { generate_pdf: pdf } = sent
+    if (pdf === undefined || pdf === '') {
+      throw new ActionError('Following field/s are missing: generate_pdf')
+    }
     if (pdf !== 'true' && pdf !== 'false') throw new ActionError(INVALID)
     const { actor, catalog, clock } = call
     const { cycle } = state

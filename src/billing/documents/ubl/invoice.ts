@@ -8,7 +8,14 @@ import { currencyDigits, currencyName } from '../../currency.ts'
 import { EInvoiceError } from '../errors.ts'
 import { isoDate, lastInstantOf } from '../format.ts'
 import type { InvoiceSource, SourcePeriod } from '../source.ts'
-import { type GroupVat, type InvoiceView, type TaxGroup, type ViewLine, viewOf } from '../view.ts'
+import {
+  type GroupVat,
+  type InvoiceView,
+  isToPay,
+  type TaxGroup,
+  type ViewLine,
+  viewOf,
+} from '../view.ts'
 import { customerXml, partiesOf, supplierXml } from './parties.ts'
 import { aggregate, basic, ublDocument, type Xml } from './xml.ts'
 
@@ -100,7 +107,7 @@ function headXml({ view, isCredit, currency }: Ubl): Xml {
     basic('CustomizationID', CUSTOMIZATION),
     basic('ID', String(source.invoiceId)),
     basic('IssueDate', day(source.invoiceDate)),
-    isCredit ? '' : basic('DueDate', day(source.dueDate)),
+    isToPay(source) ? basic('DueDate', day(source.dueDate)) : '',
     isCredit ? basic('CreditNoteTypeCode', '381') : basic('InvoiceTypeCode', '380'),
     basic('DocumentCurrencyCode', currency),
   ].join('')
@@ -130,7 +137,8 @@ function referenceXml({ view }: Ubl, adjusted: InvoiceSource['adjusts'][number])
   )
 }
 
-function paymentXml({ view, isCredit }: Ubl): Xml {
+function paymentXml({ view }: Ubl): Xml {
+  const isAsked = isToPay(view.source)
   const { settings, invoiceId, dueDate } = view.source
   const { iban, bic, paymentTerms } = settings
   const due = `Due ${isoDate(dueDate, settings.timeZone)}`
@@ -145,8 +153,9 @@ function paymentXml({ view, isCredit }: Ubl): Xml {
       aggregate('FinancialInstitutionBranch', basic('ID', bic)),
     ),
   )
-  const terms = isCredit ? 'Credited to the account' : paymentTerms === '' ? due : paymentTerms
-  return (iban === '' || isCredit ? '' : means) + aggregate('PaymentTerms', basic('Note', terms))
+  const asked = paymentTerms === '' ? due : paymentTerms
+  const terms = isAsked ? asked : 'Credited to the account'
+  return (iban !== '' && isAsked ? means : '') + aggregate('PaymentTerms', basic('Note', terms))
 }
 
 function allowanceXml({ currency, view }: Ubl, { source, amount, group }: ViewLine): Xml {

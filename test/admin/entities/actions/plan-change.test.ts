@@ -29,6 +29,39 @@ it('a change of the plan within a day is warned about', () => {
   ])
 })
 
+/** A subscriber of account 1 until `at`, and of account 2 from then on. */
+function moved(at: string, zone: string, plan = 'A'): string[] {
+  const stored = { ...revision('A', '2018-01-01T00:00:00Z', '2026-12-01T00:00:00Z'), aid: 1 }
+  const draft = new Draft([stored])
+  const { to } = stored as unknown as { to: Date }
+  draft.change(stored, { to: new Date(at) })
+  draft.add({ plan, aid: 2, from: new Date(at), to })
+  return planChangeWarnings(draft, zone)
+}
+
+const MOVED =
+  'the account changes within a day, at 2026-06-10 09:30:00: ' +
+  'invoices count that day of what is kept for account 1 only'
+
+it('a change of the account within a day is warned about, with and without another plan', () => {
+  expect(moved('2026-06-10T09:30:00Z', 'UTC')).toEqual([MOVED])
+  expect(moved('2026-06-10T09:30:00Z', 'UTC', 'B')).toEqual([
+    expect.stringContaining('for plans A and B'),
+    MOVED,
+  ])
+  expect(moved('2026-06-10T00:00:00Z', 'UTC', 'B')).toEqual([])
+})
+
+it.each([
+  ['America/Sao_Paulo', '2018-11-04T03:00:00Z', 0],
+  ['America/Sao_Paulo', '2018-11-04T04:00:00Z', 1],
+  // 00:00 to 01:00 occurs twice.
+  ['America/Havana', '2018-11-04T04:00:00Z', 0],
+  ['America/Havana', '2018-11-04T05:00:00Z', 1],
+])('a day of %s begins with its first instant: %s', (zone, at, count) => {
+  expect(moved(at, zone)).toHaveLength(count)
+})
+
 it.each([
   ['at midnight', '2026-06-09T21:00:00Z', 'B'],
   ['to the same plan', '2026-06-10T09:30:00Z', 'A'],

@@ -32,6 +32,15 @@ export interface PriceChange {
   readonly other_amount: DecimalText | null
 }
 
+export interface TaxChange {
+  readonly sid: Figure
+  readonly name: string
+  readonly cycle: string
+  readonly charged: DecimalText
+  readonly in_force: DecimalText
+  readonly difference: DecimalText
+}
+
 export interface PreviewAccount {
   readonly aid: Figure
   readonly total: DecimalText | null
@@ -39,6 +48,7 @@ export interface PreviewAccount {
   readonly changes: readonly ChangedLine[]
   readonly others: Amounts
   readonly price_changes: readonly PriceChange[]
+  readonly tax_changes: readonly TaxChange[]
   readonly not_returned: readonly ChangedLine[]
   readonly failed?: string
 }

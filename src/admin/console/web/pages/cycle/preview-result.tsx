@@ -11,6 +11,7 @@ import {
   type PreviewAccount,
   type PriceChange,
   SHOWN_MAX,
+  type TaxChange,
 } from './data.ts'
 
 export function PreviewResult({ computed }: { readonly computed: Computed }) {
@@ -19,6 +20,9 @@ export function PreviewResult({ computed }: { readonly computed: Computed }) {
   const failed = accounts.filter((each) => each.failed !== undefined)
   const lines = accounts.flatMap(differencesOf)
   const prices = accounts.flatMap(({ aid, price_changes: all }) =>
+    all.map((change) => ({ aid, ...change })),
+  )
+  const taxes = accounts.flatMap(({ aid, tax_changes: all }) =>
     all.map((change) => ({ aid, ...change })),
   )
   const lost = accounts.flatMap(({ aid, not_returned: all }) =>
@@ -32,6 +36,7 @@ export function PreviewResult({ computed }: { readonly computed: Computed }) {
       <Part title={t('preview.failed')} rows={failed} columns={failedColumns()} />
       <Part title={t('preview.lines')} rows={lines} columns={lineColumns(false)} />
       <Part title={t('preview.prices')} rows={prices} columns={priceColumns()} />
+      <Part title={t('preview.taxes')} rows={taxes} columns={taxColumns()} />
       <Part title={t('preview.lost')} rows={lost} columns={lineColumns(true)} />
       {accounts.length >= SHOWN_MAX && <p>{t('preview.more', { count: SHOWN_MAX })}</p>}
     </>
@@ -96,6 +101,8 @@ function differencesOf({ aid, total, stored, changes, others, failed }: PreviewA
   return [{ ...whole, line: t('preview.invoiceTotal'), stored, wanted: total }, ...rows]
 }
 
+type OfAccount<Row> = Row & { readonly aid: Figure }
+
 const money = (text: DecimalText | null) => (text === null ? '–' : formatMoney(text))
 const account = ({ aid }: { readonly aid: Figure }) => (
   <a href={link(`customer/aid/${aid}`)}>{String(aid)}</a>
@@ -133,7 +140,9 @@ const failedColumns = (): Column<PreviewAccount>[] => [
   { title: t('cycle.why'), cell: ({ failed }) => failed ?? '' },
 ]
 
-const priceColumns = (): Column<PriceChange & { readonly aid: Figure }>[] => [
+const offerColumns = <
+  Row extends OfAccount<PriceChange> | OfAccount<TaxChange>,
+>(): Column<Row>[] => [
   { title: t('cycle.account'), cell: account },
   {
     title: t('preview.subscriber'),
@@ -141,6 +150,25 @@ const priceColumns = (): Column<PriceChange & { readonly aid: Figure }>[] => [
   },
   { title: t('preview.offer'), cell: ({ name }) => name },
   { title: t('cycle.key'), cell: ({ cycle }) => cycle },
+]
+
+const taxColumns = (): Column<OfAccount<TaxChange>>[] => [
+  ...offerColumns<OfAccount<TaxChange>>(),
+  { title: moneyHeader(t('preview.kept')), cell: ({ charged }) => money(charged), isNumber: true },
+  {
+    title: moneyHeader(t('preview.inForce')),
+    cell: ({ in_force: inForce }) => money(inForce),
+    isNumber: true,
+  },
+  {
+    title: t('preview.difference'),
+    cell: ({ difference }) => formatMoney(difference),
+    isNumber: true,
+  },
+]
+
+const priceColumns = (): Column<OfAccount<PriceChange>>[] => [
+  ...offerColumns<OfAccount<PriceChange>>(),
   { title: t('preview.since'), cell: ({ since }) => since.slice(0, 10) },
   { title: t('preview.rule'), cell: ({ rule }) => <code>{rule}</code> },
   { title: moneyHeader(t('preview.amount')), cell: ({ amount }) => money(amount), isNumber: true },

@@ -63,7 +63,7 @@ export interface TaxGroup {
 export interface Invoice {
   readonly type: 'invoice' | 'credit_note'
   readonly invoice_date: string
-  readonly due_date: string
+  readonly due_date: string | null
   readonly billrun_key: string
   readonly currency: string | null
   readonly period: Period | null

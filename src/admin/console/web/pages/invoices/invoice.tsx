@@ -51,7 +51,7 @@ function Data({ invoice }: { readonly invoice: Read }) {
   const facts: Fact[] = [
     { title: t('invoices.cycle'), value: invoice.billrun_key },
     { title: t('invoices.date'), value: invoice.invoice_date },
-    { title: t('invoices.due'), value: invoice.due_date },
+    { title: t('invoices.due'), value: invoice.due_date ?? '' },
     {
       title: t('invoices.period'),
       value: period === null ? '' : t('invoices.days', { ...period }),

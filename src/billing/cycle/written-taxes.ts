@@ -1,0 +1,101 @@
+/**
+ * Taxes of charges that were paid ahead. A run keeps those with which they were charged, even if
+ * others are in force at the end of the supply; with `correctTax` it credits such charges and
+ * writes them again. Pure.
+ */
+import { Exact } from '../../catalog/records/exact-amount.ts'
+import type { TaxRule } from '../../domain/tax.ts'
+import { finalChargeOf } from '../../rating/line-tax.ts'
+import type { AccountCycle } from './input.ts'
+import type { AdjustmentLine, ChargeLine } from './lines.ts'
+import { writtenPartners } from './reconcile.ts'
+import { taxationAt, taxesInForce } from './tax.ts'
+import { chargeKey, type WrittenCharge } from './written.ts'
+
+/** A charge with other taxes than those at the end of its supply; amounts are decimal text. */
+export interface TaxChange {
+  readonly sid: number
+  readonly kind: 'plan' | 'service'
+  readonly name: string
+  /** Key of the charged cycle or period. */
+  readonly cycle: string
+  /** With discounts, after tax. */
+  readonly charged: string
+  readonly in_force: string
+  readonly difference: string
+}
+
+type Input = Pick<AccountCycle, 'catalogue' | 'cycle' | 'settings'>
+
+/** Wanted charges with the taxes of the written ones that they correct. */
+export function withWrittenTaxes(
+  input: Input,
+  wanted: readonly ChargeLine[],
+  written: readonly WrittenCharge[],
+): ChargeLine[] {
+  const partners = writtenPartners(wanted, written)
+  return wanted.map((line) => {
+    const taxes = (partners.get(line) ?? overlapping(line, written))?.taxes ?? null
+    if (taxes === null) return line
+    const others = input.settings.correctTax ? otherTaxes(input, line, taxes) : null
+    return others === null ? { ...line, taxes } : { ...line, taxes: others, isChargedAgain: true }
+  })
+}
+
+/** Days that were charged keep their taxes, also if they are another part now. */
+function overlapping(
+  { span, ...line }: ChargeLine,
+  written: readonly WrittenCharge[],
+): WrittenCharge | undefined {
+  const key = chargeKey(line)
+  return written.find(
+    (one) => one.key === key && one.span.startMs < span.endMs && one.span.endMs > span.startMs,
+  )
+}
+
+/** The taxes at the end of a supply that ends in the cycle, if they are others. */
+function otherTaxes(
+  { catalogue, cycle }: Input,
+  line: ChargeLine,
+  taxes: readonly TaxRule[],
+): readonly TaxRule[] | null {
+  const { endMs } = line.span
+  if (endMs <= cycle.startMs || endMs > cycle.endMs) return null
+  const found = taxesInForce(line, taxationAt(catalogue.taxation, endMs))
+  return found === null || ratesOf(found) === ratesOf(taxes) ? null : found
+}
+
+function ratesOf(rules: readonly TaxRule[]): string {
+  return JSON.stringify(rules.map(({ rate, isEmbedded }) => [new Exact(rate), isEmbedded]).sort())
+}
+
+/** Charges that keep their taxes although others are in force at the end of their supply. */
+export function taxChangesOf(
+  input: Input,
+  wanted: readonly ChargeLine[],
+  adjustments: readonly AdjustmentLine[],
+): TaxChange[] {
+  return wanted.flatMap((line) => {
+    const { taxes, sid, kind, name, cycle } = line
+    const others =
+      taxes === undefined || line.isChargedAgain ? null : otherTaxes(input, line, taxes)
+    if (taxes === undefined || others === null) return []
+    const own = adjustments.filter(({ eligibleLine }) => eligibleLine === line.id)
+    const price = own.reduce((sum, { amount }) => sum.plus(amount), new Exact(line.amount))
+    const [charged, inForce] = [taxes, others].map(
+      (rules) => new Exact(finalChargeOf(price, rules, null).exact.final_charge),
+    ) as [Exact, Exact]
+    if (charged.equals(inForce)) return []
+    return [
+      {
+        sid,
+        kind: kind === 'flat' ? 'plan' : 'service',
+        name,
+        cycle: cycle.key,
+        charged: charged.toString(),
+        in_force: inForce.toString(),
+        difference: inForce.minus(charged).toString(),
+      },
+    ]
+  })
+}
