@@ -2,6 +2,7 @@
  * HTTP calls to systems of others, limited in time and size, and to allowed addresses. Redirects
  * are not followed: they could lead to an address that was not checked.
  */
+import type * as Undici from 'undici'
 import type { Agent, Dispatcher } from 'undici'
 import {
   type AddressPolicy,
@@ -35,6 +36,8 @@ export interface OutgoingOptions {
 }
 
 export interface Outgoing {
+  /** Loads the HTTP client, which a time limit would otherwise count; it is loaded once. */
+  load(): Promise<unknown>
   /** The body of a successful answer. Rejects with an error for `callErrorOf`. */
   call(call: OutgoingCall, limits: CallLimits): Promise<Buffer>
   close(): Promise<void>
@@ -60,11 +63,15 @@ class UndiciOutgoing implements Outgoing {
     this.#connectionsMax = connectionsMax
   }
 
+  load(): Promise<typeof Undici> {
+    return import('undici')
+  }
+
   async call(call: OutgoingCall, { signal, bytesMax }: CallLimits): Promise<Buffer> {
     const { url, method, headers, body, ca = '' } = call
     refuseLiteralAddress(new URL(url), this.#policy)
     // Loaded by the first call: most processes make none.
-    const undici = await import('undici')
+    const undici = await this.load()
     const response = await undici.request(url, {
       method,
       dispatcher: this.#agentFor(ca, undici.Agent),

@@ -1,8 +1,8 @@
 /**
  * Holds the processor time of the tests to `test/budget.json`, normalised by the calibration that
  * each file runs: outside the short set, a part may exceed its budget by 15 %, and the tests of a
- * file may use twice their row or 3 s, whichever is more. `TEST_BUDGET=record` writes what a run has
- * measured.
+ * file may use twice their row or 3 s, whichever is more. `TEST_BUDGET=record` writes what a run
+ * has measured.
  */
 import { writeFileSync } from 'node:fs'
 import type { Reporter, TestModule } from 'vitest/node'

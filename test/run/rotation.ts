@@ -1,7 +1,7 @@
 /**
  * Costly tests of faults. A landing (`TEST_SET=landing`) runs one fifth of them in turn, and always
- * those that cover a file changed since the last green run of all tests, `test/full-run.json`, which
- * `TEST_SET=full .ci/run` writes. When that run is too far away, a landing runs all of them.
+ * those that cover a file changed since the last green run of all tests, `test/full-run.json`,
+ * which `TEST_SET=full .ci/run` writes. When that run is too far away, it runs all of them.
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'

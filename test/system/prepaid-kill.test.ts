@@ -24,7 +24,7 @@ const FIRST_SID = 101
 const CARDS_PER_ROUND = 40
 const RENEWALS = 80
 const VALUE = 10
-/** Of 80 clients at once, whose repetitions would otherwise be most of the load. */
+/** Pause of 80 clients at once, whose repetitions would otherwise be most of the load. */
 const RETRY_MS = 250
 const STORES = process.env['TEST_MONGO_URL'] === undefined ? ['redis', 'mongo'] : ['redis']
 const VICTIMS = ['admin', ...STORES] as ('admin' | 'redis' | 'mongo')[]

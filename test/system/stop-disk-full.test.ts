@@ -23,7 +23,7 @@ import {
 import { waitUntil } from '../support/wait.ts'
 
 const MIB = 1024 * 1024
-/** Of the tests that share a product, at most. */
+/** At most, for the tests that share a product. */
 const LOADS = 3
 /** Settings of a stop that does not wait long for room. */
 const BRIEF = {
@@ -36,7 +36,7 @@ const why = problem === undefined ? '' : ` (skipped: ${problem})`
 describe.skipIf(problem !== undefined)(`a stop while the disk is full${why}`, () => {
   let product: Product
   let disk: SmallDisk
-  /** What a test has left running for the next one, which needs the same settings. */
+  /** The product that a test has left running for the next one, with the same settings. */
   let running: Started | undefined
   let loads = 0
 

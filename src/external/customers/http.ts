@@ -61,6 +61,7 @@ class UndiciHttp implements CustomerHttp {
 
   async post(call: CallSettings, body: CallBody, bytesMax: number): Promise<unknown> {
     if (call.problem !== null) throw new CustomerSystemError('settings', call.problem)
+    await this.#outgoing.load()
     const signal = AbortSignal.timeout(call.timeoutMs)
     try {
       return await this.#authenticated(call, body, { signal, bytesMax })

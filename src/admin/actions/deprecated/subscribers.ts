@@ -1,6 +1,6 @@
 /** `subscribers`: query, change and close subscribers, by the entity API. */
 import { Type } from '@sinclair/typebox'
-import { anyValue } from '../../../catalog/entities/json-schema.ts'
+import { anyValue, listOf, text } from '../../../catalog/entities/json-schema.ts'
 import { booleanOf } from '../../entities/requests/cast-value.ts'
 import type { RawParameters } from '../../entities/requests/raw-parameters.ts'
 import { action, type EntityAction } from '../action.ts'
@@ -27,7 +27,10 @@ export const subscribers = action({
     ),
     keep_lines: param.optional(param.flag('Always true: lines are never moved.')),
   }),
-  answer: { details: anyValue('Subscribers, or the subscriber before and after.') },
+  answer: {
+    details: anyValue('Subscribers, or the subscriber before and after.'),
+    warnings: listOf(text('A warning.'), 'Of a change: ignored fields, and problems to check.'),
+  },
   example: {
     parameters: { method: 'query', query: { sid: 7 } },
     answer: { desc: 'Success querying subscriber', details: [] },
