@@ -1,4 +1,5 @@
 /** Set-ups of deprecated calls. */
+import { insertEntity } from '../../../catalog/store.ts'
 import { emptyLedger } from '../../../ledger.ts'
 import { type Fields, NOW_MS } from '../action-server.ts'
 import { addDeprecatedTenant, addLines, megabytes, useDeprecated } from '../deprecated-tenant.ts'
@@ -59,6 +60,26 @@ export function deprecatedReads(): SetUp {
         data(100, { sid: 8 }),
         data(900, { sid: 8, plan: 'OTHER' }),
         data(900, { sid: 8, billrun: '202606' }),
+      )
+      for (const own of [
+        { msisdn: '447700900001', from: '2026-01-01', to: '2026-06-11' },
+        { msisdn: '447700900002', from: '2026-06-11' },
+      ]) {
+        await insertEntity(catalog(), 'subscribers', { aid: 1001, sid: 12, plan: 'GOLD', ...own })
+      }
+      const other = { called_number: '1', calling_number: '2' }
+      await addLines(
+        catalog(),
+        ...['call', 'incoming_call', 'sms'].flatMap((usaget, index) => [
+          {
+            sid: 12,
+            usaget,
+            ...(index === 1 ? { calling_number: '2' } : { called_number: '1' }),
+            ...at(10),
+          },
+          { sid: 12, usaget, called_number: '', calling_number: '', ...at(11) },
+          { sid: 12, usaget, ...other, ...at(12) },
+        ]),
       )
       await catalog().billrun.insertMany([
         { ...invoice, billrun_key: '202605', invoice_id: 1 },
