@@ -172,21 +172,37 @@ function sendFile(reply: FastifyReply, file: AnswerFile): FastifyReply {
     .send(bytes)
 }
 
-/**
- * HEAD is served for every GET route. A write by GET would be executed by following a link from
- * another site, so it is refused if the caller is identified by a cookie.
- */
 function refuseMethod(
-  { name, isReadByGet, writesByGet }: Action,
-  { by }: Actor,
-  { method }: FastifyRequest,
+  action: Action,
+  { by }: Pick<Actor, 'by'>,
+  { method }: Pick<FastifyRequest, 'method'>,
   reply: FastifyReply,
 ): void {
+  const refusal = methodRefusal(action, by, method)
+  if (refusal === null) return
+  reply.header('allow', action.isReadByGet === true ? 'GET, POST' : 'POST')
+  throw new RequestError(405, refusal)
+}
+
+/**
+ * Why an action is not served by the method; null if it is. HEAD is served for every GET route, so
+ * it may only read.
+ */
+export function methodRefusal(
+  { name, isReadByGet, writesByGet }: Pick<Action, 'name' | 'isReadByGet' | 'writesByGet'>,
+  by: Actor['by'],
+  method: string,
+): string | null {
   const isRead = method === 'GET' || method === 'HEAD'
-  const isSafe = writesByGet !== true || by !== 'session'
-  if (method === 'POST' || (isRead && isReadByGet === true && isSafe)) return
-  reply.header('allow', isReadByGet === true ? 'GET, POST' : 'POST')
-  throw new RequestError(405, `${name} must be sent by POST`)
+  if (method === 'POST') return null
+  if (!isRead || isReadByGet !== true) return `${name} must be sent by POST`
+  if (writesByGet !== true) return null
+  if (method === 'HEAD') return `${name} must be sent by GET or POST: HEAD may not write`
+  if (by !== 'session') return null
+  return (
+    `${name} must be sent by POST with a session cookie: it writes, and a link on any page would ` +
+    'send it by GET. GET is for callers with an access token or a signature'
+  )
 }
 
 const refuseCommit = async (): Promise<never> => {
