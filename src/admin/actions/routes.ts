@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../../catalog/actor.ts'
 import { actorOf, type Caller } from '../auth/caller.ts'
+import { readErrorOf } from '../entities/answer.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import { RequestError } from '../entities/errors.ts'
 import { readParameters, registerBodies } from '../entities/requests/body.ts'
@@ -117,6 +118,34 @@ async function answer(
   const uploads = body === undefined ? NO_FILES : { ...NO_FILES, fieldsBytesMax: body.bytesMax }
   const { values, sent } = await readParameters(request, reply, uploads)
   reply.headers(deprecationHeaders(action, values))
+  try {
+    return await answerCall(action, deps, moneyCalls, { request, reply, values, sent })
+  } catch (error) {
+    throw readsOnly(action, values) ? readErrorOf(error) : error
+  }
+}
+
+/** Whether a call changes nothing that is charged or sold, whatever its method. */
+export function readsOnly(action: Action, values: RawParameters): boolean {
+  const { isReadByGet, writesByGet, isMoney, access, parameters } = action
+  if (isReadByGet === true) return writesByGet !== true
+  if (Object.hasOwn(parameters.properties, 'method')) return values.get('method') === 'query'
+  return !isMoney && access.includes('read')
+}
+
+interface ReceivedCall {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly values: RawParameters
+  readonly sent: SentParameters
+}
+
+async function answerCall(
+  action: Action,
+  deps: ActionRoutes,
+  moneyCalls: MoneyCalls,
+  { request, reply, values, sent }: ReceivedCall,
+): Promise<unknown> {
   const caller = await admitted(action, deps, request, values, sent)
   const actor = actorOf(caller)
   refuseMethod(action, actor, request, reply)

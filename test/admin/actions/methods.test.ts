@@ -1,7 +1,7 @@
 /** Each row of the interface that names a method and a path is described and served by it. */
 import { expect, it } from 'vitest'
 import { pathsOf } from '../../../src/admin/actions/action.ts'
-import { methodRefusal } from '../../../src/admin/actions/routes.ts'
+import { methodRefusal, readsOnly } from '../../../src/admin/actions/routes.ts'
 import { ACTIONS } from '../../../src/admin/actions/table.ts'
 import type { Actor } from '../../../src/catalog/actor.ts'
 import { DOCUMENT } from '../../support/admin/entities/openapi/answer-check.ts'
@@ -64,5 +64,21 @@ it('HEAD never writes', () => {
   const [remove] = ACTIONS.filter(({ writesByGet }) => writesByGet)
   for (const by of CALLERS) {
     expect(remove && methodRefusal(remove, by, 'HEAD')).toContain('HEAD may not write')
+  }
+})
+
+it('a call that only reads is known, whatever its method', () => {
+  const readers = (values: Record<string, string>) =>
+    ACTIONS.filter((each) => readsOnly(each, new Map(Object.entries(values)))).map(
+      ({ name }) => name,
+    )
+  const queries = ['subscribers', 'subscribersautorenew', 'balances', 'cards', 'statistics']
+  const reads = ['bill', 'accountinvoices', 'activity', 'find', 'rates', 'plans', 'querybillrun']
+  const writes = ['remove', 'credit', 'pay', 'save', 'recreateinvoices', 'onetimeinvoice']
+  expect(readers({})).toEqual(expect.arrayContaining(reads))
+  expect(readers({ method: 'query' })).toEqual(expect.arrayContaining([...reads, ...queries]))
+  for (const name of [...queries, ...writes]) {
+    expect(readers({})).not.toContain(name)
+    expect(readers({ method: 'update' })).not.toContain(name)
   }
 })
