@@ -46,13 +46,18 @@ export async function renderHtml(
 /** Other work of the process goes on between them. */
 const OUTPUTS_AT_ONCE = 50
 
+const { escape: escaped } = filters as unknown as {
+  escape(this: unknown, value: unknown): string
+}
+
 /** The escaping of the engine, which waits for a turn of the event loop now and then. */
 function cooperativeEscape(): NonNullable<LiquidOptions['outputEscape']> {
   let outputs = 0
-  return function (this: ThisParameterType<typeof filters.escape>, value: unknown) {
-    const escaped = filters.escape.call(this, value as string)
+  return function (this: unknown, value: unknown) {
+    const text = escaped.call(this, value)
     outputs += 1
-    return outputs % OUTPUTS_AT_ONCE === 0 ? setImmediate(escaped) : escaped
+    // The engine waits for a promise, although its type does not say so.
+    return (outputs % OUTPUTS_AT_ONCE === 0 ? setImmediate(text) : text) as string
   }
 }
 

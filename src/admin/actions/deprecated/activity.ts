@@ -110,7 +110,8 @@ async function revisionsOf(
   const filter = { type: 'subscriber', sid, deleted: { $ne: true } } as const
   const stored = await catalog.read('find subscriber', (limits) =>
     catalog.subscribers
-      .find(filter, { ...limits, projection: { from: 1, msisdn: 1 } })
+      .find(filter, limits)
+      .project<{ from: Date; msisdn?: unknown }>({ from: 1, msisdn: 1 })
       .sort({ from: 1 })
       .toArray(),
   )
