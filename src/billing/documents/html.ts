@@ -61,7 +61,7 @@ function cooperativeEscape(): NonNullable<LiquidOptions['outputEscape']> {
   }
 }
 
-/** In place of the limit of the engine, which is one on time and depends on what else is running. */
+/** Replaces the limit of the engine, which is one on time and depends on what else is running. */
 class PartsLimit {
   #left: number
 

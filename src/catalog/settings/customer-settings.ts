@@ -19,7 +19,7 @@ const whole = (minimum: number, maximum: number) =>
     Type.Integer({ minimum, maximum, description: `an integer from ${minimum} to ${maximum}` }),
   )
 const text = (maxLength = 1024) => Type.String({ minLength: 1, maxLength, description: 'a text' })
-/** Empty: not set. */
+/** An empty text counts as absent. */
 const emptyOrText = () => Type.String({ maxLength: 1024, description: 'a text' })
 /** Sealed values are longer than the secrets in them. */
 const secret = () => text(2048)

@@ -1,4 +1,4 @@
-/** Reads that MongoDB does not answer in time do not end an audit: they are repeated, then named. */
+/** Reads of an audit that MongoDB does not answer in time: they are repeated, then named. */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Catalog } from '../../catalog/connection.ts'
 import { CatalogUnavailableError, SlowReadError } from '../../catalog/errors.ts'

@@ -205,7 +205,7 @@ function listChange(
     throw new EntityRuleError(`options: cannot ${kind} ${name} here`, DISPLAY.request)
   }
   if (byKey !== null) return { field: name, values, by: byKey }
-  // What is removed may have been stored in any form.
+  // A number that is removed may have been stored in any form.
   const cast = castField(field, values, context, kind === 'pull' ? values : [])
   if ('reason' in cast) {
     throw new EntityRuleError(`options: ${kind} of ${name}: ${cast.reason}`, DISPLAY.request)
