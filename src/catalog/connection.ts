@@ -215,6 +215,8 @@ function createLink(client: MongoClient): ServerLink {
   }
 }
 
+/** A timer that is later than this was held up by the thread itself. */
+const BUSY_MS = 50
 /** After this many times `timeoutMs` without any answer, the driver is reconnected. */
 const SILENT_TIMEOUTS = 3
 
@@ -233,11 +235,21 @@ function createRunners(
     let isLate = false
     const deadline = new Promise<never>((_resolve, reject) => {
       // The driver's own limits apply per step (select, connect, send, retry) and would add up.
-      timer = setTimeout(() => {
+      let dueMs = monotonicMs() + limitMs
+      const expire = () => {
+        // An answer could not be read while this thread was busy: that is no silence of MongoDB.
+        const busyMs = monotonicMs() - dueMs
+        if (busyMs > BUSY_MS) {
+          const moreMs = Math.min(busyMs, limitMs)
+          dueMs += busyMs + moreMs
+          timer = setTimeout(expire, moreMs)
+          return
+        }
         isLate = true
         reconnectIfSilent()
         reject(new CatalogUnavailableError(`MongoDB: ${what}: no answer within ${limitMs} ms`))
-      }, limitMs)
+      }
+      timer = setTimeout(expire, limitMs)
     })
     const attempt = async () => {
       await link.ready()

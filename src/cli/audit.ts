@@ -12,6 +12,7 @@ import { auditNumbers, type NumbersReport, numbersLines } from './audit/invoice-
 import { explainAccount, type MendResult, type MendSettings, mend } from './audit/mend.ts'
 import { auditRecords } from './audit/records.ts'
 import { auditUninvoiced, type UninvoicedReport, uninvoicedLines } from './audit/uninvoiced.ts'
+import { repeatingReads, Unread, unreadLines } from './audit/unread.ts'
 import { CommandError, UsageError } from './errors.ts'
 import type { OptionValues } from './parse.ts'
 import type { Shell } from './shell.ts'
@@ -42,6 +43,10 @@ export interface AuditReport {
   numbers?: NumbersReport
   /** Lines that no invoice has. */
   uninvoiced?: UninvoicedReport
+  /** Parts that MongoDB did not answer in time, with the reasons; absent if there are none. */
+  unread?: string[]
+  /** Further ones. */
+  unreadLeftOut?: number
 }
 
 const LISTED_MAX = 1_000
@@ -56,18 +61,18 @@ export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1>
     if (lost.length > 0) throw new CommandError(LEDGER_LOST)
     const stores = { ledger, catalog, recording: watchRecorderProgress(ledger) }
     const different: FoundAccount[] = []
-    const books = await auditBooks(catalog, atOf(options, config.rating.timeZone))
-    const numbers = await auditNumbers(catalog)
     const { lookup } = accounts
-    const uninvoiced = await auditUninvoiced({ catalog, lookup }, config)
-    const withBooks = (report: AuditReport): AuditReport => ({
-      ...report,
-      ok: report.ok && books.ok && numbers.ok && uninvoiced.ok,
-      books,
-      numbers,
-      uninvoiced,
-    })
-    const first = withBooks(await auditStores(stores, (account) => different.push(account)))
+    const read = repeatingReads(catalog)
+    const unread = new Unread()
+    const books = await auditBooks(read, atOf(options, config.rating.timeZone), unread)
+    const numbers = await auditNumbers(read)
+    const uninvoiced = await auditUninvoiced({ catalog: read, lookup }, config, unread)
+    const auditAll = async (onDifferent?: (account: FoundAccount) => void) => {
+      const report = await auditStores({ ...stores, catalog: read }, onDifferent, unread)
+      const ok = report.ok && books.ok && numbers.ok && uninvoiced.ok
+      return { ...report, ok, books, numbers, uninvoiced }
+    }
+    const first = await auditAll((account) => different.push(account))
     if (!flags.explain && !flags.mend) return first
     const settings = {
       operationKeepMs: config.ledger.operationKeepMs,
@@ -80,7 +85,7 @@ export async function audit(shell: Shell, options: OptionValues): Promise<0 | 1>
     const log = createLogger({ name: 'cli', level: 'silent' })
     entityStoresOf({ catalog, ledger, clock, config, lookup, log })
     const explained = await mendAll(shell, stores, different, settings, flags)
-    return { ...withBooks(await auditStores(stores)), explained }
+    return { ...(await auditAll()), explained }
   })
   if (flags.json) shell.print(JSON.stringify(report))
   else for (const line of reportLines(report)) shell.print(line)
@@ -163,11 +168,13 @@ const RESULT_TEXTS: Readonly<Record<MendResult, string>> = {
 }
 
 /**
- * Checks all accounts one after the other. Throws `StoreDownError` or `CatalogUnavailableError`.
+ * Checks all accounts one after the other; those that cannot be read are named in `unread`. Throws
+ * `StoreDownError` or `CatalogUnavailableError`.
  */
 export async function auditStores(
   stores: AuditStores,
   onDifferent: (account: FoundAccount) => void = () => undefined,
+  unread = new Unread(),
 ): Promise<AuditReport> {
   const report: AuditReport = {
     ok: true,
@@ -184,7 +191,10 @@ export async function auditStores(
   }
   for await (const account of findAccounts(stores)) {
     report.accounts += 1
-    const findings = await checkAccount(stores, account)
+    const findings = await unread.orName(`account ${account.aid}`, () =>
+      checkAccount(stores, account),
+    )
+    if (findings === null) continue
     report.owners += findings.owners
     report.buckets += findings.buckets
     report.sessions += findings.sessions
@@ -196,8 +206,9 @@ export async function auditStores(
     if (findings.differences.length > 0 && !findings.isMoving) onDifferent(account)
   }
   const { differences, moving, notRecorded, damaged } = report
-  report.ok = [differences, moving, notRecorded, damaged].every(({ length }) => length === 0)
-  return report
+  const { parts, leftOut } = unread
+  report.ok = [differences, moving, notRecorded, damaged, parts].every(({ length }) => length === 0)
+  return parts.length === 0 ? report : { ...report, unread: parts, unreadLeftOut: leftOut }
 }
 
 function add(report: AuditReport, difference: Difference): void {
@@ -220,6 +231,7 @@ export function reportLines(report: AuditReport): string[] {
     ...report.damaged,
     ...report.moving.map((aid) => `account ${aid}: kept changing, and was not checked`),
     ...report.notRecorded.map((aid) => `account ${aid}: its entries are not recorded yet`),
+    ...unreadLines({ parts: report.unread ?? [], leftOut: report.unreadLeftOut ?? 0 }),
     ...(report.books === undefined ? [] : booksLines(report.books)),
     ...(report.numbers === undefined ? [] : numbersLines(report.numbers)),
     ...(report.uninvoiced === undefined ? [] : uninvoicedLines(report.uninvoiced)),

@@ -11,10 +11,11 @@ import { identifyingFields } from '../catalog/settings/identifying-fields.ts'
 import { readCategory, readFieldSettings } from '../catalog/settings/stored-config.ts'
 import type { Config } from '../config/schema.ts'
 import { FieldError } from '../domain/fields.ts'
+import type { Numbering } from '../domain/numbering.ts'
 import type { TaxContext } from '../rating/price.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { checkDefaultTax, checkEntities } from './check/entities.ts'
-import { checkIdentifiers } from './check/identifiers.ts'
+import { checkIdentifiers, type Identifiers } from './check/identifiers.ts'
 import { Problems } from './check/problem.ts'
 import type { OptionValues } from './parse.ts'
 import type { Shell } from './shell.ts'
@@ -47,7 +48,7 @@ async function examine(catalog: Catalog, config: Config, problems: Problems): Pr
   })
   if (taxes !== null) checkDefaultTax(taxes as TaxContext, nowMs, problems)
   await checkEntities(catalog, taxes, nowMs, problems)
-  await checkIdentifiers(catalog, await uniqueIdentifiers(catalog, config), problems)
+  await checkIdentifiers(catalog, await identifiers(catalog, config), problems)
 }
 
 async function checkSettings(catalog: Catalog, config: Config, problems: Problems): Promise<void> {
@@ -64,14 +65,20 @@ async function checkSettings(catalog: Catalog, config: Config, problems: Problem
   }
 }
 
-/** Fields that identify subscribers, except those configured as not unique. */
-async function uniqueIdentifiers(catalog: Catalog, config: Config): Promise<string[]> {
+/** Fields that identify subscribers; those configured as not unique may be shared. */
+async function identifiers(catalog: Catalog, config: Config): Promise<Identifiers> {
   const fileTypes = await readCategory(catalog, 'file_types')
   const identifying = identifyingFields(fileTypes.value, config)
   const definition = DEFINITIONS.get('subscribers')
-  if (definition === undefined) return [...identifying]
+  if (definition === undefined) return { unique: identifying, numberings: new Map() }
   const fields = withUnique(fieldsOf(definition, await readFieldSettings(catalog)), identifying)
   const shared = fields.filter(({ unique }) => unique === false)
   const names = new Set(shared.map(({ field_name: name }) => name))
-  return identifying.filter((name) => !names.has(name))
+  const numbers = fields.flatMap(({ field_name: name, numbering }): [string, Numbering][] =>
+    numbering === undefined ? [] : [[name, numbering]],
+  )
+  return {
+    unique: identifying.filter((name) => !names.has(name)),
+    numberings: new Map(numbers),
+  }
 }

@@ -10,6 +10,7 @@ import {
   parseDecimal,
   toScale,
 } from './money.ts'
+import type { Numbering } from './numbering.ts'
 
 export { FieldError } from './field-errors.ts'
 
@@ -22,6 +23,8 @@ export interface CustomField {
   readonly isMandatory: boolean
   /** Whether its texts are dates. */
   readonly isDate: boolean
+  /** Form of its numbers; by default that of the built-in field. */
+  readonly numbering?: Numbering
   /** Kinds of subscribers that have it; empty: all. */
   readonly plays: readonly string[]
 }

@@ -106,6 +106,10 @@ export function subscriberLookups(
       lookups.push({ key, value, atMs })
     }
   }
+  // Subscribers have international numbers without the plus sign; older ones may have it.
+  if (subscriberKey === 'msisdn' && subscriberValue.startsWith('+')) {
+    lookups.push({ key: subscriberKey, value: subscriberValue.slice(1), atMs })
+  }
   if (subscriberKey !== 'none') lookups.push({ key: subscriberKey, value: subscriberValue, atMs })
   return lookups
 }

@@ -60,6 +60,15 @@ describe('openCatalog', () => {
     },
   )
 
+  it('does not count the time in which the thread itself was busy', async () => {
+    const { catalog } = await openBehindProxy(200)
+    await pingUntilUp(catalog)
+    const found = catalog.run('find a plan', () => catalog.plans.findOne({ name: 'GOLD' }))
+    await new Promise((resolve) => setImmediate(resolve))
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_000)
+    expect(await found).toBeNull()
+  })
+
   it('reports an outage by its name when several documents are written', async () => {
     const { catalog, proxy } = await openBehindProxy()
     await pingUntilUp(catalog)

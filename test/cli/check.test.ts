@@ -40,19 +40,19 @@ describe('tollgate check', () => {
   it('reports identifiers that several subscribers have at the same time', async () => {
     const catalog = tollgate.catalog()
     await insertEntity(catalog, 'plans')
-    const one = { sid: 21, msisdn: '4917000001', imsi: ['1', '2'] }
+    const one = { sid: 21, msisdn: '4917000001', imsi: ['262011', '262012'] }
     await insertEntity(catalog, 'subscribers', { ...one, to: '2026-06-01' })
     await insertEntity(catalog, 'subscribers', { ...one, from: '2026-06-01' })
-    const two = { sid: 22, msisdn: '4917000001', imsi: ['3'] }
+    const two = { sid: 22, msisdn: '4917000001', imsi: ['262013'] }
     await insertEntity(catalog, 'subscribers', { ...two, from: '2026-05-01', to: '2026-07-01' })
-    const later = { sid: 23, msisdn: '4917000009', imsi: ['2'] }
+    const later = { sid: 23, msisdn: '4917000009', imsi: ['262012'] }
     await insertEntity(catalog, 'subscribers', later)
     const { code, report } = await checked()
     expect(code).toBe(1)
     expect(report.ok).toBe(false)
     const texts = report.problems.map(({ text }) => text).sort()
     expect(texts).toEqual([
-      'imsi 2 belongs to several subscribers at the same time: sid 21, 23',
+      'imsi 262012 belongs to several subscribers at the same time: sid 21, 23',
       'msisdn 4917000001 belongs to several subscribers at the same time: sid 21, 22',
     ])
     expect(report.counts).toEqual({ duplicate_identifier: 2 })
@@ -70,6 +70,28 @@ describe('tollgate check', () => {
     await store('subscribers', {
       subscriber: { fields: [{ field_name: 'msisdn', unique: false }] },
     })
+    expect((await checked()).code).toBe(0)
+  })
+
+  it('reports numbers in a form that requests do not have, unless that is configured', async () => {
+    const catalog = tollgate.catalog()
+    await insertEntity(catalog, 'plans')
+    const fine = { sid: 21, msisdn: '4917000001', imsi: ['262011'] }
+    await insertEntity(catalog, 'subscribers', fine)
+    await insertEntity(catalog, 'subscribers', { ...fine, sid: 22, msisdn: '4.477E+11', imsi: [] })
+    const imsi = ['26201', '262012']
+    await insertEntity(catalog, 'subscribers', { ...fine, sid: 23, msisdn: '+49 17', imsi })
+    const { report } = await checked()
+    expect(
+      report.problems.map(({ key, text }) => [key, text.replace(/ must be .*, is /, ' ')]),
+    ).toEqual([
+      ['22', `subscribers 22: msisdn '4.477E+11': charging does not find it`],
+      ['23', `subscribers 23: msisdn '+49 17': charging does not find it`],
+      ['23', `subscribers 23: imsi '26201': charging does not find it`],
+    ])
+    expect(report.counts).toEqual({ number: 3 })
+    const fields = ['msisdn', 'imsi'].map((name) => ({ field_name: name, numbering: 'any' }))
+    await store('subscribers', { subscriber: { fields } })
     expect((await checked()).code).toBe(0)
   })
 

@@ -1,6 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { FieldError } from '../../src/domain/fields.ts'
-import { compileIdentification, normalizeNumber } from '../../src/rating/identify.ts'
+import {
+  compileIdentification,
+  normalizeNumber,
+  subscriberLookups,
+} from '../../src/rating/identify.ts'
+import { requestOf } from '../support/domain/requests.ts'
 import { readTable } from '../support/domain/table.ts'
 
 const ALWAYS = [{ field: 'usaget', regex: '/.*/' }]
@@ -73,6 +78,16 @@ describe('the lookups of a request', () => {
     const rules = { data: [{ ...IMSI, conditions }], '*': [MSISDN] }
     expect(compileIdentification(rules).fieldsNeeded()).toEqual(['apn', 'from', 'imsi'])
   })
+})
+
+it('an international msisdn of a request is looked up without the plus sign first', () => {
+  const valuesOf = (subscriberKey: 'msisdn' | 'imsi', subscriberValue: string) => {
+    const request = requestOf({ subscriberKey, subscriberValue, services: [] })
+    return subscriberLookups(request, compileIdentification({})).map(({ value }) => value)
+  }
+  expect(valuesOf('msisdn', '+4930123')).toEqual(['4930123', '+4930123'])
+  expect(valuesOf('msisdn', '4930123')).toEqual(['4930123'])
+  expect(valuesOf('imsi', '+26201')).toEqual(['+26201'])
 })
 
 describe('a number', () => {

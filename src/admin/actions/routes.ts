@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Actor } from '../../catalog/actor.ts'
 import { actorOf, type Caller } from '../auth/caller.ts'
+import { readErrorOf } from '../entities/answer.ts'
 import { DEFINITIONS } from '../entities/definitions/collections.ts'
 import { RequestError } from '../entities/errors.ts'
 import { readParameters, registerBodies } from '../entities/requests/body.ts'
@@ -117,6 +118,34 @@ async function answer(
   const uploads = body === undefined ? NO_FILES : { ...NO_FILES, fieldsBytesMax: body.bytesMax }
   const { values, sent } = await readParameters(request, reply, uploads)
   reply.headers(deprecationHeaders(action, values))
+  try {
+    return await answerCall(action, deps, moneyCalls, { request, reply, values, sent })
+  } catch (error) {
+    throw readsOnly(action, values) ? readErrorOf(error) : error
+  }
+}
+
+/** Whether a call changes nothing that is charged or sold, whatever its method. */
+export function readsOnly(action: Action, values: RawParameters): boolean {
+  const { isReadByGet, writesByGet, isMoney, access, parameters } = action
+  if (isReadByGet === true) return writesByGet !== true
+  if (Object.hasOwn(parameters.properties, 'method')) return values.get('method') === 'query'
+  return !isMoney && access.includes('read')
+}
+
+interface ReceivedCall {
+  readonly request: FastifyRequest
+  readonly reply: FastifyReply
+  readonly values: RawParameters
+  readonly sent: SentParameters
+}
+
+async function answerCall(
+  action: Action,
+  deps: ActionRoutes,
+  moneyCalls: MoneyCalls,
+  { request, reply, values, sent }: ReceivedCall,
+): Promise<unknown> {
   const caller = await admitted(action, deps, request, values, sent)
   const actor = actorOf(caller)
   refuseMethod(action, actor, request, reply)
@@ -172,21 +201,37 @@ function sendFile(reply: FastifyReply, file: AnswerFile): FastifyReply {
     .send(bytes)
 }
 
-/**
- * HEAD is served for every GET route. A write by GET would be executed by following a link from
- * another site, so it is refused if the caller is identified by a cookie.
- */
 function refuseMethod(
-  { name, isReadByGet, writesByGet }: Action,
-  { by }: Actor,
-  { method }: FastifyRequest,
+  action: Action,
+  { by }: Pick<Actor, 'by'>,
+  { method }: Pick<FastifyRequest, 'method'>,
   reply: FastifyReply,
 ): void {
+  const refusal = methodRefusal(action, by, method)
+  if (refusal === null) return
+  reply.header('allow', action.isReadByGet === true ? 'GET, POST' : 'POST')
+  throw new RequestError(405, refusal)
+}
+
+/**
+ * Why an action is not served by the method; null if it is. HEAD is served for every GET route, so
+ * it may only read.
+ */
+export function methodRefusal(
+  { name, isReadByGet, writesByGet }: Pick<Action, 'name' | 'isReadByGet' | 'writesByGet'>,
+  by: Actor['by'],
+  method: string,
+): string | null {
   const isRead = method === 'GET' || method === 'HEAD'
-  const isSafe = writesByGet !== true || by !== 'session'
-  if (method === 'POST' || (isRead && isReadByGet === true && isSafe)) return
-  reply.header('allow', isReadByGet === true ? 'GET, POST' : 'POST')
-  throw new RequestError(405, `${name} must be sent by POST`)
+  if (method === 'POST') return null
+  if (!isRead || isReadByGet !== true) return `${name} must be sent by POST`
+  if (writesByGet !== true) return null
+  if (method === 'HEAD') return `${name} must be sent by GET or POST: HEAD may not write`
+  if (by !== 'session') return null
+  return (
+    `${name} must be sent by POST with a session cookie: it writes, and a link on any page would ` +
+    'send it by GET. GET is for callers with an access token or a signature'
+  )
 }
 
 const refuseCommit = async (): Promise<never> => {

@@ -67,6 +67,17 @@ export function apiErrorOf(error: unknown): ApiError | null {
   return requestErrorOf(error)
 }
 
+/** The error of a request that only reads: an unavailable store has changed nothing. */
+export function readErrorOf(error: unknown): unknown {
+  if (error instanceof CatalogUnavailableError) {
+    return new RequestError(503, 'MongoDB is unavailable: the read can be repeated')
+  }
+  if (error instanceof StoreDownError) {
+    return new RequestError(503, 'Redis is unavailable: the read can be repeated')
+  }
+  return error
+}
+
 /** 51091: the expression does not compile; 238: the embedded store does not support its syntax. */
 const REGEX_CODES: ReadonlySet<unknown> = new Set([51_091, 238])
 
@@ -84,7 +95,9 @@ const INTERNAL_ERROR = new RequestError(500, 'internal error')
 /** Responds with the API error, or with a generic one for internal errors, which are logged. */
 export function errorHandler(log: Pick<Logger, 'error'>) {
   return (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
-    const apiError = apiErrorOf(error)
+    const { method } = request
+    const isRead = method === 'GET' || method === 'HEAD'
+    const apiError = apiErrorOf(isRead ? readErrorOf(error) : error)
     if (apiError === null) log.error({ err: error, req: request }, 'request failed')
     const response = apiError ?? INTERNAL_ERROR
     return reply.code(response.httpStatus).headers(response.headers).send(response.body())

@@ -4,9 +4,9 @@ import type { Actor } from '../../catalog/actor.ts'
 import { signedText } from '../../catalog/signature/signed-text.ts'
 import type { Logger } from '../../runtime/log.ts'
 import { actorOf, type Caller } from '../auth/caller.ts'
-import { errorHandler } from './answer.ts'
+import { errorHandler, readErrorOf } from './answer.ts'
 import { answerCall, type EntityApi, type EntityCall, isRead, resolveAction } from './api.ts'
-import { isVersioned } from './definitions/definition.ts'
+import { type ActionName, isVersioned } from './definitions/definition.ts'
 import { NotLoggedInError, RequestError } from './errors.ts'
 import { sendExport } from './export/answer.ts'
 import { answerImport } from './import/answer.ts'
@@ -95,6 +95,9 @@ async function answer(
     const showVersion = (version: string) => void reply.header('etag', entityTag(version))
     const more = { raw: parameters.values, operationId, signal, ifMatch, showVersion }
     return await answerCall(api, { ...called, ...more })
+  } catch (error) {
+    // Its name is not case-sensitive.
+    throw isRead(action.toLowerCase() as ActionName) ? readErrorOf(error) : error
   } finally {
     await parameters.dispose()
   }

@@ -38,6 +38,7 @@ export function formatsOf(
   })
   const number = new Intl.NumberFormat(locale, { maximumFractionDigits: QUANTITY_DIGITS_MAX })
   const date = new Intl.DateTimeFormat(locale, { timeZone, dateStyle: 'medium' })
+  const bytesText = byteFormat(locale)
   return {
     money: (amount) => money.format(decimalText(amount)),
     percent: (rate) => percent.format(decimalText(rate)),
@@ -45,7 +46,7 @@ export function formatsOf(
     // Periods are half-open; a reader expects the last day.
     period: ({ start, end }) => date.formatRange(start, lastInstantOf(start, end)),
     quantity: ({ quantity, usageType }) => {
-      if (usageType === 'data') return bytesText(locale, quantity)
+      if (usageType === 'data') return bytesText(quantity)
       if (usageType === 'call') return durationText(quantity)
       return number.format(decimalText(quantity))
     },
@@ -61,16 +62,25 @@ export function lastInstantOf(start: Date, end: Date): Date {
   return new Date(Math.max(start.getTime(), end.getTime() - 1))
 }
 
-function bytesText(locale: string, bytes: Exact): string {
-  let value = bytes
-  let step = 0
-  while (value.abs().greaterThanOrEqualTo(BYTES_STEP) && step < BYTE_UNITS.length - 1) {
-    value = value.div(BYTES_STEP)
-    step += 1
+/** Formats of units are made once: it takes longer than to format a number. */
+function byteFormat(locale: string): (bytes: Exact) => string {
+  const formats = new Map<number, Intl.NumberFormat>()
+  const formatOf = (step: number) => {
+    const unit = BYTE_UNITS[step] ?? 'byte'
+    const options = { style: 'unit', unit, maximumFractionDigits: 2 } as const
+    const format = formats.get(step) ?? new Intl.NumberFormat(locale, options)
+    formats.set(step, format)
+    return format
   }
-  const unit = BYTE_UNITS[step] ?? 'byte'
-  const options = { style: 'unit', unit, maximumFractionDigits: 2 } as const
-  return new Intl.NumberFormat(locale, options).format(decimalText(value))
+  return (bytes) => {
+    let value = bytes
+    let step = 0
+    while (value.abs().greaterThanOrEqualTo(BYTES_STEP) && step < BYTE_UNITS.length - 1) {
+      value = value.div(BYTES_STEP)
+      step += 1
+    }
+    return formatOf(step).format(decimalText(value))
+  }
 }
 
 /** Seconds as `1:02:03`. */

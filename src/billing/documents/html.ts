@@ -1,7 +1,8 @@
 /** HTML documents from a template of the operator, or that of the node. */
 import { readdir, readFile, realpath } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
-import { Liquid, LiquidError } from 'liquidjs'
+import { setImmediate } from 'node:timers/promises'
+import { Context, filters, Liquid, LiquidError, type LiquidOptions } from 'liquidjs'
 import { Exact } from '../../catalog/records/exact-amount.ts'
 import { TemplateError } from './errors.ts'
 import { formatsOf } from './format.ts'
@@ -12,8 +13,12 @@ import { OWN_FOLDER } from './texts.ts'
 import type { InvoiceView } from './view.ts'
 
 const TEMPLATE = 'invoice.liquid'
-/** A template that needs more fails instead of stopping the process. */
-const RENDER_MS_MAX = 5_000
+/**
+ * Parts of a template that are rendered: texts, outputs and tags. A template that needs more fails
+ * instead of stopping the process.
+ */
+const PARTS_MAX = 1_000_000
+const PARTS_PER_LINE = 500
 /** Characters and members of lists. */
 const MEMORY_MAX = 50_000_000
 
@@ -31,9 +36,43 @@ export async function renderHtml(
   const logo = await logoOf(folder)
   const values = { ...presentation, invoice: jsonOf(view), logo: logo?.name ?? null }
   try {
-    return await engine.renderFile(TEMPLATE, values)
+    const limits = { renderLimit: new PartsLimit(view.lines.length) as never }
+    return await engine.renderFile(TEMPLATE, new Context(values, engine.options, {}, limits))
   } catch (error) {
     throw await templateError(error, roots)
+  }
+}
+
+/** Other work of the process goes on between them. */
+const OUTPUTS_AT_ONCE = 50
+
+const { escape: escaped } = filters as unknown as {
+  escape(this: unknown, value: unknown): string
+}
+
+/** The escaping of the engine, which waits for a turn of the event loop now and then. */
+function cooperativeEscape(): NonNullable<LiquidOptions['outputEscape']> {
+  let outputs = 0
+  return function (this: unknown, value: unknown) {
+    const text = escaped.call(this, value)
+    outputs += 1
+    // The engine waits for a promise, although its type does not say so.
+    return (outputs % OUTPUTS_AT_ONCE === 0 ? setImmediate(text) : text) as string
+  }
+}
+
+/** Replaces the limit of the engine, which is one on time and depends on what else is running. */
+class PartsLimit {
+  #left: number
+
+  constructor(lines: number) {
+    this.#left = PARTS_MAX + lines * PARTS_PER_LINE
+  }
+
+  /** The engine calls it before each part. */
+  check(): void {
+    this.#left -= 1
+    if (this.#left < 0) throw new Error('template parts limit exceeded')
   }
 }
 
@@ -44,13 +83,12 @@ function engineOf(roots: readonly string[], view: InvoiceView, { locale }: Prese
     partials: [...roots],
     layouts: [...roots],
     extname: '.liquid',
-    outputEscape: 'escape',
+    outputEscape: cooperativeEscape(),
     ownPropertyOnly: true,
     strictFilters: true,
     strictVariables: true,
     lenientIf: true,
     relativeReference: false,
-    renderLimit: RENDER_MS_MAX,
     memoryLimit: MEMORY_MAX,
     timezoneOffset: 0,
   })

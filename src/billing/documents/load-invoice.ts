@@ -18,6 +18,8 @@ const LINE_FIELDS = [
   ...['stamp', 'final_charge', 'uninvoiced'],
 ]
 
+const BATCH = 1_000
+
 /**
  * `document`: a stored invoice. Rejects with `BillingError` if its lines are no longer those of its
  * total, and with `CatalogUnavailableError`.
@@ -29,9 +31,14 @@ export async function loadInvoiceSource(
 ): Promise<InvoiceSource> {
   const { aid, billrun_key: billrun } = document
   const projection = Object.fromEntries(LINE_FIELDS.map((name) => [name, 1]))
-  const lines = (await catalog.run('read the lines of an invoice', () =>
-    catalog.lines.find({ aid, billrun }, { projection }).toArray(),
-  )) as unknown as readonly Fields[]
+  const lines: Fields[] = []
+  // A time limit for each batch: an account may have any number of lines.
+  const batches = catalog.readBatches(
+    'read the lines of an invoice',
+    (limits) => catalog.lines.find({ aid, billrun }, { ...limits, projection, batchSize: BATCH }),
+    { limitMs: Number.POSITIVE_INFINITY },
+  )
+  for await (const batch of batches) lines.push(...(batch as unknown as Fields[]))
   const invoiced = isConfirmed(document) ? await withoutLateUsage(catalog, document, lines) : lines
   const prepaid = await readPrepaidPlans(catalog, invoiced)
   const { value: settings } = await readCategory(catalog, 'invoices')

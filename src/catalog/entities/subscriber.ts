@@ -68,6 +68,7 @@ export const SubscriberSchema = Type.Object({
   }),
   msisdn: configuredField(Type.Optional(text()), {
     type: 'text',
+    numbering: 'msisdn',
     personal: true,
     unique: true,
     searchable: true,
@@ -75,6 +76,7 @@ export const SubscriberSchema = Type.Object({
   }),
   imsi: configuredField(Type.Optional(Type.Array(text(), { expected: 'a list of texts' })), {
     type: 'text',
+    numbering: 'imsi',
     personal: true,
     unique: true,
     multiple: true,

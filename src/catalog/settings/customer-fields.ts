@@ -1,5 +1,6 @@
 /** Custom fields of accounts and subscribers, from the category `subscribers`. */
 import { type CustomField, type Fields, isObject } from '../../domain/fields.ts'
+import { NUMBERINGS } from '../../domain/numbering.ts'
 import { AccountSchema } from '../entities/account.ts'
 import { SubscriberSchema } from '../entities/subscriber.ts'
 
@@ -8,7 +9,10 @@ export interface CustomFields {
   readonly subscriber: readonly CustomField[]
 }
 
-/** `value`: as stored. Settings of built-in fields, and invalid ones, are left out. */
+/**
+ * `value`: as stored. Invalid settings are left out, and those of
+ * built-in fields except `numbering`.
+ */
 export function customFieldsOf(value: unknown): CustomFields {
   const of = (kind: 'account' | 'subscriber', schema: { properties: object }) => {
     const part = isObject(value) ? value[kind] : undefined
@@ -21,12 +25,16 @@ export function customFieldsOf(value: unknown): CustomFields {
 
 function customField(field: Fields, builtIn: object): CustomField[] {
   const { field_name: name, type, mandatory, plays } = field
-  if (typeof name !== 'string' || Object.hasOwn(builtIn, name.split('.')[0] ?? '')) return []
+  if (typeof name !== 'string') return []
+  const numbering = NUMBERINGS.find((each) => each === field['numbering'])
+  const isBuiltIn = Object.hasOwn(builtIn, name.split('.')[0] ?? '')
+  if (isBuiltIn && numbering === undefined) return []
   return [
     {
       name,
-      isMandatory: mandatory === true,
-      isDate: type === 'date' || type === 'datetime',
+      isMandatory: !isBuiltIn && mandatory === true,
+      isDate: !isBuiltIn && (type === 'date' || type === 'datetime'),
+      ...(numbering !== undefined && { numbering }),
       plays: Array.isArray(plays) ? plays.map(String) : [],
     },
   ]

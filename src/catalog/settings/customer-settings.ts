@@ -19,6 +19,8 @@ const whole = (minimum: number, maximum: number) =>
     Type.Integer({ minimum, maximum, description: `an integer from ${minimum} to ${maximum}` }),
   )
 const text = (maxLength = 1024) => Type.String({ minLength: 1, maxLength, description: 'a text' })
+/** An empty text counts as absent. */
+const emptyOrText = () => Type.String({ maxLength: 1024, description: 'a text' })
 /** Sealed values are longer than the secrets in them. */
 const secret = () => text(2048)
 
@@ -42,9 +44,9 @@ const AuthenticationSchema = Type.Object(
           ),
           client_id: optional(text()),
           client_secret: optional(secret()),
-          scope: optional(text()),
-          audience: optional(text()),
-          username: optional(text()),
+          scope: optional(emptyOrText()),
+          audience: optional(emptyOrText()),
+          username: optional(emptyOrText()),
           password: optional(secret()),
         },
         { ...closed, description: 'an object' },
@@ -178,7 +180,7 @@ function checkAuthentication(value: unknown, path: string): void {
     throw new FieldError(`${path}.access_token_url`, 'is missing')
   }
   for (const name of REQUIRED[type]) {
-    if (data[name] === undefined) throw new FieldError(`${path}.data.${name}`, 'is missing')
+    if ((data[name] ?? '').trim() === '') throw new FieldError(`${path}.data.${name}`, 'is missing')
   }
 }
 
@@ -354,6 +356,7 @@ function authenticationOf(value: unknown, open: Sealer['open']): CustomerAuthent
   const { client_secret: clientSecret = '', password = '', username = '', ...fields } = data
   if (type === 'none') return { type }
   if (type === 'basic') return { type, username, password: open(password) }
-  const request = { grant_type: 'client_credentials', ...fields }
+  const given = Object.entries(fields).filter(([, field]) => field.trim() !== '')
+  const request = { grant_type: 'client_credentials', ...Object.fromEntries(given) }
   return { type, tokenUrl, isCached, clientSecret: open(clientSecret), data: request }
 }

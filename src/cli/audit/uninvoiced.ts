@@ -6,6 +6,7 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import { IS_UNINVOICED } from '../../catalog/records/uninvoiced.ts'
 import type { Config } from '../../config/schema.ts'
+import { repeatedRead, Unread } from './unread.ts'
 
 /** Lines of an account in one cycle. */
 export interface UninvoicedLines {
@@ -32,19 +33,20 @@ const CYCLES = 2
 const LISTED_MAX = 1_000
 const PAGE_SIZE = 1_000
 
-/** Throws `CatalogUnavailableError`. */
+/** Invoices that cannot be read are named in `unread`. Throws `CatalogUnavailableError`. */
 export async function auditUninvoiced(
   source: CustomerSource,
   config: Pick<Config, 'rating'>,
+  unread = new Unread(),
 ): Promise<UninvoicedReport> {
   const report: UninvoicedReport = { ok: true, waiting: 0, lost: [], skipped: [], leftOut: 0 }
   const { catalog } = source
   await findMarked(source, report)
   for (const key of await confirmedKeys(catalog)) {
-    await compareInvoices(catalog, config, key, report)
+    await compareInvoices({ catalog, config, unread }, key, report)
     await findSkipped(catalog, key, report)
   }
-  report.ok = report.lost.length === 0
+  report.ok = report.lost.length === 0 && unread.parts.length === 0
   return report
 }
 
@@ -106,9 +108,14 @@ async function confirmedKeys(catalog: Catalog): Promise<string[]> {
   return keys
 }
 
+interface InvoiceReads {
+  readonly catalog: Catalog
+  readonly config: Pick<Config, 'rating'>
+  readonly unread: Unread
+}
+
 async function compareInvoices(
-  catalog: Catalog,
-  config: Pick<Config, 'rating'>,
+  { catalog, config, unread }: InvoiceReads,
   key: string,
   report: UninvoicedReport,
 ): Promise<void> {
@@ -118,9 +125,12 @@ async function compareInvoices(
       catalog.billrun.find(filter, limits).sort({ aid: 1 }).limit(PAGE_SIZE).toArray(),
     )) as BillrunDocument[]
     for (const invoice of invoices) {
-      const amount = await amountBeyond(catalog, config, invoice)
+      const { aid } = invoice
+      const amount = await unread.orName(`invoice of account ${aid} for ${key}`, () =>
+        repeatedRead(() => amountBeyond(catalog, config, invoice)),
+      )
       if (amount === null) continue
-      add(report, 'lost', { aid: invoice.aid, cycle: key, reason: AFTER_CONFIRMATION, amount })
+      add(report, 'lost', { aid, cycle: key, reason: AFTER_CONFIRMATION, amount })
     }
     const last = invoices.at(-1)
     if (last === undefined) return
@@ -161,13 +171,7 @@ function add(report: UninvoicedReport, list: 'lost' | 'skipped', lines: Uninvoic
   else report.leftOut += 1
 }
 
-export function uninvoicedLines({
-  ok,
-  waiting,
-  lost,
-  skipped,
-  leftOut,
-}: UninvoicedReport): string[] {
+export function uninvoicedLines({ waiting, lost, skipped, leftOut }: UninvoicedReport): string[] {
   return [
     `late lines for the next invoices: ${waiting}`,
     ...[...lost, ...skipped].map(({ aid, cycle, reason, amount }) => {
@@ -175,6 +179,6 @@ export function uninvoicedLines({
       return `account ${aid}: cycle ${cycle}: on no invoice: ${reason}${charge}`
     }),
     ...(leftOut > 0 ? [`and ${leftOut} more`] : []),
-    ...(ok ? [] : ['there are lines that no invoice will have']),
+    ...(lost.length === 0 ? [] : ['there are lines that no invoice will have']),
   ]
 }

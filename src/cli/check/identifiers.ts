@@ -1,5 +1,6 @@
 /**
- * Finds identifiers that two subscribers have at the same time. Two passes over all revisions in
+ * Finds identifiers that two subscribers have at the same time, and numbers that are stored in
+ * another form than that of requests. Two passes over all revisions in
  * the order of subscribers: the first marks values that several subscribers may have in a hash
  * table of fixed size, the second compares the marked values exactly.
  */
@@ -7,6 +8,7 @@ import { overlap, type RevisionSpan, spanOf } from '../../admin/entities/timelin
 import type { Catalog } from '../../catalog/connection.ts'
 import { identifiersIn } from '../../catalog/entities/identifiers.ts'
 import type { Fields } from '../../domain/fields.ts'
+import { type Numbering, readNumber } from '../../domain/numbering.ts'
 import type { Problems } from './problem.ts'
 
 interface IdentifierSpan extends RevisionSpan {
@@ -20,20 +22,28 @@ type Values = ReadonlyMap<string, readonly IdentifierSpan[]>
 const MARKS = 1 << 24
 const BATCH = 1000
 
+export interface Identifiers {
+  /** Fields whose values no two subscribers may have at the same time. */
+  readonly unique: readonly string[]
+  /** Fields that are numbers in networks. */
+  readonly numberings: ReadonlyMap<string, Numbering>
+}
+
 export async function checkIdentifiers(
   catalog: Catalog,
-  fields: readonly string[],
+  { unique, numberings }: Identifiers,
   problems: Problems,
 ): Promise<void> {
   const marks = new Uint8Array(MARKS)
-  for await (const values of subscribers(catalog, fields)) {
+  for await (const [sid, values] of subscribers(catalog, [...unique, ...numberings.keys()])) {
     for (const name of values.keys()) {
+      reportNumber(sid, name, numberings, problems)
       const at = hashOf(name)
       marks[at] = Math.min(2, (marks[at] ?? 0) + 1)
     }
   }
   const holders = new Map<string, IdentifierSpan[]>()
-  for await (const values of subscribers(catalog, fields)) {
+  for await (const [, values] of subscribers(catalog, unique)) {
     for (const [name, spans] of values) {
       if (marks[hashOf(name)] !== 2) continue
       const others = holders.get(name) ?? []
@@ -41,6 +51,21 @@ export async function checkIdentifiers(
     }
   }
   for (const [name, spans] of holders) report(name, spans, problems)
+}
+
+/** A number in another form than that of requests. */
+function reportNumber(
+  sid: number,
+  name: string,
+  numberings: ReadonlyMap<string, Numbering>,
+  problems: Problems,
+): void {
+  const [field = '', value = ''] = JSON.parse(name) as string[]
+  const read = readNumber(numberings.get(field) ?? 'any', value)
+  if ('value' in read && read.value === value) return
+  const reason = 'reason' in read ? read.reason : `must be ${read.value}`
+  const text = `subscribers ${sid}: ${field} ${reason}, is '${value}': charging does not find it`
+  problems.add({ kind: 'number', collection: 'subscribers', key: String(sid), text })
 }
 
 function report(name: string, holders: readonly IdentifierSpan[], problems: Problems): void {
@@ -61,13 +86,17 @@ function report(name: string, holders: readonly IdentifierSpan[], problems: Prob
 }
 
 /** The identifiers of each subscriber with the periods in which it has them. */
-async function* subscribers(catalog: Catalog, fields: readonly string[]): AsyncGenerator<Values> {
+async function* subscribers(
+  catalog: Catalog,
+  names: readonly string[],
+): AsyncGenerator<[sid: number, Values]> {
+  const fields = [...new Set(names)]
   const projection = Object.fromEntries(fields.map((field) => [field, 1]))
   let sid = 0
   let values = new Map<string, IdentifierSpan[]>()
   for await (const revision of revisions(catalog, { ...projection, sid: 1, from: 1, to: 1 })) {
     if (revision['sid'] !== sid) {
-      yield values
+      yield [sid, values]
       values = new Map()
       sid = Number(revision['sid'])
     }
@@ -78,7 +107,7 @@ async function* subscribers(catalog: Catalog, fields: readonly string[]): AsyncG
       }
     }
   }
-  yield values
+  yield [sid, values]
 }
 
 /** Revisions in index order; each page continues where the previous one ended. */

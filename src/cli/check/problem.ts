@@ -7,6 +7,7 @@ export interface CheckProblem {
     | 'damaged'
     | 'reference'
     | 'duplicate_identifier'
+    | 'number'
     | 'rate_without_tax'
     | 'missing_tax'
     | 'missing_default_tax'

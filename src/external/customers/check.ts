@@ -3,12 +3,14 @@
  * sections 2.2 to 2.7 and 4.7.
  */
 import { FieldError, type Fields, isEmpty, isObject, isUnset } from '../../domain/fields.ts'
+import { readNumber } from '../../domain/numbering.ts'
 import { parseInstant } from '../../domain/time.ts'
 import { type BillableQuery, readBillable } from './billable.ts'
 import { CustomerSystemError } from './errors.ts'
 import type { CustomerQuery } from './queries.ts'
 import {
   type CustomerKind,
+  numberFields,
   type RevisionContext,
   readAccountRevision,
   readSubscriberRevision,
@@ -208,12 +210,24 @@ function checkRevision(
   if (found.some(({ level }) => level === 'error')) return found
   try {
     if (kind === 'account') readAccountRevision(row, at, context)
-    else readSubscriberRevision(row, at, context)
+    else found.push(...oddNumbers(readSubscriberRevision(row, at, context).fields, at, context))
   } catch (error) {
     if (!(error instanceof FieldError)) throw error
     found.push(mistake(error.path, error.reason))
   }
   return found
+}
+
+/** Numbers that are kept as they are sent: charging does not find their subscriber by them. */
+function oddNumbers(fields: Fields, at: string, context: RevisionContext): Finding[] {
+  return numberFields(context).flatMap(({ name, numbering }) =>
+    [fields[name]].flat().flatMap((value): Finding[] => {
+      if (isUnset(value) || value === '') return []
+      const read = readNumber(numbering, String(value))
+      if ('value' in read) return []
+      return [{ level: 'warning', field: `${at}.${name}`, problem: read.reason }]
+    }),
+  )
 }
 
 function checkFields(

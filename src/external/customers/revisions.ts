@@ -15,6 +15,7 @@ import {
   textAt,
   wholeAt,
 } from '../../domain/fields.ts'
+import { type Numbering, normalNumber } from '../../domain/numbering.ts'
 import { FOREVER_MS, parseInstant } from '../../domain/time.ts'
 
 export type CustomerKind = 'account' | 'subscriber'
@@ -121,11 +122,28 @@ export function fieldsOf(
     revision['plan'] = textAt(isUnset(raw['plan']) ? undefined : raw['plan'], 'plan')
     if (!isUnset(formerPlan)) textAt(formerPlan, 'former_plan')
   }
+  if (kind === 'subscriber') {
+    for (const { name, numbering } of numberFields(context)) {
+      if (name in revision) revision[name] = normalNumber(numbering, revision[name])
+    }
+  }
   replaceIn(revision, 'services', (value, path) => servicesAt(value, path, context.timeZone))
   replaceIn(revision, 'overrides', (value, path) => objectsAt(value, path).map(overrideAt))
   replaceIn(revision, 'discounts', objectsAt)
   replaceIn(revision, 'payment_gateway', (value, path) => gatewayAt(value, path, context.timeZone))
   return withCustomDates(kind, revision as CustomerRevision['fields'], context)
+}
+
+/** The fields of subscribers that are numbers in networks. */
+export function numberFields({
+  customFields,
+}: RevisionContext): readonly { readonly name: string; readonly numbering: Numbering }[] {
+  const builtIn = { msisdn: 'msisdn', imsi: 'imsi' } as const
+  const configured = customFields.subscriber.flatMap(({ name, numbering }) =>
+    numbering === undefined ? [] : [[name, numbering] as const],
+  )
+  const all = Object.entries({ ...builtIn, ...Object.fromEntries(configured) })
+  return all.map(([name, numbering]) => ({ name, numbering }))
 }
 
 /** Throws `FieldError` with the name of a mandatory custom field that is missing. */

@@ -4,7 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { action, moneyAction } from '../../../src/admin/actions/action.ts'
 import { param } from '../../../src/admin/actions/parameters.ts'
 import { RequestError, TargetError } from '../../../src/admin/entities/errors.ts'
+import { CatalogUnavailableError } from '../../../src/catalog/errors.ts'
 import { FieldError } from '../../../src/domain/fields.ts'
+import { StoreDownError } from '../../../src/store/redis.ts'
 import { useActionServer } from '../../support/admin/actions/action-server.ts'
 
 const echo = action({
@@ -26,6 +28,8 @@ const echo = action({
   answer: {},
   example: { parameters: {}, answer: {} },
   async run({ aprice, at, ...others }) {
+    if (others.any === 'mongo') throw new CatalogUnavailableError('MongoDB: no answer')
+    if (others.any === 'redis') throw new StoreDownError('Redis: no answer')
     return { details: { ...others, aprice: aprice?.toString(), at: at?.toISOString() } }
   },
 })
@@ -40,6 +44,7 @@ const fail = action({
   async run({ how }) {
     if (how === 'target') throw new TargetError('there is no such bill')
     if (how === 'request') throw new RequestError(503, 'MongoDB is unavailable')
+    if (how === 'mongo') throw new CatalogUnavailableError('MongoDB: no answer')
     if (how === 'field') throw new FieldError('payments.0.aid', 'must be an integer')
     if (how === 'body') return { status: 0, desc: 'remove failed' }
     throw new Error('a secret')
@@ -153,6 +158,17 @@ describe('an error', () => {
     expect(answer).toMatchObject({ http, ...body })
     if (how !== 'body') expect(answer['desc']).toBe(answer['message'])
     expect(answer.text).not.toContain('secret')
+  })
+
+  it('of a store says whether a write may have been done', async () => {
+    for (const [any, name] of Object.entries({ mongo: 'MongoDB', redis: 'Redis' })) {
+      const desc = `${name} is unavailable: the read can be repeated`
+      expect(await api.ask('echo', { aid: 1, any })).toMatchObject({ http: 503, desc })
+      const get = { as: 'query', method: 'GET' } as const
+      expect(await api.ask('echo', { aid: 1, any }, get)).toMatchObject({ http: 503, desc })
+    }
+    const desc = 'MongoDB is unavailable: a write may have been done'
+    expect(await api.ask('fail', { how: 'mongo' })).toMatchObject({ http: 503, desc })
   })
 
   it.each([

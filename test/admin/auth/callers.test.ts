@@ -75,3 +75,27 @@ describe('a request with the session cookie of a reader', () => {
     expect(await create(wrong)).toMatchObject({ status: 0, code: 17575 })
   })
 })
+
+describe('GET /api/remove, which writes', () => {
+  const remove = async (parameters: Record<string, string>, headers: Record<string, string>) => {
+    const query = new URLSearchParams({ stamps: 'a', ...parameters })
+    const response = await fetch(`${closed().url}/api/remove?${query}`, { headers })
+    const { desc } = (await response.json()) as { desc: string }
+    return `${response.status} ${desc}`
+  }
+  const served = '200 remove is not enabled'
+
+  it('is served to a caller with a token or a signature, also with a session cookie', async () => {
+    expect(await remove({}, { authorization: `Bearer ${token}` })).toBe(served)
+    expect(await remove({ access_token: token }, {})).toBe(served)
+    expect(await remove(signed({ stamps: 'a' }), {})).toBe(served)
+    expect(await remove({ access_token: token }, { cookie })).toBe(served)
+  })
+
+  it('is refused to a caller with a session cookie only', async () => {
+    const boss = await closed().cookieOf(BOSS, PASSWORD)
+    const refused = /^405 remove must be sent by POST with a session cookie: it writes, and a link/
+    expect(await remove({}, { cookie: boss })).toMatch(refused)
+    expect(await remove({ access_token: 'f'.repeat(40) }, { cookie: boss })).toMatch(refused)
+  })
+})

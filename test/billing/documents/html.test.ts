@@ -85,6 +85,24 @@ describe('the page of an invoice', () => {
     expect(headers).toEqual(['No.', 'Amount', 'Description'])
   })
 
+  it('of thousands of lines is made while other work goes on', async () => {
+    const lines = Array.from({ length: 2_000 }, (_, index) => line('0.01', { name: `L${index}` }))
+    // Modules are loaded, and do not count.
+    await html(SOURCE)
+    let turns = 0
+    let isMade = false
+    const turn = () => {
+      turns += 1
+      if (!isMade) setImmediate(turn)
+    }
+    turn()
+    const page = await html(invoice(dueOf(lines), lines)).finally(() => {
+      isMade = true
+    })
+    expect(page.match(/<tr>/g)?.length).toBeGreaterThan(2_000)
+    expect(turns).toBeGreaterThan(150)
+  })
+
   it('says so if there are no lines', async () => {
     expect(textOf(await html(invoice('0', [])))).toContain('No charges')
   })
@@ -114,6 +132,10 @@ describe('the page of an invoice', () => {
     expect(page).not.toContain(' 42')
   })
 })
+
+/** Without any memory of its own. */
+const BITS = "{% assign bits = 'a,b' | split: ',' %}"
+const ENDLESS = `${BITS}${'{% for a in bits %}'.repeat(20)}x${'{% endfor %}'.repeat(20)}`
 
 describe('files of the operator', () => {
   const template = (text: string) => writeFile(join(folder(), 'invoice.liquid'), text)
@@ -149,6 +171,7 @@ describe('files of the operator', () => {
     ['a\n{{ number | shout }}', 2, 'undefined filter: shout'],
     ['a\n{{ number | money: }}\n{{ title | money }}', 3, 'Invalid argument: Invoice'],
     ['{% for x in (1..100000000) %}{{ x }}{% endfor %}', 1, 'memory alloc limit exceeded'],
+    [ENDLESS, 1, 'template parts limit exceeded'],
     ["{% include 'gone' %}", 1, 'ENOENT'],
     ["{% include '../secret' %}", 1, 'ENOENT'],
     ["\n{{ 'secret.txt' | data_uri }}", 2, 'secret.txt is not a picture or font'],

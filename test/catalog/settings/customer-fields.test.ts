@@ -20,6 +20,14 @@ it('has the fields that operators have added', () => {
   })
 })
 
+it('has the numbering of built-in fields', () => {
+  const imsi = { field_name: 'imsi', mandatory: true }
+  const msisdn = { ...imsi, field_name: 'msisdn', numbering: 'any' }
+  const { subscriber } = customFieldsOf({ subscriber: { fields: [imsi, msisdn] } })
+  const plain = { isMandatory: false, isDate: false, plays: [] }
+  expect(subscriber).toEqual([{ name: 'msisdn', numbering: 'any', ...plain }])
+})
+
 it.each([undefined, null, {}, [], { account: [] }, { account: { fields: {} } }])(
   'has none in %j',
   (value) => {

@@ -72,7 +72,30 @@ describe('settings of external customer mode', () => {
     expect(billable?.authentication).toEqual({ type: 'basic', username: 'ada', password: null })
   })
 
+  it('send no parameter of a token request that is empty', () => {
+    const data = { client_id: 'tollgate', client_secret: sealer.seal('s3cret') }
+    const token = { type: 'oauth2', access_token_url: 'https://crm.example.net/token' }
+    const external_authentication = {
+      ...token,
+      data: { ...data, scope: '', audience: ' ', username: '' },
+    }
+    const { subscriber } = read({ external_authentication, subscriber: external() })
+    expect(subscriber).toMatchObject({ problem: null, authentication: { clientSecret: 's3cret' } })
+    expect(subscriber?.authentication).toHaveProperty('data', {
+      grant_type: 'client_credentials',
+      client_id: 'tollgate',
+    })
+  })
+
   it.each([
+    [
+      {
+        subscriber: external({
+          authentication: { type: 'basic', data: { username: '', password: 'p' } },
+        }),
+      },
+      'data.username is missing',
+    ],
     [{ subscriber: { type: 'external' } }, 'subscribers.subscriber.external_url must be set'],
     [{ subscriber: external({ external_timeout_ms: 'soon' }) }, 'external_timeout_ms must be'],
     [{ subscriber: external({ authentication: { type: 'basic' } }) }, 'data.username is missing'],

@@ -50,6 +50,8 @@ describe('billable accounts', () => {
     ],
     [1, { services: [{ name: 'TV', to: 'never' }] }, 'error: data.1.services.0.to must be a date'],
     [1, { imsi: '234' }, 'error: data.1.imsi must be a list'],
+    [1, { imsi: ['234'] }, 'warning: data.1.imsi must be an IMSI of 6 to 15 digits, has 3'],
+    [1, { msisdn: '4.477E+11' }, 'warning: data.1.msisdn must be a number with country code'],
     [
       1,
       { aid: 18 },

@@ -72,6 +72,24 @@ describe('a revision', () => {
     expect('first_name' in read('account', {})).toBe(false)
   })
 
+  it('has numbers in the form of requests, as the installation has set it', () => {
+    const sent = { msisdn: '+44 7700 900123', imsi: ['234-150000000001'], second: '+44 1' }
+    const normal = { ...sent, msisdn: '447700900123', imsi: ['234150000000001'] }
+    expect(read('subscriber', sent)).toMatchObject(normal)
+    expect(read('subscriber', { msisdn: 447700900123 })['msisdn']).toBe('447700900123')
+    expect(read('account', sent)).toMatchObject(sent)
+    const own = [field('msisdn', { numbering: 'any' }), field('second', { numbering: 'msisdn' })]
+    const customFields = { account: [], subscriber: own }
+    expect(
+      fieldsOf('subscriber', { ...subscriber, ...sent }, { ...context, customFields }),
+    ).toEqual(expect.objectContaining({ ...normal, msisdn: sent.msisdn, second: '441' }))
+  })
+
+  it('keeps numbers that cannot be read', () => {
+    const sent = { msisdn: '4.477E+11', imsi: ['n/a', '234150000000001'] }
+    expect(read('subscriber', sent)).toMatchObject(sent)
+  })
+
   it('keeps unknown fields as they are', () => {
     const more = { phone: '050-1', number_plan: { serial: 7 }, imsi: ['1', '2'], vip: true }
     expect(read('subscriber', { ...more, since: '2026-01-01 00:00:00' })).toMatchObject({

@@ -1,13 +1,12 @@
 /** `activity`: calls and messages of a subscriber. */
 import { Type } from '@sinclair/typebox'
 import { anyValue, listOf, mapOf } from '../../../catalog/entities/json-schema.ts'
-import type { Fields } from '../../../domain/fields.ts'
+import { type Fields, isUnset } from '../../../domain/fields.ts'
 import { ActionError } from '../../entities/errors.ts'
 import { integerOf } from '../../entities/requests/cast-value.ts'
 import { dateText } from '../../entities/views.ts'
 import { type ActionCall, action } from '../action.ts'
 import { param } from '../parameters.ts'
-import { findAccountOf } from './balance-query.ts'
 
 const ROWS_MAX = 100_000
 /** Window without `from_date`. */
@@ -48,7 +47,7 @@ export const activity = action({
     answer: { details: [] },
   },
   async run(given, call) {
-    const sid = await subscriberOf(given.sid, call)
+    const { sid, numberAt } = await subscriberOf(given.sid, call)
     const usagets = [
       ...(given.include_incoming === true ? ['incoming_call'] : []),
       ...(given.include_outgoing === true ? ['call'] : []),
@@ -72,24 +71,74 @@ export const activity = action({
         .limit(ROWS_MAX)
         .toArray(),
     )
-    return { details: rows.map((row) => rowOf(row as unknown as Fields, call)) }
+    return { details: rows.map((row) => rowOf(row as unknown as Fields, numberAt, call)) }
   },
 })
 
-/** The number of a subscriber that exists or has existed. */
-async function subscriberOf(sent: unknown, call: ActionCall): Promise<number> {
+interface Subscriber {
+  readonly sid: number
+  /** Its phone number at a time; undefined if it had none. */
+  numberAt(atMs: number): unknown
+}
+
+/** A subscriber that exists or has existed. */
+async function subscriberOf(sent: unknown, call: ActionCall): Promise<Subscriber> {
   if (sent === undefined || sent === '') throw new ActionError(NOT_EXISTS)
   const sid = integerOf(sent)
   if (sid === null) throw new ActionError('Field sid should be of type Integer')
-  if ((await findAccountOf(call, sid)) === null) throw new ActionError(NOT_EXISTS)
-  return sid
+  const revisions = await revisionsOf(sid, call)
+  if (revisions.length === 0) throw new ActionError(NOT_EXISTS)
+  const numberAt = (atMs: number) => revisions.findLast(({ fromMs }) => fromMs <= atMs)?.msisdn
+  return { sid, numberAt }
 }
 
-function rowOf(line: Fields, { config }: ActionCall): object {
-  const shown = OPTIONAL_FIELDS.filter((name) => line[name] !== undefined)
-  const { urt } = line
+interface NumberRevision {
+  readonly fromMs: number
+  readonly msisdn: unknown
+}
+
+/** The oldest first; of a customer system the current one only. */
+async function revisionsOf(
+  sid: number,
+  { catalog, lookup, nowMs }: ActionCall,
+): Promise<readonly NumberRevision[]> {
+  const customers = await lookup.subscribers([sid], nowMs)
+  if (customers !== null) {
+    const current = customers.get(sid)
+    return current === undefined ? [] : [{ fromMs: 0, msisdn: current['msisdn'] }]
+  }
+  const filter = { type: 'subscriber', sid, deleted: { $ne: true } } as const
+  const stored = await catalog.read('find subscriber', (limits) =>
+    catalog.subscribers
+      .find(filter, limits)
+      .project<{ from: Date; msisdn?: unknown }>({ from: 1, msisdn: 1 })
+      .sort({ from: 1 })
+      .toArray(),
+  )
+  return stored.map(({ from, msisdn }) => ({ fromMs: from.getTime(), msisdn }))
+}
+
+/** The party of a call or message that is the subscriber; records often have the other one only. */
+const OWN_NUMBER: Readonly<Record<string, string>> = {
+  call: 'calling_number',
+  sms: 'calling_number',
+  incoming_call: 'called_number',
+}
+
+function rowOf(
+  line: Fields,
+  numberAt: Subscriber['numberAt'],
+  { config }: Pick<ActionCall, 'config'>,
+): object {
+  const { urt, usaget } = line
+  const atMs = urt instanceof Date ? urt.getTime() : 0
+  const own = OWN_NUMBER[String(usaget)]
+  const isMissing = own !== undefined && (isUnset(line[own]) || line[own] === '')
+  const number = isMissing ? numberAt(atMs) : undefined
+  const known = isMissing && !isUnset(number) && number !== '' ? { ...line, [own]: number } : line
+  const shown = OPTIONAL_FIELDS.filter((name) => known[name] !== undefined)
   const date = urt instanceof Date ? localText(urt, config.rating.timeZone) : ''
-  return { date, ...Object.fromEntries(shown.map((name) => [name, line[name]])) }
+  return { date, ...Object.fromEntries(shown.map((name) => [name, known[name]])) }
 }
 
 /** `2026-01-31 10:00:00`, in local time. */

@@ -1,5 +1,6 @@
 /** Method `query` of `subscribers`. */
 import { type Fields, isEmpty } from '../../../domain/fields.ts'
+import { normalNumber } from '../../../domain/numbering.ts'
 import { FOREVER_MS } from '../../../domain/time.ts'
 import { NOT_DELETED } from '../../entities/actions/revisions.ts'
 import { DEFINITIONS } from '../../entities/definitions/collections.ts'
@@ -56,7 +57,8 @@ export function identityIn(query: Fields = {}): Fields | null {
     if (isEmpty(value)) continue
     const texts = (Array.isArray(value) ? value : [value]).map(textOf)
     if (texts.includes(null)) throw new ActionError(`Field query.${name} should be of type String`)
-    found[name] = { $in: texts }
+    // Older numbers may be stored as they were sent.
+    found[name] = { $in: texts.flatMap((text) => [text, normalNumber(name, text)]) }
   }
   return Object.keys(found).length === 0 ? null : { type: 'subscriber', ...found }
 }

@@ -1,9 +1,10 @@
 /** Reads configured fields from a request: cast, validated and ready to be stored. */
+import { readNumber } from '../../../domain/numbering.ts'
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { fieldRule, type InvalidField, InvalidFieldsError } from '../errors.ts'
 import type { TimeContext } from '../requests/instant.ts'
 import type { WriteTrial } from '../trial.ts'
-import { castValue } from './cast.ts'
+import { type Cast, castValue } from './cast.ts'
 import type { FieldDefinition } from './field-definition.ts'
 import { optionsOf, patternOf } from './rules.ts'
 
@@ -43,7 +44,8 @@ export function checkCustomFields(
       if (given !== undefined && !isDeclared) values[name] = null
       continue
     }
-    const cast = castField(field, given, check)
+    const known = check.current === undefined ? undefined : fieldValue(check.current, name)
+    const cast = castField(field, given, check, [known].flat())
     // A declared field is cast by its declaration, but the configured rules apply to it as well.
     if (!isDeclared && 'reason' in cast) {
       invalid.push({ path: `update.${name}`, reason: cast.reason })
@@ -84,21 +86,34 @@ function isFixed(name: string, { keyField }: CollectionDefinition): boolean {
 
 /**
  * Casts a value to its stored form, a scalar of a list field to a list of one. Also used for values
- * that are pushed into a list.
+ * that are pushed into a list. `stored`: numbers that are accepted in any form, because clients
+ * send back what they have read.
  */
 export function castField(
-  { type, multiple }: FieldDefinition,
+  field: FieldDefinition,
   value: unknown,
   time: TimeContext,
-): { value: unknown } | { reason: string } {
-  if (multiple !== true) return castValue(type, value, time)
+  stored: readonly unknown[] = [],
+): Cast {
+  if (field.multiple !== true) return castMember(field, value, time, stored)
   const members: unknown[] = []
   for (const member of Array.isArray(value) ? value : [value]) {
-    const cast = castValue(type, member, time)
+    const cast = castMember(field, member, time, stored)
     if ('reason' in cast) return cast
     members.push(cast.value)
   }
   return { value: members }
+}
+
+function castMember(
+  { type, numbering }: FieldDefinition,
+  value: unknown,
+  time: TimeContext,
+  stored: readonly unknown[],
+): Cast {
+  const cast = castValue(type, value, time)
+  if (numbering === undefined || 'reason' in cast || stored.includes(cast.value)) return cast
+  return readNumber(numbering, String(cast.value))
 }
 
 /** Throws `EntityRuleError` if a cast value violates a rule of the field. */

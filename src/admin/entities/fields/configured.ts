@@ -11,6 +11,7 @@ import {
   textAt,
   textsAt,
 } from '../../../domain/fields.ts'
+import { NUMBERINGS } from '../../../domain/numbering.ts'
 import type { CollectionDefinition } from '../definitions/definition.ts'
 import { castValue } from './cast.ts'
 import { DEFAULT_FIELDS } from './defaults.ts'
@@ -120,6 +121,7 @@ const KEYS: ReadonlySet<string> = new Set([
   // `changeable_props` only exists in configurations of the existing system: it is accepted and
   // ignored.
   'validation',
+  'numbering',
   'plays',
   'changeable_props',
 ])
@@ -142,6 +144,9 @@ function checkedField(
   }
   checkType(field, path)
   textsAt(field['plays'], `${path}.plays`)
+  if (!isUnset(field['numbering']) && !NUMBERINGS.some((each) => each === field['numbering'])) {
+    throw new FieldError(`${path}.numbering`, `must be one of ${NUMBERINGS.join(', ')}`)
+  }
   const known = field as unknown as FieldDefinition
   const builtIn = defaultOf(definition, name)
   const whole = builtIn === undefined ? known : mergedWithDefault(known, builtIn, path)
@@ -207,12 +212,13 @@ function mergedWithDefault(
     const is = builtIn[key] ?? 'not set'
     throw new FieldError(`${path}.${key}`, `must keep its built-in value: ${is}`)
   }
-  const { type, multiple, generated, personal, unique } = builtIn
+  const { type, multiple, generated, personal, unique, numbering } = builtIn
   return {
-    // Personal and unique fields stay so unless the operator overrides that explicitly.
+    // These stay as they are unless the operator overrides them explicitly.
     ...(personal !== undefined && { personal }),
     ...(unique !== undefined && { unique }),
     ...field,
+    ...(isUnset(field.numbering) && numbering !== undefined && { numbering }),
     system: true,
     ...(type !== undefined && { type }),
     ...(multiple !== undefined && { multiple }),

@@ -1,5 +1,6 @@
 /** The write request of a unit of an import. */
 import { type Fields, isUnset } from '../../../domain/fields.ts'
+import { normalNumber } from '../../../domain/numbering.ts'
 import { DISPLAY, EntityRuleError } from '../errors.ts'
 import type { WriteRequest } from '../requests/entity-request.ts'
 import { type RequestContext, writeRequestOf } from '../requests/requests.ts'
@@ -53,10 +54,15 @@ function requestOf(job: ImportJob, parameters: ReadonlyMap<string, unknown>): Wr
 }
 
 /** Without an updater, the row contains the key. */
-function updaterOf({ definition, settings }: ImportJob, unit: ValidUnit): [string, unknown] {
+function updaterOf(
+  { definition, fields, settings }: ImportJob,
+  unit: ValidUnit,
+): [string, unknown] {
   const { updater } = settings
   if (updater !== null) {
-    if (unit.updaterValue !== '') return [updater.field, unit.updaterValue]
+    const named = fields.find(({ field_name: name }) => name === updater.field)
+    const value = normalNumber(named?.numbering ?? 'any', unit.updaterValue)
+    if (value !== '') return [updater.field, value]
     throw new EntityRuleError(`${updater.field}: the row does not identify an entity`)
   }
   const key = unit.update[definition.keyField]

@@ -2,6 +2,7 @@
 import type { Actor } from '../../../catalog/actor.ts'
 import type { Config } from '../../../config/schema.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
+import { normalNumber } from '../../../domain/numbering.ts'
 import { DEFINITIONS, dottedParam } from '../definitions/collections.ts'
 import type {
   ActionDefinition,
@@ -204,11 +205,16 @@ function listChange(
     throw new EntityRuleError(`options: cannot ${kind} ${name} here`, DISPLAY.request)
   }
   if (byKey !== null) return { field: name, values, by: byKey }
-  const cast = castField(field, values, context)
+  // A number that is removed may have been stored in any form.
+  const cast = castField(field, values, context, kind === 'pull' ? values : [])
   if ('reason' in cast) {
     throw new EntityRuleError(`options: ${kind} of ${name}: ${cast.reason}`, DISPLAY.request)
   }
-  return { field: name, values: cast.value as unknown[] }
+  const members = cast.value as unknown[]
+  const { numbering = 'any' } = field
+  if (kind === 'push' || numbering === 'any') return { field: name, values: members }
+  const normal = members.map((member) => normalNumber(numbering, member))
+  return { field: name, values: [...members, ...normal] }
 }
 
 /** Fields that clients send back because they have read them, in documents of any collection. */

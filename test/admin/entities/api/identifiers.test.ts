@@ -81,6 +81,60 @@ describe.each(['msisdn', 'imsi'])('%s', (field) => {
   })
 })
 
+describe('a number in the form of a spreadsheet', () => {
+  it('is stored as digits by create, update, and the deprecated action', async () => {
+    const [one, two, three, sim] = [number(), number(), number(), number()]
+    const spaced = (digits: string) => `+${digits.slice(0, 2)} ${digits.slice(2)}`
+    const made = await makeSubscriber(world, {
+      msisdn: spaced(one),
+      imsi: sim.replace(/^44/, '44-'),
+    })
+    expect(made.entity).toMatchObject({ msisdn: one, imsi: [sim] })
+    const query = { _id: idOf(made) }
+    const changed = await world.ok('subscribers', 'update', {
+      query,
+      update: { msisdn: spaced(two) },
+    })
+    expect(changed.entity['msisdn']).toBe(two)
+    const { sid } = made.entity
+    const update = { msisdn: spaced(three) }
+    const action = { method: 'update', query: { sid }, update, track_history: false }
+    const [params, init] = requestOf(action, 'json')
+    await sendTo(`${world.urls[0]}/api/subscribers${params}`, init)
+    const [stored] = await world.rows('subscribers', { query: { sid } })
+    expect(stored?.['msisdn']).toBe(three)
+  })
+
+  it('is refused with field and reason if digits are lost', async () => {
+    const query = { _id: idOf(await makeSubscriber(world)) }
+    for (const action of ['update', 'closeandnew', 'permanentchange']) {
+      const update = { from: '2026-08-01', msisdn: '4.477E+11', imsi: ['234.0'] }
+      const { message } = await world.refused('subscribers', action, { query, update })
+      expect(message).toMatch(/update\.msisdn must be .*scientific.*update\.imsi must be/)
+    }
+    const push = { push_fields: [{ field_name: 'imsi', field_values: ['2.3E+14'] }] }
+    const refused = await world.refused('subscribers', 'update', {
+      query,
+      update: {},
+      options: push,
+    })
+    expect(refused.message).toContain('push of imsi: must be an IMSI in digits')
+  })
+
+  it('does not block other changes, and can be removed, if it is stored already', async () => {
+    const made = await makeSubscriber(world)
+    const { subscribers } = world.stores().catalog
+    const odd = { msisdn: '4.477E+11', imsi: ['+44 7', '447700'] }
+    await subscribers.updateOne({ sid: made.entity['sid'] } as never, { $set: odd } as never)
+    const query = { _id: idOf(made) }
+    await world.ok('subscribers', 'update', { query, update: { ...odd, barred: true } })
+    const pull = { pull_fields: [{ field_name: 'imsi', field_values: ['+44 7'] }] }
+    const update = { msisdn: number() }
+    const { entity } = await world.ok('subscribers', 'update', { query, update, options: pull })
+    expect(entity).toMatchObject({ ...update, imsi: ['447700'], barred: true })
+  })
+})
+
 describe('a list of identifiers', () => {
   it('with one member that is in use is refused, pushed or sent', async () => {
     const [mine, taken] = [number(), number()]

@@ -228,6 +228,27 @@ describe('no configured field is accepted', () => {
   })
 })
 
+describe('a number', () => {
+  const imsi = { type: 'text', multiple: true, numbering: 'imsi' } as const
+
+  it('is stored in the form of requests', () => {
+    const msisdn = { type: 'text', numbering: 'msisdn' } as const
+    expect(check(msisdn, { x: '+44 7700 900123' })).toEqual({ x: '447700900123' })
+    expect(check(msisdn, { x: 447700900123 })).toEqual({ x: '447700900123' })
+    expect(check(imsi, { x: '001-010000000001' })).toEqual({ x: ['001010000000001'] })
+    expect(() => check(msisdn, { x: '4.477E+11' })).toThrow('update.x must be a number with')
+  })
+
+  it('in another form is accepted only if it is stored already', () => {
+    const current = { x: ['0010', '001010000000001'] }
+    const update = { ...later, current }
+    expect(check(imsi, { x: ['0010', '001010000000002'] }, update)).toEqual({
+      x: ['0010', '001010000000002'],
+    })
+    expect(() => check(imsi, { x: ['0011'] }, update)).toThrow('update.x must be an IMSI of 6 to')
+  })
+})
+
 describe('unique values', () => {
   it('are collected from a whole document, including each member of a list', () => {
     const fields = [

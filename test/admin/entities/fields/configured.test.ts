@@ -72,6 +72,24 @@ describe('the fields of a collection', () => {
     })
   })
 
+  it('of subscribers keep the form of their numbers until another one is set', () => {
+    const numberings = (stored: readonly object[]) => {
+      const settings = { ...EMPTY, subscribers: { subscriber: { fields: stored } } }
+      const fields = fieldsOf(definition('subscribers'), settings)
+      return fields.flatMap(({ field_name: name, numbering }) =>
+        numbering === undefined ? [] : [`${name} ${numbering}`],
+      )
+    }
+    expect(numberings([])).toEqual(['msisdn msisdn', 'imsi imsi'])
+    const msisdn = { field_name: 'msisdn', validation: '44\\d*' }
+    expect(numberings([msisdn])).toEqual(['msisdn msisdn', 'imsi imsi'])
+    const others = [
+      { ...msisdn, numbering: 'any' },
+      { field_name: 'imsi_2', numbering: 'imsi' },
+    ]
+    expect(numberings(others)).toEqual(['msisdn any', 'imsi imsi', 'imsi_2 imsi'])
+  })
+
   it.each([[{}], [{ fields: [] }], [[]], [null]])(
     'are the defaults if nothing is stored (%j)',
     (value) => {
@@ -106,6 +124,10 @@ describe('a stored field that cannot be used', () => {
     [[{ field_name: 'a', validation: '(' }], `${at}.0.validation is not a regular`],
     [[{ field_name: 'a', validation: 'a)(b' }], `${at}.0.validation is not a regular`],
     [[{ field_name: 'a', validation: '(a+)+(?=b)' }], `${at}.0.validation cannot be run`],
+    [
+      [{ field_name: 'a', numbering: 'imei' }],
+      `${at}.0.numbering must be one of msisdn, imsi, any`,
+    ],
     [[{ field_name: 'a', validation: 5 }], `${at}.0.validation must be a regular`],
     [[{ field_name: 'a', type: 'date', default_value: 'x' }], `${at}.0.default_value must be a`],
     [

@@ -48,6 +48,26 @@ describe('accounts', () => {
 })
 
 describe('subscribers', () => {
+  it('with a number that a spreadsheet has changed are read or refused', async () => {
+    await insertPlan(scene.catalog())
+    await insertAccounts(scene.catalog(), 1)
+    const numbers = ['4.477E+11', '+44 7700 900-123', '447700900199.0', '0044.1']
+    const lines = numbers.map((text, index) => subscriberLine(index, 'A0').replace(/\+\d+/, text))
+    const result = await scene.run({
+      collection: 'subscribers',
+      text: [SUBSCRIBER_HEADER, ...lines].join('\n'),
+      update: subscriberSettings(),
+    })
+    expect(result.details).toEqual({
+      2: expect.stringMatching(/msisdn must be .*scientific/),
+      3: true,
+      4: expect.stringMatching(/msisdn must be .*decimals/),
+      5: expect.stringMatching(/msisdn must be .*decimals/),
+    })
+    const found = await scene.catalog().subscribers.find({ type: 'subscriber' }).toArray()
+    expect(found).toMatchObject([{ msisdn: '447700900123' }])
+  })
+
   it('are linked to their accounts', async () => {
     await insertPlan(scene.catalog())
     await insertAccounts(scene.catalog(), 2)

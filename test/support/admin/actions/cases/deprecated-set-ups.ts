@@ -1,4 +1,5 @@
 /** Set-ups of deprecated calls. */
+import { insertEntity } from '../../../catalog/store.ts'
 import { emptyLedger } from '../../../ledger.ts'
 import { type Fields, NOW_MS } from '../action-server.ts'
 import { addDeprecatedTenant, addLines, megabytes, useDeprecated } from '../deprecated-tenant.ts'
@@ -65,6 +66,32 @@ export function deprecatedReads(): SetUp {
         { ...invoice, billrun_key: '202606', invoice_id: 2 },
         { ...invoice, aid: 1002, subs: [{ sid: 70 }], billrun_key: '202606', invoice_id: 3 },
       ] as never)
+    },
+  }
+}
+
+/** Subscriber 12, whose number changes on 11 June, with calls and messages around it. */
+export function deprecatedActivity(): SetUp {
+  const setUp = deprecated()
+  const at = (day: number) => ({ sid: 12, urt: new Date(Date.UTC(2026, 5, day, 10)) })
+  const other = (usaget: string) =>
+    usaget === 'incoming_call' ? { calling_number: '2' } : { called_number: '1' }
+  return {
+    ...setUp,
+    async prepare() {
+      await setUp.prepare?.()
+      const catalog = setUp.server.catalog()
+      const fields = { aid: 1001, sid: 12, plan: 'GOLD' }
+      const first = { msisdn: '447700900001', from: '2026-01-01', to: '2026-06-11' }
+      const second = { msisdn: '447700900002', from: '2026-06-11' }
+      await insertEntity(catalog, 'subscribers', { ...fields, ...first })
+      await insertEntity(catalog, 'subscribers', { ...fields, ...second })
+      const lines = ['call', 'incoming_call', 'sms'].flatMap((usaget) => [
+        { usaget, ...other(usaget), ...at(10) },
+        { usaget, called_number: '', calling_number: '', ...at(11) },
+        { usaget, called_number: '1', calling_number: '2', ...at(12) },
+      ])
+      await addLines(catalog, ...lines)
     },
   }
 }

@@ -1,0 +1,98 @@
+import { describe, expect, it } from 'vitest'
+import type { Catalog } from '../../src/catalog/connection.ts'
+import { CatalogUnavailableError, SlowReadError } from '../../src/catalog/errors.ts'
+import { auditBooks } from '../../src/cli/audit/books.ts'
+import { repeatingReads, Unread, unreadLines } from '../../src/cli/audit/unread.ts'
+import { reportLines } from '../../src/cli/audit.ts'
+
+const SLOW = 'MongoDB: read the journal of an account: no answer within 2000 ms'
+
+/** A catalogue that answers by the name of the operation. */
+function catalogOf(answer: (what: string) => unknown): Catalog {
+  const run = async (what: string) => answer(what)
+  return { run, read: run } as unknown as Catalog
+}
+
+/** Accounts with bills; `isSlow`: the journal of the account is not answered. */
+function booksOf(aids: readonly number[], isSlow: (aid: number) => boolean): Catalog {
+  let next = 0
+  return catalogOf((what) => {
+    if (what === 'find the next account with bills') {
+      const aid = aids[next]
+      next += 1
+      return [aid === undefined ? [] : [{ aid }], []]
+    }
+    if (what === 'read the books of an account') return null
+    if (isSlow(aids[next - 1] ?? 0)) throw new CatalogUnavailableError(SLOW)
+    return { bills: [], postings: [] }
+  })
+}
+
+describe('a read of an audit that is not answered', () => {
+  it.each([new CatalogUnavailableError('late'), new SlowReadError('look', 1)])(
+    'is repeated: %s',
+    async (error) => {
+      for (const name of ['run', 'read'] as const) {
+        let calls = 0
+        const catalog = catalogOf(() => {
+          calls += 1
+          if (calls < 3) throw error
+          return 'found'
+        })
+        expect(await repeatingReads(catalog, 0)[name]('look', async () => null)).toBe('found')
+        calls = -10
+        await expect(repeatingReads(catalog, 0)[name]('look', async () => null)).rejects.toBe(error)
+        expect(calls).toBe(-7)
+      }
+    },
+  )
+
+  it('is not repeated for another reason', async () => {
+    let calls = 0
+    const catalog = catalogOf(() => {
+      calls += 1
+      throw new TypeError('a defect')
+    })
+    await expect(repeatingReads(catalog, 0).run('look', async () => null)).rejects.toThrow('defect')
+    expect(calls).toBe(1)
+  })
+
+  it('leaves its part unchecked, which is named and fails the audit', async () => {
+    const unread = new Unread()
+    const report = await auditBooks(
+      booksOf([17, 18, 19], (aid) => aid === 18),
+      null,
+      unread,
+    )
+    expect(report).toMatchObject({ ok: false, accounts: 3, differences: [], moving: [] })
+    expect(unreadLines(unread)).toEqual([`not checked: books of account 18: ${SLOW}`])
+    const counts = { accounts: 0, owners: 0, buckets: 0, sessions: 0, lines: 0 }
+    const lists = { differences: [], differencesLeftOut: 0, moving: [], notRecorded: [] }
+    const whole = { ok: false, ...counts, ...lists, damaged: [], unread: unread.parts }
+    expect(reportLines(whole)).toContain(`not checked: books of account 18: ${SLOW}`)
+    expect(reportLines(whole).at(-1)).toBe('the audit has failed')
+  })
+
+  it('ends the audit if MongoDB is away', async () => {
+    const unread = new Unread()
+    await expect(
+      auditBooks(
+        booksOf([17, 18, 19, 20], () => true),
+        null,
+        unread,
+      ),
+    ).rejects.toThrow(SLOW)
+    expect(unread.parts).toHaveLength(2)
+  })
+
+  it('in some parts, with others between them, does not', async () => {
+    const aids = Array.from({ length: 8 }, (_, index) => 17 + index)
+    const unread = new Unread()
+    await auditBooks(
+      booksOf(aids, (aid) => aid % 2 === 0),
+      null,
+      unread,
+    )
+    expect(unread.parts).toHaveLength(4)
+  })
+})
