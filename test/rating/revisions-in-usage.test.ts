@@ -193,6 +193,43 @@ describe('usage in which a service begins or ends', () => {
   })
 })
 
+describe('a prepaid grant in which a service with a group begins or ends', () => {
+  const catalogue = catalogueOf(
+    [flat(1, FAR)],
+    [planOf('PREPAID', FAR)],
+    [serviceOf('S', { groups: group(1e6) })],
+  )
+  it.each([
+    ['begins', AFTER, 'release', 0],
+    ['ends', BEFORE, 'release', 0],
+    ['begins', AFTER, 'update', 10],
+    ['ends', BEFORE, 'update', 10],
+  ] as const)(
+    'is paid by the money reserved for the other side: it %s',
+    (_what, span, kind, requested) => {
+      const call = new Call({ catalogue, profile: { services: [subscribedTo('S', span)] } }, 500)
+      expect(call.send('start', -10, { requested: 800 })?.granted).toBe(500)
+      expect(call.scene.bucket('MONEY').reserved).toBe(500)
+      call.send(kind, 10, { used: 500, requested })
+      call.send('release', 11, {})
+      expect(call.scene.bucket('MONEY')).toMatchObject({ free: 250, reserved: 0, spent: 250 })
+      expect(call.scene.subscriber.owed).toBe(0)
+      expect(call.summary()).toEqual([[500, 250, 250, '']])
+    },
+  )
+
+  it.each([
+    ['begins', AFTER, 100],
+    ['ends', BEFORE, 400],
+  ])('is paid as the network element divides it: it %s', (_what, span, spent) => {
+    const call = new Call({ catalogue, profile: { services: [subscribedTo('S', span)] } }, 500)
+    call.send('start', -10, { requested: 500 })
+    call.send('release', 10, { used: 500, usedBefore: 100 })
+    expect(call.scene.bucket('MONEY')).toMatchObject({ free: 500 - spent, reserved: 0, spent })
+    expect(call.scene.subscriber.owed).toBe(0)
+  })
+})
+
 describe('usage in which another revision of the subscriber begins', () => {
   it('is split there, if it was known with the grant', () => {
     const plans = [
