@@ -69,7 +69,7 @@ function settleShares(
   const boundaries = boundariesOf(previous, segment, eventTimeMs, {
     rateAt: (atMs) => rates.find(effective, atMs),
     owners: states.owners,
-    profileMs: rates.context.profile?.fromMs ?? 0,
+    profile: rates.context.profile,
   })
   if (boundaries.length === 0) return unsettled(previous, effective)
   const shares = sharesOf(effective, previous, segment, boundaries, eventTimeMs)

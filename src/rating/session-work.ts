@@ -328,7 +328,7 @@ export class SessionWork implements UnitWork<WorkState> {
         ? this.#rates.at(effective, eventTimeMs)
         : this.#rates.ofUse(effective, previous, this.session)
     if (typeof rated === 'string') return rated
-    if (needsNoCounters(rated.funding) && rated.untilMs >= rated.start.endMs) return rated
+    if (needsNoCounters(rated.funding)) return rated
     return { start: this.#states.open(rated), untilMs: rated.untilMs }
   }
 

@@ -231,19 +231,71 @@ describe('a prepaid grant in which a service with a group begins or ends', () =>
 })
 
 describe('usage in which another revision of the subscriber begins', () => {
-  it('is split there, if it was known with the grant', () => {
-    const plans = [
-      plan(),
-      planOf('OTHER', { ...FAR, ...POSTPAID, prices: pricesOf('CALL', 'call', '3/1') }),
-    ]
-    const call = new Call({ catalogue: catalogueOf([flat(1, FAR)], plans), profile: BEFORE })
-    call.send('start', -10, { requested: 1200 })
-    call.scene.profile = profileOf({ ...AFTER, plan: 'OTHER', id: 'profile2' })
+  const other = (more = {}) =>
+    planOf('OTHER', { ...FAR, ...more, prices: pricesOf('CALL', 'call', '3/1') })
+  const postpaid = catalogueOf([flat(1, FAR)], [plan(), other(POSTPAID)])
+  const prepaid = catalogueOf([flat(1, FAR)], [planOf('PREPAID', FAR), other()])
+  const changed = profileOf({ ...AFTER, plan: 'OTHER', id: 'profile2' })
+
+  it.each([
+    ['known', BEFORE],
+    ['unknown', FAR],
+  ])('has the terms of its grant if its end was %s', (_what, profile) => {
+    const call = new Call({ catalogue: prepaid, profile }, 900)
+    expect(call.send('start', -10, { requested: 1200 })).toMatchObject({ granted: 900 })
+    call.scene.profile = changed
+    call.send('release', 10, { used: 900 })
+    expect(call.summary()).toEqual([[900, 0, 900, '']])
+    expect(call.scene.subscriber.owed).toBe(0)
+  })
+
+  it('has the terms of its grant although the price changed then as well', () => {
+    const rates = [two, flat(2, { ...AFTER, id: 'CALL@2' })]
+    const call = new Call({ catalogue: catalogueOf(rates, [planOf('PREPAID', FAR), other()]) }, 900)
+    expect(call.send('start', -10, { requested: 1200 })).toMatchObject({ granted: 450 })
+    call.scene.profile = changed
+    call.send('release', 10, { used: 450, usedBefore: 0 })
+    expect(call.summary()).toEqual([[450, 0, 450, '']])
+  })
+
+  it.each([
+    ['known', BEFORE],
+    ['unknown', FAR],
+  ])('is split there without a grant if its end was %s', (_what, profile) => {
+    const call = new Call({ catalogue: postpaid, profile })
+    call.send('start', -20, {})
+    call.send('update', -10, { used: 10 })
+    call.scene.profile = changed
     call.send('release', 10, { used: 1200 })
     expect(call.summary()).toEqual([
-      [600, 0, 600, ''],
+      [610, 0, 610, ''],
       [600, 0, 1800, ''],
     ])
+  })
+
+  it('is split there without a grant if a service with a group begins with it', () => {
+    const services = [serviceOf('S', { groups: group(1e6) })]
+    const call = new Call({ catalogue: catalogueOf([flat(1, FAR)], [plan()], services) })
+    call.send('start', -20, {})
+    call.send('update', -10, { used: 10 })
+    call.scene.profile = profileOf({ ...AFTER, services: [subscribedTo('S')], id: 'profile2' })
+    call.send('release', 10, { used: 1200 })
+    expect(call.summary()).toEqual([[1210, 600, 610, '']])
+  })
+
+  it('reserves a grant for a boundary after its end', () => {
+    const laterMs = NOON + 5 * MINUTE
+    const rates = [
+      flat(1, { ...FAR, toMs: laterMs, id: 'CALL@1' }),
+      flat(3, { ...FAR, fromMs: laterMs, id: 'CALL@2' }),
+    ]
+    const catalogue = catalogueOf(rates, [planOf('PREPAID', FAR)])
+    const call = new Call({ catalogue, profile: BEFORE }, 900)
+    const grant = call.send('start', -10, { requested: 1200 })
+    expect(grant).toMatchObject({ granted: 300, validityMs: 10 * MINUTE })
+    call.scene.profile = profileOf({ ...AFTER, id: 'profile2' })
+    call.send('release', 10, { used: 300, usedBefore: 0 })
+    expect(call.scene.subscriber.owed).toBe(0)
   })
 })
 
