@@ -230,6 +230,32 @@ describe('a prepaid grant in which a service with a group begins or ends', () =>
   })
 })
 
+describe('a grant before a service ends without which nothing can be paid', () => {
+  it('is limited by its validity, and its units keep their terms', () => {
+    const services = [serviceOf('S', { groups: group(1e6) })]
+    const catalogue = catalogueOf([flat(1, FAR)], [planOf('PREPAID', FAR)], services)
+    const call = new Call({ catalogue, profile: { services: [subscribedTo('S', BEFORE)] } })
+    const grant = call.send('start', -10, { requested: 800 })
+    expect(grant).toMatchObject({ granted: 800, validityMs: 10 * MINUTE })
+    const update = call.send('update', 10, { used: 800, requested: 10 })
+    expect(update?.reason).toBe('noCredit')
+    call.send('release', 11, {})
+    expect(call.summary()).toEqual([[800, 800, 0, '']])
+    expect(call.scene.subscriber.owed).toBe(0)
+  })
+
+  it('leaves usage without a grant to be split there', () => {
+    const services = [serviceOf('S', { groups: group(1e6) })]
+    const catalogue = catalogueOf([flat(1, FAR)], [planOf('PREPAID', FAR)], services)
+    const call = new Call({ catalogue, profile: { services: [subscribedTo('S', BEFORE)] } })
+    call.send('start', -20, { requested: 800 })
+    call.send('update', -10, { used: 10 })
+    call.send('release', 10, { used: 100 })
+    expect(call.summary()).toEqual([[110, 60, 50, '']])
+    expect(call.scene.subscriber.owed).toBe(50)
+  })
+})
+
 describe('usage in which another revision of the subscriber begins', () => {
   const other = (more = {}) =>
     planOf('OTHER', { ...FAR, ...more, prices: pricesOf('CALL', 'call', '3/1') })
