@@ -5,7 +5,7 @@ import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
-import { usedAt } from '../domain/segment.ts'
+import { lastUsedAt } from '../domain/segment.ts'
 import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import type { ChargeContext } from './decision.ts'
 import { isFundedBy, isSameFunding, openFundingSources } from './funding-sources.ts'
@@ -34,6 +34,7 @@ export interface RatedTimes {
  * units have those that were known with the grant, which was not reserved for another plan.
  */
 export function boundariesOf(
+  reported: ServiceRequest,
   service: ServiceSession,
   segment: Segment,
   reportedMs: number,
@@ -44,7 +45,7 @@ export function boundariesOf(
   const isOfPlan = profile === null || profile.plan === segment.plan
   if (service.reservation.units > 0 && !isOfPlan) return found
   const profileMs = profile?.fromMs ?? 0
-  const usedMs = usedAt(reportedMs, segment.firstMs)
+  const usedMs = lastUsedAt(reported, reportedMs, segment.firstMs)
   let endMs = knownEnd(service, segment, usedMs, times)
   while (usedMs >= endMs) {
     const next = rateAt(endMs)

@@ -5,7 +5,12 @@
 import type { Bucket } from '../domain/bucket.ts'
 import { type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
-import { continuedService, EMPTY_RESERVATION, startedService, usedAt } from '../domain/segment.ts'
+import {
+  continuedService,
+  EMPTY_RESERVATION,
+  lastUsedAt,
+  startedService,
+} from '../domain/segment.ts'
 import type { Reservation, Segment, ServiceSession } from '../domain/session.ts'
 import { boundariesOf, continues, sharesOf } from './boundaries.ts'
 import type { RequestStates } from './request-states.ts'
@@ -50,7 +55,7 @@ function isOfSegment(
   { reservation }: ServiceSession,
   segment: Segment,
 ): boolean {
-  const usedMs = usedAt(rates.request.eventTimeMs, segment.firstMs)
+  const usedMs = lastUsedAt(effective, rates.request.eventTimeMs, segment.firstMs)
   if (usedMs >= segment.endMs) return false
   if (reservation.units > 0) return true
   const rated = rates.find(effective, usedMs)
@@ -66,7 +71,7 @@ function settleShares(
   segment: Segment,
 ): SettledUse {
   const { eventTimeMs } = rates.request
-  const boundaries = boundariesOf(previous, segment, eventTimeMs, {
+  const boundaries = boundariesOf(effective, previous, segment, eventTimeMs, {
     rateAt: (atMs) => rates.find(effective, atMs),
     owners: states.owners,
     profile: rates.context.profile,

@@ -14,7 +14,7 @@ import type { RequestKind, ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
 import { isMoneySource } from '../domain/debt.ts'
-import { usedAt } from '../domain/segment.ts'
+import { lastUsedAt } from '../domain/segment.ts'
 import type { CategoryPrice } from '../domain/segment-parts.ts'
 import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import type { TaxRule } from '../domain/tax.ts'
@@ -304,18 +304,20 @@ export function endsUnused(
  */
 export function needsRating(
   kind: RequestKind,
-  requested: number,
-  used: number,
+  units: Pick<ServiceRequest, 'requested' | 'used' | 'usedBefore'>,
   service: ServiceSession,
   isLate: boolean,
   atMs: number,
 ): boolean {
+  const { requested, used } = units
   if (requested > 0) return true
   if (used <= 0) return !isLate && endsUnused(kind, requested, used, service)
   const { segment } = service
   if (segment === null) return true
   if (isLate) return false
-  return service.reservation.units === 0 || usedAt(atMs, segment.firstMs) >= segment.endMs
+  return (
+    service.reservation.units === 0 || lastUsedAt(units, atMs, segment.firstMs) >= segment.endMs
+  )
 }
 
 /** The input of a charge program besides its terms of pricing. */
