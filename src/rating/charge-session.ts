@@ -17,7 +17,7 @@ import { SessionWork } from './session-work.ts'
 
 /**
  * Whether the decision needs the subscriber's profile; a release must succeed without it. Without
- * an available profile, granted units are not split at the end of a band or cycle.
+ * an available profile, granted units are not split at a time boundary.
  */
 export function needsProfile(
   request: ChargeRequest,

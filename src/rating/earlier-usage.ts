@@ -1,6 +1,6 @@
 /**
- * Settles the part of reported usage whose terms are not those that apply from the report on: it is
- * split at the boundaries that it passes, and settled before the grant if others begin there.
+ * Settles reported usage before the rest of its request: the parts before each boundary that it
+ * passes, and all of it if other terms or buckets apply to the grant that follows.
  */
 import type { Bucket } from '../domain/bucket.ts'
 import { type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
