@@ -128,7 +128,8 @@ function takePaid(
   plan: Allocation,
   reserved: Reservation,
 ): void {
-  let pool = reserved.units > 0 ? takeHeld(segment, plan, reserved) : null
+  const isHeld = reserved.units > 0 || reserved.money.length > 0
+  let pool = isHeld ? takeHeld(segment, plan, reserved) : null
   const needsAll = hasAdded(segment)
   for (const source of fundingSourcesOf(segment, order)) {
     if (plan.unpaid === 0 && !needsAll) return

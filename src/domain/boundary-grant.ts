@@ -1,7 +1,6 @@
 /**
- * Grants whose usage may fall on both sides of the next time boundary (end of a cycle, start or end
- * of a time band). Computes the highest cost over all possible splits, so that it can be reserved
- * in full.
+ * Grants whose usage may fall on both sides of the next time boundary. Computes the highest cost
+ * over all possible splits, so that it can be reserved in full.
  */
 import { type Allocation, allocate, moneyOffers } from './allocate.ts'
 import { type FundingSource, type OwnerState, withBuckets } from './bucket.ts'
@@ -20,6 +19,8 @@ export interface BoundaryGrant {
   slices: Slice[]
   /** Micros in addition to the current cost of the segment, for both sides of the boundary. */
   micros: number
+  /** Whether the units keep their terms after the boundary, which they are not reserved for. */
+  keepsTerms: boolean
 }
 
 /** Bounds on charged units: before the boundary, after it, and in total. */
@@ -27,8 +28,6 @@ interface PricedUnits {
   before: number
   after: number
   total: number
-  /** Minimum number of units used before the boundary. */
-  least: number
 }
 
 export function allocateAcrossBoundary(
@@ -40,15 +39,12 @@ export function allocateAcrossBoundary(
 ): BoundaryGrant {
   const boundary = new BoundaryAllocation(work, segment, after, order)
   const possible = requested - allocate(work, segment, order, requested).unpaid
-  const strict = boundary.most(possible, (units) => boundary.cover(units))
-  if (strict !== null) return strict
-  // If the credit does not cover the later price, an interval may still begin at the current one.
-  const begun = boundary.most(possible, (units) => boundary.coverBegun(units))
-  if (begun !== null && begun.granted > 1) return begun
-  // Otherwise the boundary limits the grant through its validity time only.
+  const covered = boundary.most(possible)
+  if (covered !== null) return covered
+  // If not even one unit can be paid after the boundary, the validity time limits the grant.
   const plan = allocate(work, segment, order, possible)
   const micros = peakPrice(segment, plan.priced, possible) - segment.charged
-  return { plan, granted: possible, slices: [], micros }
+  return { plan, granted: possible, slices: [], micros, keepsTerms: true }
 }
 
 class BoundaryAllocation {
@@ -88,15 +84,15 @@ class BoundaryAllocation {
   }
 
   /** The largest grant that can be covered; null if none can. */
-  most(possible: number, cover: (units: number) => BoundaryGrant | null): BoundaryGrant | null {
-    const whole = possible === 0 ? null : cover(possible)
+  most(possible: number): BoundaryGrant | null {
+    const whole = possible === 0 ? null : this.#cover(possible)
     if (whole !== null || possible === 0) return whole
-    const units = largestFitting(possible, (tried) => cover(tried) !== null)
-    return units === 0 ? null : cover(units)
+    const units = largestFitting(possible, (tried) => this.#cover(tried) !== null)
+    return units === 0 ? null : this.#cover(units)
   }
 
   /** Covers every position of the boundary within the usage. Null if the credit is too low. */
-  cover(granted: number): BoundaryGrant | null {
+  #cover(granted: number): BoundaryGrant | null {
     const work = this.#work
     const later = this.#later
     const segment = this.#segment
@@ -106,20 +102,10 @@ class BoundaryAllocation {
     const then = this.#hasGroups ? allocate(later, next, order, granted) : plan
     if (plan.unpaid + then.unpaid > 0) return null
     const total = Math.max(plan.priced, then.priced)
-    const priced = { before: plan.priced, after: then.priced, total, least: 0 }
+    const priced = { before: plan.priced, after: then.priced, total }
     const micros = this.#peak(priced, granted)
     const slices = then === plan ? [] : additionalSlices(later, plan, then)
-    return micros > this.#budget ? null : { plan, granted, slices, micros }
-  }
-
-  /** Covers only usage that begins before the boundary. Null if the credit is too low. */
-  coverBegun(granted: number): BoundaryGrant | null {
-    const plan = allocate(this.#work, this.#segment, this.#order, granted)
-    const { priced } = plan
-    if (plan.unpaid > 0) return null
-    const least = Math.min(1, priced)
-    const micros = this.#peak({ before: priced, after: priced, total: priced, least }, granted)
-    return micros > this.#budget ? null : { plan, granted, slices: [], micros }
+    return micros > this.#budget ? null : { plan, granted, slices, micros, keepsTerms: false }
   }
 
   #peak(units: PricedUnits, granted: number): number {
@@ -214,14 +200,14 @@ function additionalSlices(state: SettleState, plan: Allocation, then: Allocation
  */
 function splitsOf(segment: Segment, next: Tariff, units: PricedUnits): Set<number> {
   const { tariff, priced, access, carried } = segment
-  const { total, before, least } = units
+  const { total, before } = units
   if (isFew(units)) return eachSplit(units)
   const position = pricedPosition({ tariff, access, priced, carried }, tariff)
   const reached = position.at + position.before
   const ends = (of: Tariff) => tierEnds(of).flatMap((end) => within(end - reached, total))
-  const splits = new Set([least, before])
+  const splits = new Set([0, before])
   const add = (split: number) => {
-    if (split >= least && split <= before) splits.add(split)
+    if (split >= 0 && split <= before) splits.add(split)
   }
   const begins = [Math.min(total, soldUnits(tariff, position)), ...ends(tariff)]
   for (const end of [total, ...ends(next)]) {
@@ -244,13 +230,13 @@ function splitsOf(segment: Segment, next: Tariff, units: PricedUnits): Set<numbe
 /** Up to this number of splits, each one is evaluated. */
 const SPLITS_MAX = 64
 
-function isFew({ before, least }: PricedUnits): boolean {
-  return before - least < SPLITS_MAX
+function isFew({ before }: PricedUnits): boolean {
+  return before < SPLITS_MAX
 }
 
-function eachSplit({ before, least }: PricedUnits): Set<number> {
+function eachSplit({ before }: PricedUnits): Set<number> {
   const splits = new Set<number>()
-  for (let split = least; split <= before; split += 1) splits.add(split)
+  for (let split = 0; split <= before; split += 1) splits.add(split)
   return splits
 }
 

@@ -117,7 +117,7 @@ export function amountAt(value: unknown, path: string): ExactDecimal {
   const decimal = decimalOf(value)
   if (decimal === null) throw new FieldError(path, 'must be a number or decimal text')
   if (typeof value === 'string' && LEADING_ZEROS.test(value)) {
-    throw new FieldError(path, `must not begin with zeros, is '${shortened(value)}'`)
+    throw new FieldError(path, `must not have leading zeros, is '${shortened(value)}'`)
   }
   if (decimal.digits < 0n) throw new FieldError(path, `must not be negative, is ${value}`)
   atMostDecimals(value, decimal, path, PRICE_DIGITS_MAX)

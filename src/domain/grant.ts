@@ -8,6 +8,7 @@ import { type SettlementWork, writableBucket } from './copy-on-write.ts'
 import { appended, EMPTY_RESERVATION, peakPrice, priceOf } from './segment.ts'
 import type { MoneyHold, Segment } from './session.ts'
 import { peakCharge } from './tariff.ts'
+import { FOREVER_MS } from './time.ts'
 
 export function reserveNext(work: SettlementWork, segment: Segment, program: ChargeProgram): void {
   if (program.after) {
@@ -33,7 +34,8 @@ function reserveAcross(work: SettlementWork, segment: Segment, program: ChargePr
     nextOrder,
     requested,
   )
-  const { plan, granted, slices, micros } = cover
+  const { plan, granted, slices, micros, keepsTerms } = cover
+  if (keepsTerms) segment.endMs = FOREVER_MS
   const cost = Math.max(0, peakPrice(segment, plan.priced, granted) - segment.charged)
   reservePlan(work, segment, nextOrder, plan, granted)
   for (const { bucket, units } of slices) if (bucket !== null) hold(work, bucket, units)

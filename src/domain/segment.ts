@@ -2,6 +2,7 @@
 import { present } from './assert.ts'
 import type { Bucket, BucketRef } from './bucket.ts'
 import type { ChargeProgram, SegmentChange, Settlement } from './charge-program.ts'
+import type { ServiceRequest } from './charge-request.ts'
 import type { SettlementWork } from './copy-on-write.ts'
 import type { Line } from './line.ts'
 import { continuePrice } from './price-continuation.ts'
@@ -118,6 +119,16 @@ export function copyPayment(payment: Payment): Payment {
  */
 export function usedAt(reportedMs: number, sinceMs: number): number {
   return sinceMs === reportedMs ? reportedMs : Math.max(NO_BEGIN_MS, reportedMs - 1)
+}
+
+/** The same for the last of the units: those after a tariff change may be used at the report. */
+export function lastUsedAt(
+  { used, usedBefore }: Pick<ServiceRequest, 'used' | 'usedBefore'>,
+  reportedMs: number,
+  sinceMs: number,
+): number {
+  const isAfterChange = usedBefore >= 0 && usedBefore < used
+  return isAfterChange ? reportedMs : usedAt(reportedMs, sinceMs)
 }
 
 /** Cost of a service so far, micros before tax. */

@@ -1,10 +1,11 @@
 /**
  * Time boundaries, where other terms begin: another billing cycle, time band, revision or service.
  */
+import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
-import { usedAt } from '../domain/segment.ts'
+import { lastUsedAt } from '../domain/segment.ts'
 import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import type { ChargeContext } from './decision.ts'
 import { isFundedBy, isSameFunding, openFundingSources } from './funding-sources.ts'
@@ -24,27 +25,31 @@ type RateAt = (atMs: number) => RatedService | null
 export interface RatedTimes {
   rateAt: RateAt
   owners: CounterOwners
-  /** Begin of the profile. Another one was in force before, perhaps with another plan. */
-  profileMs: number
+  /** The profile in force now. Another one was in force before it, perhaps with another plan. */
+  profile: Pick<SubscriberProfile, 'fromMs' | 'plan'> | null
 }
 
 /**
  * The boundaries at which the terms of usage change; one at which it ends is not passed. Granted
- * units have those that were known with the grant.
+ * units have those that were known with the grant, which was not reserved for another plan.
  */
 export function boundariesOf(
+  reported: ServiceRequest,
   service: ServiceSession,
   segment: Segment,
   reportedMs: number,
   times: RatedTimes,
 ): Boundary[] {
   const found: Boundary[] = []
-  const { rateAt, owners, profileMs } = times
-  const usedMs = usedAt(reportedMs, segment.firstMs)
+  const { rateAt, owners, profile } = times
+  const isOfPlan = profile === null || profile.plan === segment.plan
+  if (service.reservation.units > 0 && !isOfPlan) return found
+  const profileMs = profile?.fromMs ?? 0
+  const usedMs = lastUsedAt(reported, reportedMs, segment.firstMs)
   let endMs = knownEnd(service, segment, usedMs, times)
   while (usedMs >= endMs) {
     const next = rateAt(endMs)
-    if (endMs < profileMs && next?.start.plan !== segment.plan) {
+    if (endMs < profileMs && (next === null || !isOfPlan)) {
       endMs = profileMs
       continue
     }
@@ -62,12 +67,15 @@ function knownEnd(
   { reservation, reportedMs }: ServiceSession,
   segment: Segment,
   usedMs: number,
-  { rateAt, owners }: RatedTimes,
+  { rateAt, owners, profile }: RatedTimes,
 ): number {
   const { endMs, lastMs } = segment
-  if (reservation.units > 0 || usedMs >= endMs) return endMs
-  const first = rateAt(Math.max(lastMs, reportedMs))
-  return first !== null && continues(segment, first, owners) ? first.untilMs : endMs
+  if (reservation.units > 0) return endMs
+  const sinceMs = Math.max(lastMs, reportedMs)
+  const first = usedMs >= endMs ? null : rateAt(sinceMs)
+  if (first !== null && continues(segment, first, owners)) return first.untilMs
+  // The profile before has the terms of the segment.
+  return profile !== null && sinceMs < profile.fromMs ? Math.min(endMs, profile.fromMs) : endMs
 }
 
 /** Whether usage with these terms continues a segment, or the one that starts. */
@@ -110,8 +118,7 @@ export function afterBoundary(
   if (profile === null) return null
   const horizonMs = atMs + settings.validityMs + settings.graceMs
   let fromMs = granting.endMs
-  // Another profile begins then, with terms that are not known yet.
-  while (fromMs <= horizonMs && fromMs < profile.toMs) {
+  while (fromMs <= horizonMs) {
     const next = rateAt(fromMs)
     if (next === null) return null
     if (!continues(granting, next, owners)) {
@@ -119,7 +126,7 @@ export function afterBoundary(
       const { subscriber, account } = opened.owners
       return { fromMs, start: opened.start, subscriber, account }
     }
-    fromMs = next.untilMs
+    fromMs = next.start.endMs
   }
   return null
 }

@@ -10,14 +10,14 @@ import type { Session } from '../domain/session.ts'
 import { newlyUsed, serviceOf } from '../domain/session-services.ts'
 import { detailOf } from './answers.ts'
 import type { ChargeContext, ChargeDecision, ChargeView, IdentifiedRequest } from './decision.ts'
-import { requestedUnits } from './effective-request.ts'
+import { effectiveRequest } from './effective-request.ts'
 import { isBarred, needsRating } from './program.ts'
 import { chooseUnits } from './service-units.ts'
 import { SessionWork } from './session-work.ts'
 
 /**
  * Whether the decision needs the subscriber's profile; a release must succeed without it. Without
- * an available profile, granted units are not split at the end of a band or cycle.
+ * an available profile, granted units are not split at a time boundary.
  */
 export function needsProfile(
   request: ChargeRequest,
@@ -36,10 +36,10 @@ export function needsProfile(
   for (const service of request.services) {
     for (const units of chargedUnits(session, service)) {
       const previous = serviceOf(session, units)
-      const requested = requestedUnits(request, units, isLate)
       if (isCheck(request, units) && !isLate) return true
       const used = newlyUsed(units, previous)
-      if (needsRating(kind, requested, used, previous, isLate, atMs)) return true
+      const effective = effectiveRequest(request, units, used, previous, isLate)
+      if (needsRating(kind, effective, previous, isLate, atMs)) return true
     }
   }
   return false

@@ -26,12 +26,9 @@ export interface ChargeSettings {
   /** Limits of a refund without an earlier event: in total per request, and per service. */
   refundMicrosMax: number
   refundUnitsMax: number
-  /** By how much the clock of a network element may differ, ms; `CLOCK_DIFFERENCE_MS` if absent. */
-  clockDifferenceMs?: number
+  /** By how much the clock of a network element may differ, ms. */
+  clockDifferenceMs: number
 }
-
-/** The default of `rating.eventFutureMsMax`. */
-const CLOCK_DIFFERENCE_MS = 300_000
 
 export interface ChargeContext extends RatingContext {
   settings: ChargeSettings
@@ -54,8 +51,7 @@ export function begunBy(
   atMs: number,
   { nowMs, settings }: Pick<ChargeContext, 'nowMs' | 'settings'>,
 ): number {
-  const { clockDifferenceMs = CLOCK_DIFFERENCE_MS } = settings
-  return atMs < nowMs && nowMs - atMs <= clockDifferenceMs ? nowMs : atMs
+  return atMs < nowMs && nowMs - atMs <= settings.clockDifferenceMs ? nowMs : atMs
 }
 
 /** A request with its keys. */

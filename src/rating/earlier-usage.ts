@@ -1,11 +1,16 @@
 /**
- * Settles the part of reported usage whose terms are not those that apply from the report on: it is
- * split at the boundaries that it passes, and settled before the grant if others begin there.
+ * Settles reported usage before the rest of its request: the parts before each boundary that it
+ * passes, and all of it if other terms or buckets apply to the grant that follows.
  */
 import type { Bucket } from '../domain/bucket.ts'
 import { type ServiceRequest, withVolumes } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
-import { continuedService, EMPTY_RESERVATION, startedService, usedAt } from '../domain/segment.ts'
+import {
+  continuedService,
+  EMPTY_RESERVATION,
+  lastUsedAt,
+  startedService,
+} from '../domain/segment.ts'
 import type { Reservation, Segment, ServiceSession } from '../domain/session.ts'
 import { boundariesOf, continues, sharesOf } from './boundaries.ts'
 import type { RequestStates } from './request-states.ts'
@@ -50,7 +55,7 @@ function isOfSegment(
   { reservation }: ServiceSession,
   segment: Segment,
 ): boolean {
-  const usedMs = usedAt(rates.request.eventTimeMs, segment.firstMs)
+  const usedMs = lastUsedAt(effective, rates.request.eventTimeMs, segment.firstMs)
   if (usedMs >= segment.endMs) return false
   if (reservation.units > 0) return true
   const rated = rates.find(effective, usedMs)
@@ -66,10 +71,10 @@ function settleShares(
   segment: Segment,
 ): SettledUse {
   const { eventTimeMs } = rates.request
-  const boundaries = boundariesOf(previous, segment, eventTimeMs, {
+  const boundaries = boundariesOf(effective, previous, segment, eventTimeMs, {
     rateAt: (atMs) => rates.find(effective, atMs),
     owners: states.owners,
-    profileMs: rates.context.profile?.fromMs ?? 0,
+    profile: rates.context.profile,
   })
   if (boundaries.length === 0) return unsettled(previous, effective)
   const shares = sharesOf(effective, previous, segment, boundaries, eventTimeMs)

@@ -8,7 +8,7 @@ import type { ServiceSession } from '../domain/session.ts'
  * Units to grant: none with a release, or if the request only reports usage. `grantsNothing`: after
  * expiry, or because of an event rule.
  */
-export function requestedUnits(
+function requestedUnits(
   request: ChargeRequest,
   service: ServiceRequest,
   grantsNothing: boolean,

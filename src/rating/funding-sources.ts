@@ -66,17 +66,13 @@ export function isSameFunding(one: FundingCounters, other: FundingCounters): boo
   })
 }
 
-/** Opens the counters and adds them to the segment start, which ends when the terms do. */
+/** Opens the counters and adds them to the segment start. */
 export function openFundingSources(
   owners: CounterOwners,
-  { start, funding, untilMs }: { start: SegmentStart; funding: FundingCounters; untilMs: number },
+  { start, funding }: { start: SegmentStart; funding: FundingCounters },
   profile: SubscriberProfile,
 ): { owners: CounterOwners; start: SegmentStart } {
-  const endMs = Math.min(start.endMs, untilMs)
-  if (needsNoCounters(funding)) {
-    const isWhole = endMs === start.endMs
-    return { owners, start: isWhole ? start : withSources(start, start.fundingSources, endMs) }
-  }
+  if (needsNoCounters(funding)) return { owners, start }
   const { groups, credit, oldestMs } = funding
   const counters = credit === null ? groups : [...groups, ...creditCounters(profile, credit)]
   const opened = openCounters(owners, counters, oldestMs)
@@ -91,10 +87,10 @@ export function openFundingSources(
     const limitCounter = account === undefined ? null : ({ owner: 1, id: account } as const)
     sources.push({ owner: 0, id: own, isGroup: false, limitCounter: limitCounter })
   }
-  return { owners: opened.owners, start: withSources(start, sources, endMs) }
+  return { owners: opened.owners, start: withSources(start, sources) }
 }
 
-function withSources(start: SegmentStart, sources: FundingSource[], endMs: number): SegmentStart {
+function withSources(start: SegmentStart, sources: FundingSource[]): SegmentStart {
   return {
     key: start.key,
     rateKey: start.rateKey,
@@ -109,6 +105,6 @@ function withSources(start: SegmentStart, sources: FundingSource[], endMs: numbe
     hasGroups: start.hasGroups,
     fundingSources: sources,
     isPrepaid: start.isPrepaid,
-    endMs,
+    endMs: start.endMs,
   }
 }

@@ -14,7 +14,7 @@ import type { RequestKind, ServiceRequest } from '../domain/charge-request.ts'
 import type { CounterOwners } from '../domain/counters.ts'
 import type { Cycle, OpenCycle } from '../domain/cycle.ts'
 import { isMoneySource } from '../domain/debt.ts'
-import { usedAt } from '../domain/segment.ts'
+import { lastUsedAt } from '../domain/segment.ts'
 import type { CategoryPrice } from '../domain/segment-parts.ts'
 import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import type { TaxRule } from '../domain/tax.ts'
@@ -30,6 +30,7 @@ import type { RateFinder, UsageFields } from './match/finder.ts'
 import { type ChosenPrice, choosePrice, chooseTaxes, taxesBetween } from './price.ts'
 import type { RatedService, RatingTerms } from './rated-service-cache.ts'
 import type { TaxMapping } from './tax-mapping.ts'
+import { type Usage, UsageOfSubscriber } from './usage-fields.ts'
 
 /** The immutable input of rating besides the request. */
 export interface RatingContext {
@@ -42,15 +43,6 @@ export interface RatingContext {
   defaultTax: string | null
   mapTax: TaxMapping
   isFreeNumber: (calledNumber: string) => boolean
-}
-
-/** A usage to be rated. */
-export interface Usage {
-  service: ServiceRequest
-  fields: Readonly<Record<string, string>> | null
-  atMs: number
-  /** The node's clock: determines which cycles are open. */
-  nowMs: number
 }
 
 /** Rates one service for a subscriber at an instant. Returns a reason if that is not possible. */
@@ -67,7 +59,7 @@ export function rateService(
   const { zone } = calendarOf(profile, 0, context.calendar)
   const products = activeProductsAt(catalogue, profile, atMs, context.calendar)
   if (products === null) return 'unknownSubscriber'
-  const fields = new Fields(usage, profile, zone)
+  const fields = new UsageOfSubscriber(usage, profile, zone)
   const rate = findRate(context, service, fields, atMs)
   if (rate === null) return 'noRate'
   if (products.disallowedRates.has(rate.key)) return 'blocked'
@@ -162,43 +154,6 @@ function findRate(
   if (rateKey === '') return finder.find(RETAIL, fields, atMs)
   const rate = revisionAt(catalogue.rates.get(rateKey), atMs)
   return rate?.usages.has(usaget) === true ? rate : null
-}
-
-/** The fields of a usage for rate matching. */
-class Fields implements UsageFields {
-  readonly usaget: string
-  readonly ratingGroup: number
-  readonly serviceIdentifier: string
-  readonly calledNumber: string
-  readonly plan: string
-  readonly play: string
-  readonly timeZone: string
-  readonly #own: ServiceRequest['fields']
-  readonly #common: Usage['fields']
-  readonly #profile: SubscriberProfile
-
-  constructor({ service, fields }: Usage, profile: SubscriberProfile, timeZone: string) {
-    const { plan, play } = profile
-    this.usaget = service.usaget
-    this.ratingGroup = service.ratingGroup
-    this.serviceIdentifier = service.serviceIdentifier
-    this.calledNumber = service.calledNumber
-    this.plan = plan
-    this.play = play
-    this.timeZone = timeZone
-    this.#own = service.fields
-    this.#common = fields
-    this.#profile = profile
-  }
-
-  field(name: string): string | undefined {
-    return this.#own?.[name] ?? this.#common?.[name]
-  }
-
-  subscriberField(name: string): string | undefined {
-    const { facts } = this.#profile
-    return Object.hasOwn(facts, name) ? String(facts[name]) : undefined
-  }
 }
 
 /** Prices beside the retail one, their identity, and the time of the next change. */
@@ -299,23 +254,25 @@ export function endsUnused(
 }
 
 /**
- * Whether the catalogue is needed for the requested and used units: granted units keep their price,
- * and so does usage reported after expiry.
+ * Whether the catalogue is needed for the requested and used units: granted units keep their terms
+ * until these end, and usage reported after expiry keeps its price.
  */
 export function needsRating(
   kind: RequestKind,
-  requested: number,
-  used: number,
+  units: Pick<ServiceRequest, 'requested' | 'used' | 'usedBefore'>,
   service: ServiceSession,
   isLate: boolean,
   atMs: number,
 ): boolean {
+  const { requested, used } = units
   if (requested > 0) return true
   if (used <= 0) return !isLate && endsUnused(kind, requested, used, service)
   const { segment } = service
   if (segment === null) return true
   if (isLate) return false
-  return service.reservation.units === 0 || usedAt(atMs, segment.firstMs) >= segment.endMs
+  return (
+    service.reservation.units === 0 || lastUsedAt(units, atMs, segment.firstMs) >= segment.endMs
+  )
 }
 
 /** The input of a charge program besides its terms of pricing. */
@@ -338,8 +295,7 @@ export interface ProgramRequest {
 
 /**
  * The program of a service that continues, is closed, or both. Usage and a grant in one program
- * have the same buckets: if some begin or end then, each needs a program of its
- * own (earlier-usage.ts).
+ * have the same buckets: if some begin or end then, each needs its own program (earlier-usage.ts).
  */
 export function buildProgram(
   catalogue: Catalogue,

@@ -24,9 +24,10 @@ import { affordable, charge, isFree, PriceRangeError } from '../domain/tariff.ts
 import { activeProductsAt } from './active-products.ts'
 import { begunBy, type ChargeContext } from './decision.ts'
 import { openFundingSources } from './funding-sources.ts'
-import { buildProgram, rateService, type Usage } from './program.ts'
+import { buildProgram, rateService } from './program.ts'
 import type { RatedService } from './rated-service-cache.ts'
 import { moneyStart } from './refund-parts.ts'
+import type { Usage } from './usage-fields.ts'
 
 export interface Credited {
   owners: CounterOwners

@@ -321,14 +321,13 @@ export class SessionWork implements UnitWork<WorkState> {
 
   #rate(effective: ServiceRequest, previous: ServiceSession): Rated | Reason {
     const { kind, eventTimeMs } = this.#request
-    const { requested, used } = effective
-    if (!needsRating(kind, requested, used, previous, this.#hasExpired, eventTimeMs)) return UNRATED
+    if (!needsRating(kind, effective, previous, this.#hasExpired, eventTimeMs)) return UNRATED
     const rated =
-      requested > 0
+      effective.requested > 0
         ? this.#rates.at(effective, eventTimeMs)
         : this.#rates.ofUse(effective, previous, this.session)
     if (typeof rated === 'string') return rated
-    if (needsNoCounters(rated.funding) && rated.untilMs >= rated.start.endMs) return rated
+    if (needsNoCounters(rated.funding)) return rated
     return { start: this.#states.open(rated), untilMs: rated.untilMs }
   }
 

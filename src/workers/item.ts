@@ -93,18 +93,24 @@ export class Item implements IdentifiedRequest {
   }
 }
 
-/** An open session belongs to its own subscriber, whatever identifier the request has. */
+/**
+ * An open session belongs to its own subscriber, whatever identifier the request has. If nothing is
+ * found at the instant of the profile, the subscriber may have ended before it in the same second.
+ */
 export function queriesOf(item: Item, nowMs: number): readonly ProfileQuery[] {
   const { request, rules, sid, isOpening } = item
+  const { eventTimeMs } = request
   const atMs = profileInstantOf(request, nowMs)
-  if (!isOpening) return [{ key: 'sid', value: String(sid), atMs }]
-  const lookups = subscriberLookups(request, rules.identification)
-  return atMs === request.eventTimeMs ? lookups : lookups.map((lookup) => ({ ...lookup, atMs }))
+  const lookups = isOpening
+    ? subscriberLookups(request, rules.identification)
+    : [{ key: 'sid', value: String(sid), atMs: eventTimeMs }]
+  if (atMs === eventTimeMs) return lookups
+  return [...lookups.map((lookup) => ({ ...lookup, atMs })), ...lookups]
 }
 
 /**
  * The instant whose profile applies to a request. A time of whole seconds stands for its second, in
- * which the profile, with its plan and services, may have begun.
+ * which a revision of the subscriber may have begun.
  */
 export function profileInstantOf({ eventTimeMs }: ChargeRequest, nowMs: number): number {
   if (eventTimeMs % 1000 !== 0) return eventTimeMs

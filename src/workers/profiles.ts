@@ -68,6 +68,8 @@ export interface SeenFences {
 }
 
 const UNKNOWN_MS_MIN = 100
+/** A request whose time has no fraction is looked up at two instants of the second. */
+const SECOND_MS = 1000
 
 function nameOf({ key, value }: ProfileQuery): string {
   return `${key}:${value}`
@@ -147,7 +149,8 @@ export class ProfileCache {
   #peekUnknown(name: string, atMs: number, nowMs: number): CachedProfile | undefined {
     const cached = this.#unknown.get(name)
     if (cached === undefined || nowMs >= cached.validUntilMs) return undefined
-    return Math.abs(atMs - cached.atMs) <= cached.validUntilMs - cached.readMs ? cached : undefined
+    const atMost = Math.max(SECOND_MS, cached.validUntilMs - cached.readMs)
+    return Math.abs(atMs - cached.atMs) <= atMost ? cached : undefined
   }
 
   /**

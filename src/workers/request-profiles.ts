@@ -62,16 +62,26 @@ export class RequestProfiles {
     { subscriber, account }: FencedOwners,
     nowMs: number,
   ): CachedProfile | undefined {
-    const { isCatalogueLoaded, locator, profiles, needsPool } = this.#options
+    const { isCatalogueLoaded, locator, needsPool } = this.#options
     if (!isCatalogueLoaded()) return undefined
     if (isAbandoned(subscriber, nowMs) || isAbandoned(account, nowMs)) return undefined
     const cached = item.isOpening
       ? locator.peek(queriesOf(item, nowMs), nowMs)
-      : profiles.peekSid(item.sid, profileInstantOf(item.request, nowMs), nowMs)
+      : this.#cachedBySid(item, nowMs)
     if (cached === undefined || !isOf(cached, item)) return undefined
     const { profile } = cached
     if (profile?.pool === null && needsPool(profile)) return undefined
     return satisfies(cached, subscriber.fence, account.fence) ? cached : undefined
+  }
+
+  /** As the queries of an open session (`queriesOf`), which every one of its requests has. */
+  #cachedBySid({ request, sid }: Item, nowMs: number): CachedProfile | undefined {
+    const { profiles } = this.#options
+    const { eventTimeMs } = request
+    const atMs = profileInstantOf(request, nowMs)
+    const cached = profiles.peekSid(sid, atMs, nowMs)
+    const mayHaveEnded = cached?.profile === null && atMs !== eventTimeMs
+    return mayHaveEnded ? profiles.peekSid(sid, eventTimeMs, nowMs) : cached
   }
 
   /** Locates an item and reads its profile; sets its outcome if that is not possible. */

@@ -267,15 +267,12 @@ describe('usage across the edge of a time band', () => {
     }
   })
 
-  it('may begin an interval at the present price if the next price is not affordable', () => {
+  it('has the present price if the next price is not affordable', () => {
     const money = moneyOf(700_000, { toMs: FAR.toMs })
     const call = new Call({ night: tariffFrom('1200000/60'), buckets: [money], atMs })
     expect(call.send('start', 0, { requested: 600 })).toMatchObject({ granted: 60 })
     call.send('release', 60, { used: 60 })
-    expect(call.summary()).toEqual([
-      ['202608', '', 30, 600_000],
-      ['202608', 'night', 30, 0],
-    ])
+    expect(call.summary()).toEqual([['202608', '', 60, 600_000]])
     expect(call.scene.subscriber.owed).toBe(0)
   })
 

@@ -46,6 +46,7 @@ function rate(
 }
 
 const DATA = serviceRequest()
+const NOTHING = { requested: 0, used: 0, usedBefore: -1 }
 const FREE_PROFILE = profileOf({ toMs: FAR })
 
 describe('a rated service', () => {
@@ -110,8 +111,7 @@ describe('the catalogue', () => {
     ['nothing happens', {}, idle, false],
     ['zero units are requested', { requested: 0 }, idle, false],
   ])('is needed if %s', (_what, request, service, needed) => {
-    const { requested, used } = serviceRequest(request)
-    expect(needsRating('update', requested, used, service, false, 9)).toBe(needed)
+    expect(needsRating('update', serviceRequest(request), service, false, 9)).toBe(needed)
   })
 
   it.each([
@@ -121,13 +121,15 @@ describe('the catalogue', () => {
     ['release', { ...idle, usedTotal: 5 }, false],
     ['update', idle, false],
   ] as const)('is needed for the line of an unused service: %s', (kind, service, needed) => {
-    expect(needsRating(kind, 0, 0, service, false, 9)).toBe(needed)
-    expect(needsRating(kind, 0, 0, service, true, 9)).toBe(false)
+    expect(needsRating(kind, NOTHING, service, false, 9)).toBe(needed)
+    expect(needsRating(kind, NOTHING, service, true, 9)).toBe(false)
   })
 
   it('is not needed for late usage of a service whose price the session has stored', () => {
-    expect(needsRating('release', 0, 1, { ...idle, segment }, true, 9)).toBe(false)
-    expect(needsRating('release', 0, 1, idle, true, 9)).toBe(true)
+    expect(needsRating('release', { ...NOTHING, used: 1 }, { ...idle, segment }, true, 9)).toBe(
+      false,
+    )
+    expect(needsRating('release', { ...NOTHING, used: 1 }, idle, true, 9)).toBe(true)
   })
 })
 

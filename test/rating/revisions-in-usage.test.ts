@@ -193,20 +193,135 @@ describe('usage in which a service begins or ends', () => {
   })
 })
 
+describe('a prepaid grant in which a service with a group begins or ends', () => {
+  const catalogue = catalogueOf(
+    [flat(1, FAR)],
+    [planOf('PREPAID', FAR)],
+    [serviceOf('S', { groups: group(1e6) })],
+  )
+  it.each([
+    ['begins', AFTER, 'release', 0],
+    ['ends', BEFORE, 'release', 0],
+    ['begins', AFTER, 'update', 10],
+    ['ends', BEFORE, 'update', 10],
+  ] as const)(
+    'is paid by the money reserved for the other side: it %s',
+    (_what, span, kind, requested) => {
+      const call = new Call({ catalogue, profile: { services: [subscribedTo('S', span)] } }, 500)
+      expect(call.send('start', -10, { requested: 800 })?.granted).toBe(500)
+      expect(call.scene.bucket('MONEY').reserved).toBe(500)
+      call.send(kind, 10, { used: 500, requested })
+      call.send('release', 11, {})
+      expect(call.scene.bucket('MONEY')).toMatchObject({ free: 250, reserved: 0, spent: 250 })
+      expect(call.scene.subscriber.owed).toBe(0)
+      expect(call.summary()).toEqual([[500, 250, 250, '']])
+    },
+  )
+
+  it.each([
+    ['begins', AFTER, 100],
+    ['ends', BEFORE, 400],
+  ])('is paid as the network element divides it: it %s', (_what, span, spent) => {
+    const call = new Call({ catalogue, profile: { services: [subscribedTo('S', span)] } }, 500)
+    call.send('start', -10, { requested: 500 })
+    call.send('release', 10, { used: 500, usedBefore: 100 })
+    expect(call.scene.bucket('MONEY')).toMatchObject({ free: 500 - spent, reserved: 0, spent })
+    expect(call.scene.subscriber.owed).toBe(0)
+  })
+})
+
+describe('a grant before a service ends without which nothing can be paid', () => {
+  it('is limited by its validity, and its units keep their terms', () => {
+    const services = [serviceOf('S', { groups: group(1e6) })]
+    const catalogue = catalogueOf([flat(1, FAR)], [planOf('PREPAID', FAR)], services)
+    const call = new Call({ catalogue, profile: { services: [subscribedTo('S', BEFORE)] } })
+    const grant = call.send('start', -10, { requested: 800 })
+    expect(grant).toMatchObject({ granted: 800, validityMs: 10 * MINUTE })
+    const update = call.send('update', 10, { used: 800, requested: 10 })
+    expect(update?.reason).toBe('noCredit')
+    call.send('release', 11, {})
+    expect(call.summary()).toEqual([[800, 800, 0, '']])
+    expect(call.scene.subscriber.owed).toBe(0)
+  })
+
+  it('leaves usage without a grant to be split there', () => {
+    const services = [serviceOf('S', { groups: group(1e6) })]
+    const catalogue = catalogueOf([flat(1, FAR)], [planOf('PREPAID', FAR)], services)
+    const call = new Call({ catalogue, profile: { services: [subscribedTo('S', BEFORE)] } })
+    call.send('start', -20, { requested: 800 })
+    call.send('update', -10, { used: 10 })
+    call.send('release', 10, { used: 100 })
+    expect(call.summary()).toEqual([[110, 60, 50, '']])
+    expect(call.scene.subscriber.owed).toBe(50)
+  })
+})
+
 describe('usage in which another revision of the subscriber begins', () => {
-  it('is split there, if it was known with the grant', () => {
-    const plans = [
-      plan(),
-      planOf('OTHER', { ...FAR, ...POSTPAID, prices: pricesOf('CALL', 'call', '3/1') }),
-    ]
-    const call = new Call({ catalogue: catalogueOf([flat(1, FAR)], plans), profile: BEFORE })
-    call.send('start', -10, { requested: 1200 })
-    call.scene.profile = profileOf({ ...AFTER, plan: 'OTHER', id: 'profile2' })
+  const other = (more = {}) =>
+    planOf('OTHER', { ...FAR, ...more, prices: pricesOf('CALL', 'call', '3/1') })
+  const postpaid = catalogueOf([flat(1, FAR)], [plan(), other(POSTPAID)])
+  const prepaid = catalogueOf([flat(1, FAR)], [planOf('PREPAID', FAR), other()])
+  const changed = profileOf({ ...AFTER, plan: 'OTHER', id: 'profile2' })
+
+  it.each([
+    ['known', BEFORE],
+    ['unknown', FAR],
+  ])('has the terms of its grant if its end was %s', (_what, profile) => {
+    const call = new Call({ catalogue: prepaid, profile }, 900)
+    expect(call.send('start', -10, { requested: 1200 })).toMatchObject({ granted: 900 })
+    call.scene.profile = changed
+    call.send('release', 10, { used: 900 })
+    expect(call.summary()).toEqual([[900, 0, 900, '']])
+    expect(call.scene.subscriber.owed).toBe(0)
+  })
+
+  it('has the terms of its grant although the price changed then as well', () => {
+    const rates = [two, flat(2, { ...AFTER, id: 'CALL@2' })]
+    const call = new Call({ catalogue: catalogueOf(rates, [planOf('PREPAID', FAR), other()]) }, 900)
+    expect(call.send('start', -10, { requested: 1200 })).toMatchObject({ granted: 450 })
+    call.scene.profile = changed
+    call.send('release', 10, { used: 450, usedBefore: 0 })
+    expect(call.summary()).toEqual([[450, 0, 450, '']])
+  })
+
+  it.each([
+    ['known', BEFORE],
+    ['unknown', FAR],
+  ])('is split there without a grant if its end was %s', (_what, profile) => {
+    const call = new Call({ catalogue: postpaid, profile })
+    call.send('start', -20, {})
+    call.send('update', -10, { used: 10 })
+    call.scene.profile = changed
     call.send('release', 10, { used: 1200 })
     expect(call.summary()).toEqual([
-      [600, 0, 600, ''],
+      [610, 0, 610, ''],
       [600, 0, 1800, ''],
     ])
+  })
+
+  it('is split there without a grant if a service with a group begins with it', () => {
+    const services = [serviceOf('S', { groups: group(1e6) })]
+    const call = new Call({ catalogue: catalogueOf([flat(1, FAR)], [plan()], services) })
+    call.send('start', -20, {})
+    call.send('update', -10, { used: 10 })
+    call.scene.profile = profileOf({ ...AFTER, services: [subscribedTo('S')], id: 'profile2' })
+    call.send('release', 10, { used: 1200 })
+    expect(call.summary()).toEqual([[1210, 600, 610, '']])
+  })
+
+  it('reserves a grant for a boundary after its end', () => {
+    const laterMs = NOON + 5 * MINUTE
+    const rates = [
+      flat(1, { ...FAR, toMs: laterMs, id: 'CALL@1' }),
+      flat(3, { ...FAR, fromMs: laterMs, id: 'CALL@2' }),
+    ]
+    const catalogue = catalogueOf(rates, [planOf('PREPAID', FAR)])
+    const call = new Call({ catalogue, profile: BEFORE }, 900)
+    const grant = call.send('start', -10, { requested: 1200 })
+    expect(grant).toMatchObject({ granted: 300, validityMs: 10 * MINUTE })
+    call.scene.profile = profileOf({ ...AFTER, id: 'profile2' })
+    call.send('release', 10, { used: 300, usedBefore: 0 })
+    expect(call.scene.subscriber.owed).toBe(0)
   })
 })
 

@@ -122,7 +122,7 @@ describe('usage over a tariff change', () => {
   })
 
   it('is of the earlier tariff if the event time is, whatever units are reported', () => {
-    expect(linesOf(NIGHT_MS, { usedBefore: 30 })).toEqual([['', 100, 200]])
+    expect(linesOf(NIGHT_MS, { usedBefore: 100 })).toEqual([['', 100, 200]])
     expect(linesOf(NIGHT_MS - 1, { usedBefore: 0 })).toEqual([['', 100, 200]])
   })
 

@@ -4,8 +4,9 @@ import type { Bucket } from '../../src/domain/bucket.ts'
 import type { PriceSet } from '../../src/domain/catalogue.ts'
 import type { RequestKind, ServiceRequest } from '../../src/domain/charge-request.ts'
 import type { Line } from '../../src/domain/line.ts'
+import { needsProfile } from '../../src/rating/charge-session.ts'
 import { moneyOf } from '../support/domain/owners.ts'
-import { serviceRequest } from '../support/domain/requests.ts'
+import { requestOf, serviceRequest } from '../support/domain/requests.ts'
 import { catalogueOf, planOf, profileOf, rateOf, tariffFrom } from '../support/rating/catalogue.ts'
 import { groupOf } from '../support/rating/offers.ts'
 import { RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
@@ -111,6 +112,34 @@ describe('usage reported at the end of a band', () => {
       ['202608', '', 0, 500, 500],
       ['202608', 'band', 0, 7500, 15_000],
     ])
+  })
+
+  it.each([
+    ['with a grant', 9000, 'release', 0],
+    ['with a grant and another one', 9000, 'update', 60],
+    ['without a grant', -1, 'release', 0],
+    ['without a grant before another one', -1, 'update', 60],
+  ] as const)('is divided at the edge as reported: %s', (_what, granted, kind, requested) => {
+    const call = scene()
+    report(call, 'start', noon - 10 * MINUTE, { requested: granted })
+    report(call, 'update', noon - 5 * MINUTE, { used: 300, requested: granted })
+    report(call, kind, noon, { used: 1000, usedBefore: 900, requested })
+    report(call, 'release', noon + MINUTE)
+    expect(summary(call)).toEqual([
+      ['202608', 'band', 0, 1200, 2400],
+      ['202608', '', 0, 100, 100],
+    ])
+  })
+
+  it('needs the profile if part of it was used after the edge', () => {
+    const call = scene()
+    report(call, 'start', noon - 10 * MINUTE, { requested: 9000 })
+    const session = call.sessions.get('s')!
+    const needs = (usedBefore: number) => {
+      const services = [serviceRequest({ usaget: 'call', used: 1000, usedBefore })]
+      return needsProfile(requestOf({ kind: 'update', eventTimeMs: noon, services }), session)
+    }
+    expect([needs(-1), needs(900), needs(1000)]).toEqual([false, true, false])
   })
 
   it('has the price of the next band if it is an event at that time', () => {

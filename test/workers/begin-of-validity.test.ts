@@ -1,4 +1,4 @@
-/** Subscribers, plans and services that begin "now", at events whose time is in whole seconds. */
+/** Revisions of a subscriber that begin or end "now", at events whose time is in whole seconds. */
 import { expect, it } from 'vitest'
 import type { SubscriberProfile } from '../../src/domain/catalogue.ts'
 import type { ChargeRequest } from '../../src/domain/charge-request.ts'
@@ -19,6 +19,7 @@ const BEGIN_MS = NOW_MS + 700
 /** Those of subscriber 1; the plan BEFORE does not allow data. */
 const revisions = useMadeEach<SubscriberProfile[]>(() => [])
 const { scene } = useNode({
+  unknownTtlMs: 0,
   catalogue: {
     ...catalogueOf(DEFAULT_TARIFFS),
     plans: new Map([
@@ -61,4 +62,15 @@ it('a new plan applies in its first second to times without a fraction', async (
   expect(await chargeAt(BEGIN_MS + 100, 'start', 0, NOW_MS - 1000)).toBe('blocked')
   expect(await chargeAt(BEGIN_MS + 100, 'start', 1, NOW_MS + 500)).toBe('blocked')
   expect(await chargeAt(BEGIN_MS + 100, 'start', 2, NOW_MS)).toBe('granted')
+})
+
+it('a subscriber that ends within the second is served at a time without a fraction', async () => {
+  begins({ toMs: BEGIN_MS })
+  await scene().credit(1, MONEY, 10_000_000)
+  expect(await chargeAt(BEGIN_MS - 100, 'start', 0, NOW_MS)).toBe('granted')
+  expect(await chargeAt(BEGIN_MS + 100, 'update', 1, NOW_MS)).toBe('granted')
+  expect(await chargeAt(BEGIN_MS + 200, 'update', 2, NOW_MS)).toBe('granted')
+  expect(await chargeAt(BEGIN_MS + 200, 'update', 3, NOW_MS + 750)).toBe('unknownSubscriber')
+  expect(await chargeAt(BEGIN_MS + 200, 'start', 4, NOW_MS + 750)).toBe('unknownSubscriber')
+  expect(await chargeAt(BEGIN_MS + 1900, 'update', 5, NOW_MS + 1000)).toBe('unknownSubscriber')
 })

@@ -168,6 +168,7 @@ export async function priceUsage(
     taxation,
     calendar: calendarOf(config),
     nowMs,
+    clockDifferenceMs: config.rating.eventFutureMsMax,
   }
   const signed = kind === 'refund' ? 0 - units : units
   try {

@@ -33,6 +33,8 @@ export interface UsageContext {
   readonly taxation: TaxContext
   readonly calendar: BillingCalendar
   readonly nowMs: number
+  /** By how much the clock of a network element may differ, ms. */
+  readonly clockDifferenceMs: number
 }
 
 /**
@@ -57,7 +59,7 @@ export function usageLine(usage: UsageToPrice, context: UsageContext): Line | st
 
 function chargeContext(
   { rate }: UsageToPrice,
-  { catalogue, taxation, calendar, nowMs }: UsageContext,
+  { catalogue, taxation, calendar, nowMs, clockDifferenceMs }: UsageContext,
   profile: SubscriberProfile,
 ): ChargeContext {
   const { plans, services } = catalogue
@@ -83,7 +85,14 @@ function chargeContext(
     actionRules: null,
     profile,
     nowMs,
-    settings: { validityMs: 1, graceMs: 0, replayMs: 0, refundMicrosMax: 0, refundUnitsMax: 0 },
+    settings: {
+      validityMs: 1,
+      graceMs: 0,
+      replayMs: 0,
+      refundMicrosMax: 0,
+      refundUnitsMax: 0,
+      clockDifferenceMs,
+    },
   }
 }
 

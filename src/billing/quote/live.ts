@@ -125,6 +125,7 @@ export function liveContext(
       replayMs: 0,
       refundMicrosMax: 0,
       refundUnitsMax: 0,
+      clockDifferenceMs: settings.clockDifferenceMs,
     },
   }
 }

@@ -19,6 +19,8 @@ export interface QuoteSettings {
   calculators: Calculators
   taxPriorities: TaxPriorities
   isFreeNumber: (calledNumber: string) => boolean
+  /** By how much the clock of a network element may differ, ms. */
+  clockDifferenceMs: number
 }
 
 /** Installation settings that affect prices. */
@@ -30,6 +32,7 @@ export interface RatingConfig {
   rateCalculators: Readonly<Record<string, unknown>>
   taxMapping: Readonly<Record<string, unknown>>
   freeNumbers: readonly string[]
+  eventFutureMsMax: number
 }
 
 /** Throws `FieldError` for invalid rules. */
@@ -44,6 +47,7 @@ export function settingsOf(rating: RatingConfig): QuoteSettings {
     calculators: compileCalculators(rating.rateCalculators),
     taxPriorities: compileTaxMapping(rating.taxMapping),
     isFreeNumber: createFreeNumbers(rating.freeNumbers),
+    clockDifferenceMs: rating.eventFutureMsMax,
   }
 }
 
@@ -56,6 +60,7 @@ export const STANDARD: QuoteSettings = settingsOf({
   rateCalculators: {},
   taxMapping: {},
   freeNumbers: [],
+  eventFutureMsMax: 300_000,
 })
 
 const CONFIG_KEYS = [

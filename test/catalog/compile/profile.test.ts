@@ -102,7 +102,7 @@ describe('a subscriber and an account', () => {
       'services.0.service_id must be an integer from 0 to 2^53',
     ],
     [{ credit_limit: -1 }, 'credit_limit must not be negative, is -1'],
-    [{ credit_limit: '050' }, "credit_limit must not begin with zeros, is '050'"],
+    [{ credit_limit: '050' }, "credit_limit must not have leading zeros, is '050'"],
     [{ credit_limit: 'much' }, 'credit_limit must be a number or decimal text'],
     [
       { time_zone: 'Mars/Olympus' },

@@ -31,7 +31,7 @@ describe('a tax', () => {
   it.each([
     [{ rate: undefined }, 'rate is missing'],
     [{ rate: -0.1 }, 'rate must not be negative, is -0.1'],
-    [{ rate: '00.17' }, "rate must not begin with zeros, is '00.17'"],
+    [{ rate: '00.17' }, "rate must not have leading zeros, is '00.17'"],
     [{ rate: '17 %' }, 'rate must be a number or decimal text'],
     [{ rate: '0.0000000000001' }, 'rate has more than 12 decimals: 0.0000000000001'],
     [{ key: 'vat' }, 'key must be a text of capital letters, digits and _'],

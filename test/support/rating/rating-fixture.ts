@@ -34,6 +34,7 @@ export const SETTINGS = {
   replayMs: 600_000,
   refundMicrosMax: 1000,
   refundUnitsMax: 500,
+  clockDifferenceMs: 300_000,
 }
 
 /** Prices in micros: data 2 per 10, a call 10 per begun minute and 5 once, an SMS 3. */

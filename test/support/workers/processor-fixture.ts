@@ -199,6 +199,7 @@ const CHARGE_SETTINGS = {
   replayMs: REPLAY_MS,
   refundMicrosMax: 1_000_000,
   refundUnitsMax: 10_000_000,
+  clockDifferenceMs: 300_000,
 }
 
 /** On the lookup queue, without a deadline. */
