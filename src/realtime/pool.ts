@@ -206,6 +206,7 @@ class PiscinaPool implements Pool {
       request,
       client,
       done,
+      stage: 'main',
       isLookup: false,
       isReport,
       deadlineMs,
@@ -215,7 +216,7 @@ class PiscinaPool implements Pool {
     this.#deadlines.add(pending)
     const earlier = this.#order.enter(pending)
     if (earlier === undefined) this.#send(pending)
-    else if (earlier.isLookup) this.#beginLookup(pending)
+    else if (earlier.stage !== 'main') this.#beginLookup(pending)
   }
 
   #send(pending: Pending): void {
@@ -283,10 +284,12 @@ class PiscinaPool implements Pool {
 
   /** Without an outcome from the lookup queue it needs the customer system. */
   #pushLookup(pending: Pending, worker: number): void {
-    if (pending.isLookup) {
+    if (pending.stage !== 'main') {
+      pending.stage = 'customer'
       this.#customerQueues[worker]?.push(pending)
       return
     }
+    pending.stage = 'lookup'
     this.#beginLookup(pending)
     for (const behind of this.#order.behind(pending)) this.#beginLookup(behind)
     this.#lookupQueues[worker]?.push(pending)

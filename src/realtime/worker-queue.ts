@@ -9,7 +9,7 @@ export interface RequestSender {
   readonly isGone: boolean
 }
 
-/** `isLookup`: the request waited for a MongoDB lookup. */
+/** `isLookup`: see `Pending`. */
 export type OnOutcome = (outcome: ChargeOutcome, isLookup: boolean) => void
 
 /** A request submitted to the pool. */
@@ -18,7 +18,9 @@ export interface Pending extends Deadline {
   readonly client: RequestSender
   /** Called once, then set to null. */
   done: OnOutcome | null
-  /** The request has been moved to the lookup queue, and maybe further to the customer queue. */
+  /** The last queue to which it was pushed. */
+  stage: 'main' | 'lookup' | 'customer'
+  /** It has waited for a lookup, its own or that of an earlier request of its session. */
   isLookup: boolean
   /** A usage report or termination: charged even if its client has disconnected. */
   readonly isReport: boolean

@@ -106,10 +106,25 @@ it('holds while one is looked up, and those behind it count as looked up', async
   expect(counts.lookups).toBe(3)
   lookup.end([0])
   ;(await received(['a:0'], ['a:0+'], ['a:0++'])).end()
-  ;(await received(['a:0'], ['a:0+'], ['a:0++'], ['a:1'])).end([1])
-  ;(await received(['a:0'], ['a:0+'], ['a:0++'], ['a:1'], ['a:1++'])).end()
-  ;(await received(['a:0'], ['a:0+'], ['a:0++'], ['a:1'], ['a:1++'], ['a:9'])).end()
+  ;(await received(['a:0'], ['a:0+'], ['a:0++'], ['a:1'])).end()
+  ;(await received(['a:0'], ['a:0+'], ['a:0++'], ['a:1'], ['a:9'])).end()
   expect(counts).toEqual({ lookups: 3, dropped: 0 })
+})
+
+it('sends one behind a lookup to the lookup queue first if it needs one itself', async () => {
+  const { ask, received, counts } = await poolOf()
+  for (const number of [0, 1]) ask('a', number)
+  ;(await received(['a:0'])).end([0])
+  ;(await received(['a:0'], ['a:0+'])).end()
+  const second = await received(['a:0'], ['a:0+'], ['a:1'])
+  ask('a', 2)
+  expect(counts.lookups).toBe(2)
+  second.end([1])
+  const lookup = await received(['a:0'], ['a:0+'], ['a:1'], ['a:1+'])
+  expect(counts.lookups).toBe(3)
+  lookup.end([1])
+  ;(await received(['a:0'], ['a:0+'], ['a:1'], ['a:1+'], ['a:1++'])).end()
+  ;(await received(['a:0'], ['a:0+'], ['a:1'], ['a:1+'], ['a:1++'], ['a:2'])).end()
 })
 
 it('is broken by none that fails or is dropped: those behind it are not sent', async () => {
