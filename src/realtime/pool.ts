@@ -75,7 +75,11 @@ export class WorkerStartError extends Error {
 }
 
 const SWEEP_MS_MAX = 100
-/** A worker that has held one batch for this many time-outs is considered dead. */
+/**
+ * A worker that has held one batch for this many time-outs is considered dead. A batch that waits
+ * for MongoDB or a customer system is then given up: if it continues, its requests are past their
+ * deadline and are not charged.
+ */
 const STALLED_TIMEOUTS = 4
 /**
  * Limit of batches per worker that may wait for MongoDB, in addition to `batchesInFlightMax`: a
@@ -346,8 +350,13 @@ class PiscinaPool implements Pool {
     this.#expire(nowMs)
     const stalledMs = STALLED_TIMEOUTS * this.#options.requestTimeoutMs
     for (const [worker, queue] of this.#queues.entries()) {
-      if (queue.oldestMs(nowMs) > stalledMs) this.#replace(worker)
+      if (this.#workers[worker] instanceof InlineWorker) queue.giveUp(nowMs - stalledMs)
+      else if (queue.oldestMs(nowMs) > stalledMs) this.#replace(worker)
     }
+    // The worker answers, but a store or a customer system does not. Until their batches end, the
+    // sessions of their requests are blocked.
+    for (const queue of this.#lookupQueues) queue.giveUp(nowMs - stalledMs)
+    for (const queue of this.#customerQueues) queue.giveUp(nowMs - stalledMs)
     this.#probe(nowMs)
   }
 
@@ -378,11 +387,6 @@ class PiscinaPool implements Pool {
    */
   #replace(worker: number): void {
     const stalled = this.#workers[worker]
-    if (stalled instanceof InlineWorker) {
-      this.#options.log.warn({ worker }, 'batches do not end and are given up')
-      this.#queues[worker]?.replace(stalled)
-      return
-    }
     let replacement: PoolWorker
     if (stalled instanceof WorkerThread) {
       this.#options.log.warn({ worker }, 'worker does not answer and is replaced')

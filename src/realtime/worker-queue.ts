@@ -88,13 +88,18 @@ export class WorkerQueue {
     if (this.#batches.size === 0) this.#send([], nowMs)
   }
 
-  /** Continues with another worker. Batches in flight fail, and their late results are ignored. */
+  /** Continues with another worker. */
   replace(worker: BatchWorker): void {
-    const dropped = [...this.#batches.keys()]
-    this.#batches = new Map()
     this.#worker = worker
-    for (const batch of dropped) this.#options.onFailure(batch, new Error('worker was replaced'))
-    this.#schedule()
+    this.giveUp(Number.POSITIVE_INFINITY, 'worker was replaced')
+  }
+
+  /** Batches sent before this time fail, and their late results are ignored. */
+  giveUp(untilMs: number, why = 'batch does not end and is given up'): void {
+    const given = [...this.#batches].filter(([, sentMs]) => sentMs < untilMs)
+    for (const [batch] of given) this.#batches.delete(batch)
+    for (const [batch] of given) this.#options.onFailure(batch, new Error(why))
+    if (given.length > 0) this.#schedule()
   }
 
   #schedule(): void {

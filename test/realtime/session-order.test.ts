@@ -159,3 +159,26 @@ it('continues after a time-out, once the worker has answered the earlier request
   await waitUntil('both answers', () => answers.length === 2)
   expect(answers).toEqual(['a:1 timedOut', 'a:2 granted'])
 })
+
+it.each([
+  ['lookup', [[0]], ['a:0+']],
+  ['customer', [[0], [0]], ['a:0+', 'a:0++']],
+] as const)('ends with a %s batch that does not return', async (_, ends, further) => {
+  const { ask, answers, received, counts } = await poolOf({ requestTimeoutMs: 200 })
+  ask('a', 0)
+  const expected = [['a:0'], ...further.map((name) => [name])]
+  for (const [at, lookups] of ends.entries()) {
+    ;(await received(...expected.slice(0, at + 1))).end(lookups)
+  }
+  const hanging = await received(...expected)
+  await waitUntil('the time-out', () => answers.length === 1)
+  ask('a', 1)
+  await waitUntil('that of the next', () => answers.length === 2)
+  await waitUntil('the end of the batch', () => counts.dropped === 1)
+  ask('a', 2)
+  const last = await received(...expected, ['a:2'])
+  hanging.end()
+  last.end()
+  await waitUntil('all answers', () => answers.length === 3)
+  expect(answers).toEqual(['a:0 timedOut', 'a:1 timedOut', 'a:2 granted'])
+})
