@@ -281,8 +281,8 @@ class PiscinaPool implements Pool {
       }
       this.#routes.learn(pending.request, outcome)
       this.#settle(pending, outcome)
-      const next = this.#order.next(pending)
-      if (next !== undefined) this.#send(next)
+      if (outcome.reason === 'timedOut') this.#dropBehind(pending)
+      else this.#end(pending)
     }
   }
 
@@ -306,7 +306,7 @@ class PiscinaPool implements Pool {
     this.#options.onLookup?.()
   }
 
-  /** The outcome of these requests is unknown, as after a time-out. */
+  /** These requests were not charged, or their outcome is unknown as after a time-out. */
   #fail(batch: readonly Pending[]): void {
     for (const pending of batch) {
       this.#settle(pending, plainOutcome('timedOut'))
@@ -316,20 +316,20 @@ class PiscinaPool implements Pool {
 
   #drop(pending: Pending): void {
     this.#countDropped(pending)
-    this.#settle(pending, plainOutcome('timedOut'))
-    this.#dropBehind(pending)
+    this.#fail([pending])
   }
 
-  /**
-   * Once a higher number is settled, usage reported with the lower number could not be repeated.
-   */
   #dropBehind(pending: Pending): void {
-    let behind = this.#order.next(pending)
-    while (behind !== undefined) {
+    this.#order.dropBehind(pending, (behind) => {
       this.#countDropped(behind)
       this.#settle(behind, plainOutcome('timedOut'))
-      behind = this.#order.next(behind)
-    }
+    })
+    this.#end(pending)
+  }
+
+  #end(pending: Pending): void {
+    const next = this.#order.next(pending)
+    if (next !== undefined) this.#send(next)
   }
 
   #countDropped({ done, client }: Pending): void {
@@ -376,9 +376,8 @@ class PiscinaPool implements Pool {
       done?.(plainOutcome('timedOut'), pending.isLookup)
       pending = this.#deadlines.takeExpired(nowMs)
     }
-    for (const queue of this.#queues) queue.prune()
-    for (const queue of this.#lookupQueues) queue.prune()
-    for (const queue of this.#customerQueues) queue.prune()
+    const queues = [this.#queues, this.#lookupQueues, this.#customerQueues]
+    for (const queue of queues.flat()) queue.prune()
   }
 
   /**
