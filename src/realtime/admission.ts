@@ -26,8 +26,8 @@ export interface Admission {
   /** Queues a request until a slot is free, for at most `waitMsMax`. */
   wait(waiting: WaitingRequest, nowMs: number): void
   /**
-   * Frees a slot. `isLookup`: the request was moved to the lookup queue. `isDecided`: it was
-   * granted or denied; the duration of a failed request is not a measure of the answer rate.
+   * Frees a slot. `isLookup`: `beginLookup` was called for the request. `isDecided`: it was granted
+   * or denied; the duration of a failed request is not a measure of the answer rate.
    */
   release(candidate: AdmissionCandidate, nowMs: number, isLookup: boolean, isDecided: boolean): void
   /** A request that has a slot waits for a MongoDB lookup: it no longer counts as queued. */

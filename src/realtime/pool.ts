@@ -75,7 +75,11 @@ export class WorkerStartError extends Error {
 }
 
 const SWEEP_MS_MAX = 100
-/** A worker that has held one batch for this many time-outs is considered dead. */
+/**
+ * A worker that has held one batch for this many time-outs is considered dead. A batch that waits
+ * for MongoDB or a customer system is then given up: if it continues, its requests are past their
+ * deadline and are not charged.
+ */
 const STALLED_TIMEOUTS = 4
 /**
  * Limit of batches per worker that may wait for MongoDB, in addition to `batchesInFlightMax`: a
@@ -206,6 +210,7 @@ class PiscinaPool implements Pool {
       request,
       client,
       done,
+      stage: 'main',
       isLookup: false,
       isReport,
       deadlineMs,
@@ -215,7 +220,7 @@ class PiscinaPool implements Pool {
     this.#deadlines.add(pending)
     const earlier = this.#order.enter(pending)
     if (earlier === undefined) this.#send(pending)
-    else if (earlier.isLookup) this.#beginLookup(pending)
+    else if (earlier.stage !== 'main') this.#beginLookup(pending)
   }
 
   #send(pending: Pending): void {
@@ -276,17 +281,19 @@ class PiscinaPool implements Pool {
       }
       this.#routes.learn(pending.request, outcome)
       this.#settle(pending, outcome)
-      const next = this.#order.next(pending)
-      if (next !== undefined) this.#send(next)
+      if (outcome.reason === 'timedOut') this.#dropBehind(pending)
+      else this.#end(pending)
     }
   }
 
   /** Without an outcome from the lookup queue it needs the customer system. */
   #pushLookup(pending: Pending, worker: number): void {
-    if (pending.isLookup) {
+    if (pending.stage !== 'main') {
+      pending.stage = 'customer'
       this.#customerQueues[worker]?.push(pending)
       return
     }
+    pending.stage = 'lookup'
     this.#beginLookup(pending)
     for (const behind of this.#order.behind(pending)) this.#beginLookup(behind)
     this.#lookupQueues[worker]?.push(pending)
@@ -299,7 +306,7 @@ class PiscinaPool implements Pool {
     this.#options.onLookup?.()
   }
 
-  /** The outcome of these requests is unknown, as after a time-out. */
+  /** These requests were not charged, or their outcome is unknown as after a time-out. */
   #fail(batch: readonly Pending[]): void {
     for (const pending of batch) {
       this.#settle(pending, plainOutcome('timedOut'))
@@ -309,20 +316,20 @@ class PiscinaPool implements Pool {
 
   #drop(pending: Pending): void {
     this.#countDropped(pending)
-    this.#settle(pending, plainOutcome('timedOut'))
-    this.#dropBehind(pending)
+    this.#fail([pending])
   }
 
-  /**
-   * Once a higher number is settled, usage reported with the lower number could not be repeated.
-   */
   #dropBehind(pending: Pending): void {
-    let behind = this.#order.next(pending)
-    while (behind !== undefined) {
+    this.#order.dropBehind(pending, (behind) => {
       this.#countDropped(behind)
       this.#settle(behind, plainOutcome('timedOut'))
-      behind = this.#order.next(behind)
-    }
+    })
+    this.#end(pending)
+  }
+
+  #end(pending: Pending): void {
+    const next = this.#order.next(pending)
+    if (next !== undefined) this.#send(next)
   }
 
   #countDropped({ done, client }: Pending): void {
@@ -343,8 +350,13 @@ class PiscinaPool implements Pool {
     this.#expire(nowMs)
     const stalledMs = STALLED_TIMEOUTS * this.#options.requestTimeoutMs
     for (const [worker, queue] of this.#queues.entries()) {
-      if (queue.oldestMs(nowMs) > stalledMs) this.#replace(worker)
+      if (this.#workers[worker] instanceof InlineWorker) queue.giveUp(nowMs - stalledMs)
+      else if (queue.oldestMs(nowMs) > stalledMs) this.#replace(worker)
     }
+    // The worker answers, but a store or a customer system does not. Until their batches end, the
+    // sessions of their requests are blocked.
+    for (const queue of this.#lookupQueues) queue.giveUp(nowMs - stalledMs)
+    for (const queue of this.#customerQueues) queue.giveUp(nowMs - stalledMs)
     this.#probe(nowMs)
   }
 
@@ -364,9 +376,8 @@ class PiscinaPool implements Pool {
       done?.(plainOutcome('timedOut'), pending.isLookup)
       pending = this.#deadlines.takeExpired(nowMs)
     }
-    for (const queue of this.#queues) queue.prune()
-    for (const queue of this.#lookupQueues) queue.prune()
-    for (const queue of this.#customerQueues) queue.prune()
+    const queues = [this.#queues, this.#lookupQueues, this.#customerQueues]
+    for (const queue of queues.flat()) queue.prune()
   }
 
   /**
@@ -375,11 +386,6 @@ class PiscinaPool implements Pool {
    */
   #replace(worker: number): void {
     const stalled = this.#workers[worker]
-    if (stalled instanceof InlineWorker) {
-      this.#options.log.warn({ worker }, 'batches do not end and are given up')
-      this.#queues[worker]?.replace(stalled)
-      return
-    }
     let replacement: PoolWorker
     if (stalled instanceof WorkerThread) {
       this.#options.log.warn({ worker }, 'worker does not answer and is replaced')

@@ -34,6 +34,30 @@ export class SessionOrder {
     return known.filter((one) => one !== pending && isOfSession(one, pending))
   }
 
+  /**
+   * The request was not charged. Once a higher number is settled, usage reported with the lower
+   * number could not be repeated. So those behind it are removed, except its repeat, which takes its
+   * place, and then those of the removed ones in their order. `drop` answers a removed request; more
+   * of the session may be submitted meanwhile.
+   */
+  dropBehind(pending: Pending, drop: (behind: Pending) => void): void {
+    const lost = [pending]
+    let kept = 0
+    for (;;) {
+      const behind = this.behind(pending)[kept]
+      if (behind === undefined) return
+      const [first] = lost
+      if (first === undefined || isRepeat(behind, first)) {
+        lost.shift()
+        kept += 1
+      } else {
+        lost.push(behind)
+        this.next(behind)
+        drop(behind)
+      }
+    }
+  }
+
   /** The request has ended. Returns the next one of its session, which takes its place. */
   next(pending: Pending): Pending | undefined {
     const { sessionId } = pending.request
@@ -52,4 +76,9 @@ const NONE: readonly Pending[] = []
 
 function isOfSession(one: Pending, { request }: Pending): boolean {
   return one.request.origin === request.origin
+}
+
+/** Requests without a number are not compared: they are removed with the one before them. */
+function isRepeat({ request }: Pending, original: Pending): boolean {
+  return request.requestNumber >= 0 && request.requestNumber === original.request.requestNumber
 }

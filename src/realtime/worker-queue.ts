@@ -9,7 +9,7 @@ export interface RequestSender {
   readonly isGone: boolean
 }
 
-/** `isLookup`: the request waited for a MongoDB lookup. */
+/** `isLookup`: see `Pending`. */
 export type OnOutcome = (outcome: ChargeOutcome, isLookup: boolean) => void
 
 /** A request submitted to the pool. */
@@ -18,7 +18,9 @@ export interface Pending extends Deadline {
   readonly client: RequestSender
   /** Called once, then set to null. */
   done: OnOutcome | null
-  /** The request has been moved to the lookup queue, and maybe further to the customer queue. */
+  /** The last queue to which it was pushed. */
+  stage: 'main' | 'lookup' | 'customer'
+  /** It has waited for a lookup, its own or that of an earlier request of its session. */
   isLookup: boolean
   /** A usage report or termination: charged even if its client has disconnected. */
   readonly isReport: boolean
@@ -86,13 +88,18 @@ export class WorkerQueue {
     if (this.#batches.size === 0) this.#send([], nowMs)
   }
 
-  /** Continues with another worker. Batches in flight fail, and their late results are ignored. */
+  /** Continues with another worker. */
   replace(worker: BatchWorker): void {
-    const dropped = [...this.#batches.keys()]
-    this.#batches = new Map()
     this.#worker = worker
-    for (const batch of dropped) this.#options.onFailure(batch, new Error('worker was replaced'))
-    this.#schedule()
+    this.giveUp(Number.POSITIVE_INFINITY, 'worker was replaced')
+  }
+
+  /** Batches sent before this time fail, and their late results are ignored. */
+  giveUp(untilMs: number, why = 'batch does not end and is given up'): void {
+    const given = [...this.#batches].filter(([, sentMs]) => sentMs < untilMs)
+    for (const [batch] of given) this.#batches.delete(batch)
+    for (const [batch] of given) this.#options.onFailure(batch, new Error(why))
+    if (given.length > 0) this.#schedule()
   }
 
   #schedule(): void {

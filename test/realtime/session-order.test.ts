@@ -19,7 +19,16 @@ interface Batch {
   names: string[]
   /** Answers it; requests of these numbers need a lookup. */
   end(lookups?: readonly number[]): void
+  /** Answers it as dropped, because its requests are past their deadline. */
+  drop(): void
   fail(): void
+}
+
+interface More {
+  origin?: string
+  gone?: boolean
+  /** Called when the request is answered. */
+  answered?: () => void
 }
 
 async function poolOf(options: Partial<PoolOptions> = {}) {
@@ -35,7 +44,9 @@ async function poolOf(options: Partial<PoolOptions> = {}) {
         )
         resolve({ outcomes, stats: {} })
       }
-      batches.push({ names, end, fail: () => reject(new Error('a defect')) })
+      const drop = () =>
+        resolve({ outcomes: requests.map(() => plainOutcome('timedOut')), stats: {} })
+      batches.push({ names, end, drop, fail: () => reject(new Error('a defect')) })
     })
   const pool = await startPool({
     workerFile: new URL('file:///none'),
@@ -58,11 +69,14 @@ async function poolOf(options: Partial<PoolOptions> = {}) {
   })
   open.push(pool)
   const answers: string[] = []
-  const ask = (session: string, number: number, more: { origin?: string; gone?: boolean } = {}) => {
+  const ask = (session: string, number: number, more: More = {}) => {
     const kind: Kind = number === 0 ? 'start' : number === 9 ? 'release' : 'update'
-    const { origin = 'test', gone = false } = more
+    const { origin = 'test', gone = false, answered } = more
     const request = requestOf(session, { kind, requestNumber: number, origin })
-    const done = ({ reason }: ChargeOutcome) => answers.push(`${session}:${number} ${reason}`)
+    const done = ({ reason }: ChargeOutcome) => {
+      answers.push(`${session}:${number} ${reason}`)
+      answered?.()
+    }
     pool.submit(request, done, { isGone: gone })
   }
   const received = async (...expected: string[][]) => {
@@ -106,10 +120,25 @@ it('holds while one is looked up, and those behind it count as looked up', async
   expect(counts.lookups).toBe(3)
   lookup.end([0])
   ;(await received(['a:0'], ['a:0+'], ['a:0++'])).end()
-  ;(await received(['a:0'], ['a:0+'], ['a:0++'], ['a:1'])).end([1])
-  ;(await received(['a:0'], ['a:0+'], ['a:0++'], ['a:1'], ['a:1++'])).end()
-  ;(await received(['a:0'], ['a:0+'], ['a:0++'], ['a:1'], ['a:1++'], ['a:9'])).end()
+  ;(await received(['a:0'], ['a:0+'], ['a:0++'], ['a:1'])).end()
+  ;(await received(['a:0'], ['a:0+'], ['a:0++'], ['a:1'], ['a:9'])).end()
   expect(counts).toEqual({ lookups: 3, dropped: 0 })
+})
+
+it('sends one behind a lookup to the lookup queue first if it needs one itself', async () => {
+  const { ask, received, counts } = await poolOf()
+  for (const number of [0, 1]) ask('a', number)
+  ;(await received(['a:0'])).end([0])
+  ;(await received(['a:0'], ['a:0+'])).end()
+  const second = await received(['a:0'], ['a:0+'], ['a:1'])
+  ask('a', 2)
+  expect(counts.lookups).toBe(2)
+  second.end([1])
+  const lookup = await received(['a:0'], ['a:0+'], ['a:1'], ['a:1+'])
+  expect(counts.lookups).toBe(3)
+  lookup.end([1])
+  ;(await received(['a:0'], ['a:0+'], ['a:1'], ['a:1+'], ['a:1++'])).end()
+  ;(await received(['a:0'], ['a:0+'], ['a:1'], ['a:1+'], ['a:1++'], ['a:2'])).end()
 })
 
 it('is broken by none that fails or is dropped: those behind it are not sent', async () => {
@@ -132,6 +161,14 @@ it('is broken by none that fails or is dropped: those behind it are not sent', a
   ;(await received(['a:1'], ['b:1'], ['a:5', 'b:5'])).end()
 })
 
+it('is not broken by one that the worker drops', async () => {
+  const { ask, answers, received } = await poolOf()
+  for (const number of [1, 2]) ask('a', number)
+  ;(await received(['a:1'])).drop()
+  await waitUntil('both answers', () => answers.length === 2)
+  expect(answers).toEqual(['a:1 timedOut', 'a:2 timedOut'])
+})
+
 it('continues after a time-out, once the worker has answered the earlier request', async () => {
   const { ask, answers, received } = await poolOf({ requestTimeoutMs: 100 })
   ask('a', 1)
@@ -143,4 +180,71 @@ it('continues after a time-out, once the worker has answered the earlier request
   ;(await received(['a:1'], ['a:2'])).end()
   await waitUntil('both answers', () => answers.length === 2)
   expect(answers).toEqual(['a:1 timedOut', 'a:2 granted'])
+})
+
+it.each([
+  ['lookup', [[0]], ['a:0+']],
+  ['customer', [[0], [0]], ['a:0+', 'a:0++']],
+] as const)('ends with a %s batch that does not return', async (_, ends, further) => {
+  const { ask, answers, received, counts } = await poolOf({ requestTimeoutMs: 200 })
+  ask('a', 0)
+  const expected = [['a:0'], ...further.map((name) => [name])]
+  for (const [at, lookups] of ends.entries()) {
+    ;(await received(...expected.slice(0, at + 1))).end(lookups)
+  }
+  const hanging = await received(...expected)
+  await waitUntil('the time-out', () => answers.length === 1)
+  ask('a', 1)
+  await waitUntil('that of the next', () => answers.length === 2)
+  await waitUntil('the end of the batch', () => counts.dropped === 1)
+  ask('a', 2)
+  const last = await received(...expected, ['a:2'])
+  hanging.end()
+  last.end()
+  await waitUntil('all answers', () => answers.length === 3)
+  expect(answers).toEqual(['a:0 timedOut', 'a:1 timedOut', 'a:2 granted'])
+})
+
+it('lets the repeat of a request that is dropped take its place', async () => {
+  const { ask, answers, received, counts } = await poolOf({ requestTimeoutMs: 1_000 })
+  ask('a', 1)
+  const original = await received(['a:1'])
+  await waitUntil('the time-out', () => answers.length === 1)
+  for (const number of [2, 1, 3, 2]) ask('a', number)
+  original.end([1])
+  ;(await received(['a:1'], ['a:1'])).end([1])
+  ;(await received(['a:1'], ['a:1'], ['a:1+'])).end()
+  ;(await received(['a:1'], ['a:1'], ['a:1+'], ['a:2'])).end()
+  await waitUntil('all answers', () => answers.length === 5)
+  expect(answers).toEqual([
+    'a:1 timedOut',
+    'a:2 timedOut',
+    'a:3 timedOut',
+    'a:1 granted',
+    'a:2 granted',
+  ])
+  expect(counts.dropped).toBe(3)
+})
+
+it('lets a repeat that is admitted once its original has failed take its place', async () => {
+  const { ask, answers, received } = await poolOf()
+  ask('a', 1, {
+    answered: () => {
+      ask('a', 1)
+      ask('a', 2)
+    },
+  })
+  ;(await received(['a:1'])).fail()
+  ;(await received(['a:1'], ['a:1'])).end()
+  ;(await received(['a:1'], ['a:1'], ['a:2'])).end()
+  await waitUntil('all answers', () => answers.length === 3)
+  expect(answers).toEqual(['a:1 timedOut', 'a:1 granted', 'a:2 granted'])
+})
+
+it('drops requests without a number with the one before them', async () => {
+  const { ask, answers, received } = await poolOf()
+  for (const number of [-1, -1]) ask('a', number)
+  ;(await received(['a:-1'])).fail()
+  await waitUntil('both answers', () => answers.length === 2)
+  expect(answers).toEqual(['a:-1 timedOut', 'a:-1 timedOut'])
 })

@@ -44,6 +44,7 @@ function queueOf() {
       request: requestOf(id),
       client: { isGone: false },
       done,
+      stage: 'main',
       isLookup: false,
       isReport: false,
       deadlineMs,
@@ -152,6 +153,7 @@ it('sends usage reports even if their client has disconnected', async () => {
     request: requestOf('report'),
     client: { isGone: true },
     done: () => {},
+    stage: 'main',
     isLookup: false,
     isReport: true,
     deadlineMs: 1_000,
@@ -182,4 +184,23 @@ it('continues with another worker, and drops late results of the old one', async
   await turn()
   expect(second.calls.map(({ ids }) => ids)).toEqual([['c']])
   expect(events).toEqual(['batch of 1', 'batch of 1', 'failure a', 'failure b', 'batch of 1'])
+})
+
+it('gives up batches that were sent before a time, and sends what waits for them', async () => {
+  const { queue, calls, push, events, time } = queueOf()
+  push('a')
+  await turn()
+  time.nowMs += 50
+  push('b')
+  await turn()
+  push('c')
+  await turn()
+  expect(calls).toHaveLength(2)
+  queue.giveUp(time.nowMs)
+  await turn()
+  expect(calls.map(({ ids }) => ids)).toEqual([['a'], ['b'], ['c']])
+  calls[0]?.end(result(1))
+  calls[1]?.end(result(1))
+  await turn()
+  expect(events).toEqual(['batch of 1', 'batch of 1', 'failure a', 'batch of 1', 'result b'])
 })
