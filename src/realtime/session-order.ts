@@ -36,9 +36,9 @@ export class SessionOrder {
 
   /**
    * The request was not charged. Once a higher number is settled, usage reported with the lower
-   * number could not be repeated. So those behind it are removed, except its repeat, which takes its
-   * place, and then those of the removed ones in their order. `drop` answers a removed request; more
-   * of the session may be submitted meanwhile.
+   * number could not be repeated. So those behind it are removed, except its repeat, which takes
+   * its place, and then repeats of the removed ones in their order. `drop` answers a removed
+   * request; more of the session may be submitted meanwhile.
    */
   dropBehind(pending: Pending, drop: (behind: Pending) => void): void {
     const lost = [pending]
