@@ -4,7 +4,7 @@ import { readBudget } from '../run/budget.ts'
 import { HOUSE, readTree } from './tree.ts'
 
 /** Processor time of all tests with their modules, in seconds. */
-const TOTAL_S = 4_500
+const TOTAL_S = 2_600
 
 const budget = readBudget()
 

@@ -64,7 +64,8 @@ export function importedLine(given: unknown, zone: string): ImportedLine {
   if (!isUnset(line['service_id'])) kept['service_id'] = String(plain(line['service_id']))
   const tier = tierOf(line['cycle'])
   if (tier !== null) kept['cycle'] = tier
-  if (!isUnset(line['tax_data'])) kept['tax_data'] = { taxes: taxesOf(line['tax_data']) }
+  const taxes = taxesOf(line['tax_data'])
+  if (taxes !== null) kept['tax_data'] = { taxes }
   checkNamed(kept)
   checkPeriod(kept)
   const stamp = isUnset(line['stamp']) ? stampOf(kept) : textAt(line['stamp'], 'stamp')
@@ -105,9 +106,11 @@ function tierOf(value: unknown): Fields | null {
   return isUnset(from) ? null : { from: Number(decimalAt(from, 'cycle')) }
 }
 
-/** The taxes as far as a correction of the line needs them. */
-function taxesOf(value: unknown): Fields[] {
+/** The taxes as far as a correction of the line needs them; null if it has only their sum. */
+function taxesOf(value: unknown): Fields[] | null {
+  if (isUnset(value)) return null
   const { taxes } = objectAt(value, 'tax_data')
+  if (isUnset(taxes)) return null
   return arrayAt(taxes, 'tax_data.taxes').map((entry, index) => {
     const at = `tax_data.taxes.${index}`
     const { key, description, type, tax, embedded_amount: embedded } = objectAt(entry, at)

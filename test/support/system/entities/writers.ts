@@ -164,8 +164,9 @@ async function move({ client, truth, random }: Write): Promise<void> {
 }
 
 async function create({ client, truth, random, mark }: Write): Promise<void> {
-  const fields: Fields = { plan: 'DEMO_PREPAID', msisdn: mark }
-  truth.created.set(mark, null)
+  const msisdn = `4471${mark.replace(/\D/g, '')}`
+  truth.created.set(msisdn, null)
+  const fields: Fields = { plan: 'DEMO_PREPAID', msisdn }
   const { sid } = await createSubscriber(client, random.pick(truth.accounts), fields)
-  truth.created.set(mark, sid)
+  truth.created.set(msisdn, sid)
 }
