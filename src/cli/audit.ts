@@ -43,7 +43,7 @@ export interface AuditReport {
   numbers?: NumbersReport
   /** Lines that no invoice has. */
   uninvoiced?: UninvoicedReport
-  /** Parts that MongoDB did not answer in time, with the reasons; absent if there are none. */
+  /** Parts that MongoDB did not answer in time, with the reasons; absent if all were read. */
   unread?: string[]
   /** Further ones. */
   unreadLeftOut?: number

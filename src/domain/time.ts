@@ -93,7 +93,7 @@ export function offsetMs(zone: string, atMs: number): number {
   return atMs < changeMs ? aheadMs : thenAheadMs
 }
 
-/** The first change of the clock in a period (fromMs, toMs]; Infinity if there is none. */
+/** The first change of the clock in a period (fromMs, toMs], or Infinity. */
 export function clockChangeAfter(zone: string, fromMs: number, toMs: number): number {
   if (zone === 'UTC') return Number.POSITIVE_INFINITY
   for (let day = Math.floor(fromMs / DAY_MS); day * DAY_MS < toMs; day += 1) {

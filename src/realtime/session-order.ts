@@ -12,7 +12,7 @@ export class SessionOrder {
    */
   readonly #requests = new Map<string, Pending | Pending[]>()
 
-  /** The earlier request behind which this one now waits; undefined if there is none. */
+  /** The earlier request behind which this one now waits; undefined if it is the first. */
   enter(pending: Pending): Pending | undefined {
     const { sessionId } = pending.request
     const known = this.#requests.get(sessionId)

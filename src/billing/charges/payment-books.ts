@@ -138,7 +138,7 @@ function isOf(bill: Bill, mode: ChargeMode): boolean {
   return bill.due.lessThan(0) && !isUnconfirmed(bill) && !isUnusedDeposit(bill)
 }
 
-/** Credit is nothing to wait for. */
+/** The due date of a debt does not apply to credit. */
 function isDue({ due, fields: { charge } }: Bill, nowMs: number): boolean {
   if (due.lessThan(0)) return true
   return charge === undefined || charge.not_before.getTime() < nowMs

@@ -20,7 +20,7 @@ export interface ChargeTaxation extends TaxContext {
   readonly atMs: number
 }
 
-/** At the last second of what ends at an instant. */
+/** Taxes of a supply: those in force at its last second. */
 export function taxationAt(context: TaxContext, endMs: number): ChargeTaxation {
   return { ...context, atMs: endMs - 1000 }
 }
