@@ -281,8 +281,12 @@ class PiscinaPool implements Pool {
       }
       this.#routes.learn(pending.request, outcome)
       this.#settle(pending, outcome)
-      if (outcome.reason === 'timedOut') this.#dropBehind(pending)
-      else this.#end(pending)
+      if (outcome.reason === 'timedOut') {
+        this.#dropBehind(pending)
+        continue
+      }
+      for (const repeat of this.#order.takeRepeats(pending)) this.#settle(repeat, outcome)
+      this.#end(pending)
     }
   }
 

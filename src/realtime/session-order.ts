@@ -1,3 +1,4 @@
+import { digestOf } from '../domain/digest.ts'
 import type { Pending } from './worker-queue.ts'
 
 /**
@@ -32,6 +33,19 @@ export class SessionOrder {
     const known = this.#requests.get(pending.request.sessionId)
     if (!Array.isArray(known)) return NONE
     return known.filter((one) => one !== pending && isOfSession(one, pending))
+  }
+
+  /**
+   * Removes and returns the repeats that wait directly behind this request. Its outcome is theirs:
+   * a worker would find it by number and digest. So a client that repeats one request over many
+   * connections does not wait for a batch each.
+   */
+  takeRepeats(pending: Pending): readonly Pending[] {
+    const behind = this.behind(pending)
+    const end = behind.findIndex((one) => !isRepeat(one, pending))
+    const repeats = end < 0 ? behind : behind.slice(0, end)
+    for (const repeat of repeats) this.next(repeat)
+    return repeats
   }
 
   /**
@@ -78,7 +92,8 @@ function isOfSession(one: Pending, { request }: Pending): boolean {
   return one.request.origin === request.origin
 }
 
-/** Requests without a number are not compared: they are removed with the one before them. */
+/** As the worker compares them (`findAnswer`). */
 function isRepeat({ request }: Pending, original: Pending): boolean {
-  return request.requestNumber >= 0 && request.requestNumber === original.request.requestNumber
+  if (request.requestNumber !== original.request.requestNumber) return false
+  return digestOf(request) === digestOf(original.request)
 }

@@ -1,6 +1,7 @@
 /** The order in which a pool sends the requests of a session to its workers. */
 import { afterEach, expect, it } from 'vitest'
 import { type ChargeOutcome, plainOutcome } from '../../src/domain/charge-outcome.ts'
+import type { ChargeRequest } from '../../src/domain/charge-request.ts'
 import type { WorkerResult, WorkerTask } from '../../src/domain/worker-task.ts'
 import { type Pool, type PoolOptions, startPool } from '../../src/realtime/pool.ts'
 import { createLogger } from '../../src/runtime/log.ts'
@@ -27,6 +28,7 @@ interface Batch {
 interface More {
   origin?: string
   gone?: boolean
+  fields?: ChargeRequest['fields']
   /** Called when the request is answered. */
   answered?: () => void
 }
@@ -71,8 +73,8 @@ async function poolOf(options: Partial<PoolOptions> = {}) {
   const answers: string[] = []
   const ask = (session: string, number: number, more: More = {}) => {
     const kind: Kind = number === 0 ? 'start' : number === 9 ? 'release' : 'update'
-    const { origin = 'test', gone = false, answered } = more
-    const request = requestOf(session, { kind, requestNumber: number, origin })
+    const { origin = 'test', gone = false, fields = null, answered } = more
+    const request = requestOf(session, { kind, requestNumber: number, origin, fields })
     const done = ({ reason }: ChargeOutcome) => {
       answers.push(`${session}:${number} ${reason}`)
       answered?.()
@@ -241,10 +243,34 @@ it('lets a repeat that is admitted once its original has failed take its place',
   expect(answers).toEqual(['a:1 timedOut', 'a:1 granted', 'a:2 granted'])
 })
 
-it('drops requests without a number with the one before them', async () => {
+it('answers the repeats behind a request with its outcome, numbered or not', async () => {
   const { ask, answers, received } = await poolOf()
-  for (const number of [-1, -1]) ask('a', number)
-  ;(await received(['a:-1'])).fail()
+  for (const number of [-1, -1]) ask('b', number)
+  for (const number of [1, 1, 1, 2, 1]) ask('a', number)
+  ask('a', 1, { origin: 'other' })
+  ;(await received(['b:-1', 'a:1', 'a:1'])).end()
+  ;(await received(['b:-1', 'a:1', 'a:1'], ['a:2'])).end()
+  ;(await received(['b:-1', 'a:1', 'a:1'], ['a:2'], ['a:1'])).end()
+  await waitUntil('all answers', () => answers.length === 8)
+})
+
+it('compares what requests contain: another one with the same number is sent', async () => {
+  const { ask, answers, received } = await poolOf()
+  ask('a', 1)
+  ask('a', 1, { fields: { used: '2' } })
+  ;(await received(['a:1'])).end()
+  ;(await received(['a:1'], ['a:1'])).end()
   await waitUntil('both answers', () => answers.length === 2)
-  expect(answers).toEqual(['a:-1 timedOut', 'a:-1 timedOut'])
+})
+
+it('lets the repeat of a failed request without a number take its place', async () => {
+  const { ask, answers, received } = await poolOf()
+  ask('a', -1)
+  ask('a', -1, { fields: { used: '2' } })
+  ask('a', -1)
+  ;(await received(['a:-1'])).fail()
+  await waitUntil('two answers', () => answers.length === 2)
+  ;(await received(['a:-1'], ['a:-1'])).end()
+  await waitUntil('all answers', () => answers.length === 3)
+  expect(answers).toEqual(['a:-1 timedOut', 'a:-1 timedOut', 'a:-1 granted'])
 })
