@@ -125,7 +125,7 @@ function accountOf(
           })),
     operation: { result: creditLine(aid, nowMs) },
     lines: [],
-    setsBackoffHint: false,
+    backoffHintMs: 0,
   }
 }
 

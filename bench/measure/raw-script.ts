@@ -209,6 +209,6 @@ export function commitOf(aid: number, nowMs: number): AccountCommit {
     registrations: [],
     operation: null,
     lines: [],
-    setsBackoffHint: false,
+    backoffHintMs: 0,
   }
 }

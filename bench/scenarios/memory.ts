@@ -105,7 +105,7 @@ function commitOf(pattern: OwnerState, index: number, nowMs: number): AccountCom
     registrations: [],
     operation: { result: lineOf(aid, sid, nowMs) },
     lines: [],
-    setsBackoffHint: false,
+    backoffHintMs: 0,
   }
 }
 

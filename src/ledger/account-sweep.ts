@@ -106,7 +106,7 @@ export class AccountSweep {
     }
   }
 
-  commit(setsBackoffHint: boolean): AccountCommit {
+  commit(backoffHintMs: number): AccountCommit {
     const shared = this.#shared
     const sharedBefore = this.#sharedBefore
     const isSame = shared === null || sharedBefore === null || isUnchanged(sharedBefore, shared)
@@ -121,7 +121,7 @@ export class AccountSweep {
       registrations: [],
       operation: null,
       lines: this.#lines,
-      setsBackoffHint,
+      backoffHintMs,
     }
   }
 }

@@ -70,10 +70,22 @@ export interface AccountCommit {
   /** Events that follow from the new states; none if absent. */
   events?: readonly BalanceEvent[]
   /**
-   * Sets a back-off hint on the account if the commit meets a conflict: other workers receive BUSY
-   * until it expires.
+   * Duration of the back-off hint that a conflict sets on the account: other workers receive BUSY
+   * until it expires; 0 sets none. See `backoffHintMs`.
    */
-  setsBackoffHint: boolean
+  backoffHintMs: number
+}
+
+const FIRST_HINT_MS = 50
+const HINT_MS_MAX = 1600
+
+/**
+ * The back-off hint of a commit attempt, counted from 1: from the third attempt on, and twice as
+ * long with each further one. On a machine with more processes than cores, the time from a conflict
+ * to the next commit is longer than a short hint lasts.
+ */
+export function backoffHintMs(attempt: number): number {
+  return attempt < 3 ? 0 : Math.min(FIRST_HINT_MS * 2 ** (attempt - 3), HINT_MS_MAX)
 }
 
 export interface LayoutSettings {
@@ -155,7 +167,7 @@ function writeAccount(
     indexWrites + registrations.length > 0 ||
     hasRecord ||
     shared.state !== null ||
-    commit.setsBackoffHint
+    commit.backoffHintMs > 0
   const isUsual = !hasMore && owners.length === 1 && owners[0]?.sessions.length === 1
   writer.u8(isUsual ? KIND.USUAL : hasMore ? KIND.FURTHER_COUNTS : KIND.OWNERS)
   writer.f64(shared.expectedVersion)
@@ -163,7 +175,7 @@ function writeAccount(
   writer.u16(table.account(aid, keys))
   writer.u16(owners.length)
   if (hasMore) {
-    writer.u16(commit.setsBackoffHint ? 1 : 0)
+    writer.u16(commit.backoffHintMs)
     writer.u16(shared.state === null ? 0 : 1)
     const isCredited = operation === null && commit.mayChangeCredit === true
     writer.u16(isCredited ? CREDITED : operations.length)

@@ -9,7 +9,7 @@ import type { OwnerState } from '../domain/bucket.ts'
 import { BalanceRefusal } from '../domain/credit.ts'
 import type { OperationLine, OperationNote } from '../domain/line.ts'
 import { publishSessionEvent } from '../store/session-events.ts'
-import type { AccountCommit, CommittedOperation } from './commit-layout.ts'
+import { type AccountCommit, backoffHintMs, type CommittedOperation } from './commit-layout.ts'
 import { formatLocation, type Ledger, type LoadedOwner } from './ledger.ts'
 import { CorruptValueError } from './owner-packing.ts'
 
@@ -56,8 +56,7 @@ export async function creditBucket(
   const { result } = await execute(ledger, settings, nowMs, {
     operation,
     sids: [operation.sid],
-    draft: ([owner], setsBackoffHint) =>
-      creditCommit(present(owner, 'owner'), operation, nowMs, setsBackoffHint),
+    draft: ([owner], hintMs) => creditCommit(present(owner, 'owner'), operation, nowMs, hintMs),
   })
   return result
 }
@@ -84,8 +83,8 @@ export async function creditBuckets(
   const { result, parts } = await execute(ledger, settings, nowMs, {
     operation,
     sids: [...new Set([sid, ...group.parts.map((part) => part.sid)])],
-    draft: (owners, setsBackoffHint) =>
-      groupCommit(owners, { operation, parts: group.parts }, nowMs, setsBackoffHint),
+    draft: (owners, hintMs) =>
+      groupCommit(owners, { operation, parts: group.parts }, nowMs, hintMs),
   })
   if (parts !== undefined) return [result, ...parts]
   const stored = await Promise.all(
@@ -100,7 +99,7 @@ interface Execution {
   /** The owners in the account that it changes. */
   sids: readonly number[]
   /** The commit that executes it on the loaded owners. Throws `BalanceRefusal`. */
-  draft(owners: readonly LoadedOwner[], setsBackoffHint: boolean): AccountCommit
+  draft(owners: readonly LoadedOwner[], hintMs: number): AccountCommit
 }
 
 /** Returns what was committed; without parts if it is the result of an earlier execution. */
@@ -114,7 +113,7 @@ async function execute(
   let loaded = await loadAll(ledger, aid, sids)
   let waitedMs = 0
   for (let attempt = 1; attempt <= attemptsMax; ) {
-    const commit = refusedOr(() => draft(loaded, attempt > 2))
+    const commit = refusedOr(() => draft(loaded, backoffHintMs(attempt)))
     if (commit instanceof Error) {
       // The operation may have been executed before and be refused because of its own effect.
       const done = await ledger.findOperation(aid, operation.operationId)
@@ -212,12 +211,12 @@ function creditCommit(
   { state }: LoadedOwner,
   operation: CreditOperation,
   nowMs: number,
-  setsBackoffHint: boolean,
+  hintMs: number,
 ): AccountCommit {
   const done = operate(state, operation, nowMs)
   const owners = [{ owner: done.owner, before: state.version }]
   const result = lineOf(operation, done, nowMs)
-  return commitOf(operation.aid, owners, { result }, setsBackoffHint)
+  return commitOf(operation.aid, owners, { result }, hintMs)
 }
 
 /** All parts raise the version of an owner once: they are one commit. */
@@ -225,7 +224,7 @@ function groupCommit(
   loaded: readonly LoadedOwner[],
   { operation, parts }: { operation: CreditOperation; parts: readonly CreditOperation[] },
   nowMs: number,
-  setsBackoffHint: boolean,
+  hintMs: number,
 ): AccountCommit {
   const states = new Map(loaded.map(({ state }) => [state.sid, state]))
   const results = parts.map((part) => {
@@ -248,7 +247,7 @@ function groupCommit(
       return lineOf(part, { ...done, owner, bucket }, nowMs)
     }),
   }
-  return commitOf(operation.aid, owners, committed, setsBackoffHint)
+  return commitOf(operation.aid, owners, committed, hintMs)
 }
 
 /** `before`: the version that was read. */
@@ -261,7 +260,7 @@ function commitOf(
   aid: number,
   changed: readonly ChangedOwner[],
   operation: CommittedOperation,
-  setsBackoffHint: boolean,
+  hintMs: number,
 ): AccountCommit {
   const own = changed.filter(({ owner }) => owner.sid !== 0)
   const shared = changed.find(({ owner }) => owner.sid === 0)
@@ -275,7 +274,7 @@ function commitOf(
     registrations: [],
     operation,
     lines: [],
-    setsBackoffHint,
+    backoffHintMs: hintMs,
   }
 }
 

@@ -1,6 +1,7 @@
 /** Ends an open session immediately, as the sweep does with an expired one. */
 import type { Session } from '../domain/session.ts'
 import { AccountSweep } from './account-sweep.ts'
+import { backoffHintMs } from './commit-layout.ts'
 import type { Ledger } from './ledger.ts'
 import type { LocatedSession } from './open-sessions.ts'
 import { ContentionError } from './operations.ts'
@@ -41,7 +42,7 @@ export async function releaseSession(
     const sweep = new AccountSweep([session], queries, loaded, replayMs, atMs, shouldEnd)
     if (sweep.corrupt.length > 0) throw new CorruptValueError('a session is damaged', { aid, sid })
     if (sweep.expired === 0) return null
-    const [reply] = await ledger.commit([sweep.commit(attempt > 2)], atMs)
+    const [reply] = await ledger.commit([sweep.commit(backoffHintMs(attempt))], atMs)
     switch (reply?.kind) {
       case 'committed':
         return sweep.released

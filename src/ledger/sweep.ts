@@ -5,6 +5,7 @@
  */
 import { present } from '../domain/assert.ts'
 import { AccountSweep, type DueSession } from './account-sweep.ts'
+import { backoffHintMs } from './commit-layout.ts'
 import { indexMember, parseMember, sessionField } from './keys.ts'
 import type { CommitReply, Ledger } from './ledger.ts'
 import { runScript } from './script.ts'
@@ -134,16 +135,13 @@ class Batch {
   async #sweepAccounts(accounts: readonly DueSession[][]): Promise<void> {
     let remaining = accounts
     for (let attempt = 1; remaining.length > 0 && attempt <= ATTEMPTS_MAX; attempt += 1) {
-      remaining = await this.#attempt(remaining, attempt > 1)
+      remaining = await this.#attempt(remaining, backoffHintMs(attempt + 1))
     }
     for (const due of remaining) this.#postpone(due)
   }
 
   /** Makes two script calls. Returns the accounts that another process has written meanwhile. */
-  async #attempt(
-    accounts: readonly DueSession[][],
-    setsBackoffHint: boolean,
-  ): Promise<DueSession[][]> {
+  async #attempt(accounts: readonly DueSession[][], hintMs: number): Promise<DueSession[][]> {
     const ledger = this.#ledger
     const nowMs = this.#nowMs
     const settings = this.#settings
@@ -157,7 +155,7 @@ class Batch {
       return new AccountSweep(due, owners, states, settings.replayMs, nowMs)
     })
     const writing = sweeps.filter((sweep) => sweep.expired > 0)
-    const commits = writing.map((sweep) => sweep.commit(setsBackoffHint))
+    const commits = writing.map((sweep) => sweep.commit(hintMs))
     const replies = commits.length === 0 ? [] : await ledger.commit(commits, nowMs)
     const conflicting: DueSession[][] = []
     for (const sweep of sweeps) {

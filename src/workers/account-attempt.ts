@@ -173,7 +173,7 @@ export class AccountAttempt {
   }
 
   /** The commit; null if there is nothing to write. */
-  commit(setsBackoffHint: boolean): AccountCommit | null {
+  commit(backoffHintMs: number): AccountCommit | null {
     const owners: AccountCommit['owners'] = []
     for (const { cached, state, fence, sessions } of this.#owners.values) {
       if (sessions === null) continue
@@ -198,7 +198,7 @@ export class AccountAttempt {
       // Lines of ended segments. The recorder reads those of open ones from the session.
       lines: this.#lines === null ? NO_LINES : this.#lines.values,
       events: this.#events === null ? NO_EVENTS : this.#stamped(this.#events),
-      setsBackoffHint,
+      backoffHintMs,
     }
   }
 

@@ -5,7 +5,7 @@
  */
 import { present } from '../domain/assert.ts'
 import { plainOutcome, type Reason } from '../domain/charge-outcome.ts'
-import type { AccountCommit } from '../ledger/commit-layout.ts'
+import { type AccountCommit, backoffHintMs } from '../ledger/commit-layout.ts'
 import type { CommitReply, Ledger, RegisteredSession } from '../ledger/ledger.ts'
 import { chargeSession, needsProfile } from '../rating/charge-session.ts'
 import type { ChargeContext } from '../rating/decision.ts'
@@ -49,8 +49,6 @@ export interface BatchExecutorOptions extends EventOptions {
   onDefect: (error: unknown) => void
 }
 
-/** From this attempt on the commit sets a back-off hint, so that this worker is served next. */
-const BACKOFF_FROM_ATTEMPT = 3
 const BUSY_PAUSE_MS = 1
 /**
  * Maximum number of requests of one account per commit, since scripts accept a limited number of
@@ -257,7 +255,7 @@ export class BatchExecutor {
     return {
       batch,
       attempt,
-      commit: attempt.commit(batch.attempt >= BACKOFF_FROM_ATTEMPT),
+      commit: attempt.commit(backoffHintMs(batch.attempt)),
     }
   }
 

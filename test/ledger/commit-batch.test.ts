@@ -229,7 +229,7 @@ describe('shared owners expected to be absent', () => {
   it('may have a back-off hint or a fence', async () => {
     await seedAll([1, 2, 3])
     const other = await openLedger(redis().url)
-    const withHint = { ...spending(2, 9, bare), setsBackoffHint: true }
+    const withHint = { ...spending(2, 9, bare), backoffHintMs: 50 }
     expect((await other.commit([withHint], NOW_MS))[0]?.kind).toBe('conflict')
     await other.close()
     await ledger().raiseFence(3, 0, false, NOW_MS)
@@ -253,7 +253,7 @@ describe('a Redis that refuses to write', () => {
     await seedAll([1, 2, 3, 4])
     await ledger().redis.client.hset(ledger().keys.account(2), stateField(1), 'damage')
     const batch = [spending(1, 7), spending(2), spending(3), spending(4)]
-    const withHint = [{ ...spending(1, 7), setsBackoffHint: true }, spending(3)]
+    const withHint = [{ ...spending(1, 7), backoffHintMs: 50 }, spending(3)]
     const before = await contents(ledger())
     await ledger().redis.client.config('SET', 'maxmemory', '1')
     try {

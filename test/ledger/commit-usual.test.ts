@@ -94,7 +94,7 @@ describe.each([
   })
 
   it('waits while another worker has a back-off hint', async () => {
-    await reply(updating(3, { ...more, setsBackoffHint: true }))
+    await reply(updating(3, { ...more, backoffHintMs: 50 }))
     expect(await reply(updating(2, more), other)).toEqual({ kind: 'busy', claim: null })
     expect(await reply(updating(2, more))).toEqual({ kind: 'committed' })
     expect(await reply(updating(3, more), other)).toEqual({ kind: 'committed' })

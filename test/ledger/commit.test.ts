@@ -265,7 +265,7 @@ describe('in a batch', () => {
 })
 
 describe('the back-off hint of an account', () => {
-  const withHint = { setsBackoffHint: true }
+  const withHint = { backoffHintMs: 50 }
   it('keeps others out until it is used, by the clock of the requesting node', async () => {
     await seed(ledger, 1, 1000)
     await reply(spending(1))
@@ -293,6 +293,10 @@ describe('the back-off hint of an account', () => {
     await reply(spending(2, 1, withHint))
     const next = writing(ownerOf(1, 3, [bucketOf(1000, { spent: 2, free: 998 })]))
     expect(await reply(next, other, NOW_MS + 50)).toEqual({ kind: 'committed' })
+    expect(await reply(spending(2, 1, { backoffHintMs: 400 }))).toMatchObject({ kind: 'conflict' })
+    const then = writing(ownerOf(1, 4, [bucketOf(1000, { spent: 3, free: 997 })]))
+    expect(await reply(then, other, NOW_MS + 399)).toEqual({ kind: 'busy', claim: null })
+    expect(await reply(then, other, NOW_MS + 400)).toEqual({ kind: 'committed' })
     expect(await ledger.redis.client.hexists(ledger.keys.account(1), 't')).toBe(0)
   })
 

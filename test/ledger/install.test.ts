@@ -96,7 +96,7 @@ it('nothing is denied or written if the data is lost or replaced', async () => {
     registrations: [],
     operation: null,
     lines: [],
-    setsBackoffHint: false,
+    backoffHintMs: 0,
     owners: [{ state: ownerOf(1, 1, [], 4), fence: -1, sessions: [] }],
     shared: { expectedVersion: -1, state: null },
   }

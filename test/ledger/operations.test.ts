@@ -124,7 +124,7 @@ it('operations succeed under live traffic, and both stay exact', async () => {
 it('operations wait no longer than a back-off hint lasts', async () => {
   await seed(ledger(), 1, 1000)
   const gone = await openLedger(redis().url)
-  const stale = writing(ownerOf(1, 1, [bucketOf(1000)]), { setsBackoffHint: true })
+  const stale = writing(ownerOf(1, 1, [bucketOf(1000)]), { backoffHintMs: 50 })
   const [conflict] = await gone.commit([stale], NOW_MS)
   expect(conflict?.kind).toBe('conflict')
   await gone.close()

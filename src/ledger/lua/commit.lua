@@ -9,9 +9,10 @@
 --         further counts; 1: no further counts; 2: further counts follow),
 --         d expected version of the shared owner (-1: any), d expected fence of the account's
 --         profile (-1: any), H key of the account, H owners
---         further counts: H 1 to set a back-off hint after a conflict; then the counts of what
---                     follows the owners: H shared states, H operations (65535: none, but the
---                     credit of buckets may change), H index writes, H registrations, H records
+--         further counts: H ms of the back-off hint to set after a conflict (0: none); then the
+--                     counts of what follows the owners: H shared states, H operations (65535:
+--                     none, but the credit of buckets may change), H index writes,
+--                     H registrations, H records
 --         per owner:  d expected profile fence (-1: any), H sessions, (name), (field of the
 --                     state), (field of the fence), (state);
 --                     per session: (field), (packed session)
@@ -37,7 +38,7 @@
 -- @include directory
 -- @include failure
 
-local BACKOFF_MS, CREDITED = 50, 65535
+local BACKOFF_MS_MAX, CREDITED = 1600, 65535
 -- No further account is added to an entry of this size.
 local ENTRY_BYTES = 4096
 -- Estimated size of an owner or session name in an entry.
@@ -68,15 +69,16 @@ local used_hints, new_hints, sorted_sets = {}, {}, {}
 -- Arguments of the read of an account, and the states and fences that it is compared with.
 local reading, expected = { '', 's:0', 'p:0', 't' }, {}
 
--- A hint that ends later than one set now comes from a clock that is ahead: it is ignored.
+-- A hint that ends later than the longest one set now comes from a clock that is ahead: it is
+-- ignored.
 local function is_busy(hint)
   if not hint then return false end
   local holder, until_ms = unpack_at('<dd', hint)
-  return holder ~= token and until_ms > now and until_ms <= now + BACKOFF_MS
+  return holder ~= token and until_ms > now and until_ms <= now + BACKOFF_MS_MAX
 end
 
 -- Reads the current state of the account with its sessions.
-local function conflict(position, owners, key, sets_hint)
+local function conflict(position, owners, key, hint_ms)
   local fields = { 's:0', 'p:0' }
   for _ = 1, owners do
     local _, count, _, state_field, fence_field, _, sessions_at =
@@ -90,7 +92,7 @@ local function conflict(position, owners, key, sets_hint)
   local found = call('HMGET', key, unpack(fields))
   local reply = { CONFLICT }
   for field = 1, #fields do reply[field + 1] = found[field] end
-  if sets_hint == 1 then new_hints[#new_hints + 1] = key end
+  if hint_ms > 0 then new_hints[key] = hint_ms end
   return reply
 end
 
@@ -211,9 +213,9 @@ local function decide()
     unpack_at(ACCOUNT, batch, at)
   local key = keys[index_of_key]
   if pending[key] then return false end
-  local sets_hint, shared_states, operations, moved, registrations, records = 0, 0, 0, 0, 0, 0
+  local hint_ms, shared_states, operations, moved, registrations, records = 0, 0, 0, 0, 0, 0
   if kind == 2 then
-    sets_hint, shared_states, operations, moved, registrations, records, owners_at =
+    hint_ms, shared_states, operations, moved, registrations, records, owners_at =
       unpack_at(MORE, batch, owners_at)
   end
   states_length = states_length + 1
@@ -240,7 +242,7 @@ local function decide()
     queue_value(keys[result_key], result, ttl)
   end
   if is_busy(hint) then return { BUSY } end
-  if not is_current then return conflict(owners_at, owners, key, sets_hint) end
+  if not is_current then return conflict(owners_at, owners, key, hint_ms) end
   if moved > 0 then position = queue_index_writes(moved, position) end
   if registrations > 0 then
     local refusal
@@ -312,8 +314,8 @@ local function write()
   for slot = 1, values_length, 3 do
     call('SET', values[slot], values[slot + 1], 'PX', values[slot + 2])
   end
-  for _, key in ipairs(new_hints) do
-    redis.pcall('HSET', key, 't', struct.pack('<dd', token, now + BACKOFF_MS))
+  for key, hint_ms in pairs(new_hints) do
+    redis.pcall('HSET', key, 't', struct.pack('<dd', token, now + hint_ms))
   end
   for _, key in ipairs(used_hints) do call('HDEL', key, 't') end
 end

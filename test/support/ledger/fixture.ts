@@ -97,7 +97,7 @@ export function commitOf(more: Partial<AccountCommit>): AccountCommit {
     registrations: [],
     operation: null,
     lines: [],
-    setsBackoffHint: false,
+    backoffHintMs: 0,
     ...more,
   }
 }

@@ -264,7 +264,7 @@ export async function commitOwner(
         registrations: [],
         operation: null,
         lines,
-        setsBackoffHint: false,
+        backoffHintMs: 0,
       },
     ],
     NOW_MS,
