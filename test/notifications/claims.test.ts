@@ -82,7 +82,7 @@ describe('two processes', () => {
   it('send each event once, in batches', async () => {
     const { settings, add, receiver, deliver, catalog } = await scene()
     const crm = await receiver()
-    await settings({ url: crm.url, concurrency: 10, rate_per_second: 10_000 })
+    await settings({ url: crm.url, concurrency: 10, rate_per_second: 10_000, timeout_ms: 60_000 })
     const all = events(1_500, 'e')
     await add(...all)
     deliver()
