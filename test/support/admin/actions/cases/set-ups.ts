@@ -5,6 +5,7 @@ import * as billing from './billing-set-ups.ts'
 import * as customers from './customer-set-ups.ts'
 import * as cycles from './cycle-set-ups.ts'
 import * as deprecated from './deprecated-set-ups.ts'
+import * as entities from './entity-set-ups.ts'
 import * as fileTypes from './file-type-set-ups.ts'
 import type { SetUp } from './set-up.ts'
 
@@ -16,5 +17,6 @@ export const SET_UPS: Readonly<Record<string, () => SetUp>> = {
   ...customers,
   ...cycles,
   ...deprecated,
+  ...entities,
   ...fileTypes,
 }
