@@ -1,6 +1,7 @@
 /** Set-ups of the entity API: an action is `collection/action`. */
 import { expect } from 'vitest'
 import { DEFINITIONS } from '../../../../../src/admin/entities/definitions/collections.ts'
+import { eventWith, storeEvents } from '../../../catalog/events.ts'
 import { idOf, isRefusedBy, periods, stored, useApiServer } from '../../entities/api/api-server.ts'
 import { makeAny, ORDINARY } from '../../entities/api/creators.ts'
 import type { Fields } from '../action-server.ts'
@@ -47,6 +48,12 @@ export function entities(): SetUp {
       make,
       configure: (_world: World, ...change: Parameters<typeof world.configure>) =>
         world.configure(...change),
+      event: (_world: World, stamp: string, fields: Fields) =>
+        storeEvents(server.catalog(), eventWith(stamp, fields)),
+      events(_world: World, count: number, fields: Fields) {
+        const all = Array.from({ length: count }, (_, index) => eventWith(`m${index}`, fields))
+        return storeEvents(server.catalog(), ...all)
+      },
       /** Periods of a plan, `begin` or `begin end`; after a gap the first revision is reopened. */
       async revisions({ variables }: World, ...spans: readonly string[]) {
         const [first = '', ...rest] = spans

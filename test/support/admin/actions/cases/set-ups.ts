@@ -7,6 +7,7 @@ import * as cycles from './cycle-set-ups.ts'
 import * as deprecated from './deprecated-set-ups.ts'
 import * as entities from './entity-set-ups.ts'
 import * as fileTypes from './file-type-set-ups.ts'
+import * as reports from './report-set-ups.ts'
 import type { SetUp } from './set-up.ts'
 
 const plain = (): SetUp => ({ server: useActionServer(ACTIONS) })
@@ -19,4 +20,5 @@ export const SET_UPS: Readonly<Record<string, () => SetUp>> = {
   ...deprecated,
   ...entities,
   ...fileTypes,
+  ...reports,
 }

@@ -59,6 +59,7 @@ const EXPECTATIONS: Readonly<Record<string, (value: never) => Check>> = {
     for (const value of values) requireMatch({ actual }, { actual: value })
   },
   first: (value: object) => (actual) => requireMatch(Object.values(actual as object)[0], value),
+  last: (value: object) => (actual) => requireMatch(Object.values(actual as object).at(-1), value),
 }
 
 /** `!as name` keeps what is found in a variable; where the variable is known, it compares. */
