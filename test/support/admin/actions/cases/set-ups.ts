@@ -9,6 +9,7 @@ import * as entities from './entity-set-ups.ts'
 import * as fileTypes from './file-type-set-ups.ts'
 import * as reports from './report-set-ups.ts'
 import type { SetUp } from './set-up.ts'
+import * as settings from './setting-set-ups.ts'
 
 const plain = (): SetUp => ({ server: useActionServer(ACTIONS) })
 
@@ -21,4 +22,5 @@ export const SET_UPS: Readonly<Record<string, () => SetUp>> = {
   ...entities,
   ...fileTypes,
   ...reports,
+  ...settings,
 }
