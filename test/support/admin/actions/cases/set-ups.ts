@@ -7,6 +7,7 @@ import * as cycles from './cycle-set-ups.ts'
 import * as deprecated from './deprecated-set-ups.ts'
 import * as entities from './entity-set-ups.ts'
 import * as fileTypes from './file-type-set-ups.ts'
+import * as framework from './framework-set-ups.ts'
 import * as reports from './report-set-ups.ts'
 import type { SetUp } from './set-up.ts'
 import * as settings from './setting-set-ups.ts'
@@ -21,6 +22,7 @@ export const SET_UPS: Readonly<Record<string, () => SetUp>> = {
   ...deprecated,
   ...entities,
   ...fileTypes,
+  ...framework,
   ...reports,
   ...settings,
 }
