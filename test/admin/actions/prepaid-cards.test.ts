@@ -31,3 +31,17 @@ it('two processes that create the same card at once create it once', async () =>
   expect(await api.catalog().cards.countDocuments()).toBe(1)
   await other.close()
 })
+
+it('limit: POST /api/cards, method query, has 10,000 cards on a page by default', async () => {
+  const card = { batch_number: 1, status: 'Idle', charging_plan_name: 'TOPUP' }
+  const dates = { to: new Date('2027-01-01'), creation_time: new Date('2026-01-01') }
+  const all = Array.from({ length: 10_001 }, (_, index) => ({
+    ...{ ...card, ...dates, serial_number: index + 1, secret_hmac: `hmac-${index}` },
+    ...{ service_provider: 'ACME', additional_information: '' },
+  }))
+  await api.catalog().cards.insertMany(all as never[])
+  const query = { batch_number: 1, serial_number: { $gte: 1, $lte: 20_000 } }
+  const ask = (more: object) => api.ask('cards', { method: 'query', query, ...more })
+  expect((await ask({}))['details']).toHaveLength(10_000)
+  expect((await ask({ page: 1 }))['details']).toHaveLength(1)
+})

@@ -83,49 +83,6 @@ describe('external customer mode', () => {
     expect(await refused(path, value)).toContain(message)
   })
 
-  it.each([
-    ['http://10.1.2.3/x', 'is at a private address'],
-    ['http://169.254.169.254/latest', 'is at a private address'],
-    ['http://[::1]:80/x', 'is at a private address'],
-    ['http://[::ffff:10.0.0.1]/x', 'is at a private address'],
-    ['http://[fd00::1]/x', 'is at a private address'],
-    ['http://0.0.0.0/x', 'is at a private address'],
-    ['http://crm.invalid/x', 'is at a host whose name cannot be resolved'],
-    ['ftp://127.0.0.1/x', 'must be an address that begins with http:// or https://'],
-    ['http://user:pass@127.0.0.1/x', 'must be an address'],
-  ])('refuses the address %s', async (url, message) => {
-    for (const path of ['subscriber.external_url', 'account.external_url', 'billable.url']) {
-      expect(await refused(`subscribers.${path}`, url)).toContain(`subscribers.${path} ${message}`)
-    }
-    const auth = { ...OAUTH, access_token_url: url }
-    expect(await refused('subscribers.external_authentication', auth)).toContain(
-      `subscribers.external_authentication.access_token_url ${message}`,
-    )
-  })
-
-  it.each([
-    ['subscriber', { type: 'external' }, 'subscriber.external_url must be set before type'],
-    ['account.type', 'remote', 'account.type must be external or local'],
-    ['account.external_cache_ttl', 0, 'account.external_cache_ttl must be an integer from 1'],
-    ['subscriber.external_urls', `${CRM}/x`, 'subscriber.external_urls is not known'],
-    ['subscriber.external_ca', 'no certificate', 'external_ca must be certificates as PEM'],
-    ['billable.urls', `${CRM}/x`, 'billable.urls is not known; did you mean url?'],
-    ['billable.encoding', 'xml', 'billable.encoding must be json or form'],
-    ['external_authentication', { type: 'oauth2' }, 'access_token_url is missing'],
-    [
-      'external_authentication',
-      { ...OAUTH, data: { client_id: 'x' } },
-      'external_authentication.data.client_secret is missing',
-    ],
-    [
-      'subscriber.authentication',
-      { type: 'basic', data: { username: 'ada' } },
-      'subscriber.authentication.data.password is missing',
-    ],
-  ])('refuses %s: %j', async (path, data, message) => {
-    expect(await refused(`subscribers.${path}`, data)).toContain(message)
-  })
-
   it('can be ended, after which nothing of it is stored', async () => {
     await set('subscribers', SETTINGS)
     await api.ok({ action: 'unset', category: 'subscribers' })

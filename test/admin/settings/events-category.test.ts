@@ -90,18 +90,3 @@ describe('the address of a receiver', () => {
     await set('events', { balance: [rule({ url: URL_OF })], settings: { http: { url: URL_OF } } })
   })
 })
-
-describe('settings of notifications', () => {
-  it.each([
-    [{ http: { timeout_ms: 99 } }, 'events.settings.http.timeout_ms must be an integer from 100'],
-    [{ http: { num_of_tries: 0 } }, 'events.settings.http.num_of_tries must be an integer from 1'],
-    [{ http: { encoding: 'yaml' } }, 'events.settings.http.encoding must be one of form, json'],
-    [{ http: { url: 'http://a:b@127.0.0.1/' } }, 'without user and password'],
-    [{ notify: { notify_orphan_time: '1h' } }, "must be a time as '1 hour'"],
-    [{ email: { digest_interval: 'daily' } }, "must be a time as '1 hour'"],
-    [{ email: { global_addresses: ['x'] } }, 'must be an e-mail address'],
-    [{ http: { tries: 3 } }, 'tries'],
-  ])('%j is refused', async (settings, why) => {
-    expect(await refused('events', { settings })).toContain(why)
-  })
-})

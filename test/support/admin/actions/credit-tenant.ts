@@ -1,7 +1,6 @@
 /** A small tenant for credits: a tax, rates, a plan with an override, an account, a subscriber. */
 import { ObjectId } from '../../../../src/catalog/collections.ts'
 import type { Catalog } from '../../../../src/catalog/connection.ts'
-import type { CreditLineDocument } from '../../../../src/catalog/records/credit-line.ts'
 
 const FROM = new Date('2020-01-01')
 const TO = new Date('2170-01-01')
@@ -77,10 +76,4 @@ export async function addTenant(catalog: Catalog): Promise<void> {
 function subscriber(sid: number, more: object) {
   const plan_activation = FROM
   return { ...common(), type: 'subscriber', aid: 1001, sid, plan: 'GOLD', plan_activation, ...more }
-}
-
-/** Lines of credits in the order of their cycles. */
-export async function creditLinesOf(catalog: Catalog): Promise<CreditLineDocument[]> {
-  const found = await catalog.lines.find({ type: 'credit' }).sort({ installment_no: 1 }).toArray()
-  return found as unknown as CreditLineDocument[]
 }

@@ -1,11 +1,14 @@
 /** Set-ups of bills, invoices and prices. */
+import { randomUUID } from 'node:crypto'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect } from 'vitest'
 import { ACTIONS } from '../../../../../src/admin/actions/table.ts'
 import { ObjectId } from '../../../../../src/catalog/collections.ts'
+import { Exact } from '../../../../../src/catalog/records/exact-amount.ts'
 import { auditBooks } from '../../../../../src/cli/audit/books.ts'
+import { finalChargeOf } from '../../../../../src/rating/line-tax.ts'
 import { useBillingServer } from '../../../billing/billing-server.ts'
 import { addAccounts } from '../../../billing/cycle-fixture.ts'
 import { ALL_TYPES, eventsOf, storeEventRules } from '../../../billing/money-rules.ts'
@@ -178,6 +181,40 @@ export function charges(): SetUp {
         offer('ROUNDED', 1.5, rounding('after_tax', 0)),
         offer('UNPRICED', 1, { price: [] }),
       ] as never)
+    },
+  }
+}
+
+/** Invoices of March 2026 with two lines of 10 each. */
+export function invoiceDocuments(): SetUp {
+  const server = useActionServer(ACTIONS)
+  const VAT = { key: 'VAT', description: 'VAT', type: 'vat', rate: '0.2', isEmbedded: false }
+  const line = (aid: number, fields: object) => ({
+    ...{ stamp: randomUUID(), v: 1, aid, sid: 2, billrun: '202603', usagev: 1, plan: 'GOLD' },
+    ...finalChargeOf(new Exact(10), [VAT], null),
+    ...fields,
+  })
+  return {
+    server,
+    reset: emptied(server, 'billrun', 'lines'),
+    verbs: {
+      async invoice(_world: World, aid: number) {
+        const { billrun, lines } = server.catalog()
+        await billrun.insertOne({
+          ...{ aid, billrun_key: '202603', invoice_id: aid * 10 },
+          ...{ invoice_date: new Date('2026-03-01'), due_date: new Date('2026-03-14') },
+          account: { firstname: 'Dana', country: 'FR' },
+          seller: { name: 'Tel', country: 'DE', vat_id: 'DE123456789' },
+          totals: { before_vat: 20, after_vat_rounded: 24, exact: { before_vat: '20' } },
+        })
+        const call = { usaget: 'call', arate_key: 'CALL', urt: new Date('2026-02-10') }
+        await lines.insertMany([
+          line(aid, { type: 'flat', name: 'GOLD' }),
+          line(aid, { type: 'realtime', ...call }),
+        ] as never)
+      },
+      line: (_world: World, aid: number, fields: Fields) =>
+        server.catalog().lines.insertOne(line(aid, fields) as never),
     },
   }
 }

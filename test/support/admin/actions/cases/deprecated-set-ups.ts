@@ -1,4 +1,5 @@
 /** Set-ups of deprecated calls. */
+import { expect } from 'vitest'
 import { insertEntity } from '../../../catalog/store.ts'
 import { emptyLedger } from '../../../ledger.ts'
 import { type Fields, NOW_MS } from '../action-server.ts'
@@ -11,8 +12,8 @@ const HOUR_MS = 3_600_000
 const LINES_AT_ONCE = 10_000
 
 /** The tenant of deprecated calls, with a ledger. */
-export function deprecated(): SetUp {
-  const server = useDeprecated()
+export function deprecated(env: Record<string, string> = {}): SetUp {
+  const server = useDeprecated(env)
   return {
     server,
     prepare: () => addDeprecatedTenant(server.catalog()),
@@ -27,6 +28,24 @@ export function deprecated(): SetUp {
       async operation(_world: World, aid: number, id: string, expected: Fields) {
         requireMatch(await server.ledger().findOperation(aid, id), expected, `operation ${id}`)
       },
+    },
+  }
+}
+
+/** Credits of 10 for subscriber 7 and of 5 for subscriber 8. */
+export function deprecatedBalance(): SetUp {
+  const setUp = deprecated({ TOLLGATE_ACTIONS_BALANCE_CACHE_HOURS: '2' })
+  const fee = { aid: 1001, rate: 'FEE_A', usagev: 1, label: 'a < b & c' }
+  const credit = async (sid: number, aprice: number) => {
+    const more = { sid, aprice, credit_time: '2026-06-14 10:00:00' }
+    expect(await setUp.server.ask('credit', { ...fee, ...more })).toMatchObject({ status: 1 })
+  }
+  return {
+    ...setUp,
+    async prepare() {
+      await setUp.prepare?.()
+      await credit(7, 10)
+      await credit(8, 5)
     },
   }
 }

@@ -1,10 +1,10 @@
 /** The server, stores and verbs of a case file. */
 import type { Catalog } from '../../../../../src/catalog/connection.ts'
-import { type ActionServer, type Fields, NOW_MS } from '../action-server.ts'
-import { stored, type Verb } from './steps.ts'
+import { type Fields, NOW_MS } from '../action-server.ts'
+import { type CaseServer, stored, type Verb } from './steps.ts'
 
 export interface SetUp {
-  readonly server: ActionServer
+  readonly server: CaseServer
   /** Before all cases. */
   readonly prepare?: () => Promise<unknown>
   /** Before each case. */
@@ -15,7 +15,7 @@ export interface SetUp {
 }
 
 /** Sets the clock back, and empties collections. */
-export function emptied(server: ActionServer, ...names: (keyof Catalog & string)[]) {
+export function emptied(server: CaseServer, ...names: (keyof Catalog & string)[]) {
   return async () => {
     server.at(NOW_MS)
     for (const name of names) await stored(server, name).deleteMany({})

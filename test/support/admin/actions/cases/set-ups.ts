@@ -5,8 +5,12 @@ import * as billing from './billing-set-ups.ts'
 import * as customers from './customer-set-ups.ts'
 import * as cycles from './cycle-set-ups.ts'
 import * as deprecated from './deprecated-set-ups.ts'
+import * as entities from './entity-set-ups.ts'
 import * as fileTypes from './file-type-set-ups.ts'
+import * as framework from './framework-set-ups.ts'
+import * as reports from './report-set-ups.ts'
 import type { SetUp } from './set-up.ts'
+import * as settings from './setting-set-ups.ts'
 
 const plain = (): SetUp => ({ server: useActionServer(ACTIONS) })
 
@@ -16,5 +20,9 @@ export const SET_UPS: Readonly<Record<string, () => SetUp>> = {
   ...customers,
   ...cycles,
   ...deprecated,
+  ...entities,
   ...fileTypes,
+  ...framework,
+  ...reports,
+  ...settings,
 }

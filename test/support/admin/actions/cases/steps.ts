@@ -7,8 +7,10 @@ import type { ActionAnswer, ActionServer, AskOptions, Fields } from '../action-s
 import type { Case, Group, Step } from './case-file.ts'
 import { filled, requireMatch, type Variables } from './tags.ts'
 
+export type CaseServer = Pick<ActionServer, 'ask' | 'at' | 'catalog' | 'ledger' | 'mongo' | 'now'>
+
 export interface World {
-  readonly server: ActionServer
+  readonly server: CaseServer
   readonly variables: Variables
 }
 
@@ -121,7 +123,7 @@ function isRefusal(expected: unknown): boolean {
   return typeof expected === 'string' || 'asymmetricMatch' in Object(expected)
 }
 
-function documentsOf(server: ActionServer, names: readonly string[]): Promise<Document[][]> {
+function documentsOf(server: CaseServer, names: readonly string[]): Promise<Document[][]> {
   return Promise.all(names.map((name) => stored(server, name).find().toArray()))
 }
 
@@ -140,7 +142,7 @@ function withoutUndefined(fields: Fields): Fields {
 }
 
 /** A collection as the database has it. */
-export function stored(server: ActionServer, name: string) {
+export function stored(server: CaseServer, name: string) {
   const collection = server.catalog()[name as 'lines']
   if (collection === undefined) throw new Error(`there is no collection ${name}`)
   return collection as unknown as Collection<Document>

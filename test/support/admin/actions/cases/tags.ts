@@ -2,6 +2,7 @@
 
 import { expect } from 'vitest'
 import type { CollectionTag, ScalarTag, YAMLMap, YAMLSeq } from 'yaml'
+import { ObjectId } from '../../../../../src/catalog/collections.ts'
 
 export type Variables = Map<string, unknown>
 
@@ -20,6 +21,7 @@ export class Tagged {
 const VALUES: Readonly<Record<string, (value: never) => unknown>> = {
   none: () => undefined,
   date: (text: string) => new Date(text),
+  id: (text: string) => new ObjectId(text),
   json: (value: unknown) => JSON.stringify(value),
   times: ([count, value]: [number, unknown]) => Array.from({ length: count }, () => value),
   chars: ([count, text]: [number, string]) => text.repeat(count),
@@ -57,6 +59,7 @@ const EXPECTATIONS: Readonly<Record<string, (value: never) => Check>> = {
     for (const value of values) requireMatch({ actual }, { actual: value })
   },
   first: (value: object) => (actual) => requireMatch(Object.values(actual as object)[0], value),
+  last: (value: object) => (actual) => requireMatch(Object.values(actual as object).at(-1), value),
 }
 
 /** `!as name` keeps what is found in a variable; where the variable is known, it compares. */
