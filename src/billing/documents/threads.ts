@@ -1,0 +1,66 @@
+/** Makes documents in worker threads, each with its own connection to MongoDB. */
+import { fileURLToPath } from 'node:url'
+import { Piscina } from 'piscina'
+import { CatalogUnavailableError } from '../../catalog/errors.ts'
+import type { Config } from '../../config/schema.ts'
+import { CustomerSystemError } from '../../external/customers/errors.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { BillingError } from '../errors.ts'
+import type { DocumentSubject, MakeDocument } from './documents.ts'
+import { EInvoiceError } from './errors.ts'
+import type { DocumentFailure, DocumentThreadData, DocumentThreadTask } from './thread.ts'
+
+export interface DocumentThreads {
+  readonly make: MakeDocument
+  close(): Promise<void>
+}
+
+/** Documents at once in a process; others wait. */
+const THREADS_MAX = 2
+/** A thread without work ends, which gives its memory back. */
+const IDLE_MS = 10_000
+/** Of the objects of a thread; the lines of an invoice are limited (`readAccounts`). */
+const MEMORY_MIB_MAX = 512
+
+/** `config`: with the resolved address of MongoDB. The threads are started when they are needed. */
+export function documentThreads(config: Config, clock: Clock): DocumentThreads {
+  const data: DocumentThreadData = { config, ahead: clock.ahead }
+  const piscina = new Piscina({
+    filename: fileURLToPath(new URL('./thread.js', import.meta.url)),
+    name: 'makeInThread',
+    workerData: data,
+    minThreads: 0,
+    maxThreads: THREADS_MAX,
+    idleTimeout: IDLE_MS,
+    resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB_MAX },
+    atomics: 'disabled',
+    recordTiming: false,
+  })
+  return {
+    async make(subject, format, path) {
+      const task: DocumentThreadTask = { subject, format, path }
+      try {
+        const failure = (await piscina.run(task)) as DocumentFailure | null
+        if (failure !== null) throw errorOf(failure)
+      } catch (error) {
+        throw (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY'
+          ? new BillingError(tooLarge(subject))
+          : error
+      }
+    },
+    close: () => piscina.destroy(),
+  }
+}
+
+function tooLarge(subject: DocumentSubject): string {
+  const invoice =
+    'invoice' in subject ? `invoice ${subject.invoice.invoiceId}` : 'the expected invoice'
+  return `${invoice}: its document needs more than ${MEMORY_MIB_MAX} MiB of memory`
+}
+
+function errorOf({ kind, message }: DocumentFailure): Error {
+  if (kind === 'outage') return new CatalogUnavailableError(message)
+  if (kind === 'e-invoice') return new EInvoiceError(message)
+  if (kind === 'refused') return new BillingError(message)
+  return new CustomerSystemError(kind, message)
+}
