@@ -30,9 +30,7 @@ export function documentMaker({ catalog, config, expect }: MakerDeps): MakeDocum
         ? await loadInvoiceSource(catalog, config, await findInvoice(catalog, subject.invoice))
         : await expect?.(subject.expected)
     if (source === undefined) throw new RangeError('this thread computes no expected invoices')
-    await writeFile(path, (output) =>
-      renderDocument(source, format, config.invoices.templates, output),
-    )
+    await writeDocument(source, format, config.invoices.templates, path)
   }
 }
 
@@ -44,14 +42,18 @@ async function findInvoice(catalog: Catalog, { aid, billrunKey, invoiceId }: Inv
   return found
 }
 
-async function writeFile(
+/** As a new file. Rejects with `TemplateError`, `EInvoiceError` or `DocumentStoreError`. */
+export async function writeDocument(
+  source: InvoiceSource,
+  format: DocumentFormat,
+  templates: string,
   path: string,
-  write: (output: DocumentOutput) => Promise<void>,
 ): Promise<void> {
   const fd = storing(path, () => openSync(path, 'wx', 0o600))
   try {
     const file = new FileOutput(fd)
-    await write({ write: (piece) => storing(path, () => file.write(piece)) })
+    const output = { write: (piece: string | Uint8Array) => storing(path, () => file.write(piece)) }
+    await renderDocument(source, format, templates, output)
     storing(path, () => {
       file.end()
       fsyncSync(fd)
@@ -93,5 +95,5 @@ export async function renderDocument(
   }
   const { readFonts, writeInvoicePdf } = await import('./pdf/invoice.ts')
   const [fonts, logo] = await Promise.all([readFonts(templates), logoOf(templates)])
-  writeInvoicePdf(presentation, { fonts, logo, createdAt: source.invoiceDate }, output)
+  await writeInvoicePdf(presentation, { fonts, logo, createdAt: source.invoiceDate }, output)
 }

@@ -89,7 +89,7 @@ export interface Canvas {
    * Writes the document. `layout` is called twice: the first time only the pages are counted.
    * `decorate` draws what is outside of the content of a page.
    */
-  write(layout: () => void, decorate: (page: number, pages: number) => void): void
+  write(layout: () => void, decorate: (page: number, pages: number) => void): Promise<void>
 }
 
 export interface Box {
@@ -171,7 +171,7 @@ class PdfCanvas implements Canvas {
     this.#output = output
   }
 
-  write(layout: () => void, decorate: (page: number, pages: number) => void): void {
+  async write(layout: () => void, decorate: (page: number, pages: number) => void): Promise<void> {
     this.#beginPage()
     layout()
     const pages = this.#page
@@ -182,7 +182,8 @@ class PdfCanvas implements Canvas {
     layout()
     this.#endPage()
     this.#document.end()
-    this.#pass()
+    // Pictures are decoded meanwhile.
+    for await (const bytes of this.#document) this.#output.write(bytes as Buffer)
   }
 
   reserve(height: number): boolean {

@@ -46,7 +46,7 @@ export function writeInvoicePdf(
   presentation: Presentation,
   { fonts, logo, createdAt }: PdfParts,
   output: DocumentOutput,
-): void {
+): Promise<void> {
   const { title, number, seller, locale, direction } = presentation
   const info = { title: `${title} ${number}`, author: seller.name, language: locale, createdAt }
   const canvas = createCanvas(fonts, info, direction, output)
@@ -58,7 +58,7 @@ export function writeInvoicePdf(
     drawTotals(canvas, presentation)
     drawNotes(canvas, presentation)
   }
-  canvas.write(layout, (page, pages) => drawMargins(canvas, presentation, page, pages))
+  return canvas.write(layout, (page, pages) => drawMargins(canvas, presentation, page, pages))
 }
 
 function label({ texts }: Presentation, name: string): string {
