@@ -22,11 +22,16 @@ const IDLE_MS = 10_000
 /** Of the objects of a thread; the lines of an invoice are limited (`readAccounts`). */
 const MEMORY_MIB_MAX = 512
 
-/** `config`: with the resolved address of MongoDB. The threads are started when they are needed. */
-export function documentThreads(config: Config, clock: Clock): DocumentThreads {
+const ENTRY = fileURLToPath(new URL('./thread.js', import.meta.url))
+
+/**
+ * The threads are started when they are needed. `config`: with the resolved address of MongoDB.
+ * `entry`: another file in tests.
+ */
+export function documentThreads(config: Config, clock: Clock, entry = ENTRY): DocumentThreads {
   const data: DocumentThreadData = { config, ahead: clock.ahead }
   const piscina = new Piscina({
-    filename: fileURLToPath(new URL('./thread.js', import.meta.url)),
+    filename: entry,
     name: 'makeInThread',
     workerData: data,
     minThreads: 0,

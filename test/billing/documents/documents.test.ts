@@ -1,4 +1,4 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
@@ -7,11 +7,20 @@ import {
   type Documents,
 } from '../../../src/billing/documents/documents.ts'
 import { DocumentStoreError, EInvoiceError } from '../../../src/billing/documents/errors.ts'
-import { writeDocument } from '../../../src/billing/documents/make.ts'
+import { jsonOf } from '../../../src/billing/documents/json.ts'
+import { renderDocument, writeDocument } from '../../../src/billing/documents/make.ts'
 import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
 import { createFolderStore } from '../../../src/billing/documents/store.ts'
+import { viewOf } from '../../../src/billing/documents/view.ts'
 import type { BillrunDocument } from '../../../src/catalog/entities/bill.ts'
-import { bytesOf, invoice, line, rendered, settings } from '../../support/billing/invoices.ts'
+import {
+  bytesOf,
+  dueOf,
+  invoice,
+  line,
+  rendered,
+  settings,
+} from '../../support/billing/invoices.ts'
 import { useFolderEach } from '../../support/opened.ts'
 
 const folder = useFolderEach()
@@ -77,6 +86,22 @@ describe('the document of an invoice', () => {
       ],
       totals: { before_tax: '45.17', tax: '0.00', rounding: '0.00', payable: '45.17' },
     })
+  })
+})
+
+describe('a document of many lines', () => {
+  const lines = Array.from({ length: 20_000 }, (_, at) => line(`${at % 7}.0${at % 9}5`))
+  const source = invoice(dueOf(lines), lines)
+
+  it('is written piece by piece, with the same bytes as in one piece', async () => {
+    const path = join(folder(), 'document')
+    await writeDocument(source, 'json', '', path)
+    const whole = `${JSON.stringify(jsonOf(viewOf(source)), null, 2)}\n`
+    expect((await readFile(path, 'utf8')) === whole).toBe(true)
+    const sizes: number[] = []
+    await renderDocument(source, 'ubl', '', { write: ({ length }) => void sizes.push(length) })
+    expect(sizes.length).toBeGreaterThan(lines.length)
+    expect(Math.max(...sizes)).toBeLessThan(2_000)
   })
 })
 
