@@ -38,7 +38,7 @@ export interface LineReader {
 }
 
 const READ_LINES = 'read the lines of a page'
-/** Lines that MongoDB returns at once, within the time limit of one read. */
+/** Lines of one read or write, which has a time limit. */
 const BATCH = 1_000
 
 /**
@@ -223,11 +223,12 @@ export async function settleLines(
   session: ClientSession,
   settled: readonly SettledLine[],
 ): Promise<void> {
-  if (settled.length === 0) return
-  const updates = settled.map(({ stamp, v }) => ({
-    updateOne: { filter: { stamp, v }, update: { $unset: { uninvoiced: true } } },
-  }))
-  await catalog.run('settle late lines', () =>
-    catalog.lines.bulkWrite(updates as never[], { session }),
-  )
+  for (let first = 0; first < settled.length; first += BATCH) {
+    const updates = settled.slice(first, first + BATCH).map(({ stamp, v }) => ({
+      updateOne: { filter: { stamp, v }, update: { $unset: { uninvoiced: true } } },
+    }))
+    await catalog.run('settle late lines', () =>
+      catalog.lines.bulkWrite(updates as never[], { session }),
+    )
+  }
 }
