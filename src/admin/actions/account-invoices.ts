@@ -155,7 +155,7 @@ async function download(given: InvoiceParameters, call: ActionCall): Promise<Act
     isNamed ? catalog.billrun.findOne(filter) : null,
   )
   if (found === null) throw new BillingError('Invoice not found')
-  const file = await documents.documentOf(found, format)
+  const file = await documents.documentOf(found, format, call.signal)
   return { [FILE]: isInline ? { ...file, disposition: 'inline', isFramed: true } : file }
 }
 

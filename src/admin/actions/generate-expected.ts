@@ -96,7 +96,8 @@ async function outputOf(
   const { output = sent.download_pdf === true ? 'download_pdf' : 'invoice_meta_data' } = sent
   const { documents, config, openAccounts, compute } = cycleOf(call)
   const format = output === 'download_pdf' ? 'pdf' : sent.format
-  if (format !== undefined) return { [FILE]: await documents.expectedOf(wanted, format) }
+  if (format !== undefined)
+    return { [FILE]: await documents.expectedOf(wanted, format, call.signal) }
   if (output === 'pdf_path') return { details: { pdf_path: await documents.writeExpected(wanted) } }
   const expected = await expectedInvoice({ ...call, openAccounts }, compute, wanted)
   if (expected === null) return { details: [] }

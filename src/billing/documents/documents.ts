@@ -34,13 +34,14 @@ export type InvoiceName = Pick<InvoiceSource, 'aid' | 'billrunKey' | 'invoiceId'
 export type DocumentSubject = { readonly invoice: InvoiceName } | { readonly expected: Expectation }
 
 /**
- * Makes a document as a new file of this path. Rejects with `TemplateError`, `EInvoiceError` or
- * another `BillingError`, `CustomerSystemError`, or `CatalogUnavailableError`.
+ * Makes a document as a new file of this path; `signal` cancels it. Rejects with `TemplateError`, `EInvoiceError` or
+ * another `BillingError`, `CustomerSystemError`, `CatalogUnavailableError` or `ReadCancelledError`.
  */
 export type MakeDocument = (
   subject: DocumentSubject,
   format: DocumentFormat,
   path: string,
+  signal?: AbortSignal,
 ) => Promise<void>
 
 type Stored = BillrunDocument
@@ -50,8 +51,12 @@ export interface Documents {
    * The document of a stored invoice; that of a confirmed one is made once and then kept, if a
    * folder is configured. Rejects as `MakeDocument`, or with `DocumentStoreError`.
    */
-  documentOf(invoice: Stored, format: DocumentFormat): Promise<DocumentFile>
-  expectedOf(expected: Expectation, format: DocumentFormat): Promise<DocumentFile>
+  documentOf(invoice: Stored, format: DocumentFormat, signal?: AbortSignal): Promise<DocumentFile>
+  expectedOf(
+    expected: Expectation,
+    format: DocumentFormat,
+    signal?: AbortSignal,
+  ): Promise<DocumentFile>
   /**
    * Writes the files of a newly confirmed invoice in these formats. Returns those that it lacks
    * data for, with the reason. Rejects as `documentOf` for other reasons.
@@ -77,16 +82,20 @@ export function createDocuments(
   make: MakeDocument,
 ): Documents {
   const store = folder === '' ? null : createFolderStore(folder)
-  const made = (subject: DocumentSubject, format: DocumentFormat) =>
-    temporaryFile((path) => make(subject, format, path))
+  const made = (subject: DocumentSubject, format: DocumentFormat, signal?: AbortSignal) =>
+    temporaryFile((path) => make(subject, format, path, signal))
   /** The kept file, which is made if it does not exist. */
-  const kept = async (invoice: InvoiceName, format: DocumentFormat): Promise<FileHandle> => {
-    if (store === null) return made({ invoice }, format)
+  const kept = async (
+    invoice: InvoiceName,
+    format: DocumentFormat,
+    signal?: AbortSignal,
+  ): Promise<FileHandle> => {
+    if (store === null) return made({ invoice }, format, signal)
     const name = { ...invoice, extension: FILES[format][1] }
     const found = await store.open(name)
     if (found !== null) return found
-    await store.write(name, (path) => make({ invoice }, format, path))
-    return (await store.open(name)) ?? made({ invoice }, format)
+    await store.write(name, (path) => make({ invoice }, format, path, signal))
+    return (await store.open(name)) ?? made({ invoice }, format, signal)
   }
   const writeDraft = async (invoice: InvoiceName, subject: DocumentSubject): Promise<string> => {
     if (store === null) throw new DocumentStoreError('invoices.folder is not configured')
@@ -95,15 +104,17 @@ export function createDocuments(
     return store.pathOf(name)
   }
   return {
-    async documentOf(stored, format) {
+    async documentOf(stored, format, signal) {
       const invoice = nameOf(stored)
-      const file = await (isConfirmed(stored) ? kept(invoice, format) : made({ invoice }, format))
+      const file = isConfirmed(stored)
+        ? await kept(invoice, format, signal)
+        : await made({ invoice }, format, signal)
       const kind = kindOf(stored) === 'credit_note' ? 'credit-note' : 'invoice'
       return documentFile(file, format, `${kind}-${invoice.invoiceId}`)
     },
-    async expectedOf(expected, format) {
+    async expectedOf(expected, format, signal) {
       const name = `expected-${expected.aid}-invoice-${NO_NUMBER}`
-      return documentFile(await made({ expected }, format), format, name)
+      return documentFile(await made({ expected }, format, signal), format, name)
     },
     async writeConfirmed(stored, formats) {
       const refused = new Map<DocumentFormat, string>()

@@ -1,7 +1,7 @@
 /** Makes documents in worker threads, each with its own connection to MongoDB. */
 import { fileURLToPath } from 'node:url'
 import { Piscina } from 'piscina'
-import { CatalogUnavailableError } from '../../catalog/errors.ts'
+import { CatalogUnavailableError, ReadCancelledError } from '../../catalog/errors.ts'
 import type { Config } from '../../config/schema.ts'
 import { CustomerSystemError } from '../../external/customers/errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -42,25 +42,26 @@ export function documentThreads(config: Config, clock: Clock, entry = ENTRY): Do
     recordTiming: false,
   })
   return {
-    async make(subject, format, path) {
+    async make(subject, format, path, signal) {
       const task: DocumentThreadTask = { subject, format, path }
       try {
-        const failure = (await piscina.run(task)) as DocumentFailure | null
+        const failure = (await piscina.run(task, signal && { signal })) as DocumentFailure | null
         if (failure !== null) throw errorOf(failure)
       } catch (error) {
-        throw (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY'
-          ? new BillingError(tooLarge(subject))
-          : error
+        if (signal?.aborted) throw new ReadCancelledError(`${nameOf(subject)}: cancelled`)
+        const isTooLarge = (error as NodeJS.ErrnoException).code === 'ERR_WORKER_OUT_OF_MEMORY'
+        throw isTooLarge ? new BillingError(`${nameOf(subject)} ${TOO_LARGE}`) : error
       }
     },
     close: () => piscina.destroy(),
   }
 }
 
-function tooLarge(subject: DocumentSubject): string {
-  const invoice =
-    'invoice' in subject ? `invoice ${subject.invoice.invoiceId}` : 'the expected invoice'
-  return `${invoice}: its document needs more than ${MEMORY_MIB_MAX} MiB of memory`
+const TOO_LARGE = `needs more than ${MEMORY_MIB_MAX} MiB of memory`
+
+function nameOf(subject: DocumentSubject): string {
+  if ('invoice' in subject) return `the document of invoice ${subject.invoice.invoiceId}`
+  return 'the document of the expected invoice'
 }
 
 function errorOf({ kind, message }: DocumentFailure): Error {

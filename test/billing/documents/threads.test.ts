@@ -6,6 +6,7 @@ import { EInvoiceError } from '../../../src/billing/documents/errors.ts'
 import { documentThreads } from '../../../src/billing/documents/threads.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import type { BillrunDocument } from '../../../src/catalog/entities/bill.ts'
+import { ReadCancelledError } from '../../../src/catalog/errors.ts'
 import { loadConfig } from '../../../src/config/load.ts'
 import type { Config } from '../../../src/config/schema.ts'
 import { bytesOf, inlineDocuments } from '../../support/billing/invoices.ts'
@@ -61,6 +62,8 @@ describe('a document of thousands of lines', () => {
     const invoice = await stored(catalog)
     const documents = createDocuments(config().invoices, threads().make)
     await expect(documents.documentOf(invoice, 'ubl')).rejects.toThrow(EInvoiceError)
+    const gone = AbortSignal.abort()
+    await expect(documents.documentOf(invoice, 'pdf', gone)).rejects.toThrow(ReadCancelledError)
     const own = await made(inlineDocuments({ catalog, config: config() }), invoice)
     const threaded = await made(documents, invoice)
     expect(threaded.bytes.equals(own.bytes)).toBe(true)
