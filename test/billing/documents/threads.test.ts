@@ -16,7 +16,7 @@ import { useOpened } from '../../support/opened.ts'
 
 const ENTRY = fileURLToPath(await bundled('src/billing/documents/thread.ts'))
 const DATABASE = 'document_threads'
-const COUNT = 3_000
+const COUNT = 1_500
 
 const store = useStore()
 const config = (): Config => {
