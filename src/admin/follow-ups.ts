@@ -3,7 +3,6 @@
  * that each is executed once.
  */
 import { preponeInstallments } from '../billing/credit/prepone.ts'
-import { MAIL_KIND, type MailConfig, mailHandler } from '../billing/run/invoice-mail.ts'
 import type { Actor } from '../catalog/actor.ts'
 import { FENCE_KIND, type ProfileOwner } from '../catalog/revisions/entity-changes.ts'
 import type { OutboxHandler } from '../catalog/transactions/dispatcher.ts'
@@ -53,7 +52,7 @@ export type FollowUp = OutboxEntry &
     | { kind: 'prepone'; payload: EarlyPayment }
   )
 
-type Deps = BalanceDeps & { log: Pick<Logger, 'warn'>; config: MailConfig }
+type Deps = BalanceDeps & { log: Pick<Logger, 'warn'> }
 
 export function followUpHandlers(deps: Deps): Readonly<Record<string, OutboxHandler>> {
   const { ledger, clock } = deps
@@ -67,7 +66,6 @@ export function followUpHandlers(deps: Deps): Readonly<Record<string, OutboxHand
     balances: (payload: OperationAudit) => recordFromLedger(deps, payload),
     mend: (payload: MendAudit) => recordMend(deps, payload),
     prepone: (payload: EarlyPayment) => payEarly(deps, payload),
-    [MAIL_KIND]: mailHandler(deps.catalog, deps.config),
   }
 }
 

@@ -205,6 +205,8 @@ const RECORD_INDEXES: Readonly<Record<RecordCollection, readonly IndexDescriptio
     // Windows of usage patterns.
     { key: { urt: 1 } },
     { key: { aid: 1, billrun: 1 } },
+    // Lines of runs, which may be few beside the usage of an account.
+    { key: { aid: 1, source: 1, billrun: 1 }, partialFilterExpression: { source: 'billrun' } },
     ...LATE_LINE_INDEXES,
   ],
   carried: [{ key: { aid: 1 } }],

@@ -1,6 +1,8 @@
 /** `tollgate cycle …`: runs the billing cycle, directly on the store. */
 import { calendarOf } from '../billing/credit/credits.ts'
 import { isCycleKey } from '../billing/cycle-key.ts'
+import { createDocuments } from '../billing/documents/documents.ts'
+import { documentThreads } from '../billing/documents/threads.ts'
 import { BillingError } from '../billing/errors.ts'
 import type { OpenAccounts } from '../billing/run/account-source.ts'
 import { confirmInvoices, hasUnconfirmed } from '../billing/run/confirm.ts'
@@ -269,11 +271,14 @@ export function confirmCycle(shell: Shell, options: OptionValues): Promise<0 | 1
       throw new CommandError('there are no invoices to confirm')
     }
     const log = warnings(shell)
-    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, config) }, log)
+    const threads = documentThreads(config, clock)
+    const documents = createDocuments(config.invoices, threads.make)
+    const mail = mailHandler({ catalog, config, documents })
+    catalog.dispatcher.register({ [MAIL_KIND]: mail }, log)
     const pdf = options['pdf'] === true ? { generatePdf: true } : {}
     const wanted = { cycle, invoices, actor: operator(), ...pdf }
     try {
-      const result = await confirmInvoices({ catalog, clock, config, log }, wanted)
+      const result = await confirmInvoices({ catalog, clock, config, documents, log }, wanted)
       if (options['json'] === true) shell.print(JSON.stringify(result))
       else {
         shell.print(`confirmed ${result.confirmed}, not for bill ${result.not_for_bill}`)
@@ -283,6 +288,7 @@ export function confirmCycle(shell: Shell, options: OptionValues): Promise<0 | 1
       return result.refused.length === 0 ? 0 : 1
     } finally {
       closeMail()
+      await threads.close()
     }
   })
 }

@@ -87,7 +87,11 @@ export const PACKAGE_PREFIXES: Readonly<Record<string, readonly string[]>> = {
   ioredis: ['store/', 'ledger/'],
   mongodb: ['catalog/'],
   'uWebSockets.js': ['realtime/http/'],
-  piscina: ['realtime/worker-thread.ts', 'billing/run/thread-workers.ts'],
+  piscina: [
+    'realtime/worker-thread.ts',
+    'billing/run/thread-workers.ts',
+    'billing/documents/threads.ts',
+  ],
   re2js: ['rating/rule-regex.ts'],
   'node:net': [
     'realtime/diameter/',

@@ -2,12 +2,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { calendarOf } from '../../billing/credit/credits.ts'
 import { keyAfter, keyAt } from '../../billing/cycle-key.ts'
-import {
-  createDocuments,
-  DOCUMENT_FORMATS,
-  type DocumentFormat,
-} from '../../billing/documents/documents.ts'
-import { loadInvoiceSource } from '../../billing/documents/load-invoice.ts'
+import { DOCUMENT_FORMATS, type DocumentFormat } from '../../billing/documents/documents.ts'
 import { BillingError } from '../../billing/errors.ts'
 import { integerFrom, isNothing, textOf } from '../../billing/payments/payment-order.ts'
 import { type FoundInvoices, findInvoices } from '../../billing/statements/find-invoices.ts'
@@ -19,6 +14,7 @@ import { castQuery, type Filter } from '../entities/requests/query-language.ts'
 import { readView } from '../entities/views.ts'
 import { type ActionAnswer, type ActionCall, action, FILE } from './action.ts'
 import { accountsFrom, keysFrom, PAID, paidStatesOf } from './bill-filters.ts'
+import { cycleOf } from './billrun/cycle-of.ts'
 import { expectedAnswer } from './generate-expected.ts'
 import { param } from './parameters.ts'
 
@@ -137,10 +133,7 @@ async function query(given: InvoiceParameters, call: ActionCall): Promise<Action
   return { details: invoices.map((each) => view(each, call)), next_page: nextPage }
 }
 
-async function download(
-  given: InvoiceParameters,
-  { catalog, config }: ActionCall,
-): Promise<ActionAnswer> {
+async function download(given: InvoiceParameters, call: ActionCall): Promise<ActionAnswer> {
   const { iid: sent, confirmed_only: isConfirmed } = given
   const format = formatIn(given.format ?? 'pdf')
   const isInline = given.inline === true
@@ -157,12 +150,12 @@ async function download(
     ...(isTrue(isConfirmed) && { billed: 1 }),
   }
   const isNamed = iid !== null || keys !== null
+  const { catalog, documents } = cycleOf(call)
   const found = await catalog.run('find an invoice', async () =>
     isNamed ? catalog.billrun.findOne(filter) : null,
   )
   if (found === null) throw new BillingError('Invoice not found')
-  const source = await loadInvoiceSource(catalog, config, found)
-  const file = await createDocuments(config.invoices).documentOf(source, format)
+  const file = await documents.documentOf(found, format, call.signal)
   return { [FILE]: isInline ? { ...file, disposition: 'inline', isFramed: true } : file }
 }
 

@@ -1,15 +1,11 @@
 /** `generateexpected`: the invoice that an account would get in a cycle; nothing is stored. */
 import { Type } from '@sinclair/typebox'
 import { calendarOf } from '../../billing/credit/credits.ts'
-import {
-  type AccountInvoice,
-  CycleError,
-  type StoredRevision,
-} from '../../billing/cycle/compute.ts'
+import { CycleError, type StoredRevision } from '../../billing/cycle/compute.ts'
 import { isCycleKey, keyAt } from '../../billing/cycle-key.ts'
-import { createDocuments, type DocumentFormat } from '../../billing/documents/documents.ts'
+import type { DocumentFormat } from '../../billing/documents/documents.ts'
 import { integerFrom } from '../../billing/payments/payment-order.ts'
-import { expectedInvoice, expectedSource } from '../../billing/run/expected.ts'
+import { type Expectation, expectedInvoice } from '../../billing/run/expected.ts'
 import { AccountInputError } from '../../billing/run/read-accounts.ts'
 import { runCycleOf } from '../../billing/run/run-cycle.ts'
 import { anyValue } from '../../catalog/entities/json-schema.ts'
@@ -85,9 +81,7 @@ export async function expectedAnswer(sent: SentExpected, call: ActionCall): Prom
   const revisions = revisionsIn(data, call)
   const wanted = { aid, cycle, ignoresLines, ...revisions, nowMs: call.nowMs }
   try {
-    const { openAccounts, compute } = cycleOf(call)
-    const expected = await expectedInvoice({ ...call, openAccounts }, compute, wanted)
-    return await outputOf(sent, expected, call)
+    return await outputOf(sent, wanted, call)
   } catch (error) {
     const isOfAccount = error instanceof CycleError || error instanceof AccountInputError
     throw isOfAccount ? new ActionError(error.message) : error
@@ -96,26 +90,19 @@ export async function expectedAnswer(sent: SentExpected, call: ActionCall): Prom
 
 async function outputOf(
   sent: SentExpected,
-  expected: AccountInvoice | null,
+  wanted: Expectation,
   call: ActionCall,
 ): Promise<ActionAnswer> {
   const { output = sent.download_pdf === true ? 'download_pdf' : 'invoice_meta_data' } = sent
+  const { documents, config, openAccounts, compute } = cycleOf(call)
   const format = output === 'download_pdf' ? 'pdf' : sent.format
-  const isDocument = output === 'invoice_meta_data' && format === undefined
-  if (expected === null) {
-    if (isDocument) return { details: [] }
-    throw new ActionError('There is nothing to invoice')
-  }
-  const documents = createDocuments(call.config.invoices)
-  if (format !== undefined) {
-    const file = await documents.documentOf(await expectedSource(call, expected), format)
-    const fileName = `expected-${expected.aid}-${file.fileName}`
-    return { [FILE]: { ...file, fileName } }
-  }
-  const path = async () => documents.writeDraft(await expectedSource(call, expected))
-  if (output === 'pdf_path') return { details: { pdf_path: await path() } }
-  const isKept = sent.generate_pdf === true && call.config.invoices.folder !== ''
-  const file = isKept ? { invoice_file: await path() } : {}
+  if (format !== undefined)
+    return { [FILE]: await documents.expectedOf(wanted, format, call.signal) }
+  if (output === 'pdf_path') return { details: { pdf_path: await documents.writeExpected(wanted) } }
+  const expected = await expectedInvoice({ ...call, openAccounts }, compute, wanted)
+  if (expected === null) return { details: [] }
+  const isKept = sent.generate_pdf === true && config.invoices.folder !== ''
+  const file = isKept ? { invoice_file: await documents.writeExpected(wanted) } : {}
   return { details: { ...invoiceView(expected.invoice, call), ...file } }
 }
 

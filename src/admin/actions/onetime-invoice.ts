@@ -2,8 +2,6 @@
 import { activeCardOf } from '../../billing/cards/active-card.ts'
 import { chargeAccount } from '../../billing/charges/run.ts'
 import { withCurrentCycle } from '../../billing/credit/insert-credits.ts'
-import { createDocuments } from '../../billing/documents/documents.ts'
-import { loadInvoiceSource } from '../../billing/documents/load-invoice.ts'
 import { type OneTimeOrder, previewOneTime, storeOneTime } from '../../billing/onetime/one-time.ts'
 import { withdrawInvoice } from '../../billing/onetime/withdraw.ts'
 import { writeFiles } from '../../billing/run/invoice-files.ts'
@@ -22,6 +20,7 @@ import {
   type MoneyCall,
   moneyAction,
 } from './action.ts'
+import { cycleOf } from './billrun/cycle-of.ts'
 import { writerOf } from './books.ts'
 import { stageOf } from './charge-view.ts'
 import { invoiceView } from './invoice-view.ts'
@@ -92,29 +91,31 @@ function answerOf(
 /** The path of the PDF if it is written now; empty if it is made when it is downloaded. */
 function pathOf(
   { aid, billrun_key: billrunKey, invoice_id: invoiceId }: OneTimeInvoice,
-  { config: { invoices } }: MoneyCall,
+  call: MoneyCall,
   { send_back_invoices: isSentBack = false }: SentOneTime,
 ): string {
-  const isWritten = invoices.files === 'at_confirmation' && invoices.formats.includes('pdf')
+  const { config, documents } = cycleOf(call)
+  const { files, formats } = config.invoices
+  const isWritten = files === 'at_confirmation' && formats.includes('pdf')
   if (invoiceId === 0 || !(isWritten || isSentBack)) return ''
-  return createDocuments(invoices).pathOf({ aid, billrunKey, invoiceId })
+  return documents.pathOf({ aid, billrunKey, invoiceId })
 }
 
 /** The PDF, also for a repeated call. The answer is JSON if it cannot be made. */
 async function pdfOf(
   raw: RawParameters,
   { status, details }: ActionAnswer,
-  { catalog, config, log }: ActionCall,
+  call: ActionCall,
 ): Promise<AnswerFile | null> {
   const id = (details as Partial<OneTimeInvoice> | undefined)?.invoice_id ?? 0
   if (booleanOf(raw.get('send_back_invoices')) !== true || status !== 1 || id === 0) return null
+  const { catalog, documents, log } = cycleOf(call)
   try {
     const found = await catalog.run('read a one-time invoice', () =>
       catalog.billrun.findOne({ invoice_id: id }),
     )
     if (found === null) return null
-    const source = await loadInvoiceSource(catalog, config, found)
-    return await createDocuments(config.invoices).documentOf(source, 'pdf')
+    return await documents.documentOf(found, 'pdf')
   } catch (error) {
     log.warn({ err: error, invoice: id }, 'the PDF of a one-time invoice cannot be made')
     return null
@@ -133,8 +134,8 @@ async function storeOnly(call: MoneyCall, sent: SentOneTime): Promise<ActionAnsw
       return answerOf(stored.invoice, {}, call, sent)
     })
   })
-  await writeFiles(call, invoices)
-  await sendMails(call, mails)
+  await writeFiles(cycleOf(call), invoices)
+  await sendMails(cycleOf(call), mails)
   return answer
 }
 
@@ -163,11 +164,11 @@ async function storeAndCharge(
     }),
   )
   const invoice = stored as Stored
-  if (!isChargedFirst) await writeFiles(call, [invoice])
-  await sendMails(call, mails)
+  if (!isChargedFirst) await writeFiles(cycleOf(call), [invoice])
+  await sendMails(cycleOf(call), mails)
   const charge = await chargeOne(call, deps, invoice)
   if (isChargedFirst && charge?.state === 'rejected') return withdraw(call, invoice, sent.reason)
-  if (isChargedFirst) await writeFiles(call, [invoice])
+  if (isChargedFirst) await writeFiles(cycleOf(call), [invoice])
   const paymentData = charge === null ? {} : stageOf(charge)
   return call.commit('answer a one-time invoice', async () =>
     answerOf(invoice, paymentData, call, sent),

@@ -1,6 +1,9 @@
-/** Composition of the billing cycle: stores, worker threads, the state of this process. */
+/** Composition of the billing cycle: stores, worker threads, documents, the state of this process. */
 import { computeAccount } from '../../billing/cycle/compute.ts'
+import { createDocuments, type Documents } from '../../billing/documents/documents.ts'
+import { type DocumentThreads, documentThreads } from '../../billing/documents/threads.ts'
 import type { OpenAccounts } from '../../billing/run/account-source.ts'
+import { MAIL_KIND, mailHandler } from '../../billing/run/invoice-mail.ts'
 import type { PageWorkers, RunDeps } from '../../billing/run/participate.ts'
 import type { ComputeAccount } from '../../billing/run/process-page.ts'
 import { threadWorkers } from '../../billing/run/thread-workers.ts'
@@ -14,16 +17,19 @@ export interface CycleOptions {
   readonly clock: Clock
   /** With the resolved address of MongoDB. */
   readonly config: Config
-  readonly log: Pick<Logger, 'info' | 'warn'>
+  readonly log: Pick<Logger, 'info' | 'warn' | 'error'>
   readonly openAccounts: OpenAccounts
   /** Stands in for worker threads, in tests. */
   readonly startWorkers?: () => PageWorkers
+  /** Stands in for the threads of documents, in tests. */
+  readonly startDocuments?: () => DocumentThreads
   /** Stands in for the calculation, in tests. */
   readonly compute?: ComputeAccount
 }
 
 export interface CycleParts extends Pick<RunDeps, 'catalog' | 'clock' | 'log' | 'openAccounts'> {
   readonly config: Config
+  readonly documents: Documents
   /** Computes an account in this thread. */
   readonly compute: ComputeAccount
   /** Calls `act` with workers that exist until it ends. */
@@ -36,16 +42,22 @@ export interface CycleParts extends Pick<RunDeps, 'catalog' | 'clock' | 'log' | 
   stop(): Promise<void>
 }
 
+/** Also registers the handler of the outbox entries of e-mails. */
 export function createCycle(options: CycleOptions): CycleParts {
   const { catalog, clock, config, log, openAccounts } = options
   const { compute = computeAccount } = options
   const { startWorkers = () => threadWorkers(config, clock, { log }) } = options
+  const { startDocuments = () => documentThreads(config, clock) } = options
   const open = new Set<PageWorkers>()
+  const threads = startDocuments()
+  const documents = createDocuments(config.invoices, threads.make)
+  catalog.dispatcher.register({ [MAIL_KIND]: mailHandler({ catalog, config, documents }) }, log)
   return {
     catalog,
     clock,
     config,
     log,
+    documents,
     compute,
     openAccounts,
     waiting: new Map(),
@@ -60,7 +72,7 @@ export function createCycle(options: CycleOptions): CycleParts {
       }
     },
     async stop() {
-      await Promise.all([...open].map((workers) => workers.close()))
+      await Promise.all([...open, threads].map((workers) => workers.close()))
     },
   }
 }

@@ -1,13 +1,14 @@
-/** Documents of invoices in all formats. */
+/** Documents of invoices in all formats, as files: they may have any size. */
+import type { FileHandle } from 'node:fs/promises'
+import type { Readable } from 'node:stream'
+import type { BillrunDocument } from '../../catalog/entities/bill.ts'
+import type { Config } from '../../config/schema.ts'
+import type { Expectation } from '../run/expected.ts'
+import { isConfirmed } from '../run/status.ts'
 import { DocumentStoreError, EInvoiceError } from './errors.ts'
-import { jsonOf } from './json.ts'
-import { logoOf } from './logo.ts'
-import { presentationOf } from './presentation.ts'
+import { kindOf } from './read-invoice.ts'
 import type { InvoiceSource } from './source.ts'
-import { createFolderStore, type DocumentName, type DocumentStore } from './store.ts'
-import { languageOf } from './texts.ts'
-import { ublOf } from './ubl/invoice.ts'
-import { viewOf } from './view.ts'
+import { createFolderStore, type DocumentName, temporaryFile } from './store.ts'
 
 export const DOCUMENT_FORMATS = ['pdf', 'html', 'json', 'ubl'] as const
 export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number]
@@ -20,77 +21,107 @@ const FILES: Readonly<Record<DocumentFormat, readonly [mediaType: string, extens
 }
 
 export interface DocumentFile {
-  readonly bytes: Buffer
+  /** To be read or destroyed. */
+  readonly bytes: Readable
   readonly mediaType: string
   /** Such as `invoice-101.pdf`. */
   readonly fileName: string
 }
 
-/** Section `invoices` of the configuration. */
-export interface DocumentsConfig {
-  readonly folder: string
-  readonly templates: string
-  readonly files: 'on_demand' | 'at_confirmation'
-  readonly formats: readonly DocumentFormat[]
-}
-
 export type InvoiceName = Pick<InvoiceSource, 'aid' | 'billrunKey' | 'invoiceId'>
+
+/** The invoice of a document: a stored one, or one that an account would get. */
+export type DocumentSubject = { readonly invoice: InvoiceName } | { readonly expected: Expectation }
+
+/**
+ * Makes a document as a new file of this path; `signal` cancels it. Rejects with `TemplateError`, `EInvoiceError` or
+ * another `BillingError`, `CustomerSystemError`, `CatalogUnavailableError` or `ReadCancelledError`.
+ */
+export type MakeDocument = (
+  subject: DocumentSubject,
+  format: DocumentFormat,
+  path: string,
+  signal?: AbortSignal,
+) => Promise<void>
+
+type Stored = BillrunDocument
 
 export interface Documents {
   /**
-   * The document of an invoice; that of a confirmed one is made once and then kept, if a folder is
-   * configured. Throws `TemplateError`, `EInvoiceError` or `DocumentStoreError`.
+   * The document of a stored invoice; that of a confirmed one is made once and then kept, if a
+   * folder is configured. Rejects as `MakeDocument`, or with `DocumentStoreError`.
    */
-  documentOf(source: InvoiceSource, format: DocumentFormat): Promise<DocumentFile>
+  documentOf(invoice: Stored, format: DocumentFormat, signal?: AbortSignal): Promise<DocumentFile>
+  expectedOf(
+    expected: Expectation,
+    format: DocumentFormat,
+    signal?: AbortSignal,
+  ): Promise<DocumentFile>
   /**
    * Writes the files of a newly confirmed invoice in these formats. Returns those that it lacks
-   * data for, with the reason. Throws as `documentOf` for other reasons.
+   * data for, with the reason. Rejects as `documentOf` for other reasons.
    */
   writeConfirmed(
-    source: InvoiceSource,
+    invoice: Stored,
     formats: readonly DocumentFormat[],
   ): Promise<ReadonlyMap<DocumentFormat, string>>
   /** Writes the PDF of an invoice that may still change, and returns its path. */
-  writeDraft(source: InvoiceSource): Promise<string>
+  writeDraft(invoice: Stored): Promise<string>
+  writeExpected(expected: Expectation): Promise<string>
   /** Removes the draft of an invoice that is confirmed. */
   removeDraft(invoice: InvoiceName): Promise<void>
   /** The path of the kept file of a confirmed invoice; empty without a folder. */
   pathOf(invoice: InvoiceName): string
 }
 
-export function createDocuments(config: DocumentsConfig): Documents {
-  const store = config.folder === '' ? null : createFolderStore(config.folder)
-  const render = async (source: InvoiceSource, format: DocumentFormat): Promise<Buffer> => {
-    if (format === 'ubl') return Buffer.from(ublOf(source))
-    const view = viewOf(source)
-    if (format === 'json') return Buffer.from(`${JSON.stringify(jsonOf(view), null, 2)}\n`)
-    const { templates } = config
-    const language = await languageOf([source.language, source.settings.language], templates)
-    const presentation = presentationOf(view, language)
-    // The libraries of both are loaded when they are first needed.
-    if (format === 'html') {
-      const { renderHtml } = await import('./html.ts')
-      return Buffer.from(await renderHtml(templates, view, presentation))
-    }
-    const { invoicePdf, readFonts } = await import('./pdf/invoice.ts')
-    const [fonts, logo] = await Promise.all([readFonts(templates), logoOf(templates)])
-    return invoicePdf(presentation, { fonts, logo, createdAt: source.invoiceDate })
+/** The number on an expected invoice: those of stored ones begin above. */
+export const NO_NUMBER = 0
+
+export function createDocuments(
+  { folder }: Pick<Config['invoices'], 'folder'>,
+  make: MakeDocument,
+): Documents {
+  const store = folder === '' ? null : createFolderStore(folder)
+  const made = (subject: DocumentSubject, format: DocumentFormat, signal?: AbortSignal) =>
+    temporaryFile((path) => make(subject, format, path, signal))
+  /** The kept file, which is made if it does not exist. */
+  const kept = async (
+    invoice: InvoiceName,
+    format: DocumentFormat,
+    signal?: AbortSignal,
+  ): Promise<FileHandle> => {
+    if (store === null) return made({ invoice }, format, signal)
+    const name = { ...invoice, extension: FILES[format][1] }
+    const found = await store.open(name)
+    if (found !== null) return found
+    await store.write(name, (path) => make({ invoice }, format, path, signal))
+    return (await store.open(name)) ?? made({ invoice }, format, signal)
   }
-  const documents: Documents = {
-    async documentOf(source, format) {
-      const [mediaType, extension] = FILES[format]
-      const kind = source.kind === 'credit_note' ? 'credit-note' : 'invoice'
-      const fileName = `${kind}-${source.invoiceId}.${extension}`
-      const make = () => render(source, format)
-      const bytes = source.isConfirmed ? await kept(store, source, extension, make) : await make()
-      return { bytes, mediaType, fileName }
+  const writeDraft = async (invoice: InvoiceName, subject: DocumentSubject): Promise<string> => {
+    if (store === null) throw new DocumentStoreError('invoices.folder is not configured')
+    const name = draftOf(invoice)
+    await store.write(name, (path) => make(subject, 'pdf', path))
+    return store.pathOf(name)
+  }
+  return {
+    async documentOf(stored, format, signal) {
+      const invoice = nameOf(stored)
+      const file = isConfirmed(stored)
+        ? await kept(invoice, format, signal)
+        : await made({ invoice }, format, signal)
+      const kind = kindOf(stored) === 'credit_note' ? 'credit-note' : 'invoice'
+      return documentFile(file, format, `${kind}-${invoice.invoiceId}`)
     },
-    async writeConfirmed(source, formats) {
+    async expectedOf(expected, format, signal) {
+      const name = `expected-${expected.aid}-invoice-${NO_NUMBER}`
+      return documentFile(await made({ expected }, format, signal), format, name)
+    },
+    async writeConfirmed(stored, formats) {
       const refused = new Map<DocumentFormat, string>()
       if (store === null) return refused
       for (const format of formats) {
         try {
-          await documents.documentOf(source, format)
+          await (await kept(nameOf(stored), format)).close()
         } catch (error) {
           if (!(error instanceof EInvoiceError)) throw error
           refused.set(format, error.message)
@@ -98,33 +129,28 @@ export function createDocuments(config: DocumentsConfig): Documents {
       }
       return refused
     },
-    async writeDraft(source) {
-      if (store === null) throw new DocumentStoreError('invoices.folder is not configured')
-      await store.write(draftOf(source), await render(source, 'pdf'))
-      return store.pathOf(draftOf(source))
+    writeDraft: async (stored) => writeDraft(nameOf(stored), { invoice: nameOf(stored) }),
+    async writeExpected(expected) {
+      const { aid, cycle } = expected
+      return writeDraft({ aid, billrunKey: cycle.key, invoiceId: NO_NUMBER }, { expected })
     },
     removeDraft: async (invoice) => store?.remove(draftOf(invoice)),
     pathOf: ({ aid, billrunKey, invoiceId }) =>
       store?.pathOf({ aid, billrunKey, invoiceId, extension: 'pdf' }) ?? '',
   }
-  return documents
+}
+
+/** Without a number only for documents under way, which have no lines: no document is made. */
+function nameOf({ aid, billrun_key: billrunKey, invoice_id: invoiceId = -1 }: Stored): InvoiceName {
+  return { aid, billrunKey, invoiceId }
 }
 
 function draftOf({ aid, billrunKey, invoiceId }: InvoiceName): DocumentName {
   return { aid, billrunKey, invoiceId, extension: 'pdf', isDraft: true }
 }
 
-async function kept(
-  store: DocumentStore | null,
-  { aid, billrunKey, invoiceId }: InvoiceSource,
-  extension: string,
-  make: () => Promise<Buffer>,
-): Promise<Buffer> {
-  if (store === null) return make()
-  const name = { aid, billrunKey, invoiceId, extension }
-  const found = await store.read(name)
-  if (found !== null) return found
-  const bytes = await make()
-  await store.write(name, bytes)
-  return bytes
+function documentFile(file: FileHandle, format: DocumentFormat, name: string): DocumentFile {
+  const [mediaType, extension] = FILES[format]
+  const bytes = file.createReadStream({ start: 0 })
+  return { bytes, mediaType, fileName: `${name}.${extension}` }
 }

@@ -1,13 +1,13 @@
 /** HTML documents from a template of the operator, or that of the node. */
 import { readdir, readFile, realpath } from 'node:fs/promises'
 import { isAbsolute, join, relative, sep } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
-import { Context, filters, Liquid, LiquidError, type LiquidOptions } from 'liquidjs'
+import { Context, type Emitter, Liquid, LiquidError, toPromise } from 'liquidjs'
 import { Exact } from '../../catalog/records/exact-amount.ts'
 import { TemplateError } from './errors.ts'
 import { formatsOf } from './format.ts'
 import { jsonOf } from './json.ts'
 import { logoOf, MEDIA_TYPES } from './logo.ts'
+import type { DocumentOutput } from './output.ts'
 import type { Presentation } from './presentation.ts'
 import { OWN_FOLDER } from './texts.ts'
 import type { InvoiceView } from './view.ts'
@@ -19,8 +19,9 @@ const TEMPLATE = 'invoice.liquid'
  */
 const PARTS_MAX = 1_000_000
 const PARTS_PER_LINE = 500
-/** Characters and members of lists. */
+/** Characters and members of lists in filters. */
 const MEMORY_MAX = 50_000_000
+const MEMORY_PER_LINE = 500
 
 /**
  * `folder` of the operator's templates; empty: those of the node. Rejects with
@@ -30,34 +31,41 @@ export async function renderHtml(
   folder: string,
   view: InvoiceView,
   presentation: Presentation,
-): Promise<string> {
+  output: DocumentOutput,
+): Promise<void> {
   const roots = folder === '' ? [OWN_FOLDER] : [folder, OWN_FOLDER]
   const engine = engineOf(roots, view, presentation)
   const logo = await logoOf(folder)
-  const values = { ...presentation, invoice: jsonOf(view), logo: logo?.name ?? null }
+  const values = {
+    ...presentation,
+    // Few templates need it.
+    get invoice() {
+      return jsonOf(view)
+    },
+    logo: logo?.name ?? null,
+  }
+  const limits = { renderLimit: new PartsLimit(view.lines.length) as never }
   try {
-    const limits = { renderLimit: new PartsLimit(view.lines.length) as never }
-    return await engine.renderFile(TEMPLATE, new Context(values, engine.options, {}, limits))
+    const context = new Context(values, engine.options, {}, limits)
+    const templates = await engine.parseFile(TEMPLATE)
+    const emitter = new OutputEmitter(output) as unknown as Emitter
+    await toPromise(engine.renderer.renderTemplates(templates, context, emitter))
   } catch (error) {
     throw await templateError(error, roots)
   }
 }
 
-/** Other work of the process goes on between them. */
-const OUTPUTS_AT_ONCE = 50
+/** Passes on what the engine would collect. */
+class OutputEmitter {
+  readonly buffer = ''
+  readonly #output: DocumentOutput
 
-const { escape: escaped } = filters as unknown as {
-  escape(this: unknown, value: unknown): string
-}
+  constructor(output: DocumentOutput) {
+    this.#output = output
+  }
 
-/** The escaping of the engine, which waits for a turn of the event loop now and then. */
-function cooperativeEscape(): NonNullable<LiquidOptions['outputEscape']> {
-  let outputs = 0
-  return function (this: unknown, value: unknown) {
-    const text = escaped.call(this, value)
-    outputs += 1
-    // The engine waits for a promise, although its type does not say so.
-    return (outputs % OUTPUTS_AT_ONCE === 0 ? setImmediate(text) : text) as string
+  write(html: unknown): void {
+    this.#output.write(String(html))
   }
 }
 
@@ -83,13 +91,13 @@ function engineOf(roots: readonly string[], view: InvoiceView, { locale }: Prese
     partials: [...roots],
     layouts: [...roots],
     extname: '.liquid',
-    outputEscape: cooperativeEscape(),
+    outputEscape: 'escape',
     ownPropertyOnly: true,
     strictFilters: true,
     strictVariables: true,
     lenientIf: true,
     relativeReference: false,
-    memoryLimit: MEMORY_MAX,
+    memoryLimit: MEMORY_MAX + view.lines.length * MEMORY_PER_LINE,
     timezoneOffset: 0,
   })
   const formats = formatsOf(locale, view.source.settings, view.digits)

@@ -79,26 +79,39 @@ interface TaxGroupJson {
   } | null
 }
 
+/** The file of it, in pieces. */
+export function* jsonPieces(view: InvoiceView): Generator<string> {
+  const text = JSON.stringify(jsonOf({ ...view, lines: [] }), null, 2)
+  // Texts have no line breaks: it is the member of the outermost object.
+  const [before, after] = text.split('\n  "lines": []')
+  yield `${before}\n  "lines": [`
+  const lineOf = lineJsonOf(view)
+  for (const [index, line] of view.lines.entries()) {
+    const lines = JSON.stringify(lineOf(line), null, 2).replaceAll('\n', '\n    ')
+    yield `${index === 0 ? '' : ','}\n    ${lines}`
+  }
+  yield `${view.lines.length === 0 ? '' : '\n  '}]${after}\n`
+}
+
 export function jsonOf(view: InvoiceView): InvoiceJson {
-  const { source, digits, totals } = view
-  const { settings, period } = source
-  const day = (at: Date) => isoDate(at, settings.timeZone)
-  const money = (amount: Amount) => moneyText(amount, digits)
+  const { source, totals } = view
+  const { period } = source
+  const { day, money } = formatsOf(view)
   return {
     type: source.kind,
     invoice_id: source.invoiceId,
     aid: source.aid,
     billrun_key: source.billrunKey,
-    currency: currencyName(settings.currencyCode),
+    currency: currencyName(source.settings.currencyCode),
     invoice_date: day(source.invoiceDate),
     due_date: isToPay(source) ? day(source.dueDate) : null,
     period: period === undefined ? null : daysOf(period, day),
     adjusts: source.adjusts.map(({ invoiceId, date }) => {
       return { invoice_id: invoiceId, invoice_date: date === undefined ? null : day(date) }
     }),
-    seller: partyJson(settings.seller),
+    seller: partyJson(source.settings.seller),
     buyer: partyJson(source.buyer),
-    lines: view.lines.map((line) => lineJson(line, day, money)),
+    lines: view.lines.map(lineJsonOf(view)),
     taxes: view.groups.map((group) => groupJson(group, money)),
     totals: {
       before_tax: money(totals.beforeTax),
@@ -111,6 +124,13 @@ export function jsonOf(view: InvoiceView): InvoiceJson {
 }
 
 type Amount = ViewLine['amount']
+
+function formatsOf({ source, digits }: InvoiceView) {
+  return {
+    day: (at: Date) => isoDate(at, source.settings.timeZone),
+    money: (amount: Amount) => moneyText(amount, digits),
+  }
+}
 
 /** With the decimals of the currency, or more if the amount has more. */
 export function moneyText(amount: Amount, digits: number): string {
@@ -130,23 +150,22 @@ function partyJson(party: Party): PartyJson {
   return { name, ...rest, zip_code: zipCode, vat_id: vatId, registration_id: registrationId }
 }
 
-function lineJson(
-  { source, amount, exact, group }: ViewLine,
-  day: (at: Date) => string,
-  money: (amount: Amount) => string,
-): LineJson {
-  const { sid, type, name, description, quantity, usageType = null, period } = source
-  return {
-    sid,
-    type,
-    name,
-    description,
-    quantity: quantity.toFixed(),
-    usage_type: usageType,
-    period: period === undefined ? null : daysOf(period, day),
-    amount: money(amount),
-    exact_amount: exact.toFixed(),
-    tax_group: group.id,
+function lineJsonOf(view: InvoiceView): (line: ViewLine) => LineJson {
+  const { day, money } = formatsOf(view)
+  return ({ source, amount, exact, group }) => {
+    const { sid, type, name, description, quantity, usageType = null, period } = source
+    return {
+      sid,
+      type,
+      name,
+      description,
+      quantity: quantity.toFixed(),
+      usage_type: usageType,
+      period: period === undefined ? null : daysOf(period, day),
+      amount: money(amount),
+      exact_amount: exact.toFixed(),
+      tax_group: group.id,
+    }
   }
 }
 

@@ -8,7 +8,7 @@ import { type Fields, isObject } from '../../domain/fields.ts'
 import { withoutTaken } from '../cycle/late-usage.ts'
 import { lineReader, readTaken } from '../run/input-lines.ts'
 import { isConfirmed } from '../run/status.ts'
-import { invoiceSource } from './read-invoice.ts'
+import { invoiceSource, SourceLines } from './read-invoice.ts'
 import type { InvoiceSource } from './source.ts'
 
 /** Fields of lines that documents show. */
@@ -31,31 +31,31 @@ export async function loadInvoiceSource(
 ): Promise<InvoiceSource> {
   const { aid, billrun_key: billrun } = document
   const projection = Object.fromEntries(LINE_FIELDS.map((name) => [name, 1]))
-  const lines: Fields[] = []
-  // A time limit for each batch: an account may have any number of lines.
+  const taken = isConfirmed(document)
+    ? await readTaken(lineReader(catalog), billrun, [aid])
+    : undefined
+  const plans = new PrepaidPlans(catalog)
+  const lines = new SourceLines()
   const batches = catalog.readBatches(
     'read the lines of an invoice',
-    (limits) => catalog.lines.find({ aid, billrun }, { ...limits, projection, batchSize: BATCH }),
+    // A time limit for each batch: `maxTimeMS` would be one for all.
+    ({ signal }) => catalog.lines.find({ aid, billrun }, { signal, projection, batchSize: BATCH }),
     { limitMs: Number.POSITIVE_INFINITY },
   )
-  for await (const batch of batches) lines.push(...(batch as unknown as Fields[]))
-  const invoiced = isConfirmed(document) ? await withoutLateUsage(catalog, document, lines) : lines
-  const prepaid = await readPrepaidPlans(catalog, invoiced)
+  for await (const batch of batches as AsyncIterable<unknown> as AsyncIterable<Fields[]>) {
+    lines.add(await plans.without(taken === undefined ? batch : withoutLateUsage(batch, taken)))
+  }
   const { value: settings } = await readCategory(catalog, 'invoices')
   const { currencyCode, timeZone } = rating
-  const shown = invoiced.filter((line) => !isPrepaid(line, prepaid))
   const dated = await withAdjustedDates(catalog, document)
-  return invoiceSource(dated, shown, { settings, currencyCode, timeZone })
+  return invoiceSource(dated, lines, { settings, currencyCode, timeZone })
 }
 
 /** Lines with what they charged when the invoice was confirmed: later usage is on later ones. */
-async function withoutLateUsage(
-  catalog: Catalog,
-  { aid, billrun_key: key }: BillrunDocument,
+function withoutLateUsage(
   lines: readonly Fields[],
-): Promise<readonly Fields[]> {
-  const reader = lineReader(catalog)
-  const taken = await readTaken(reader, key, [aid])
+  taken: Parameters<typeof withoutTaken>[1],
+): readonly Fields[] {
   const former = lines.flatMap((line) => {
     const mark = line['uninvoiced'] as Uninvoiced | undefined
     if (mark === undefined) return [line]
@@ -94,23 +94,38 @@ interface PlanPeriod {
 }
 
 /** Usage of prepaid plans was paid when it was used, and is on no invoice. */
-function isPrepaid({ type, plan, urt }: Fields, prepaid: readonly PlanPeriod[]): boolean {
-  if (type !== 'realtime' || !(urt instanceof Date)) return false
-  return prepaid.some(({ name, from, to }) => name === plan && from <= urt && urt < to)
-}
+class PrepaidPlans {
+  readonly #catalog: Catalog
+  /** By name; empty for other plans. */
+  readonly #periods = new Map<unknown, readonly PlanPeriod[]>()
 
-async function readPrepaidPlans(
-  catalog: Catalog,
-  lines: readonly Fields[],
-): Promise<readonly PlanPeriod[]> {
-  const usage = lines.filter(({ type }) => type === 'realtime')
-  const names = [...new Set(usage.map(({ plan }) => plan))].filter((plan) => {
-    return typeof plan === 'string'
-  })
-  if (names.length === 0) return []
-  const filter = { name: { $in: names }, connection_type: 'prepaid', deleted: { $ne: true } }
-  const projection = { name: 1, from: 1, to: 1 }
-  return (await catalog.run('read prepaid plans', () =>
-    catalog.plans.find(filter as never, { projection }).toArray(),
-  )) as unknown as readonly PlanPeriod[]
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog
+  }
+
+  /** The other lines. */
+  async without(lines: readonly Fields[]): Promise<readonly Fields[]> {
+    const usage = lines.filter(({ type }) => type === 'realtime')
+    const names = new Set(usage.map(({ plan }) => plan).filter((plan) => typeof plan === 'string'))
+    await this.#read([...names].filter((name) => !this.#periods.has(name)))
+    return lines.filter(({ type, plan, urt }) => {
+      if (type !== 'realtime' || !(urt instanceof Date)) return true
+      return !this.#periods.get(plan)?.some(({ from, to }) => from <= urt && urt < to)
+    })
+  }
+
+  async #read(names: readonly string[]): Promise<void> {
+    if (names.length === 0) return
+    const filter = { name: { $in: names }, connection_type: 'prepaid', deleted: { $ne: true } }
+    const projection = { name: 1, from: 1, to: 1 }
+    const found = (await this.#catalog.run('read prepaid plans', () =>
+      this.#catalog.plans.find(filter as never, { projection }).toArray(),
+    )) as unknown as readonly PlanPeriod[]
+    for (const name of names) {
+      this.#periods.set(
+        name,
+        found.filter((plan) => plan.name === name),
+      )
+    }
+  }
 }

@@ -152,15 +152,44 @@ function sectionsOf(view: InvoiceView, formats: Formats, label: Label): readonly
     else found.push(line)
   }
   const ordered = [...bySubscriber].sort(([a], [b]) => Number(b === 0) - Number(a === 0))
+  const cells: CellsOf = (line, at) => cellsOf(view, line, at, formats, label)
   let position = 0
   return ordered.map(([sid, lines]) => ({
     title: sid === 0 ? label('account_lines') : subscriberText(view.source, sid, label),
     lines: lines.map((line) => {
       position += 1
-      return { cells: cellsOf(view, line, position, formats, label) }
+      return new LazyLine(line, position, cells)
     }),
     total: formats.money(sumOf(lines.map(({ amount }) => amount))),
   }))
+}
+
+type CellsOf = (line: ViewLine, position: number) => readonly Cell[]
+
+/** Cells exist while they are read: those of all lines would take much memory. */
+class LazyLine implements PrintedLine {
+  readonly #line: ViewLine
+  readonly #position: number
+  readonly #cellsOf: CellsOf
+
+  constructor(line: ViewLine, position: number, cellsOf: CellsOf) {
+    this.#line = line
+    this.#position = position
+    this.#cellsOf = cellsOf
+  }
+
+  get cells(): readonly Cell[] {
+    return this.#cellsOf(this.#line, this.#position)
+  }
+
+  /** For templates, which see own members only. */
+  toLiquid(): PrintedLine {
+    return { cells: this.cells }
+  }
+
+  toJSON(): PrintedLine {
+    return this.toLiquid()
+  }
 }
 
 function subscriberText({ subscribers }: InvoiceSource, sid: number, label: Label): string {

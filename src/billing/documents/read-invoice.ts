@@ -30,39 +30,36 @@ export interface DocumentContext {
 }
 
 /**
- * `lines`: all of the invoice, in any order. Account, subscribers and seller are those that the
- * invoice keeps. Throws `BillingError` for an invoice without number or with other lines.
+ * `lines`: all of the invoice. Account, subscribers and seller are those that the invoice keeps.
+ * Throws `BillingError` for an invoice without number or with other lines.
  */
 export function invoiceSource(
   document: BillrunDocument,
-  lines: readonly Fields[],
+  lines: SourceLines,
   context: DocumentContext,
 ): InvoiceSource {
   const { aid, billrun_key: billrunKey, invoice_id: invoiceId, totals } = document
   if (invoiceId === undefined || !isObject(totals)) {
     throw new BillingError(`the invoice of account ${aid} for ${billrunKey} has no number`)
   }
-  const due = amountAt(totals['after_vat_rounded'])
-  const adjusts = adjustedInvoices(document['adjusts'])
   const attributes = isObject(document['attributes']) ? document['attributes'] : {}
   const account = isObject(document['account']) ? document['account'] : attributes
   const invoiceDate = dateAt(document['invoice_date']) ?? new Date(0)
   const period = periodOf(document['start_date'], document['end_date'])
   const language = textAt(account, 'invoice_language')
-  const sourceLines = linesOf(lines, subscriberOrder(document['subs']))
+  const sourceLines = lines.sorted(subscriberOrder(document['subs']))
   refuseOtherLines(sourceLines, totals, invoiceId)
   return {
     aid,
     billrunKey,
     invoiceId,
-    kind: adjusts.length > 0 && due.isNegative() ? 'credit_note' : 'invoice',
-    isConfirmed: document.billed === 1 || document.billed === 2,
+    kind: kindOf(document),
     invoiceDate,
     ...(period === undefined || attributes['invoice_type'] === 'immediate' ? {} : { period }),
     dueDate: dateAt(document['due_date']) ?? invoiceDate,
-    due,
+    due: amountAt(totals['after_vat_rounded']),
     lines: sourceLines,
-    adjusts,
+    adjusts: adjustedInvoices(document['adjusts']),
     buyer: buyerOf(account),
     ...(language === '' ? {} : { language }),
     subscribers: subscriberNames(document['subs']),
@@ -71,6 +68,12 @@ export function invoiceSource(
       context,
     ),
   }
+}
+
+/** A credit note adjusts earlier invoices, and has a negative total. */
+export function kindOf({ adjusts, totals }: BillrunDocument): InvoiceSource['kind'] {
+  const due = isObject(totals) ? amountAt(totals['after_vat_rounded']) : null
+  return adjustedInvoices(adjusts).length > 0 && due?.isNegative() ? 'credit_note' : 'invoice'
 }
 
 function refuseOtherLines(lines: readonly SourceLine[], totals: Fields, invoiceId: number): void {
@@ -132,23 +135,79 @@ const TYPES: readonly SourceLineType[] = [
   'discount',
 ]
 
-/** In an order that does not depend on that of the store. Usage is one line per rate and tax. */
-function linesOf(
-  lines: readonly Fields[],
-  order: ReadonlyMap<number, number>,
-): readonly SourceLine[] {
-  const place = ({ sid }: SourceLine) => order.get(sid) ?? order.size + sid
-  const start = ({ period }: SourceLine) => period?.start.getTime() ?? 0
-  return withUsageSums(lines.map(lineOf)).sort(
-    (a, b) =>
-      place(a) - place(b) ||
-      TYPES.indexOf(a.type) - TYPES.indexOf(b.type) ||
-      start(a) - start(b) ||
-      compareTexts(a.name, b.name) ||
-      compareTexts(a.description, b.description) ||
-      b.amount.comparedTo(a.amount) ||
-      compareTexts(taxesId(a), taxesId(b)),
-  )
+/**
+ * Collects the stored lines of an invoice in any order and in any number of parts. Usage is one
+ * line per rate and tax. Equal texts, quantities, periods and taxes are kept once: an invoice may
+ * have a hundred thousand lines.
+ */
+export class SourceLines {
+  readonly #usage = new Map<string, SourceLine>()
+  readonly #others: SourceLine[] = []
+  readonly #kept = new Map<string, unknown>()
+
+  add(lines: readonly Fields[]): this {
+    for (const line of lines) this.#add(this.#lineOf(line))
+    return this
+  }
+
+  /** In an order that does not depend on that of the store. */
+  sorted(order: ReadonlyMap<number, number>): readonly SourceLine[] {
+    const place = ({ sid }: SourceLine) => order.get(sid) ?? order.size + sid
+    const start = ({ period }: SourceLine) => period?.start.getTime() ?? 0
+    return [...this.#others, ...this.#usage.values()].sort(
+      (a, b) =>
+        place(a) - place(b) ||
+        TYPES.indexOf(a.type) - TYPES.indexOf(b.type) ||
+        start(a) - start(b) ||
+        compareTexts(a.name, b.name) ||
+        compareTexts(a.description, b.description) ||
+        b.amount.comparedTo(a.amount) ||
+        compareTexts(taxesId(a), taxesId(b)),
+    )
+  }
+
+  #add(line: SourceLine): void {
+    if (line.type !== 'usage') {
+      this.#others.push(line)
+      return
+    }
+    const id = [line.sid, line.name, line.usageType, line.description, taxesId(line)].join('\n')
+    const sum = this.#usage.get(id)
+    if (sum === undefined) this.#usage.set(id, line)
+    else {
+      const quantity = sum.quantity.plus(line.quantity)
+      this.#usage.set(id, { ...sum, quantity, amount: sum.amount.plus(line.amount) })
+    }
+  }
+
+  #lineOf(line: Fields): SourceLine {
+    const type = typeOf(line)
+    const { exact, usaget, usagev = 1 } = line
+    const usageType = type === 'usage' && typeof usaget === 'string' ? { usageType: usaget } : {}
+    const charged = type === 'flat' || type === 'service'
+    const period = charged ? periodOf(line['start'], line['end']) : undefined
+    const name = nameOf(line, type)
+    const description = firstText(line, ['invoice_label', 'description', 'label'])
+    const quantity = amountAt(usagev)
+    const taxes = taxesOf(line['tax_data'])
+    return {
+      sid: Number(line['sid'] ?? 0),
+      type,
+      name: this.#once(`text ${name}`, name),
+      description: this.#once(`text ${description}`, description),
+      quantity: this.#once(`quantity ${quantity}`, quantity),
+      ...usageType,
+      ...(period && { period: this.#once(`period ${+period.start} ${+period.end}`, period) }),
+      amount: amountAt(isObject(exact) ? exact['aprice'] : line['aprice']),
+      taxes: this.#once(`taxes ${JSON.stringify(taxes)}`, taxes),
+    }
+  }
+
+  /** The first value with this id. */
+  #once<T>(id: string, value: T): T {
+    if (!this.#kept.has(id)) this.#kept.set(id, value)
+    return this.#kept.get(id) as T
+  }
 }
 
 function compareTexts(a: string, b: string): number {
@@ -157,44 +216,6 @@ function compareTexts(a: string, b: string): number {
 
 function taxesId({ taxes }: SourceLine): string {
   return taxes.map(({ key, rate }) => `${key} ${rate.toFixed()}`).join(' ')
-}
-
-function withUsageSums(lines: readonly SourceLine[]): SourceLine[] {
-  const usage = new Map<string, SourceLine>()
-  const others: SourceLine[] = []
-  for (const line of lines) {
-    if (line.type !== 'usage') {
-      others.push(line)
-      continue
-    }
-    const id = [line.sid, line.name, line.usageType, line.description, taxesId(line)].join('\n')
-    const sum = usage.get(id)
-    if (sum === undefined) usage.set(id, line)
-    else {
-      const quantity = sum.quantity.plus(line.quantity)
-      usage.set(id, { ...sum, quantity, amount: sum.amount.plus(line.amount) })
-    }
-  }
-  return [...others, ...usage.values()]
-}
-
-function lineOf(line: Fields): SourceLine {
-  const type = typeOf(line)
-  const { exact, usaget, usagev = 1 } = line
-  const usageType = type === 'usage' && typeof usaget === 'string' ? { usageType: usaget } : {}
-  const charged = type === 'flat' || type === 'service'
-  const period = charged ? periodOf(line['start'], line['end']) : undefined
-  return {
-    sid: Number(line['sid'] ?? 0),
-    type,
-    name: nameOf(line, type),
-    description: firstText(line, ['invoice_label', 'description', 'label']),
-    quantity: amountAt(usagev),
-    ...usageType,
-    ...(period === undefined ? {} : { period }),
-    amount: amountAt(isObject(exact) ? exact['aprice'] : line['aprice']),
-    taxes: taxesOf(line['tax_data']),
-  }
 }
 
 function typeOf({ type, usaget }: Fields): SourceLineType {

@@ -7,8 +7,6 @@ export interface InvoiceSource {
   readonly invoiceId: number
   /** A credit note corrects earlier invoices; its total is negative. */
   readonly kind: 'invoice' | 'credit_note'
-  /** Only documents of confirmed invoices are stored. */
-  readonly isConfirmed: boolean
   readonly invoiceDate: Date
   /** The billed period `[start, end)`; absent for an invoice outside the cycle. */
   readonly period?: SourcePeriod

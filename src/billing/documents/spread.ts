@@ -16,10 +16,14 @@ export function roundedTo(amount: Exact, digits: number): Exact {
 export function spreadRounding(amounts: readonly Exact[], digits: number): readonly Exact[] {
   const unit = new Exact(10).pow(-digits)
   const total = roundedTo(sumOf(amounts), digits)
-  const floors = amounts.map((amount) => amount.toDecimalPlaces(digits, Exact.ROUND_FLOOR))
+  const floors = amounts.map((amount) => {
+    if (amount.decimalPlaces() <= digits) return amount
+    return amount.toDecimalPlaces(digits, Exact.ROUND_FLOOR)
+  })
   const missing = total.minus(sumOf(floors)).div(unit).toNumber()
   const byRemainder = amounts
     .map((amount, index) => ({ index, remainder: amount.minus(floors[index] ?? 0) }))
+    .filter(({ remainder }) => !remainder.isZero())
     .sort((a, b) => b.remainder.comparedTo(a.remainder) || a.index - b.index)
   const raised = new Set(byRemainder.slice(0, missing).map(({ index }) => index))
   return floors.map((floor, index) => {

@@ -1,6 +1,7 @@
 /** Where files of documents are kept. */
 import { randomUUID } from 'node:crypto'
-import { mkdir, open, readFile, rename, rm } from 'node:fs/promises'
+import { type FileHandle, mkdir, mkdtemp, open, rename, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { DocumentStoreError } from './errors.ts'
 
@@ -15,15 +16,20 @@ export interface DocumentName {
 }
 
 export interface DocumentStore {
-  /** Null if the file has not been written. Throws `DocumentStoreError`. */
-  read(name: DocumentName): Promise<Buffer | null>
-  /** Completely or not at all; replaces a file of the name. Throws `DocumentStoreError`. */
-  write(name: DocumentName, bytes: Uint8Array): Promise<void>
+  /** For reading; null if the file has not been written. Throws `DocumentStoreError`. */
+  open(name: DocumentName): Promise<FileHandle | null>
+  /**
+   * Completely or not at all; replaces a file of the name. `make` creates a file of the path that
+   * it gets, and its errors are passed on. Throws `DocumentStoreError`.
+   */
+  write(name: DocumentName, make: MakeFile): Promise<void>
   /** Also succeeds if the document does not exist. Throws `DocumentStoreError`. */
   remove(name: DocumentName): Promise<void>
   /** The path of the file, whether it exists or not. */
   pathOf(name: DocumentName): string
 }
+
+type MakeFile = (path: string) => Promise<void>
 
 /** Folders below a cycle, so that none has too many files. */
 const FOLDERS_PER_CYCLE = 1000
@@ -31,42 +37,44 @@ const FOLDERS_PER_CYCLE = 1000
 /** Files in a folder, as `202405/017/17-101.pdf`; drafts as `17-101-draft.pdf`. */
 export function createFolderStore(folder: string): DocumentStore {
   return {
-    async read(name) {
+    async open(name) {
       const path = join(folder, fileOf(name))
       try {
-        return await readFile(path)
+        return await open(path)
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return null
         throw storeError('read', path, error)
       }
     },
-    async write(name, bytes) {
+    async write(name, make) {
       const path = join(folder, fileOf(name))
       const draft = `${path}.${randomUUID()}.tmp`
       try {
-        await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-        const file = await open(draft, 'wx', 0o600)
-        try {
-          await file.writeFile(bytes)
-          await file.sync()
-        } finally {
-          await file.close()
-        }
-        await rename(draft, path)
+        await storing('written', path, () => mkdir(dirname(path), { recursive: true, mode: 0o700 }))
+        await make(draft)
+        await storing('written', path, () => rename(draft, path))
       } catch (error) {
         await rm(draft, { force: true }).catch(() => undefined)
-        throw storeError('written', path, error)
+        throw error
       }
     },
     async remove(name) {
       const path = join(folder, fileOf(name))
-      try {
-        await rm(path, { force: true })
-      } catch (error) {
-        throw storeError('removed', path, error)
-      }
+      await storing('removed', path, () => rm(path, { force: true }))
     },
     pathOf: (name) => join(folder, fileOf(name)),
+  }
+}
+
+/** A file that exists until it is closed. Rejects with errors of `make`. */
+export async function temporaryFile(make: MakeFile): Promise<FileHandle> {
+  const folder = await mkdtemp(join(tmpdir(), 'tollgate-document-'))
+  try {
+    const path = join(folder, 'document')
+    await make(path)
+    return await open(path)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
   }
 }
 
@@ -83,6 +91,14 @@ function fileOf({ aid, billrunKey, invoiceId, extension, isDraft }: DocumentName
   const part = String(aid % FOLDERS_PER_CYCLE).padStart(3, '0')
   const suffix = isDraft === true ? '-draft' : ''
   return join(billrunKey, part, `${aid}-${invoiceId}${suffix}.${extension}`)
+}
+
+async function storing<T>(verb: string, path: string, act: () => Promise<T>): Promise<T> {
+  try {
+    return await act()
+  } catch (error) {
+    throw storeError(verb, path, error)
+  }
 }
 
 function storeError(verb: string, path: string, error: unknown): DocumentStoreError {

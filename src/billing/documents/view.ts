@@ -83,11 +83,9 @@ export function viewOf(source: InvoiceSource, digits?: number): InvoiceView {
   const { settings, kind } = source
   const sign = kind === 'credit_note' ? -1 : 1
   const unit = digits ?? currencyDigits(settings.currencyCode)
-  const members = groupLines(source.lines, settings)
-  const groups: TaxGroup[] = []
-  const byLine = new Map<SourceLine, ViewLine>()
-  for (const { id, vat, taxes, lines } of members) {
-    const exact = lines.map(({ amount }) => amount.times(sign))
+  const lines = new Array<ViewLine>(source.lines.length)
+  const groups = groupLines(source.lines, settings).map(({ id, vat, taxes, members }) => {
+    const exact = members.map(({ line }) => (sign === 1 ? line.amount : line.amount.times(sign)))
     const amounts = spreadRounding(exact, unit)
     const base = sumOf(amounts)
     const shown = taxes.map(({ description, rate }) => {
@@ -95,13 +93,12 @@ export function viewOf(source: InvoiceSource, digits?: number): InvoiceView {
     })
     const tax = sumOf(shown.map(({ amount }) => amount))
     const group: TaxGroup = { id, vat, taxes: shown, base, tax }
-    groups.push(group)
-    for (const [index, line] of lines.entries()) {
+    for (const [index, { line, at }] of members.entries()) {
       const pair = { amount: amounts[index] ?? new Exact(0), exact: exact[index] ?? new Exact(0) }
-      byLine.set(line, { source: line, group, ...pair })
+      lines[at] = { source: line, group, ...pair }
     }
-  }
-  const lines = source.lines.flatMap((line) => byLine.get(line) ?? [])
+    return group
+  })
   const payable = source.due.times(sign).plus(0)
   return { source, digits: unit, lines, groups, totals: totalsOf(groups, payable) }
 }
@@ -117,7 +114,7 @@ interface GroupedLines {
   readonly id: string
   readonly vat: GroupVat | null
   readonly taxes: readonly SourceTax[]
-  readonly lines: SourceLine[]
+  readonly members: { readonly line: SourceLine; readonly at: number }[]
 }
 
 /** In the order in which they occur. Lines of one category and rate of VAT are one group. */
@@ -126,7 +123,7 @@ function groupLines(
   settings: InvoiceSettings,
 ): readonly GroupedLines[] {
   const groups = new Map<string, GroupedLines>()
-  for (const line of lines) {
+  for (const [at, line] of lines.entries()) {
     const { taxes } = line
     const vat = vatOf(taxes, settings)
     const id =
@@ -134,8 +131,8 @@ function groupLines(
         ? taxes.map(({ key, rate }) => `${key} ${rate.toFixed()}`).join(' + ')
         : `${vat.category} ${vat.rate.toFixed()}`
     const group = groups.get(id)
-    if (group === undefined) groups.set(id, { id, vat, taxes, lines: [line] })
-    else group.lines.push(line)
+    if (group === undefined) groups.set(id, { id, vat, taxes, members: [{ line, at }] })
+    else group.members.push({ line, at })
     if (group !== undefined && vat !== null) groups.set(id, withReason(group, vat))
   }
   return [...groups.values()]

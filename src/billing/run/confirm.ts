@@ -13,6 +13,7 @@ import type { Config } from '../../config/schema.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { BooksWriter } from '../books/store-books.ts'
 import { currencyDigits } from '../currency.ts'
+import type { Documents } from '../documents/documents.ts'
 import { storeInvoiceBill } from '../invoices/invoice-bill.ts'
 import { dueDatesOf } from './due-dates.ts'
 import { unchangedAccounts } from './input-digest.ts'
@@ -27,6 +28,7 @@ import { invoicePartsOf } from './stored-invoice.ts'
 
 export interface ConfirmDeps extends RunStores {
   readonly config: Pick<Config, 'rating' | 'mail' | 'invoices'>
+  readonly documents: Documents
   readonly log: Pick<Logger, 'warn'>
 }
 

@@ -4,8 +4,10 @@ import { billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Fields } from '../../domain/fields.ts'
 import type { AccountInvoice, StoredRevision } from '../cycle/compute.ts'
-import { invoiceSource } from '../documents/read-invoice.ts'
+import { NO_NUMBER } from '../documents/documents.ts'
+import { invoiceSource, SourceLines } from '../documents/read-invoice.ts'
 import type { InvoiceSource } from '../documents/source.ts'
+import { BillingError } from '../errors.ts'
 import type { OpenAccounts } from './account-source.ts'
 import { dueDatesOf } from './due-dates.ts'
 import { type ComputeAccount, computeOne } from './process-page.ts'
@@ -59,14 +61,19 @@ export async function expectedInvoice(
   return computeOne({ ...read, input }, compute)
 }
 
-/** The number on an expected invoice: those of stored ones begin above. */
-const NO_NUMBER = 0
-
-/** The source of documents of an expected invoice. Rejects with `CatalogUnavailableError`. */
+/**
+ * The source of documents of an expected invoice. Rejects as `expectedInvoice`, and with
+ * `BillingError` without anything to invoice.
+ */
 export async function expectedSource(
-  { catalog, config }: { readonly catalog: Catalog; readonly config: RunConfig },
-  { invoice, lines, others }: AccountInvoice,
+  deps: ExpectedDeps,
+  compute: ComputeAccount,
+  wanted: Expectation,
 ): Promise<InvoiceSource> {
+  const { catalog, config } = deps
+  const expected = await expectedInvoice(deps, compute, wanted)
+  if (expected === null) throw new BillingError('There is nothing to invoice')
+  const { invoice, lines, others } = expected
   const { currencyCode, timeZone } = config.rating
   const [{ value: settings }, { value }] = await Promise.all([
     readCategory(catalog, 'invoices'),
@@ -74,6 +81,8 @@ export async function expectedSource(
   ])
   const { dueDate } = dueDatesOf(invoice, invoice.creation_time, billrunSettingsOf(value), timeZone)
   const document = { ...invoice, invoice_id: NO_NUMBER, due_date: dueDate }
-  const all = [...lines, ...others] as unknown as readonly Fields[]
+  const all = new SourceLines()
+    .add(lines as unknown as readonly Fields[])
+    .add(others as unknown as readonly Fields[])
   return invoiceSource(document, all, { settings, currencyCode, timeZone })
 }

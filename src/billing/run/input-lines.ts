@@ -37,9 +37,13 @@ export interface LineReader {
   invoices(filter: Fields, limit?: number): Promise<BillrunDocument[]>
 }
 
+const READ_LINES = 'read the lines of a page'
+/** Lines of one read or write, which has a time limit. */
+const BATCH = 1_000
+
 /**
- * Thousands of lines take longer than one operation may, on a busy machine: a run that gave up each
- * page would not get on. Waits like for an outage if the limit of reads is not enough either.
+ * Waits like for an outage if the limit of reads is not enough on a busy machine: a run that gave
+ * up each page would not get on.
  */
 export function lineReader(catalog: Catalog, session?: ClientSession): LineReader {
   // Operations of a transaction must not overlap.
@@ -51,10 +55,23 @@ export function lineReader(catalog: Catalog, session?: ClientSession): LineReade
     return next
   }
   return {
-    lines: (filter, projection) =>
-      read('read the lines of a page', (options) =>
-        catalog.lines.find(filter as never, { ...options, projection }).toArray(),
-      ) as Promise<unknown> as Promise<Fields[]>,
+    async lines(filter, projection) {
+      const options = { projection, batchSize: BATCH, ...(session && { session }) }
+      const cursor = catalog.lines.find(filter as never, options)
+      const found: Fields[] = []
+      const next = async () => {
+        if (!(await cursor.hasNext())) return false
+        found.push(...(cursor.readBufferedDocuments() as unknown as Fields[]))
+        return true
+      }
+      try {
+        // A time limit for each batch: a large customer has a hundred thousand lines.
+        for (let hasMore = true; hasMore; ) hasMore = await read(READ_LINES, next)
+        return found
+      } finally {
+        await cursor.close().catch(() => undefined)
+      }
+    },
     invoices: (filter, limit = 0) =>
       read('read the invoices of lines', (options) =>
         catalog.billrun
@@ -206,11 +223,12 @@ export async function settleLines(
   session: ClientSession,
   settled: readonly SettledLine[],
 ): Promise<void> {
-  if (settled.length === 0) return
-  const updates = settled.map(({ stamp, v }) => ({
-    updateOne: { filter: { stamp, v }, update: { $unset: { uninvoiced: true } } },
-  }))
-  await catalog.run('settle late lines', () =>
-    catalog.lines.bulkWrite(updates as never[], { session }),
-  )
+  for (let first = 0; first < settled.length; first += BATCH) {
+    const updates = settled.slice(first, first + BATCH).map(({ stamp, v }) => ({
+      updateOne: { filter: { stamp, v }, update: { $unset: { uninvoiced: true } } },
+    }))
+    await catalog.run('settle late lines', () =>
+      catalog.lines.bulkWrite(updates as never[], { session }),
+    )
+  }
 }

@@ -4,13 +4,13 @@ import type { Catalog } from '../../catalog/connection.ts'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import type { Config } from '../../config/schema.ts'
 import type { Logger } from '../../runtime/log.ts'
-import { createDocuments, type DocumentFormat } from '../documents/documents.ts'
-import { loadInvoiceSource } from '../documents/load-invoice.ts'
+import type { DocumentFormat, Documents } from '../documents/documents.ts'
 import { UNCONFIRMED } from './status.ts'
 
 export interface FileDeps {
   readonly catalog: Catalog
-  readonly config: Pick<Config, 'rating' | 'invoices'>
+  readonly config: Pick<Config, 'invoices'>
+  readonly documents: Documents
   readonly log: Pick<Logger, 'warn'>
 }
 
@@ -27,13 +27,12 @@ interface Confirmed {
  * requested.
  */
 export async function writeFiles(
-  { catalog, config, log }: FileDeps,
+  { catalog, config, documents, log }: FileDeps,
   invoices: readonly Confirmed[],
   generatePdf = false,
 ): Promise<void> {
   if (config.invoices.folder === '') return
   const formats = formatsOf(config.invoices, generatePdf)
-  const documents = createDocuments(config.invoices)
   for (const { aid, billrun_key, invoice_id: invoice } of invoices) {
     try {
       await documents.removeDraft({ aid, billrunKey: billrun_key, invoiceId: invoice })
@@ -44,8 +43,7 @@ export async function writeFiles(
       )
       // Erased meanwhile.
       if (found === null) continue
-      const source = await loadInvoiceSource(catalog, config, found)
-      for (const [format, reason] of await documents.writeConfirmed(source, formats)) {
+      for (const [format, reason] of await documents.writeConfirmed(found, formats)) {
         log.warn({ invoice, format, reason }, 'the file of a confirmed invoice cannot be made')
       }
     } catch (error) {
@@ -67,12 +65,11 @@ function formatsOf(
  * Never rejects: failures are logged by invoice.
  */
 export async function writeDrafts(
-  { catalog, config, log }: FileDeps,
+  { catalog, config, documents, log }: FileDeps,
   billrun_key: string,
   aids: readonly number[],
 ): Promise<void> {
   if (config.invoices.folder === '') return
-  const documents = createDocuments(config.invoices)
   for (const aid of aids) {
     let invoice: number | undefined
     try {
@@ -80,7 +77,7 @@ export async function writeDrafts(
       const found = await catalog.run('read an invoice', () => catalog.billrun.findOne(filter))
       if (found === null) continue
       invoice = found.invoice_id
-      await documents.writeDraft(await loadInvoiceSource(catalog, config, found))
+      await documents.writeDraft(found)
     } catch (error) {
       log.warn({ err: error, invoice }, 'the draft of an invoice was not written')
     }

@@ -15,14 +15,17 @@ import type { Config } from '../../config/schema.ts'
 import { sendMail } from '../../external/mail.ts'
 import { moneyText } from '../amount.ts'
 import { currencyDigits, currencyName } from '../currency.ts'
-import { createDocuments, type DocumentFile } from '../documents/documents.ts'
+import type { DocumentFile, Documents } from '../documents/documents.ts'
 import { isoDate } from '../documents/format.ts'
-import { loadInvoiceSource } from '../documents/load-invoice.ts'
 import { BillingError } from '../errors.ts'
 
 export const MAIL_KIND = 'invoice mail'
 
-export type MailConfig = Pick<Config, 'mail' | 'rating' | 'invoices'>
+export interface MailDeps {
+  readonly catalog: Catalog
+  readonly config: Pick<Config, 'mail' | 'rating'>
+  readonly documents: Documents
+}
 
 /** Payload of an entry. */
 export interface InvoiceMail {
@@ -39,7 +42,7 @@ const WAIT_MS = 5_000
  * if the customer wants no e-mail.
  */
 export function enqueueMail(
-  { mail }: Pick<MailConfig, 'mail'>,
+  { mail }: Pick<Config, 'mail'>,
   session: ClientSession,
   {
     aid,
@@ -67,14 +70,14 @@ function isAddress(text: unknown): boolean {
  * all were done in time.
  */
 export async function sendMails(
-  { catalog, config }: { readonly catalog: Catalog; readonly config: MailConfig },
+  deps: MailDeps,
   entries: readonly OutboxDocument[],
 ): Promise<boolean> {
   if (entries.length === 0) return true
   const left = [...entries]
   const sendNext = async (): Promise<void> => {
     for (let entry = left.shift(); entry !== undefined; entry = left.shift()) {
-      await sendNow(catalog, config, entry)
+      await sendNow(deps, entry)
     }
   }
   const sending = Promise.all(Array.from({ length: SLOW_AT_ONCE }, sendNext))
@@ -82,14 +85,15 @@ export async function sendMails(
   const timeUp = pause(WAIT_MS, false, { signal: abort.signal }).catch(() => false)
   const isDone = await Promise.race([sending.then(() => true), timeUp])
   abort.abort()
-  await catalog.dispatcher.release(left.splice(0))
+  await deps.catalog.dispatcher.release(left.splice(0))
   return isDone
 }
 
-async function sendNow(catalog: Catalog, config: MailConfig, entry: OutboxDocument): Promise<void> {
+async function sendNow(deps: MailDeps, entry: OutboxDocument): Promise<void> {
+  const { catalog } = deps
   try {
     await catalog.dispatcher.perform(entry, async () => {
-      await send(catalog, config, entry.payload as InvoiceMail)
+      await send(deps, entry.payload as InvoiceMail)
       await catalog.run('remove an outbox entry', () =>
         catalog.outbox.deleteOne({ _id: entry._id }),
       )
@@ -100,13 +104,12 @@ async function sendNow(catalog: Catalog, config: MailConfig, entry: OutboxDocume
 }
 
 /** The handler of later attempts. */
-export function mailHandler(catalog: Catalog, config: MailConfig): OutboxHandler {
-  return (payload: InvoiceMail) => send(catalog, config, payload)
+export function mailHandler(deps: MailDeps): OutboxHandler {
+  return (payload: InvoiceMail) => send(deps, payload)
 }
 
 async function send(
-  catalog: Catalog,
-  config: MailConfig,
+  { catalog, config, documents }: MailDeps,
   { aid, key, invoiceId }: InvoiceMail,
 ): Promise<void> {
   const found = await catalog.run('read an invoice', () =>
@@ -117,7 +120,7 @@ async function send(
   const invoice = found as unknown as InvoiceDocument & { due_date?: Date }
   const { email, fullname } = invoice.attributes
   if (!isAddress(email)) return
-  const { bytes, fileName, mediaType } = await documentOf(catalog, config, found)
+  const { bytes, fileName, mediaType } = await documentOf(documents, found)
   const message = {
     to: { name: fullname, address: email },
     subject: `Invoice ${invoiceId}`,
@@ -129,14 +132,9 @@ async function send(
 }
 
 /** The reason of a failure names the invoice: it is what an operator finds in log and outbox. */
-async function documentOf(
-  catalog: Catalog,
-  config: MailConfig,
-  invoice: BillrunDocument,
-): Promise<DocumentFile> {
+async function documentOf(documents: Documents, invoice: BillrunDocument): Promise<DocumentFile> {
   try {
-    const source = await loadInvoiceSource(catalog, config, invoice)
-    return await createDocuments(config.invoices).documentOf(source, 'pdf')
+    return await documents.documentOf(invoice, 'pdf')
   } catch (error) {
     if (!(error instanceof BillingError)) throw error
     const text = `the e-mail of invoice ${invoice.invoice_id} has no PDF: ${error.message}`

@@ -6,6 +6,8 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/log.ts'
 import type { AccountCycle, AccountInvoice } from '../cycle/compute.ts'
 import { withBalance } from '../cycle/invoice.ts'
+import { createDocuments } from '../documents/documents.ts'
+import { documentMaker } from '../documents/make.ts'
 import type { Customers } from './account-source.ts'
 import { inputDigest } from './input-digest.ts'
 import { markedLines } from './input-lines.ts'
@@ -57,7 +59,11 @@ export async function processPage(
   const results = await computeAll(deps, task, nowMs)
   await awaitTurn()
   const counts = await storeAll(deps, task, results, nowMs)
-  if (task.generatePdf === true) await writeDrafts(deps, task.run.key, task.aids)
+  if (task.generatePdf === true) {
+    // In this thread, which is one of the run.
+    const documents = createDocuments(deps.config.invoices, documentMaker(deps))
+    await writeDrafts({ ...deps, documents }, task.run.key, task.aids)
+  }
   return counts
 }
 

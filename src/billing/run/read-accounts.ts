@@ -298,11 +298,8 @@ async function findLines(
   filter: Fields,
   projection: Record<string, 1> = {},
 ) {
-  const found = await readPage(catalog, 'read the lines of a page', (limits) =>
-    catalog.lines
-      .find({ aid: { $in: [...aids] }, ...filter } as never, { ...limits, projection })
-      .toArray(),
-  )
+  const wanted = { aid: { $in: [...aids] }, ...filter }
+  const found = await lineReader(catalog).lines(wanted, projection)
   return byAccount(found as unknown as (Fields & { aid: number })[])
 }
 

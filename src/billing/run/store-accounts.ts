@@ -30,6 +30,8 @@ export interface ResultsOfRun {
 }
 
 const SERIES = 'regular'
+/** Lines of one write, which has a time limit. */
+const LINES_AT_ONCE = 1_000
 const NOT_NEEDED = 'the account has no invoice in a later run of the cycle'
 
 /**
@@ -63,9 +65,9 @@ export async function storeAccounts(
   await writeInvoices(stores, session, documents, found)
   await voidInvoices(stores, session, run, empty, found)
   const lines = invoices.flatMap(({ lines }) => lines.map((line) => ({ ...line })))
-  if (lines.length > 0) {
+  for (let first = 0; first < lines.length; first += LINES_AT_ONCE) {
     await catalog.run('write the lines of a cycle', () =>
-      catalog.lines.insertMany(lines as never[], { session }),
+      catalog.lines.insertMany(lines.slice(first, first + LINES_AT_ONCE) as never[], { session }),
     )
   }
   await prepone(stores, session, run, invoices)

@@ -1,30 +1,44 @@
-import { readdir, writeFile } from 'node:fs/promises'
+import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   createDocuments,
   DOCUMENT_FORMATS,
-  type DocumentsConfig,
+  type Documents,
 } from '../../../src/billing/documents/documents.ts'
 import { DocumentStoreError, EInvoiceError } from '../../../src/billing/documents/errors.ts'
+import { jsonOf } from '../../../src/billing/documents/json.ts'
+import { renderDocument, writeDocument } from '../../../src/billing/documents/make.ts'
 import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
 import { createFolderStore } from '../../../src/billing/documents/store.ts'
-import { invoice, line, settings } from '../../support/billing/invoices.ts'
+import { viewOf } from '../../../src/billing/documents/view.ts'
+import type { BillrunDocument } from '../../../src/catalog/entities/bill.ts'
+import {
+  bytesOf,
+  dueOf,
+  invoice,
+  line,
+  rendered,
+  settings,
+} from '../../support/billing/invoices.ts'
 import { useFolderEach } from '../../support/opened.ts'
 
 const folder = useFolderEach()
 
 const SOURCE = invoice('119', [line('100')])
-const CONFIRMED: InvoiceSource = { ...SOURCE, isConfirmed: true }
+/** As it is stored. */
+const STORED = {
+  aid: 17,
+  billrun_key: '202405',
+  invoice_id: 101,
+  totals: { after_vat_rounded: 119 },
+} as unknown as BillrunDocument
+const CONFIRMED: BillrunDocument = { ...STORED, billed: 1 }
 
-function documents(changes: Partial<DocumentsConfig> = {}) {
-  return createDocuments({
-    folder: folder(),
-    templates: '',
-    files: 'on_demand',
-    formats: ['pdf'],
-    ...changes,
-  })
+function documents(source: InvoiceSource = SOURCE, inFolder = folder()): Documents {
+  return createDocuments({ folder: inFolder }, (_subject, format, path) =>
+    writeDocument(source, format, '', path),
+  )
 }
 
 async function files(): Promise<readonly string[]> {
@@ -40,21 +54,22 @@ describe('the document of an invoice', () => {
     ['json', 'application/json; charset=utf-8', 'invoice-101.json', '{'],
     ['ubl', 'application/xml', 'invoice-101.xml', '<?xml version="1.0"'],
   ] as const)('as %s has media type and file name', async (format, mediaType, fileName, start) => {
-    const document = await documents().documentOf(SOURCE, format)
+    const document = await documents().documentOf(STORED, format)
     expect(document).toMatchObject({ mediaType, fileName })
-    expect(document.bytes.toString('latin1').startsWith(start)).toBe(true)
+    expect((await bytesOf(document)).toString('latin1').startsWith(start)).toBe(true)
   })
 
   it('has the name of a credit note', async () => {
     const source = { ...invoice('-119', [line('-100')]), kind: 'credit_note' } as const
-    const { fileName, bytes } = await documents().documentOf(source, 'json')
-    expect(fileName).toBe('credit-note-101.json')
-    expect(JSON.parse(String(bytes))).toMatchObject({ due_date: null })
+    const more = { totals: { after_vat_rounded: -119 }, adjusts: [{ invoice_id: 99 }] }
+    const file = await documents(source).documentOf({ ...STORED, ...more }, 'json')
+    expect(file.fileName).toBe('credit-note-101.json')
+    expect(JSON.parse(String(await bytesOf(file)))).toMatchObject({ due_date: null })
   })
 
   it('as JSON has amounts as decimal texts', async () => {
     const lines = [line('45.161290', { taxes: [] }), line('0.005')]
-    const { bytes } = await documents().documentOf(invoice('45.17', lines), 'json')
+    const bytes = await rendered(invoice('45.17', lines), 'json')
     expect(JSON.parse(bytes.toString())).toMatchObject({
       type: 'invoice',
       invoice_id: 101,
@@ -74,16 +89,33 @@ describe('the document of an invoice', () => {
   })
 })
 
+describe('a document of many lines', () => {
+  const lines = Array.from({ length: 20_000 }, (_, at) => line(`${at % 7}.0${at % 9}5`))
+  const source = invoice(dueOf(lines), lines)
+
+  it('is written piece by piece, with the same bytes as in one piece', async () => {
+    const path = join(folder(), 'document')
+    await writeDocument(source, 'json', '', path)
+    const whole = `${JSON.stringify(jsonOf(viewOf(source)), null, 2)}\n`
+    expect((await readFile(path, 'utf8')) === whole).toBe(true)
+    const sizes: number[] = []
+    await renderDocument(source, 'ubl', '', { write: ({ length }) => void sizes.push(length) })
+    expect(sizes.length).toBeGreaterThan(lines.length)
+    expect(Math.max(...sizes)).toBeLessThan(2_000)
+  })
+})
+
 describe('files of documents', () => {
   it('are kept for a confirmed invoice only, and returned unchanged', async () => {
-    await documents().documentOf(SOURCE, 'html')
+    const bytes = async (invoice: BillrunDocument, source = SOURCE) =>
+      bytesOf(await documents(source).documentOf(invoice, 'html'))
+    await bytes(STORED)
     expect(await files()).toEqual([])
-    const first = await documents().documentOf(CONFIRMED, 'html')
+    const first = await bytes(CONFIRMED)
     expect(await files()).toEqual(['202405/017/17-101.html'])
-    const changed = { ...CONFIRMED, language: 'de' }
-    expect((await documents().documentOf(changed, 'html')).bytes).toEqual(first.bytes)
-    const unconfirmed = { ...SOURCE, language: 'de' }
-    expect((await documents().documentOf(unconfirmed, 'html')).bytes).not.toEqual(first.bytes)
+    const german = { ...SOURCE, language: 'de' }
+    expect(await bytes(CONFIRMED, german)).toEqual(first)
+    expect(await bytes(STORED, german)).not.toEqual(first)
   })
 
   it('are written at confirmation in the formats that are asked for', async () => {
@@ -99,18 +131,17 @@ describe('files of documents', () => {
   })
 
   it('that the invoice lacks data for are named, and the others written', async () => {
-    const source = { ...CONFIRMED, settings: settings({ seller: {} }) }
-    const both = documents()
-    const refused = await both.writeConfirmed(source, ['ubl', 'json'])
+    const both = documents({ ...SOURCE, settings: settings({ seller: {} }) })
+    const refused = await both.writeConfirmed(CONFIRMED, ['ubl', 'json'])
     expect([...refused.keys()]).toEqual(['ubl'])
     expect(refused.get('ubl')).toContain('invoices.seller.name')
     expect(await files()).toEqual(['202405/017/17-101.json'])
-    await expect(both.documentOf(source, 'ubl')).rejects.toThrow(EInvoiceError)
+    await expect(both.documentOf(CONFIRMED, 'ubl')).rejects.toThrow(EInvoiceError)
   })
 
   it('are not needed', async () => {
-    const none = documents({ folder: '' })
-    expect((await none.documentOf(CONFIRMED, 'json')).bytes.length).toBeGreaterThan(100)
+    const file = await documents(SOURCE, '').documentOf(CONFIRMED, 'json')
+    expect((await bytesOf(file)).length).toBeGreaterThan(100)
   })
 
   it.each([
@@ -125,8 +156,10 @@ describe('files of documents', () => {
   ])('have no other names than digits: %j', async (changes) => {
     const name = { aid: 17, billrunKey: '202405', invoiceId: 101, extension: 'pdf', ...changes }
     const store = createFolderStore(folder())
-    await expect(store.write(name, Buffer.from('x'))).rejects.toThrow(DocumentStoreError)
-    await expect(store.read(name)).rejects.toThrow(DocumentStoreError)
+    await expect(store.write(name, (path) => writeFile(path, 'x'))).rejects.toThrow(
+      DocumentStoreError,
+    )
+    await expect(store.open(name)).rejects.toThrow(DocumentStoreError)
     expect(await files()).toEqual([])
   })
 
@@ -134,9 +167,11 @@ describe('files of documents', () => {
     const name = { aid: 17, billrunKey: '202405', invoiceId: 101, extension: 'pdf' }
     const store = createFolderStore(folder())
     const texts = Array.from({ length: 20 }, (_, index) => String(index).repeat(10_000))
-    await Promise.all(texts.map((text) => store.write(name, Buffer.from(text))))
+    await Promise.all(texts.map((text) => store.write(name, (path) => writeFile(path, text))))
     expect(await files()).toEqual(['202405/017/17-101.pdf'])
-    expect(texts).toContain((await store.read(name))?.toString())
+    const file = await store.open(name)
+    expect(texts).toContain(await file?.readFile('utf8'))
+    await file?.close()
   })
 
   it('that cannot be written are refused with the path', async () => {

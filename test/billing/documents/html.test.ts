@@ -1,18 +1,24 @@
 import { mkdir, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { createDocuments } from '../../../src/billing/documents/documents.ts'
 import { TemplateError } from '../../../src/billing/documents/errors.ts'
 import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'
-import { dueOf, invoice, line, SELLER, settings, vat } from '../../support/billing/invoices.ts'
+import {
+  dueOf,
+  invoice,
+  line,
+  rendered,
+  SELLER,
+  settings,
+  vat,
+} from '../../support/billing/invoices.ts'
 import { useFolderEach } from '../../support/opened.ts'
 
 const folder = useFolderEach()
 
 async function html(source: InvoiceSource, templates = ''): Promise<string> {
-  const config = { folder: '', templates, files: 'on_demand', formats: ['pdf'] } as const
-  return (await createDocuments(config).documentOf(source, 'html')).bytes.toString()
+  return (await rendered(source, 'html', templates)).toString()
 }
 
 const LINES = [
@@ -83,24 +89,6 @@ describe('the page of an invoice', () => {
     const page = await html({ ...SOURCE, settings: settings({ columns }) })
     const headers = [...page.matchAll(/<th(?: [^>]*)?>([^<]*)/g)].map(([, text]) => text)
     expect(headers).toEqual(['No.', 'Amount', 'Description'])
-  })
-
-  it('of thousands of lines is made while other work goes on', async () => {
-    const lines = Array.from({ length: 2_000 }, (_, index) => line('0.01', { name: `L${index}` }))
-    // Modules are loaded, and do not count.
-    await html(SOURCE)
-    let turns = 0
-    let isMade = false
-    const turn = () => {
-      turns += 1
-      if (!isMade) setImmediate(turn)
-    }
-    turn()
-    const page = await html(invoice(dueOf(lines), lines)).finally(() => {
-      isMade = true
-    })
-    expect(page.match(/<tr>/g)?.length).toBeGreaterThan(2_000)
-    expect(turns).toBeGreaterThan(150)
   })
 
   it('says so if there are no lines', async () => {

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { loadInvoiceSource } from '../../../src/billing/documents/load-invoice.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import type { BillrunDocument } from '../../../src/catalog/entities/bill.ts'
@@ -8,20 +8,21 @@ import { useStore } from '../../support/catalog/store.ts'
 const store = useStore()
 const COUNT = 2_500
 
-/** The catalogue, and the number of documents of each batch that it has read. */
-function watched(catalog: Catalog): { catalog: Catalog; sizes: number[] } {
+/** The catalogue, the number of documents of each batch that it has read, and its cursor. */
+function watched(catalog: Catalog) {
   const sizes: number[] = []
+  const find = vi.spyOn(catalog.lines, 'find')
   const readBatches: Catalog['readBatches'] = async function* (...read) {
     for await (const batch of catalog.readBatches(...read)) {
       sizes.push(batch.length)
       yield batch
     }
   }
-  return { catalog: { ...catalog, readBatches }, sizes }
+  return { catalog: { ...catalog, readBatches }, sizes, find }
 }
 
 it('lines are read in batches, each with a time limit of its own', async () => {
-  const { catalog, sizes } = watched(await store.open())
+  const { catalog, sizes, find } = watched(await store.open())
   const key = { aid: 17, billrun: '202605' }
   const lines = Array.from({ length: COUNT }, (_, index) => {
     return { ...key, sid: 7, type: 'flat', name: `P${index}`, aprice: 0.01, stamp: `s${index}` }
@@ -35,4 +36,6 @@ it('lines are read in batches, each with a time limit of its own', async () => {
   expect(new Set(source.lines.map(({ name }) => name)).size).toBe(COUNT)
   expect(sizes.length).toBeGreaterThan(2)
   expect(Math.max(...sizes)).toBeLessThanOrEqual(1_000)
+  // It is a limit of all batches together.
+  expect(find.mock.calls[0]?.[1]).not.toHaveProperty('maxTimeMS')
 })

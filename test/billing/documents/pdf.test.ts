@@ -3,16 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Document } from 'mupdf'
 import { describe, expect, it } from 'vitest'
-import { createDocuments } from '../../../src/billing/documents/documents.ts'
 import { TemplateError } from '../../../src/billing/documents/errors.ts'
 import { directionOf, visualRuns, wrapText } from '../../../src/billing/documents/pdf/bidi.ts'
 import type { InvoiceSource } from '../../../src/billing/documents/source.ts'
-import { dueOf, invoice, line, settings } from '../../support/billing/invoices.ts'
+import { dueOf, invoice, line, rendered, settings } from '../../support/billing/invoices.ts'
 
-async function pdf(source: InvoiceSource, templates = ''): Promise<Buffer> {
-  const config = { folder: '', templates, files: 'on_demand', formats: ['pdf'] } as const
-  return (await createDocuments(config).documentOf(source, 'pdf')).bytes
-}
+const pdf = (source: InvoiceSource, templates = '') => rendered(source, 'pdf', templates)
 
 /** The text of each page, as an independent reader finds it. */
 function pagesOf(bytes: Buffer): readonly string[] {

@@ -1,6 +1,6 @@
 import { Decimal128 } from 'mongodb'
 import { describe, expect, it } from 'vitest'
-import { invoiceSource } from '../../../src/billing/documents/read-invoice.ts'
+import { invoiceSource, SourceLines } from '../../../src/billing/documents/read-invoice.ts'
 import { viewOf } from '../../../src/billing/documents/view.ts'
 import { BillingError } from '../../../src/billing/errors.ts'
 import type { BillrunDocument } from '../../../src/catalog/entities/bill.ts'
@@ -60,9 +60,17 @@ function documentOf(lines: readonly Fields[], changes: Fields = {}): BillrunDocu
   }
 }
 
+function sourceOf(
+  document: BillrunDocument,
+  lines: readonly Fields[],
+  context: Parameters<typeof invoiceSource>[2],
+) {
+  return invoiceSource(document, new SourceLines().add(lines), context)
+}
+
 describe('a stored invoice', () => {
   it('has its lines in order, with one for each rate', () => {
-    const source = invoiceSource(documentOf(LINES), LINES, CONTEXT)
+    const source = sourceOf(documentOf(LINES), LINES, CONTEXT)
     const lines = source.lines.map(({ sid, type, name, description, quantity, amount }) => {
       return [sid, type, name, description, quantity.toFixed(), amount.toFixed()]
     })
@@ -77,16 +85,15 @@ describe('a stored invoice', () => {
     expect(source.lines.map(({ taxes }) => taxes.length)).toEqual([0, 1, 0, 1, 1, 1])
     expect(source.lines[1]?.period?.start).toEqual(new Date('2024-04-18T00:00:00Z'))
     expect(viewOf(source).totals.payable.toFixed()).toBe(source.due.toFixed())
-    const reversed = invoiceSource(documentOf(LINES), [...LINES].reverse(), CONTEXT)
+    const reversed = sourceOf(documentOf(LINES), [...LINES].reverse(), CONTEXT)
     expect(reversed).toEqual(source)
   })
 
   it('has account, seller and language as the invoice keeps them', () => {
     const settings = { seller: { name: 'New' }, language: 'de' }
     const document = documentOf(LINES, { seller: SELLER, billed: 1 })
-    const source = invoiceSource(document, LINES, { ...CONTEXT, settings })
+    const source = sourceOf(document, LINES, { ...CONTEXT, settings })
     expect(source).toMatchObject({
-      isConfirmed: true,
       kind: 'invoice',
       language: 'he_IL',
       buyer: { name: 'Dana Levi', country: 'Israel' },
@@ -99,26 +106,26 @@ describe('a stored invoice', () => {
     const lines = [stored('-10', { type: 'credit', usaget: 'refund', rate: 'BACK' })]
     const adjusts = [{ invoice_id: 99, amount: Decimal128.fromString('11.7') }]
     const note = documentOf(lines, { adjusts, attributes: { invoice_type: 'immediate' } })
-    const source = invoiceSource(note, lines, CONTEXT)
+    const source = sourceOf(note, lines, CONTEXT)
     expect(source).toMatchObject({ kind: 'credit_note', adjusts: [{ invoiceId: 99 }] })
     expect(source.period).toBeUndefined()
-    expect(invoiceSource(documentOf(lines), lines, CONTEXT).kind).toBe('invoice')
+    expect(sourceOf(documentOf(lines), lines, CONTEXT).kind).toBe('invoice')
   })
 
   it('with other lines than those of its total is refused', () => {
-    const without = () => invoiceSource(documentOf(LINES), LINES.slice(1), CONTEXT)
+    const without = () => sourceOf(documentOf(LINES), LINES.slice(1), CONTEXT)
     expect(without).toThrow('invoice 101: its lines differ from its total by -3')
   })
 
   it('without a number is refused', () => {
     const { invoice_id: _, ...document } = documentOf(LINES)
-    const read = () => invoiceSource(document as BillrunDocument, LINES, CONTEXT)
+    const read = () => sourceOf(document as BillrunDocument, LINES, CONTEXT)
     expect(read).toThrow('the invoice of account 17 for 202405 has no number')
   })
 
   it.each([Number.NaN, 'many', {}])('with an amount that is no number is refused: %j', (bad) => {
     const lines = [{ ...LINES[0], exact: { aprice: bad } }]
-    const read = () => invoiceSource(documentOf(LINES), lines, CONTEXT)
+    const read = () => sourceOf(documentOf(LINES), lines, CONTEXT)
     expect(read).toThrow(BillingError)
   })
 
@@ -128,7 +135,7 @@ describe('a stored invoice', () => {
       { type: 'flat', sid: 1, name: 'B', aprice: 0.2, tax_data: {} },
     ]
     const totals = { before_vat: 0.30000000000000004, after_vat_rounded: 0.3 }
-    const source = invoiceSource(documentOf([], { totals }), lines, CONTEXT)
+    const source = sourceOf(documentOf([], { totals }), lines, CONTEXT)
     expect(viewOf(source).totals).toMatchObject({ payable: new Exact('0.3') })
   })
 })

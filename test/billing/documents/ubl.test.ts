@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { EInvoiceError } from '../../../src/billing/documents/errors.ts'
 import { type InvoiceSource, NO_PARTY } from '../../../src/billing/documents/source.ts'
-import { ublOf } from '../../../src/billing/documents/ubl/invoice.ts'
+import { ublPieces } from '../../../src/billing/documents/ubl/invoice.ts'
 import { countryCode } from '../../../src/billing/documents/ubl/parties.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 import { example, schematron, whyNoRules } from '../../support/billing/en16931.ts'
@@ -25,6 +25,8 @@ const several = [
   line('3.335', { sid: 8, taxes: [vat('0.07')] }),
 ]
 const rounding = ['0.19', '0.07', '0.05'].map((rate) => line('0.005', { taxes: [vat(rate)] }))
+
+const ublOf = (source: InvoiceSource) => [...ublPieces(source)].join('')
 
 function due(lines: InvoiceSource['lines'], changes: Partial<InvoiceSource> = {}): InvoiceSource {
   return invoice(dueOf(lines), lines, changes)

@@ -3,8 +3,6 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createDocuments } from '../../../src/billing/documents/documents.ts'
-import { loadInvoiceSource } from '../../../src/billing/documents/load-invoice.ts'
 import { exactAmount } from '../../../src/catalog/records/exact-amount.ts'
 import { changeStoredConfig } from '../../../src/catalog/settings/stored-config.ts'
 import { useCycle } from '../../support/billing/cycle-fixture.ts'
@@ -151,8 +149,7 @@ describe('files of confirmed invoices', () => {
       { invoice: 101, err: { message: expect.stringContaining(`${texts}, line 1`) } },
     ])
     rmSync(texts)
-    const source = await loadInvoiceSource(deps.catalog, deps.config, await invoice())
-    await createDocuments(deps.config.invoices).documentOf(source, 'pdf')
+    await deps.documents.writeConfirmed(await invoice(), ['pdf'])
     expect(existsSync(file('pdf'))).toBe(true)
   })
 

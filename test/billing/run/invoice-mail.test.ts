@@ -8,10 +8,12 @@ import { type ConfirmDeps, confirmInvoices } from '../../../src/billing/run/conf
 import { MAIL_KIND, mailHandler } from '../../../src/billing/run/invoice-mail.ts'
 import { enqueueOutbox } from '../../../src/catalog/transactions/outbox.ts'
 import { loadConfig } from '../../../src/config/load.ts'
+import type { Config } from '../../../src/config/schema.ts'
 import { closeMail } from '../../../src/external/mail.ts'
 import { createLogger } from '../../../src/runtime/log.ts'
 import { ACTOR } from '../../support/billing/books.ts'
 import { cycleOf, KEY, useCycle } from '../../support/billing/cycle-fixture.ts'
+import { inlineDocuments } from '../../support/billing/invoices.ts'
 import { runReal } from '../../support/billing/real-cycle.ts'
 import { type MailServer, startMailServer } from '../../support/mail-server.ts'
 
@@ -23,11 +25,15 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
+const using = (config: Config) => {
+  return { config, documents: inlineDocuments({ catalog: cycle.catalog(), config }) }
+}
+
 async function confirmWith(url: string): Promise<ConfirmDeps> {
-  const deps = { ...cycle.deps(), config: loadConfig({ env: settings(url) }) }
+  const deps = { ...cycle.deps(), ...using(loadConfig({ env: settings(url) })) }
   const log = createLogger({ name: 'test', level: 'silent' })
   const catalog = cycle.catalog()
-  catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, deps.config) }, log)
+  catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(deps) }, log)
   await confirmInvoices(deps, { cycle: cycleOf(), invoices: null, actor: ACTOR })
   return deps
 }
@@ -113,7 +119,7 @@ describe('a confirmed invoice', () => {
     servers.push(server)
     const { confirm, deps, logged } = await runReal(cycle, 10, settings(server.url))
     const { catalog } = deps
-    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, deps.config) }, deps.log)
+    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(deps) }, deps.log)
     const charged = { source: 'billrun' } as never
     const setPrice = (aprice: string) =>
       catalog.lines.updateOne(charged, { $set: { 'exact.aprice': aprice } } as never)
@@ -200,10 +206,10 @@ describe('a mail server that does not answer', () => {
     const server = await startSilentServer()
     const env = { ...settings(server.url), TOLLGATE_MAIL_TIMEOUT_MS: '300000' }
     const catalog = cycle.catalog()
-    const deps = { ...cycle.deps(), config: loadConfig({ env }) }
+    const deps = { ...cycle.deps(), ...using(loadConfig({ env })) }
     const log = createLogger({ name: 'test', level: 'silent' })
     const done: unknown[] = []
-    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, deps.config) }, log)
+    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(deps) }, log)
     await cycle.addAccounts(45)
     await cycle.run()
     const order = { cycle: cycleOf(), invoices: null, actor: ACTOR }
@@ -230,8 +236,8 @@ describe('a mail server that does not answer', () => {
     await cycle.run()
     const catalog = cycle.catalog()
     const log = createLogger({ name: 'test', level: 'silent' })
-    const deps = { ...cycle.deps(), config: loadConfig({ env }) }
-    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, deps.config) }, log)
+    const deps = { ...cycle.deps(), ...using(loadConfig({ env })) }
+    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(deps) }, log)
     await confirmInvoices(deps, { cycle: cycleOf(), invoices: null, actor: ACTOR })
     await expect.poll(outbox).toMatchObject([{ failures: 1, holder: null }])
     await server.close()
@@ -239,7 +245,7 @@ describe('a mail server that does not answer', () => {
     const working = await startMailServer()
     servers.push(working)
     const config = loadConfig({ env: settings(working.url) })
-    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, config) }, log)
+    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler({ catalog, ...using(config) }) }, log)
     await catalog.outbox.updateMany({}, { $set: { expires: new Date(0) } })
     expect(await catalog.dispatcher.recover()).toBe(1)
     expect(working.messages).toHaveLength(1)
@@ -271,10 +277,10 @@ describe('a mail server that answers byte by byte', () => {
     await cycle.addAccounts(1)
     await cycle.run()
     const env = { ...settings(server.url), TOLLGATE_MAIL_TIMEOUT_MS: '200' }
-    const deps = { ...cycle.deps(), config: loadConfig({ env }) }
+    const deps = { ...cycle.deps(), ...using(loadConfig({ env })) }
     const catalog = cycle.catalog()
     const log = createLogger({ name: 'test', level: 'silent' })
-    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(catalog, deps.config) }, log)
+    catalog.dispatcher.register({ [MAIL_KIND]: mailHandler(deps) }, log)
     await confirmInvoices(deps, { cycle: cycleOf(), invoices: null, actor: ACTOR })
     await expect.poll(outbox).toMatchObject([{ failures: 1 }])
     await server.close()

@@ -1,4 +1,17 @@
 /** Invoices for tests of documents. */
+import { buffer } from 'node:stream/consumers'
+import { computeAccount } from '../../../src/billing/cycle/compute.ts'
+import {
+  createDocuments,
+  type DocumentFile,
+  type DocumentFormat,
+  type Documents,
+} from '../../../src/billing/documents/documents.ts'
+import {
+  documentMaker,
+  type MakerDeps,
+  renderDocument,
+} from '../../../src/billing/documents/make.ts'
 import { invoiceSettingsOf } from '../../../src/billing/documents/settings.ts'
 import {
   type InvoiceSettings,
@@ -7,6 +20,9 @@ import {
   type SourceLine,
   type SourceTax,
 } from '../../../src/billing/documents/source.ts'
+import type { DocumentThreads } from '../../../src/billing/documents/threads.ts'
+import { type ExpectedDeps, expectedSource } from '../../../src/billing/run/expected.ts'
+import type { ComputeAccount } from '../../../src/billing/run/process-page.ts'
 import { Exact } from '../../../src/catalog/records/exact-amount.ts'
 
 export const SELLER = {
@@ -69,6 +85,36 @@ export function invoice(
     settings: settings(),
     ...changes,
   }
+}
+
+/** Documents that are made in this thread. */
+export function inlineDocuments(deps: MakerDeps): Documents {
+  return createDocuments(deps.config.invoices, documentMaker(deps))
+}
+
+/** Stand in for the threads of documents. */
+export function inlineThreads(
+  deps: ExpectedDeps & MakerDeps,
+  compute: ComputeAccount = computeAccount,
+): DocumentThreads {
+  const expect: MakerDeps['expect'] = (wanted) => expectedSource(deps, compute, wanted)
+  return { make: documentMaker({ ...deps, expect }), close: async () => undefined }
+}
+
+export function bytesOf({ bytes }: DocumentFile): Promise<Buffer> {
+  return buffer(bytes)
+}
+
+/** The document of an invoice. `templates`: folder of the operator. */
+export async function rendered(
+  source: InvoiceSource,
+  format: DocumentFormat,
+  templates = '',
+): Promise<Buffer> {
+  const pieces: Buffer[] = []
+  const write = (piece: string | Uint8Array) => void pieces.push(Buffer.from(piece as string))
+  await renderDocument(source, format, templates, { write })
+  return Buffer.concat(pieces)
 }
 
 /** Sum of exact final charges, rounded half away from zero: what a bill of these lines is. */

@@ -15,6 +15,7 @@ import { writeFlush } from '../../../src/recorder/write.ts'
 import { lineOf } from '../recorder/accounts.ts'
 import { ACTOR } from './books.ts'
 import { type CycleFixture, config, cycleOf, FROM, TO } from './cycle-fixture.ts'
+import { inlineDocuments } from './invoices.ts'
 
 /** A price of 0, so that invoices consist of usage. */
 export async function addPlan(catalog: Catalog, more: object = {}): Promise<void> {
@@ -61,7 +62,7 @@ export function useLateUsage(cycle: CycleFixture) {
   const clock = { nowMs: () => cycle.now() }
   const confirm = (key: string, on = catalog()) =>
     confirmInvoices(
-      { ...cycle.deps(), config, catalog: on },
+      { ...cycle.deps(), config, documents: inlineDocuments({ catalog: on, config }), catalog: on },
       { cycle: cycleOf(key), invoices: null, actor: ACTOR },
     )
   return {

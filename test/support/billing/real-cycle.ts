@@ -15,6 +15,7 @@ import { loadConfig } from '../../../src/config/load.ts'
 import { createLogger, type Logger } from '../../../src/runtime/log.ts'
 import { ACTOR } from './books.ts'
 import { type CycleFixture, cycleOf, FROM, TO } from './cycle-fixture.ts'
+import { inlineDocuments } from './invoices.ts'
 
 export interface RealCycle {
   readonly deps: ConfirmDeps & { readonly log: Logger }
@@ -36,7 +37,8 @@ export async function runReal(
   const config = loadConfig({ env })
   const { catalog, clock } = cycle.deps()
   const openAccounts = async () => storedAccounts(catalog)
-  const deps = { catalog, clock, config, log, openAccounts }
+  const documents = inlineDocuments({ catalog, config })
+  const deps = { catalog, clock, config, documents, log, openAccounts }
   await catalog.plans.insertOne({
     name: 'GOLD',
     from: FROM,

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import PDFDocument from 'pdfkit'
 import { TemplateError } from '../errors.ts'
 import { checkPng, type Logo } from '../logo.ts'
+import type { DocumentOutput } from '../output.ts'
 import { type Direction, directionOf, isRightToLeft, visualRuns, wrapText } from './bidi.ts'
 
 export const PAGE = { width: 595.28, height: 841.89, side: 48, top: 48, bottom: 64 } as const
@@ -84,8 +85,11 @@ export interface Canvas {
   fill(box: Box & { readonly height: number }, color: string): void
   /** Throws `TemplateError` with the path for a picture that cannot be drawn. */
   image(logo: Logo, box: Box & { readonly height: number }): void
-  /** `decorate` draws what is outside of the content on every page, once the number is known. */
-  end(decorate: (page: number, pages: number) => void): Promise<Buffer>
+  /**
+   * Writes the document. `layout` is called twice: the first time only the pages are counted.
+   * `decorate` draws what is outside of the content of a page.
+   */
+  write(layout: () => void, decorate: (page: number, pages: number) => void): Promise<void>
 }
 
 export interface Box {
@@ -95,11 +99,15 @@ export interface Box {
 }
 
 /** Throws `TemplateError` for fonts that cannot be used. */
-export function createCanvas(fonts: Fonts, info: PdfInfo, direction: Direction): Canvas {
+export function createCanvas(
+  fonts: Fonts,
+  info: PdfInfo,
+  direction: Direction,
+  output: DocumentOutput,
+): Canvas {
   const document = new PDFDocument({
     size: [PAGE.width, PAGE.height],
     margin: 0,
-    bufferPages: true,
     autoFirstPage: false,
     pdfVersion: '1.7',
     lang: info.language,
@@ -113,7 +121,7 @@ export function createCanvas(fonts: Fonts, info: PdfInfo, direction: Direction):
   for (const weight of hasBold ? WEIGHTS : WEIGHTS.slice(0, 1)) {
     useFont(fonts[weight], (bytes) => document.registerFont(weight, bytes).font(weight))
   }
-  return new PdfCanvas(document, direction, hasBold)
+  return new PdfCanvas(document, direction, hasBold, output)
 }
 
 function useFont({ path, bytes }: Font, use: (bytes: Buffer) => void): void {
@@ -149,22 +157,55 @@ class PdfCanvas implements Canvas {
   y = PAGE.top
   readonly #document: Document
   readonly #hasBold: boolean
-  readonly #bytes: Promise<Buffer>
+  readonly #output: DocumentOutput
   readonly #lines = new Map<string, readonly string[]>()
+  #page = 0
+  /** Draws nothing in the first pass. */
+  #isDrawn = false
+  #endPage: () => void = () => undefined
 
-  constructor(document: Document, direction: Direction, hasBold: boolean) {
+  constructor(document: Document, direction: Direction, hasBold: boolean, output: DocumentOutput) {
     this.#document = document
     this.#hasBold = hasBold
     this.direction = direction
-    this.#bytes = bytesOf(document)
-    document.addPage()
+    this.#output = output
+  }
+
+  async write(layout: () => void, decorate: (page: number, pages: number) => void): Promise<void> {
+    this.#beginPage()
+    layout()
+    const pages = this.#page
+    this.#page = 0
+    this.#isDrawn = true
+    this.#beginPage()
+    this.#endPage = () => decorate(this.#page, pages)
+    layout()
+    this.#endPage()
+    this.#document.end()
+    // Pictures are decoded meanwhile.
+    for await (const bytes of this.#document) this.#output.write(bytes as Buffer)
   }
 
   reserve(height: number): boolean {
     if (this.y + height <= CONTENT_BOTTOM) return false
-    this.#document.addPage()
-    this.y = PAGE.top
+    this.#endPage()
+    this.#beginPage()
     return true
+  }
+
+  #beginPage(): void {
+    this.#page += 1
+    this.y = PAGE.top
+    if (!this.#isDrawn) return
+    this.#document.addPage()
+    this.#pass()
+  }
+
+  /** Writes the pages that are finished. */
+  #pass(): void {
+    for (let bytes = this.#document.read(); bytes !== null; bytes = this.#document.read()) {
+      this.#output.write(bytes)
+    }
   }
 
   heightOf(text: string, width: number, style: TextStyle): number {
@@ -172,6 +213,7 @@ class PdfCanvas implements Canvas {
   }
 
   text(text: string, box: Box, style: TextStyle): void {
+    if (!this.#isDrawn) return
     const document = this.#document
     const lines = this.#linesOf(text, box.width, style)
     const direction = directionOf(text)
@@ -193,6 +235,7 @@ class PdfCanvas implements Canvas {
   }
 
   rule(box: Box, color: string, weight: number): void {
+    if (!this.#isDrawn) return
     const x = this.#leftOf(box.start, box.width)
     this.#document
       .moveTo(x, box.y)
@@ -202,11 +245,13 @@ class PdfCanvas implements Canvas {
   }
 
   fill(box: Box & { readonly height: number }, color: string): void {
+    if (!this.#isDrawn) return
     const x = this.#leftOf(box.start, box.width)
     this.#document.rect(x, box.y, box.width, box.height).fill(color)
   }
 
   image({ path, bytes }: Logo, { start, y, width, height }: Box & { readonly height: number }) {
+    if (!this.#isDrawn) return
     const fit: [number, number] = [width, height]
     // At the end of the line.
     const options = this.direction === 'ltr' ? { fit, align: 'right' as const } : { fit }
@@ -216,16 +261,6 @@ class PdfCanvas implements Canvas {
     } catch (error) {
       throw new TemplateError(`${path} cannot be drawn: ${(error as Error).message}`)
     }
-  }
-
-  async end(decorate: (page: number, pages: number) => void): Promise<Buffer> {
-    const { count } = this.#document.bufferedPageRange()
-    for (let page = 0; page < count; page += 1) {
-      this.#document.switchToPage(page)
-      decorate(page + 1, count)
-    }
-    this.#document.end()
-    return this.#bytes
   }
 
   /** Also selects the font. */
@@ -255,13 +290,4 @@ class PdfCanvas implements Canvas {
     const x = PAGE.side + start
     return this.direction === 'ltr' ? x : PAGE.width - x - width
   }
-}
-
-function bytesOf(document: Document): Promise<Buffer> {
-  const chunks: Buffer[] = []
-  return new Promise((resolve, reject) => {
-    document.on('data', (chunk: Buffer) => chunks.push(chunk))
-    document.on('end', () => resolve(Buffer.concat(chunks)))
-    document.on('error', reject)
-  })
 }

@@ -1,6 +1,6 @@
 /** Layout of an invoice as PDF: A4, tables over several pages with their header repeated. */
-import { setImmediate } from 'node:timers/promises'
 import type { Logo } from '../logo.ts'
+import type { DocumentOutput } from '../output.ts'
 import type { ColumnText, PartyText, Presentation, Section } from '../presentation.ts'
 import type { InvoiceColumn } from '../source.ts'
 import { type Canvas, CONTENT_WIDTH, createCanvas, type Fonts, LEADING, PAGE } from './canvas.ts'
@@ -21,8 +21,6 @@ const TITLE = { size: 18, weight: 'bold', color: ACCENT } as const
 const SMALL = { size: 7, color: SOFT } as const
 const TOTAL = { size: 11, weight: 'bold', color: INK } as const
 
-/** Other work of the process goes on between them. */
-const LINES_AT_ONCE = 50
 const PADDING = 4
 const GAP = 14
 const LINE_HEIGHT = BODY.size * LEADING
@@ -44,20 +42,23 @@ export interface PdfParts {
   readonly createdAt: Date
 }
 
-export async function invoicePdf(
+export function writeInvoicePdf(
   presentation: Presentation,
   { fonts, logo, createdAt }: PdfParts,
-): Promise<Buffer> {
+  output: DocumentOutput,
+): Promise<void> {
   const { title, number, seller, locale, direction } = presentation
   const info = { title: `${title} ${number}`, author: seller.name, language: locale, createdAt }
-  const canvas = createCanvas(fonts, info, direction)
-  drawHead(canvas, presentation, logo)
-  for (const section of presentation.sections) await drawSection(canvas, presentation, section)
-  if (presentation.sections.length === 0) drawParagraph(canvas, label(presentation, 'no_lines'))
-  drawTaxes(canvas, presentation)
-  drawTotals(canvas, presentation)
-  drawNotes(canvas, presentation)
-  return canvas.end((page, pages) => drawMargins(canvas, presentation, page, pages))
+  const canvas = createCanvas(fonts, info, direction, output)
+  const layout = () => {
+    drawHead(canvas, presentation, logo)
+    for (const section of presentation.sections) drawSection(canvas, presentation, section)
+    if (presentation.sections.length === 0) drawParagraph(canvas, label(presentation, 'no_lines'))
+    drawTaxes(canvas, presentation)
+    drawTotals(canvas, presentation)
+    drawNotes(canvas, presentation)
+  }
+  return canvas.write(layout, (page, pages) => drawMargins(canvas, presentation, page, pages))
 }
 
 function label({ texts }: Presentation, name: string): string {
@@ -125,11 +126,7 @@ function placedColumns(columns: readonly ColumnText[]): readonly PlacedColumn[] 
   })
 }
 
-async function drawSection(
-  canvas: Canvas,
-  presentation: Presentation,
-  section: Section,
-): Promise<void> {
+function drawSection(canvas: Canvas, presentation: Presentation, section: Section): void {
   const columns = placedColumns(presentation.columns)
   const header = { cells: columns.map(({ label: text }) => text), style: LABEL }
   // A title never stands at the end of a page without a line.
@@ -137,8 +134,7 @@ async function drawSection(
   canvas.text(section.title, { start: 0, y: canvas.y, width: CONTENT_WIDTH }, HEADING)
   canvas.y += canvas.heightOf(section.title, CONTENT_WIDTH, HEADING) + 3
   drawRow(canvas, columns, header.cells, header.style, SHADE)
-  for (const [index, { cells }] of section.lines.entries()) {
-    if (index % LINES_AT_ONCE === 0) await setImmediate()
+  for (const { cells } of section.lines) {
     const texts = cells.map(({ text }) => text)
     if (canvas.reserve(rowHeight(canvas, columns, texts))) {
       drawRow(canvas, columns, header.cells, header.style, SHADE)

@@ -16,7 +16,7 @@ import {
   type ViewLine,
   viewOf,
 } from '../view.ts'
-import { customerXml, partiesOf, supplierXml } from './parties.ts'
+import { customerXml, partiesOf, supplierXml, type UblParties } from './parties.ts'
 import { aggregate, basic, ublDocument, type Xml } from './xml.ts'
 
 const CUSTOMIZATION = 'urn:cen.eu:en16931:2017'
@@ -34,9 +34,10 @@ interface Ubl {
 }
 
 /**
- * Throws `EInvoiceError` if mandatory data is missing, or if EN 16931 cannot express the invoice.
+ * The document in pieces. Throws `EInvoiceError` if mandatory data is missing, or if EN 16931
+ * cannot express the invoice.
  */
-export function ublOf(source: InvoiceSource): string {
+export function ublPieces(source: InvoiceSource): Iterable<string> {
   const { currencyCode } = source.settings
   const view = withLine(viewOf(source, Math.min(DIGITS_MAX, currencyDigits(currencyCode))))
   const missing: string[] = []
@@ -49,20 +50,27 @@ export function ublOf(source: InvoiceSource): string {
   refuseInexpressible(view)
   const isCredit = source.kind === 'credit_note'
   const ubl: Ubl = { view, isCredit, currency: currency ?? '' }
-  return ublDocument(isCredit ? 'CreditNote' : 'Invoice', [
-    headXml(ubl),
-    periodXml(ubl, source.period),
-    ...source.adjusts.map((adjusted) => referenceXml(ubl, adjusted)),
-    supplierXml(parties),
-    customerXml(parties, source),
-    paymentXml(ubl),
-    ...view.lines.filter(isAllowance).map((line) => allowanceXml(ubl, line)),
-    taxXml(ubl),
-    totalsXml(ubl),
-    ...view.lines
-      .filter((line) => !isAllowance(line))
-      .map((line, at) => lineXml(ubl, line, at + 1)),
-  ])
+  return ublDocument(isCredit ? 'CreditNote' : 'Invoice', children(ubl, parties))
+}
+
+function* children(ubl: Ubl, parties: UblParties): Generator<Xml> {
+  const { view } = ubl
+  const { source } = view
+  yield headXml(ubl)
+  yield periodXml(ubl, source.period)
+  for (const adjusted of source.adjusts) yield referenceXml(ubl, adjusted)
+  yield supplierXml(parties)
+  yield customerXml(parties, source)
+  yield paymentXml(ubl)
+  for (const line of view.lines) if (isAllowance(line)) yield allowanceXml(ubl, line)
+  yield taxXml(ubl)
+  yield totalsXml(ubl)
+  let number = 0
+  for (const line of view.lines) {
+    if (isAllowance(line)) continue
+    number += 1
+    yield lineXml(ubl, line, number)
+  }
 }
 
 /** An invoice has a line (BR-16), also one without charges or with allowances only. */

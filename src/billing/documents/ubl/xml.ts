@@ -25,12 +25,13 @@ export function aggregate(name: string, ...children: readonly Xml[]): Xml {
   return content === '' ? '' : `<cac:${name}>${content}</cac:${name}>`
 }
 
-/** `name`: `Invoice` or `CreditNote`. */
-export function ublDocument(name: string, children: readonly Xml[]): Xml {
+/** The document in pieces. `name`: `Invoice` or `CreditNote`. */
+export function* ublDocument(name: string, children: Iterable<Xml>): Generator<string> {
   const namespace = `urn:oasis:names:specification:ubl:schema:xsd:${name}-2`
   const names = `xmlns="${namespace}" xmlns:cac="${AGGREGATES}" xmlns:cbc="${BASICS}"`
-  const declaration = '<?xml version="1.0" encoding="UTF-8"?>\n'
-  return `${declaration}<${name} ${names}>${children.join('')}</${name}>\n`
+  yield `<?xml version="1.0" encoding="UTF-8"?>\n<${name} ${names}>`
+  yield* children
+  yield `</${name}>\n`
 }
 
 function attribute(text: string): string {

@@ -28,6 +28,7 @@ import type { Ledger } from '../../../../src/ledger/ledger.ts'
 import { createLogger, type Logger } from '../../../../src/runtime/log.ts'
 import { openRedis, waitForRedis } from '../../../../src/store/redis.ts'
 import { computeSmall, smallWorkers } from '../../billing/cycle-fixture.ts'
+import { inlineThreads } from '../../billing/invoices.ts'
 import { openTestLedger } from '../../ledger.ts'
 import { startTestMongo, type TestMongo } from '../../mongo.ts'
 import { LEDGER_SETTINGS } from '../../recorder/accounts.ts'
@@ -175,10 +176,12 @@ function actionStores(
   const current = createCurrentSettings(catalog, clock, config.catalog.pollMs)
   const entityApi = createEntityApi({ ...stores, lookup })
   const payments = createPayments({ ...stores, lookup, settings: current, entityApi })
+  const deps = { ...stores, openAccounts }
   const cycle = createCycle({
     ...stores,
     openAccounts,
     startWorkers: () => smallWorkers(stores, compute),
+    startDocuments: () => inlineThreads(deps, compute),
     compute,
   })
   const { fields } = entityApi

@@ -12,6 +12,7 @@ import { computeAccount } from '../../../../../src/billing/cycle/compute.ts'
 import { storedAccounts } from '../../../../../src/billing/run/accounts.ts'
 import { createLogger } from '../../../../../src/runtime/log.ts'
 import { addAccounts, config, FROM, smallWorkers, TO } from '../../../billing/cycle-fixture.ts'
+import { inlineThreads } from '../../../billing/invoices.ts'
 import { type ActionServer, useActionServer } from '../action-server.ts'
 import { emptied, type SetUp } from './set-up.ts'
 import type { World } from './steps.ts'
@@ -23,7 +24,9 @@ async function runJobs(server: ActionServer): Promise<void> {
   const log = createLogger({ name: 'test', level: 'silent' })
   const openAccounts = async () => storedAccounts(catalog)
   const startWorkers = () => smallWorkers({ catalog, clock })
-  const parts = createCycle({ catalog, clock, config, log, openAccounts, startWorkers })
+  const startDocuments = () => inlineThreads({ catalog, config, openAccounts })
+  const stores = { catalog, clock, config, log, openAccounts }
+  const parts = createCycle({ ...stores, startWorkers, startDocuments })
   const metrics = { cycleRun: () => undefined }
   const handlers = { cycle: cycleHandler(parts, metrics), confirm: confirmHandler(parts) }
   for (const job of await jobsDue({ catalog, clock })) {

@@ -1,0 +1,83 @@
+/** Entry of the threads that make documents (piscina). */
+import { workerData } from 'node:worker_threads'
+import { openCatalog } from '../../catalog/connection.ts'
+import { CatalogUnavailableError, SlowReadError } from '../../catalog/errors.ts'
+import type { Config } from '../../config/schema.ts'
+import { CustomerSystemError } from '../../external/customers/errors.ts'
+import { type ClockOffset, clockWith } from '../../runtime/clock.ts'
+import { computeAccount } from '../cycle/compute.ts'
+import { CycleError } from '../cycle/input.ts'
+import { BillingError } from '../errors.ts'
+import { expectedSource } from '../run/expected.ts'
+import { createAccounts } from '../run/open-accounts.ts'
+import { AccountInputError } from '../run/read-accounts.ts'
+import type { DocumentFormat, DocumentSubject, MakeDocument } from './documents.ts'
+import { EInvoiceError } from './errors.ts'
+import { documentMaker } from './make.ts'
+
+export interface DocumentThreadData {
+  readonly config: Config
+  /** Offset of the installation's clock. */
+  readonly ahead: ClockOffset | undefined
+}
+
+export interface DocumentThreadTask {
+  readonly subject: DocumentSubject
+  readonly format: DocumentFormat
+  readonly path: string
+}
+
+export interface DocumentFailure {
+  readonly kind: 'outage' | 'e-invoice' | 'refused' | CustomerSystemError['kind']
+  readonly message: string
+}
+
+const { config, ahead } = (workerData ?? {}) as DocumentThreadData
+
+const CONNECTIONS_MAX = 2
+
+let opened: Promise<MakeDocument> | null = null
+
+/** Null once the file is complete. */
+export async function makeInThread({
+  subject,
+  format,
+  path,
+}: DocumentThreadTask): Promise<DocumentFailure | null> {
+  try {
+    opened ??= open()
+    await (await opened)(subject, format, path)
+    return null
+  } catch (error) {
+    const failure = failureOf(error)
+    if (failure === null) throw error
+    return failure
+  }
+}
+
+async function open(): Promise<MakeDocument> {
+  const catalog = await openCatalog({
+    ...config.mongo,
+    appName: 'tollgate-documents',
+    readTimeoutMs: config.entities.readTimeoutMs,
+    connectionsMax: CONNECTIONS_MAX,
+  })
+  const { openAccounts } = createAccounts(catalog, config, clockWith(ahead))
+  const deps = { catalog, config, openAccounts }
+  return documentMaker({
+    ...deps,
+    expect: (wanted) => expectedSource(deps, computeAccount, wanted),
+  })
+}
+
+/** Errors lose their class between threads. Null for a defect. */
+function failureOf(error: unknown): DocumentFailure | null {
+  if (error instanceof CustomerSystemError) return { kind: error.kind, message: error.reason }
+  if (!(error instanceof Error)) return null
+  const { message } = error
+  if (error instanceof CatalogUnavailableError) return { kind: 'outage', message }
+  if (error instanceof SlowReadError) return { kind: 'outage', message }
+  if (error instanceof EInvoiceError) return { kind: 'e-invoice', message }
+  const isRefused = [BillingError, CycleError, AccountInputError].some((of) => error instanceof of)
+  return isRefused ? { kind: 'refused', message } : null
+}
