@@ -2,7 +2,14 @@
 import { expect } from 'vitest'
 import { DEFINITIONS } from '../../../../../src/admin/entities/definitions/collections.ts'
 import { eventWith, storeEvents } from '../../../catalog/events.ts'
-import { idOf, isRefusedBy, periods, stored, useApiServer } from '../../entities/api/api-server.ts'
+import {
+  type ApiServer,
+  idOf,
+  isRefusedBy,
+  periods,
+  stored,
+  useApiServer,
+} from '../../entities/api/api-server.ts'
 import { makeAny, ORDINARY } from '../../entities/api/creators.ts'
 import type { Fields } from '../action-server.ts'
 import type { SetUp } from './set-up.ts'
@@ -29,7 +36,6 @@ export function entities(): SetUp {
     now: world.now,
     at: (ms) => world.setNow(new Date(ms).toISOString()),
   }
-  const plan = ({ variables }: World) => ({ name: variables.get('plan') })
   async function make({ variables }: World, name: string, collection: string, fields: Fields) {
     const body = await makeAny(world, collection, fields)
     const key = DEFINITIONS.get(collection)?.keyField ?? ''
@@ -44,40 +50,12 @@ export function entities(): SetUp {
       thirtyMandatory: mandatory.map((name) => `${name} is mandatory`).join('; '),
     }),
     verbs: {
+      ...revisionVerbs(world),
+      ...refusalVerbs(world),
       /** A complete entity with these fields; its id in a variable, and its key in `$name_key`. */
       make,
       configure: (_world: World, ...change: Parameters<typeof world.configure>) =>
         world.configure(...change),
-      event: (_world: World, stamp: string, fields: Fields) =>
-        storeEvents(server.catalog(), eventWith(stamp, fields)),
-      events(_world: World, count: number, fields: Fields) {
-        const all = Array.from({ length: count }, (_, index) => eventWith(`m${index}`, fields))
-        return storeEvents(server.catalog(), ...all)
-      },
-      /** Periods of a plan, `begin` or `begin end`; after a gap the first revision is reopened. */
-      async revisions({ variables }: World, ...spans: readonly string[]) {
-        const [first = '', ...rest] = spans
-        const [from, to] = first.split(' ')
-        const body = await makeAny(world, 'plans', { from, ...(to && { to }), description: 'r0' })
-        variables.set('plan', body.entity['name']).set('r0', idOf(body))
-        for (const [index, span] of rest.entries()) {
-          const [begin, end] = span.split(' ')
-          const action = spans[index]?.includes(' ') ? 'reopen' : 'closeandnew'
-          const query = { _id: variables.get(`r${index}`) }
-          const update = { from: begin, description: `r${index + 1}` }
-          const next = idOf(await world.ok('plans', action, { query, update }))
-          variables.set(`r${index + 1}`, next)
-          if (!end) continue
-          await world.ok('plans', 'close', { query: { _id: next }, update: { to: end } })
-        }
-      },
-      /** The revisions of the plan have these periods; an open end is `-`. */
-      periods: async (all: World, ...expected: readonly unknown[]) =>
-        expect(await periods(world, 'plans', plan(all))).toEqual(expected),
-      async described(all: World, ...expected: readonly unknown[]) {
-        const found = await stored(world, 'plans', plan(all))
-        expect(found.map(({ description }) => description)).toEqual(expected)
-      },
       /** Values are different, and like the first one. */
       distinct(_world: World, form: unknown, ...values: readonly unknown[]) {
         expect(values.map(String)).toEqual(values.map(() => form))
@@ -87,34 +65,6 @@ export function entities(): SetUp {
       async ok(_world: World, name: string, address: Address, update: Fields, expected = {}) {
         const params = { query: queryOf(address), update }
         requireMatch(shown(await world.ok(...pathOf(name), params)), expected, name)
-      },
-      /** An error of shape A, with its display code and parts of its text. */
-      refused: (_world: World, name: string, params: Fields, refusal: Refusal) =>
-        isRefusedBy(world, pathOf(name), params, refusal),
-      /** The same for a write. */
-      no: (_world: World, name: string, address: Address, update: Fields, refusal: Refusal) =>
-        isRefusedBy(world, pathOf(name), { query: queryOf(address), update }, refusal),
-      /** A refusal of any shape. */
-      anyError: async (_world: World, name: string, params: Fields, expected = {}) =>
-        requireMatch(await world.refused(...pathOf(name), params), expected, name),
-      /** A body as it is. */
-      async post(_world: World, name: string, body: string, expected: Fields) {
-        const headers = { 'Content-Type': 'application/json' }
-        const answer = await world.send(`/billapi/${name}`, { method: 'POST', headers, body })
-        expect(answer.http).toBe(200)
-        requireMatch(answer.body, expected, name)
-      },
-      /** An error about an entity that is not found or needed, with parts of its text. */
-      async fails(_world: World, name: string, params: Fields, ...parts: string[]) {
-        const body = await world.refused(...pathOf(name), params)
-        expect(Object.keys(body)).toEqual(['status', 'code', 'data'])
-        expect(body.code).toBe(500)
-        for (const part of parts) expect(body.data.message).toContain(part)
-      },
-      /** A complete `create` with these fields is refused. */
-      notMade: (_world: World, collection: string, fields: Fields, refusal: Refusal) => {
-        const update = { from: '2026-01-01', ...ORDINARY[collection]?.(), ...fields }
-        return isRefusedBy(world, [collection, 'create'], { update }, refusal)
       },
       /** A subscriber `$sid` of the account `$aid` since 2025, and its invoices. */
       async customer(all: World, ...invoices: readonly Fields[]) {
@@ -130,6 +80,77 @@ export function entities(): SetUp {
           await world.stores().catalog.billrun.insertMany(documents as never)
         }
       },
+    },
+  }
+}
+
+type Verbs = NonNullable<SetUp['verbs']>
+
+function revisionVerbs(world: ApiServer): Verbs {
+  const plan = ({ variables }: World) => ({ name: variables.get('plan') })
+  return {
+    event: (_world: World, stamp: string, fields: Fields) =>
+      storeEvents(world.stores().catalog, eventWith(stamp, fields)),
+    events(_world: World, count: number, fields: Fields) {
+      const all = Array.from({ length: count }, (_, index) => eventWith(`m${index}`, fields))
+      return storeEvents(world.stores().catalog, ...all)
+    },
+    /** Periods of a plan, `begin` or `begin end`; after a gap the first revision is reopened. */
+    async revisions({ variables }: World, ...spans: readonly string[]) {
+      const [first = '', ...rest] = spans
+      const [from, to] = first.split(' ')
+      const body = await makeAny(world, 'plans', { from, ...(to && { to }), description: 'r0' })
+      variables.set('plan', body.entity['name']).set('r0', idOf(body))
+      for (const [index, span] of rest.entries()) {
+        const [begin, end] = span.split(' ')
+        const action = spans[index]?.includes(' ') ? 'reopen' : 'closeandnew'
+        const query = { _id: variables.get(`r${index}`) }
+        const update = { from: begin, description: `r${index + 1}` }
+        const next = idOf(await world.ok('plans', action, { query, update }))
+        variables.set(`r${index + 1}`, next)
+        if (!end) continue
+        await world.ok('plans', 'close', { query: { _id: next }, update: { to: end } })
+      }
+    },
+    /** The revisions of the plan have these periods; an open end is `-`. */
+    periods: async (all: World, ...expected: readonly unknown[]) =>
+      expect(await periods(world, 'plans', plan(all))).toEqual(expected),
+    async described(all: World, ...expected: readonly unknown[]) {
+      const found = await stored(world, 'plans', plan(all))
+      expect(found.map(({ description }) => description)).toEqual(expected)
+    },
+  }
+}
+
+function refusalVerbs(world: ApiServer): Verbs {
+  return {
+    /** An error of shape A, with its display code and parts of its text. */
+    refused: (_world: World, name: string, params: Fields, refusal: Refusal) =>
+      isRefusedBy(world, pathOf(name), params, refusal),
+    /** The same for a write. */
+    no: (_world: World, name: string, address: Address, update: Fields, refusal: Refusal) =>
+      isRefusedBy(world, pathOf(name), { query: queryOf(address), update }, refusal),
+    /** A refusal of any shape. */
+    anyError: async (_world: World, name: string, params: Fields, expected = {}) =>
+      requireMatch(await world.refused(...pathOf(name), params), expected, name),
+    /** A body as it is. */
+    async post(_world: World, name: string, body: string, expected: Fields) {
+      const headers = { 'Content-Type': 'application/json' }
+      const answer = await world.send(`/billapi/${name}`, { method: 'POST', headers, body })
+      expect(answer.http).toBe(200)
+      requireMatch(answer.body, expected, name)
+    },
+    /** An error about an entity that is not found or needed, with parts of its text. */
+    async fails(_world: World, name: string, params: Fields, ...parts: string[]) {
+      const body = await world.refused(...pathOf(name), params)
+      expect(Object.keys(body)).toEqual(['status', 'code', 'data'])
+      expect(body.code).toBe(500)
+      for (const part of parts) expect(body.data.message).toContain(part)
+    },
+    /** A complete `create` with these fields is refused. */
+    notMade: (_world: World, collection: string, fields: Fields, refusal: Refusal) => {
+      const update = { from: '2026-01-01', ...ORDINARY[collection]?.(), ...fields }
+      return isRefusedBy(world, [collection, 'create'], { update }, refusal)
     },
   }
 }
