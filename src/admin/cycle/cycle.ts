@@ -1,4 +1,4 @@
-/** Composition of the billing cycle: stores, worker threads, documents, the state of this process. */
+/** Composition of the billing cycle: worker threads, documents, the state of this process. */
 import { computeAccount } from '../../billing/cycle/compute.ts'
 import { createDocuments, type Documents } from '../../billing/documents/documents.ts'
 import { type DocumentThreads, documentThreads } from '../../billing/documents/threads.ts'

@@ -3,7 +3,7 @@ import type { FileHandle } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
 import type { BillrunDocument } from '../../catalog/entities/bill.ts'
 import type { Config } from '../../config/schema.ts'
-import type { Expectation } from '../run/expected.ts'
+import { type Expectation, NO_NUMBER } from '../run/expectation.ts'
 import { isConfirmed } from '../run/status.ts'
 import { DocumentStoreError, EInvoiceError } from './errors.ts'
 import { kindOf } from './read-invoice.ts'
@@ -34,8 +34,9 @@ export type InvoiceName = Pick<InvoiceSource, 'aid' | 'billrunKey' | 'invoiceId'
 export type DocumentSubject = { readonly invoice: InvoiceName } | { readonly expected: Expectation }
 
 /**
- * Makes a document as a new file of this path; `signal` cancels it. Rejects with `TemplateError`, `EInvoiceError` or
- * another `BillingError`, `CustomerSystemError`, `CatalogUnavailableError` or `ReadCancelledError`.
+ * Makes a document as a new file of this path; `signal` cancels it. Rejects with `TemplateError`,
+ * `EInvoiceError` or another `BillingError`, `CustomerSystemError`, `ReadCancelledError` or
+ * `CatalogUnavailableError`.
  */
 export type MakeDocument = (
   subject: DocumentSubject,
@@ -73,9 +74,6 @@ export interface Documents {
   /** The path of the kept file of a confirmed invoice; empty without a folder. */
   pathOf(invoice: InvoiceName): string
 }
-
-/** The number on an expected invoice: those of stored ones begin above. */
-export const NO_NUMBER = 0
 
 export function createDocuments(
   { folder }: Pick<Config['invoices'], 'folder'>,

@@ -19,7 +19,7 @@ export interface DocumentThreads {
 const THREADS_MAX = 2
 /** A thread without work ends, which gives its memory back. */
 const IDLE_MS = 10_000
-/** Of the objects of a thread; the lines of an invoice are limited (`readAccounts`). */
+/** Memory of one thread; the lines of an invoice are limited (`readAccounts`). */
 const MEMORY_MIB_MAX = 512
 
 const ENTRY = fileURLToPath(new URL('./thread.js', import.meta.url))

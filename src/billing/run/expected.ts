@@ -3,28 +3,16 @@ import type { Catalog } from '../../catalog/connection.ts'
 import { billrunSettingsOf } from '../../catalog/settings/billrun-settings.ts'
 import { readCategory } from '../../catalog/settings/stored-config.ts'
 import type { Fields } from '../../domain/fields.ts'
-import type { AccountInvoice, StoredRevision } from '../cycle/compute.ts'
-import { NO_NUMBER } from '../documents/documents.ts'
+import type { AccountInvoice } from '../cycle/compute.ts'
 import { invoiceSource, SourceLines } from '../documents/read-invoice.ts'
 import type { InvoiceSource } from '../documents/source.ts'
 import { BillingError } from '../errors.ts'
 import type { OpenAccounts } from './account-source.ts'
 import { dueDatesOf } from './due-dates.ts'
+import { type Expectation, NO_NUMBER } from './expectation.ts'
 import { type ComputeAccount, computeOne } from './process-page.ts'
 import { readAccounts } from './read-accounts.ts'
-import type { RunCycle } from './run-cycle.ts'
 import { type RunConfig, readRunData } from './run-data.ts'
-
-export interface Expectation {
-  readonly aid: number
-  readonly cycle: RunCycle
-  /** Whether usage and credits are left out. */
-  readonly ignoresLines: boolean
-  /** In place of the stored revisions. */
-  readonly account: readonly StoredRevision[] | null
-  readonly subscribers: readonly StoredRevision[] | null
-  readonly nowMs: number
-}
 
 export interface ExpectedDeps {
   readonly catalog: Catalog

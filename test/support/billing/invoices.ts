@@ -70,7 +70,6 @@ export function invoice(
     billrunKey: '202405',
     invoiceId: 101,
     kind: 'invoice',
-    isConfirmed: false,
     invoiceDate: new Date('2024-05-01T00:00:00+02:00'),
     period: {
       start: new Date('2024-04-01T00:00:00+02:00'),
