@@ -105,6 +105,7 @@ export function linePricing(
   const rules = { ...stored, catalogue: bare, profile: null, actionRules: null }
   const finder: LinePricing['finder'] = {
     otherCategories: (usaget) => stored.finder.otherCategories(usaget),
+    changeAfter: (...asked) => stored.finder.changeAfter(...asked),
     find(category, usage, atMs) {
       const rate = stored.finder.find(category, usage, atMs)
       return rate === null ? null : (revisionAt(bare.rates.get(rate.key), atMs) ?? rate)
