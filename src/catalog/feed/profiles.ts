@@ -145,9 +145,12 @@ function withAccountPart(
   account: AccountAnswer = { part: null, untilMs: Number.POSITIVE_INFINITY },
 ): FoundSubscriber | Error {
   if (account instanceof Error) return account
+  const toMs = Math.min(validUntilMs, nextMs, account.untilMs)
+  const fromMs = Math.max(profile.fromMs, account.part?.fromMs ?? 0)
+  // A grant must know the edges of both.
   return {
-    profile: withAccount(profile, account.part),
-    validUntilMs: Math.min(validUntilMs, nextMs, account.untilMs),
+    profile: { ...withAccount(profile, account.part), fromMs, toMs },
+    validUntilMs: toMs,
   }
 }
 

@@ -44,11 +44,15 @@ describe('findProfile', () => {
     })
     expect(joined?.profile.overrides.map(({ key }) => key)).toEqual(['ITS', 'OWN'])
     expect(joined?.validUntilMs).toBe(day('2026-04-01'))
+    expect(joined?.profile.toMs).toBe(day('2026-04-01'))
 
     const between = await find(catalog, '2026-05-01')
     expect(between?.profile).toMatchObject({ accountServices: [], accountCreditLimit: null })
     expect(between?.validUntilMs).toBe(day('2026-06-01'))
-    expect((await find(catalog, '2026-07-01'))?.validUntilMs).toBe(FOREVER_MS)
+    expect(between?.profile.toMs).toBe(day('2026-06-01'))
+    const last = await find(catalog, '2026-07-01')
+    expect(last?.validUntilMs).toBe(FOREVER_MS)
+    expect(last?.profile).toMatchObject({ fromMs: day('2026-06-01'), toMs: FOREVER_MS })
   })
 
   it('returns the plan from the first adjoining revision that has it', async () => {
