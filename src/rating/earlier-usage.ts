@@ -101,7 +101,10 @@ function settleShares(
 }
 
 /** Settles the last part by the terms of its segment, which are not those of its time. */
-function settleLast(states: RequestStates, { service, remaining, carried }: SettledUse): SettledUse {
+function settleLast(
+  states: RequestStates,
+  { service, remaining, carried }: SettledUse,
+): SettledUse {
   const { requested, used, calledNumber } = remaining
   const settled = states.settle(service, used, 0, null, 'none', { carriedReservation: carried })
   return unsettled(settled.service, withVolumes(remaining, requested, 0, -1, calledNumber))

@@ -35,7 +35,7 @@ import { type Usage, UsageOfSubscriber } from './usage-fields.ts'
 /** The immutable input of rating besides the request. */
 export interface RatingContext {
   catalogue: Catalogue
-  finder: Pick<RateFinder, 'find' | 'otherCategories' | 'changeAfter'>
+  finder: Pick<RateFinder, 'find' | 'otherCategories' | 'changeAfter' | 'readsTime'>
   /** The cycle of an event, and the start of the oldest cycle that still receives events. */
   cycleAt: (atMs: number, nowMs: number) => OpenCycle
   /** Time zone of the installation, and the first day of the cycles of `cycleAt`. */

@@ -48,11 +48,14 @@ export class RateFinder {
   readonly #configured = new Map<string, ReadonlyMap<string, readonly Step[]>>()
   /** The configured categories except retail. */
   readonly #others: readonly string[]
+  /** Whether the event time is a value of rules, so that any instant may have another rate. */
+  readonly readsTime: boolean
   /** Steps for retail if the usage type has no configured rules. */
   readonly #unconfigured: readonly Step[]
 
   /** `rateKeys`: the templates of `rating.rateKeys`. Throws for an unknown placeholder. */
   constructor(calculators: Calculators, rateKeys: readonly string[]) {
+    this.readsTime = calculators.readsTime
     for (const [category, usagets] of calculators.categories) {
       const steps = [...usagets].map(([usaget, priorities]): [string, readonly Step[]] => [
         usaget,
