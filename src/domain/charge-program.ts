@@ -53,6 +53,8 @@ export interface AfterBoundary {
   /** Epoch ms. */
   fromMs: number
   start: SegmentStart
+  /** As in `KnownTerms`. */
+  digest: number
   subscriber: OwnerState
   account: OwnerState | null
 }

@@ -34,6 +34,16 @@ export function digestOf(request: ChargeRequest): number {
   return mixer.digest()
 }
 
+/** A digest of 53 bits of a list of texts. */
+export function digestOfTexts(texts: readonly string[]): number {
+  mixer.begin()
+  for (const text of texts) {
+    mixer.text(text)
+    mixer.code(0)
+  }
+  return mixer.digest()
+}
+
 function mixService(service: ServiceRequest): void {
   mixer.code(1)
   mixer.integer(service.ratingGroup)

@@ -26,16 +26,13 @@ export function reserveNext(work: SettlementWork, segment: Segment, program: Cha
 
 /** Reserves for usage on either side of the next boundary. */
 function reserveAcross(work: SettlementWork, segment: Segment, program: ChargeProgram): void {
-  const { requested, nextOrder, after } = program
-  const cover = allocateAcrossBoundary(
-    work,
-    segment,
-    present(after, 'boundary'),
-    nextOrder,
-    requested,
-  )
+  const { requested, nextOrder } = program
+  const after = present(program.after, 'boundary')
+  const { fromMs, start, digest } = after
+  const cover = allocateAcrossBoundary(work, segment, after, nextOrder, requested)
   const { plan, granted, slices, micros, keepsTerms } = cover
-  if (keepsTerms) segment.endMs = FOREVER_MS
+  segment.endMs = keepsTerms ? FOREVER_MS : fromMs
+  segment.after = keepsTerms ? null : { digest, endMs: start.endMs }
   const cost = Math.max(0, peakPrice(segment, plan.priced, granted) - segment.charged)
   reservePlan(work, segment, nextOrder, plan, granted)
   for (const { bucket, units } of slices) if (bucket !== null) hold(work, bucket, units)

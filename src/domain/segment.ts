@@ -78,6 +78,7 @@ export function copySegment(segment: Segment): Segment {
     fundingSources: segment.fundingSources,
     isPrepaid: segment.isPrepaid,
     endMs: segment.endMs,
+    after: segment.after,
     number: segment.number,
     version: segment.version,
     carried: segment.carried,
@@ -199,6 +200,7 @@ function beginSegment(
     fundingSources: start.fundingSources,
     isPrepaid: start.isPrepaid,
     endMs: start.endMs,
+    after: null,
     number: service.segmentsEnded + 1,
     version: 0,
     carried,
@@ -228,6 +230,7 @@ export function refresh(segment: Segment, next: SegmentStart): void {
   segment.hasGroups = next.hasGroups
   segment.isPrepaid = next.isPrepaid
   segment.endMs = next.endMs
+  segment.after = null
 }
 
 export function endSegment(work: SettlementWork, segment: Segment, state: Line['state']): void {

@@ -69,8 +69,18 @@ export interface SegmentStart {
   endMs: number
 }
 
+/** The terms that a grant found after the end of its own, and reserved for. */
+export interface KnownTerms {
+  /** Of everything that determines price and payment. */
+  digest: number
+  /** When still others may begin, epoch ms. */
+  endMs: number
+}
+
 /** Part of a service in a session with one key: the unit of pricing and of lines. */
 export interface Segment extends SegmentStart {
+  /** The terms after `endMs` for granted units; null if the grant is not for usage after it. */
+  after: KnownTerms | null
   /** Number within the service, from 1. */
   number: number
   /** Incremented by each change that reaches the line. */

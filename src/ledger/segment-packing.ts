@@ -2,7 +2,8 @@
  * Encodes segments, their payments and their reservations. Numbers, times and texts as `Writer`
  * writes them; times are relative to an instant that the caller knows:
  *
- *   segment      pricing | u8 flags | funding sources | end | number | counts
+ *   segment      pricing | u8 flags | funding sources | end | digest and end of the terms after it |
+ *                number | counts
  *   counts       version, used | included units, included money | charged units | money that groups
  *                covered | charged | debt, forfeited units and micros | debt of the account |
  *                payments (payment-packing.ts) | first and last time | carried state
@@ -29,6 +30,7 @@ const FUNDING_SOURCES = 8
 const RARE = 16
 const ACCOUNT_DEBT = 32
 const CARRIED = 64
+const TERMS_AFTER = 128
 
 const SOURCE_OF_ACCOUNT = 1
 const SOURCE_IS_GROUP = 2
@@ -40,8 +42,10 @@ const SLICE_OF_ACCOUNT = 2
 const SLICE_IS_INCLUDED = 4
 
 export function writeSegment(writer: Writer, segment: Segment, sinceMs: number): void {
-  const { fundingSources } = segment
-  const flags = flagsOf(segment) | (fundingSources.length > 0 ? FUNDING_SOURCES : 0)
+  const { fundingSources, after } = segment
+  let flags = flagsOf(segment)
+  if (fundingSources.length > 0) flags |= FUNDING_SOURCES
+  if (after !== null) flags |= TERMS_AFTER
   writePricing(writer, segment)
   writer.u8(flags)
   if (fundingSources.length > 0) {
@@ -49,6 +53,10 @@ export function writeSegment(writer: Writer, segment: Segment, sinceMs: number):
     for (const source of fundingSources) writeFundingSource(writer, source)
   }
   writer.time(segment.endMs, sinceMs)
+  if (after !== null) {
+    writer.number(after.digest)
+    writer.time(after.endMs, sinceMs)
+  }
   writer.number(segment.number)
   writeCounts(writer, segment, flags, sinceMs)
 }
@@ -58,6 +66,8 @@ export function readSegment(reader: Reader, sinceMs: number): Segment {
   const flags = reader.u8()
   const fundingSources = flags & FUNDING_SOURCES ? readFundingSources(reader) : []
   const endMs = reader.time(sinceMs)
+  const hasAfter = (flags & TERMS_AFTER) !== 0
+  const after = hasAfter ? { digest: reader.number(), endMs: reader.time(sinceMs) } : null
   const number = reader.number()
   const counts = readCounts(reader, flags, sinceMs)
   return {
@@ -75,6 +85,7 @@ export function readSegment(reader: Reader, sinceMs: number): Segment {
     fundingSources,
     isPrepaid: pricing.isPrepaid,
     endMs,
+    after,
     number,
     version: counts.version,
     carried: counts.carried,

@@ -177,10 +177,12 @@ function findProducts(
     plan,
     disallowedRates: override?.disallowedRates ?? plan.disallowedRates,
     offers,
-    sinceMs: Math.max(plan.fromMs, profile.fromMs),
-    untilMs: Math.min(plan.toMs, profile.toMs),
+    sinceMs: plan.fromMs,
+    untilMs: plan.toMs,
     ratedServices: new RatedServiceCache(),
   }
+  // A grant also asks for the time after the profile.
+  boundBy(products, profile, atMs)
   addServices(products, catalogue, profile, atMs, calendar)
   return products
 }

@@ -4,9 +4,11 @@
 import type { SubscriberProfile } from '../domain/catalogue.ts'
 import type { AfterBoundary } from '../domain/charge-program.ts'
 import type { ServiceRequest } from '../domain/charge-request.ts'
-import type { CounterOwners } from '../domain/counters.ts'
+import { type CounterOwners, CREDIT } from '../domain/counters.ts'
+import { digestOfTexts } from '../domain/digest.ts'
 import { lastUsedAt } from '../domain/segment.ts'
 import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
+import { FOREVER_MS } from '../domain/time.ts'
 import type { ChargeContext } from './decision.ts'
 import { isFundedBy, isSameFunding, openFundingSources } from './funding-sources.ts'
 import type { RatedService } from './rated-service-cache.ts'
@@ -47,8 +49,11 @@ export function boundariesOf(
   const profileMs = profile?.fromMs ?? 0
   const usedMs = lastUsedAt(reported, reportedMs, segment.firstMs)
   let endMs = knownEnd(service, segment, usedMs, times)
+  const known = service.reservation.units > 0 ? segment.after : null
   while (usedMs >= endMs) {
     const next = rateAt(endMs)
+    const isFirst = known !== null && found.length === 0
+    if (isFirst && (next === null || digestOfTerms(next) !== known.digest)) break
     if (endMs < profileMs && (next === null || !isOfPlan)) {
       endMs = profileMs
       continue
@@ -57,7 +62,7 @@ export function boundariesOf(
     const last = found.at(-1)?.next
     const isSame = last === undefined ? continues(segment, next, owners) : isEqual(last, next)
     if (!isSame) found.push({ next, fromMs: endMs })
-    endMs = next.untilMs
+    endMs = isFirst ? Math.max(next.untilMs, known.endMs) : next.untilMs
   }
   return found
 }
@@ -107,26 +112,41 @@ export function sharesOf(
   return [first, ...splitByTime(used - first, instants)]
 }
 
-/** Terms of a grant after the next boundary; null if the session expires before it. */
-export function afterBoundary(
+/** The terms of a grant, which end where others begin, and those. */
+export interface GrantTerms {
+  granting: SegmentStart
+  /** Null if the session expires before others begin. */
+  after: AfterBoundary | null
+}
+
+/** What is known of the time of a grant: granted units have these terms. */
+export function termsOfGrant(
   { profile, settings }: ChargeContext,
   owners: CounterOwners,
   granting: SegmentStart,
   atMs: number,
   rateAt: RateAt,
-): AfterBoundary | null {
-  if (profile === null) return null
+): GrantTerms {
+  if (profile === null) return { granting, after: null }
   const horizonMs = atMs + settings.validityMs + settings.graceMs
   let fromMs = granting.endMs
   while (fromMs <= horizonMs) {
     const next = rateAt(fromMs)
-    if (next === null) return null
+    if (next === null) return { granting: { ...granting, endMs: FOREVER_MS }, after: null }
     if (!continues(granting, next, owners)) {
-      const opened = openFundingSources(owners, next, profile)
-      const { subscriber, account } = opened.owners
-      return { fromMs, start: opened.start, subscriber, account }
+      const digest = digestOfTerms(next)
+      const { start, owners: opened } = openFundingSources(owners, next, profile)
+      return { granting, after: { fromMs, start, digest, ...opened } }
     }
     fromMs = next.start.endMs
   }
-  return null
+  const isLater = fromMs > granting.endMs
+  return { granting: isLater ? { ...granting, endMs: fromMs } : granting, after: null }
+}
+
+function digestOfTerms({ start, funding }: RatedService): number {
+  const groups = funding.groups.map(
+    ({ owner, counter, fromMs, total }) => `${owner} ${counter} ${fromMs} ${total}`,
+  )
+  return digestOfTexts([start.key, ...groups, funding.credit === null ? '' : CREDIT])
 }

@@ -12,7 +12,7 @@ import {
   startedService,
 } from '../domain/segment.ts'
 import type { Reservation, Segment, ServiceSession } from '../domain/session.ts'
-import { boundariesOf, continues, sharesOf } from './boundaries.ts'
+import { type Boundary, boundariesOf, continues, sharesOf } from './boundaries.ts'
 import type { RequestStates } from './request-states.ts'
 import type { ServiceRates } from './service-rates.ts'
 
@@ -95,7 +95,19 @@ function settleShares(
     split.remaining = withVolumes(split.remaining, requested, used - share, -1, calledNumber)
     split.carried = settled.carriedReservation
   }
-  return split
+  const { untilMs } = (boundaries.at(-1) as Boundary).next
+  const usedMs = lastUsedAt(effective, eventTimeMs, segment.firstMs)
+  return usedMs < untilMs ? split : settleLast(states, split)
+}
+
+/** Settles the last part by the terms of its segment, which are not those of its time. */
+function settleLast(
+  states: RequestStates,
+  { service, remaining, carried }: SettledUse,
+): SettledUse {
+  const { requested, used, calledNumber } = remaining
+  const settled = states.settle(service, used, 0, null, 'none', { carriedReservation: carried })
+  return unsettled(settled.service, withVolumes(remaining, requested, 0, -1, calledNumber))
 }
 
 /** Settles the usage by itself if its terms, or its buckets, are not those of the grant. */

@@ -35,7 +35,7 @@ import { type Usage, UsageOfSubscriber } from './usage-fields.ts'
 /** The immutable input of rating besides the request. */
 export interface RatingContext {
   catalogue: Catalogue
-  finder: Pick<RateFinder, 'find' | 'otherCategories'>
+  finder: Pick<RateFinder, 'find' | 'otherCategories' | 'changeAfter' | 'readsTime'>
   /** The cycle of an event, and the start of the oldest cycle that still receives events. */
   cycleAt: (atMs: number, nowMs: number) => OpenCycle
   /** Time zone of the installation, and the first day of the cycles of `cycleAt`. */
@@ -71,8 +71,25 @@ export function rateService(
   if (known === null && isOneCategory && isLasting(products)) {
     cacheRated(products, rate, terms, rated)
   }
-  if (rated.untilMs <= profile.toMs) return rated
-  return { start: rated.start, funding: rated.funding, untilMs: profile.toMs }
+  const matched = service.rateKey === '' ? untilOtherMatch(context, fields, atMs, rated) : rated
+  if (matched.untilMs <= profile.toMs || atMs >= profile.toMs) return matched
+  return { start: matched.start, funding: matched.funding, untilMs: profile.toMs }
+}
+
+/** Ends the terms where a rate begins that matches the usage better. */
+function untilOtherMatch(
+  { finder }: RatingContext,
+  fields: UsageFields,
+  atMs: number,
+  rated: RatedService,
+): RatedService {
+  const { start, funding } = rated
+  let endMs = finder.changeAfter(RETAIL, fields, atMs, start.endMs)
+  for (const category of finder.otherCategories(fields.usaget)) {
+    endMs = finder.changeAfter(category, fields, atMs, endMs)
+  }
+  if (endMs >= start.endMs) return rated
+  return { start: { ...start, endMs }, funding, untilMs: endMs }
 }
 
 export function isBarred(profile: SubscriberProfile, atMs: number): boolean {

@@ -4,7 +4,7 @@ import type { ChargeRequest, ServiceRequest } from '../domain/charge-request.ts'
 import { usedAt } from '../domain/segment.ts'
 import type { ServiceSession, Session } from '../domain/session.ts'
 import type { ChargeContext } from './decision.ts'
-import { rateService } from './program.ts'
+import { isBarred, rateService } from './program.ts'
 import type { RatedService } from './rated-service-cache.ts'
 
 export class ServiceRates {
@@ -22,11 +22,20 @@ export class ServiceRates {
 
   /** Rates the service at an instant. Returns the reason if it cannot be rated. */
   at(service: ServiceRequest, atMs: number): RatedService | Reason {
-    if (this.#lastService === service && this.#lastMs === atMs) return this.#last
+    if (this.#lastService === service && this.#isLast(atMs)) return this.#last
     this.#last = this.#rate(service, atMs)
     this.#lastService = service
     this.#lastMs = atMs
     return this.#last
+  }
+
+  /** Whether the last result applies: mostly a grant is rated right after the usage before it. */
+  #isLast(atMs: number): boolean {
+    if (atMs === this.#lastMs) return true
+    const last = this.#last
+    const { profile, finder } = this.context
+    if (profile === null || typeof last === 'string' || finder.readsTime) return false
+    return atMs > this.#lastMs && atMs < last.untilMs && !isBarred(profile, atMs)
   }
 
   #rate(service: ServiceRequest, atMs: number): RatedService | Reason {

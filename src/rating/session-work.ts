@@ -1,6 +1,6 @@
 /** Decides one request on a session: settles its services one after the other. */
 import type { ChargeOutcome, Quote, Reason, ServiceOutcome } from '../domain/charge-outcome.ts'
-import type { AfterBoundary, Settlement } from '../domain/charge-program.ts'
+import type { Settlement } from '../domain/charge-program.ts'
 import {
   type ChargeRequest,
   opensSession,
@@ -22,7 +22,7 @@ import {
   overallReason,
   settledOnly,
 } from './answers.ts'
-import { afterBoundary } from './boundaries.ts'
+import { type GrantTerms, termsOfGrant } from './boundaries.ts'
 import type { ChargeContext, ChargeDecision, ChargeView, IdentifiedRequest } from './decision.ts'
 import { settleEarlier } from './earlier-usage.ts'
 import { effectiveRequest } from './effective-request.ts'
@@ -256,9 +256,9 @@ export class SessionWork implements UnitWork<WorkState> {
     const isUnused = !this.#hasExpired && endsUnused(kind, requested, used, service)
     const ends = kind === 'release' || isUnused
     const end = this.#hasExpired ? 'expired' : ends ? 'closed' : 'none'
-    const after = requested === 0 ? null : this.#after(effective, rated.start)
+    const { granting, after } = this.#termsOf(effective, rated.start)
     const more = { carriedReservation, after, isUnused }
-    const settled = this.#states.settle(service, used, requested, rated.start, end, more)
+    const settled = this.#states.settle(service, used, requested, granting, end, more)
     if (isUnused && kind === 'event') this.#states.store(reopened(settled))
     if (effective.requested === 0) return this.#settledOnly(effective)
     if (settled.granted === 0) {
@@ -289,12 +289,16 @@ export class SessionWork implements UnitWork<WorkState> {
     }
   }
 
-  /** Terms of a grant beyond the next boundary; null for an event, which is used immediately. */
-  #after(effective: ServiceRequest, granting: SegmentStart | null): AfterBoundary | null {
+  /** Without boundaries for an event, which is used immediately, and without a grant. */
+  #termsOf(
+    effective: ServiceRequest,
+    granting: SegmentStart | null,
+  ): GrantTerms | { granting: null; after: null } {
     const { kind, eventTimeMs } = this.#request
-    if (kind === 'event' || granting === null) return null
+    if (granting === null) return { granting, after: null }
+    if (kind === 'event' || effective.requested === 0) return { granting, after: null }
     const rateAt = (atMs: number) => this.#rates.find(effective, atMs)
-    return afterBoundary(this.#context, this.#states.owners, granting, eventTimeMs, rateAt)
+    return termsOfGrant(this.#context, this.#states.owners, granting, eventTimeMs, rateAt)
   }
 
   #useUp({ service, granted }: Settlement, next: SegmentStart | null): Settlement {

@@ -1,5 +1,6 @@
 /** Composes a worker: its connections, compiled catalogue and caches, and the processor on them. */
 import { randomInt } from 'node:crypto'
+import { LENIENT } from '../catalog/compile/document.ts'
 import { type Catalog, openCatalog } from '../catalog/connection.ts'
 import { CHARGING_COLLECTIONS } from '../catalog/entities/entity-table.ts'
 import { type CatalogFeed, createCatalogFeed } from '../catalog/feed/feed.ts'
@@ -170,7 +171,8 @@ function openProfiles(sources: ProfileSources) {
     subscribe: () => followCustomerChanges(redis, profiles, log),
   })
   const onStale = () => customers.countStale()
-  const read = createProfileReader(storedParts(catalog), needsPool, customers)
+  const stored = storedParts(catalog, LENIENT, config.rating.eventFutureMsMax)
+  const read = createProfileReader(stored, needsPool, customers)
   const profiles = new ProfileCache(read, { entriesMax, unknownTtlMs, onStale })
   return { profiles, customers }
 }

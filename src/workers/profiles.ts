@@ -19,6 +19,8 @@ export interface ProfileQuery {
 
 export interface ReadProfile {
   profile: SubscriberProfile
+  /** As in `FoundSubscriber`; the begin of the profile if absent. */
+  validSinceMs?: number
   validUntilMs: number
   /** Absent for entities of the node, whose changes are followed. */
   ageLimits?: AgeLimits | undefined
@@ -43,6 +45,7 @@ export interface ProfileSettings {
 /** A profile with the data to determine whether it is current. */
 export interface CachedProfile {
   profile: SubscriberProfile | null
+  validSinceMs: number
   validUntilMs: number
   /** When the read began, by the node's clock. */
   readMs: number
@@ -141,9 +144,9 @@ export class ProfileCache {
     return this.#ages?.revive(cached, atMs, nowMs) === true && this.#holdsAt(cached, atMs)
   }
 
-  #holdsAt({ profile, begun, validUntilMs }: CachedProfile, atMs: number): boolean {
+  #holdsAt({ profile, begun, validSinceMs, validUntilMs }: CachedProfile, atMs: number): boolean {
     if (profile === null || this.#isOld(profile, begun)) return false
-    return atMs >= profile.fromMs && atMs < validUntilMs
+    return atMs >= validSinceMs && atMs < validUntilMs
   }
 
   #peekUnknown(name: string, atMs: number, nowMs: number): CachedProfile | undefined {
@@ -233,22 +236,23 @@ export class ProfileCache {
       const validUntilMs = nowMs + Math.max(this.#settings.unknownTtlMs, UNKNOWN_MS_MIN)
       const { subscriber: fence = -1, account: accountFence = -1 } = seen ?? {}
       const read = { readMs: nowMs, begun, fence, accountFence, atMs }
-      const unknown: CachedProfile = { profile: null, validUntilMs, ...read }
+      const unknown: CachedProfile = { profile: null, validSinceMs: 0, validUntilMs, ...read }
       if (dropped.size === 0) this.#unknown.set(name, unknown)
       return unknown
     }
-    const { profile, validUntilMs } = read
+    const { profile, validSinceMs = profile.fromMs, validUntilMs } = read
     const isDropped = dropped.has('all') || dropped.has(profile.sid)
     if (isDropped || this.#isOld(profile, begun)) {
       const unbound = { fence: -1, accountFence: -1 }
-      return { profile, validUntilMs: 0, readMs: nowMs, begun, ...unbound, atMs }
+      return { profile, validSinceMs, validUntilMs: 0, readMs: nowMs, begun, ...unbound, atMs }
     }
     const known = this.#bySid.get(profile.sid)
     const fences = {
       fence: seen?.sid === profile.sid ? seen.subscriber : -1,
       accountFence: seen?.aid === profile.aid ? seen.account : -1,
     }
-    const fresh: CachedProfile = { profile, validUntilMs, readMs: nowMs, begun, ...fences, atMs }
+    const valid = { validSinceMs, validUntilMs }
+    const fresh: CachedProfile = { profile, ...valid, readMs: nowMs, begun, ...fences, atMs }
     // One revision under several identifiers is one entry.
     const cached = known?.profile?.id === profile.id ? Object.assign(known, fresh) : fresh
     if (sidOf(query) === 0) this.#byName.set(name, cached)

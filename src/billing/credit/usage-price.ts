@@ -14,6 +14,7 @@ import { FOREVER_MS, NO_BEGIN_MS } from '../../domain/time.ts'
 import { bareCatalogue, bareProfile, negated } from '../../rating/bare-prices.ts'
 import { chargeSession } from '../../rating/charge-session.ts'
 import type { ChargeContext } from '../../rating/decision.ts'
+import { compileCalculators } from '../../rating/match/calculators.ts'
 import { RateFinder } from '../../rating/match/finder.ts'
 import type { TaxContext } from '../../rating/price.ts'
 import type { BillingCalendar } from '../cycle-key.ts'
@@ -76,7 +77,7 @@ function chargeContext(
   const { defaultTax, mapTax } = taxation
   return {
     catalogue: bareCatalogue(whole),
-    finder: new RateFinder({ categories: new Map(), fieldsNeeded: () => [] }, []),
+    finder: new RateFinder(compileCalculators({}), []),
     cycleAt: createCycleFinder(calendar.zone, calendar.cycleDay),
     calendar,
     defaultTax,

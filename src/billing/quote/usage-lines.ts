@@ -105,6 +105,8 @@ export function linePricing(
   const rules = { ...stored, catalogue: bare, profile: null, actionRules: null }
   const finder: LinePricing['finder'] = {
     otherCategories: (usaget) => stored.finder.otherCategories(usaget),
+    readsTime: stored.finder.readsTime,
+    changeAfter: (...asked) => stored.finder.changeAfter(...asked),
     find(category, usage, atMs) {
       const rate = stored.finder.find(category, usage, atMs)
       return rate === null ? null : (revisionAt(bare.rates.get(rate.key), atMs) ?? rate)

@@ -60,10 +60,17 @@ export interface ProfileParts {
   pools(instants: readonly AccountAt[]): Promise<PoolOf>
 }
 
-/** Entities of the node. Their errors are `FieldError` and `PoolTooLargeError`. */
-export function storedParts(catalog: Catalog, options: CompileOptions = LENIENT): ProfileParts {
+/**
+ * Entities of the node. Their errors are `FieldError` and `PoolTooLargeError`.
+ * `clockDifferenceMs`: by how much clocks of events may be behind.
+ */
+export function storedParts(
+  catalog: Catalog,
+  options: CompileOptions = LENIENT,
+  clockDifferenceMs = 0,
+): ProfileParts {
   return {
-    revisions: (queries) => findRevisions(catalog, queries, options),
+    revisions: (queries) => findRevisions(catalog, queries, options, clockDifferenceMs),
     nextStarts: (found) => nextStarts(catalog, found),
     planStarts: (found) => planStarts(catalog, found),
     accounts: (instants) => accountsAt(catalog, instants, options),
@@ -140,14 +147,18 @@ function isFound(revision: FoundRevision | Error | null): revision is FoundRevis
 }
 
 function withAccountPart(
-  { profile, validUntilMs }: FoundRevision,
+  { profile, validSinceMs, validUntilMs }: FoundRevision,
   nextMs = Number.POSITIVE_INFINITY,
   account: AccountAnswer = { part: null, untilMs: Number.POSITIVE_INFINITY },
 ): FoundSubscriber | Error {
   if (account instanceof Error) return account
+  const toMs = Math.min(validUntilMs, nextMs, account.untilMs)
+  const fromMs = Math.max(profile.fromMs, account.part?.fromMs ?? 0)
+  // A grant must know the edges of both.
   return {
-    profile: withAccount(profile, account.part),
-    validUntilMs: Math.min(validUntilMs, nextMs, account.untilMs),
+    profile: { ...withAccount(profile, account.part), fromMs, toMs },
+    validSinceMs: fromMs > profile.fromMs ? fromMs : validSinceMs,
+    validUntilMs: toMs,
   }
 }
 
@@ -157,9 +168,10 @@ function withPool(
 ): FoundSubscriber | Error {
   if (subscriber instanceof Error) return subscriber
   if (pool instanceof Error) return pool
-  const { profile, validUntilMs } = subscriber
+  const { profile, validSinceMs, validUntilMs } = subscriber
   return {
     profile: { ...profile, pool: pool.part },
+    validSinceMs,
     validUntilMs: Math.min(validUntilMs, pool.untilMs),
   }
 }

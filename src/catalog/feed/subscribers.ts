@@ -18,6 +18,8 @@ export interface SubscriberQuery {
 
 export interface FoundSubscriber {
   profile: SubscriberProfile
+  /** Before the begin of the profile for a revision that began as it was written, epoch ms. */
+  validSinceMs: number
   /** The first instant after `atMs` at which another revision may become valid, epoch ms. */
   validUntilMs: number
 }
@@ -35,7 +37,8 @@ export async function findSubscriber(
   if (revision === null) return null
   if (revision instanceof FieldError) throw revision
   const [nextMs = Number.POSITIVE_INFINITY] = await nextStarts(catalog, [revision])
-  return { profile: revision.profile, validUntilMs: Math.min(revision.validUntilMs, nextMs) }
+  const { profile, validSinceMs, validUntilMs } = revision
+  return { profile, validSinceMs, validUntilMs: Math.min(validUntilMs, nextMs) }
 }
 
 /** A subscriber whose later revisions under other identifiers are not read yet. */
@@ -56,6 +59,7 @@ export async function findRevisions(
   catalog: Catalog,
   queries: readonly SubscriberQuery[],
   options: CompileOptions = LENIENT,
+  clockDifferenceMs = 0,
 ): Promise<(FoundRevision | FieldError | null)[]> {
   const found = new Map<SubscriberQuery, readonly SubscriberDocument[]>()
   await Promise.all(
@@ -64,7 +68,22 @@ export async function findRevisions(
       for (const query of group) found.set(query, documents(query))
     }),
   )
-  return queries.map((query) => revisionFor(query, found.get(query) ?? [], options))
+  return queries.map((query) =>
+    revisionFor(query, found.get(query) ?? [], options, clockDifferenceMs),
+  )
+}
+
+/** How long a write takes at most; an id has the second in which it was made. */
+const WRITE_MS_MAX = 10_000
+
+/**
+ * When a revision begins to apply. One that began as it was written also applies to events whose
+ * clocks are behind within the tolerated difference; a planned one at its time only.
+ */
+function appliesFrom({ _id, from }: SubscriberDocument, clockDifferenceMs: number): number {
+  const fromMs = from.getTime()
+  const isPlanned = Math.abs(fromMs - _id.getTimestamp().getTime()) > WRITE_MS_MAX
+  return isPlanned ? fromMs : fromMs - clockDifferenceMs
 }
 
 /** Fields for which the values in a document equal those in the query. */
@@ -131,15 +150,20 @@ function revisionFor(
   query: SubscriberQuery,
   revisions: readonly SubscriberDocument[],
   options: CompileOptions,
+  clockDifferenceMs: number,
 ): FoundRevision | FieldError | null {
   const { atMs } = query
-  const current = revisions.findLast(({ from }) => from.getTime() <= atMs)
+  const starts = revisions.map((revision) => appliesFrom(revision, clockDifferenceMs))
+  const index = starts.findLastIndex((start) => start <= atMs)
+  const current = revisions[index]
   if (current === undefined) return null
-  const later = revisions.flatMap(({ from }) => (from.getTime() > atMs ? [from.getTime()] : []))
+  const later = starts.slice(index + 1)
+  const validSinceMs = starts[index] as number
   try {
     const profile = compileSubscriber(current as RawDocument & SubscriberDocument, options)
     const hasPlanStart = !isUnset(current.plan_activation)
-    return { query, profile, hasPlanStart, validUntilMs: Math.min(profile.toMs, ...later) }
+    const validUntilMs = Math.min(profile.toMs, ...later)
+    return { query, profile, hasPlanStart, validSinceMs, validUntilMs }
   } catch (error) {
     if (error instanceof FieldError) return error
     throw error
@@ -155,11 +179,16 @@ export async function nextStarts(
   revisions: readonly FoundRevision[],
 ): Promise<number[]> {
   const others = revisions.filter(({ query }) => query.key !== 'sid')
-  const lookups = others.map(({ profile, query }) => ({ value: profile.sid, atMs: query.atMs }))
-  const starts = await startsAfter(catalog, 'sid', lookups)
-  return revisions.map(({ query, profile }) =>
-    query.key === 'sid' ? Number.POSITIVE_INFINITY : starts(profile.sid, query.atMs),
-  )
+  const lookupOf = ({ profile, query }: FoundRevision) => ({
+    value: profile.sid,
+    atMs: Math.max(query.atMs, profile.fromMs),
+  })
+  const starts = await startsAfter(catalog, 'sid', others.map(lookupOf))
+  return revisions.map((revision) => {
+    if (revision.query.key === 'sid') return Number.POSITIVE_INFINITY
+    const { value, atMs } = lookupOf(revision)
+    return starts(value, atMs)
+  })
 }
 
 /**

@@ -8,9 +8,9 @@ import {
   oneOfAt,
   textAt,
 } from '../../domain/fields.ts'
-import { checkName } from '../rule-names.ts'
+import { checkName, requestField } from '../rule-names.ts'
 import { compileLineValue, type LineValue } from './computed.ts'
-import { requestFields } from './usage-fields.ts'
+import { EVENT_TIME, requestFields } from './usage-fields.ts'
 
 const FILTER_TYPES = ['match', 'equalFalse', 'longestPrefix', 'range', 'regex'] as const
 
@@ -31,6 +31,8 @@ export const ANY_USAGET = '*'
 export interface Calculators {
   /** Category → usage type → priorities in order. */
   readonly categories: ReadonlyMap<string, ReadonlyMap<string, readonly Priority[]>>
+  /** Whether a rule compares the event time. */
+  readonly readsTime: boolean
   /** Names of the request fields that a decoder must keep for the rules. */
   fieldsNeeded(): readonly string[]
 }
@@ -56,7 +58,8 @@ export function compileCalculators(
     categories.set(category, compiled)
   }
   const needed = requestFields(reads)
-  return { categories, fieldsNeeded: () => needed }
+  const readsTime = reads.some((name) => requestField(name) === EVENT_TIME)
+  return { categories, readsTime, fieldsNeeded: () => needed }
 }
 
 function compilePriorities(rules: unknown, path: string, reads: string[]): readonly Priority[] {

@@ -4,6 +4,7 @@
  */
 import { type RateRevision, RETAIL, revisionAt } from '../../domain/catalogue.ts'
 import { ANY_USAGET, type Calculators, type Priority } from './calculators.ts'
+import { RateBegins } from './rate-begins.ts'
 import { RateIndex } from './rate-index.ts'
 import { CALLED_NUMBER, compileRateKey, type RateKeyTemplate } from './rate-keys.ts'
 import type { UsageFields } from './usage-fields.ts'
@@ -15,6 +16,10 @@ export interface ChangedRateRevisions {
   key: string
   revisions: readonly RateRevision[]
 }
+
+/** How far ahead other rates are looked for, and at how many instants. */
+const AHEAD_MS = 86_400_000
+const BEGINS_MAX = 8
 
 type Step = (usage: UsageFields, atMs: number) => RateRevision | null
 
@@ -38,15 +43,19 @@ function ifCalledNumber(step: Step): Step {
 export class RateFinder {
   readonly #rates = new Map<string, readonly RateRevision[]>()
   readonly #indexes: RateIndex[] = []
+  readonly #begins = new RateBegins()
   /** Category → usage type, or `*` → steps in order. */
   readonly #configured = new Map<string, ReadonlyMap<string, readonly Step[]>>()
   /** The configured categories except retail. */
   readonly #others: readonly string[]
+  /** Whether the event time is a value of rules, so that any instant may have another rate. */
+  readonly readsTime: boolean
   /** Steps for retail if the usage type has no configured rules. */
   readonly #unconfigured: readonly Step[]
 
   /** `rateKeys`: the templates of `rating.rateKeys`. Throws for an unknown placeholder. */
   constructor(calculators: Calculators, rateKeys: readonly string[]) {
+    this.readsTime = calculators.readsTime
     for (const [category, usagets] of calculators.categories) {
       const steps = [...usagets].map(([usaget, priorities]): [string, readonly Step[]] => [
         usaget,
@@ -69,6 +78,7 @@ export class RateFinder {
   update(changed: Iterable<ChangedRateRevisions>): void {
     for (const { key, revisions } of changed) {
       const before = this.#rates.get(key) ?? []
+      this.#begins.replace(before, revisions)
       for (const index of this.#indexes) {
         for (const rate of before) index.remove(rate)
         for (const rate of revisions) index.add(rate)
@@ -99,6 +109,22 @@ export class RateFinder {
       if (rate !== null) return rate
     }
     return null
+  }
+
+  /**
+   * Until when `find` returns the same rate, at most `untilMs`; perhaps earlier than needed beyond
+   * the next day.
+   */
+  changeAfter(category: string, usage: UsageFields, atMs: number, untilMs: number): number {
+    let beginMs = this.#begins.after(atMs)
+    if (beginMs >= untilMs) return untilMs
+    const rate = this.find(category, usage, atMs)
+    for (let tried = 0; beginMs < untilMs; tried += 1) {
+      const isFar = beginMs > atMs + AHEAD_MS || tried === BEGINS_MAX
+      if (isFar || this.find(category, usage, beginMs) !== rate) return beginMs
+      beginMs = this.#begins.after(beginMs)
+    }
+    return untilMs
   }
 
   #stepsOf(category: string, usaget: string): readonly Step[] {

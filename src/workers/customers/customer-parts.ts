@@ -66,7 +66,8 @@ async function revisionOf(
     if (current === null) return null
     const profile = compileSubscriberFields(current.fields, () => revisionIn(current, current.sid))
     const validUntilMs = Math.min(profile.toMs, untilMs)
-    return { query, profile, hasPlanStart: true, validUntilMs }
+    const { fromMs: validSinceMs } = profile
+    return { query, profile, hasPlanStart: true, validSinceMs, validUntilMs }
   } catch (error) {
     return errorOf(error)
   }

@@ -1,8 +1,14 @@
 import { ObjectId } from 'mongodb'
 import { describe, expect, it } from 'vitest'
+import { LENIENT } from '../../../src/catalog/compile/document.ts'
 import type { Catalog } from '../../../src/catalog/connection.ts'
 import { PoolTooLargeError } from '../../../src/catalog/errors.ts'
-import { findProfile, POOL_MEMBERS_MAX } from '../../../src/catalog/feed/profiles.ts'
+import {
+  findProfile,
+  joinProfiles,
+  POOL_MEMBERS_MAX,
+  storedParts,
+} from '../../../src/catalog/feed/profiles.ts'
 import { FieldError } from '../../../src/domain/fields.ts'
 import { FOREVER_MS } from '../../../src/domain/time.ts'
 import { insertEntity, ORDINARY, useStore } from '../../support/catalog/store.ts'
@@ -44,11 +50,43 @@ describe('findProfile', () => {
     })
     expect(joined?.profile.overrides.map(({ key }) => key)).toEqual(['ITS', 'OWN'])
     expect(joined?.validUntilMs).toBe(day('2026-04-01'))
+    expect(joined?.profile.toMs).toBe(day('2026-04-01'))
 
     const between = await find(catalog, '2026-05-01')
     expect(between?.profile).toMatchObject({ accountServices: [], accountCreditLimit: null })
     expect(between?.validUntilMs).toBe(day('2026-06-01'))
-    expect((await find(catalog, '2026-07-01'))?.validUntilMs).toBe(FOREVER_MS)
+    expect(between?.profile.toMs).toBe(day('2026-06-01'))
+    const last = await find(catalog, '2026-07-01')
+    expect(last?.validUntilMs).toBe(FOREVER_MS)
+    expect(last?.profile).toMatchObject({ fromMs: day('2026-06-01'), toMs: FOREVER_MS })
+  })
+
+  it('applies a revision begun as it was written to clocks that are behind', async () => {
+    const catalog = await store.open()
+    const beginMs = Date.now()
+    const begin = new Date(beginMs).toISOString()
+    await insertEntity(catalog, 'subscribers', { to: begin })
+    await insertEntity(catalog, 'subscribers', { from: begin, plan: 'NOW' })
+    const planned = { sid: 19, msisdn: '972541234567' }
+    await insertEntity(catalog, 'subscribers', planned)
+    const parts = storedParts(catalog, LENIENT, 300_000)
+    const queryAt = (atMs: number, value = '18') => ({ key: 'sid', value, atMs })
+    const queries = [
+      queryAt(beginMs - 300_000),
+      queryAt(beginMs - 300_001),
+      queryAt(day('2026-01-01') - 1, '19'),
+    ]
+    const [behind, before, early] = await joinProfiles(parts, queries, () => false)
+    expect(behind).toMatchObject({
+      profile: { plan: 'NOW', fromMs: beginMs },
+      validSinceMs: beginMs - 300_000,
+      validUntilMs: FOREVER_MS,
+    })
+    expect(before).toMatchObject({
+      profile: { plan: 'GOLD' },
+      validUntilMs: beginMs - 300_000,
+    })
+    expect(early).toBeNull()
   })
 
   it('returns the plan from the first adjoining revision that has it', async () => {

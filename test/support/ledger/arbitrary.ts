@@ -150,6 +150,7 @@ export const segment: fc.Arbitrary<Segment> = fc.record({
   key: text,
   number: amount,
   endMs: instant,
+  after: fc.option(fc.record({ digest: fc.maxSafeNat(), endMs: instant })),
   isPrepaid: fc.boolean(),
   fundingSources: rarely([], fc.array(payer, { maxLength: 3 })),
 })

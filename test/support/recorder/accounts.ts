@@ -209,6 +209,7 @@ function newSegment(): Segment {
     fundingSources: [],
     isPrepaid: true,
     endMs: FOREVER_MS,
+    after: null,
     number: 1,
     version: 0,
     payments: [],

@@ -1,5 +1,6 @@
 /** Looks up the accounts of the subscribers in a batch, with one query. */
 import type { Fields } from '../../../domain/fields.ts'
+import { normalNumber } from '../../../domain/numbering.ts'
 import { NOT_DELETED } from '../actions/revisions.ts'
 import { EntityRuleError } from '../errors.ts'
 import { valueIn } from '../export/cells.ts'
@@ -18,10 +19,9 @@ export async function linkedAccounts(
 ): Promise<LinkedAccounts> {
   const { linker } = settings
   if (linker === null) return () => null
-  const values = [...new Set(units.map(({ linkerValue }) => linkerValue))].filter(
-    (text) => text !== '',
-  )
-  const { field } = linker
+  const { field, numbering } = linker
+  const valueOf = ({ linkerValue }: ValidUnit) => String(normalNumber(numbering, linkerValue))
+  const values = [...new Set(units.map(valueOf))].filter((text) => text !== '')
   const filter = {
     type: 'account' as const,
     [field]: { $in: values.flatMap(formsOf) },
@@ -37,11 +37,11 @@ export async function linkedAccounts(
       aids.set(String(value), known.add(Number(account['aid'])))
     }
   }
-  return ({ linkerValue }) => {
-    if (linkerValue === '')
-      throw new EntityRuleError(`${field}: the row does not identify an account`)
-    const [aid, other] = aids.get(linkerValue) ?? []
-    const what = `has ${field} ${quotedExcerpt(linkerValue)}`
+  return (unit) => {
+    const value = valueOf(unit)
+    if (value === '') throw new EntityRuleError(`${field}: the row does not identify an account`)
+    const [aid, other] = aids.get(value) ?? []
+    const what = `has ${field} ${quotedExcerpt(value)}`
     if (aid === undefined) throw new EntityRuleError(`no account ${what}`)
     if (other !== undefined) throw new EntityRuleError(`more than one account ${what}`)
     return aid

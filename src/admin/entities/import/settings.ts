@@ -1,6 +1,7 @@
 /** Settings of an import, parsed from `update` of the request. */
 import { nearest } from '../../../config/nearest.ts'
 import { type Fields, isUnset } from '../../../domain/fields.ts'
+import type { Numbering } from '../../../domain/numbering.ts'
 import { IMPORT_OPERATIONS } from '../definitions/collections.ts'
 import type { ActionName, CollectionDefinition } from '../definitions/definition.ts'
 import { ApiError, ExecutionError } from '../errors.ts'
@@ -34,8 +35,8 @@ export interface ImportSettings {
   /** Values set before and after those of the row; only for `create`. */
   defaults: Fields
   predefined: Fields
-  /** For subscribers: identifies the account. */
-  linker: RowLink | null
+  /** For subscribers: identifies the account, by a number in its stored form. */
+  linker: (RowLink & { numbering: Numbering }) | null
   /** For permanentchange: identifies the entity. */
   updater: RowLink | null
   listActions: ReadonlyMap<string, ListAction>
@@ -65,6 +66,7 @@ export function importSettings(
   const type = fields['importType'] === 'predefined_mapping' ? 'predefined' : 'manual'
   const linker = linkOf(fields['linker'], 'linker')
   checkLinker(linker, context)
+  const linked = context.accountFields.find(({ field_name: name }) => name === linker?.field)
   return {
     type: `${type}_mapping`,
     format: (fields['format'] as ImportSettings['format'] | undefined) ?? null,
@@ -74,7 +76,7 @@ export function importSettings(
     ...fieldTypes(fields['import_fields']),
     defaults: objectOf(fields['default_values'], 'default_values'),
     predefined: objectOf(fields['predefined_values'], 'predefined_values'),
-    linker,
+    linker: linker && { ...linker, numbering: linked?.numbering ?? 'any' },
     updater: linkOf(fields['updater'], 'updater'),
     listActions: listActions(fields['multi_field_action']),
     isDryRun: fields['dry_run'] === true,

@@ -5,6 +5,7 @@ import { nodeCurrency } from '../../../../src/admin/console/web/api/session.ts'
 import {
   formatMoney,
   formatNumber,
+  isOwed,
   moneyHeader,
 } from '../../../../src/admin/console/web/parts/numbers.ts'
 
@@ -16,6 +17,17 @@ it.each([
   ['12345678901234567890.000000000001', '12,345,678,901,234,567,890.000000000001'],
 ])('the amount %s is shown as %s', (figure, shown) => {
   expect(formatMoney(figure as DecimalText)).toBe(shown)
+})
+
+it.each([
+  ['0.01', true],
+  ['10', true],
+  ['0.00', false],
+  ['0', false],
+  ['-10.5', false],
+  ['', false],
+])('%s is owed: %s', (amount, owed) => {
+  expect(isOwed(amount)).toBe(owed)
 })
 
 it('an amount has at least the decimals of its currency', () => {

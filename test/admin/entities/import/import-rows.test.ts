@@ -92,6 +92,23 @@ describe('subscribers', () => {
     })
   })
 
+  it('are linked by a number of the account in any notation', async () => {
+    const catalog = scene.catalog()
+    const field = { field_name: 'contact', type: 'text', numbering: 'msisdn' }
+    const value = { account: { fields: [field] } }
+    await catalog.config.insertOne({ _id: 'subscribers', rev: 1, value } as never)
+    await insertPlan(catalog)
+    await insertAccounts(catalog, 1)
+    const stored = { $set: { contact: '447700900123' } } as never
+    await catalog.subscribers.updateOne({ aid: 100 }, stored)
+    const result = await scene.run({
+      collection: 'subscribers',
+      text: [SUBSCRIBER_HEADER, subscriberLine(1, '+44 7700 900-123')].join('\n'),
+      update: { ...subscriberSettings(), linker: { field: 'contact', value: '__csvindex__6' } },
+    })
+    expect(result.details).toEqual({ 2: true })
+  })
+
   it('that begin before their account move its begin', async () => {
     await insertPlan(scene.catalog())
     await insertAccounts(scene.catalog(), 1, '2026-04-01')

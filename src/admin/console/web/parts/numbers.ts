@@ -73,3 +73,8 @@ export function amountIn(typed: string): string | null {
   const text = typed.trim().replace(',', '.')
   return AMOUNT.test(text) && /[1-9]/.test(text) ? text : null
 }
+
+/** Whether an amount, a decimal text, is to be paid: a credit and zero are not. */
+export function isOwed(amount: string): boolean {
+  return /^[^-]*[1-9]/.test(amount)
+}

@@ -5,7 +5,7 @@ import type { Fields } from '../../api/records.ts'
 import { link } from '../../frame/routes.ts'
 import { textIn } from '../../parts/differences.ts'
 import { InvoiceDocuments } from '../../parts/invoice-documents.tsx'
-import { formatMoney, moneyHeader } from '../../parts/numbers.ts'
+import { formatMoney, isOwed, moneyHeader } from '../../parts/numbers.ts'
 import { isoOf } from '../../parts/paging.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { Pager, pageKey, Table } from '../../parts/table.tsx'
@@ -88,7 +88,7 @@ const BILL_COLUMNS = () => [
     isNumber: true,
   },
   { title: t('bills.left'), cell: (bill: Fields) => leftOf(bill), isNumber: true },
-  { title: t('bills.due'), cell: (bill: Fields) => <BillTime bill={bill} name="due_date" /> },
+  { title: t('bills.due'), cell: dueOf },
 ]
 
 const INVOICE_COLUMNS = () => [
@@ -110,6 +110,11 @@ function numberOf(bill: Fields): string {
 /** The unpaid part of an invoice, or the unused part of a payment. */
 function leftOf(bill: Fields): string {
   return moneyIn(bill, 'left_to_pay') || moneyIn(bill, 'left')
+}
+
+/** A credit has no due date. */
+function dueOf(bill: Fields) {
+  return isOwed(textIn(bill, 'amount')) ? <BillTime bill={bill} name="due_date" /> : null
 }
 
 function moneyIn(document: Fields, name: string): string {

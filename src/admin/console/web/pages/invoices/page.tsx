@@ -7,7 +7,7 @@ import type { Fields } from '../../api/records.ts'
 import { link, linkHere, location } from '../../frame/routes.ts'
 import { textIn } from '../../parts/differences.ts'
 import { FilterForm, NUMBER_INPUT } from '../../parts/filter.tsx'
-import { formatMoney, moneyHeader } from '../../parts/numbers.ts'
+import { formatMoney, isOwed, moneyHeader } from '../../parts/numbers.ts'
 import { isoOf } from '../../parts/paging.ts'
 import { ReadView } from '../../parts/state.tsx'
 import { type Column, Pager, pageKey, Table } from '../../parts/table.tsx'
@@ -97,7 +97,7 @@ const columns = (): Column<Fields>[] => [
   },
   { title: t('invoices.cycle'), cell: (row) => textIn(row, 'billrun_key') },
   { title: t('invoices.date'), cell: (row) => dayIn(row, 'invoice_date') },
-  { title: t('invoices.due'), cell: (row) => dayIn(row, 'due_date') },
+  { title: t('invoices.due'), cell: dueOf },
   { title: t('invoices.state'), cell: stateOf },
   { title: moneyHeader(t('invoices.total')), cell: totalOf, isNumber: true },
 ]
@@ -107,6 +107,11 @@ function dayIn(row: Fields, name: string): string {
   return iso === '' ? '' : formatTime(iso, 'day')
 }
 
+/** A credit has no due date. */
+function dueOf(row: Fields): string {
+  return isOwed(payableIn(row)) ? dayIn(row, 'due_date') : ''
+}
+
 function stateOf(row: Fields) {
   const billed = textIn(row, 'billed')
   if (billed === '1') return <span class="mark good">● {t('invoices.confirmed')}</span>
@@ -114,6 +119,10 @@ function stateOf(row: Fields) {
 }
 
 function totalOf(row: Fields): string {
-  const text = textIn((row['totals'] ?? {}) as Fields, 'after_vat_rounded')
+  const text = payableIn(row)
   return text === '' ? '' : formatMoney(text as DecimalText)
+}
+
+function payableIn(row: Fields): string {
+  return textIn((row['totals'] ?? {}) as Fields, 'after_vat_rounded')
 }

@@ -1,0 +1,181 @@
+/** The terms of granted units around an edge, whatever is written after the grant. */
+import { describe, expect, it } from 'vitest'
+import type { Catalogue } from '../../src/domain/catalogue.ts'
+import {
+  AFTER,
+  BEFORE,
+  Call,
+  FAR,
+  flat,
+  group,
+  MINUTE,
+  NOON,
+  plan,
+} from '../support/rating/call.ts'
+import { catalogueOf, planOf, profileOf, rateOf } from '../support/rating/catalogue.ts'
+import { pricesOf, serviceOf, subscribedTo } from '../support/rating/offers.ts'
+
+const PREPAID = planOf('PREPAID', FAR)
+const two = flat(1, { ...BEFORE, id: 'CALL@1' })
+const other = (price: number, more = {}) => flat(price, { ...AFTER, id: `CALL@${price}`, ...more })
+const prepaid = (...rates: ReturnType<typeof flat>[]) => catalogueOf(rates, [PREPAID])
+
+describe('a revision that is written while a session is open', () => {
+  const known = { catalogue: catalogueOf([flat(1, { ...FAR, id: 'CALL@1' })], [plan()]) }
+  const changed = catalogueOf([two, other(3)], [plan()])
+
+  it('leaves the price of granted units', () => {
+    const call = new Call(known)
+    call.send('start', -10, { requested: 1200 })
+    call.scene.catalogue = changed
+    call.send('release', 10, { used: 1200 })
+    expect(call.summary()).toEqual([[1200, 0, 1200, '']])
+  })
+
+  it('splits usage without a grant', () => {
+    const call = new Call(known)
+    call.send('start', -20, {})
+    call.send('update', -10, { used: 10 })
+    call.scene.catalogue = changed
+    call.send('release', 10, { used: 1200 })
+    expect(call.summary()).toEqual([
+      [610, 0, 610, ''],
+      [600, 0, 1800, ''],
+    ])
+  })
+})
+
+describe('a revision written after a grant that begins at an edge which the grant knew', () => {
+  /** The lines of granted units around noon, after another catalogue has come into force. */
+  function around(known: Catalogue, then: Catalogue, credit = 900, profile = {}) {
+    const call = new Call({ catalogue: known, profile }, credit)
+    const granted = call.send('start', -10, { requested: 1200 })?.granted ?? 0
+    call.scene.catalogue = then
+    call.send('update', 10, { used: granted, requested: 1 })
+    call.send('release', 10, {})
+    expect(call.scene.subscriber.owed).toBe(0)
+    return call.summary()
+  }
+
+  it('is split there as long as its terms are the known ones', () => {
+    const known = prepaid(two, other(3))
+    expect(around(known, { ...known, revision: 2 })).toEqual([
+      [150, 0, 150, ''],
+      [150, 0, 450, ''],
+    ])
+  })
+
+  it.each([
+    ['higher', 5],
+    ['lower', 2],
+  ])('leaves granted units their price if its own is %s', (_what, price) => {
+    expect(around(prepaid(two, other(3)), prepaid(two, other(price)))).toEqual([[300, 0, 300, '']])
+  })
+
+  it('leaves it if nothing was to change at the edge', () => {
+    const same = prepaid(two, flat(1, { ...AFTER, id: 'CALL@1' }))
+    expect(around(same, prepaid(two, other(5)))).toEqual([[900, 0, 900, '']])
+  })
+
+  it('leaves it if nothing had a price after the edge', () => {
+    expect(around(prepaid(two), prepaid(two, other(5)))).toEqual([[900, 0, 900, '']])
+  })
+
+  it('leaves it if a group no longer includes the usage after the edge', () => {
+    const services = (more = {}) => [
+      serviceOf('S', { ...BEFORE, id: 'S@1' }),
+      serviceOf('S', { ...AFTER, id: 'S@2', groups: group(1e6), ...more }),
+    ]
+    const rates = [flat(1, FAR)]
+    const known = catalogueOf(rates, [PREPAID], services())
+    const then = catalogueOf(rates, [PREPAID], services({ groups: [] }))
+    const profile = { services: [subscribedTo('S')] }
+    expect(around(known, then, 900, profile)).toEqual([[900, 0, 900, '']])
+  })
+
+  it('leaves the known price beyond the edge if it begins later', () => {
+    const laterMs = NOON + 5 * MINUTE
+    const then = [other(3, { toMs: laterMs }), flat(9, { ...AFTER, fromMs: laterMs, id: 'CALL@9' })]
+    expect(around(prepaid(two, other(3)), prepaid(two, ...then))).toEqual([
+      [150, 0, 150, ''],
+      [150, 0, 450, ''],
+    ])
+  })
+})
+
+describe('a rate that matches better and begins inside of usage', () => {
+  const byPrefix = {
+    retail: {
+      call: {
+        priorities: [
+          {
+            filters: [
+              { type: 'longestPrefix', rate_key: 'params.prefix', line_key: 'called_number' },
+            ],
+          },
+        ],
+      },
+    },
+  }
+  const world = flat(1, { ...FAR, key: 'WORLD', id: 'WORLD@1', params: { prefix: ['49'] } })
+  const better = (prefix: string, more = {}) =>
+    rateOf('NEAR', 'call', '3/1', { ...AFTER, id: 'NEAR@1', params: { prefix: [prefix] }, ...more })
+
+  function callOf(near: ReturnType<typeof flat>, plans = [plan()], credit = 0) {
+    const call = new Call({ catalogue: catalogueOf([world, near], plans) }, credit)
+    call.scene.calculators = byPrefix
+    return call
+  }
+
+  it.each([
+    ['is split there', '491', {}, 2],
+    ['is not split if the rate is of other numbers', '492', {}, 1],
+    ['is not split if the prefix is shorter', '4', {}, 1],
+    ['is not split if the rate is of another category', '491', { category: 'wholesale' }, 1],
+  ])('%s', (_what, prefix, more, lines) => {
+    const two = [
+      [600, 0, 600, ''],
+      [600, 0, 1800, ''],
+    ]
+    const call = callOf(better(prefix, more))
+    call.send('start', -10, { requested: 1200, calledNumber: '4915' })
+    call.send('release', 10, { used: 1200, calledNumber: '4915' })
+    expect(call.summary()).toEqual(lines === 2 ? two : [[1200, 0, 1200, '']])
+  })
+
+  it('is split there without a grant', () => {
+    const call = callOf(better('491'))
+    call.send('start', -20, { calledNumber: '4915' })
+    call.send('update', -10, { used: 10, calledNumber: '4915' })
+    call.send('release', 10, { used: 1200, calledNumber: '4915' })
+    expect(call.summary()).toEqual([
+      [610, 0, 610, ''],
+      [600, 0, 1800, ''],
+    ])
+  })
+
+  it('is reserved for with the grant, and announced', () => {
+    const call = callOf(better('491'), [PREPAID], 900)
+    const grant = call.send('start', -10, { requested: 1200, calledNumber: '4915' })
+    expect(grant).toMatchObject({ granted: 300, tariffChangeMs: NOON, validityMs: 10 * MINUTE })
+  })
+})
+
+describe('a profile that ends inside of a grant', () => {
+  it.each([
+    ['a service', { services: [subscribedTo('S')] }],
+    ['a service of the account', { accountServices: [subscribedTo('S')] }],
+  ])('has its validity until then with %s', (_what, more) => {
+    const catalogue = catalogueOf(
+      [flat(1, FAR)],
+      [PREPAID],
+      [serviceOf('S', { prices: pricesOf('CALL', 'call', '2/1') })],
+    )
+    const call = new Call({ catalogue, profile: { ...BEFORE, ...more } }, 900)
+    const grant = call.send('start', -10, { requested: 1200 })
+    expect(grant).toMatchObject({ granted: 450, validityMs: 10 * MINUTE })
+    call.scene.profile = profileOf({ ...AFTER, id: 'profile2' })
+    call.send('release', 10, { used: 450 })
+    expect(call.scene.subscriber.owed).toBe(0)
+  })
+})
