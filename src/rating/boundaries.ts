@@ -10,7 +10,7 @@ import { lastUsedAt } from '../domain/segment.ts'
 import type { Segment, SegmentStart, ServiceSession } from '../domain/session.ts'
 import { FOREVER_MS } from '../domain/time.ts'
 import type { ChargeContext } from './decision.ts'
-import { isFundedBy, isSameFunding, openFundingSources } from './funding-sources.ts'
+import { isFundedBy, openFundingSources } from './funding-sources.ts'
 import type { RatedService } from './rated-service-cache.ts'
 import { splitByTime } from './split.ts'
 
@@ -60,7 +60,10 @@ export function boundariesOf(
     }
     if (next === null) break
     const last = found.at(-1)?.next
-    const isSame = last === undefined ? continues(segment, next, owners) : isEqual(last, next)
+    const isSame =
+      last === undefined
+        ? continues(segment, next, owners)
+        : digestOfTerms(last) === digestOfTerms(next)
     if (!isSame) found.push({ next, fromMs: endMs })
     endMs = isFirst ? Math.max(next.untilMs, known.endMs) : next.untilMs
   }
@@ -90,10 +93,6 @@ export function continues(
   owners: CounterOwners,
 ): boolean {
   return start.key === key && isFundedBy(owners, fundingSources, funding)
-}
-
-function isEqual(one: RatedService, other: RatedService): boolean {
-  return one.start.key === other.start.key && isSameFunding(one.funding, other.funding)
 }
 
 /**

@@ -54,18 +54,6 @@ export function isFundedBy(
   })
 }
 
-/** Whether both are the same counters. */
-export function isSameFunding(one: FundingCounters, other: FundingCounters): boolean {
-  if (one === other) return true
-  if (one.groups.length !== other.groups.length) return false
-  if ((one.credit === null) !== (other.credit === null)) return false
-  return one.groups.every(({ owner, counter, fromMs, total }, index) => {
-    const then = other.groups[index] as RequiredCounter
-    const isSame = then.owner === owner && then.counter === counter && then.fromMs === fromMs
-    return isSame && then.total === total
-  })
-}
-
 /** Opens the counters and adds them to the segment start. */
 export function openFundingSources(
   owners: CounterOwners,

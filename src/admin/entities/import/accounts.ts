@@ -20,8 +20,8 @@ export async function linkedAccounts(
   const { linker } = settings
   if (linker === null) return () => null
   const { field, numbering } = linker
-  const valueOf = ({ linkerValue }: ValidUnit) => String(normalNumber(numbering, linkerValue))
-  const values = [...new Set(units.map(valueOf))].filter((text) => text !== '')
+  const linkOf = ({ linkerValue }: ValidUnit) => String(normalNumber(numbering, linkerValue))
+  const values = [...new Set(units.map(linkOf))].filter((text) => text !== '')
   const filter = {
     type: 'account' as const,
     [field]: { $in: values.flatMap(formsOf) },
@@ -38,7 +38,7 @@ export async function linkedAccounts(
     }
   }
   return (unit) => {
-    const value = valueOf(unit)
+    const value = linkOf(unit)
     if (value === '') throw new EntityRuleError(`${field}: the row does not identify an account`)
     const [aid, other] = aids.get(value) ?? []
     const what = `has ${field} ${quotedExcerpt(value)}`
