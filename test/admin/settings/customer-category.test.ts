@@ -91,6 +91,10 @@ describe('external customer mode', () => {
     ['http://[fd00::1]/x', 'is at a private address'],
     ['http://0.0.0.0/x', 'is at a private address'],
     ['http://crm.invalid/x', 'is at a host whose name cannot be resolved'],
+    ['http://[fec0::1]/x', 'is at a private address'],
+    ['http://[::1/x', 'must be an address'],
+    ['http://crm.example:port/x', 'must be an address'],
+    ['http://%zz/x', 'must be an address'],
     ['ftp://127.0.0.1/x', 'must be an address that begins with http:// or https://'],
     ['http://user:pass@127.0.0.1/x', 'must be an address'],
   ])('refuses the address %s', async (url, message) => {
