@@ -44,7 +44,7 @@ const NOTHING_STORED = Object.fromEntries(
 ) as FieldSettings
 
 function addPages(server: FastifyInstance, { fields, access, isAuthenticated }: ApiPages): void {
-  const config = { access }
+  const config = { access, readsByGet: true } as const
   const document = async (request: FastifyRequest, reply: FastifyReply) => {
     const byCollection = new Map<string, readonly FieldDefinition[]>()
     const isShown = await isAuthenticated(request, reply)

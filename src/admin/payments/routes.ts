@@ -56,7 +56,7 @@ function addList(routes: FastifyInstance, { gateways }: Payments): void {
   routes.route({
     method: ['GET', 'POST'],
     url: '/paymentgateways/list',
-    config: { access: PAYMENT_ENDPOINTS.list.access },
+    config: { access: PAYMENT_ENDPOINTS.list.access, readsByGet: true },
     async handler() {
       const enabled = await gateways.list()
       const details = GATEWAY_TYPES.map(({ name, about, params }) => {

@@ -6,6 +6,14 @@ import { throwIssues } from '../../domain/field-errors.ts'
 import { isWebAddress, WEB_ADDRESS_FORM } from '../../domain/fields.ts'
 
 FormatRegistry.Set('web-address', isWebAddress)
+FormatRegistry.Set('web-origin', (text) => isWebAddress(text) && new URL(text).origin === text)
+
+/** As browsers write it: in small letters, without the usual port. */
+export const webOrigin = Type.String({
+  format: 'web-origin',
+  maxLength: 300,
+  description: 'an origin, as https://shop.example.net',
+})
 
 /** An address that the node calls. */
 export const webAddress = Type.String({
