@@ -48,6 +48,8 @@ export interface AuthGuard {
    * stores.
    */
   admit(request: FastifyRequest, sent: SentParameters, needed: RouteAccess): Promise<Caller>
+  /** Whether the cookie is of a login session, which this does not prolong; for public routes. */
+  hasSession(request: FastifyRequest): Promise<boolean>
   /** Null for a signed request: a signature is valid once. */
   follow(request: FastifyRequest, needed: readonly string[]): FollowedCaller | null
 }
@@ -87,6 +89,9 @@ export function createAuthGuard(options: AuthGuardOptions): AuthGuard {
       })
     },
     admit,
+    async hasSession(request) {
+      return (await options.session(sessionCookieOf(request), 'passive')) !== null
+    },
     follow: (request, needed) => follow(options, request, needed),
   }
 }
